@@ -1,0 +1,29 @@
+// Waking a rank that naps, across processes, without cost while it does not.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace jccl {
+
+// One line in a rank's segment. A waiter raises `sleeping`, looks at its condition again and naps on `rings`. A publisher
+// looks at `sleeping` after publishing (a plain load of a line that stays in its cache) and rings only when it is set.
+// The publisher has no fence, so a ring can be missed; the waiter's naps are short and timed, so a miss costs one nap.
+struct alignas(64) Doorbell {
+  std::atomic<uint32_t> sleeping;  // how many threads of the rank nap, or are about to
+  std::atomic<uint32_t> rings;     // the futex word
+
+  void ringIfSleeping() {
+    if (__builtin_expect(sleeping.load(std::memory_order_relaxed) != 0, 0)) ring();
+  }
+
+  // Wakes all threads that nap.
+  void ring();
+
+  // Naps until rung or `nanos` passed, unless `ready(context)` holds after `sleeping` became visible.
+  void nap(int64_t nanos, bool (*ready)(void* context), void* context);
+};
+
+static_assert(sizeof(Doorbell) == 64);
+
+}  // namespace jccl

@@ -1,0 +1,25 @@
+// What a waiting caller may ask of the engine that moves network connections.
+#pragma once
+
+#include <cstdint>
+
+namespace jccl {
+
+// A communicator with network connections owns one; without any, the pointer is null and a wait looks at memory only.
+// Every method may be called from any thread of the communicator; the implementation serialises.
+class ProgressEngine {
+ public:
+  virtual ~ProgressEngine() = default;
+
+  // Moves whatever can move without blocking. Returns how many things moved (0 = nothing to do now).
+  virtual int poll() = 0;
+
+  // Sleeps until a network event, a kick() or `nanos` nanoseconds, whichever is first.
+  virtual void waitForEvents(int64_t nanos) = 0;
+
+  // Says that slots were published or freed while nobody may be polling: the engine's own thread takes over until all is
+  // moved. Called when an operation ends, and by abort.
+  virtual void kick() = 0;
+};
+
+}  // namespace jccl

@@ -1,0 +1,59 @@
+// One end of a connection: pointers into the block described in layout.h, and this end's own step count.
+#pragma once
+
+#include <cstdint>
+
+#include "base/doorbell.h"
+#include "primitives/layout.h"
+
+namespace jccl {
+
+enum class TransportKind : uint8_t { P2p = 0, Shm = 1, Net = 2, None = 255 };
+
+// Where the slots of one connection are, and its head line: all that a proxy needs. Both lie in zeroed memory before
+// anybody may see them.
+struct ConnectionMemory {
+  uint8_t* block = nullptr;   // the receiver's block: holds the slots
+  HeadLine* head = nullptr;   // the sender's head line
+  ConnectionShape shape;
+
+  uint8_t* llSlot(uint64_t step) const { return block + shape.llOffset() + (step % kSlots) * shape.llStride(); }
+  uint8_t* ll128Slot(uint64_t step) const { return block + shape.ll128Offset() + (step % kSlots) * shape.ll128Stride(); }
+  SlotHeader* slotHeader(uint64_t step) const {
+    return reinterpret_cast<SlotHeader*>(block + shape.simpleOffset() + (step % kSlots) * shape.simpleStride());
+  }
+  uint8_t* simpleSlot(uint64_t step) const {
+    return reinterpret_cast<uint8_t*>(slotHeader(step)) + kSimpleHeaderBytes;
+  }
+  // Where the data of the slot begins, by protocol.
+  uint8_t* slotData(Protocol protocol, uint64_t step) const {
+    return protocol == Protocol::LL      ? llSlot(step)
+           : protocol == Protocol::LL128 ? ll128Slot(step)
+                                         : simpleSlot(step);
+  }
+};
+
+// The sending end, used by one thread at a time.
+struct SendConnection {
+  ConnectionMemory memory;
+  Doorbell* receiverBell = nullptr;  // the rank to wake after publishing; null behind a network
+  uint64_t step = 0;                 // the next step to write
+  uint64_t cachedHead = 0;           // re-read only when it grants no more
+  int peer = -1;
+  TransportKind transport = TransportKind::None;
+
+  bool isNet() const { return transport == TransportKind::Net; }
+};
+
+// The receiving end, used by one thread at a time.
+struct RecvConnection {
+  ConnectionMemory memory;
+  Doorbell* senderBell = nullptr;  // the rank to wake after freeing; null behind a network
+  uint64_t step = 0;               // the next step to read
+  int peer = -1;
+  TransportKind transport = TransportKind::None;
+
+  bool isNet() const { return transport == TransportKind::Net; }
+};
+
+}  // namespace jccl

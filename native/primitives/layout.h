@@ -1,0 +1,136 @@
+// The memory of a connection: what sender and receiver, in one process, in two, or with a network between, agree on.
+//
+// A connection leads from one rank to another on one channel. It has 8 slots, used in turn by step number:
+//
+//     step   64 bit, counts up for ever, never reset; slot = step mod 8
+//     head   how many steps the receiver has freed; the sender may write step s only while s < head + 8
+//
+// Ring, tree, direct and point-to-point operations share the steps, whatever protocol each uses; both ends run the same
+// number of steps per operation, also for empty pieces.
+//
+// Every rank keeps a block per (peer, channel). It holds the slots of the connection FROM the peer, and the head line of
+// the connection TO the peer (written by that peer, read here):
+//
+//     offset 0        head line: u64 head, of the outgoing connection                     64 bytes, padded to 128
+//     offset 128      8 x LL slot:      llSlotBytes     + skew
+//                     8 x LL128 slot:   ll128SlotBytes  + skew
+//                     8 x SIMPLE slot:  header (128) + simpleSlotBytes + skew
+//
+// The skew keeps equal parts of the slots out of the same cache sets (slot sizes are powers of two).
+//
+// SIMPLE slot header, one 64-byte line padded to 128. `published` is written last, with release:
+//
+//     0                8           12          16       17
+//     +----------------+-----------+-----------+--------+-----------------------+
+//     | published u64  | check u32 | bytes u32 | proto  | unused                |
+//     | = step + 1     |           |           | u8     |                       |
+//     +----------------+-----------+-----------+--------+-----------------------+
+//
+// LL slot: 8-byte cells, each stored and loaded as one 64-bit value. Cell 0 carries the check word:
+//
+//     | check u32 | flag u32 | payload u32 | flag u32 | payload u32 | flag u32 | ...        flag = low 32 bits of step + 1
+//
+// LL128 slot: lines of 128 bytes, 120 of payload, then a 64-bit flag = step + 1 stored last, with release. The first 8
+// payload bytes of the slot's first line are {check u32, 0}:
+//
+//     | check u32 | 0 u32 | payload 112 ............ | flag u64 |
+//     | payload 120 ................................ | flag u64 | ...
+//
+// check = checkWord(operation fingerprint, payload bytes of the slot): a receiver that expects another word has found a
+// peer in another operation, or in the same with another count, type, root...
+//
+// Networks: the sender writes into a local block that a send proxy drains. For every protocol it then also fills the
+// slot's SIMPLE header: bytes = wire bytes from the start of the slot's data (LL: whole cells; LL128: whole lines;
+// SIMPLE: the payload), proto, check, then published. The proxy frees slots by head. At the other end the receive proxy
+// writes the slot, LL cells by 8-byte stores, LL128 lines flag last, SIMPLE data and header with published last.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace jccl {
+
+inline constexpr uint32_t kSlots = 8;
+inline constexpr uint32_t kLineBytes = 64;
+
+inline constexpr uint32_t kLLCellBytes = 8;
+inline constexpr uint32_t kLLPayloadBytes = 4;
+
+inline constexpr uint32_t kLL128LineBytes = 128;
+inline constexpr uint32_t kLL128PayloadBytes = 120;
+inline constexpr uint32_t kLL128HeaderBytes = 8;  // of the first line's payload
+
+inline constexpr uint32_t kSimpleHeaderBytes = 128;
+
+// The same numbers as io.jccl's protocol choice.
+enum class Protocol : uint8_t { LL = 0, LL128 = 1, Simple = 2 };
+
+struct alignas(64) SlotHeader {
+  std::atomic<uint64_t> published;  // step + 1
+  uint32_t check;
+  uint32_t bytes;
+  uint8_t protocol;
+};
+static_assert(sizeof(SlotHeader) == 64);
+static_assert(offsetof(SlotHeader, check) == 8 && offsetof(SlotHeader, bytes) == 12 &&
+              offsetof(SlotHeader, protocol) == 16);
+
+struct alignas(64) HeadLine {
+  std::atomic<uint64_t> head;
+};
+static_assert(sizeof(HeadLine) == 64);
+
+// Spreads the operation's fingerprint and the bytes of a slot over 32 bits.
+inline uint32_t checkWord(uint32_t fingerprint, uint32_t bytes) {
+  uint32_t x = fingerprint ^ (bytes * 0x9e3779b1u);
+  x ^= x >> 15;
+  x *= 0x85ebca6bu;
+  return x ^ (x >> 13);
+}
+
+// Slot sizes, the same on all ranks of a communicator, and the offsets that follow from them.
+class ConnectionShape {
+ public:
+  ConnectionShape() = default;
+  ConnectionShape(uint32_t simpleSlotBytes, uint32_t llSlotBytes, uint32_t ll128SlotBytes)
+      : simpleSlotBytes_(roundUp(simpleSlotBytes, 128)),
+        llSlotBytes_(roundUp(llSlotBytes, 128)),
+        ll128SlotBytes_(roundUp(ll128SlotBytes, 128)) {}
+
+  uint32_t simpleSlotBytes() const { return simpleSlotBytes_; }
+  uint32_t llSlotBytes() const { return llSlotBytes_; }
+  uint32_t ll128SlotBytes() const { return ll128SlotBytes_; }
+
+  // How much user data a slot takes.
+  uint32_t payloadCapacity(Protocol protocol) const {
+    switch (protocol) {
+      case Protocol::LL:
+        return (llSlotBytes_ / kLLCellBytes - 1) * kLLPayloadBytes;
+      case Protocol::LL128:
+        return ll128SlotBytes_ / kLL128LineBytes * kLL128PayloadBytes - kLL128HeaderBytes;
+      case Protocol::Simple:
+        break;
+    }
+    return simpleSlotBytes_;
+  }
+
+  size_t headOffset() const { return 0; }
+  size_t llOffset() const { return 128; }
+  size_t llStride() const { return llSlotBytes_ + 128; }
+  size_t ll128Offset() const { return llOffset() + kSlots * llStride(); }
+  size_t ll128Stride() const { return ll128SlotBytes_ + 256; }
+  // Page-aligned, so that a connection that never uses SIMPLE leaves its pages untouched.
+  size_t simpleOffset() const { return roundUp(ll128Offset() + kSlots * ll128Stride(), 4096); }
+  size_t simpleStride() const { return kSimpleHeaderBytes + simpleSlotBytes_ + 1024; }
+  size_t blockBytes() const { return roundUp(simpleOffset() + kSlots * simpleStride(), 4096); }
+
+ private:
+  static constexpr size_t roundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+
+  uint32_t simpleSlotBytes_ = 0;
+  uint32_t llSlotBytes_ = 0;
+  uint32_t ll128SlotBytes_ = 0;
+};
+
+}  // namespace jccl
