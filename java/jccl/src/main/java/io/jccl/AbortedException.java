@@ -1,0 +1,22 @@
+package io.jccl;
+
+/** The communicator was aborted, by this rank or by another. */
+public class AbortedException extends JcclException {
+
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * @param message what happened, with name=value pairs and the remedy
+     */
+    public AbortedException(String message) {
+        super(message);
+    }
+
+    /**
+     * @param message what happened, with name=value pairs and the remedy
+     * @param cause what led to it, or null
+     */
+    public AbortedException(String message, Throwable cause) {
+        super(message, cause);
+    }
+}

@@ -1,0 +1,22 @@
+package io.jccl;
+
+/** The ranks could not find each other or form a communicator. */
+public class BootstrapException extends JcclException {
+
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * @param message what happened, with name=value pairs and the remedy
+     */
+    public BootstrapException(String message) {
+        super(message);
+    }
+
+    /**
+     * @param message what happened, with name=value pairs and the remedy
+     * @param cause what led to it, or null
+     */
+    public BootstrapException(String message, Throwable cause) {
+        super(message, cause);
+    }
+}

@@ -1,0 +1,113 @@
+package io.jccl;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * A set of ranks that communicate. Every rank holds one object of this class; a process may hold several, of the same or of
+ * different communicators.
+ *
+ * <p>Operations are issued by one thread at a time; two threads at the same time get an {@link IllegalStateException},
+ * because the ranks could not agree on an order. Which thread does not matter, and {@link Work}, {@link #abort()} and the
+ * questions may be used by any thread at any time.
+ *
+ * <p>Several communicators over the same ranks are independent, and may run at the same time.
+ */
+public interface Communicator extends Operations<Work>, AutoCloseable {
+
+    /**
+     * Forms a communicator. All ranks call this with the same id and size; the call returns when all have.
+     *
+     * @param id from {@link UniqueId#create()} on one rank
+     * @param rank this rank, 0 to {@code size - 1}
+     * @param size the number of ranks
+     * @throws BootstrapException if the ranks cannot form a communicator
+     * @throws JcclTimeoutException if ranks stay away; names them
+     */
+    static Communicator init(UniqueId id, int rank, int size) {
+        return init(id, rank, size, CommunicatorConfig.defaults());
+    }
+
+    /**
+     * Forms a communicator with settings. Settings that shape the plan must be the same on all ranks.
+     *
+     * @param id from {@link UniqueId#create()} on one rank
+     * @param rank this rank, 0 to {@code size - 1}
+     * @param size the number of ranks
+     * @param config the settings
+     * @throws BootstrapException if the ranks cannot form a communicator
+     * @throws JcclTimeoutException if ranks stay away; names them
+     */
+    static Communicator init(UniqueId id, int rank, int size, CommunicatorConfig config) {
+        return Providers.provider().init(id, rank, size, config);
+    }
+
+    /**
+     * Forms the communicator of the job that a launcher started this process in: {@code jccl run}, torchrun, Open MPI, PMI
+     * or Slurm. Without a launcher it is a communicator of one rank.
+     *
+     * @throws BootstrapException if the environment is incomplete or the ranks cannot form a communicator
+     * @throws JcclTimeoutException if ranks stay away; names them
+     */
+    static Communicator fromEnvironment() {
+        return fromEnvironment(CommunicatorConfig.defaults());
+    }
+
+    /**
+     * Like {@link #fromEnvironment()}, with settings.
+     *
+     * @param config the settings
+     * @throws BootstrapException if the environment is incomplete or the ranks cannot form a communicator
+     * @throws JcclTimeoutException if ranks stay away; names them
+     */
+    static Communicator fromEnvironment(CommunicatorConfig config) {
+        return Providers.provider().fromEnvironment(config);
+    }
+
+    /** This rank, 0 to {@code size() - 1}. */
+    int rank();
+
+    /** The number of ranks. */
+    int size();
+
+    /** A short name of the communicator, the same on all ranks, for logs; without secrets. */
+    String id();
+
+    /**
+     * Issues several operations as one. Nothing is issued if the body throws.
+     *
+     * @param body adds operations to the group
+     * @return done when all of them are
+     */
+    Work group(Consumer<Group> body);
+
+    /**
+     * Splits the communicator: ranks of one color form a new one, ordered by key and then by their rank here. All ranks
+     * call this; it returns when all have.
+     *
+     * @param color which new communicator this rank joins; negative if none
+     * @param key the order within the new communicator
+     * @return the new communicator, or empty if {@code color} is negative
+     */
+    Optional<Communicator> split(int color, int key);
+
+    /**
+     * Fails the communicator, here and on the other ranks, and ends operations in flight with {@link AbortedException}.
+     * Returns at once; may be called by any thread.
+     */
+    void abort();
+
+    /** The memory that this communicator holds in this process now. */
+    MemoryUsage memoryUsage();
+
+    /** What joins this rank to each other rank, in rank order. */
+    List<PeerTransport> transports();
+
+    /**
+     * Finishes what was issued, tells the other ranks and frees everything. Returns in bounded time and does not throw for
+     * a communicator that has failed. A second call does nothing. Other ranks may close later.
+     */
+    @Override
+    void close();
+}

@@ -1,0 +1,314 @@
+package io.jccl;
+
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
+import java.nio.ShortBuffer;
+
+/**
+ * A typed run of elements that an operation reads or writes: memory of the application's own, never a copy of it.
+ *
+ * <p>NIO buffers are taken from position to limit as they are at the call; later changes of position and limit have no
+ * effect. Direct buffers are used in place. Heap buffers and arrays are staged through native memory by region copies,
+ * which costs a copy in and a copy out. Elements must be in the machine's byte order.
+ *
+ * <p>Creating one is cheap, but loops over small operations gain by keeping it. Immutable; safe for use by any thread.
+ */
+public final class DataBuffer {
+
+    /** Where the elements live. */
+    public enum Memory {
+        /** Native memory of this process. */
+        DIRECT,
+        /** A {@link HostBuffer}, which the ranks of this machine use in place. */
+        SHARED,
+        /** A Java array. */
+        HEAP,
+        /** Memory of a device. */
+        DEVICE
+    }
+
+    private final Memory memory;
+    private final DataType type;
+    private final long count;
+    private final long address; // 0 for heap memory
+    private final boolean readOnly;
+    private final Object owner; // keeps the memory alive; the heap buffer itself for heap memory
+
+    private DataBuffer(Memory memory, DataType type, long count, long address, boolean readOnly, Object owner) {
+        this.memory = memory;
+        this.type = type;
+        this.count = count;
+        this.address = address;
+        this.readOnly = readOnly;
+        this.owner = owner;
+    }
+
+    /** Elements of type {@link DataType#FLOAT32} from position to limit. */
+    public static DataBuffer of(FloatBuffer buffer) {
+        return ofNio(buffer, Float.BYTES, buffer.order(), DataType.FLOAT32);
+    }
+
+    /** Elements of type {@link DataType#FLOAT64} from position to limit. */
+    public static DataBuffer of(DoubleBuffer buffer) {
+        return ofNio(buffer, Double.BYTES, buffer.order(), DataType.FLOAT64);
+    }
+
+    /** Elements of type {@link DataType#INT32} from position to limit. */
+    public static DataBuffer of(IntBuffer buffer) {
+        return of(buffer, DataType.INT32);
+    }
+
+    /**
+     * Elements from position to limit.
+     *
+     * @param type {@link DataType#INT32} or {@link DataType#UINT32}
+     */
+    public static DataBuffer of(IntBuffer buffer, DataType type) {
+        requireType(type, DataType.INT32, DataType.UINT32);
+        return ofNio(buffer, Integer.BYTES, buffer.order(), type);
+    }
+
+    /** Elements of type {@link DataType#INT64} from position to limit. */
+    public static DataBuffer of(LongBuffer buffer) {
+        return of(buffer, DataType.INT64);
+    }
+
+    /**
+     * Elements from position to limit.
+     *
+     * @param type {@link DataType#INT64} or {@link DataType#UINT64}
+     */
+    public static DataBuffer of(LongBuffer buffer, DataType type) {
+        requireType(type, DataType.INT64, DataType.UINT64);
+        return ofNio(buffer, Long.BYTES, buffer.order(), type);
+    }
+
+    /**
+     * Elements from position to limit.
+     *
+     * @param type {@link DataType#FLOAT16} or {@link DataType#BFLOAT16}
+     */
+    public static DataBuffer of(ShortBuffer buffer, DataType type) {
+        requireType(type, DataType.FLOAT16, DataType.BFLOAT16);
+        return ofNio(buffer, Short.BYTES, buffer.order(), type);
+    }
+
+    /** Elements of type {@link DataType#INT8} from position to limit. */
+    public static DataBuffer of(ByteBuffer buffer) {
+        return of(buffer, DataType.INT8);
+    }
+
+    /**
+     * Elements of any type from position to limit.
+     *
+     * @param buffer its byte order must be the machine's, unless elements are single bytes; mind that NIO's default is
+     *     big endian
+     * @param type the type of the elements; the bytes from position to limit must be a multiple of its size
+     */
+    public static DataBuffer of(ByteBuffer buffer, DataType type) {
+        if (buffer.remaining() % type.bytes() != 0) {
+            throw new IllegalArgumentException("remaining=" + buffer.remaining() + " type=" + type.label()
+                    + ": expected a multiple of " + type.bytes() + " bytes; set the buffer's limit");
+        }
+        ByteOrder order = type.bytes() == 1 ? ByteOrder.nativeOrder() : buffer.order();
+        return ofNio(buffer, 1, order, type);
+    }
+
+    /** All elements of an array, staged, as {@link DataType#FLOAT32}. */
+    public static DataBuffer of(float[] array) {
+        return of(FloatBuffer.wrap(array));
+    }
+
+    /** All elements of an array, staged, as {@link DataType#FLOAT64}. */
+    public static DataBuffer of(double[] array) {
+        return of(DoubleBuffer.wrap(array));
+    }
+
+    /** All elements of an array, staged, as {@link DataType#INT32}. */
+    public static DataBuffer of(int[] array) {
+        return of(IntBuffer.wrap(array));
+    }
+
+    /** All elements of an array, staged, as {@link DataType#INT64}. */
+    public static DataBuffer of(long[] array) {
+        return of(LongBuffer.wrap(array));
+    }
+
+    /** All elements of an array, staged, as {@link DataType#FLOAT16} or {@link DataType#BFLOAT16}. */
+    public static DataBuffer of(short[] array, DataType type) {
+        return of(ShortBuffer.wrap(array), type);
+    }
+
+    /** All elements of an array, staged, as {@link DataType#INT8}. */
+    public static DataBuffer of(byte[] array) {
+        return of(ByteBuffer.wrap(array));
+    }
+
+    /**
+     * Native memory of this process by its address, for memory that other libraries manage.
+     *
+     * @param address the first byte
+     * @param count how many elements
+     * @param type their type
+     * @param owner an object that keeps the memory alive and is kept reachable, or null
+     */
+    public static DataBuffer host(long address, long count, DataType type, Object owner) {
+        requireAddress(address, count, type);
+        return new DataBuffer(Memory.DIRECT, type, count, address, false, owner);
+    }
+
+    /**
+     * Memory of a device by its address.
+     *
+     * @param address the first byte, a device address
+     * @param count how many elements
+     * @param type their type
+     */
+    public static DataBuffer device(long address, long count, DataType type) {
+        requireAddress(address, count, type);
+        return new DataBuffer(Memory.DEVICE, type, count, address, false, null);
+    }
+
+    static DataBuffer shared(HostBuffer owner, long address, long count, DataType type) {
+        return new DataBuffer(Memory.SHARED, type, count, address, false, owner);
+    }
+
+    /** The type of the elements. */
+    public DataType type() {
+        return type;
+    }
+
+    /** The number of elements. */
+    public long count() {
+        return count;
+    }
+
+    /** The size in bytes. */
+    public long bytes() {
+        return count * type.bytes();
+    }
+
+    /** Where the elements live. */
+    public Memory memory() {
+        return memory;
+    }
+
+    /** Whether the elements may only be read; such a buffer cannot receive. */
+    public boolean isReadOnly() {
+        return readOnly;
+    }
+
+    /**
+     * The address of the first element, or 0 for heap memory, which has no lasting address.
+     *
+     * @throws IllegalStateException if the memory is a {@link HostBuffer} that was closed
+     */
+    public long address() {
+        if (memory == Memory.SHARED) {
+            ((HostBuffer) owner).address();
+        }
+        return address;
+    }
+
+    /**
+     * A part of this buffer.
+     *
+     * @param offset where it begins, in elements
+     * @param length how many elements
+     * @throws IllegalArgumentException if it does not lie within this buffer
+     */
+    public DataBuffer slice(long offset, long length) {
+        if (offset < 0 || length < 0 || offset > count - length) {
+            throw new IllegalArgumentException(
+                    "offset=" + offset + " length=" + length + ": lies outside of this buffer of count=" + count);
+        }
+        if (memory == Memory.HEAP) {
+            int unit = owner instanceof ByteBuffer ? type.bytes() : 1;
+            Buffer heap = (Buffer) owner;
+            int begin = heap.position() + Math.toIntExact(offset * unit);
+            Buffer part = heap.duplicate().limit(begin + Math.toIntExact(length * unit)).position(begin);
+            return new DataBuffer(memory, type, length, 0, readOnly, part);
+        }
+        return new DataBuffer(memory, type, length, address + offset * type.bytes(), readOnly, owner);
+    }
+
+    /**
+     * Whether both buffers are exactly the same elements of the same memory.
+     *
+     * @param other may be null
+     */
+    public boolean isSameMemory(DataBuffer other) {
+        if (other == null || other.memory != memory || other.bytes() != bytes()) {
+            return false;
+        }
+        return this == other || (memory == Memory.HEAP ? Heap.sameElements(owner, other.owner) : address == other.address);
+    }
+
+    /**
+     * Copies a run of elements of a heap buffer to native memory.
+     *
+     * @param offset the first element
+     * @param target direct, in native order; its remaining bytes say how many elements; its position does not move
+     */
+    public void copyTo(long offset, ByteBuffer target) {
+        Heap.copy((Buffer) requireHeap(), Math.toIntExact(offset), type, target, true);
+    }
+
+    /**
+     * Copies a run of elements from native memory to a heap buffer.
+     *
+     * @param offset the first element
+     * @param source direct, in native order; its remaining bytes say how many elements; its position does not move
+     */
+    public void copyFrom(long offset, ByteBuffer source) {
+        Heap.copy((Buffer) requireHeap(), Math.toIntExact(offset), type, source, false);
+    }
+
+    /** For example {@code DataBuffer[type=float32, count=1024, memory=direct]}. */
+    @Override
+    public String toString() {
+        return "DataBuffer[type=" + type.label() + ", count=" + count + ", memory="
+                + memory.name().toLowerCase(java.util.Locale.ROOT) + (readOnly ? ", read-only]" : "]");
+    }
+
+    private Object requireHeap() {
+        if (memory != Memory.HEAP) {
+            throw new IllegalStateException("memory=" + memory + ": only heap memory is copied; use address()");
+        }
+        return owner;
+    }
+
+    private static DataBuffer ofNio(Buffer buffer, int unitBytes, ByteOrder order, DataType type) {
+        if (order != ByteOrder.nativeOrder()) {
+            throw new IllegalArgumentException("order=" + order + ": expected the machine's byte order; call "
+                    + "order(ByteOrder.nativeOrder()) on the ByteBuffer, before a view of it is made");
+        }
+        long count = (long) buffer.remaining() * unitBytes / type.bytes();
+        if (!buffer.isDirect()) {
+            return new DataBuffer(Memory.HEAP, type, count, 0, buffer.isReadOnly(), buffer.duplicate());
+        }
+        long address = Providers.provider().directAddress(buffer) + (long) buffer.position() * unitBytes;
+        return new DataBuffer(Memory.DIRECT, type, count, address, buffer.isReadOnly(), buffer);
+    }
+
+    private static void requireType(DataType type, DataType first, DataType second) {
+        if (type != first && type != second) {
+            throw new IllegalArgumentException("type=" + (type == null ? "null" : type.label()) + ": expected "
+                    + first.label() + " or " + second.label() + "; any type may be read from a ByteBuffer");
+        }
+    }
+
+    private static void requireAddress(long address, long count, DataType type) {
+        if (count < 0 || count > Long.MAX_VALUE / type.bytes()) {
+            throw new IllegalArgumentException("count=" + count + " type=" + type.label() + ": not a size");
+        }
+        if (address == 0 && count > 0) {
+            throw new IllegalArgumentException("address=0 count=" + count + ": expected the address of the memory");
+        }
+    }
+}

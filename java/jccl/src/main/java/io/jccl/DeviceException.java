@@ -1,0 +1,22 @@
+package io.jccl;
+
+/** A device, or its driver, is missing or refused a request. */
+public class DeviceException extends JcclException {
+
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * @param message what happened, with name=value pairs and the remedy
+     */
+    public DeviceException(String message) {
+        super(message);
+    }
+
+    /**
+     * @param message what happened, with name=value pairs and the remedy
+     * @param cause what led to it, or null
+     */
+    public DeviceException(String message, Throwable cause) {
+        super(message, cause);
+    }
+}

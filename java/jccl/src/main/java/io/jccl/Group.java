@@ -1,0 +1,10 @@
+package io.jccl;
+
+/**
+ * Collects operations that are issued together; see {@link Communicator#group}. Only valid within the body that it was
+ * handed to, on that body's thread.
+ *
+ * <p>Sends and receives run at the same time, whatever their order, and must together match those of the peers; several
+ * between the same two ranks match in their order. Collectives run one after the other, in their order, after them.
+ */
+public interface Group extends Operations<Group> {}

@@ -1,0 +1,32 @@
+package io.jccl;
+
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+
+/**
+ * What implements this API. The factories of the API find it through {@link java.util.ServiceLoader}, so that the API
+ * depends on nothing. Applications do not call it.
+ */
+public interface JcclProvider {
+
+    /** See {@link UniqueId#create(CommunicatorConfig)}. */
+    UniqueId createUniqueId(CommunicatorConfig config);
+
+    /** See {@link Communicator#init(UniqueId, int, int, CommunicatorConfig)}. */
+    Communicator init(UniqueId id, int rank, int size, CommunicatorConfig config);
+
+    /** See {@link Communicator#fromEnvironment(CommunicatorConfig)}. */
+    Communicator fromEnvironment(CommunicatorConfig config);
+
+    /** The address of the first byte (not of the position) of a direct buffer. */
+    long directAddress(Buffer buffer);
+
+    /** Allocates zeroed memory that other processes can map, page-aligned; never returns 0. */
+    long allocateShared(long bytes);
+
+    /** Frees what {@link #allocateShared} returned. */
+    void freeShared(long address);
+
+    /** A direct buffer over existing memory, which must outlive it. */
+    ByteBuffer view(long address, int bytes);
+}

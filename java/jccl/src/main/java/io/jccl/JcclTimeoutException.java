@@ -1,0 +1,32 @@
+package io.jccl;
+
+import java.util.Collections;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * An operation, or the forming of a communicator, was not finished before its deadline. The message says which operation,
+ * how long it took, which ranks never entered it, and where every other rank waits.
+ */
+public class JcclTimeoutException extends JcclException {
+
+    private static final long serialVersionUID = 1L;
+
+    @SuppressWarnings("serial") // an immutable JDK collection, which is serializable
+    private final Set<Integer> missingRanks;
+
+    /**
+     * @param message what happened, with name=value pairs and the remedy
+     * @param missingRanks ranks that never arrived, in ascending order; empty if all did
+     * @param cause what led to it, or null
+     */
+    public JcclTimeoutException(String message, Set<Integer> missingRanks, Throwable cause) {
+        super(message, cause);
+        this.missingRanks = Collections.unmodifiableSet(new TreeSet<>(missingRanks));
+    }
+
+    /** The ranks that never arrived, in ascending order; empty if all did; immutable. */
+    public Set<Integer> missingRanks() {
+        return missingRanks;
+    }
+}

@@ -1,0 +1,30 @@
+package io.jccl;
+
+import java.util.List;
+
+/**
+ * Ranks called different operations at the same place of their sequence: another collective, type, reduction, count or
+ * root. The communicator is failed on every rank, because data of different operations cannot be told apart any more.
+ */
+public class MismatchedCollectiveException extends JcclException {
+
+    private static final long serialVersionUID = 1L;
+
+    @SuppressWarnings("serial") // an immutable JDK collection, which is serializable
+    private final List<RankOperation> rows;
+
+    /**
+     * @param message what happened, with name=value pairs and the remedy
+     * @param rows rows that say what each rank called, in rank order
+     * @param cause what led to it, or null
+     */
+    public MismatchedCollectiveException(String message, List<RankOperation> rows, Throwable cause) {
+        super(message, cause);
+        this.rows = List.copyOf(rows);
+    }
+
+    /** The rows that say what each rank called, in rank order; immutable. */
+    public List<RankOperation> rows() {
+        return rows;
+    }
+}

@@ -1,0 +1,162 @@
+package io.jccl;
+
+/**
+ * The operations, as a {@link Communicator} issues them at once and a {@link Group} collects them.
+ *
+ * <p>Every rank of the communicator calls the same collectives in the same order, with the same type, reduction, root and
+ * count; the exceptions (v-forms, point-to-point) say what may differ. {@code n} is the number of ranks.
+ *
+ * <p>All methods throw {@link IllegalArgumentException} if a buffer's type, count or memory does not fit the operation, if
+ * a receive buffer is read-only, or if buffers overlap in part; and {@link IllegalStateException} if the communicator is
+ * closed. Buffers must not be touched, and send buffers not be written, until the operation is done.
+ *
+ * @param <R> what issuing returns
+ */
+public interface Operations<R> {
+
+    /** All-reduce in place: {@link #allReduce(DataBuffer, DataBuffer, ReduceOp)} with one buffer. */
+    default R allReduce(DataBuffer buffer, ReduceOp op) {
+        return allReduce(buffer, buffer, op);
+    }
+
+    /**
+     * Reduces the send buffers of all ranks element by element; every rank receives the whole result, bit for bit the
+     * same.
+     *
+     * @param send this rank's elements
+     * @param recv the result, as many elements as {@code send}; may be the same memory
+     * @param op how elements are combined
+     */
+    R allReduce(DataBuffer send, DataBuffer recv, ReduceOp op);
+
+    /** Reduce in place: at the root the buffer is overwritten with the result. */
+    default R reduce(DataBuffer buffer, ReduceOp op, int root) {
+        return reduce(buffer, buffer, op, root);
+    }
+
+    /**
+     * Reduces the send buffers of all ranks element by element at the root.
+     *
+     * @param send this rank's elements
+     * @param recv the result at the root, as many elements as {@code send}, may be the same memory; not used and
+     *     possibly null at other ranks
+     * @param op how elements are combined
+     * @param root the rank that receives the result
+     */
+    R reduce(DataBuffer send, DataBuffer recv, ReduceOp op, int root);
+
+    /** Broadcast in place: the buffer is read at the root and written at the other ranks. */
+    default R broadcast(DataBuffer buffer, int root) {
+        return broadcast(buffer, buffer, root);
+    }
+
+    /**
+     * Copies the root's elements to every rank.
+     *
+     * @param send the elements at the root; not used and possibly null at other ranks
+     * @param recv receives the elements at every rank, the root included; may be the same memory as {@code send}
+     * @param root the rank whose elements are sent
+     */
+    R broadcast(DataBuffer send, DataBuffer recv, int root);
+
+    /**
+     * Collects the send buffers of all ranks at every rank, in rank order.
+     *
+     * @param send this rank's {@code c} elements; may be the {@code rank}-th block of {@code recv}
+     * @param recv receives {@code n * c} elements
+     */
+    R allGather(DataBuffer send, DataBuffer recv);
+
+    /**
+     * Collects a different number of elements of each rank at every rank, in rank order and without gaps.
+     *
+     * @param send this rank's {@code counts[rank]} elements; may be its block of {@code recv}
+     * @param recv receives as many elements as all counts together
+     * @param counts how many elements each rank sends; the same on all ranks; copied
+     */
+    R allGatherV(DataBuffer send, DataBuffer recv, long[] counts);
+
+    /**
+     * Reduces the send buffers of all ranks element by element and hands every rank its block of the result.
+     *
+     * @param send {@code n * c} elements
+     * @param recv receives the {@code rank}-th block of {@code c} elements; may be that block of {@code send}
+     * @param op how elements are combined
+     */
+    R reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op);
+
+    /**
+     * Reduces the send buffers of all ranks and hands every rank a block of its own size.
+     *
+     * @param send as many elements as all counts together
+     * @param recv receives this rank's {@code counts[rank]} elements; may be its block of {@code send}
+     * @param counts how many elements each rank receives; the same on all ranks; copied
+     * @param op how elements are combined
+     */
+    R reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op);
+
+    /**
+     * Sends the {@code i}-th block to rank {@code i} and receives its block for this rank at the {@code i}-th place.
+     *
+     * @param send {@code n * c} elements
+     * @param recv receives {@code n * c} elements; must not overlap {@code send}
+     */
+    R allToAll(DataBuffer send, DataBuffer recv);
+
+    /**
+     * Sends a block of any size to each rank. What a rank sends to a peer must be what that peer expects of it; other
+     * than that the counts may differ from rank to rank.
+     *
+     * @param send holds the blocks to send
+     * @param sendCounts how many elements go to each rank; copied
+     * @param sendOffsets where each rank's block begins in {@code send}, in elements; copied
+     * @param recv receives the blocks; must not overlap {@code send}
+     * @param recvCounts how many elements come from each rank; copied
+     * @param recvOffsets where each rank's block goes in {@code recv}, in elements; blocks must not overlap; copied
+     */
+    R allToAllV(
+            DataBuffer send,
+            long[] sendCounts,
+            long[] sendOffsets,
+            DataBuffer recv,
+            long[] recvCounts,
+            long[] recvOffsets);
+
+    /**
+     * Collects the send buffers of all ranks at the root, in rank order.
+     *
+     * @param send this rank's {@code c} elements; at the root it may be the root's block of {@code recv}
+     * @param recv receives {@code n * c} elements at the root; not used and possibly null at other ranks
+     * @param root the rank that receives
+     */
+    R gather(DataBuffer send, DataBuffer recv, int root);
+
+    /**
+     * Hands every rank its block of the root's buffer.
+     *
+     * @param send {@code n * c} elements at the root; not used and possibly null at other ranks
+     * @param recv receives {@code c} elements; at the root it may be the root's block of {@code send}
+     * @param root the rank that sends
+     */
+    R scatter(DataBuffer send, DataBuffer recv, int root);
+
+    /**
+     * Sends elements to one rank, which must receive as many with {@link #recv}. Several transfers at once, in
+     * particular in both directions, belong in a group: one after the other they may wait for each other for ever.
+     *
+     * @param peer the receiving rank, not this one unless in a group
+     * @param buffer the elements
+     */
+    R send(int peer, DataBuffer buffer);
+
+    /**
+     * Receives elements that one rank sends with {@link #send}.
+     *
+     * @param peer the sending rank, not this one unless in a group
+     * @param buffer receives the elements
+     */
+    R recv(int peer, DataBuffer buffer);
+
+    /** Is done when every rank has entered it. */
+    R barrier();
+}

@@ -1,0 +1,31 @@
+package io.jccl;
+
+import java.util.Collections;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * One or more other ranks died or became unreachable. The communicator is failed on every surviving rank.
+ */
+public class PeerFailedException extends JcclException {
+
+    private static final long serialVersionUID = 1L;
+
+    @SuppressWarnings("serial") // an immutable JDK collection, which is serializable
+    private final Set<Integer> failedRanks;
+
+    /**
+     * @param message what happened, with name=value pairs and the remedy
+     * @param failedRanks ranks that failed, in ascending order
+     * @param cause what led to it, or null
+     */
+    public PeerFailedException(String message, Set<Integer> failedRanks, Throwable cause) {
+        super(message, cause);
+        this.failedRanks = Collections.unmodifiableSet(new TreeSet<>(failedRanks));
+    }
+
+    /** The ranks that failed, in ascending order; immutable. */
+    public Set<Integer> failedRanks() {
+        return failedRanks;
+    }
+}

@@ -1,0 +1,22 @@
+package io.jccl;
+
+/** A transport between two ranks failed although both ranks live. */
+public class TransportException extends JcclException {
+
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * @param message what happened, with name=value pairs and the remedy
+     */
+    public TransportException(String message) {
+        super(message);
+    }
+
+    /**
+     * @param message what happened, with name=value pairs and the remedy
+     * @param cause what led to it, or null
+     */
+    public TransportException(String message, Throwable cause) {
+        super(message, cause);
+    }
+}

@@ -1,0 +1,28 @@
+package io.jccl;
+
+import java.util.Locale;
+
+/** What joins two ranks. */
+public enum TransportKind {
+    /** Both ranks live in one process and use each other's memory as it is. */
+    P2P,
+    /** Two processes of one machine share a memory segment. */
+    SHM,
+    /** TCP sockets: between machines, or where nothing better works. */
+    SOCKET;
+
+    /** The name used by the command and in messages, for example {@code shm}. */
+    public String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    /**
+     * The transport of a name as the command spells it.
+     *
+     * @param label for example {@code shm}
+     * @throws IllegalArgumentException if no transport has this name
+     */
+    public static TransportKind parse(String label) {
+        return Names.parse(TransportKind.class, "transport", label);
+    }
+}

@@ -1,0 +1,51 @@
+package io.jccl;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * An operation that was issued. It keeps its buffers reachable until it is done.
+ *
+ * <p>Issuing fixes the operation's place in the sequence and returns at once. The first thread that waits carries the
+ * operation out, together with what was issued before it and is not done; what nobody waits for is carried out by a thread
+ * of the communicator shortly after. All methods may be called by any thread, any number of times.
+ */
+public interface Work {
+
+    /**
+     * Waits until the operation is done, or throws after the communicator's time-out.
+     *
+     * @throws JcclTimeoutException if it was not done in time; names the ranks that never entered it
+     * @throws PeerFailedException if another rank died
+     * @throws MismatchedCollectiveException if ranks called different operations
+     * @throws AbortedException if the communicator was aborted
+     * @throws JcclException if something else failed
+     */
+    void await();
+
+    /**
+     * Waits with a time-out of its own instead of the communicator's. An operation that is not done in time has failed, and
+     * the communicator with it, just as with {@link #await()}: ranks that are part-way through cannot go back.
+     *
+     * @param timeout how long to wait from now, at least a millisecond
+     * @throws JcclException as {@link #await()}
+     */
+    void await(Duration timeout);
+
+    /** Whether the operation is over, with success or without. Never waits, and sees to it that the operation proceeds. */
+    boolean isDone();
+
+    /**
+     * A future that completes when the operation is done; exceptionally with the exception that {@link #await()} throws.
+     * Cancelling it has no effect on the operation. Continuations that are not {@code Async} run on a thread of the
+     * communicator and must not wait for its operations.
+     */
+    CompletableFuture<Void> toFuture();
+
+    /**
+     * How the operation was carried out; of a group, its last collective.
+     *
+     * @throws IllegalStateException if the operation is not done, or failed
+     */
+    Execution execution();
+}
