@@ -1,0 +1,70 @@
+// The element types and reductions of the library, with the numbers that cross the JNI border.
+//
+// io.jccl.DataType and io.jccl.ReduceOp have the same members in the same order; a test holds the two sides together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace jccl {
+
+enum class DataType : uint8_t {
+  Int8 = 0,
+  Uint8 = 1,
+  Int32 = 2,
+  Uint32 = 3,
+  Int64 = 4,
+  Uint64 = 5,
+  Float16 = 6,
+  Bfloat16 = 7,
+  Float32 = 8,
+  Float64 = 9,
+};
+
+inline constexpr int kDataTypeCount = 10;
+
+enum class ReduceOp : uint8_t {
+  Sum = 0,
+  Prod = 1,
+  Min = 2,
+  Max = 3,
+  Avg = 4,
+};
+
+inline constexpr int kReduceOpCount = 5;
+
+// Bytes of one element; 0 for a number that is no type.
+constexpr size_t sizeOf(DataType type) noexcept {
+  switch (type) {
+    case DataType::Int8:
+    case DataType::Uint8:
+      return 1;
+    case DataType::Float16:
+    case DataType::Bfloat16:
+      return 2;
+    case DataType::Int32:
+    case DataType::Uint32:
+    case DataType::Float32:
+      return 4;
+    case DataType::Int64:
+    case DataType::Uint64:
+    case DataType::Float64:
+      return 8;
+  }
+  return 0;
+}
+
+constexpr const char* nameOf(DataType type) noexcept {
+  constexpr const char* names[kDataTypeCount] = {"int8",   "uint8",   "int32",    "uint32",  "int64",
+                                                 "uint64", "float16", "bfloat16", "float32", "float64"};
+  const auto index = static_cast<unsigned>(type);
+  return index < kDataTypeCount ? names[index] : "unknown";
+}
+
+constexpr const char* nameOf(ReduceOp op) noexcept {
+  constexpr const char* names[kReduceOpCount] = {"sum", "prod", "min", "max", "avg"};
+  const auto index = static_cast<unsigned>(op);
+  return index < kReduceOpCount ? names[index] : "unknown";
+}
+
+}  // namespace jccl

@@ -1,0 +1,155 @@
+// Element types and operations of the reduction kernels, over the vector layer. Compiled once per instruction set; see
+// reduce_vector.h for what that forbids.
+#pragma once
+
+#include "primitives/reduce.h"
+#include "primitives/reduce_vector.h"
+
+namespace jccl {
+namespace {
+
+// An element type says, for an accumulator register of W bytes: the scalar it computes in, the vector it is stored as
+// (Packed), and the way between the two.
+
+template <class S>
+struct Plain {
+  using Scalar = S;
+  using Stored = S;
+  template <int W>
+  using Packed = Vec<S, W>;
+  template <int W>
+  static JCCL_INLINE Vec<S, W> unpack(Packed<W> packed) {
+    return packed;
+  }
+  template <int W>
+  static JCCL_INLINE Packed<W> pack(Vec<S, W> acc) {
+    return acc;
+  }
+};
+
+struct Float16Element {
+  using Scalar = float;
+  using Stored = uint16_t;
+  template <int W>
+  using Packed = Vec<uint16_t, W / 2>;
+  template <int W>
+  static JCCL_INLINE Vec<float, W> unpack(Packed<W> packed) {
+    return widenFloat16<W>(packed);
+  }
+  template <int W>
+  static JCCL_INLINE Packed<W> pack(Vec<float, W> acc) {
+    return narrowFloat16<W>(acc);
+  }
+};
+
+struct Bfloat16Element {
+  using Scalar = float;
+  using Stored = uint16_t;
+  template <int W>
+  using Packed = Vec<uint16_t, W / 2>;
+  template <int W>
+  static JCCL_INLINE Vec<float, W> unpack(Packed<W> packed) {
+    return widenBfloat16<W>(packed);
+  }
+  template <int W>
+  static JCCL_INLINE Packed<W> pack(Vec<float, W> acc) {
+    return narrowBfloat16<W>(acc);
+  }
+};
+
+// An operation folds accumulators with apply() and changes the result with finish(). One is made per kernel call.
+
+struct NoFinish {
+  explicit NoFinish(const PostOp&) {}
+  template <class S, int W>
+  JCCL_INLINE Vec<S, W> finish(Vec<S, W> acc) const {
+    return acc;
+  }
+};
+
+// The operation of a copy: there is never a second source.
+struct CopyOp : NoFinish {
+  using NoFinish::NoFinish;
+  template <class S, int W>
+  static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W>) {
+    return a;
+  }
+};
+
+struct SumOp : NoFinish {
+  using NoFinish::NoFinish;
+  template <class S, int W>
+  static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W> b) {
+    return addVec<S, W>(a, b);
+  }
+};
+
+struct ProdOp : NoFinish {
+  using NoFinish::NoFinish;
+  template <class S, int W>
+  static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W> b) {
+    return mulVec<S, W>(a, b);
+  }
+};
+
+struct MinOp : NoFinish {
+  using NoFinish::NoFinish;
+  template <class S, int W>
+  static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W> b) {
+    return minVec<S, W>(a, b);
+  }
+};
+
+struct MaxOp : NoFinish {
+  using NoFinish::NoFinish;
+  template <class S, int W>
+  static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W> b) {
+    return maxVec<S, W>(a, b);
+  }
+};
+
+struct AvgOp {
+  explicit AvgOp(const PostOp& post) : divisor(post.divisor) {}
+
+  template <class S, int W>
+  static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W> b) {
+    return addVec<S, W>(a, b);
+  }
+
+  template <class S, int W>
+  JCCL_INLINE Vec<S, W> finish(Vec<S, W> acc) const {
+    if constexpr (isFloating<S>) {
+      return acc / static_cast<S>(divisor);
+    } else if constexpr (sizeof(S) == 1) {
+      return truncatedQuotient<S, W, float>(acc);
+    } else if constexpr (sizeof(S) == 4) {
+      return truncatedQuotient<S, W, double>(acc);
+    } else if ((divisor & (divisor - 1)) == 0) {
+      // Shifting rounds down, so a negative dividend is first moved up by divisor - 1.
+      const int shift = __builtin_ctz(divisor);
+      const Vec<S, W> negative = bitsOf<Vec<S, W>>(acc < S{0});
+      return (acc + (negative & (S{0} + static_cast<S>(divisor - 1)))) >> shift;
+    } else {
+      return truncatedQuotient<S, W, S>(acc);
+    }
+  }
+
+ private:
+  // Dividing in F: a quotient of integers of at most 8 (32) bits, correctly rounded to 24 (53) bits, never crosses the
+  // next integer, so that truncating it gives the integer quotient.
+  template <class S, int W, class F>
+  JCCL_INLINE Vec<S, W> truncatedQuotient(Vec<S, W> acc) const {
+    S lanes[W / sizeof(S)];
+    __builtin_memcpy(lanes, &acc, W);
+    for (S& lane : lanes) {
+      lane = static_cast<S>(static_cast<F>(lane) / static_cast<F>(divisor));
+    }
+    __builtin_memcpy(&acc, lanes, W);
+    return acc;
+  }
+
+  uint32_t divisor;
+};
+
+}  // namespace
+}  // namespace jccl

@@ -1,0 +1,16 @@
+// The kernels of each instruction set, by operation and type. Private to the reduce family.
+#pragma once
+
+#include "primitives/reduce.h"
+
+namespace jccl {
+
+struct ReduceTable {
+  ReduceCopyFn kernels[kReduceOpCount][kDataTypeCount];
+};
+
+extern const ReduceTable kReducePortable;
+extern const ReduceTable kReduceAvx2;
+extern const ReduceTable kReduceAvx512;
+
+}  // namespace jccl

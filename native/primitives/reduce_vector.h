@@ -1,0 +1,288 @@
+// A tiny vector layer under the reduction kernels: registers of W bytes, written once with the compiler's vector types.
+//
+// This header is compiled once per instruction set, with different flags. Everything in it has internal linkage (the
+// unnamed namespace), and it calls no inline function of the standard library: a shared inline function would be kept
+// by the linker in one version only, perhaps the one with instructions that the running processor lacks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__x86_64__)
+// GCC 12's own header makes its "undefined" registers from themselves and then warns about it.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#include <immintrin.h>
+#pragma GCC diagnostic pop
+#endif
+
+#define JCCL_INLINE inline __attribute__((always_inline))
+
+namespace jccl {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kRegisterBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kRegisterBytes = 32;
+#else
+constexpr int kRegisterBytes = 16;
+#endif
+
+template <class S, int W>
+struct VecType {
+  typedef S type __attribute__((vector_size(W)));
+};
+
+template <class S, int W>
+using Vec = typename VecType<S, W>::type;
+
+template <class To, class From>
+JCCL_INLINE To bitsOf(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  __builtin_memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+template <class V>
+JCCL_INLINE V loadUnaligned(const char* from) {
+  V v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+
+template <class V>
+JCCL_INLINE void storeUnaligned(char* to, V v) {
+  __builtin_memcpy(to, &v, sizeof v);
+}
+
+// A non-temporal store; `to` is aligned to the size of V.
+template <class V>
+JCCL_INLINE void storeStreaming(char* to, V v) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) {
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), bitsOf<__m512i>(v));
+    return;
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(V) == 32) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to), bitsOf<__m256i>(v));
+    return;
+  }
+#endif
+#if defined(__x86_64__)
+  if constexpr (sizeof(V) == 16) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to), bitsOf<__m128i>(v));
+    return;
+  } else if constexpr (sizeof(V) == 8) {
+    _mm_stream_si64(reinterpret_cast<long long*>(to), bitsOf<long long>(v));
+    return;
+  }
+#endif
+  storeUnaligned(to, v);
+}
+
+// Orders the streamed stores before every later store, as other cores see them.
+JCCL_INLINE void streamingFence() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
+// ---- unsigned words of the same size, and the word types of a width
+
+template <int Bytes>
+struct Word;
+template <>
+struct Word<1> {
+  using type = uint8_t;
+};
+template <>
+struct Word<2> {
+  using type = uint16_t;
+};
+template <>
+struct Word<4> {
+  using type = uint32_t;
+};
+template <>
+struct Word<8> {
+  using type = uint64_t;
+};
+
+template <int Bytes>
+using WordOf = typename Word<Bytes>::type;
+
+template <int Bytes>
+JCCL_INLINE uint64_t loadWord(const char* from) {
+  WordOf<Bytes> word;
+  __builtin_memcpy(&word, from, Bytes);
+  return word;
+}
+
+template <int Bytes>
+JCCL_INLINE void storeWord(char* to, uint64_t value) {
+  const auto word = static_cast<WordOf<Bytes>>(value);
+  __builtin_memcpy(to, &word, Bytes);
+}
+
+template <class S>
+constexpr bool isFloating = static_cast<S>(0.5) != static_cast<S>(0);
+
+// ---- arithmetic
+//
+// A compiler may swap the operands of + and *, and then the payload of NaN op NaN depends on its register allocation.
+// The instructions themselves take the first operand's, so for floating point they are named here.
+
+#if defined(__AVX__)
+#define JCCL_ORDERED(mnemonic, r, a, b) __asm__("v" mnemonic " %2, %1, %0" : "=v"(r) : "v"(a), "v"(b))
+#elif defined(__x86_64__)
+#define JCCL_ORDERED(mnemonic, r, a, b) \
+  r = a;                                \
+  __asm__(mnemonic " %1, %0" : "+x"(r) : "x"(b))
+#endif
+
+template <class S, int W>
+JCCL_INLINE Vec<S, W> addVec(Vec<S, W> a, Vec<S, W> b) {
+  if constexpr (!isFloating<S>) {
+    using U = Vec<WordOf<sizeof(S)>, W>;  // unsigned: wrapping is defined
+    return bitsOf<Vec<S, W>>(bitsOf<U>(a) + bitsOf<U>(b));
+  } else {
+#if defined(JCCL_ORDERED)
+    Vec<S, W> r;
+    if constexpr (sizeof(S) == 4) {
+      JCCL_ORDERED("addps", r, a, b);
+    } else {
+      JCCL_ORDERED("addpd", r, a, b);
+    }
+    return r;
+#else
+    return a + b;
+#endif
+  }
+}
+
+template <class S, int W>
+JCCL_INLINE Vec<S, W> mulVec(Vec<S, W> a, Vec<S, W> b) {
+  if constexpr (!isFloating<S>) {
+    using U = Vec<WordOf<sizeof(S)>, W>;
+    return bitsOf<Vec<S, W>>(bitsOf<U>(a) * bitsOf<U>(b));
+  } else {
+#if defined(JCCL_ORDERED)
+    Vec<S, W> r;
+    if constexpr (sizeof(S) == 4) {
+      JCCL_ORDERED("mulps", r, a, b);
+    } else {
+      JCCL_ORDERED("mulpd", r, a, b);
+    }
+    return r;
+#else
+    return a * b;
+#endif
+  }
+}
+
+template <class S, int W>
+JCCL_INLINE Vec<S, W> minVec(Vec<S, W> a, Vec<S, W> b) {
+  if constexpr (isFloating<S>) {
+    return (a < b) | (a != a) ? a : b;
+  } else {
+    return a < b ? a : b;
+  }
+}
+
+template <class S, int W>
+JCCL_INLINE Vec<S, W> maxVec(Vec<S, W> a, Vec<S, W> b) {
+  if constexpr (isFloating<S>) {
+    return (a > b) | (a != a) ? a : b;
+  } else {
+    return a > b ? a : b;
+  }
+}
+
+// ---- 16-bit floats: W/2 bytes of memory to W bytes of float32 and back
+
+template <int W>
+JCCL_INLINE Vec<float, W> widenBfloat16(Vec<uint16_t, W / 2> h) {
+  return bitsOf<Vec<float, W>>(__builtin_convertvector(h, Vec<uint32_t, W>) << 16);
+}
+
+template <int W>
+JCCL_INLINE Vec<uint16_t, W / 2> narrowBfloat16(Vec<float, W> f) {
+  using U = Vec<uint32_t, W>;
+  const U bits = bitsOf<U>(f);
+  const U rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  const U quietNan = (bits >> 16) | 0x40u;
+  return __builtin_convertvector(f != f ? quietNan : rounded, Vec<uint16_t, W / 2>);
+}
+
+#if defined(__F16C__)
+
+template <int W>
+JCCL_INLINE Vec<float, W> widenFloat16(Vec<uint16_t, W / 2> h) {
+#if defined(__AVX512F__)
+  if constexpr (W == 64) {
+    return bitsOf<Vec<float, W>>(_mm512_cvtph_ps(bitsOf<__m256i>(h)));
+  }
+#endif
+  if constexpr (W == 32) {
+    return bitsOf<Vec<float, W>>(_mm256_cvtph_ps(bitsOf<__m128i>(h)));
+  } else if constexpr (W == 16) {
+    return bitsOf<Vec<float, W>>(_mm_cvtph_ps(_mm_cvtsi64_si128(bitsOf<long long>(h))));
+  }
+}
+
+template <int W>
+JCCL_INLINE Vec<uint16_t, W / 2> narrowFloat16(Vec<float, W> f) {
+  using H = Vec<uint16_t, W / 2>;
+#if defined(__AVX512F__)
+  if constexpr (W == 64) {
+    return bitsOf<H>(_mm512_cvtps_ph(bitsOf<__m512>(f), _MM_FROUND_TO_NEAREST_INT));
+  }
+#endif
+  if constexpr (W == 32) {
+    return bitsOf<H>(_mm256_cvtps_ph(bitsOf<__m256>(f), _MM_FROUND_TO_NEAREST_INT));
+  } else if constexpr (W == 16) {
+    return bitsOf<H>(_mm_cvtsi128_si64(_mm_cvtps_ph(bitsOf<__m128>(f), _MM_FROUND_TO_NEAREST_INT)));
+  }
+}
+
+#else
+
+// The same function as the conversion instructions compute, bit for bit. binary16 has 5 exponent and 10 fraction bits.
+template <int W>
+JCCL_INLINE Vec<float, W> widenFloat16(Vec<uint16_t, W / 2> h) {
+  using U = Vec<uint32_t, W>;
+  const U bits = __builtin_convertvector(h, U);
+  const U magnitude = bits & 0x7fffu;
+  const U normal = (magnitude << 13) + (112u << 23);  // the exponent's bias grows from 15 to 127
+  const U special = (magnitude << 13) | 0x7f800000u | (bitsOf<U>(magnitude > 0x7c00u) & 0x00400000u);
+  using I = Vec<int32_t, W>;
+  const U subnormal = bitsOf<U>(__builtin_convertvector(bitsOf<I>(magnitude), Vec<float, W>) * 0x1p-24f);
+  const U value = magnitude >= 0x7c00u ? special : magnitude < 0x400u ? subnormal : normal;
+  return bitsOf<Vec<float, W>>(value | ((bits & 0x8000u) << 16));
+}
+
+template <int W>
+JCCL_INLINE Vec<uint16_t, W / 2> narrowFloat16(Vec<float, W> f) {
+  using U = Vec<uint32_t, W>;
+  using F = Vec<float, W>;
+  const U bits = bitsOf<U>(f);
+  const U magnitude = bits & 0x7fffffffu;
+  const U normal = (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+  // Adding 0.5 makes the processor round to a multiple of 2^-24, the unit of the subnormals.
+  const U subnormal = bitsOf<U>(bitsOf<F>(magnitude) + 0.5f) - bitsOf<uint32_t>(0.5f);
+  const U nan = ((magnitude >> 13) & 0x3ffu) | 0x7e00u;
+  const U infinity = U{} + 0x7c00u;
+  const U finite = magnitude < 0x38800000u ? subnormal : normal;  // 2^-14, the smallest normal
+  const U value = magnitude > 0x7f800000u ? nan : magnitude >= 0x477ff000u ? infinity : finite;  // from 65520 on
+  return __builtin_convertvector(value | ((bits >> 16) & 0x8000u), Vec<uint16_t, W / 2>);
+}
+
+#endif
+
+}  // namespace
+}  // namespace jccl
