@@ -1,0 +1,45 @@
+package io.jccl.plan;
+
+import java.util.List;
+
+/**
+ * The neighbours of one rank in the tree of one channel.
+ *
+ * @param up the parent rank, or -1 at the root
+ * @param down the child ranks, at most {@value #MAX_CHILDREN}
+ */
+public record TreeLinks(int up, List<Integer> down) {
+
+    /** The most children that a rank can have: two machines below its own, and the next rank of the chain. */
+    public static final int MAX_CHILDREN = 3;
+
+    /** Takes a copy of {@code down}. */
+    public TreeLinks {
+        down = List.copyOf(down);
+        if (up < -1) {
+            throw new IllegalArgumentException("up=" + up + ": expected a rank, or -1 at the root");
+        }
+        if (down.size() > MAX_CHILDREN) {
+            throw new IllegalArgumentException("down=" + down + ": expected at most " + MAX_CHILDREN + " children");
+        }
+    }
+
+    /** Whether this rank is the root of the tree. */
+    public boolean isRoot() {
+        return up < 0;
+    }
+
+    /** Whether this rank is a leaf. */
+    public boolean isLeaf() {
+        return down.isEmpty();
+    }
+
+    /** The children as an array, as the native library takes them. */
+    public int[] downRanks() {
+        int[] ranks = new int[down.size()];
+        for (int i = 0; i < ranks.length; i++) {
+            ranks[i] = down.get(i);
+        }
+        return ranks;
+    }
+}

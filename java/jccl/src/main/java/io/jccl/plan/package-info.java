@@ -1,0 +1,6 @@
+/**
+ * Rings and trees over all machines of a communicator, from the channel orders found on each machine.
+ *
+ * <p>A plan is a pure function of its input: every rank builds it from the same gathered list and gets the same answer.
+ */
+package io.jccl.plan;

@@ -1,0 +1,81 @@
+package io.jccl.tuning;
+
+import io.jccl.Algorithm;
+import io.jccl.Protocol;
+
+/**
+ * How one operation is to be carried out, and its packing into the {@code long} that crosses the native border.
+ *
+ * <pre>
+ *  63                    32 31    24 23    16 15     8 7   4 3   0
+ * +------------------------+--------+--------+--------+-----+-----+
+ * |      chunk bytes       |   0    | flags  |channels|proto|algo |
+ * +------------------------+--------+--------+--------+-----+-----+
+ * flags: bit 0 = try zero copy first, and use the rest of the choice where not all buffers are shared
+ * </pre>
+ *
+ * @param algorithm how the ranks are connected
+ * @param protocol how data travels between two of them
+ * @param channels channels 0 to channels-1 are used
+ * @param chunkBytes payload bytes of one step
+ * @param tryZeroCopy whether shared buffers may be read and written in place
+ */
+public record Choice(Algorithm algorithm, Protocol protocol, int channels, int chunkBytes, boolean tryZeroCopy) {
+
+    /** The flag that stands for {@link #tryZeroCopy}. */
+    public static final int FLAG_TRY_ZERO_COPY = 1;
+
+    private static final Algorithm[] ALGORITHMS = Algorithm.values();
+    private static final Protocol[] PROTOCOLS = Protocol.values();
+    private static final int MAX_CHANNELS = 255;
+
+    /** Checks the ranges that the packing allows. */
+    public Choice {
+        if (channels < 1 || channels > MAX_CHANNELS) {
+            throw new IllegalArgumentException("channels=" + channels + ": expected 1 to " + MAX_CHANNELS);
+        }
+        if (chunkBytes < 1) {
+            throw new IllegalArgumentException("chunkBytes=" + chunkBytes + ": expected 1 or more");
+        }
+    }
+
+    /** The packed form. */
+    public long pack() {
+        return algorithm.ordinal()
+                | (long) protocol.ordinal() << 4
+                | (long) channels << 8
+                | (tryZeroCopy ? (long) FLAG_TRY_ZERO_COPY << 16 : 0L)
+                | (long) chunkBytes << 32;
+    }
+
+    /** The choice that a packed form stands for, for reports; the parts alone are read without allocation. */
+    public static Choice unpack(long packed) {
+        return new Choice(
+                algorithm(packed), protocol(packed), channels(packed), chunkBytes(packed), triesZeroCopy(packed));
+    }
+
+    /** The algorithm in a packed choice. */
+    public static Algorithm algorithm(long packed) {
+        return ALGORITHMS[(int) (packed & 0xF)];
+    }
+
+    /** The protocol in a packed choice. */
+    public static Protocol protocol(long packed) {
+        return PROTOCOLS[(int) (packed >>> 4 & 0xF)];
+    }
+
+    /** The channel count in a packed choice. */
+    public static int channels(long packed) {
+        return (int) (packed >>> 8 & 0xFF);
+    }
+
+    /** The bytes of a step in a packed choice. */
+    public static int chunkBytes(long packed) {
+        return (int) (packed >>> 32);
+    }
+
+    /** Whether a packed choice asks for zero copy. */
+    public static boolean triesZeroCopy(long packed) {
+        return (packed >>> 16 & FLAG_TRY_ZERO_COPY) != 0;
+    }
+}

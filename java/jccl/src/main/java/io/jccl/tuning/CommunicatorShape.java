@@ -1,0 +1,85 @@
+package io.jccl.tuning;
+
+import io.jccl.Protocol;
+import io.jccl.TransportKind;
+import java.util.Objects;
+
+/**
+ * What the cost model has to know of a communicator. Every rank must pass equal values, or ranks would choose
+ * differently: take those agreed in the bootstrap, not this rank's own.
+ *
+ * @param ranks the number of ranks
+ * @param machines the number of machines
+ * @param localRanks the most ranks on one machine
+ * @param cores cores of the machine that has the fewest per rank
+ * @param channels the plan's channels
+ * @param treeDepth edges between the root of a tree over machines and its deepest machine
+ * @param localTransport how ranks of one machine reach each other; the slower one where they differ
+ * @param netGBps bandwidth of a machine's network in GB/s; ignored on one machine
+ * @param slots payload bytes that one slot holds per protocol
+ */
+public record CommunicatorShape(
+        int ranks,
+        int machines,
+        int localRanks,
+        int cores,
+        int channels,
+        int treeDepth,
+        TransportKind localTransport,
+        double netGBps,
+        SlotBytes slots) {
+
+    /**
+     * Payload bytes of one slot.
+     *
+     * @param ll of the LL protocol
+     * @param ll128 of the LL128 protocol
+     * @param simple of the SIMPLE protocol
+     */
+    public record SlotBytes(int ll, int ll128, int simple) {
+
+        /** Refuses slots that cannot carry a line. */
+        public SlotBytes {
+            if (ll < 64 || ll128 < 120 || simple < 64) {
+                throw new IllegalArgumentException("ll=" + ll + " ll128=" + ll128 + " simple=" + simple
+                        + ": expected at least 64, 120 and 64 bytes a slot; raise the buffer sizes");
+            }
+        }
+
+        /** The payload of a slot of one protocol. */
+        public int of(Protocol protocol) {
+            return switch (protocol) {
+                case LL -> ll;
+                case LL128 -> ll128;
+                case SIMPLE -> simple;
+            };
+        }
+    }
+
+    /** Checks that the numbers fit each other. */
+    public CommunicatorShape {
+        Objects.requireNonNull(localTransport, "localTransport");
+        Objects.requireNonNull(slots, "slots");
+        if (ranks < 1 || machines < 1 || machines > ranks || localRanks < 1 || localRanks > ranks - machines + 1) {
+            throw new IllegalArgumentException("ranks=" + ranks + " machines=" + machines + " localRanks=" + localRanks
+                    + ": expected 1 <= machines <= ranks and 1 <= localRanks <= ranks - machines + 1");
+        }
+        if (cores < 1 || channels < 1 || treeDepth < 0) {
+            throw new IllegalArgumentException("cores=" + cores + " channels=" + channels + " treeDepth=" + treeDepth
+                    + ": expected at least 1, 1 and 0");
+        }
+        if (machines > 1 && !(netGBps > 0)) {
+            throw new IllegalArgumentException("netGBps=" + netGBps + ": expected more than 0 between machines");
+        }
+    }
+
+    /** Whether all ranks are on one machine. */
+    public boolean oneMachine() {
+        return machines == 1;
+    }
+
+    /** Ranks per core on the fullest machine, at least 1: how many ranks have to take turns. */
+    public double ranksPerCore() {
+        return Math.max(1.0, (double) localRanks / cores);
+    }
+}

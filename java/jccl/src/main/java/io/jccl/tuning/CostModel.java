@@ -1,0 +1,144 @@
+package io.jccl.tuning;
+
+import io.jccl.Algorithm;
+import io.jccl.Collective;
+import io.jccl.Protocol;
+import io.jccl.TransportKind;
+import io.jccl.tuning.HostCosts.General;
+import java.util.Objects;
+
+/**
+ * Predicts how long an operation takes.
+ *
+ * <pre>
+ * time = operation + further channels
+ *      + hops x hop time                     the longest way that a byte goes
+ *      + steps x step time                   handling of steps by the busiest rank
+ *      + bytes x time per byte / parallel    what the busiest rank hands on, shared by channels that have a core each
+ * </pre>
+ *
+ * <p>Where ranks outnumber cores they take turns: hops and steps cost a change of thread, and bytes cost more by the
+ * ratio of ranks to cores. Between machines the slower of the local and the network hand-over sets the pace.
+ */
+public final class CostModel {
+
+    private static final int SMALLEST_CHUNK = 1024;
+    private static final int LINE = 64;
+
+    private final HostCosts costs;
+    private final CommunicatorShape shape;
+
+    /** A model of one communicator. */
+    public CostModel(HostCosts costs, CommunicatorShape shape) {
+        this.costs = Objects.requireNonNull(costs, "costs");
+        this.shape = Objects.requireNonNull(shape, "shape");
+    }
+
+    /** The communicator that is modelled. */
+    public CommunicatorShape shape() {
+        return shape;
+    }
+
+    /** Whether there is a schedule for this combination in this communicator. */
+    public boolean exists(Collective collective, Algorithm algorithm) {
+        return switch (algorithm) {
+            case RING -> !pairwise(collective);
+            case TREE -> collective == Collective.ALL_REDUCE;
+            case DIRECT -> pairwise(collective) || shape.oneMachine();
+        };
+    }
+
+    /** Whether every rank exchanges its own data with each other: such operations need no ring and span machines. */
+    private static boolean pairwise(Collective collective) {
+        return switch (collective) {
+            case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV -> true;
+            default -> false;
+        };
+    }
+
+    /** Predicted time of an operation carried out so, in microseconds. */
+    public double micros(
+            Collective collective, Algorithm algorithm, Protocol protocol, long bytes, int channels, int chunkBytes) {
+        if (shape.ranks() == 1) {
+            return costs.get(General.OPERATION_US) + bytes * copyNanosPerByte() / 1000;
+        }
+        Effort effort = Effort.of(collective, algorithm, shape, bytes, channels, chunkBytes);
+        LinkCost local = costs.link(shape.localTransport(), algorithm, protocol);
+        LinkCost net = costs.link(TransportKind.SOCKET, algorithm, protocol);
+        double turn = turnMicros();
+        double nanosPerByte = local.nanosPerByte() * shape.ranksPerCore();
+        if (!shape.oneMachine()) {
+            double wire = (protocol == Protocol.LL ? 2 : 1) / shape.netGBps();
+            nanosPerByte = Math.max(nanosPerByte, Math.max(net.nanosPerByte(), wire));
+        }
+        return costs.get(General.OPERATION_US)
+                + (channels - 1) * costs.get(General.CHANNEL_US)
+                + effort.localHops() * (local.hopMicros() + turn)
+                + effort.netHops() * net.hopMicros()
+                + effort.steps() * (costs.get(General.STEP_US) + turn)
+                + effort.bytes() * nanosPerByte / parallel(channels) / 1000;
+    }
+
+    /** Predicted time of a choice, in microseconds. */
+    public double micros(Collective collective, Choice choice, long bytes) {
+        return micros(
+                collective, choice.algorithm(), choice.protocol(), bytes, choice.channels(), choice.chunkBytes());
+    }
+
+    /** The largest step worth making: what keeps the slots in the cache, and what a slot holds. */
+    int largestChunk(Protocol protocol) {
+        General wanted = oversubscribed() ? General.OVERSUBSCRIBED_CHUNK_BYTES : General.CHUNK_BYTES;
+        return wholeLines(Math.min(shape.slots().of(protocol), costs.bytes(wanted)));
+    }
+
+    /** Steps are a multiple of a cache line, so that every type fits and pieces stay aligned. */
+    private static int wholeLines(int bytes) {
+        return Math.max(LINE, bytes / LINE * LINE);
+    }
+
+    /** The step size that this operation is fastest with: halved from the largest while that helps. */
+    int bestChunk(Collective collective, Algorithm algorithm, Protocol protocol, long bytes, int channels) {
+        int best = largestChunk(protocol);
+        double bestMicros = micros(collective, algorithm, protocol, bytes, channels, best);
+        for (int chunk = wholeLines(best / 2); chunk >= SMALLEST_CHUNK; chunk = wholeLines(chunk / 2)) {
+            double micros = micros(collective, algorithm, protocol, bytes, channels, chunk);
+            if (micros < bestMicros) {
+                best = chunk;
+                bestMicros = micros;
+            }
+        }
+        return best;
+    }
+
+    /** Whether this size is too large for data to be staged to all peers at once. */
+    boolean tooLargeForDirect(Collective collective, long bytes) {
+        General limit = oversubscribed() ? General.OVERSUBSCRIBED_DIRECT_MAX_BYTES : General.DIRECT_MAX_BYTES;
+        return !pairwise(collective) && bytes > costs.get(limit);
+    }
+
+    /** Whether buffers that all peers can address should be used in place. */
+    boolean worthZeroCopy(Collective collective, long bytes) {
+        return shape.oneMachine()
+                && !pairwise(collective)
+                && collective != Collective.BARRIER
+                && shape.ranks() > 1
+                && bytes >= costs.get(General.ZERO_COPY_MIN_BYTES);
+    }
+
+    private boolean oversubscribed() {
+        return shape.localRanks() > shape.cores();
+    }
+
+    private double turnMicros() {
+        return oversubscribed() ? costs.get(General.OVERSUBSCRIBED_HOP_US) : 0;
+    }
+
+    private double parallel(int channels) {
+        double coresPerRank = Math.max(1.0, (double) shape.cores() / shape.localRanks());
+        return Math.min(channels, coresPerRank);
+    }
+
+    private double copyNanosPerByte() {
+        return costs.link(TransportKind.P2P, Algorithm.DIRECT, Protocol.SIMPLE).nanosPerByte();
+    }
+}

@@ -1,0 +1,89 @@
+package io.jccl.tuning;
+
+import io.jccl.Algorithm;
+import io.jccl.Collective;
+
+/**
+ * What an operation has to do, counted: the amounts that the constants of {@link HostCosts} are multiplied with. The
+ * cost model prices it, calibration solves for the prices.
+ *
+ * @param localHops hand-overs between ranks of one machine on the longest way
+ * @param netHops hand-overs between machines on that way
+ * @param steps steps that the busiest rank handles one after the other
+ * @param bytes bytes that the busiest rank hands on, with the filling of the pipeline
+ */
+record Effort(double localHops, double netHops, double steps, double bytes) {
+
+    /** Bytes of the operation are the larger of a rank's send and receive buffer; they are split over the channels. */
+    static Effort of(
+            Collective collective,
+            Algorithm algorithm,
+            CommunicatorShape shape,
+            double bytes,
+            int channels,
+            int chunkBytes) {
+        double share = bytes / channels;
+        return switch (algorithm) {
+            case RING -> ring(collective, shape, share, chunkBytes);
+            case TREE -> tree(shape, share, chunkBytes);
+            case DIRECT -> direct(collective, shape, share, chunkBytes);
+        };
+    }
+
+    private static Effort ring(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
+        int ranks = shape.ranks();
+        int around = ranks - 1;
+        return switch (collective) {
+            case ALL_REDUCE -> rotating(shape, 2 * around, share / ranks, chunkBytes);
+            case ALL_GATHER, REDUCE_SCATTER -> rotating(shape, around, share / ranks, chunkBytes);
+            case BARRIER -> rotating(shape, 2 * around, 1, chunkBytes);
+            default -> pipelined(shape, around, share, chunkBytes);
+        };
+    }
+
+    /** Every rank works on another piece in every step: the pieces rotate, in rounds of one chunk each. */
+    private static Effort rotating(CommunicatorShape shape, int steps, double piece, int chunkBytes) {
+        double rounds = Math.max(1, Math.ceil(piece / chunkBytes));
+        return new Effort(localPart(shape, steps), netPart(shape, steps), rounds * steps, steps * piece);
+    }
+
+    /** Chunks follow each other along a chain of ranks. */
+    private static Effort pipelined(CommunicatorShape shape, int hops, double share, int chunkBytes) {
+        double chunks = Math.max(1, Math.ceil(share / chunkBytes));
+        double steps = chunks + hops - 1;
+        return new Effort(
+                localPart(shape, hops), netPart(shape, hops), steps, steps * Math.min(chunkBytes, share));
+    }
+
+    /** Up and down again; a rank receives from up to three below it, which overlaps only in part. */
+    private static Effort tree(CommunicatorShape shape, double share, int chunkBytes) {
+        double chunks = Math.max(1, Math.ceil(share / chunkBytes));
+        int local = shape.localRanks() - 1;
+        int net = shape.treeDepth();
+        double hops = 2.0 * (local + net);
+        double steps = 2 * chunks + hops - 2;
+        return new Effort(2.0 * local, 2.0 * net, steps, Math.max(0, steps) * Math.min(chunkBytes, share));
+    }
+
+    /** Every rank with every other, all in one hop. */
+    private static Effort direct(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
+        int peers = shape.ranks() - 1;
+        double toEach = switch (collective) {
+            case ALL_REDUCE, REDUCE, BROADCAST -> share;
+            case SEND_RECV -> share / Math.max(1, peers);
+            case BARRIER -> 1;
+            default -> share / shape.ranks();
+        };
+        double chunks = Math.max(1, Math.ceil(toEach / chunkBytes));
+        boolean far = !shape.oneMachine();
+        return new Effort(far ? 0 : 1, far ? 1 : 0, chunks * peers, toEach * peers);
+    }
+
+    private static double netPart(CommunicatorShape shape, int hops) {
+        return shape.oneMachine() ? 0 : (double) hops * shape.machines() / shape.ranks();
+    }
+
+    private static double localPart(CommunicatorShape shape, int hops) {
+        return hops - netPart(shape, hops);
+    }
+}

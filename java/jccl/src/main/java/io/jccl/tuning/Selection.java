@@ -1,0 +1,133 @@
+package io.jccl.tuning;
+
+import io.jccl.Collective;
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Which of a closed set of values a setting allows, per collective. This is the syntax of {@code JCCL_ALGO} and
+ * {@code JCCL_PROTO}, a superset of NCCL's:
+ *
+ * <pre>
+ * ring              only this one
+ * ring,tree         one of these
+ * ^tree             all but these
+ * ring;all_reduce:tree,ring     for all collectives, and something else for one (named as in JCCL or as in NCCL)
+ * auto, or empty    no restriction
+ * </pre>
+ *
+ * @param <E> the values
+ */
+public final class Selection<E extends Enum<E>> {
+
+    private final String text;
+    private final Set<E> general;
+    private final Map<Collective, Set<E>> named;
+
+    private Selection(String text, Set<E> general, Map<Collective, Set<E>> named) {
+        this.text = text;
+        this.general = general;
+        this.named = named;
+    }
+
+    /** Allows everything. */
+    public static <E extends Enum<E>> Selection<E> all(Class<E> type) {
+        return new Selection<>("auto", EnumSet.allOf(type), Map.of());
+    }
+
+    /**
+     * Reads a setting.
+     *
+     * @param setting the setting's name, for errors
+     * @param text its value; null or blank allows everything
+     * @throws IllegalArgumentException if the value cannot be understood
+     */
+    public static <E extends Enum<E>> Selection<E> parse(Class<E> type, String setting, String text) {
+        if (text == null || text.isBlank()) {
+            return all(type);
+        }
+        Set<E> general = EnumSet.allOf(type);
+        Map<Collective, Set<E>> named = new EnumMap<>(Collective.class);
+        for (String part : text.split(";", -1)) {
+            int colon = part.indexOf(':');
+            if (colon >= 0) {
+                Set<E> values = values(type, setting, text, part.substring(colon + 1));
+                named.put(collective(setting, text, part.substring(0, colon)), values);
+            } else if (!part.isBlank()) {
+                general = values(type, setting, text, part);
+            }
+        }
+        return new Selection<>(text.trim(), general, named);
+    }
+
+    private static <E extends Enum<E>> Set<E> values(Class<E> type, String setting, String text, String part) {
+        String list = part.trim();
+        boolean except = list.startsWith("^");
+        Set<E> values = EnumSet.noneOf(type);
+        for (String name : (except ? list.substring(1) : list).split(",", -1)) {
+            if (name.trim().equalsIgnoreCase("auto") && !except) {
+                values.addAll(EnumSet.allOf(type));
+            } else {
+                values.add(value(type, setting, text, name));
+            }
+        }
+        if (except) {
+            values = EnumSet.complementOf(EnumSet.copyOf(values));
+            if (values.isEmpty()) {
+                throw new IllegalArgumentException(setting + "=" + text + ": leaves nothing; exclude fewer");
+            }
+        }
+        return values;
+    }
+
+    private static <E extends Enum<E>> E value(Class<E> type, String setting, String text, String name) {
+        for (E value : type.getEnumConstants()) {
+            if (value.name().equalsIgnoreCase(name.trim())) {
+                return value;
+            }
+        }
+        String known = Arrays.stream(type.getEnumConstants())
+                .map(value -> value.name().toLowerCase(Locale.ROOT))
+                .collect(Collectors.joining(", "));
+        throw new IllegalArgumentException(setting + "=" + text + ": unknown name='" + name.trim() + "'; expected "
+                + known + ", several with commas, or ^ before those to exclude");
+    }
+
+    private static Collective collective(String setting, String text, String name) {
+        String wanted = name.trim().replace("_", "").replace("-", "");
+        for (Collective collective : Collective.values()) {
+            if (collective.name().replace("_", "").equalsIgnoreCase(wanted)) {
+                return collective;
+            }
+        }
+        throw new IllegalArgumentException(setting + "=" + text + ": unknown collective='" + name.trim()
+                + "'; expected one of "
+                + Arrays.stream(Collective.values()).map(Collective::label).collect(Collectors.joining(", ")));
+    }
+
+    /** Whether a value may be used for a collective. */
+    public boolean allows(Collective collective, E value) {
+        return named.getOrDefault(collective, general).contains(value);
+    }
+
+    /** Whether this collective is restricted by its own name, so that the restriction must hold or fail. */
+    public boolean names(Collective collective) {
+        return named.containsKey(collective);
+    }
+
+    /** Whether nothing is restricted for a collective. */
+    public boolean allowsAll(Collective collective) {
+        return EnumSet.complementOf(EnumSet.copyOf(named.getOrDefault(collective, general))).isEmpty();
+    }
+
+    /** The setting's value as it was given. */
+    @Override
+    public String toString() {
+        return text;
+    }
+}

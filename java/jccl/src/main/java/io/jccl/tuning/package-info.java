@@ -1,0 +1,5 @@
+/**
+ * Which algorithm, protocol, channels and chunk size an operation uses: a cost model over measured constants, tabulated
+ * once per communicator so that the choice for one operation is a look-up.
+ */
+package io.jccl.tuning;
