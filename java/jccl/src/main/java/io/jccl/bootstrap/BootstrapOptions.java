@@ -1,0 +1,132 @@
+package io.jccl.bootstrap;
+
+import java.time.Duration;
+import java.util.function.LongSupplier;
+
+/**
+ * The settings of rendezvous, out-of-band and control network of one communicator.
+ *
+ * @param initTimeout the longest that forming the group may take
+ * @param heartbeatInterval how often each side of a connection says that it lives
+ * @param heartbeatTimeout the silence after which a rank counts as failed; at least twice the interval
+ * @param queryTimeout the longest that the coordinator waits for answers before it gives a verdict
+ * @param closeTimeout the longest that rank 0's close waits for the other ranks to close too
+ * @param interfaces which network interfaces to use, as {@code JCCL_SOCKET_IFNAME} spells it; empty for JCCL's choice
+ * @param family {@code AF_INET}, {@code AF_INET6}, or empty for both, IPv4 first
+ * @param version what this rank runs: library version and build; ranks of different versions are refused
+ * @param clock nanoseconds of a clock that never goes back; tests pass their own
+ */
+public record BootstrapOptions(
+        Duration initTimeout,
+        Duration heartbeatInterval,
+        Duration heartbeatTimeout,
+        Duration queryTimeout,
+        Duration closeTimeout,
+        String interfaces,
+        String family,
+        String version,
+        LongSupplier clock) {
+
+    private static final int MAX_VERSION_CHARS = 200;
+
+    /** Checks every value. */
+    public BootstrapOptions {
+        requirePositive("initTimeout", initTimeout);
+        requirePositive("heartbeatInterval", heartbeatInterval);
+        requirePositive("heartbeatTimeout", heartbeatTimeout);
+        requirePositive("queryTimeout", queryTimeout);
+        requirePositive("closeTimeout", closeTimeout);
+        if (heartbeatTimeout.compareTo(heartbeatInterval.multipliedBy(2)) < 0) {
+            throw new IllegalArgumentException("heartbeatTimeout=" + heartbeatTimeout + " heartbeatInterval="
+                    + heartbeatInterval + ": expected a time-out of at least twice the interval");
+        }
+        if (version.isBlank() || version.length() > MAX_VERSION_CHARS) {
+            throw new IllegalArgumentException(
+                    "version=\"" + version + "\": expected 1 to " + MAX_VERSION_CHARS + " characters");
+        }
+        InterfaceFilter.parse(interfaces);
+        AddressFamily.parse(family);
+    }
+
+    /** The defaults, for a library version. */
+    public static BootstrapOptions defaults(String version) {
+        return new BootstrapOptions(
+                Duration.ofSeconds(120),
+                Duration.ofMillis(500),
+                Duration.ofSeconds(20),
+                Duration.ofSeconds(1),
+                Duration.ofSeconds(5),
+                "",
+                "",
+                version,
+                System::nanoTime);
+    }
+
+    /** The same with another initialisation time-out. */
+    public BootstrapOptions withInitTimeout(Duration value) {
+        return new BootstrapOptions(
+                value,
+                heartbeatInterval,
+                heartbeatTimeout,
+                queryTimeout,
+                closeTimeout,
+                interfaces,
+                family,
+                version,
+                clock);
+    }
+
+    /** The same with other heartbeats. */
+    public BootstrapOptions withHeartbeat(Duration interval, Duration timeout) {
+        return new BootstrapOptions(
+                initTimeout, interval, timeout, queryTimeout, closeTimeout, interfaces, family, version, clock);
+    }
+
+    /** The same with other waits of the coordinator: for answers, and for the others when it closes. */
+    public BootstrapOptions withWaits(Duration query, Duration close) {
+        return new BootstrapOptions(
+                initTimeout,
+                heartbeatInterval,
+                heartbeatTimeout,
+                query,
+                close,
+                interfaces,
+                family,
+                version,
+                clock);
+    }
+
+    /** The same with another choice of interfaces and address family. */
+    public BootstrapOptions withInterfaces(String names, String addressFamily) {
+        return new BootstrapOptions(
+                initTimeout,
+                heartbeatInterval,
+                heartbeatTimeout,
+                queryTimeout,
+                closeTimeout,
+                names,
+                addressFamily,
+                version,
+                clock);
+    }
+
+    /** The same with another clock. */
+    public BootstrapOptions withClock(LongSupplier value) {
+        return new BootstrapOptions(
+                initTimeout,
+                heartbeatInterval,
+                heartbeatTimeout,
+                queryTimeout,
+                closeTimeout,
+                interfaces,
+                family,
+                version,
+                value);
+    }
+
+    private static void requirePositive(String name, Duration value) {
+        if (value.toNanos() <= 0) {
+            throw new IllegalArgumentException(name + "=" + value + ": expected a time longer than zero");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+package io.jccl.bootstrap;
+
+import io.jccl.ChannelWait;
+import io.jccl.Collective;
+import io.jccl.DataType;
+import io.jccl.Protocol;
+import io.jccl.RankOperation;
+import io.jccl.ReduceOp;
+import io.jccl.TransportKind;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.SortedSet;
+
+/** How status and verdict travel. Reading throws {@link WireException} for bytes that cannot be right. */
+final class Codecs {
+
+    /** The most waits that a rank tells of. */
+    static final int MAX_WAITS = 64;
+
+    /** The most characters of a text. */
+    static final int MAX_TEXT = 2000;
+
+    /** The most ranks of one communicator. */
+    static final int MAX_RANKS = 1 << 16;
+
+    private static final int NONE = 0xff;
+    private static final int MAX_STATE_CHARS = 32;
+
+    private Codecs() {}
+
+    static void write(WireWriter out, RankStatus status) {
+        out.i32(status.rank()).u8(status.state().ordinal()).i64(status.lastEntered());
+        out.u8(status.operation().isPresent() ? 1 : 0);
+        status.operation().ifPresent(operation -> write(out, operation));
+        int n = Math.min(status.waits().size(), MAX_WAITS);
+        out.u8(n);
+        for (ChannelWait wait : status.waits().subList(0, n)) {
+            out.i32(wait.rank()).i32(wait.channel()).i32(wait.peer()).u8(ordinal(wait.transport()));
+            out.u8(wait.receiving() ? 1 : 0).u8(ordinal(wait.protocol())).i64(wait.step());
+        }
+    }
+
+    private static void write(WireWriter out, OperationRecord record) {
+        RankOperation operation = record.operation();
+        out.i64(record.fingerprint()).i32(operation.rank()).i64(operation.sequence());
+        out.u8(operation.entered() ? 1 : 0).u8(ordinal(operation.collective())).u8(ordinal(operation.type()));
+        out.u8(ordinal(operation.op())).i64(operation.count()).i32(operation.root());
+        out.text(operation.state(), MAX_STATE_CHARS);
+    }
+
+    private static int ordinal(Enum<?> constant) {
+        return constant == null ? NONE : constant.ordinal();
+    }
+
+    static RankStatus readStatus(WireReader in, int size) {
+        int rank = in.i32In("rank", 0, size - 1);
+        RankStatus.State state = in.constant(RankStatus.State.class);
+        long lastEntered = in.i64();
+        Optional<OperationRecord> operation = in.flag() ? Optional.of(readRecord(in, size)) : Optional.empty();
+        int n = in.u8();
+        if (n > MAX_WAITS) {
+            throw new WireException("waits=" + n + ": expected at most " + MAX_WAITS);
+        }
+        List<ChannelWait> waits = new ArrayList<>(n);
+        for (int i = 0; i < n; i++) {
+            waits.add(readWait(in, size));
+        }
+        return new RankStatus(rank, state, lastEntered, operation, waits);
+    }
+
+    private static ChannelWait readWait(WireReader in, int size) {
+        int rank = in.i32In("rank", 0, size - 1);
+        int channel = in.i32();
+        int peer = in.i32In("peer", -1, size - 1);
+        TransportKind transport = in.constant(TransportKind.class);
+        boolean receiving = in.flag();
+        return new ChannelWait(rank, channel, peer, transport, receiving, in.constant(Protocol.class), in.i64());
+    }
+
+    private static OperationRecord readRecord(WireReader in, int size) {
+        long fingerprint = in.i64();
+        int rank = in.i32In("rank", 0, size - 1);
+        long sequence = in.i64();
+        boolean entered = in.flag();
+        Collective collective = in.constantOrNull(Collective.class);
+        DataType type = in.constantOrNull(DataType.class);
+        ReduceOp op = in.constantOrNull(ReduceOp.class);
+        long count = in.i64();
+        int root = in.i32();
+        String state = in.text(MAX_STATE_CHARS);
+        return new OperationRecord(
+                fingerprint, new RankOperation(rank, sequence, entered, collective, type, op, count, root, state));
+    }
+
+    static byte[] encode(Verdict verdict) {
+        WireWriter out = new WireWriter();
+        out.u8(verdict.kind().ordinal()).i64(verdict.sequence()).i32(verdict.reporter());
+        out.ranks(verdict.failedRanks()).ranks(verdict.missingRanks()).i32(verdict.rows().size());
+        verdict.rows().forEach(row -> write(out, row));
+        return out.text(verdict.text(), MAX_TEXT).toBytes();
+    }
+
+    static Verdict decodeVerdict(WireReader in, int size) {
+        Verdict.Kind kind = in.constant(Verdict.Kind.class);
+        long sequence = in.i64();
+        int reporter = in.i32In("reporter", -1, size - 1);
+        SortedSet<Integer> failed = in.ranks(size);
+        SortedSet<Integer> missing = in.ranks(size);
+        int n = in.i32In("rows", 0, size);
+        List<RankStatus> rows = new ArrayList<>();
+        for (int i = 0; i < n; i++) {
+            rows.add(readStatus(in, size));
+        }
+        String text = in.text(MAX_TEXT);
+        in.end();
+        return new Verdict(kind, sequence, reporter, failed, missing, rows, text);
+    }
+}

@@ -1,0 +1,136 @@
+package io.jccl.bootstrap;
+
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Which network interfaces a user wants, as {@code JCCL_SOCKET_IFNAME} spells it: a list of name prefixes ({@code eth,ib}),
+ * of exact names ({@code =eth0,eth1}), of networks ({@code 10.0.0.0/8}), or of any of these to leave out ({@code ^docker},
+ * {@code ^=eth0}, {@code ^172.17.0.0/16}). Earlier entries are preferred. Immutable.
+ */
+final class InterfaceFilter {
+
+    private sealed interface Pattern {
+        boolean matches(String name, InetAddress address);
+    }
+
+    private record NamePattern(String text, boolean exact) implements Pattern {
+        @Override
+        public boolean matches(String name, InetAddress address) {
+            return exact ? name.equals(text) : name.startsWith(text);
+        }
+    }
+
+    private record NetworkPattern(byte[] network, int bits) implements Pattern {
+        @Override
+        public boolean matches(String name, InetAddress address) {
+            byte[] raw = address.getAddress();
+            if (raw.length != network.length) {
+                return false;
+            }
+            for (int bit = 0; bit < bits; bit++) {
+                int mask = 0x80 >> (bit & 7);
+                if (((raw[bit >> 3] ^ network[bit >> 3]) & mask) != 0) {
+                    return false;
+                }
+            }
+            return true;
+        }
+    }
+
+    private final boolean exclude;
+    private final List<Pattern> patterns;
+    private final String text;
+
+    private InterfaceFilter(String text, boolean exclude, List<Pattern> patterns) {
+        this.text = text;
+        this.exclude = exclude;
+        this.patterns = List.copyOf(patterns);
+    }
+
+    /**
+     * Reads the setting.
+     *
+     * @throws IllegalArgumentException if it cannot be understood; quotes it
+     */
+    static InterfaceFilter parse(String setting) {
+        String rest = setting.trim();
+        boolean exclude = rest.startsWith("^");
+        rest = exclude ? rest.substring(1) : rest;
+        boolean exact = rest.startsWith("=");
+        rest = exact ? rest.substring(1) : rest;
+        List<Pattern> patterns = new ArrayList<>();
+        for (String part : rest.split(",", -1)) {
+            String name = part.trim();
+            if (name.isEmpty() && rest.isEmpty() && !exclude && !exact) {
+                break;
+            }
+            if (name.isEmpty() || name.startsWith("^") || name.startsWith("=")) {
+                throw bad(setting, "an entry is empty, or ^ or = is not at the very beginning");
+            }
+            patterns.add(name.contains("/") ? network(setting, name) : new NamePattern(name, exact));
+        }
+        return new InterfaceFilter(setting.trim(), exclude, patterns);
+    }
+
+    private static Pattern network(String setting, String entry) {
+        int slash = entry.indexOf('/');
+        String address = entry.substring(0, slash);
+        if (!address.matches("[0-9.]+|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*")) {
+            throw bad(setting, "\"" + entry + "\" does not begin with a numeric address");
+        }
+        try {
+            byte[] raw = InetAddress.getByName(address).getAddress();
+            int bits = Integer.parseInt(entry.substring(slash + 1));
+            if (bits < 0 || bits > raw.length * 8) {
+                throw bad(setting, "\"" + entry + "\" has a prefix length outside 0 to " + raw.length * 8);
+            }
+            return new NetworkPattern(raw, bits);
+        } catch (UnknownHostException | NumberFormatException e) {
+            throw bad(setting, "\"" + entry + "\" is not a network like 10.0.0.0/8");
+        }
+    }
+
+    private static IllegalArgumentException bad(String setting, String why) {
+        return new IllegalArgumentException("JCCL_SOCKET_IFNAME=\"" + setting + "\": " + why
+                + "; expected name prefixes (eth,ib), =exact names, networks (10.0.0.0/8), or ^ before any of them to"
+                + " leave them out");
+    }
+
+    /** Whether nothing was asked for. */
+    boolean isEmpty() {
+        return patterns.isEmpty();
+    }
+
+    /** Whether the user names what to use, rather than what to leave out. */
+    boolean selects() {
+        return !exclude && !patterns.isEmpty();
+    }
+
+    /** The place of the first entry that matches, from 0, or -1. */
+    private int firstMatch(String name, InetAddress address) {
+        for (int i = 0; i < patterns.size(); i++) {
+            if (patterns.get(i).matches(name, address)) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    /** Whether the filter lets an interface's address through. */
+    boolean admits(String name, InetAddress address) {
+        return patterns.isEmpty() || (firstMatch(name, address) >= 0) != exclude;
+    }
+
+    /** How much an admitted address is preferred: less is better. */
+    int preference(String name, InetAddress address) {
+        return selects() ? Math.max(0, firstMatch(name, address)) : 0;
+    }
+
+    @Override
+    public String toString() {
+        return text;
+    }
+}

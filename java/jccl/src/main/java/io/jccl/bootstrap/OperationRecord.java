@@ -1,0 +1,12 @@
+package io.jccl.bootstrap;
+
+import io.jccl.RankOperation;
+
+/**
+ * What one rank did at one place of its sequence.
+ *
+ * @param fingerprint a number that is equal on all ranks if they called the same operation; 0 if this operation is not
+ *     compared, as with point-to-point transfers, which differ by rank
+ * @param operation the operation in words
+ */
+public record OperationRecord(long fingerprint, RankOperation operation) {}

@@ -1,0 +1,69 @@
+package io.jccl.bootstrap;
+
+import io.jccl.ChannelWait;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What one rank said when the coordinator asked, or why it said nothing.
+ *
+ * @param rank the rank
+ * @param state how it answered
+ * @param lastEntered the last operation it entered, 0 if none is known
+ * @param operation what it did at the sequence number in question; empty if it never entered it or did not say
+ * @param waits where its channels stand still
+ */
+public record RankStatus(
+        int rank, State state, long lastEntered, Optional<OperationRecord> operation, List<ChannelWait> waits) {
+
+    /** How a rank answered. The order of the constants is part of the wire format. */
+    public enum State {
+        /** It answered. */
+        ANSWERED,
+        /** It did not answer in time, though its connection stands. */
+        SILENT,
+        /** It closed its communicator in good order; what it said then is known. */
+        DEPARTED
+    }
+
+    /** Copies the list. */
+    public RankStatus {
+        waits = List.copyOf(waits);
+    }
+
+    /** A rank that did not answer. */
+    static RankStatus silent(int rank) {
+        return new RankStatus(rank, State.SILENT, 0, Optional.empty(), List.of());
+    }
+
+    /** A rank that closed its communicator after a last operation. */
+    static RankStatus departed(int rank, long lastEntered) {
+        return new RankStatus(rank, State.DEPARTED, lastEntered, Optional.empty(), List.of());
+    }
+
+    /** Whether this rank, as far as is known, has not entered the operation. */
+    boolean missed(long sequence) {
+        return operation.isEmpty() && lastEntered < sequence;
+    }
+
+    /** One line for the rank and one for each of its waits. */
+    String describe(long sequence) {
+        String head =
+                switch (state) {
+                    case SILENT -> "rank=" + rank + " did not answer";
+                    case DEPARTED -> "rank=" + rank + " closed its communicator after sequence=" + lastEntered;
+                    case ANSWERED -> operation
+                            .map(record -> record.operation().describe())
+                            .orElseGet(() -> lastEntered < sequence
+                                    ? "rank=" + rank + " never entered sequence=" + sequence + ", its last is "
+                                            + lastEntered
+                                    : "rank=" + rank + " has finished sequence=" + sequence + ", its last is "
+                                            + lastEntered);
+                };
+        StringBuilder text = new StringBuilder(head);
+        for (ChannelWait wait : waits) {
+            text.append("\n    ").append(wait.describe());
+        }
+        return text.toString();
+    }
+}

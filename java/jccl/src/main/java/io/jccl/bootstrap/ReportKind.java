@@ -1,0 +1,15 @@
+package io.jccl.bootstrap;
+
+/** What a rank can report. The order of the constants is part of the wire format. */
+public enum ReportKind {
+    /** An operation was not finished before its deadline. */
+    TIMEOUT,
+    /** The data that arrived belongs to another operation. */
+    MISMATCH,
+    /** An operation takes long; perhaps all is well. */
+    STALLED,
+    /** A connection of the data network failed although the peer seems to live. */
+    TRANSPORT,
+    /** The application aborted the communicator on this rank. */
+    ABORT
+}

@@ -1,0 +1,25 @@
+package io.jccl.bootstrap;
+
+import io.jccl.ChannelWait;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What a rank tells about itself when the coordinator asks. Called on the control network's thread: must answer at once,
+ * without waiting for an operation; what it throws is logged and taken for "nothing known".
+ */
+public interface StatusSource {
+
+    /** The sequence number of the last operation that this rank entered; 0 before the first. */
+    long lastEntered();
+
+    /**
+     * What this rank did at a sequence number.
+     *
+     * @return empty if it has not entered the operation, or it is too long ago
+     */
+    Optional<OperationRecord> recordAt(long sequence);
+
+    /** Where this rank's channels stand still now; empty if none does. At most 64 are told. */
+    List<ChannelWait> waitingRows();
+}

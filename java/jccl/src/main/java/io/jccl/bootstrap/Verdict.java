@@ -1,0 +1,106 @@
+package io.jccl.bootstrap;
+
+import io.jccl.AbortedException;
+import io.jccl.JcclException;
+import io.jccl.JcclTimeoutException;
+import io.jccl.MismatchedCollectiveException;
+import io.jccl.PeerFailedException;
+import io.jccl.RankOperation;
+import io.jccl.TransportException;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * What the ranks agreed has gone wrong with their communicator.
+ *
+ * @param kind what
+ * @param sequence the operation in question, 0 if none
+ * @param reporter the rank whose report led to it, or -1 if the control network itself noticed
+ * @param failedRanks ranks that died, or left while others needed them; ascending
+ * @param missingRanks ranks that never entered the operation, or did not answer; ascending
+ * @param rows what each rank said, in rank order; empty if nobody was asked
+ * @param text what was seen, in words
+ */
+public record Verdict(
+        Kind kind,
+        long sequence,
+        int reporter,
+        SortedSet<Integer> failedRanks,
+        SortedSet<Integer> missingRanks,
+        List<RankStatus> rows,
+        String text) {
+
+    /** The kinds of verdict. The order of the constants is part of the wire format. */
+    public enum Kind {
+        /** An operation was not finished in time. */
+        TIMEOUT,
+        /** Ranks called different operations at the same place. */
+        MISMATCH,
+        /** The data network failed between living ranks. */
+        TRANSPORT,
+        /** A rank aborted the communicator. */
+        ABORTED,
+        /** A rank died or became unreachable. */
+        PEER_FAILED,
+        /** A rank closed its communicator in good order while others were still in an operation with it. */
+        DEPARTED
+    }
+
+    /** Copies the collections. */
+    public Verdict {
+        failedRanks = Collections.unmodifiableSortedSet(new TreeSet<>(failedRanks));
+        missingRanks = Collections.unmodifiableSortedSet(new TreeSet<>(missingRanks));
+        rows = List.copyOf(rows);
+    }
+
+    /** A verdict about ranks that are gone. */
+    static Verdict gone(Kind kind, Set<Integer> ranks, long sequence, String text) {
+        return new Verdict(kind, sequence, -1, new TreeSet<>(ranks), new TreeSet<>(), List.of(), text);
+    }
+
+    /** What every rank said about the operation, as rows for {@link MismatchedCollectiveException}. */
+    public List<RankOperation> operations() {
+        return rows.stream()
+                .map(row -> row.operation()
+                        .map(OperationRecord::operation)
+                        .orElseGet(() -> RankOperation.absent(row.rank(), sequence)))
+                .toList();
+    }
+
+    /** The verdict as text of several lines: what happened, the ranks to blame, then a line per rank and wait. */
+    public String describe() {
+        StringBuilder text = new StringBuilder(256);
+        text.append(text());
+        if (!failedRanks.isEmpty()) {
+            text.append("; failedRanks=").append(failedRanks);
+        }
+        if (!missingRanks.isEmpty()) {
+            text.append("; missingRanks=").append(missingRanks);
+        }
+        if (sequence > 0) {
+            text.append("; sequence=").append(sequence);
+        }
+        if (!rows.isEmpty()) {
+            text.append(rows.stream()
+                    .map(row -> "\n  " + row.describe(sequence))
+                    .collect(Collectors.joining()));
+        }
+        return text.toString();
+    }
+
+    /** The exception that this verdict means to a caller; a fresh one on every call. */
+    public JcclException toException() {
+        String message = describe();
+        return switch (kind) {
+            case TIMEOUT -> new JcclTimeoutException(message, missingRanks, null);
+            case MISMATCH -> new MismatchedCollectiveException(message, operations(), null);
+            case TRANSPORT -> new TransportException(message);
+            case ABORTED -> new AbortedException(message);
+            case PEER_FAILED, DEPARTED -> new PeerFailedException(message, failedRanks, null);
+        };
+    }
+}

@@ -1,0 +1,122 @@
+package io.jccl.bootstrap;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/**
+ * Takes values from bytes that came over the wire and believes none of them: every length and range is checked before
+ * anything is allocated. All methods throw {@link WireException} for bytes that cannot be right. For one thread.
+ */
+final class WireReader {
+
+    private final ByteBuffer in;
+
+    WireReader(ByteBuffer in) {
+        this.in = in.slice();
+    }
+
+    WireReader(byte[] in) {
+        this(ByteBuffer.wrap(in));
+    }
+
+    private void need(int bytes) {
+        if (in.remaining() < bytes) {
+            throw new WireException("a message ends early: expected bytes=" + bytes + " more, remaining="
+                    + in.remaining());
+        }
+    }
+
+    int u8() {
+        need(1);
+        return in.get() & 0xff;
+    }
+
+    int i32() {
+        need(4);
+        return in.getInt();
+    }
+
+    long i64() {
+        need(8);
+        return in.getLong();
+    }
+
+    /** A number from {@code min} to {@code max}, both included. */
+    int i32In(String name, int min, int max) {
+        int value = i32();
+        if (value < min || value > max) {
+            throw new WireException(name + "=" + value + ": expected " + min + " to " + max);
+        }
+        return value;
+    }
+
+    /** A constant of an enum, or null for 255. */
+    <E extends Enum<E>> E constantOrNull(Class<E> type) {
+        int ordinal = u8();
+        E[] constants = type.getEnumConstants();
+        if (ordinal == 0xff) {
+            return null;
+        }
+        if (ordinal >= constants.length) {
+            throw new WireException(
+                    type.getSimpleName() + "=" + ordinal + ": expected 0 to " + (constants.length - 1));
+        }
+        return constants[ordinal];
+    }
+
+    /** A constant of an enum. */
+    <E extends Enum<E>> E constant(Class<E> type) {
+        E value = constantOrNull(type);
+        if (value == null) {
+            throw new WireException(type.getSimpleName() + " is missing");
+        }
+        return value;
+    }
+
+    boolean flag() {
+        int value = u8();
+        if (value > 1) {
+            throw new WireException("flag=" + value + ": expected 0 or 1");
+        }
+        return value == 1;
+    }
+
+    byte[] raw(int bytes) {
+        need(bytes);
+        byte[] value = new byte[bytes];
+        in.get(value);
+        return value;
+    }
+
+    byte[] blob(int maxBytes) {
+        return raw(i32In("length", 0, maxBytes));
+    }
+
+    String text(int maxChars) {
+        return new String(blob(maxChars * 4), StandardCharsets.UTF_8);
+    }
+
+    /** Ranks below {@code size}. */
+    SortedSet<Integer> ranks(int size) {
+        int n = i32In("ranks", 0, size);
+        need(Math.multiplyExact(n, 4));
+        SortedSet<Integer> ranks = new TreeSet<>();
+        for (int i = 0; i < n; i++) {
+            ranks.add(i32In("rank", 0, size - 1));
+        }
+        return ranks;
+    }
+
+    int remaining() {
+        return in.remaining();
+    }
+
+    /** Checks that nothing is left over. */
+    void end() {
+        if (in.hasRemaining()) {
+            throw new WireException("a message is too long: remaining=" + in.remaining() + " bytes nobody expects");
+        }
+    }
+}
