@@ -1,0 +1,17 @@
+# Targets format and format-check: clang-format over every native source. Target tidy: clang-tidy over every one that
+# is compiled. They exist only where the tools do.
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+file(GLOB_RECURSE JCCL_FORMATTED CONFIGURE_DEPENDS native/*.cc native/*.h)
+file(GLOB_RECURSE JCCL_TIDIED CONFIGURE_DEPENDS native/*.cc)
+list(FILTER JCCL_TIDIED EXCLUDE REGEX "/native/(jni|test|bench)/|_avx(2|512)\\.cc$")
+
+find_program(JCCL_CLANG_FORMAT NAMES clang-format-14 clang-format)
+if(JCCL_CLANG_FORMAT)
+  add_custom_target(format COMMAND ${JCCL_CLANG_FORMAT} -i ${JCCL_FORMATTED} VERBATIM)
+  add_custom_target(format-check COMMAND ${JCCL_CLANG_FORMAT} --dry-run --Werror ${JCCL_FORMATTED} VERBATIM)
+endif()
+
+find_program(JCCL_CLANG_TIDY NAMES clang-tidy-14 clang-tidy)
+if(JCCL_CLANG_TIDY)
+  add_custom_target(tidy COMMAND ${JCCL_CLANG_TIDY} -p ${CMAKE_BINARY_DIR} --quiet ${JCCL_TIDIED} VERBATIM)
+endif()

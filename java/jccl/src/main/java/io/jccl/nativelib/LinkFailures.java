@@ -1,0 +1,30 @@
+package io.jccl.nativelib;
+
+import java.nio.file.Path;
+
+/** What the dynamic linker's messages mean, and what to do about them. */
+final class LinkFailures {
+
+    private LinkFailures() {}
+
+    /**
+     * @param library what was to be loaded
+     * @param linkerMessage what the linker said, may be null
+     */
+    static String explain(Path library, String linkerMessage) {
+        String message = String.valueOf(linkerMessage);
+        String start = "library=" + library + ": ";
+        if (message.contains("failed to map segment") || message.contains("Operation not permitted")) {
+            return start + "directory=" + library.getParent() + " is on a file system that forbids executing (noexec);"
+                    + " name another with -Djava.io.tmpdir, or a library elsewhere with -D"
+                    + NativeLibraryFinder.PATH_PROPERTY + " (" + message + ")";
+        }
+        if (message.contains("GLIBC")) {
+            return start + "needs a newer C library than this machine has; build JCCL on this machine (" + message + ")";
+        }
+        if (message.contains("cannot open shared object file")) {
+            return start + "a library that it needs is missing; install what the message names (" + message + ")";
+        }
+        return start + message;
+    }
+}

@@ -1,0 +1,173 @@
+package io.jccl.nativelib;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/**
+ * Finds the native library, has it loaded and makes sure that it belongs to these classes.
+ *
+ * <p>With {@code -Djccl.native.path=FILE_OR_DIRECTORY} that library and no other. Otherwise the one in the jar, copied to a
+ * private directory of the first place that lets it be mapped, and deleted as soon as it is loaded.
+ */
+final class NativeLibraryFinder {
+
+    static final String PATH_PROPERTY = "jccl.native.path";
+    private static final String RESOURCES = "META-INF/native/";
+
+    private final Platform platform;
+    private final Optional<Path> override;
+    private final List<Path> places;
+    private final ClassLoader resources;
+
+    /**
+     * @param override the value of {@value #PATH_PROPERTY}, if set
+     * @param places directories to extract to, best first
+     * @param resources where {@code META-INF/native} is looked for
+     */
+    NativeLibraryFinder(Platform platform, Optional<Path> override, List<Path> places, ClassLoader resources) {
+        this.platform = platform;
+        this.override = override;
+        this.places = places;
+        this.resources = resources;
+    }
+
+    static NativeLibraryFinder ofThisJvm() {
+        Stream<String> places = Stream.of(
+                System.getProperty("java.io.tmpdir"), System.getenv("XDG_RUNTIME_DIR"), System.getProperty("user.home"));
+        return new NativeLibraryFinder(
+                Platform.ofThisJvm(),
+                Optional.ofNullable(System.getProperty(PATH_PROPERTY))
+                        .filter(path -> !path.isBlank())
+                        .map(Path::of),
+                places.filter(Objects::nonNull).map(Path::of).distinct().toList(),
+                NativeLibraryFinder.class.getClassLoader());
+    }
+
+    /**
+     * Loads the library.
+     *
+     * @param loader loads the library at an absolute path, as {@link System#load}
+     * @param loadedBuildId asks the loaded library for its build id
+     * @throws NativeLoadException if there is none that loads, or it belongs to other classes
+     */
+    void load(Consumer<String> loader, Supplier<String> loadedBuildId) {
+        String expected = expectedBuildId();
+        Path loaded = override.isPresent() ? loadOverride(override.get(), loader) : loadEmbedded(loader);
+        requireBuild(loaded, expected, loadedBuildId);
+    }
+
+    private Path loadOverride(Path path, Consumer<String> loader) {
+        Path library = Files.isDirectory(path) ? path.resolve(platform.libraryFile()) : path;
+        String setting = "-D" + PATH_PROPERTY + "=" + path;
+        if (!Files.isRegularFile(library)) {
+            throw new NativeLoadException(setting + ": expected a library or a directory with "
+                    + platform.libraryFile() + " in it, found none at " + library.toAbsolutePath());
+        }
+        try {
+            map(library, loader);
+        } catch (NativeLoadException | IOException reason) {
+            throw withAttempts("the library of " + setting + " cannot be used: " + reason.getMessage(), List.of(reason));
+        }
+        return library;
+    }
+
+    private Path loadEmbedded(Consumer<String> loader) {
+        List<Exception> attempts = new ArrayList<>();
+        for (Path place : places) {
+            try {
+                return extractAndMap(place, loader);
+            } catch (NativeLoadException | IOException reason) {
+                attempts.add(reason);
+            }
+        }
+        String first = attempts.isEmpty() ? "no directory to extract it to" : attempts.get(0).getMessage();
+        throw withAttempts(
+                "the native library cannot be loaded from any of places=" + places + ": " + first
+                        + "; name another directory with -Djava.io.tmpdir, or a library with -D" + PATH_PROPERTY,
+                attempts);
+    }
+
+    private Path extractAndMap(Path place, Consumer<String> loader) throws IOException {
+        Path directory = Files.createTempDirectory(
+                place, "jccl-", PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        Path library = directory.resolve(platform.libraryFile());
+        try {
+            try (InputStream in = open(platform.libraryFile())) {
+                Files.copy(in, library);
+            }
+            map(library, loader);
+            return library;
+        } finally {
+            Files.deleteIfExists(library);
+            Files.deleteIfExists(directory);
+        }
+    }
+
+    private void map(Path library, Consumer<String> loader) throws IOException {
+        String architecture = ElfHeader.architecture(library);
+        if (!architecture.equals(platform.arch())) {
+            throw new NativeLoadException("library=" + library + " architecture=" + architecture + ": expected "
+                    + platform.arch() + ", the processor this JVM runs on");
+        }
+        try {
+            loader.accept(library.toAbsolutePath().toString());
+        } catch (UnsatisfiedLinkError failure) {
+            throw new NativeLoadException(LinkFailures.explain(library, failure.getMessage()), failure);
+        }
+    }
+
+    private String expectedBuildId() {
+        try (InputStream in = open("build-id")) {
+            return new String(in.readAllBytes(), StandardCharsets.US_ASCII).strip();
+        } catch (IOException e) {
+            throw new NativeLoadException("resource=" + resource("build-id") + ": cannot be read: " + e.getMessage(), e);
+        }
+    }
+
+    private static void requireBuild(Path library, String expected, Supplier<String> loadedBuildId) {
+        String actual;
+        try {
+            actual = loadedBuildId.get();
+        } catch (UnsatisfiedLinkError failure) {
+            throw new NativeLoadException(
+                    "library=" + library + " buildId=none: expected buildId=" + expected
+                            + ", the build of these classes; the file is no JCCL library, or one of another version",
+                    failure);
+        }
+        if (!expected.equals(actual)) {
+            throw new NativeLoadException("library=" + library + " buildId=" + actual + ": expected buildId=" + expected
+                    + ", the build of these classes; use the library of the same jar, or build both again");
+        }
+    }
+
+    private InputStream open(String name) {
+        InputStream in = resources.getResourceAsStream(resource(name));
+        if (in == null) {
+            throw new NativeLoadException("platform=" + platform.directory() + ": this jar has no " + resource(name)
+                    + "; JCCL is built for linux-x86_64. Natives must stay in the jar when it is packed into a larger one,"
+                    + " or be named with -D" + PATH_PROPERTY);
+        }
+        return in;
+    }
+
+    private String resource(String name) {
+        return RESOURCES + platform.directory() + "/" + name;
+    }
+
+    private static NativeLoadException withAttempts(String message, List<? extends Exception> attempts) {
+        NativeLoadException failure = new NativeLoadException(message);
+        attempts.forEach(failure::addSuppressed);
+        return failure;
+    }
+}

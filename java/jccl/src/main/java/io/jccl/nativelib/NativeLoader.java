@@ -1,0 +1,34 @@
+package io.jccl.nativelib;
+
+/**
+ * Loads the native library, once for the class loader. Every class with native methods calls {@link #load()} in its
+ * static initializer.
+ */
+public final class NativeLoader {
+
+    private NativeLoader() {}
+
+    /**
+     * Makes the native methods usable.
+     *
+     * @throws NativeLoadException if the library cannot be loaded; the same one again at every later call
+     */
+    public static void load() {
+        if (Holder.FAILURE != null) {
+            throw new NativeLoadException(Holder.FAILURE.getMessage(), Holder.FAILURE);
+        }
+    }
+
+    private static final class Holder {
+        static final NativeLoadException FAILURE = attempt();
+
+        private static NativeLoadException attempt() {
+            try {
+                NativeLibraryFinder.ofThisJvm().load(path -> System.load(path), NativeLibrary::buildId);
+                return null;
+            } catch (NativeLoadException failure) {
+                return failure;
+            }
+        }
+    }
+}

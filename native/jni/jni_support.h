@@ -1,0 +1,102 @@
+// What every file of this folder needs: the guard that keeps C++ exceptions on this side of the border, and copies
+// between Java arrays and native memory that check what they are given.
+#pragma once
+
+#include <jni.h>
+
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace jccl::jni {
+
+// Runs the body of a native method. Whatever it throws becomes `failure`; nothing crosses into the JVM.
+template <typename Result, typename Body>
+Result guarded(Result failure, Body&& body) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    return failure;
+  }
+}
+
+// The same for methods that return a code of base/status.h.
+template <typename Body>
+jint guardedCode(Body&& body) noexcept {
+  try {
+    return static_cast<jint>(body());
+  } catch (const std::bad_alloc&) {
+    return static_cast<jint>(Code::NoMemory);
+  } catch (...) {
+    return static_cast<jint>(Code::Internal);
+  }
+}
+
+// The elements of an array; empty for null. False when the JVM has an exception pending (the caller returns at once).
+inline bool copyLongs(JNIEnv* env, jlongArray array, std::vector<std::int64_t>& out) {
+  static_assert(sizeof(jlong) == sizeof(std::int64_t));
+  out.clear();
+  if (array == nullptr) return true;
+  out.resize(static_cast<std::size_t>(env->GetArrayLength(array)));
+  env->GetLongArrayRegion(array, 0, static_cast<jsize>(out.size()), reinterpret_cast<jlong*>(out.data()));
+  return !env->ExceptionCheck();
+}
+
+inline bool copyInts(JNIEnv* env, jintArray array, std::vector<std::int32_t>& out) {
+  static_assert(sizeof(jint) == sizeof(std::int32_t));
+  out.clear();
+  if (array == nullptr) return true;
+  out.resize(static_cast<std::size_t>(env->GetArrayLength(array)));
+  env->GetIntArrayRegion(array, 0, static_cast<jsize>(out.size()), reinterpret_cast<jint*>(out.data()));
+  return !env->ExceptionCheck();
+}
+
+inline bool copyBytes(JNIEnv* env, jbyteArray array, std::vector<std::uint8_t>& out) {
+  out.clear();
+  if (array == nullptr) return true;
+  out.resize(static_cast<std::size_t>(env->GetArrayLength(array)));
+  env->GetByteArrayRegion(array, 0, static_cast<jsize>(out.size()), reinterpret_cast<jbyte*>(out.data()));
+  return !env->ExceptionCheck();
+}
+
+// A string as modified UTF-8, which is ASCII for everything that crosses here; false for null or a pending exception.
+inline bool copyString(JNIEnv* env, jstring string, std::string& out) {
+  out.clear();
+  if (string == nullptr) return false;
+  const jsize bytes = env->GetStringUTFLength(string);
+  const jsize chars = env->GetStringLength(string);
+  out.resize(static_cast<std::size_t>(bytes) + 1);  // the JVM writes a terminating zero
+  env->GetStringUTFRegion(string, 0, chars, out.data());
+  out.resize(static_cast<std::size_t>(bytes));
+  return !env->ExceptionCheck();
+}
+
+// New Java arrays; null with an OutOfMemoryError pending when the JVM has no memory.
+inline jlongArray newLongs(JNIEnv* env, const std::vector<std::int64_t>& values) {
+  jlongArray array = env->NewLongArray(static_cast<jsize>(values.size()));
+  if (array == nullptr) return nullptr;
+  env->SetLongArrayRegion(array, 0, static_cast<jsize>(values.size()), reinterpret_cast<const jlong*>(values.data()));
+  return array;
+}
+
+inline jbyteArray newBytes(JNIEnv* env, const void* data, std::size_t bytes) {
+  jbyteArray array = env->NewByteArray(static_cast<jsize>(bytes));
+  if (array == nullptr) return nullptr;
+  env->SetByteArrayRegion(array, 0, static_cast<jsize>(bytes), static_cast<const jbyte*>(data));
+  return array;
+}
+
+// A Java string from text of ours. NewStringUTF wants modified UTF-8, which differs from what a system call's message or a
+// file name may hold: every byte outside printable ASCII (and new line) becomes a question mark.
+inline jstring newString(JNIEnv* env, std::string text) {
+  for (char& c : text) {
+    if ((c < ' ' || c > '~') && c != '\n') c = '?';
+  }
+  return env->NewStringUTF(text.c_str());
+}
+
+}  // namespace jccl::jni
