@@ -2,10 +2,10 @@ package io.jccl.search;
 
 import io.jccl.topology.LinkSpeeds;
 import io.jccl.topology.Node;
-import io.jccl.topology.NodeType;
 import io.jccl.topology.NodePath;
-import io.jccl.topology.PathType;
 import io.jccl.topology.NodePaths;
+import io.jccl.topology.NodeType;
+import io.jccl.topology.PathType;
 import io.jccl.topology.Topology;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -54,12 +54,21 @@ public final class ChannelSearch {
                 typeInter = typeInter.atLeast(loadNetwork(inter, pattern, order, net));
             }
             typeIntra = typeIntra.atLeast(loadRanks(intra, pattern, order, nets.isEmpty()));
-            orders.add(order.stream().map(node -> Topology.rankOf(topology.node(node))).toList());
+            orders.add(order.stream()
+                    .map(node -> Topology.rankOf(topology.node(node)))
+                    .toList());
         }
         double bwIntra = chain.size() == 1 ? LinkSpeeds.LOCAL_GBPS / channels : intra.share();
         double bwInter = nets.isEmpty() ? bwIntra : inter.share();
         return new ChannelGraph(
-                pattern, bwIntra, bwInter, typeIntra, nets.isEmpty() ? PathType.PIX : typeInter, false, orders, devices);
+                pattern,
+                bwIntra,
+                bwInter,
+                typeIntra,
+                nets.isEmpty() ? PathType.PIX : typeInter,
+                false,
+                orders,
+                devices);
     }
 
     private int net(int node) {
@@ -70,8 +79,8 @@ public final class ChannelSearch {
     private List<Integer> chain() {
         List<Integer> left = new ArrayList<>(topology.endpoints());
         if (left.isEmpty()) {
-            throw new IllegalArgumentException("endpoints=0: no rank lives on this machine; give gpu elements a rank, or"
-                    + " add host elements");
+            throw new IllegalArgumentException(
+                    "endpoints=0: no rank lives on this machine; give gpu elements a rank, or" + " add host elements");
         }
         List<Integer> chain = new ArrayList<>();
         int at = left.remove(0);
@@ -132,11 +141,12 @@ public final class ChannelSearch {
     /** Data comes in at the first rank; a ring leaves at the last, a tree at the first or second. */
     private PathType loadNetwork(LinkLoad load, Pattern pattern, List<Integer> order, int net) {
         int last = order.size() - 1;
-        int out = switch (pattern) {
-            case RING -> last;
-            case TREE -> 0;
-            case SPLIT_TREE, BALANCED_TREE -> Math.min(1, last);
-        };
+        int out =
+                switch (pattern) {
+                    case RING -> last;
+                    case TREE -> 0;
+                    case SPLIT_TREE, BALANCED_TREE -> Math.min(1, last);
+                };
         NodePath in = paths.path(net, order.get(0));
         NodePath leave = paths.path(order.get(out), net);
         load.add(in);

@@ -23,11 +23,16 @@ record AttributeRule(String name, boolean required, Kind kind) {
         COUNT("a whole number from 0 to 1048576", text -> inRange(text, 0, 1 << 20)),
         INTEGER("a whole number from -1 to 2147483647", text -> inRange(text, -1, Integer.MAX_VALUE)),
         NUMBER("a decimal number from 0 to 1e9", AttributeRule::isDecimal),
-        BUS_ID("a bus id such as 0000:3b:00.0", Pattern.compile(
-                "[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-9a-fA-F]").asMatchPredicate()),
-        HEX("a hexadecimal number such as 0x10de", Pattern.compile("0x[0-9a-fA-F]{1,16}").asMatchPredicate()),
-        MASK("a hexadecimal mask such as 000000ff,ffffffff", Pattern.compile(
-                "[0-9a-fA-F]+(,[0-9a-fA-F]+)*").asMatchPredicate());
+        BUS_ID(
+                "a bus id such as 0000:3b:00.0",
+                Pattern.compile("[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-9a-fA-F]")
+                        .asMatchPredicate()),
+        HEX(
+                "a hexadecimal number such as 0x10de",
+                Pattern.compile("0x[0-9a-fA-F]{1,16}").asMatchPredicate()),
+        MASK(
+                "a hexadecimal mask such as 000000ff,ffffffff",
+                Pattern.compile("[0-9a-fA-F]+(,[0-9a-fA-F]+)*").asMatchPredicate());
 
         private final String expected;
         private final Predicate<String> matches;

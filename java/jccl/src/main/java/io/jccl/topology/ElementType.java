@@ -49,10 +49,7 @@ public enum ElementType {
             optional("gdr", Kind.FLAG),
             optional("keep", Kind.FLAG)),
     /** NVLinks from a GPU to one other device. */
-    NVLINK(
-            required("target", Kind.BUS_ID),
-            required("count", Kind.COUNT),
-            optional("tclass", Kind.HEX)),
+    NVLINK(required("target", Kind.BUS_ID), required("count", Kind.COUNT), optional("tclass", Kind.HEX)),
     /** Chip-to-chip links from a GPU to its CPU. */
     C2C(required("bw", Kind.NUMBER), required("count", Kind.COUNT)),
     /** A link between two PCI switches beside the tree. */

@@ -66,8 +66,7 @@ public final class GraphBuilder {
     }
 
     private void addHost(XmlElement element, String cpu) {
-        Node.Host host = new Node.Host(
-                element.integer("rank", -1), element.number("bw", LinkSpeeds.HOST_MEMORY_GBPS));
+        Node.Host host = new Node.Host(element.integer("rank", -1), element.number("bw", LinkSpeeds.HOST_MEMORY_GBPS));
         checkRank(host.rank(), element);
         addUnique(host, element, "rank");
         graph.linkBoth(host.name(), cpu, LinkType.MEM, host.bandwidthGBps());

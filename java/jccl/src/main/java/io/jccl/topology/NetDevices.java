@@ -13,7 +13,8 @@ final class NetDevices {
     /** ARPHRD_LOOPBACK of the kernel's if_arp.h. */
     private static final String TYPE_LOOPBACK = "772";
     /** Devices that lead only to other programs of this machine. */
-    private static final Pattern INTERNAL = Pattern.compile("(docker|veth|virbr|vnet|br-|ifb|dummy|tap|tun|cni|flannel).*");
+    private static final Pattern INTERNAL =
+            Pattern.compile("(docker|veth|virbr|vnet|br-|ifb|dummy|tap|tun|cni|flannel).*");
 
     private final SystemFiles files;
     private final PciDevices pci;
@@ -54,7 +55,9 @@ final class NetDevices {
         List<Device> devices = new ArrayList<>();
         for (String name : files.names("sys/class/net")) {
             boolean loopback = name.equals("lo") || file(name, "type").equals(Optional.of(TYPE_LOOPBACK));
-            if (!loopback && name.matches("[\\x21-\\x7e]{1,64}") && file(name, "type").isPresent()) {
+            if (!loopback
+                    && name.matches("[\\x21-\\x7e]{1,64}")
+                    && file(name, "type").isPresent()) {
                 devices.add(device(name));
             }
         }

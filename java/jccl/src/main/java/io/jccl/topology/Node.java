@@ -114,7 +114,13 @@ public sealed interface Node {
      * @param maxConnections how many connections it can carry
      */
     record Net(
-            int dev, String device, double bandwidthGBps, int port, long guid, boolean gdr, boolean coll,
+            int dev,
+            String device,
+            double bandwidthGBps,
+            int port,
+            long guid,
+            boolean gdr,
+            boolean coll,
             int maxConnections)
             implements Node {
         @Override

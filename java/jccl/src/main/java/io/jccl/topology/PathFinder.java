@@ -42,7 +42,8 @@ final class PathFinder {
     /** The paths to all targets, in their order. */
     List<NodePath> to(List<Integer> targets) {
         NodePath[] paths = new NodePath[targets.size()];
-        double[] widths = targets.stream().mapToDouble(target -> width[target]).distinct().toArray();
+        double[] widths =
+                targets.stream().mapToDouble(target -> width[target]).distinct().toArray();
         for (double threshold : widths) {
             if (threshold > 0) {
                 search(threshold);

@@ -97,7 +97,9 @@ public final class SysfsDetector {
     }
 
     private String affinity(int node) {
-        return files.line(NODES + "/node" + node + "/cpumap").filter(CpuMask::isValid).orElse("");
+        return files.line(NODES + "/node" + node + "/cpumap")
+                .filter(CpuMask::isValid)
+                .orElse("");
     }
 
     private Map<String, String> cpuAttributes(int node, boolean assumed) {
@@ -139,7 +141,9 @@ public final class SysfsDetector {
         for (String line : files.lines("proc/cpuinfo")) {
             int colon = line.indexOf(':');
             if (colon > 0) {
-                info.putIfAbsent(line.substring(0, colon).strip(), line.substring(colon + 1).strip());
+                info.putIfAbsent(
+                        line.substring(0, colon).strip(),
+                        line.substring(colon + 1).strip());
             }
         }
         return info;
@@ -147,7 +151,8 @@ public final class SysfsDetector {
 
     private void addPci(Map<Integer, List<XmlElement>> contents) {
         PciTree tree = new PciTree(pci, contents);
-        List<NetDevices.Device> devices = nets.list().stream().limit(MAX_DEVICES).toList();
+        List<NetDevices.Device> devices =
+                nets.list().stream().limit(MAX_DEVICES).toList();
         boolean physical = devices.stream().anyMatch(device -> !device.virtual() && !device.isDown());
         int dev = 0;
         for (NetDevices.Device device : devices) {
@@ -156,7 +161,9 @@ public final class SysfsDetector {
         }
         int gpus = 0;
         for (String busId : pci.busIds()) {
-            boolean display = pci.file(busId, "class").map(text -> text.startsWith("0x03")).orElse(false);
+            boolean display = pci.file(busId, "class")
+                    .map(text -> text.startsWith("0x03"))
+                    .orElse(false);
             if (display && pci.file(busId, "vendor").equals(Optional.of(NVIDIA)) && gpus < MAX_DEVICES) {
                 Map<String, String> attributes = new LinkedHashMap<>();
                 attributes.put("dev", Integer.toString(gpus++));

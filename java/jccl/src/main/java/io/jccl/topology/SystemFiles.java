@@ -37,7 +37,9 @@ final class SystemFiles {
     List<String> lines(String path) {
         try (InputStream in = Files.newInputStream(resolve(path))) {
             String text = new String(in.readNBytes(MAX_BYTES), StandardCharsets.UTF_8);
-            return text.lines().map(line -> line.replaceAll("[^\\x20-\\x7e\\t]", "?")).toList();
+            return text.lines()
+                    .map(line -> line.replaceAll("[^\\x20-\\x7e\\t]", "?"))
+                    .toList();
         } catch (IOException | SecurityException | UncheckedIOException e) {
             return List.of();
         }

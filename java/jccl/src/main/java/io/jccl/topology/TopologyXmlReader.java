@@ -101,7 +101,8 @@ public final class TopologyXmlReader {
             throw e;
         } catch (RuntimeException e) {
             // The parser of the JDK is known to throw others for malformed input.
-            throw new TopologyException("line=" + line + ": no well-formed XML (" + e.getClass().getName() + ")", e);
+            throw new TopologyException(
+                    "line=" + line + ": no well-formed XML (" + e.getClass().getName() + ")", e);
         }
         if (root == null) {
             throw new TopologyException("line=" + line + ": no element; expected <system>");

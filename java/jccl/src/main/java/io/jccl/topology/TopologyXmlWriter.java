@@ -41,7 +41,7 @@ public final class TopologyXmlWriter {
                 case '<' -> text.append("&lt;");
                 case '>' -> text.append("&gt;");
                 case '"' -> text.append("&quot;");
-                // A parser would turn these into spaces.
+                    // A parser would turn these into spaces.
                 case '\t', '\n', '\r' -> text.append("&#").append((int) c).append(';');
                 default -> text.append(c);
             }

@@ -23,9 +23,13 @@ public final class Trimmer {
         int self = endpoints.stream()
                 .filter(node -> Topology.rankOf(topology.node(node)) == rank)
                 .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("rank=" + rank + ": no endpoint of it in this topology"));
-        List<Integer> kept = endpoints.stream().filter(node -> paths.path(self, node).exists()).toList();
-        IntPredicate reached = node -> kept.stream().anyMatch(end -> paths.path(end, node).exists());
+                .orElseThrow(
+                        () -> new IllegalArgumentException("rank=" + rank + ": no endpoint of it in this topology"));
+        List<Integer> kept = endpoints.stream()
+                .filter(node -> paths.path(self, node).exists())
+                .toList();
+        IntPredicate reached =
+                node -> kept.stream().anyMatch(end -> paths.path(end, node).exists());
         boolean[] keep = new boolean[topology.size()];
         for (int node = 0; node < keep.length; node++) {
             keep[node] = switch (topology.node(node).type()) {
