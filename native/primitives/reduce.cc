@@ -35,9 +35,7 @@ Isa bestIsa() noexcept {
   return best;
 }
 
-ReduceCopyFn reduceCopyKernel(DataType type, ReduceOp op) noexcept {
-  return reduceCopyKernel(type, op, bestIsa());
-}
+ReduceCopyFn reduceCopyKernel(DataType type, ReduceOp op) noexcept { return reduceCopyKernel(type, op, bestIsa()); }
 
 ReduceCopyFn reduceCopyKernel(DataType type, ReduceOp op, Isa isa) noexcept {
   constexpr const ReduceTable* tables[kIsaCount] = {&kReducePortable, &kReduceAvx2, &kReduceAvx512};

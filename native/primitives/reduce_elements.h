@@ -8,54 +8,66 @@
 namespace jccl {
 namespace {
 
-// An element type says, for an accumulator register of W bytes: the scalar it computes in, the vector it is stored as
-// (Packed), and the way between the two.
+// An element type says, for registers of W bytes: the scalar it computes in, the vector it is stored as (Packed), into
+// how many accumulators a Packed goes (kParts), and the way between the two.
 
 template <class S>
 struct Plain {
   using Scalar = S;
   using Stored = S;
+  static constexpr int kParts = 1;
   template <int W>
   using Packed = Vec<S, W>;
   template <int W>
-  static JCCL_INLINE Vec<S, W> unpack(Packed<W> packed) {
-    return packed;
+  static JCCL_INLINE void unpack(Packed<W> packed, Vec<S, W> (&acc)[1]) {
+    acc[0] = packed;
   }
   template <int W>
-  static JCCL_INLINE Packed<W> pack(Vec<S, W> acc) {
-    return acc;
+  static JCCL_INLINE Packed<W> pack(const Vec<S, W> (&acc)[1]) {
+    return acc[0];
   }
 };
 
+// 16-bit floats without shuffles: the lower and the upper halves of 32-bit words make an accumulator each.
+template <class Format>
+struct Paired {
+  using Scalar = float;
+  using Stored = uint16_t;
+  static constexpr int kParts = 2;
+  template <int W>
+  using Packed = Vec<uint32_t, W>;
+  template <int W>
+  static JCCL_INLINE void unpack(Packed<W> packed, Vec<float, W> (&acc)[2]) {
+    acc[0] = Format::template widen<W>(packed & 0xffffu);
+    acc[1] = Format::template widen<W>(packed >> 16);
+  }
+  template <int W>
+  static JCCL_INLINE Packed<W> pack(const Vec<float, W> (&acc)[2]) {
+    return Format::template narrow<W>(acc[0]) | (Format::template narrow<W>(acc[1]) << 16);
+  }
+};
+
+using Bfloat16Element = Paired<Bfloat16Format>;
+
+#if defined(__F16C__)
 struct Float16Element {
   using Scalar = float;
   using Stored = uint16_t;
+  static constexpr int kParts = 1;
   template <int W>
   using Packed = Vec<uint16_t, W / 2>;
   template <int W>
-  static JCCL_INLINE Vec<float, W> unpack(Packed<W> packed) {
-    return widenFloat16<W>(packed);
+  static JCCL_INLINE void unpack(Packed<W> packed, Vec<float, W> (&acc)[1]) {
+    acc[0] = widenFloat16<W>(packed);
   }
   template <int W>
-  static JCCL_INLINE Packed<W> pack(Vec<float, W> acc) {
-    return narrowFloat16<W>(acc);
-  }
-};
-
-struct Bfloat16Element {
-  using Scalar = float;
-  using Stored = uint16_t;
-  template <int W>
-  using Packed = Vec<uint16_t, W / 2>;
-  template <int W>
-  static JCCL_INLINE Vec<float, W> unpack(Packed<W> packed) {
-    return widenBfloat16<W>(packed);
-  }
-  template <int W>
-  static JCCL_INLINE Packed<W> pack(Vec<float, W> acc) {
-    return narrowBfloat16<W>(acc);
+  static JCCL_INLINE Packed<W> pack(const Vec<float, W> (&acc)[1]) {
+    return narrowFloat16<W>(acc[0]);
   }
 };
+#else
+using Float16Element = Paired<Float16Format>;
+#endif
 
 // An operation folds accumulators with apply() and changes the result with finish(). One is made per kernel call.
 

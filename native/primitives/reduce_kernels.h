@@ -17,13 +17,18 @@
 namespace jccl {
 namespace {
 
-constexpr size_t kAlignFromBytes = 1024;  // below, crossing cache lines costs less than a head
+// Loops over registers must vanish: an array that is indexed by a variable lives in memory.
+#define JCCL_UNROLL _Pragma("GCC unroll 16")
+
+constexpr size_t kAlignFromBytes = 1024;   // below, crossing cache lines costs less than a head
+constexpr size_t kStreamFromBytes = 4096;  // below, the fence costs more than it spares
 constexpr size_t kLineBytes = 64;
 
 // The pointers of a call. N fixed: held in registers; 0: any number, read from the caller's arrays.
 template <int N>
 struct Sources {
   explicit Sources(const void* const* srcs, int) {
+    JCCL_UNROLL
     for (int i = 0; i < N; ++i) at[i] = static_cast<const char*>(srcs[i]);
   }
   static constexpr int size() { return N; }
@@ -43,6 +48,7 @@ struct Sources<0> {
 template <int N>
 struct Destinations {
   Destinations(void* const* dsts, int) {
+    JCCL_UNROLL
     for (int i = 0; i < N; ++i) at[i] = static_cast<char*>(dsts[i]);
   }
   static constexpr int size() { return N; }
@@ -70,8 +76,8 @@ class Kernel {
     unsigned streaming = 0;
     if (bytes >= kAlignFromBytes) {
       at = headBytes(streamingMask);
-      streaming = alignedAt(at, streamingMask);
-      headAndRest(0, at);
+      if (bytes >= kStreamFromBytes) streaming = alignedAt(at, streamingMask);
+      words(0, at);
     }
     constexpr size_t blockBytes = kUnroll * packedBytes<kRegisterBytes>;
     for (; bytes - at >= blockBytes; at += blockBytes) {
@@ -90,12 +96,14 @@ class Kernel {
   template <int W>
   using Packed = typename Element::template Packed<W>;
   using Scalar = typename Element::Scalar;
+  static constexpr int kParts = Element::kParts;
 
   template <int W>
   static constexpr size_t packedBytes = sizeof(Packed<W>);
 
-  // A block is 4 cache lines where the registers allow it: 16 wide ones with AVX-512, else 16 of which half are free.
-  static constexpr int kUnroll = kRegisterBytes == 64 ? 4 : 8 / static_cast<int>(sizeof(Scalar) / sizeof(typename Element::Stored));
+  // Accumulators of a block: half of the registers at most, the other half is for what is added to them. 4 lines fill
+  // the widest.
+  static constexpr int kUnroll = kRegisterBytes == 64 ? 4 : 8 / kParts;
 
   // Bytes before the destination that decides is on a line; 0 where whole elements never get there.
   JCCL_INLINE size_t headBytes(unsigned streamingMask) const {
@@ -115,29 +123,48 @@ class Kernel {
     return aligned & streamingMask;
   }
 
+  // The accumulators of one packed register, from its sources to the result.
+  template <int W>
+  struct Accumulator {
+    Vec<Scalar, W> parts[kParts];
+
+    JCCL_INLINE void load(Packed<W> packed) { Element::template unpack<W>(packed, parts); }
+
+    JCCL_INLINE void fold(Packed<W> packed) {
+      Accumulator other;
+      other.load(packed);
+      JCCL_UNROLL
+      for (int p = 0; p < kParts; ++p) parts[p] = Op::template apply<Scalar, W>(parts[p], other.parts[p]);
+    }
+
+    JCCL_INLINE Packed<W> finish(const Op& op) {
+      JCCL_UNROLL
+      for (int p = 0; p < kParts; ++p) parts[p] = op.template finish<Scalar, W>(parts[p]);
+      return Element::template pack<W>(parts);
+    }
+  };
+
   template <int W, int N>
   JCCL_INLINE void registers(size_t at, unsigned streaming) const {
-    Vec<Scalar, W> acc[N];
+    Accumulator<W> acc[N];
     const char* first = src[0] + at;
-    for (int i = 0; i < N; ++i) {
-      acc[i] = Element::template unpack<W>(loadUnaligned<Packed<W>>(first + i * packedBytes<W>));
-    }
+    JCCL_UNROLL
+    for (int i = 0; i < N; ++i) acc[i].load(loadUnaligned<Packed<W>>(first + i * packedBytes<W>));
     for (int s = 1; s < src.size(); ++s) {
       const char* next = src[s] + at;
-      for (int i = 0; i < N; ++i) {
-        acc[i] = Op::template apply<Scalar, W>(
-            acc[i], Element::template unpack<W>(loadUnaligned<Packed<W>>(next + i * packedBytes<W>)));
-      }
+      JCCL_UNROLL
+      for (int i = 0; i < N; ++i) acc[i].fold(loadUnaligned<Packed<W>>(next + i * packedBytes<W>));
     }
     Packed<W> packed[N];
-    for (int i = 0; i < N; ++i) {
-      packed[i] = Element::template pack<W>(op.template finish<Scalar, W>(acc[i]));
-    }
+    JCCL_UNROLL
+    for (int i = 0; i < N; ++i) packed[i] = acc[i].finish(op);
     for (int d = 0; d < dst.size(); ++d) {
       char* to = dst[d] + at;
       if (d < 32 && ((streaming >> d) & 1u) != 0) {
+        JCCL_UNROLL
         for (int i = 0; i < N; ++i) storeStreaming(to + i * packedBytes<W>, packed[i]);
       } else {
+        JCCL_UNROLL
         for (int i = 0; i < N; ++i) storeUnaligned(to + i * packedBytes<W>, packed[i]);
       }
     }
@@ -153,7 +180,7 @@ class Kernel {
     word<1>(at, bytes);
   }
 
-  __attribute__((noinline)) void headAndRest(size_t at, size_t bytes) const {
+  __attribute__((noinline)) void words(size_t at, size_t bytes) const {
     for (; bytes >= packedBytes<16>; at += packedBytes<16>, bytes -= packedBytes<16>) {
       registers<16, 1>(at, 0);
     }
@@ -177,12 +204,12 @@ class Kernel {
       return 0;
     } else {
       if ((bytes & Bytes) == 0) return 0;
-      Vec<Scalar, 16> acc = unpackWord(loadWord<Bytes>(src[0] + at));
+      Accumulator<16> acc;
+      acc.load(packedWord(loadWord<Bytes>(src[0] + at)));
       for (int s = 1; s < src.size(); ++s) {
-        acc = Op::template apply<Scalar, 16>(acc, unpackWord(loadWord<Bytes>(src[s] + at)));
+        acc.fold(packedWord(loadWord<Bytes>(src[s] + at)));
       }
-      const Packed<16> packed = Element::template pack<16>(op.template finish<Scalar, 16>(acc));
-      const uint64_t result = lowerWord(packed);
+      const uint64_t result = lowerWord(acc.finish(op));
       for (int d = 0; d < dst.size(); ++d) {
         storeWord<Bytes>(dst[d] + at, result);
       }
@@ -190,11 +217,11 @@ class Kernel {
     }
   }
 
-  static JCCL_INLINE Vec<Scalar, 16> unpackWord(uint64_t word) {
+  static JCCL_INLINE Packed<16> packedWord(uint64_t word) {
     if constexpr (packedBytes<16> == 16) {
-      return Element::template unpack<16>(bitsOf<Packed<16>>(Vec<uint64_t, 16>{word, 0}));
+      return bitsOf<Packed<16>>(Vec<uint64_t, 16>{word, 0});
     } else {
-      return Element::template unpack<16>(bitsOf<Packed<16>>(word));
+      return bitsOf<Packed<16>>(word);
     }
   }
 
@@ -224,6 +251,8 @@ void copyBytes(void* const* dsts, int ndst, const void* const* srcs, size_t byte
   }
 }
 
+// Two sources and one destination are the small calls, which the general kernel makes 2 ns dearer; from 1 KiB on the two
+// are equally fast.
 template <class Element, class Op>
 void reduceCopy(void* const* dsts, int ndst, const void* const* srcs, int nsrc, size_t count, const PostOp& post,
                 unsigned streamingMask) {
@@ -231,8 +260,6 @@ void reduceCopy(void* const* dsts, int ndst, const void* const* srcs, int nsrc, 
   const size_t bytes = count * sizeof(typename Element::Stored);
   if (nsrc == 2 && ndst == 1) {
     Kernel<Element, Op, 2, 1>(dsts, 1, srcs, 2, post).run(bytes, streamingMask);
-  } else if (nsrc == 2 && ndst == 2) {
-    Kernel<Element, Op, 2, 2>(dsts, 2, srcs, 2, post).run(bytes, streamingMask);
   } else {
     Kernel<Element, Op, 0, 0>(dsts, ndst, srcs, nsrc, post).run(bytes, streamingMask);
   }
@@ -288,7 +315,9 @@ constexpr void fill(ReduceCopyFn (&row)[kDataTypeCount]) {
 
 constexpr ReduceTable makeTable() {
   ReduceTable table = {};
-  const auto row = [&table](ReduceOp op) -> ReduceCopyFn(&)[kDataTypeCount] { return table.kernels[static_cast<int>(op)]; };
+  const auto row = [&table](ReduceOp op) -> ReduceCopyFn(&)[kDataTypeCount] {
+    return table.kernels[static_cast<int>(op)];
+  };
   // Sums and products that wrap have the same bits with and without a sign.
   fill<Folding<SumOp>, uint8_t, uint32_t, uint64_t>(row(ReduceOp::Sum));
   fill<Folding<ProdOp>, uint8_t, uint32_t, uint64_t>(row(ReduceOp::Prod));

@@ -203,21 +203,23 @@ JCCL_INLINE Vec<S, W> maxVec(Vec<S, W> a, Vec<S, W> b) {
   }
 }
 
-// ---- 16-bit floats: W/2 bytes of memory to W bytes of float32 and back
+// ---- 16-bit floats, as words whose lower half they are
 
-template <int W>
-JCCL_INLINE Vec<float, W> widenBfloat16(Vec<uint16_t, W / 2> h) {
-  return bitsOf<Vec<float, W>>(__builtin_convertvector(h, Vec<uint32_t, W>) << 16);
-}
+struct Bfloat16Format {
+  template <int W>
+  static JCCL_INLINE Vec<float, W> widen(Vec<uint32_t, W> bits) {
+    return bitsOf<Vec<float, W>>(bits << 16);
+  }
 
-template <int W>
-JCCL_INLINE Vec<uint16_t, W / 2> narrowBfloat16(Vec<float, W> f) {
-  using U = Vec<uint32_t, W>;
-  const U bits = bitsOf<U>(f);
-  const U rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  const U quietNan = (bits >> 16) | 0x40u;
-  return __builtin_convertvector(f != f ? quietNan : rounded, Vec<uint16_t, W / 2>);
-}
+  template <int W>
+  static JCCL_INLINE Vec<uint32_t, W> narrow(Vec<float, W> f) {
+    using U = Vec<uint32_t, W>;
+    const U bits = bitsOf<U>(f);
+    const U rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+    const U quietNan = bits | 0x400000u;
+    return (f != f ? quietNan : rounded) >> 16;
+  }
+};
 
 #if defined(__F16C__)
 
@@ -252,35 +254,36 @@ JCCL_INLINE Vec<uint16_t, W / 2> narrowFloat16(Vec<float, W> f) {
 
 #else
 
-// The same function as the conversion instructions compute, bit for bit. binary16 has 5 exponent and 10 fraction bits.
-template <int W>
-JCCL_INLINE Vec<float, W> widenFloat16(Vec<uint16_t, W / 2> h) {
-  using U = Vec<uint32_t, W>;
-  const U bits = __builtin_convertvector(h, U);
-  const U magnitude = bits & 0x7fffu;
-  const U normal = (magnitude << 13) + (112u << 23);  // the exponent's bias grows from 15 to 127
-  const U special = (magnitude << 13) | 0x7f800000u | (bitsOf<U>(magnitude > 0x7c00u) & 0x00400000u);
-  using I = Vec<int32_t, W>;
-  const U subnormal = bitsOf<U>(__builtin_convertvector(bitsOf<I>(magnitude), Vec<float, W>) * 0x1p-24f);
-  const U value = magnitude >= 0x7c00u ? special : magnitude < 0x400u ? subnormal : normal;
-  return bitsOf<Vec<float, W>>(value | ((bits & 0x8000u) << 16));
-}
+// The same functions as the conversion instructions compute, bit for bit. binary16 has 5 exponent and 10 fraction bits.
+struct Float16Format {
+  template <int W>
+  static JCCL_INLINE Vec<float, W> widen(Vec<uint32_t, W> bits) {
+    using I = Vec<int32_t, W>;
+    const I magnitude = bitsOf<I>(bits & 0x7fffu);
+    const I normal = (magnitude << 13) + (112 << 23);  // the exponent's bias grows from 15 to 127
+    const I special = (magnitude << 13) | 0x7f800000 | ((magnitude > 0x7c00) & 0x00400000);
+    const I subnormal = bitsOf<I>(__builtin_convertvector(magnitude, Vec<float, W>) * 0x1p-24f);
+    const I value = magnitude >= 0x7c00 ? special : magnitude < 0x400 ? subnormal : normal;
+    return bitsOf<Vec<float, W>>(bitsOf<Vec<uint32_t, W>>(value) | ((bits & 0x8000u) << 16));
+  }
 
-template <int W>
-JCCL_INLINE Vec<uint16_t, W / 2> narrowFloat16(Vec<float, W> f) {
-  using U = Vec<uint32_t, W>;
-  using F = Vec<float, W>;
-  const U bits = bitsOf<U>(f);
-  const U magnitude = bits & 0x7fffffffu;
-  const U normal = (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-  // Adding 0.5 makes the processor round to a multiple of 2^-24, the unit of the subnormals.
-  const U subnormal = bitsOf<U>(bitsOf<F>(magnitude) + 0.5f) - bitsOf<uint32_t>(0.5f);
-  const U nan = ((magnitude >> 13) & 0x3ffu) | 0x7e00u;
-  const U infinity = U{} + 0x7c00u;
-  const U finite = magnitude < 0x38800000u ? subnormal : normal;  // 2^-14, the smallest normal
-  const U value = magnitude > 0x7f800000u ? nan : magnitude >= 0x477ff000u ? infinity : finite;  // from 65520 on
-  return __builtin_convertvector(value | ((bits >> 16) & 0x8000u), Vec<uint16_t, W / 2>);
-}
+  template <int W>
+  static JCCL_INLINE Vec<uint32_t, W> narrow(Vec<float, W> f) {
+    using I = Vec<int32_t, W>;
+    using U = Vec<uint32_t, W>;
+    using F = Vec<float, W>;
+    const U bits = bitsOf<U>(f);
+    const I magnitude = bitsOf<I>(bits & 0x7fffffffu);
+    const U normal = (bitsOf<U>(magnitude) - (112u << 23) + 0xfffu + ((bits >> 13) & 1u)) >> 13;
+    // Adding 0.5 makes the processor round to a multiple of 2^-24, the unit of the subnormals.
+    const U subnormal = bitsOf<U>(bitsOf<F>(magnitude) + 0.5f) - bitsOf<uint32_t>(0.5f);
+    const U nan = ((bits >> 13) & 0x3ffu) | 0x7e00u;
+    const U infinity = U{} + 0x7c00u;
+    const U finite = magnitude < 0x38800000 ? subnormal : normal;  // 2^-14, the smallest normal
+    const U value = magnitude > 0x7f800000 ? nan : magnitude >= 0x477ff000 ? infinity : finite;  // from 65520 on
+    return value | ((bits >> 16) & 0x8000u);
+  }
+};
 
 #endif
 

@@ -1,0 +1,176 @@
+// A plain, slow statement of what the reduction kernels compute: one element at a time, conversions spelled out.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "primitives/reduce.h"
+
+namespace jccl::reference {
+
+template <class To, class From>
+To bits(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+// The value of a binary16 number, from its definition.
+inline float fromFloat16(uint16_t h) {
+  const int exponent = (h >> 10) & 31;
+  const int fraction = h & 1023;
+  const uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16;
+  if (exponent == 31) {
+    const uint32_t quiet = fraction != 0 ? 1u << 22 : 0;
+    return bits<float>(sign | 0x7f800000u | static_cast<uint32_t>(fraction) << 13 | quiet);
+  }
+  const float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                                        : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+  return bits<float>(bits<uint32_t>(magnitude) | sign);
+}
+
+// The nearest binary16 number, ties to even: the fraction is scaled to an integer and rounded by the C library.
+inline uint16_t toFloat16(float f) {
+  const uint32_t word = bits<uint32_t>(f);
+  const auto sign = static_cast<uint16_t>((word >> 16) & 0x8000u);
+  if (std::isnan(f)) {
+    return static_cast<uint16_t>(sign | 0x7e00u | ((word >> 13) & 0x3ffu));
+  }
+  const double magnitude = std::fabs(static_cast<double>(f));
+  if (magnitude == 0.0) {
+    return sign;
+  }
+  if (magnitude >= 65520.0) {
+    return static_cast<uint16_t>(sign | 0x7c00u);
+  }
+  int exponent = 0;
+  std::frexp(magnitude, &exponent);  // magnitude = m * 2^exponent, m in [0.5, 1)
+  const int unit = exponent - 11 < -24 ? -24 : exponent - 11;
+  const auto units = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -unit)));  // at most 2048
+  // Units of 2^-24 are the fraction itself; above, each doubling of the unit adds one to the exponent field.
+  return static_cast<uint16_t>(sign | (units + (static_cast<uint32_t>(unit + 24) << 10)));
+}
+
+inline float fromBfloat16(uint16_t h) { return bits<float>(static_cast<uint32_t>(h) << 16); }
+
+inline uint16_t toBfloat16(float f) {
+  const uint32_t word = bits<uint32_t>(f);
+  if (std::isnan(f)) {
+    return static_cast<uint16_t>((word >> 16) | 0x40u);
+  }
+  const uint32_t rest = word & 0xffffu;
+  uint32_t upper = word >> 16;
+  if (rest > 0x8000u || (rest == 0x8000u && (upper & 1u) != 0)) {
+    ++upper;
+  }
+  return static_cast<uint16_t>(upper);
+}
+
+// a op b. A NaN operand is returned itself, made quiet by sums and products as IEEE 754 asks; the first one wins.
+template <class S>
+S fold(ReduceOp op, S a, S b) {
+  if constexpr (std::is_floating_point_v<S>) {
+    using Word = std::conditional_t<sizeof(S) == 4, uint32_t, uint64_t>;
+    constexpr Word quiet = Word{1} << (std::numeric_limits<S>::digits - 2);
+    const bool arithmetic = op != ReduceOp::Min && op != ReduceOp::Max;
+    if (std::isnan(a) || std::isnan(b)) {
+      const Word word = bits<Word>(std::isnan(a) ? a : b);
+      return bits<S>(arithmetic ? word | quiet : word);
+    }
+    if (op == ReduceOp::Prod) return a * b;
+    if (arithmetic) return a + b;
+  } else {
+    using U = std::make_unsigned_t<S>;
+    using Wide = std::conditional_t<sizeof(S) == 8, uint64_t, uint32_t>;
+    const auto x = static_cast<Wide>(static_cast<U>(a));
+    const auto y = static_cast<Wide>(static_cast<U>(b));
+    if (op == ReduceOp::Prod) return static_cast<S>(static_cast<U>(x * y));
+    if (op == ReduceOp::Sum || op == ReduceOp::Avg) return static_cast<S>(static_cast<U>(x + y));
+  }
+  return (op == ReduceOp::Min ? a < b : a > b) ? a : b;
+}
+
+template <class S>
+S divide(S sum, uint32_t divisor) {
+  if constexpr (std::is_floating_point_v<S>) {
+    if (std::isnan(sum)) return sum;  // quiet already, or a lone source: see quieted()
+    return sum / static_cast<S>(divisor);
+  } else if constexpr (std::is_signed_v<S>) {
+    return static_cast<S>(static_cast<int64_t>(sum) / static_cast<int64_t>(divisor));
+  } else {
+    return static_cast<S>(static_cast<uint64_t>(sum) / divisor);
+  }
+}
+
+template <class S>
+S quieted(S value) {
+  if constexpr (std::is_floating_point_v<S>) {
+    if (std::isnan(value)) return fold(ReduceOp::Sum, value, value);
+  }
+  return value;
+}
+
+template <class Stored, class S, S (*Widen)(Stored), Stored (*Narrow)(S)>
+Stored reduceOne(ReduceOp op, const std::vector<const char*>& sources, size_t index, uint32_t divisor) {
+  const auto element = [&](size_t s) {
+    Stored stored;
+    std::memcpy(&stored, sources[s] + index * sizeof(Stored), sizeof stored);
+    return stored;
+  };
+  const bool divided = op == ReduceOp::Avg && divisor > 1;
+  if (sources.size() == 1 && !divided) return element(0);
+  S result = Widen(element(0));
+  for (size_t s = 1; s < sources.size(); ++s) result = fold(op, result, Widen(element(s)));
+  return Narrow(divided ? divide(quieted(result), divisor) : result);
+}
+
+template <class S>
+S same(S value) {
+  return value;
+}
+
+template <class Stored, class S, S (*Widen)(Stored), Stored (*Narrow)(S)>
+void reduceAll(ReduceOp op, const std::vector<const char*>& sources, size_t count, uint32_t divisor, char* to) {
+  for (size_t i = 0; i < count; ++i) {
+    const Stored result = reduceOne<Stored, S, Widen, Narrow>(op, sources, i, divisor);
+    std::memcpy(to + i * sizeof result, &result, sizeof result);
+  }
+}
+
+template <class S>
+void reducePlain(ReduceOp op, const std::vector<const char*>& sources, size_t count, uint32_t divisor, char* to) {
+  reduceAll<S, S, same<S>, same<S>>(op, sources, count, divisor, to);
+}
+
+inline void reduce(DataType type, ReduceOp op, const std::vector<const char*>& sources, size_t count, uint32_t divisor,
+                   char* to) {
+  switch (type) {
+    case DataType::Int8:
+      return reducePlain<int8_t>(op, sources, count, divisor, to);
+    case DataType::Uint8:
+      return reducePlain<uint8_t>(op, sources, count, divisor, to);
+    case DataType::Int32:
+      return reducePlain<int32_t>(op, sources, count, divisor, to);
+    case DataType::Uint32:
+      return reducePlain<uint32_t>(op, sources, count, divisor, to);
+    case DataType::Int64:
+      return reducePlain<int64_t>(op, sources, count, divisor, to);
+    case DataType::Uint64:
+      return reducePlain<uint64_t>(op, sources, count, divisor, to);
+    case DataType::Float16:
+      return reduceAll<uint16_t, float, fromFloat16, toFloat16>(op, sources, count, divisor, to);
+    case DataType::Bfloat16:
+      return reduceAll<uint16_t, float, fromBfloat16, toBfloat16>(op, sources, count, divisor, to);
+    case DataType::Float32:
+      return reducePlain<float>(op, sources, count, divisor, to);
+    case DataType::Float64:
+      return reducePlain<double>(op, sources, count, divisor, to);
+  }
+}
+
+}  // namespace jccl::reference
