@@ -1,0 +1,149 @@
+// The network as the proxies see it: messages in order over connections, whatever carries them.
+//
+// Sockets implement it (net_socket.h); verbs and a fault injector for tests are further implementations. Nothing here
+// blocks. All objects of one network are used under one lock (the progress engine's), never by two threads at a time.
+//
+//     Net ── listen ──> NetListener ── accept ──> NetRecvConnection
+//      └──── connect ─────────────────────────────> NetSendConnection
+//
+// A connection carries messages one way. Sender and receiver number them from 0 by themselves; message N of one end is
+// message N of the other. Up to kNetInFlight are under way at each end. The receiver posts where message N may go, one
+// buffer per tag, before or after it arrives; the sender says which tag it is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace jccl {
+
+inline constexpr uint32_t kNetInFlight = 8;
+inline constexpr uint32_t kNetTags = 3;
+
+enum class NetPointer : uint8_t { Host = 1, Cuda = 2 };
+
+// One adapter (or one interface) and what it can do.
+struct NetDevice {
+  std::string name;
+  std::string pciPath;  // in sysfs; empty when it has none, as for lo
+  std::string address;  // numeric, for messages and for binding
+  uint64_t guid = 0;    // 0: none
+  int port = 1;
+  int speedMbps = 0;                                          // 0: not known
+  uint32_t maxConnections = 0;                                // 0: no limit
+  uint8_t pointers = static_cast<uint8_t>(NetPointer::Host);  // NetPointer bits it can reach
+};
+
+// Which connection this is. Both ends prove that they know the job's secret before either believes a word of it.
+struct NetRoute {
+  std::array<uint8_t, 16> communicator{};
+  int from = -1;
+  int to = -1;
+  int channel = 0;
+};
+
+// What travels in front of the data.
+struct NetMessage {
+  uint8_t tag = 0;     // which of the posted buffers; < kNetTags
+  uint32_t check = 0;  // carried through untouched
+  uint32_t bytes = 0;
+};
+
+// Memory made known to an adapter; released with the object. Sockets need none.
+class NetMemory {
+ public:
+  virtual ~NetMemory() = default;
+};
+
+struct NetBuffer {
+  void* address = nullptr;
+  uint32_t bytes = 0;  // sent, or room to receive
+  NetMemory* memory = nullptr;
+};
+
+class NetConnection {
+ public:
+  virtual ~NetConnection() = default;
+
+  // Moves what can move. Adds to *work how many things moved. An error is final for the connection: its text names both
+  // ends, the failed call, errno and a hint.
+  virtual Status progress(int64_t nowNanos, int* work) = 0;
+
+  // When progress() wants to be called again even if nothing happens; INT64_MAX: never.
+  virtual int64_t nextDeadlineNanos() const { return INT64_MAX; }
+
+  // Says goodbye, so that the other end does not take the silence for a death. Data already taken is still delivered.
+  virtual void close() = 0;
+
+  // "rank 3 at 10.0.0.4:4711 from 10.0.0.3:4242"
+  virtual std::string describe() const = 0;
+};
+
+class NetSendConnection : public NetConnection {
+ public:
+  // True once the other end has been proven and answered. Sends may be posted before.
+  virtual bool connected() const = 0;
+
+  // Posts message `sequence`, which must be the next one, and less than kNetInFlight ahead of the first not yet done.
+  // The data stays untouched until test() says done.
+  virtual Status isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) = 0;
+
+  // Is the buffer free for reuse? Never true before the data has left it.
+  virtual Status test(uint64_t sequence, bool* done) = 0;
+};
+
+class NetRecvConnection : public NetConnection {
+ public:
+  // Posts where message `sequence` (the next one) goes: byTag[t] takes it if its tag is t.
+  virtual Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) = 0;
+
+  // Has it arrived whole? Then *message says what it was.
+  virtual Status test(uint64_t sequence, bool* done, NetMessage* message) = 0;
+
+  // Makes data that has arrived visible to the device that owns the buffer. Host memory needs nothing.
+  virtual Status flush(const NetBuffer& buffer) = 0;
+};
+
+class NetListener {
+ public:
+  virtual ~NetListener() = default;
+
+  // What a peer needs to connect: opaque, at most kMaxInfoBytes.
+  static constexpr size_t kMaxInfoBytes = 512;
+  virtual const std::vector<uint8_t>& info() const = 0;
+
+  // Works on handshakes; strangers are dropped after a short time and never hold anybody up.
+  virtual int progress(int64_t nowNanos) = 0;
+
+  // The next connection whose maker has proven itself, or none (*connection stays null).
+  virtual Status accept(NetRoute* route, std::unique_ptr<NetRecvConnection>* connection) = 0;
+
+  // When progress() wants to be called again even if nothing happens; INT64_MAX: never.
+  virtual int64_t nextDeadlineNanos() const = 0;
+};
+
+class Net {
+ public:
+  virtual ~Net() = default;
+
+  virtual const char* name() const = 0;
+  virtual const std::vector<NetDevice>& devices() const = 0;
+
+  virtual Status listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) = 0;
+
+  // Starts a connection and returns at once; the rest happens in progress().
+  virtual Status connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
+                         std::unique_ptr<NetSendConnection>* connection) = 0;
+
+  // Ok, or why `listenerInfo` cannot be reached from here (no address of a common family, for instance). No traffic.
+  virtual Status reachable(std::span<const uint8_t> listenerInfo) const = 0;
+
+  virtual Status registerMemory(void* address, size_t bytes, NetPointer kind, std::unique_ptr<NetMemory>* memory) = 0;
+};
+
+}  // namespace jccl

@@ -1,0 +1,28 @@
+// What the network transport of one communicator needs to know.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace jccl {
+
+struct NetConfig {
+  int rank = 0;
+  int size = 1;
+  int channels = 1;
+  std::array<uint8_t, 16> communicator{};  // its id, different for every split and every job
+  std::vector<uint8_t> secret;             // what every member knows and no stranger does
+
+  int streams = 1;                    // TCP connections per connection; the same on all ranks
+  uint32_t stripeBytes = 256 * 1024;  // a message is spread over streams in pieces of at least so much
+  int sendBufferBytes = 0;            // SO_SNDBUF and SO_RCVBUF; 0: let the kernel choose and grow them
+  int receiveBufferBytes = 0;
+
+  int64_t connectTimeoutNanos = 20'000'000'000;   // from the first attempt to a proven connection
+  int64_t handshakeTimeoutNanos = 3'000'000'000;  // for one client that has connected and not proven itself
+  int64_t peerTimeoutNanos = 15'000'000'000;      // a machine that acknowledges nothing for so long is gone
+  uint32_t maxHalfOpen = 128;                     // clients that have not proven themselves, at one time
+};
+
+}  // namespace jccl

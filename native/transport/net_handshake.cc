@@ -1,0 +1,59 @@
+#include "transport/net_handshake.h"
+
+#include <sys/random.h>
+
+namespace jccl {
+
+Sha256Digest NetSecret::proveConnector(const NetNonce& challenge, const NetIntroductionHeader& header) const {
+  HmacSha256 mac(key_);
+  mac.update("C", 1);
+  mac.update(challenge.data(), challenge.size());
+  mac.update(&header, sizeof header);
+  return mac.finish();
+}
+
+Sha256Digest NetSecret::proveListener(const NetNonce& challenge, const NetIntroductionHeader& header,
+                                      uint32_t code) const {
+  HmacSha256 mac(key_);
+  mac.update("L", 1);
+  mac.update(header.nonce.data(), header.nonce.size());
+  mac.update(challenge.data(), challenge.size());
+  mac.update(&code, sizeof code);
+  mac.update(&header, sizeof header);
+  return mac.finish();
+}
+
+bool NetSecret::believesConnector(const NetNonce& challenge, const NetIntroduction& introduction) const {
+  const Sha256Digest expected = proveConnector(challenge, introduction.header);
+  return equalInConstantTime(expected.data(), introduction.proof.data(), expected.size());
+}
+
+bool NetSecret::believesListener(const NetNonce& challenge, const NetIntroductionHeader& header,
+                                 const NetVerdict& verdict) const {
+  const Sha256Digest expected = proveListener(challenge, header, verdict.code);
+  return equalInConstantTime(expected.data(), verdict.proof.data(), expected.size());
+}
+
+Status freshNonce(NetNonce* nonce) {
+  if (::getrandom(nonce->data(), nonce->size(), 0) == static_cast<ssize_t>(nonce->size())) return Status::ok();
+  return Status::system("getrandom", "nonce of a handshake");
+}
+
+std::string verdictText(uint32_t code) {
+  switch (code) {
+    case NetVerdict::kWelcome:
+      return "welcome";
+    case NetVerdict::kOtherRank:
+      return "another rank listens there; was its port taken over, or its address announced twice?";
+    case NetVerdict::kOtherCommunicator:
+      return "the listener belongs to another communicator";
+    case NetVerdict::kBadShape:
+      return "channel or number of streams differs; do all ranks have the same JCCL_* settings?";
+    case NetVerdict::kAlreadyConnected:
+      return "this connection exists already";
+    default:
+      return "verdict=" + std::to_string(code) + " is not known; do all ranks run the same version of JCCL?";
+  }
+}
+
+}  // namespace jccl

@@ -1,0 +1,78 @@
+// How two ends of a data connection prove the job's secret to each other, before a byte is believed.
+//
+//     listener  ── Challenge {magic, version, nonce L} ─────────────────────────────>  connector
+//     listener  <─ Introduction {header with nonce C, HMAC(secret, "C", L, header)} ──  connector
+//     listener  ── Verdict {code, HMAC(secret, "L", C, L, code, header)} ────────────>  connector
+//
+// Nonces are fresh for each attempt, so a recorded handshake is worth nothing.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/sha256.h"
+#include "base/status.h"
+#include "transport/net.h"
+
+namespace jccl {
+
+using NetNonce = std::array<uint8_t, 16>;
+
+struct NetChallenge {
+  static constexpr uint32_t kMagic = 0x4c434e4a;
+  uint32_t magic = kMagic;
+  uint32_t version = 1;
+  NetNonce nonce{};
+};
+
+struct NetIntroductionHeader {
+  static constexpr uint32_t kMagic = 0x43434e4a;
+  uint32_t magic = kMagic;
+  uint32_t version = 1;
+  std::array<uint8_t, 16> communicator{};
+  int32_t from = -1;
+  int32_t to = -1;
+  int32_t channel = 0;
+  uint16_t stream = 0;
+  uint16_t streams = 1;
+  NetNonce nonce{};
+};
+
+struct NetIntroduction {
+  NetIntroductionHeader header;
+  Sha256Digest proof{};
+};
+
+struct NetVerdict {
+  enum : uint32_t { kWelcome = 0, kOtherRank = 1, kOtherCommunicator = 2, kBadShape = 3, kAlreadyConnected = 4 };
+  uint32_t code = kWelcome;
+  Sha256Digest proof{};
+};
+
+static_assert(sizeof(NetChallenge) == 24 && sizeof(NetIntroductionHeader) == 56 && sizeof(NetIntroduction) == 88 &&
+              sizeof(NetVerdict) == 36);
+
+// The shared secret, and the proofs made with it.
+class NetSecret {
+ public:
+  explicit NetSecret(std::span<const uint8_t> key) : key_(key.begin(), key.end()) {}
+
+  Sha256Digest proveConnector(const NetNonce& challenge, const NetIntroductionHeader& header) const;
+  Sha256Digest proveListener(const NetNonce& challenge, const NetIntroductionHeader& header, uint32_t code) const;
+
+  bool believesConnector(const NetNonce& challenge, const NetIntroduction& introduction) const;
+  bool believesListener(const NetNonce& challenge, const NetIntroductionHeader& header,
+                        const NetVerdict& verdict) const;
+
+ private:
+  std::vector<uint8_t> key_;
+};
+
+Status freshNonce(NetNonce* nonce);
+
+// What a refusal means, for people.
+std::string verdictText(uint32_t code);
+
+}  // namespace jccl

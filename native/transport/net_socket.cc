@@ -1,0 +1,135 @@
+#include "transport/net_socket.h"
+
+#include <algorithm>
+#include <map>
+
+#include "transport/socket_connection.h"
+#include "transport/socket_listener.h"
+
+namespace jccl {
+namespace {
+
+// Puts proven streams together: a connection is whole when all its streams are there.
+class SocketNetListener final : public NetListener, private SocketListener::Judge {
+ public:
+  SocketNetListener(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents)
+      : config_(config), dataEvents_(dataEvents), sockets_(config, controlEvents, *this) {}
+
+  Status open(const std::vector<std::string>& addresses) {
+    if (Status opened = sockets_.open(addresses); !opened) return opened;
+    info_ = encodeAddresses(sockets_.addresses());
+    return Status::ok();
+  }
+
+  const std::vector<SocketAddress>& addresses() const { return sockets_.addresses(); }
+  const std::vector<uint8_t>& info() const override { return info_; }
+  int progress(int64_t nowNanos) override { return sockets_.progress(nowNanos); }
+  int64_t nextDeadlineNanos() const override { return sockets_.nextDeadlineNanos(); }
+
+  Status accept(NetRoute* route, std::unique_ptr<NetRecvConnection>* connection) override {
+    SocketListener::Proven proven;
+    while (sockets_.next(&proven)) {
+      Streams& streams = incoming_[{proven.who.from, proven.who.channel}];
+      if (streams.accepted) continue;  // proven before the connection was whole, and given up since
+      // A stream that comes again replaces the first: its maker gave that one up.
+      streams.fds.resize(proven.who.streams);
+      streams.fds[proven.who.stream] = std::move(proven.socket);
+      const bool whole = std::all_of(streams.fds.begin(), streams.fds.end(), [](const UniqueFd& fd) { return !!fd; });
+      if (!whole) continue;
+      streams.accepted = true;
+      *route = {proven.who.communicator, proven.who.from, proven.who.to, proven.who.channel};
+      auto made = std::make_unique<SocketRecvConnection>(config_, proven.who.from, dataEvents_, std::move(streams.fds));
+      streams.fds.clear();
+      if (Status opened = made->open(); !opened) return opened;
+      *connection = std::move(made);
+      return Status::ok();
+    }
+    return Status::ok();
+  }
+
+ private:
+  struct Streams {
+    std::vector<UniqueFd> fds;
+    bool accepted = false;
+  };
+
+  uint32_t judge(const NetIntroductionHeader& who) override {
+    if (who.communicator != config_.communicator) return NetVerdict::kOtherCommunicator;
+    if (who.to != config_.rank) return NetVerdict::kOtherRank;
+    if (who.from < 0 || who.from >= config_.size || who.channel < 0 || who.channel >= config_.channels ||
+        who.streams != config_.streams || who.stream >= who.streams) {
+      return NetVerdict::kBadShape;
+    }
+    return incoming_[{who.from, who.channel}].accepted ? NetVerdict::kAlreadyConnected : NetVerdict::kWelcome;
+  }
+
+  const NetConfig& config_;
+  EventSet& dataEvents_;
+  SocketListener sockets_;
+  std::vector<uint8_t> info_;
+  std::map<std::pair<int, int>, Streams> incoming_;  // by (from, channel)
+};
+
+// TCP needs no registration; the object only says that it was asked.
+class SocketMemory final : public NetMemory {};
+
+}  // namespace
+
+SocketNet::SocketNet(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents)
+    : config_(config), controlEvents_(controlEvents), dataEvents_(dataEvents), devices_(socketDevices()) {}
+
+Status SocketNet::listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) {
+  if (addresses.empty() || addresses.size() > 16) {
+    return Status::invalid("net: addresses=" + std::to_string(addresses.size()) + ", expected 1 to 16");
+  }
+  auto made = std::make_unique<SocketNetListener>(config_, controlEvents_, dataEvents_);
+  if (Status opened = made->open(addresses); !opened) return opened;
+  local_ = made->addresses();
+  *listener = std::move(made);
+  return Status::ok();
+}
+
+Status SocketNet::pairsTo(std::span<const uint8_t> listenerInfo, size_t turn,
+                          std::vector<SocketDialer::Pair>* pairs) const {
+  std::vector<SocketAddress> remote;
+  if (Status read = decodeAddresses(listenerInfo.data(), listenerInfo.size(), &remote); !read) return read;
+  // Starts at another pair for every channel and stream, so that several interfaces share the load.
+  for (size_t r = 0; r < remote.size(); ++r) {
+    for (size_t l = 0; l < local_.size(); ++l) {
+      SocketDialer::Pair pair = {local_[(l + r + turn) % local_.size()], remote[(r + turn) % remote.size()]};
+      if (pair.local.family() != pair.remote.family()) continue;
+      pair.remote.adoptInterface(pair.local);
+      pairs->push_back(pair);
+    }
+  }
+  if (!pairs->empty()) return Status::ok();
+  return Status::transport("net: remote=" + remote.front().toString() +
+                           " local=" + (local_.empty() ? "(not listening)" : local_.front().toString()) +
+                           ": no address of a common family (IPv4 or IPv6); choose interfaces that have one with "
+                           "JCCL_SOCKET_IFNAME or JCCL_SOCKET_FAMILY");
+}
+
+Status SocketNet::reachable(std::span<const uint8_t> listenerInfo) const {
+  std::vector<SocketDialer::Pair> pairs;
+  return pairsTo(listenerInfo, 0, &pairs);
+}
+
+Status SocketNet::connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
+                          std::unique_ptr<NetSendConnection>* connection) {
+  std::vector<std::vector<SocketDialer::Pair>> perStream(static_cast<size_t>(config_.streams));
+  for (size_t i = 0; i < perStream.size(); ++i) {
+    Status paired = pairsTo(listenerInfo, i + static_cast<size_t>(route.channel), &perStream[i]);
+    if (!paired) return paired;
+  }
+  *connection =
+      std::make_unique<SocketSendConnection>(config_, route, controlEvents_, dataEvents_, std::move(perStream));
+  return Status::ok();
+}
+
+Status SocketNet::registerMemory(void*, size_t, NetPointer kind, std::unique_ptr<NetMemory>* memory) {
+  if (kind != NetPointer::Host) return Status::invalid("net: sockets reach host memory only");
+  *memory = std::make_unique<SocketMemory>();
+  return Status::ok();
+}
+
+}  // namespace jccl

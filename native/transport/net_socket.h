@@ -1,0 +1,47 @@
+// The network over TCP.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "transport/event_set.h"
+#include "transport/net.h"
+#include "transport/net_config.h"
+#include "transport/socket_address.h"
+#include "transport/socket_dialer.h"
+
+namespace jccl {
+
+class SocketNet final : public Net {
+ public:
+  // Sockets that carry data are watched through `dataEvents`, those that listen, dial or introduce themselves through
+  // `controlEvents`. All three outlive the network and what it makes.
+  SocketNet(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents);
+
+  const char* name() const override { return "socket"; }
+  const std::vector<NetDevice>& devices() const override { return devices_; }
+
+  // Afterwards the addresses are also the sources that connections are made from.
+  Status listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) override;
+  Status connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
+                 std::unique_ptr<NetSendConnection>* connection) override;
+  Status reachable(std::span<const uint8_t> listenerInfo) const override;
+  Status registerMemory(void* address, size_t bytes, NetPointer kind, std::unique_ptr<NetMemory>* memory) override;
+
+ private:
+  Status pairsTo(std::span<const uint8_t> listenerInfo, size_t turn, std::vector<SocketDialer::Pair>* pairs) const;
+
+  const NetConfig& config_;
+  EventSet& controlEvents_;
+  EventSet& dataEvents_;
+  std::vector<NetDevice> devices_;
+  std::vector<SocketAddress> local_;
+};
+
+// The interfaces of this machine that are up and have an address.
+std::vector<NetDevice> socketDevices();
+
+}  // namespace jccl

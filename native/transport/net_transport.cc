@@ -1,0 +1,136 @@
+#include "transport/net_transport.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "transport/net_socket.h"
+
+namespace jccl {
+namespace {
+
+constexpr int kMaxStreams = 32;
+constexpr int64_t kFlushNapNanos = 1'000'000;
+
+}  // namespace
+
+Status NetTransport::create(const NetConfig& config, std::unique_ptr<NetTransport>* transport) {
+  if (config.size < 1 || config.rank < 0 || config.rank >= config.size || config.channels < 1 || config.streams < 1 ||
+      config.streams > kMaxStreams || config.secret.size() < 16) {
+    return Status::invalid("net: rank=" + std::to_string(config.rank) + " size=" + std::to_string(config.size) +
+                           " channels=" + std::to_string(config.channels) + " streams=" +
+                           std::to_string(config.streams) + " secret_bytes=" + std::to_string(config.secret.size()) +
+                           ", expected rank < size, channels >= 1, streams 1 to " + std::to_string(kMaxStreams) +
+                           ", a secret of at least 16 bytes");
+  }
+  std::unique_ptr<NetTransport> made(new NetTransport(config));
+  if (Status started = made->engine_.start(); !started) return started;
+  made->net_ = std::make_unique<SocketNet>(made->config_, made->engine_.controlEvents(), made->engine_.dataEvents());
+  *transport = std::move(made);
+  return Status::ok();
+}
+
+NetTransport::~NetTransport() { close(0); }
+
+Status NetTransport::listen(const std::vector<std::string>& addresses, std::vector<uint8_t>* info) {
+  if (listener_ != nullptr) return Status::invalid("net: listening already");
+  {
+    const std::lock_guard lock(engine_.mutex());
+    if (Status listening = net_->listen(addresses, &listener_); !listening) return listening;
+  }
+  *info = listener_->info();
+  engine_.addControl(&acceptor_);
+  return Status::ok();
+}
+
+Status NetTransport::probe(std::span<const uint8_t> info) const { return net_->reachable(info); }
+
+Status NetTransport::addPeer(int peer, std::span<const uint8_t> info) {
+  if (Status known = checkKey(peer, 0); !known) return known;
+  if (Status reachable = net_->reachable(info); !reachable) return reachable;
+  const std::lock_guard lock(engine_.mutex());
+  peers_[peer].assign(info.begin(), info.end());
+  return Status::ok();
+}
+
+Status NetTransport::checkKey(int peer, int channel) const {
+  if (peer >= 0 && peer < config_.size && peer != config_.rank && channel >= 0 && channel < config_.channels) {
+    return Status::ok();
+  }
+  return Status::invalid("net: peer=" + std::to_string(peer) + " channel=" + std::to_string(channel) +
+                         " rank=" + std::to_string(config_.rank) + " size=" + std::to_string(config_.size) +
+                         " channels=" + std::to_string(config_.channels) + ": no such connection");
+}
+
+Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemory& memory) {
+  if (Status valid = checkKey(peer, channel); !valid) return valid;
+  if (peers_.find(peer) == peers_.end())
+    return Status::invalid("net: peer=" + std::to_string(peer) + ": addPeer first");
+  if (senders_.count({peer, channel}) != 0) return Status::invalid("net: the send connection exists already");
+  auto dial = [this, peer, channel](std::unique_ptr<NetSendConnection>* connection) {
+    engine_.wakeThread();  // it serves the handshake
+    return net_->connect({config_.communicator, config_.rank, peer, channel}, peers_.at(peer), connection);
+  };
+  auto proxy = std::make_unique<SendProxy>(memory, peer, channel, std::move(dial), errors_);
+  SendProxy* agent = proxy.get();
+  senders_[{peer, channel}] = std::move(proxy);
+  engine_.addData(agent);
+  return Status::ok();
+}
+
+Status NetTransport::recvConnection(int peer, int channel, const ConnectionMemory& memory) {
+  if (Status valid = checkKey(peer, channel); !valid) return valid;
+  auto proxy = std::make_unique<RecvProxy>(memory, peer, channel, errors_);
+  RecvProxy* agent = proxy.get();
+  {
+    const std::lock_guard lock(engine_.mutex());
+    if (receivers_.count({peer, channel}) != 0) return Status::invalid("net: the receive connection exists already");
+    if (const auto early = early_.find({peer, channel}); early != early_.end()) {
+      proxy->attach(std::move(early->second));
+      early_.erase(early);
+    }
+    receivers_[{peer, channel}] = std::move(proxy);
+  }
+  engine_.addData(agent);
+  return Status::ok();
+}
+
+int NetTransport::Acceptor::doWork(int64_t nowNanos) {
+  int work = owner_.listener_->progress(nowNanos);
+  for (;;) {
+    NetRoute route;
+    std::unique_ptr<NetRecvConnection> connection;
+    if (Status accepted = owner_.listener_->accept(&route, &connection); !accepted) {
+      owner_.errors_.set(accepted, route.from);
+      return work + 1;
+    }
+    if (connection == nullptr) return work;
+    ++work;
+    const Key key = {route.from, route.channel};
+    const auto receiver = owner_.receivers_.find(key);
+    if (receiver != owner_.receivers_.end()) {
+      receiver->second->attach(std::move(connection));
+    } else {
+      owner_.early_[key] = std::move(connection);
+    }
+  }
+}
+
+int64_t NetTransport::Acceptor::nextDeadlineNanos() const { return owner_.listener_->nextDeadlineNanos(); }
+
+void NetTransport::close(int64_t flushNanos) {
+  if (closed_) return;
+  closed_ = true;
+  const int64_t deadline = monotonicNanos() + flushNanos;
+  while (!failed() && engine_.pending() && monotonicNanos() < deadline) {
+    if (engine_.poll() == 0) engine_.waitForEvents(kFlushNapNanos);
+  }
+  engine_.stop();
+  const std::lock_guard lock(engine_.mutex());
+  for (const auto& [key, sender] : senders_) sender->close();
+  for (const auto& [key, receiver] : receivers_) receiver->close();
+  for (const auto& [key, early] : early_) early->close();
+  early_.clear();
+  listener_.reset();
+}
+
+}  // namespace jccl

@@ -1,0 +1,87 @@
+// All network connections of one communicator: what the engine calls.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/progress_engine.h"
+#include "base/status.h"
+#include "primitives/connection.h"
+#include "transport/agent.h"
+#include "transport/net.h"
+#include "transport/net_config.h"
+#include "transport/net_error.h"
+#include "transport/net_progress_engine.h"
+#include "transport/recv_proxy.h"
+#include "transport/send_proxy.h"
+
+namespace jccl {
+
+// Life: create, listen (the info goes to the peers over the bootstrap), addPeer for each rank reached by network, then
+// sendConnection and recvConnection for each connection, in any order and at any time. Send connections are dialled
+// when first used; receive connections come when the peer dials. The slots of both must outlive this object.
+//
+// poll(), waitForEvents(), kick(), failed() and error() may be called from any thread; the rest from one at a time.
+class NetTransport {
+ public:
+  static Status create(const NetConfig& config, std::unique_ptr<NetTransport>* transport);
+  ~NetTransport();
+
+  // Numeric addresses of this machine. *info is opaque and at most NetListener::kMaxInfoBytes.
+  Status listen(const std::vector<std::string>& addresses, std::vector<uint8_t>* info);
+
+  // Ok, or why the rank with this info cannot be reached (no common address family, for instance). No traffic.
+  Status probe(std::span<const uint8_t> info) const;
+
+  Status addPeer(int peer, std::span<const uint8_t> info);
+  Status sendConnection(int peer, int channel, const ConnectionMemory& memory);
+  Status recvConnection(int peer, int channel, const ConnectionMemory& memory);
+
+  ProgressEngine& progress() { return engine_; }
+  int poll() { return engine_.poll(); }
+  void waitForEvents(int64_t nanos) { engine_.waitForEvents(nanos); }
+  void kick() { engine_.kick(); }
+
+  // The first error of any connection; the rank it is about, or -1.
+  bool failed() const { return errors_.isSet(); }
+  Status error(int* peer) const { return errors_.get(peer); }
+
+  // Waits until everything published has left (at most so long; 0 for an aborted communicator), says goodbye to all
+  // peers and ends the thread. The destructor does it with 0.
+  void close(int64_t flushNanos);
+
+ private:
+  // Lets connections in.
+  class Acceptor final : public Agent {
+   public:
+    explicit Acceptor(NetTransport& owner) : owner_(owner) {}
+    int doWork(int64_t nowNanos) override;
+    int64_t nextDeadlineNanos() const override;
+
+   private:
+    NetTransport& owner_;
+  };
+  using Key = std::pair<int, int>;  // peer, channel
+
+  explicit NetTransport(const NetConfig& config) : config_(config), acceptor_(*this) {}
+  Status checkKey(int peer, int channel) const;
+
+  const NetConfig config_;
+  NetErrorLatch errors_;
+  NetProgressEngine engine_;
+  std::unique_ptr<Net> net_;
+  std::unique_ptr<NetListener> listener_;
+  Acceptor acceptor_;
+  std::map<int, std::vector<uint8_t>> peers_;
+  std::map<Key, std::unique_ptr<SendProxy>> senders_;
+  std::map<Key, std::unique_ptr<RecvProxy>> receivers_;
+  std::map<Key, std::unique_ptr<NetRecvConnection>> early_;  // came before recvConnection()
+  bool closed_ = false;
+};
+
+}  // namespace jccl

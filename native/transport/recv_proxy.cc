@@ -1,0 +1,133 @@
+#include "transport/recv_proxy.h"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <string>
+
+namespace jccl {
+
+static_assert(kNetInFlight == kSlots);
+
+RecvProxy::RecvProxy(const ConnectionMemory& memory, int peer, int channel, NetErrorLatch& errors)
+    : memory_(memory), peer_(peer), channel_(channel), errors_(errors) {}
+
+void RecvProxy::attach(std::unique_ptr<NetRecvConnection> connection) {
+  const size_t bytes = size_t{kSlots} * (memory_.shape.llSlotBytes() + memory_.shape.ll128SlotBytes());
+  landing_.reset(new uint64_t[bytes / sizeof(uint64_t)]);
+  connection_ = std::move(connection);
+}
+
+void RecvProxy::close() {
+  if (connection_ != nullptr && !failed_) connection_->close();
+  connection_.reset();
+  failed_ = true;
+}
+
+uint8_t* RecvProxy::landingLL(uint64_t step) const {
+  return reinterpret_cast<uint8_t*>(landing_.get()) + step % kSlots * memory_.shape.llSlotBytes();
+}
+
+uint8_t* RecvProxy::landingLL128(uint64_t step) const {
+  return reinterpret_cast<uint8_t*>(landing_.get()) + size_t{kSlots} * memory_.shape.llSlotBytes() +
+         step % kSlots * memory_.shape.ll128SlotBytes();
+}
+
+Status RecvProxy::post() {
+  const ConnectionShape& shape = memory_.shape;
+  const std::array<NetBuffer, kNetTags> byTag = {
+      NetBuffer{landingLL(posted_), shape.llSlotBytes(), nullptr},
+      NetBuffer{landingLL128(posted_), shape.ll128SlotBytes(), nullptr},
+      NetBuffer{memory_.simpleSlot(posted_), shape.simpleSlotBytes(), nullptr}};
+  return connection_->irecv(posted_++, byTag);
+}
+
+Status RecvProxy::refuse(uint64_t step, const NetMessage& message, const char* why) const {
+  return Status::transport("net: " + connection_->describe() + " sent step=" + std::to_string(step) + " protocol=" +
+                           std::to_string(message.tag) + " bytes=" + std::to_string(message.bytes) + ": " + why);
+}
+
+Status RecvProxy::deliverLL(uint64_t step, const NetMessage& message) {
+  if (message.bytes % kLLCellBytes != 0) return refuse(step, message, "not whole LL cells");
+  const auto* from = reinterpret_cast<const uint64_t*>(landingLL(step));
+  auto* to = reinterpret_cast<uint64_t*>(memory_.llSlot(step));
+  const uint32_t cells = message.bytes / kLLCellBytes;
+  const auto flag = static_cast<uint32_t>(step + 1);
+  for (uint32_t i = 0; i < cells; ++i) {
+    if (static_cast<uint32_t>(from[i] >> 32) != flag) return refuse(step, message, "an LL cell has a wrong flag");
+  }
+  for (uint32_t i = 0; i < cells; ++i) std::atomic_ref<uint64_t>(to[i]).store(from[i], std::memory_order_release);
+  return Status::ok();
+}
+
+Status RecvProxy::deliverLL128(uint64_t step, const NetMessage& message) {
+  if (message.bytes % kLL128LineBytes != 0) return refuse(step, message, "not whole LL128 lines");
+  const uint8_t* from = landingLL128(step);
+  uint8_t* to = memory_.ll128Slot(step);
+  const uint64_t flag = step + 1;
+  for (uint32_t at = 0; at < message.bytes; at += kLL128LineBytes) {
+    if (std::memcmp(from + at + kLL128PayloadBytes, &flag, sizeof flag) != 0) {
+      return refuse(step, message, "an LL128 line has a wrong flag");
+    }
+  }
+  for (uint32_t at = 0; at < message.bytes; at += kLL128LineBytes) {
+    std::memcpy(to + at, from + at, kLL128PayloadBytes);
+    auto& word = *reinterpret_cast<uint64_t*>(to + at + kLL128PayloadBytes);
+    std::atomic_ref<uint64_t>(word).store(flag, std::memory_order_release);
+  }
+  return Status::ok();
+}
+
+Status RecvProxy::deliver(uint64_t step, const NetMessage& message) {
+  switch (static_cast<Protocol>(message.tag)) {
+    case Protocol::LL:
+      return deliverLL(step, message);
+    case Protocol::LL128:
+      return deliverLL128(step, message);
+    case Protocol::Simple:
+      break;
+    default:
+      return refuse(step, message, "unknown protocol");
+  }
+  SlotHeader* header = memory_.slotHeader(step);
+  header->check = message.check;
+  header->bytes = message.bytes;
+  header->protocol = message.tag;
+  header->published.store(step + 1, std::memory_order_release);
+  return Status::ok();
+}
+
+Status RecvProxy::advance(int64_t nowNanos, int* work) {
+  const uint64_t head = memory_.head->head.load(std::memory_order_acquire);
+  while (posted_ < head + kSlots && posted_ - taken_ < kNetInFlight) {
+    if (Status posted = post(); !posted) return posted;
+  }
+  const Status moved = connection_->progress(nowNanos, work);
+  // What has arrived is delivered also when the connection has just ended.
+  while (taken_ < posted_) {
+    bool arrived = false;
+    NetMessage message;
+    if (Status tested = connection_->test(taken_, &arrived, &message); !tested) return tested;
+    if (!arrived) break;
+    if (Status delivered = deliver(taken_, message); !delivered) return delivered;
+    ++taken_;
+    ++*work;
+  }
+  return moved;
+}
+
+int RecvProxy::doWork(int64_t nowNanos) {
+  if (failed_ || connection_ == nullptr) return 0;
+  int work = 0;
+  if (Status advanced = advance(nowNanos, &work); !advanced) {
+    failed_ = true;
+    errors_.set(Status(advanced.code(), advanced.message() + " [receiving step=" + std::to_string(taken_) +
+                                            " channel=" + std::to_string(channel_) + "]"),
+                peer_);
+    connection_.reset();
+    ++work;
+  }
+  return work;
+}
+
+}  // namespace jccl

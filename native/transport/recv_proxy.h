@@ -1,0 +1,49 @@
+// Fills the slots of one connection from the network.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "primitives/connection.h"
+#include "transport/agent.h"
+#include "transport/net.h"
+#include "transport/net_error.h"
+
+namespace jccl {
+
+// A step is posted to the network as soon as the consumer has freed its slot. SIMPLE data lands in the slot itself and
+// is published by the slot's header; LL and LL128 slots are polled by the consumer while they fill, so these land
+// beside it and are moved over cell by cell, line by line. Everything the wire says is checked first.
+class RecvProxy final : public Agent {
+ public:
+  RecvProxy(const ConnectionMemory& memory, int peer, int channel, NetErrorLatch& errors);
+
+  // The sender's connection has come. It comes once.
+  void attach(std::unique_ptr<NetRecvConnection> connection);
+  bool attached() const { return connection_ != nullptr; }
+
+  int doWork(int64_t nowNanos) override;
+  void close();
+
+ private:
+  Status advance(int64_t nowNanos, int* work);
+  Status post();
+  Status deliver(uint64_t step, const NetMessage& message);
+  Status deliverLL(uint64_t step, const NetMessage& message);
+  Status deliverLL128(uint64_t step, const NetMessage& message);
+  Status refuse(uint64_t step, const NetMessage& message, const char* why) const;
+  uint8_t* landingLL(uint64_t step) const;
+  uint8_t* landingLL128(uint64_t step) const;
+
+  const ConnectionMemory memory_;
+  const int peer_;
+  const int channel_;
+  NetErrorLatch& errors_;
+  std::unique_ptr<NetRecvConnection> connection_;
+  std::unique_ptr<uint64_t[]> landing_;  // 8 LL slots, 8 LL128 slots; pages are touched only when used
+  uint64_t posted_ = 0;                  // the next step to post
+  uint64_t taken_ = 0;                   // the next step to deliver
+  bool failed_ = false;
+};
+
+}  // namespace jccl

@@ -1,0 +1,111 @@
+#include "transport/send_proxy.h"
+
+#include <atomic>
+#include <string>
+
+namespace jccl {
+namespace {
+
+// Have all cells of an LL slot arrived? They are stored one by one, and on some producers not in order.
+bool allCellsFlagged(uint8_t* slot, uint32_t bytes, uint32_t flag) {
+  auto* cells = reinterpret_cast<uint64_t*>(slot);
+  for (uint32_t i = 0; i < bytes / kLLCellBytes; ++i) {
+    const uint64_t cell = std::atomic_ref<uint64_t>(cells[i]).load(std::memory_order_acquire);
+    if (static_cast<uint32_t>(cell >> 32) != flag) return false;
+  }
+  return true;
+}
+
+bool allLinesFlagged(uint8_t* slot, uint32_t bytes, uint64_t flag) {
+  for (uint32_t at = kLL128PayloadBytes; at < bytes; at += kLL128LineBytes) {
+    const std::atomic_ref<uint64_t> word(*reinterpret_cast<uint64_t*>(slot + at));
+    if (word.load(std::memory_order_acquire) != flag) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+SendProxy::SendProxy(const ConnectionMemory& memory, int peer, int channel, Dial dial, NetErrorLatch& errors)
+    : memory_(memory), peer_(peer), channel_(channel), dial_(std::move(dial)), errors_(errors) {}
+
+bool SendProxy::nextIsPublished() const {
+  return memory_.slotHeader(posted_)->published.load(std::memory_order_acquire) == posted_ + 1;
+}
+
+bool SendProxy::pending() const { return !failed_ && (posted_ != done_ || nextIsPublished()); }
+
+int64_t SendProxy::nextDeadlineNanos() const {
+  return connection_ == nullptr || failed_ ? INT64_MAX : connection_->nextDeadlineNanos();
+}
+
+void SendProxy::close() {
+  if (connection_ != nullptr && !failed_) connection_->close();
+  connection_.reset();
+  failed_ = true;
+}
+
+Status SendProxy::post(bool* posted) {
+  const SlotHeader* header = memory_.slotHeader(posted_);
+  const uint32_t bytes = header->bytes;
+  const auto protocol = static_cast<Protocol>(header->protocol);
+  const bool isLL = protocol == Protocol::LL;
+  const bool isLL128 = protocol == Protocol::LL128;
+  const uint32_t room = isLL      ? memory_.shape.llSlotBytes()
+                        : isLL128 ? memory_.shape.ll128SlotBytes()
+                                  : memory_.shape.simpleSlotBytes();
+  const uint32_t unit = isLL ? kLLCellBytes : isLL128 ? kLL128LineBytes : 1;
+  if (header->protocol > 2 || bytes > room || bytes % unit != 0) {
+    return Status::internal("net: to_rank=" + std::to_string(peer_) + " channel=" + std::to_string(channel_) +
+                            " step=" + std::to_string(posted_) + " protocol=" + std::to_string(header->protocol) +
+                            " bytes=" + std::to_string(bytes) + " room=" + std::to_string(room) +
+                            ": the slot's header is wrong");
+  }
+  uint8_t* data = memory_.slotData(protocol, posted_);
+  if (isLL && !allCellsFlagged(data, bytes, static_cast<uint32_t>(posted_ + 1))) return Status::ok();
+  if (isLL128 && !allLinesFlagged(data, bytes, posted_ + 1)) return Status::ok();
+  if (connection_ == nullptr) {
+    if (Status dialled = dial_(&connection_); !dialled) return dialled;
+  }
+  *posted = true;
+  return connection_->isend(posted_++, {header->protocol, header->check, bytes}, {data, bytes, nullptr});
+}
+
+Status SendProxy::advance(int64_t nowNanos, int* work) {
+  while (posted_ - done_ < kSlots && nextIsPublished()) {
+    bool posted = false;
+    if (Status tried = post(&posted); !tried) return tried;
+    if (!posted) break;
+    ++*work;
+  }
+  if (connection_ == nullptr) return Status::ok();
+  if (Status moved = connection_->progress(nowNanos, work); !moved) return moved;
+  const uint64_t before = done_;
+  while (done_ < posted_) {
+    bool left = false;
+    if (Status tested = connection_->test(done_, &left); !tested) return tested;
+    if (!left) break;
+    ++done_;
+  }
+  if (done_ != before) {
+    memory_.head->head.store(done_, std::memory_order_release);
+    ++*work;
+  }
+  return Status::ok();
+}
+
+int SendProxy::doWork(int64_t nowNanos) {
+  if (failed_) return 0;
+  int work = 0;
+  if (Status advanced = advance(nowNanos, &work); !advanced) {
+    failed_ = true;
+    errors_.set(Status(advanced.code(), advanced.message() + " [sending step=" + std::to_string(done_) +
+                                            " channel=" + std::to_string(channel_) + "]"),
+                peer_);
+    connection_.reset();
+    ++work;
+  }
+  return work;
+}
+
+}  // namespace jccl

@@ -1,0 +1,82 @@
+#include "transport/shm_client.h"
+
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <string>
+
+#include "transport/shm_socket.h"
+
+namespace jccl {
+namespace {
+
+constexpr timeval kPatience = {5, 0};
+
+std::string describe(const ShmEndpoint& peer, uint64_t segment) {
+  return "shm: peer_pid=" + std::to_string(peer.pid) + " segment=" + std::to_string(segment) + " socket=@" +
+         peer.socketName();
+}
+
+Status takeAnswer(int socket, const std::string& what, UniqueFd* fd) {
+  ShmAnswer answer;
+  answer.magic = 0;
+  iovec part = {&answer, sizeof answer};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got;
+  do {
+    got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return Status::system("recvmsg", what);
+  UniqueFd received;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+    int raw;
+    std::memcpy(&raw, CMSG_DATA(header), sizeof raw);
+    received.reset(raw);
+  }
+  if (got != sizeof answer || answer.magic != ShmAnswer::kMagic) {
+    return Status::transport(what + ": the process closed the connection or answered with something else");
+  }
+  if (answer.result != ShmAnswer::kGranted || !received) {
+    return Status::transport(what + " result=" + std::to_string(answer.result) + ": the peer no longer shares it");
+  }
+  *fd = std::move(received);
+  return Status::ok();
+}
+
+}  // namespace
+
+Status fetchShmDescriptor(const ShmEndpoint& peer, uint64_t segment, UniqueFd* fd) {
+  const std::string what = describe(peer, segment);
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!socket) return Status::system("socket", what);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+  const AbstractAddress address(peer.socketName());
+  int connected;
+  do {
+    connected = ::connect(socket.get(), address.get(), address.bytes());
+  } while (connected != 0 && errno == EINTR);
+  if (connected != 0) return Status::system("connect", what + ": has the process ended?");
+  uint32_t uid = 0;
+  if (Status known = peerUser(socket.get(), &uid); !known) return known;
+  if (uid != peer.uid) {
+    return Status::transport(what + " uid=" + std::to_string(uid) + " expected_uid=" + std::to_string(peer.uid) +
+                             ": another user answers on this socket");
+  }
+  ShmRequest request;
+  request.token = peer.token;
+  request.segment = segment;
+  if (::send(socket.get(), &request, sizeof request, MSG_NOSIGNAL) != sizeof request)
+    return Status::system("send", what);
+  return takeAnswer(socket.get(), what, fd);
+}
+
+}  // namespace jccl

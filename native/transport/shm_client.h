@@ -1,0 +1,14 @@
+// Asking another process for a shared memory descriptor.
+#pragma once
+
+#include "base/fd.h"
+#include "base/status.h"
+#include "transport/shm_endpoint.h"
+
+namespace jccl {
+
+// Fetches the descriptor of a segment from the process behind `peer`. Bounded: a peer that does not answer within 5 s
+// is an error. The answering process must belong to the endpoint's user; it sees the token only then.
+Status fetchShmDescriptor(const ShmEndpoint& peer, uint64_t segment, UniqueFd* fd);
+
+}  // namespace jccl

@@ -1,0 +1,109 @@
+#include "transport/shm_registry.h"
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include "transport/shm_client.h"
+#include "transport/shm_server.h"
+
+namespace jccl {
+
+Status ShmRegistry::acquire(std::shared_ptr<ShmRegistry>* registry) {
+  static std::mutex mutex;
+  static std::weak_ptr<ShmRegistry> current;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<ShmRegistry> alive = current.lock();
+  // A forked child has inherited the memory but not the server's thread: it starts its own.
+  if (alive == nullptr || alive->endpoint_.pid != static_cast<uint32_t>(::getpid())) {
+    alive.reset(new ShmRegistry());
+    if (Status made = ShmEndpoint::ofThisProcess(&alive->endpoint_); !made) return made;
+    ShmRegistry* self = alive.get();
+    alive->server_ = std::make_unique<ShmServer>(alive->endpoint_, [self](uint64_t id) { return self->segment(id); });
+    if (Status started = alive->server_->start(); !started) return started;
+    current = alive;
+  }
+  *registry = std::move(alive);
+  return Status::ok();
+}
+
+ShmRegistry::~ShmRegistry() = default;
+
+uint64_t ShmRegistry::add(std::shared_ptr<ShmSegment> segment) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t id = nextId_++;
+  byAddress_[reinterpret_cast<uintptr_t>(segment->address())] = id;
+  byId_[id] = std::move(segment);
+  return id;
+}
+
+void ShmRegistry::remove(uint64_t id) {
+  std::shared_ptr<ShmSegment> last;  // unmapped after the lock is released
+  const std::lock_guard lock(mutex_);
+  const auto found = byId_.find(id);
+  if (found == byId_.end()) return;
+  last = std::move(found->second);
+  byAddress_.erase(reinterpret_cast<uintptr_t>(last->address()));
+  byId_.erase(found);
+}
+
+std::shared_ptr<ShmSegment> ShmRegistry::segment(uint64_t id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = byId_.find(id);
+  return found == byId_.end() ? nullptr : found->second;
+}
+
+bool ShmRegistry::find(const void* address, size_t bytes, SharedRange* range) const {
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  const std::lock_guard lock(mutex_);
+  auto above = byAddress_.upper_bound(wanted);
+  if (above == byAddress_.begin()) return false;
+  const auto& [start, id] = *--above;
+  const size_t segmentBytes = byId_.at(id)->bytes();
+  const size_t offset = wanted - start;
+  if (offset > segmentBytes || bytes > segmentBytes - offset) return false;
+  *range = {id, offset, segmentBytes};
+  return true;
+}
+
+Status ShmRegistry::import(const ShmEndpoint& peer, uint64_t id, size_t expectedBytes,
+                           std::span<const uint8_t> expectedHeader, std::shared_ptr<ShmSegment>* view) const {
+  std::shared_ptr<ShmSegment> found;
+  if (isThisProcess(peer)) {
+    found = segment(id);
+    if (found == nullptr) {
+      return Status::transport("shm: segment=" + std::to_string(id) + ": this process no longer shares it");
+    }
+  } else {
+    if (Status reachable = endpoint_.reachable(peer); !reachable) return reachable;
+    UniqueFd fd;
+    if (Status fetched = fetchShmDescriptor(peer, id, &fd); !fetched) return fetched;
+    found = std::make_shared<ShmSegment>();
+    if (Status mapped = ShmSegment::map(std::move(fd), expectedBytes, found.get()); !mapped) return mapped;
+  }
+  if (expectedBytes > found->bytes()) {
+    return Status::transport("shm: segment=" + std::to_string(id) + " bytes=" + std::to_string(found->bytes()) +
+                             " expected_bytes=" + std::to_string(expectedBytes));
+  }
+  if (expectedHeader.size() > found->bytes() ||
+      std::memcmp(found->address(), expectedHeader.data(), expectedHeader.size()) != 0) {
+    return Status::transport("shm: segment=" + std::to_string(id) + " peer_pid=" + std::to_string(peer.pid) +
+                             ": its header is not the expected one; do all ranks run the same build of JCCL?");
+  }
+  *view = std::move(found);
+  return Status::ok();
+}
+
+Status ShmImports::view(const ShmEndpoint& peer, uint64_t segment, size_t expectedBytes, uint8_t** address) {
+  std::shared_ptr<ShmSegment>& kept = views_[{peer.token, segment}];
+  if (kept == nullptr) {
+    if (Status imported = registry_->import(peer, segment, expectedBytes, {}, &kept); !imported) {
+      views_.erase({peer.token, segment});
+      return imported;
+    }
+  }
+  *address = kept->address();
+  return Status::ok();
+}
+
+}  // namespace jccl

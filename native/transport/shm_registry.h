@@ -1,0 +1,79 @@
+// The shared memory of this process, and its views of other processes' memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "base/status.h"
+#include "transport/shm_endpoint.h"
+#include "transport/shm_segment.h"
+
+namespace jccl {
+
+class ShmServer;
+
+// Part of a segment that this process shares.
+struct SharedRange {
+  uint64_t segment = 0;
+  size_t offset = 0;        // of the range in its segment
+  size_t segmentBytes = 0;  // of the whole segment
+};
+
+// All segments that this process offers to others: communicators' segments and host buffers. There is one registry per
+// process; it runs the server that hands descriptors out while anybody holds it. Thread-safe.
+class ShmRegistry {
+ public:
+  // The registry of this process, started by its first user and stopped when the last one lets go.
+  static Status acquire(std::shared_ptr<ShmRegistry>* registry);
+  ~ShmRegistry();
+
+  const ShmEndpoint& endpoint() const { return endpoint_; }
+  bool isThisProcess(const ShmEndpoint& peer) const { return peer.token == endpoint_.token; }
+
+  // Offers a segment; `id` is never used again in this process.
+  uint64_t add(std::shared_ptr<ShmSegment> segment);
+  void remove(uint64_t id);
+
+  std::shared_ptr<ShmSegment> segment(uint64_t id) const;
+
+  // Where [address, address + bytes) lies, if it lies inside one segment.
+  bool find(const void* address, size_t bytes, SharedRange* range) const;
+
+  // The segment of another process (or of this one, without a second mapping). `expectedBytes` 0 takes any size;
+  // `expectedHeader` is compared with the first bytes of the segment.
+  Status import(const ShmEndpoint& peer, uint64_t id, size_t expectedBytes, std::span<const uint8_t> expectedHeader,
+                std::shared_ptr<ShmSegment>* view) const;
+
+ private:
+  ShmRegistry() = default;
+
+  mutable std::mutex mutex_;
+  std::map<uint64_t, std::shared_ptr<ShmSegment>> byId_;
+  std::map<uintptr_t, uint64_t> byAddress_;
+  uint64_t nextId_ = 1;
+  ShmEndpoint endpoint_;
+  std::unique_ptr<ShmServer> server_;
+};
+
+// Views of others' segments that one communicator keeps: fetched once, dropped when told or with the object. For one
+// thread at a time.
+class ShmImports {
+ public:
+  explicit ShmImports(std::shared_ptr<ShmRegistry> registry) : registry_(std::move(registry)) {}
+
+  Status view(const ShmEndpoint& peer, uint64_t segment, size_t expectedBytes, uint8_t** address);
+  void drop(const ShmEndpoint& peer, uint64_t segment) { views_.erase({peer.token, segment}); }
+  void clear() { views_.clear(); }
+  size_t size() const { return views_.size(); }
+
+ private:
+  std::shared_ptr<ShmRegistry> registry_;
+  std::map<std::pair<ShmEndpoint::Token, uint64_t>, std::shared_ptr<ShmSegment>> views_;
+};
+
+}  // namespace jccl

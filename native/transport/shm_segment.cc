@@ -1,0 +1,143 @@
+#include "transport/shm_segment.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace jccl {
+namespace {
+
+constexpr const char* kShmFolder = "/dev/shm";
+
+size_t wholePages(size_t bytes) {
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+std::string describe(const char* label, size_t bytes) {
+  return "segment=" + std::string(label) + " bytes=" + std::to_string(bytes);
+}
+
+// A file without a name; where the file system has no such thing, a file that loses its name at once.
+UniqueFd openNameless() {
+  UniqueFd fd(::open(kShmFolder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600));
+  if (fd || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
+  uint64_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != sizeof random) return fd;
+  const std::string name =
+      std::string(kShmFolder) + "/jccl-" + std::to_string(::getpid()) + "-" + std::to_string(random);
+  fd.reset(::open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (fd) ::unlink(name.c_str());
+  return fd;
+}
+
+Status createMemfd(const char* label, size_t bytes, UniqueFd* fd) {
+  fd->reset(::memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!*fd) return Status::system("memfd_create", describe(label, bytes));
+  if (::ftruncate(fd->get(), static_cast<off_t>(bytes)) != 0)
+    return Status::system("ftruncate", describe(label, bytes));
+  if (::fcntl(fd->get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return Status::system("fcntl(F_ADD_SEALS)", describe(label, bytes));
+  }
+  return Status::ok();
+}
+
+Status createInDevShm(const char* label, size_t bytes, UniqueFd* fd) {
+  struct statvfs space;
+  if (::statvfs(kShmFolder, &space) != 0) return Status::system("statvfs", std::string("path=") + kShmFolder);
+  if (Status enough = checkSpace(label, bytes, size_t{space.f_bavail} * space.f_frsize); !enough) return enough;
+  *fd = openNameless();
+  if (!*fd) return Status::system("open", describe(label, bytes) + " path=" + kShmFolder);
+  const int error = ::posix_fallocate(fd->get(), 0, static_cast<off_t>(bytes));
+  if (error == ENOSPC) return checkSpace(label, bytes, 0);
+  if (error != 0) return Status::system("posix_fallocate", describe(label, bytes) + " path=" + kShmFolder, error);
+  return Status::ok();
+}
+
+}  // namespace
+
+Status checkSpace(const char* label, size_t wantedBytes, size_t freeBytes) {
+  if (wantedBytes <= freeBytes) return Status::ok();
+  return {Code::NoMemory,
+          "path=" + std::string(kShmFolder) + " segment=" + label + " wanted_bytes=" + std::to_string(wantedBytes) +
+              " free_bytes=" + std::to_string(freeBytes) +
+              ": shared memory is too small; give the container more (docker run --shm-size=1g, or an emptyDir volume "
+              "with medium Memory on /dev/shm), or lower JCCL_BUFFSIZE"};
+}
+
+ShmSegment& ShmSegment::operator=(ShmSegment&& other) noexcept {
+  if (this == &other) return *this;
+  reset();
+  fd_ = std::move(other.fd_);
+  address_ = std::exchange(other.address_, nullptr);
+  bytes_ = std::exchange(other.bytes_, 0);
+  backing_ = other.backing_;
+  return *this;
+}
+
+void ShmSegment::reset() {
+  if (address_ != nullptr) ::munmap(address_, bytes_);
+  address_ = nullptr;
+  bytes_ = 0;
+  fd_.reset();
+}
+
+Status ShmSegment::mapPages(const char* label, size_t bytes) {
+  void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_.get(), 0);
+  if (mapped == MAP_FAILED) return Status::system("mmap", describe(label, bytes));
+  address_ = static_cast<uint8_t*>(mapped);
+  bytes_ = bytes;
+  return Status::ok();
+}
+
+Status ShmSegment::create(const char* label, size_t bytes, ShmBacking backing, ShmSegment* segment) {
+  if (bytes == 0 || bytes > (size_t{1} << 46)) {
+    return Status::invalid(describe(label, bytes) + ": expected 1 byte to 64 TiB");
+  }
+  const size_t rounded = wholePages(bytes);
+  ShmSegment made;
+  Status status;
+  if (backing != ShmBacking::DevShm) {
+    made.backing_ = ShmBacking::Memfd;
+    status = createMemfd(label, rounded, &made.fd_);
+  }
+  if (backing == ShmBacking::DevShm || (!status && backing == ShmBacking::Auto)) {
+    const std::string first = status.message();
+    made.backing_ = ShmBacking::DevShm;
+    status = createInDevShm(label, rounded, &made.fd_);
+    if (!status && !first.empty()) status = Status(status.code(), status.message() + " (before that: " + first + ")");
+  }
+  if (!status) return status;
+  if (Status mapped = made.mapPages(label, rounded); !mapped) return mapped;
+  *segment = std::move(made);
+  return Status::ok();
+}
+
+Status ShmSegment::map(UniqueFd fd, size_t expectedBytes, ShmSegment* segment) {
+  struct stat facts;
+  if (::fstat(fd.get(), &facts) != 0) return Status::system("fstat", "segment=imported");
+  const auto bytes = static_cast<size_t>(facts.st_size);
+  if (!S_ISREG(facts.st_mode) || bytes == 0 || (expectedBytes != 0 && bytes != wholePages(expectedBytes))) {
+    return Status::transport("segment=imported bytes=" + std::to_string(bytes) + " expected_bytes=" +
+                             std::to_string(expectedBytes) + ": the peer offers other memory than agreed");
+  }
+  const int seals = ::fcntl(fd.get(), F_GET_SEALS);
+  // Files in /dev/shm know no seals on some kernels; their pages are reserved, and only the job's own user has them.
+  if (seals >= 0 && (seals & F_SEAL_SHRINK) == 0 && (seals & F_SEAL_SEAL) == 0) {
+    return Status::transport("segment=imported bytes=" + std::to_string(bytes) +
+                             ": the memory is not sealed, its maker could shrink it");
+  }
+  ShmSegment made;
+  made.backing_ = seals >= 0 && (seals & F_SEAL_SHRINK) != 0 ? ShmBacking::Memfd : ShmBacking::DevShm;
+  made.fd_ = std::move(fd);
+  if (Status mapped = made.mapPages("imported", bytes); !mapped) return mapped;
+  *segment = std::move(made);
+  return Status::ok();
+}
+
+}  // namespace jccl

@@ -1,0 +1,59 @@
+// Memory that other processes of this machine can map: created here, passed on as a file descriptor.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/fd.h"
+#include "base/status.h"
+
+namespace jccl {
+
+// Where the pages of a segment come from.
+enum class ShmBacking : uint8_t {
+  Auto,    // memfd where the kernel allows it, else /dev/shm
+  Memfd,   // anonymous: no name, no size limit but memory, nothing left behind by a killed process
+  DevShm,  // a nameless file in /dev/shm, reserved in full when created, so that a full /dev/shm is an error here and
+           // not a SIGBUS later
+};
+
+// A mapping, and the descriptor behind it. Zeroed when created. Unmapped and closed with the object; the pages live
+// until the last process has let go.
+class ShmSegment {
+ public:
+  ShmSegment() = default;
+  ShmSegment(ShmSegment&& other) noexcept { *this = std::move(other); }
+  ShmSegment& operator=(ShmSegment&& other) noexcept;
+  ~ShmSegment() { reset(); }
+
+  // Makes a segment of `bytes` (rounded up to whole pages) whose size cannot change any more. Pages of a memfd are
+  // taken when first touched.
+  static Status create(const char* label, size_t bytes, ShmBacking backing, ShmSegment* segment);
+
+  // Maps a descriptor that came from another process. Refuses one whose size is not exactly `expectedBytes` (0: any),
+  // or which its maker could still shrink under us.
+  static Status map(UniqueFd fd, size_t expectedBytes, ShmSegment* segment);
+
+  void reset();
+
+  uint8_t* address() const { return address_; }
+  size_t bytes() const { return bytes_; }
+  int fd() const { return fd_.get(); }
+  ShmBacking backing() const { return backing_; }
+  explicit operator bool() const { return address_ != nullptr; }
+
+ private:
+  Status mapPages(const char* label, size_t bytes);
+
+  UniqueFd fd_;
+  uint8_t* address_ = nullptr;
+  size_t bytes_ = 0;
+  ShmBacking backing_ = ShmBacking::Auto;
+};
+
+// The check that precedes a /dev/shm segment: Ok, or which size was wanted, what is free, and the remedy.
+Status checkSpace(const char* label, size_t wantedBytes, size_t freeBytes);
+
+}  // namespace jccl

@@ -1,0 +1,145 @@
+#include "transport/shm_server.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/sha256.h"
+#include "base/thread.h"
+#include "transport/shm_socket.h"
+
+namespace jccl {
+namespace {
+
+constexpr int kBacklog = 128;
+constexpr size_t kMaxClients = 64;
+constexpr int64_t kPatienceNanos = 1'000'000'000;
+constexpr int kTickMillis = 250;
+
+bool sendAnswer(int socket, const ShmAnswer& answer, int fd) {
+  ShmAnswer copy = answer;
+  iovec part = {&copy, sizeof copy};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (fd >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
+  }
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof copy;
+}
+
+}  // namespace
+
+ShmServer::~ShmServer() {
+  if (!thread_.joinable()) return;
+  const uint64_t one = 1;
+  while (::write(stop_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+  }
+  thread_.join();
+}
+
+Status ShmServer::start() {
+  const std::string name = endpoint_.socketName();
+  listener_.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener_) return Status::system("socket", "shared memory server");
+  const AbstractAddress address(name);
+  if (::bind(listener_.get(), address.get(), address.bytes()) != 0) return Status::system("bind", "socket=@" + name);
+  if (::listen(listener_.get(), kBacklog) != 0) return Status::system("listen", "socket=@" + name);
+  stop_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!stop_) return Status::system("eventfd", "shared memory server");
+  thread_ = startQuietThread("jccl-shm", [this] { serve(); });
+  return Status::ok();
+}
+
+void ShmServer::drop(const char* why) {
+  dropped_.fetch_add(1, std::memory_order_relaxed);
+  logMessage(LogLevel::Debug, "shm", std::string("dropped a client of the shared memory server: ") + why);
+}
+
+bool ShmServer::accept() {
+  for (;;) {
+    UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) {
+      if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return true;
+      logMessage(LogLevel::Warn, "shm", Status::system("accept", "shared memory server, trying again").message());
+      return false;
+    }
+    uint32_t uid = 0;
+    if (!peerUser(socket.get(), &uid) || uid != endpoint_.uid) {
+      drop("it belongs to another user");
+      continue;
+    }
+    if (clients_.size() == kMaxClients) {
+      drop("too many others wait");
+      clients_.erase(clients_.begin());
+    }
+    clients_.push_back({std::move(socket), monotonicNanos() + kPatienceNanos});
+  }
+}
+
+// True when the client is done with, one way or the other.
+bool ShmServer::answer(int socket) {
+  ShmRequest request;
+  const ssize_t got = ::recv(socket, &request, sizeof request, MSG_TRUNC);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (got != sizeof request || request.magic != ShmRequest::kMagic || request.version != 1) {
+    drop(got == 0 ? "it left without a request" : "not a request");
+    return true;
+  }
+  if (!equalInConstantTime(request.token.data(), endpoint_.token.data(), endpoint_.token.size())) {
+    drop("wrong token");
+    return true;
+  }
+  const std::shared_ptr<ShmSegment> segment = lookup_(request.segment);
+  ShmAnswer reply;
+  reply.result = segment == nullptr ? ShmAnswer::kUnknownSegment : ShmAnswer::kGranted;
+  reply.bytes = segment == nullptr ? 0 : segment->bytes();
+  if (!sendAnswer(socket, reply, segment == nullptr ? -1 : segment->fd())) {
+    drop("it did not take the answer");
+  } else {
+    served_.fetch_add(1, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+void ShmServer::serve() {
+  std::vector<pollfd> polled;
+  bool accepting = true;
+  for (;;) {
+    // A listener that cannot accept (no descriptors left) stays readable: it is left out for one tick.
+    polled.assign({{stop_.get(), POLLIN, 0}, {accepting ? listener_.get() : -1, POLLIN, 0}});
+    for (const Client& client : clients_) polled.push_back({client.socket.get(), POLLIN, 0});
+    // An idle server has no client and sleeps until somebody comes.
+    const int ready = ::poll(polled.data(), polled.size(), clients_.empty() && accepting ? -1 : kTickMillis);
+    if (ready < 0 && errno != EINTR) {
+      logMessage(LogLevel::Error, "shm", Status::system("poll", "shared memory server stops").message());
+      return;
+    }
+    if (polled[0].revents != 0) return;
+    const int64_t now = monotonicNanos();
+    for (size_t i = clients_.size(); i-- > 0;) {
+      bool done = ready > 0 && polled[2 + i].revents != 0 && answer(clients_[i].socket.get());
+      if (!done && now >= clients_[i].deadlineNanos) {
+        drop("it said nothing");
+        done = true;
+      }
+      if (done) clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    accepting = ready <= 0 || polled[1].revents == 0 || accept();
+  }
+}
+
+}  // namespace jccl

@@ -1,0 +1,55 @@
+// Hands shared memory descriptors to processes that know the token.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/status.h"
+#include "transport/shm_endpoint.h"
+#include "transport/shm_segment.h"
+
+namespace jccl {
+
+// One thread on one abstract Unix socket. A client gets one request and one answer. It is dropped without an answer
+// when it belongs to another user, sends anything but a request with the right token, or says nothing for a second;
+// only so many may be half-way at a time, the oldest goes first.
+class ShmServer {
+ public:
+  using Lookup = std::function<std::shared_ptr<ShmSegment>(uint64_t segment)>;
+
+  ShmServer(const ShmEndpoint& endpoint, Lookup lookup) : endpoint_(endpoint), lookup_(std::move(lookup)) {}
+  ~ShmServer();
+
+  Status start();
+
+  uint64_t servedRequests() const { return served_.load(std::memory_order_relaxed); }
+  uint64_t droppedClients() const { return dropped_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Client {
+    UniqueFd socket;
+    int64_t deadlineNanos;
+  };
+
+  void serve();
+  bool accept();  // false: not now, try again later
+  bool answer(int socket);
+  void drop(const char* why);
+
+  const ShmEndpoint endpoint_;
+  const Lookup lookup_;
+  UniqueFd listener_;
+  UniqueFd stop_;
+  std::vector<Client> clients_;  // oldest first; the server's thread only
+  std::thread thread_;
+  std::atomic<uint64_t> served_{0};
+  std::atomic<uint64_t> dropped_{0};
+};
+
+}  // namespace jccl

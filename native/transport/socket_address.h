@@ -1,0 +1,48 @@
+// Numeric IPv4 and IPv6 addresses with a port.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace jccl {
+
+class SocketAddress {
+ public:
+  SocketAddress() = default;
+
+  // "10.0.0.1", "fe80::1%eth0", "::1". Names are not looked up.
+  static Status parse(const std::string& numeric, uint16_t port, SocketAddress* address);
+  static SocketAddress localOf(int socket);
+  static SocketAddress peerOf(int socket);
+
+  int family() const { return storage_.ss_family; }
+  uint16_t port() const;
+  void setPort(uint16_t port);
+  // A link-local peer is behind the interface of the local address that reaches it.
+  void adoptInterface(const SocketAddress& local);
+  std::string toString() const;  // "10.0.0.1:4711", "[::1]:4711"
+
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage_); }
+  socklen_t bytes() const { return family() == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6); }
+
+  // 20 bytes on the wire: family (4 or 6), zero, port (big-endian), 16 bytes of address. The interface of a link-local
+  // address is this machine's affair and stays behind.
+  static constexpr size_t kWireBytes = 20;
+  void encode(uint8_t* wire) const;
+  static Status decode(const uint8_t* wire, SocketAddress* address);
+
+ private:
+  sockaddr_storage storage_{};
+};
+
+// The addresses a listener is reached at, as they travel: magic, version, number, addresses.
+std::vector<uint8_t> encodeAddresses(const std::vector<SocketAddress>& addresses);
+Status decodeAddresses(const uint8_t* wire, size_t bytes, std::vector<SocketAddress>* addresses);
+
+}  // namespace jccl

@@ -1,0 +1,202 @@
+#include "transport/socket_connection.h"
+
+#include <algorithm>
+
+namespace jccl {
+namespace {
+
+// How much one stream may move before the others, and the caller, get their turn.
+constexpr size_t kTurnBytes = 512 * 1024;
+
+Status outOfOrder(const char* call, uint64_t sequence, uint64_t posted, uint64_t done) {
+  return Status::internal(std::string(call) + ": sequence=" + std::to_string(sequence) + " posted=" +
+                          std::to_string(posted) + " done=" + std::to_string(done) + ": out of order or too far ahead");
+}
+
+}  // namespace
+
+SocketSendConnection::SocketSendConnection(const NetConfig& config, const NetRoute& route, EventSet& dialEvents,
+                                           EventSet& dataEvents,
+                                           std::vector<std::vector<SocketDialer::Pair>> pairsPerStream)
+    : config_(config), peer_(route.to), dataEvents_(dataEvents) {
+  NetIntroductionHeader who;
+  who.communicator = route.communicator;
+  who.from = route.from;
+  who.to = route.to;
+  who.channel = route.channel;
+  who.streams = static_cast<uint16_t>(pairsPerStream.size());
+  for (size_t i = 0; i < pairsPerStream.size(); ++i) {
+    who.stream = static_cast<uint16_t>(i);
+    dialers_.push_back(std::make_unique<SocketDialer>(config, dialEvents, who, std::move(pairsPerStream[i])));
+  }
+}
+
+Status SocketSendConnection::isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) {
+  if (sequence != posted_ || posted_ - done_ >= kNetInFlight) return outOfOrder("isend", sequence, posted_, done_);
+  slot(sequence) = {message, static_cast<const uint8_t*>(data.address), 1};
+  ++posted_;
+  if (connected()) push(sequence);
+  return Status::ok();
+}
+
+void SocketSendConnection::push(uint64_t sequence) {
+  Slot& sent = slot(sequence);
+  const auto streams = static_cast<uint32_t>(streams_.size());
+  const StripePlan plan(sent.message.bytes, config_.stripeBytes, streams);
+  sent.framesLeft = plan.count();
+  for (uint32_t i = 0; i < plan.count(); ++i) {
+    const StripePlan::Stripe stripe = plan.stripe(i);
+    SocketFrame frame;
+    frame.tag = sent.message.tag;
+    frame.sequence = sequence;
+    frame.totalBytes = sent.message.bytes;
+    frame.offset = stripe.offset;
+    frame.length = stripe.length;
+    frame.check = sent.message.check;
+    streams_[StripePlan::streamOf(sequence, i, streams)]->push(frame, sent.data + stripe.offset);
+  }
+}
+
+Status SocketSendConnection::test(uint64_t sequence, bool* done) {
+  if (sequence >= posted_ || sequence < done_) return outOfOrder("test", sequence, posted_, done_);
+  *done = slot(sequence).framesLeft == 0;
+  while (done_ < posted_ && done_ <= sequence && slot(done_).framesLeft == 0) ++done_;
+  return Status::ok();
+}
+
+Status SocketSendConnection::dial(int64_t nowNanos, int* work) {
+  bool all = true;
+  for (const auto& dialer : dialers_) {
+    if (Status dialled = dialer->progress(nowNanos, work); !dialled) return dialled;
+    all = all && dialer->done();
+  }
+  if (!all) return Status::ok();
+  for (const auto& dialer : dialers_) {
+    streams_.push_back(std::make_unique<SocketSendStream>(dialer->take(), peer_, dataEvents_));
+    if (Status opened = streams_.back()->open(); !opened) return opened;
+  }
+  dialers_.clear();
+  for (uint64_t sequence = done_; sequence < posted_; ++sequence) push(sequence);
+  return Status::ok();
+}
+
+Status SocketSendConnection::progress(int64_t nowNanos, int* work) {
+  if (!connected()) {
+    if (Status dialled = dial(nowNanos, work); !dialled || !connected()) return dialled;
+  }
+  for (const auto& stream : streams_) {
+    Status moved = stream->progress(work, [this](uint64_t sequence) { --slot(sequence).framesLeft; });
+    if (!moved) return moved;
+  }
+  return Status::ok();
+}
+
+int64_t SocketSendConnection::nextDeadlineNanos() const {
+  int64_t next = INT64_MAX;
+  for (const auto& dialer : dialers_) next = std::min(next, dialer->nextDeadlineNanos());
+  return next;
+}
+
+void SocketSendConnection::close() {
+  dialers_.clear();
+  // A stream with unsent frames is cut off: the peer must not take what it has for all.
+  for (const auto& stream : streams_) {
+    if (stream->idle()) stream->sayGoodbye();
+  }
+}
+
+std::string SocketSendConnection::describe() const {
+  return streams_.empty() ? (dialers_.empty() ? "rank " + std::to_string(peer_) : dialers_.front()->describe())
+                          : streams_.front()->describe();
+}
+
+SocketRecvConnection::SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents,
+                                           std::vector<UniqueFd> sockets)
+    : config_(config), peer_(peer) {
+  for (UniqueFd& socket : sockets) {
+    const auto index = static_cast<uint32_t>(streams_.size());
+    streams_.push_back(std::make_unique<SocketRecvStream>(std::move(socket), peer, dataEvents, index));
+  }
+}
+
+Status SocketRecvConnection::open() {
+  for (const auto& stream : streams_) {
+    if (Status opened = stream->open(); !opened) return opened;
+  }
+  return Status::ok();
+}
+
+Status SocketRecvConnection::irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) {
+  if (sequence != posted_ || posted_ - taken_ >= kNetInFlight) return outOfOrder("irecv", sequence, posted_, taken_);
+  Slot& next = slot(sequence);
+  next = Slot{};
+  std::copy(byTag.begin(), byTag.end(), next.byTag.begin());
+  ++posted_;
+  return Status::ok();
+}
+
+Status SocketRecvConnection::test(uint64_t sequence, bool* done, NetMessage* message) {
+  if (sequence != taken_ || sequence >= posted_) return outOfOrder("test", sequence, posted_, taken_);
+  const Slot& tested = slot(sequence);
+  const auto streams = static_cast<uint32_t>(streams_.size());
+  *done = tested.placed > 0 && tested.placed == StripePlan(tested.message.bytes, config_.stripeBytes, streams).count();
+  if (!*done) return Status::ok();
+  *message = tested.message;
+  ++taken_;
+  return Status::ok();
+}
+
+Status SocketRecvConnection::badFrame(const SocketFrame& frame, const char* why) const {
+  return Status::transport("net: " + describe() +
+                           " sent a frame that does not fit: sequence=" + std::to_string(frame.sequence) +
+                           " tag=" + std::to_string(frame.tag) + " total_bytes=" + std::to_string(frame.totalBytes) +
+                           " offset=" + std::to_string(frame.offset) + " length=" + std::to_string(frame.length) +
+                           ": " + why + "; do all ranks have the same version and JCCL_* settings?");
+}
+
+Status SocketRecvConnection::place(const SocketFrame& frame, uint32_t stream, uint8_t** to) {
+  const auto streams = static_cast<uint32_t>(streams_.size());
+  const StripePlan plan(frame.totalBytes, config_.stripeBytes, streams);
+  const uint32_t index = StripePlan::indexOf(frame.sequence, stream, streams);
+  if (frame.tag >= kNetTags) return badFrame(frame, "its protocol is unknown");
+  if (index >= plan.count()) return badFrame(frame, "this stream carries no part of that message");
+  const StripePlan::Stripe stripe = plan.stripe(index);
+  if (stripe.offset != frame.offset || stripe.length != frame.length) return badFrame(frame, "it is cut differently");
+  if (frame.sequence < taken_ || (streams == 1 && frame.sequence != arrived_)) {
+    return badFrame(frame, ("expected_sequence=" + std::to_string(streams == 1 ? arrived_ : taken_)).c_str());
+  }
+  if (frame.sequence >= posted_) return Status::ok();  // there is no buffer for it yet
+  Slot& target = slot(frame.sequence);
+  if ((target.begun >> index & 1) != 0) return badFrame(frame, "that part has come already");
+  if (target.begun == 0) {
+    target.message = {frame.tag, frame.check, frame.totalBytes};
+  } else if (target.message.tag != frame.tag || target.message.check != frame.check ||
+             target.message.bytes != frame.totalBytes) {
+    return badFrame(frame, "its other parts say otherwise");
+  }
+  const NetBuffer& buffer = target.byTag[frame.tag];
+  if (frame.totalBytes > buffer.bytes) {
+    return badFrame(frame, ("room_bytes=" + std::to_string(buffer.bytes)).c_str());
+  }
+  target.begun |= 1u << index;
+  ++arrived_;
+  *to = static_cast<uint8_t*>(buffer.address) + frame.offset;
+  return Status::ok();
+}
+
+void SocketRecvConnection::placed(const SocketFrame& frame) { ++slot(frame.sequence).placed; }
+
+Status SocketRecvConnection::progress(int64_t, int* work) {
+  for (const auto& stream : streams_) {
+    if (Status moved = stream->progress(*this, kTurnBytes, work); !moved) return moved;
+  }
+  return Status::ok();
+}
+
+void SocketRecvConnection::close() {
+  for (const auto& stream : streams_) stream->sayGoodbye();
+}
+
+std::string SocketRecvConnection::describe() const { return streams_.front()->describe(); }
+
+}  // namespace jccl

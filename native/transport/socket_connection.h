@@ -1,0 +1,87 @@
+// Messages over several TCP streams.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "transport/net.h"
+#include "transport/net_config.h"
+#include "transport/socket_dialer.h"
+#include "transport/socket_stream.h"
+
+namespace jccl {
+
+// Dials its streams, then cuts messages into frames (socket_frame.h). A send is done when the kernel has all of it.
+class SocketSendConnection final : public NetSendConnection {
+ public:
+  // One dialer per stream.
+  SocketSendConnection(const NetConfig& config, const NetRoute& route, EventSet& dialEvents, EventSet& dataEvents,
+                       std::vector<std::vector<SocketDialer::Pair>> pairsPerStream);
+
+  bool connected() const override { return !streams_.empty(); }
+  Status isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) override;
+  Status test(uint64_t sequence, bool* done) override;
+  Status progress(int64_t nowNanos, int* work) override;
+  int64_t nextDeadlineNanos() const override;
+  void close() override;
+  std::string describe() const override;
+
+ private:
+  struct Slot {
+    NetMessage message;
+    const uint8_t* data = nullptr;
+    uint32_t framesLeft = 0;
+  };
+
+  Status dial(int64_t nowNanos, int* work);
+  void push(uint64_t sequence);
+  Slot& slot(uint64_t sequence) { return slots_[sequence % kNetInFlight]; }
+
+  const NetConfig& config_;
+  const int peer_;
+  EventSet& dataEvents_;
+  std::vector<std::unique_ptr<SocketDialer>> dialers_;  // empty once connected
+  std::vector<std::unique_ptr<SocketSendStream>> streams_;
+  std::array<Slot, kNetInFlight> slots_;
+  uint64_t posted_ = 0;  // the next message to post
+  uint64_t done_ = 0;    // the first message that test() has not reported
+};
+
+// Puts frames where their message was posted.
+class SocketRecvConnection final : public NetRecvConnection, private SocketRecvStream::Owner {
+ public:
+  SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents, std::vector<UniqueFd> sockets);
+
+  Status open();
+  Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) override;
+  Status test(uint64_t sequence, bool* done, NetMessage* message) override;
+  Status flush(const NetBuffer&) override { return Status::ok(); }
+  Status progress(int64_t nowNanos, int* work) override;
+  void close() override;
+  std::string describe() const override;
+
+ private:
+  struct Slot {
+    std::array<NetBuffer, kNetTags> byTag;
+    NetMessage message;
+    uint32_t begun = 0;   // bit j: stripe j has begun to arrive
+    uint32_t placed = 0;  // how many stripes are in place
+  };
+
+  Status place(const SocketFrame& frame, uint32_t stream, uint8_t** to) override;
+  void placed(const SocketFrame& frame) override;
+  Status badFrame(const SocketFrame& frame, const char* why) const;
+  Slot& slot(uint64_t sequence) { return slots_[sequence % kNetInFlight]; }
+
+  const NetConfig& config_;
+  const int peer_;
+  std::vector<std::unique_ptr<SocketRecvStream>> streams_;
+  std::array<Slot, kNetInFlight> slots_;
+  uint64_t posted_ = 0;
+  uint64_t taken_ = 0;    // the first message that test() has not reported
+  uint64_t arrived_ = 0;  // frames begun, which with one stream is the number of the next message
+};
+
+}  // namespace jccl

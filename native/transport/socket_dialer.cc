@@ -1,0 +1,198 @@
+#include "transport/socket_dialer.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "transport/socket_options.h"
+
+namespace jccl {
+namespace {
+
+constexpr int64_t kFirstPauseNanos = 5'000'000;
+constexpr int64_t kLongestPauseNanos = 500'000'000;
+
+}  // namespace
+
+SocketDialer::SocketDialer(const NetConfig& config, EventSet& events, const NetIntroductionHeader& who,
+                           std::vector<Pair> pairs)
+    : config_(config), secret_(config.secret), events_(events), pairs_(std::move(pairs)) {
+  introduction_.header = who;
+}
+
+std::string SocketDialer::describe() const {
+  const Pair& pair = pairs_[attempts_ == 0 ? 0 : (attempts_ - 1) % pairs_.size()];
+  return "rank " + std::to_string(introduction_.header.to) + " at " + pair.remote.toString() + " from " +
+         pair.local.toString();
+}
+
+int64_t SocketDialer::nextDeadlineNanos() const {
+  switch (state_) {
+    case State::Done:
+      return INT64_MAX;
+    case State::Waiting:
+      return nextAttemptNanos_;
+    default:
+      return attemptEndsNanos_;
+  }
+}
+
+void SocketDialer::hangUp() {
+  if (socket_) events_.remove(socket_.get());
+  socket_.reset();
+}
+
+void SocketDialer::lose(int64_t nowNanos, const std::string& why) {
+  lastLoss_ = describe() + ": " + why;
+  hangUp();
+  state_ = State::Waiting;
+  // A full round over the addresses before the pause grows.
+  const auto rounds = std::min<size_t>(attempts_ / pairs_.size(), 10);
+  nextAttemptNanos_ = nowNanos + std::min(kLongestPauseNanos, kFirstPauseNanos << rounds);
+  logMessage(LogLevel::Debug, "net", "attempt=" + std::to_string(attempts_) + " lost: " + lastLoss_);
+}
+
+void SocketDialer::dial(int64_t nowNanos) {
+  const Pair& pair = pairs_[attempts_++ % pairs_.size()];
+  attemptEndsNanos_ = nowNanos + config_.handshakeTimeoutNanos;
+  moved_ = 0;
+  Status made = openDataSocket(pair.remote.family(), config_, &socket_);
+  if (made) made = tuneDataSocket(socket_.get(), config_);
+  if (!made) return lose(nowNanos, made.message());
+  SocketAddress source = pair.local;
+  source.setPort(0);
+  if (::bind(socket_.get(), source.get(), source.bytes()) != 0) {
+    const int error = errno;
+    return lose(nowNanos, Status::system("bind", socketHint(error), error).message());
+  }
+  if (Status added = events_.add(socket_.get(), this); !added) return lose(nowNanos, added.message());
+  ready_ = false;
+  state_ = State::Connecting;
+  if (::connect(socket_.get(), pair.remote.get(), pair.remote.bytes()) == 0) {
+    ready_ = true;
+  } else if (errno != EINPROGRESS) {
+    const int error = errno;
+    lose(nowNanos, Status::system("connect", socketHint(error), error).message());
+  }
+}
+
+bool SocketDialer::finishConnect(int64_t nowNanos) {
+  int error = 0;
+  socklen_t bytes = sizeof error;
+  ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &bytes);
+  if (error != 0) {
+    lose(nowNanos, Status::system("connect", socketHint(error), error).message());
+    return true;
+  }
+  sockaddr_storage peer;
+  socklen_t peerBytes = sizeof peer;
+  if (::getpeername(socket_.get(), reinterpret_cast<sockaddr*>(&peer), &peerBytes) != 0) {
+    ready_ = false;  // told too early; the end of the attempt bounds the wait
+    return false;
+  }
+  state_ = State::Challenged;
+  return true;
+}
+
+// True when the state changed; the message is whole when moved_ is 0 again and the connection still there.
+template <typename T>
+bool SocketDialer::receive(T* message, int64_t nowNanos) {
+  const ssize_t got = ::recv(socket_.get(), reinterpret_cast<uint8_t*>(message) + moved_, sizeof *message - moved_, 0);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+    ready_ = errno == EINTR;
+    return false;
+  }
+  if (got <= 0) {
+    const int error = got == 0 ? 0 : errno;
+    lose(nowNanos, got == 0 ? "the listener hung up during the handshake; does it belong to this job (same secret)?"
+                            : Status::system("recv", socketHint(error), error).message());
+    return false;
+  }
+  moved_ += static_cast<size_t>(got);
+  if (moved_ < sizeof *message) return false;
+  moved_ = 0;
+  return true;
+}
+
+bool SocketDialer::introduce(int64_t nowNanos) {
+  const ssize_t put = ::send(socket_.get(), reinterpret_cast<const uint8_t*>(&introduction_) + moved_,
+                             sizeof introduction_ - moved_, MSG_NOSIGNAL);
+  if (put < 0 && (errno == EAGAIN || errno == EINTR)) {
+    ready_ = errno == EINTR;
+    return ready_;
+  }
+  if (put < 0) {
+    const int error = errno;
+    lose(nowNanos, Status::system("send", socketHint(error), error).message());
+    return true;
+  }
+  moved_ += static_cast<size_t>(put);
+  if (moved_ < sizeof introduction_) return true;
+  moved_ = 0;
+  state_ = State::Judged;
+  return true;
+}
+
+void SocketDialer::conclude() {
+  if (verdict_.code == NetVerdict::kWelcome) {
+    events_.remove(socket_.get());
+    state_ = State::Done;
+    return;
+  }
+  refusal_ = Status::transport("net: " + describe() + " refused the connection: " + verdictText(verdict_.code));
+}
+
+bool SocketDialer::step(int64_t nowNanos) {
+  switch (state_) {
+    case State::Waiting:
+      if (nowNanos < nextAttemptNanos_) return false;
+      dial(nowNanos);
+      return true;
+    case State::Connecting:
+      return finishConnect(nowNanos);
+    case State::Challenged:
+      if (!receive(&challenge_, nowNanos)) return ready_ && state_ == State::Challenged;
+      if (challenge_.magic != NetChallenge::kMagic || challenge_.version != 1) {
+        lose(nowNanos, "something else than this version of JCCL listens there");
+        return true;
+      }
+      if (!freshNonce(&introduction_.header.nonce)) return false;
+      introduction_.proof = secret_.proveConnector(challenge_.nonce, introduction_.header);
+      state_ = State::Introducing;
+      return true;
+    case State::Introducing:
+      return introduce(nowNanos);
+    case State::Judged:
+      if (!receive(&verdict_, nowNanos)) return ready_ && state_ == State::Judged;
+      if (!secret_.believesListener(challenge_.nonce, introduction_.header, verdict_)) {
+        lose(nowNanos, "the listener does not know the secret of this job");
+        return true;
+      }
+      conclude();
+      return refusal_.isOk() && state_ != State::Done;
+    case State::Done:
+      return false;
+  }
+  return false;
+}
+
+Status SocketDialer::progress(int64_t nowNanos, int* work) {
+  if (state_ == State::Done) return Status::ok();
+  if (startedNanos_ < 0) startedNanos_ = nowNanos;
+  while ((state_ == State::Waiting || ready_) && step(nowNanos)) ++*work;
+  if (!refusal_.isOk()) return refusal_;
+  if (state_ == State::Done) {
+    ++*work;
+    return Status::ok();
+  }
+  if (state_ != State::Waiting && nowNanos >= attemptEndsNanos_) lose(nowNanos, "no answer in time");
+  if (nowNanos - startedNanos_ >= config_.connectTimeoutNanos) {
+    return Status::transport("net: no connection to rank " + std::to_string(introduction_.header.to) + " after " +
+                             std::to_string((nowNanos - startedNanos_) / 1'000'000) + " ms and " +
+                             std::to_string(attempts_) + " attempts; the last: " + lastLoss_ +
+                             "; check that the interface is the right one (JCCL_SOCKET_IFNAME) and that no firewall "
+                             "stands between");
+  }
+  return Status::ok();
+}
+
+}  // namespace jccl

@@ -1,0 +1,74 @@
+// Makes one proven data socket to a listener.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/status.h"
+#include "transport/event_set.h"
+#include "transport/net_config.h"
+#include "transport/net_handshake.h"
+#include "transport/socket_address.h"
+
+namespace jccl {
+
+// A state machine, driven by progress(). It tries the pairs of local and remote address in turn, with growing pauses,
+// until one leads to a proven connection, the listener refuses, or the time is up.
+//
+//     Waiting ──> Connecting ──> Challenged ──> Introducing ──> Judged ──> Done
+//        ^             └──────────────┴──── (lost) ──┴─────────────┘
+//        └───────────────────────────────────┘
+class SocketDialer : public EventHandler {
+ public:
+  struct Pair {
+    SocketAddress local;  // bound as the source, with any port
+    SocketAddress remote;
+  };
+
+  // `who` without its nonce, which each attempt makes anew.
+  SocketDialer(const NetConfig& config, EventSet& events, const NetIntroductionHeader& who, std::vector<Pair> pairs);
+  ~SocketDialer() override { hangUp(); }
+
+  Status progress(int64_t nowNanos, int* work);
+  bool done() const { return state_ == State::Done; }
+  UniqueFd take() { return std::move(socket_); }
+  int64_t nextDeadlineNanos() const;
+  std::string describe() const;
+  void onEvents(uint32_t) override { ready_ = true; }
+
+ private:
+  enum class State : uint8_t { Waiting, Connecting, Challenged, Introducing, Judged, Done };
+
+  bool step(int64_t nowNanos);  // false: nothing to do now
+  void dial(int64_t nowNanos);
+  bool finishConnect(int64_t nowNanos);
+  template <typename T>
+  bool receive(T* message, int64_t nowNanos);
+  bool introduce(int64_t nowNanos);
+  void conclude();
+  void lose(int64_t nowNanos, const std::string& why);
+  void hangUp();
+
+  const NetConfig& config_;
+  const NetSecret secret_;
+  EventSet& events_;
+  const std::vector<Pair> pairs_;
+  NetIntroduction introduction_;
+  NetChallenge challenge_;
+  NetVerdict verdict_;
+
+  State state_ = State::Waiting;
+  UniqueFd socket_;
+  size_t moved_ = 0;  // bytes of the message in hand
+  bool ready_ = true;
+  size_t attempts_ = 0;
+  int64_t startedNanos_ = -1;
+  int64_t nextAttemptNanos_ = 0;
+  int64_t attemptEndsNanos_ = INT64_MAX;
+  std::string lastLoss_ = "not tried yet";
+  Status refusal_;
+};
+
+}  // namespace jccl

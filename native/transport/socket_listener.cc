@@ -1,0 +1,171 @@
+#include "transport/socket_listener.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "transport/socket_options.h"
+
+namespace jccl {
+namespace {
+
+constexpr int kBacklog = 1024;
+constexpr uint64_t kStrangersLogged = 10;
+constexpr int64_t kAcceptPauseNanos = 100'000'000;
+
+}  // namespace
+
+SocketListener::~SocketListener() {
+  for (const HalfOpen& client : clients_) events_.remove(client.socket.get());
+  for (const UniqueFd& listener : listeners_) events_.remove(listener.get());
+}
+
+Status SocketListener::open(const std::vector<std::string>& addresses) {
+  for (const std::string& text : addresses) {
+    SocketAddress address;
+    if (Status parsed = SocketAddress::parse(text, 0, &address); !parsed) return parsed;
+    UniqueFd socket;
+    if (Status opened = openDataSocket(address.family(), config_, &socket); !opened) return opened;
+    const int one = 1;
+    if (address.family() == AF_INET6) ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+    if (::bind(socket.get(), address.get(), address.bytes()) != 0) {
+      const int error = errno;
+      return Status::system("bind", "local=" + address.toString() + ": " + socketHint(error), error);
+    }
+    if (::listen(socket.get(), kBacklog) != 0) return Status::system("listen", "local=" + address.toString());
+    if (Status added = events_.add(socket.get(), this); !added) return added;
+    addresses_.push_back(SocketAddress::localOf(socket.get()));
+    listeners_.push_back(std::move(socket));
+  }
+  return Status::ok();
+}
+
+int64_t SocketListener::nextDeadlineNanos() const {
+  return clients_.empty() ? acceptAgainNanos_ : std::min(acceptAgainNanos_, clients_.front().deadlineNanos);
+}
+
+void SocketListener::stranger(int socket, const char* why) {
+  ++strangers_;
+  if (strangers_ > kStrangersLogged) return;
+  logMessage(LogLevel::Warn, "net",
+             "dropped a stranger at " + SocketAddress::peerOf(socket).toString() + " on the data port " +
+                 SocketAddress::localOf(socket).toString() + ": " + why +
+                 (strangers_ == kStrangersLogged ? "; further ones are not logged" : ""));
+}
+
+SocketListener::Clients::iterator SocketListener::forget(Clients::iterator client) {
+  if (client->socket) events_.remove(client->socket.get());
+  return clients_.erase(client);
+}
+
+bool SocketListener::challenge(HalfOpen& client) {
+  NetChallenge challenge;
+  if (!freshNonce(&challenge.nonce)) return false;
+  client.nonce = challenge.nonce;
+  // The send buffer of a new connection has room for so little.
+  return ::send(client.socket.get(), &challenge, sizeof challenge, MSG_NOSIGNAL) == sizeof challenge;
+}
+
+void SocketListener::acceptAll(int listener, int64_t nowNanos, int* work) {
+  for (;;) {
+    UniqueFd socket(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!socket) {
+      if (errno == ECONNABORTED || errno == EINTR) continue;
+      if (errno != EAGAIN) {  // no descriptors or no memory: later perhaps
+        const int error = errno;
+        logMessage(LogLevel::Warn, "net",
+                   Status::system("accept", std::string("trying again: ") + socketHint(error), error).message());
+        acceptAgainNanos_ = nowNanos + kAcceptPauseNanos;
+      }
+      return;
+    }
+    ++*work;
+    if (clients_.size() >= config_.maxHalfOpen) {
+      stranger(clients_.front().socket.get(), "too many clients that have proven nothing; this one was the oldest");
+      forget(clients_.begin());
+    }
+    HalfOpen& client = clients_.emplace_back();
+    client.socket = std::move(socket);
+    client.deadlineNanos = nowNanos + config_.handshakeTimeoutNanos;
+    if (!tuneDataSocket(client.socket.get(), config_) || !challenge(client) ||
+        !events_.add(client.socket.get(), &client)) {
+      forget(std::prev(clients_.end()));
+    }
+  }
+}
+
+void SocketListener::judgeAndAnswer(HalfOpen& client) {
+  const NetIntroductionHeader& who = client.introduction.header;
+  NetVerdict verdict;
+  verdict.code = judge_.judge(who);
+  verdict.proof = secret_.proveListener(client.nonce, who, verdict.code);
+  const bool answered = ::send(client.socket.get(), &verdict, sizeof verdict, MSG_NOSIGNAL) == sizeof verdict;
+  if (verdict.code != NetVerdict::kWelcome) {
+    logMessage(LogLevel::Warn, "net",
+               "refused a connection of this job: from_rank=" + std::to_string(who.from) +
+                   " to_rank=" + std::to_string(who.to) + " channel=" + std::to_string(who.channel) + " at " +
+                   SocketAddress::peerOf(client.socket.get()).toString() + ": " + verdictText(verdict.code));
+    return;
+  }
+  if (!answered) return;  // it left in the meantime, and will be back
+  events_.remove(client.socket.get());
+  proven_.push_back({std::move(client.socket), who});
+}
+
+bool SocketListener::advance(HalfOpen& client, int* work) {
+  while (client.readable) {
+    auto* to = reinterpret_cast<uint8_t*>(&client.introduction) + client.received;
+    const ssize_t got = ::recv(client.socket.get(), to, sizeof client.introduction - client.received, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) {
+      client.readable = false;
+      return false;
+    }
+    ++*work;
+    if (got <= 0) {
+      stranger(client.socket.get(), "it left before it had introduced itself");
+      return true;
+    }
+    client.received += static_cast<uint32_t>(got);
+    const NetIntroductionHeader& who = client.introduction.header;
+    // Garbage is known by its first bytes and need not be waited for.
+    if (client.received >= 8 && (who.magic != NetIntroductionHeader::kMagic || who.version != 1)) {
+      stranger(client.socket.get(), "it does not speak JCCL, or another version of it");
+      return true;
+    }
+    if (client.received < sizeof client.introduction) continue;
+    if (!secret_.believesConnector(client.nonce, client.introduction)) {
+      stranger(client.socket.get(), "it does not know the secret of this job");
+      return true;
+    }
+    judgeAndAnswer(client);
+    return true;
+  }
+  return false;
+}
+
+int SocketListener::progress(int64_t nowNanos) {
+  int work = 0;
+  if (acceptable_ || nowNanos >= acceptAgainNanos_) {
+    acceptable_ = false;
+    acceptAgainNanos_ = INT64_MAX;
+    for (const UniqueFd& listener : listeners_) acceptAll(listener.get(), nowNanos, &work);
+  }
+  for (auto client = clients_.begin(); client != clients_.end();) {
+    bool done = advance(*client, &work);
+    if (!done && nowNanos >= client->deadlineNanos) {
+      stranger(client->socket.get(), "it did not introduce itself in time");
+      done = true;
+    }
+    client = done ? forget(client) : std::next(client);
+  }
+  return work;
+}
+
+bool SocketListener::next(Proven* proven) {
+  if (proven_.empty()) return false;
+  *proven = std::move(proven_.front());
+  proven_.pop_front();
+  return true;
+}
+
+}  // namespace jccl

@@ -1,0 +1,21 @@
+// How every data socket is set up.
+#pragma once
+
+#include "base/fd.h"
+#include "base/status.h"
+#include "transport/net_config.h"
+
+namespace jccl {
+
+// A non-blocking TCP socket of the family with the job's buffer sizes (they must be set before connect and listen, as
+// the window scale is agreed then).
+Status openDataSocket(int family, const NetConfig& config, UniqueFd* socket);
+
+// Once connected: no delay, keep-alive and the user time-out, so that a machine that vanished is noticed also while
+// nothing is sent.
+Status tuneDataSocket(int socket, const NetConfig& config);
+
+// What errno of a data socket usually means, for people.
+const char* socketHint(int error);
+
+}  // namespace jccl

@@ -1,0 +1,216 @@
+#include "transport/socket_stream.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cstring>
+
+#include "transport/socket_options.h"
+
+namespace jccl {
+namespace {
+
+constexpr size_t kFramesPerCall = 8;
+// Behind more missing data than this, only the next header is read ahead, so that little is copied twice.
+constexpr size_t kBulkBytes = 8192;
+
+}  // namespace
+
+SocketStream::SocketStream(UniqueFd socket, int peer, EventSet& events)
+    : socket_(std::move(socket)),
+      peer_(peer),
+      events_(events),
+      local_(SocketAddress::localOf(socket_.get())),
+      remote_(SocketAddress::peerOf(socket_.get())) {}
+
+SocketStream::~SocketStream() { events_.remove(socket_.get()); }
+
+void SocketStream::onEvents(uint32_t epollEvents) {
+  const bool broken = (epollEvents & (EPOLLERR | EPOLLHUP)) != 0;
+  if (broken || (epollEvents & (EPOLLIN | EPOLLRDHUP)) != 0) readable_ = true;
+  if (broken || (epollEvents & EPOLLOUT) != 0) writable_ = true;
+}
+
+std::string SocketStream::describe() const {
+  return "rank " + std::to_string(peer_) + " at " + remote_.toString() + " from " + local_.toString();
+}
+
+Status SocketStream::failed(const char* call, int error) const {
+  return Status::transport("net: lost " + describe() + ": " + call + " errno=" + std::to_string(error) + " (" +
+                           std::strerror(error) + "): " + socketHint(error));
+}
+
+Status SocketStream::closedUnannounced() const {
+  return Status::transport("net: lost " + describe() +
+                           ": the connection was closed without a goodbye: the peer's process ended or was killed; see "
+                           "its log");
+}
+
+void SocketStream::sayGoodbye() {
+  if (saidGoodbye_) return;
+  saidGoodbye_ = true;
+  SocketFrame frame;
+  frame.kind = SocketFrame::kGoodbye;
+  // Refused when the kernel has no room left: the peer then takes the end for a death, as it would be without this.
+  [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &frame, sizeof frame, MSG_NOSIGNAL | MSG_DONTWAIT);
+  ::shutdown(socket_.get(), SHUT_WR);
+}
+
+Status SocketSendStream::listen() {
+  for (;;) {
+    const ssize_t got =
+        ::recv(socket_.get(), reinterpret_cast<uint8_t*>(&heard_) + heardBytes_, sizeof heard_ - heardBytes_, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) {
+      readable_ = false;
+      return Status::ok();
+    }
+    if (got < 0) return failed("recv", errno);
+    if (got == 0) {
+      readable_ = false;
+      if (!ended_) return closedUnannounced();
+      if (queue_.empty()) return Status::ok();
+      return Status::transport("net: " + describe() + " has closed the communicator while messages for it are unsent");
+    }
+    heardBytes_ += static_cast<size_t>(got);
+    if (heardBytes_ < sizeof heard_) continue;
+    heardBytes_ = 0;
+    if (heard_.magic != SocketFrame::kMagic || heard_.kind != SocketFrame::kGoodbye || ended_) {
+      return Status::transport("net: " + describe() + " sent data the wrong way; do all ranks run the same version?");
+    }
+    ended_ = true;
+  }
+}
+
+Status SocketSendStream::sendSome(size_t* moved) {
+  std::array<iovec, 2 * kFramesPerCall> parts;
+  size_t count = 0;
+  size_t skip = frontSent_;
+  for (size_t i = 0; i < queue_.size() && i < kFramesPerCall; ++i) {
+    Queued& queued = queue_[i];
+    if (skip < sizeof queued.frame) {
+      parts[count++] = {reinterpret_cast<uint8_t*>(&queued.frame) + skip, sizeof queued.frame - skip};
+      skip = 0;
+    } else {
+      skip -= sizeof queued.frame;
+    }
+    if (queued.frame.length > skip) {
+      parts[count++] = {const_cast<uint8_t*>(queued.data) + skip, queued.frame.length - skip};
+    }
+    skip = 0;
+  }
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = count;
+  const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent < 0 && errno == EAGAIN) {
+    writable_ = false;
+    return Status::ok();
+  }
+  if (sent < 0 && errno == EINTR) return Status::ok();
+  if (sent < 0) return failed("sendmsg", errno);
+  *moved = static_cast<size_t>(sent);
+  return Status::ok();
+}
+
+// How many whole frames the kernel now has; notes the rest.
+size_t SocketSendStream::finishedFrames(size_t moved) {
+  size_t sent = frontSent_ + moved;
+  size_t frames = 0;
+  while (frames < queue_.size() && sent >= queue_[frames].bytes()) sent -= queue_[frames++].bytes();
+  frontSent_ = sent;
+  return frames;
+}
+
+Status SocketRecvStream::progress(Owner& owner, size_t budget, int* work) {
+  size_t moved = 0;
+  Step step = Step::Again;
+  while (step == Step::Again) {
+    if (inFrame_ && to_ == nullptr) {
+      if (Status asked = owner.place(frame_, index_, &to_); !asked) return asked;
+      if (to_ == nullptr) break;
+    }
+    if (inFrame_ && missing_ > 0 && begin_ < end_) takeBuffered(&moved);
+    if (inFrame_ && missing_ == 0) {
+      inFrame_ = false;
+      to_ = nullptr;
+      owner.placed(frame_);
+      ++*work;
+      if (moved >= budget) break;
+    } else if (!inFrame_ && end_ - begin_ >= sizeof frame_) {
+      if (Status taken = takeHeader(owner, &step); !taken) return taken;
+    } else {
+      if (Status received = receive(&step, &moved); !received) return received;
+    }
+  }
+  *work += moved > 0 ? 1 : 0;
+  return Status::ok();
+}
+
+void SocketRecvStream::takeBuffered(size_t* moved) {
+  const size_t bytes = std::min(missing_, end_ - begin_);
+  std::memcpy(to_, buffer_.data() + begin_, bytes);
+  begin_ += bytes;
+  to_ += bytes;
+  missing_ -= bytes;
+  *moved += bytes;
+}
+
+Status SocketRecvStream::takeHeader(Owner& owner, Step* step) {
+  std::memcpy(&frame_, buffer_.data() + begin_, sizeof frame_);
+  begin_ += sizeof frame_;
+  if (frame_.magic == SocketFrame::kMagic && frame_.kind == SocketFrame::kGoodbye && begin_ == end_) {
+    ended_ = true;
+    return Status::ok();
+  }
+  if (frame_.magic != SocketFrame::kMagic || frame_.kind != SocketFrame::kData || frame_.zero != 0 || ended_) {
+    return Status::transport("net: " + describe() + " sent something that is no frame of this version of JCCL");
+  }
+  to_ = nullptr;
+  if (Status asked = owner.place(frame_, index_, &to_); !asked) return asked;
+  inFrame_ = true;
+  missing_ = frame_.length;
+  if (to_ == nullptr) *step = Step::Stop;
+  return Status::ok();
+}
+
+// One call to the kernel: the missing data straight to its place, what follows into the buffer.
+Status SocketRecvStream::receive(Step* step, size_t* moved) {
+  if (!readable_) {
+    *step = Step::Stop;
+    return Status::ok();
+  }
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  const size_t direct = inFrame_ ? missing_ : 0;
+  const size_t ahead = direct > kBulkBytes ? sizeof(SocketFrame) : buffer_.size() - end_;
+  std::array<iovec, 2> parts = {iovec{to_, direct}, iovec{buffer_.data() + end_, ahead}};
+  msghdr message{};
+  message.msg_iov = direct > 0 ? parts.data() : parts.data() + 1;
+  message.msg_iovlen = direct > 0 ? 2 : 1;
+  const ssize_t got = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
+  if (got < 0 && errno == EINTR) return Status::ok();
+  if (got < 0 && errno == EAGAIN) {
+    readable_ = false;
+    *step = Step::Stop;
+    return Status::ok();
+  }
+  if (got < 0) return failed("recvmsg", errno);
+  if (got == 0) {
+    readable_ = false;
+    *step = Step::Stop;
+    return ended_ && !inFrame_ && begin_ == end_ ? Status::ok() : closedUnannounced();
+  }
+  const size_t inPlace = std::min(direct, static_cast<size_t>(got));
+  to_ += inPlace;
+  missing_ -= inPlace;
+  *moved += inPlace;
+  end_ += static_cast<size_t>(got) - inPlace;
+  return Status::ok();
+}
+
+}  // namespace jccl
