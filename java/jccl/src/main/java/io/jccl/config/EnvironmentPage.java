@@ -1,0 +1,52 @@
+package io.jccl.config;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Writes {@code docs/environment.md} from the registry. */
+final class EnvironmentPage {
+
+    private static final String HEAD = """
+            # Settings
+
+            This page is written from the registry in `io.jccl.config.Registry`; do not edit it. After a change there, run
+            `mvn -pl java/jccl test -Dtest=EnvironmentPageTest -Djccl.update=true`.
+
+            A setting is looked for in this order: the application's `CommunicatorConfig`, a system property of its name
+            (`-DJCCL_TIMEOUT=30s`), the environment's `JCCL_` name, then the environment's `NCCL_` name where the meaning is
+            the same, then the default. An empty value counts as not set. A bad value is an error; an unknown `JCCL_` name in
+            the environment is a warning with the nearest known name. `jccl env` prints every setting with its value and
+            where it came from.
+
+            Sizes are bytes; `K`, `M` and `G` are powers of 1024. Times are seconds, or a number with `ms`, `s`, `min` or `h`.
+            """;
+
+    private EnvironmentPage() {}
+
+    static String render() {
+        Map<String, StringBuilder> groups = new LinkedHashMap<>();
+        for (Setting<?> setting : Registry.all()) {
+            groups.computeIfAbsent(setting.group(), EnvironmentPage::heading).append(row(setting));
+        }
+        return HEAD + String.join("", groups.values());
+    }
+
+    private static StringBuilder heading(String group) {
+        return new StringBuilder("\n## " + group + "\n\n| name | also | value | default | |\n|---|---|---|---|---|\n");
+    }
+
+    private static String row(Setting<?> setting) {
+        List<String> cells = List.of(
+                code(setting.name()),
+                code(setting.alias().orElse("")),
+                setting.type().expected(),
+                code(setting.defaultText()),
+                setting.documentation());
+        return "| " + String.join(" | ", cells) + " |\n";
+    }
+
+    private static String code(String text) {
+        return text.isEmpty() ? "" : "`" + text + "`";
+    }
+}

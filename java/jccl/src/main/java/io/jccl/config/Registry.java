@@ -1,0 +1,316 @@
+package io.jccl.config;
+
+import static io.jccl.config.ValueTypes.choiceOrAuto;
+import static io.jccl.config.ValueTypes.duration;
+import static io.jccl.config.ValueTypes.flag;
+import static io.jccl.config.ValueTypes.integer;
+import static io.jccl.config.ValueTypes.longInteger;
+import static io.jccl.config.ValueTypes.optional;
+import static io.jccl.config.ValueTypes.path;
+import static io.jccl.config.ValueTypes.selection;
+import static io.jccl.config.ValueTypes.size;
+import static io.jccl.config.ValueTypes.text;
+import static io.jccl.config.ValueTypes.word;
+
+import io.jccl.Algorithm;
+import io.jccl.Protocol;
+import io.jccl.TransportKind;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Every setting that JCCL has. */
+public final class Registry {
+
+    /** The most channels that a communicator can have. */
+    public static final int MAX_CHANNELS = 64;
+
+    private static final List<Setting<?>> COLLECTED = new ArrayList<>();
+
+    private static final Duration MILLISECOND = Duration.ofMillis(1);
+    private static final Duration YEAR = Duration.ofDays(365);
+    private static final int KIB = 1024;
+    private static final int MIB = 1024 * KIB;
+
+    private static final String LAUNCH = "Launch";
+    private static final String TIME = "Time";
+    private static final String CHOICE = "Algorithms, protocols and channels";
+    private static final String MEMORY = "Memory";
+    private static final String TRANSPORT_GROUP = "Transports";
+    private static final String NETWORK = "Network";
+    private static final String TOPOLOGY = "Topology";
+
+    /** This process's rank. */
+    public static final Setting<Optional<Integer>> RANK = add(
+            LAUNCH,
+            "JCCL_RANK",
+            "",
+            optional(integer(0, Integer.MAX_VALUE - 1)),
+            Optional.empty(),
+            "This process's rank, from 0. Read by `Communicator.fromEnvironment` together with `JCCL_SIZE` and"
+                    + " `JCCL_RENDEZVOUS`; without all three the launcher's own variables are used.");
+
+    /** The number of ranks. */
+    public static final Setting<Optional<Integer>> SIZE = add(
+            LAUNCH,
+            "JCCL_SIZE",
+            "",
+            optional(integer(1, Integer.MAX_VALUE)),
+            Optional.empty(),
+            "The number of ranks of the job.");
+
+    /** This process's rank among those of its machine. */
+    public static final Setting<Optional<Integer>> LOCAL_RANK = add(
+            LAUNCH,
+            "JCCL_LOCAL_RANK",
+            "",
+            optional(integer(0, Integer.MAX_VALUE - 1)),
+            Optional.empty(),
+            "This process's rank among those of its machine.");
+
+    /** Where rank 0 waits for the others. */
+    public static final Setting<Optional<String>> RENDEZVOUS = add(
+            LAUNCH,
+            "JCCL_RENDEZVOUS",
+            "",
+            optional(text("HOST:PORT of rank 0, or the text of a UniqueId")),
+            Optional.empty(),
+            "Where rank 0 waits for the others: `HOST:PORT`, or the text of a `UniqueId`.");
+
+    /** Which machine this rank is on. */
+    public static final Setting<Optional<String>> HOST_ID = add(
+            LAUNCH,
+            "JCCL_HOST_ID",
+            "NCCL_HOSTID",
+            optional(text("a name of up to 256 characters")),
+            Optional.empty(),
+            "Which machine this rank is on, instead of the kernel's boot id: ranks with the same id share one. Different"
+                    + " ids on one machine make it act several.");
+
+    /** How long an operation may take. */
+    public static final Setting<Duration> TIMEOUT = add(
+            TIME,
+            "JCCL_TIMEOUT",
+            "",
+            duration(MILLISECOND, YEAR),
+            Duration.ofMinutes(5),
+            "How long one operation may take before it fails on every rank with the ranks that never entered it.");
+
+    /** How long forming a communicator may take. */
+    public static final Setting<Duration> INIT_TIMEOUT = add(
+            TIME,
+            "JCCL_INIT_TIMEOUT",
+            "",
+            duration(MILLISECOND, YEAR),
+            Duration.ofMinutes(2),
+            "How long forming a communicator may take before it fails with the ranks that it waits for.");
+
+    /** How often ranks say that they live. */
+    public static final Setting<Duration> HEARTBEAT_INTERVAL = add(
+            TIME,
+            "JCCL_HEARTBEAT_INTERVAL",
+            "",
+            duration(Duration.ofMillis(10), Duration.ofHours(1)),
+            Duration.ofMillis(500),
+            "How often each rank tells the coordinator on rank 0 that it lives, and the other way round.");
+
+    /** The silence after which a rank counts as failed. */
+    public static final Setting<Duration> HEARTBEAT_TIMEOUT = add(
+            TIME,
+            "JCCL_HEARTBEAT_TIMEOUT",
+            "",
+            duration(Duration.ofMillis(20), Duration.ofDays(1)),
+            Duration.ofSeconds(20),
+            "The silence after which a rank counts as failed; at least twice `JCCL_HEARTBEAT_INTERVAL`. A process that"
+                    + " ends is noticed at once, whatever this says: the silence finds machines that vanish.");
+
+    /** How long a waiter spins. */
+    public static final Setting<Long> SPIN_NANOS = add(
+            TIME,
+            "JCCL_SPIN_NANOS",
+            "",
+            longInteger(-1, 10_000_000_000L),
+            -1L,
+            "How many nanoseconds a waiting thread spins before it yields and then sleeps; -1 chooses by the number of"
+                    + " ranks and processors of the machine.");
+
+    /** Which algorithms may be used. */
+    public static final Setting<String> ALGO = add(
+            CHOICE,
+            "JCCL_ALGO",
+            "NCCL_ALGO",
+            selection(Algorithm.class),
+            "",
+            "Which algorithms may be used. `auto` lets the cost model choose for each operation.");
+
+    /** Which protocols may be used. */
+    public static final Setting<String> PROTO = add(
+            CHOICE,
+            "JCCL_PROTO",
+            "NCCL_PROTO",
+            selection(Protocol.class),
+            "",
+            "Which protocols may be used. `auto` lets the cost model choose for each operation.");
+
+    /** At least so many channels. */
+    public static final Setting<Integer> MIN_NCHANNELS = add(
+            CHOICE,
+            "JCCL_MIN_NCHANNELS",
+            "NCCL_MIN_NCHANNELS",
+            integer(0, MAX_CHANNELS),
+            0,
+            "At least so many channels; 0 is no bound. Every channel beyond the first has a thread on the host.");
+
+    /** At most so many channels. */
+    public static final Setting<Integer> MAX_NCHANNELS = add(
+            CHOICE,
+            "JCCL_MAX_NCHANNELS",
+            "NCCL_MAX_NCHANNELS",
+            integer(0, MAX_CHANNELS),
+            0,
+            "At most so many channels; 0 is no bound.");
+
+    /** The size of a step. */
+    public static final Setting<Integer> CHUNK_BYTES = add(
+            CHOICE,
+            "JCCL_CHUNK_BYTES",
+            "",
+            size(0, 64 * MIB),
+            0,
+            "How many bytes travel in one step; 0 chooses for each operation. Never more than a slot holds.");
+
+    /** Memory of SIMPLE. */
+    public static final Setting<Integer> BUFFSIZE = add(
+            MEMORY,
+            "JCCL_BUFFSIZE",
+            "NCCL_BUFFSIZE",
+            size(8 * KIB, 512 * MIB),
+            MIB,
+            "Memory of one connection for the protocol SIMPLE, shared by 8 slots.");
+
+    /** Memory of LL. */
+    public static final Setting<Integer> LL_BUFFSIZE = add(
+            MEMORY,
+            "JCCL_LL_BUFFSIZE",
+            "NCCL_LL_BUFFSIZE",
+            size(8 * KIB, 64 * MIB),
+            128 * KIB,
+            "Memory of one connection for the protocol LL, shared by 8 slots; half of it carries data.");
+
+    /** Memory of LL128. */
+    public static final Setting<Integer> LL128_BUFFSIZE = add(
+            MEMORY,
+            "JCCL_LL128_BUFFSIZE",
+            "NCCL_LL128_BUFFSIZE",
+            size(8 * KIB, 64 * MIB),
+            256 * KIB,
+            "Memory of one connection for the protocol LL128, shared by 8 slots; 15 of 16 parts carry data.");
+
+    /** The only transport that may be used. */
+    public static final Setting<Optional<TransportKind>> TRANSPORT = add(
+            TRANSPORT_GROUP,
+            "JCCL_TRANSPORT",
+            "",
+            choiceOrAuto(TransportKind.class),
+            Optional.empty(),
+            "The only transport that may join two ranks. `auto` takes the first of p2p (threads of one process), shm"
+                    + " (processes of one machine) and socket that works.");
+
+    /** No direct memory between threads. */
+    public static final Setting<Boolean> P2P_DISABLE = add(
+            TRANSPORT_GROUP,
+            "JCCL_P2P_DISABLE",
+            "NCCL_P2P_DISABLE",
+            flag(),
+            false,
+            "1: ranks of one process do not use each other's memory directly.");
+
+    /** No shared memory. */
+    public static final Setting<Boolean> SHM_DISABLE = add(
+            TRANSPORT_GROUP,
+            "JCCL_SHM_DISABLE",
+            "NCCL_SHM_DISABLE",
+            flag(),
+            false,
+            "1: processes of one machine do not share memory; they use sockets.");
+
+    /** Which network interfaces. */
+    public static final Setting<String> SOCKET_IFNAME = add(
+            NETWORK,
+            "JCCL_SOCKET_IFNAME",
+            "NCCL_SOCKET_IFNAME",
+            text("names (or beginnings of names, or CIDR blocks) of interfaces separated by commas; = in front for exact"
+                    + " names, ^ for all others"),
+            "",
+            "Which network interfaces to use: names, beginnings of names or CIDR blocks separated by commas; `=` in front"
+                    + " for exact names, `^` for all others. Empty ranks them: real ones before docker0, veth and link-local.");
+
+    /** Which address family. */
+    public static final Setting<String> SOCKET_FAMILY = add(
+            NETWORK,
+            "JCCL_SOCKET_FAMILY",
+            "NCCL_SOCKET_FAMILY",
+            word("AF_INET", "AF_INET6"),
+            "",
+            "Only IPv4 (`AF_INET`) or only IPv6 (`AF_INET6`); empty for both, IPv4 first.");
+
+    /** Threads that drive sockets. */
+    public static final Setting<Integer> SOCKET_NTHREADS = add(
+            NETWORK,
+            "JCCL_SOCKET_NTHREADS",
+            "NCCL_SOCKET_NTHREADS",
+            integer(0, 16),
+            0,
+            "Threads that move the bytes of sockets beside the waiting caller; 0 leaves it to the caller.");
+
+    /** TCP connections per connection. */
+    public static final Setting<Integer> NSOCKS_PERTHREAD = add(
+            NETWORK,
+            "JCCL_NSOCKS_PERTHREAD",
+            "NCCL_NSOCKS_PERTHREAD",
+            integer(1, 16),
+            1,
+            "How many TCP connections carry one connection between two ranks; must be the same on all ranks.");
+
+    /** The topology instead of this machine's. */
+    public static final Setting<Optional<Path>> TOPO_FILE = add(
+            TOPOLOGY,
+            "JCCL_TOPO_FILE",
+            "NCCL_TOPO_FILE",
+            optional(path("an XML file")),
+            Optional.empty(),
+            "An XML file with the topology to use instead of this machine's.");
+
+    /** Where to write the topology. */
+    public static final Setting<Optional<Path>> TOPO_DUMP_FILE = add(
+            TOPOLOGY,
+            "JCCL_TOPO_DUMP_FILE",
+            "NCCL_TOPO_DUMP_FILE",
+            optional(path("a file that can be written")),
+            Optional.empty(),
+            "Where rank 0 of each machine writes the topology that it found, as XML.");
+
+    private static final List<Setting<?>> ALL = List.copyOf(COLLECTED);
+
+    private Registry() {}
+
+    /** All settings in the order of the documentation. */
+    public static List<Setting<?>> all() {
+        return ALL;
+    }
+
+    private static <T> Setting<T> add(
+            String group, String name, String alias, ValueType<T> type, T defaultValue, String documentation) {
+        Setting<T> setting = new Setting<>(
+                name,
+                Optional.of(alias).filter(other -> !other.isEmpty()),
+                group,
+                type,
+                defaultValue,
+                documentation);
+        COLLECTED.add(setting);
+        return setting;
+    }
+}

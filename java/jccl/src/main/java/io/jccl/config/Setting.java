@@ -1,0 +1,48 @@
+package io.jccl.config;
+
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * One setting of the registry.
+ *
+ * @param name as in the environment, for example {@code JCCL_TIMEOUT}
+ * @param alias NCCL's name where it means the same
+ * @param group the heading that the setting is documented under
+ * @param type how its text is read
+ * @param defaultValue what holds when nothing is set
+ * @param documentation what it does, in a sentence or two
+ * @param <T> the value's class
+ */
+public record Setting<T>(
+        String name, Optional<String> alias, String group, ValueType<T> type, T defaultValue, String documentation) {
+
+    /** Checks that nothing is missing. */
+    public Setting {
+        Objects.requireNonNull(name);
+        Objects.requireNonNull(alias);
+        Objects.requireNonNull(group);
+        Objects.requireNonNull(type);
+        Objects.requireNonNull(defaultValue);
+        Objects.requireNonNull(documentation);
+    }
+
+    /** The default as text; empty when there is none. */
+    public String defaultText() {
+        return type.format(defaultValue);
+    }
+
+    /**
+     * The value of a text.
+     *
+     * @throws IllegalArgumentException with the message that a user needs
+     */
+    T parse(Origin origin, String text) {
+        try {
+            return type.parse(text);
+        } catch (IllegalArgumentException | ArithmeticException e) {
+            throw new IllegalArgumentException(
+                    origin.name() + "=\"" + text + "\" (from " + origin.place() + "): expected " + type.expected(), e);
+        }
+    }
+}

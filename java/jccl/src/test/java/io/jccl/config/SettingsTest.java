@@ -1,0 +1,176 @@
+package io.jccl.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.Algorithm;
+import io.jccl.CommunicatorConfig;
+import io.jccl.TransportKind;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class SettingsTest {
+
+    private static Settings fromEnvironment(Map<String, String> environment) {
+        return Settings.load(CommunicatorConfig.defaults(), name -> null, environment);
+    }
+
+    @Test
+    void withoutAnythingEverySettingHasItsDefault() {
+        Settings settings = fromEnvironment(Map.of());
+
+        assertThat(Registry.all()).allSatisfy(setting -> {
+            assertThat(settings.<Object>get(cast(setting))).isEqualTo(setting.defaultValue());
+            assertThat(settings.origin(setting).source()).isEqualTo(Origin.Source.DEFAULT);
+        });
+        assertThat(settings.warnings()).isEmpty();
+    }
+
+    @Test
+    void everyDefaultIsAValueThatItsTypeAccepts() {
+        assertThat(Registry.all())
+                .filteredOn(setting -> !setting.defaultText().isEmpty())
+                .isNotEmpty()
+                .allSatisfy(setting -> assertThat(setting.type().parse(setting.defaultText()))
+                        .isEqualTo(setting.defaultValue()));
+    }
+
+    @Test
+    void theApplicationComesBeforeThePropertyBeforeTheEnvironmentBeforeTheAlias() {
+        Map<String, String> alias = Map.of("NCCL_BUFFSIZE", "1M");
+        Map<String, String> both = Map.of("NCCL_BUFFSIZE", "1M", "JCCL_BUFFSIZE", "2M");
+        CommunicatorConfig config =
+                CommunicatorConfig.builder().setting("JCCL_BUFFSIZE", "4M").build();
+
+        Settings fromAlias = fromEnvironment(alias);
+        Settings fromOwn = fromEnvironment(both);
+        Settings fromProperty = Settings.load(
+                CommunicatorConfig.defaults(), name -> name.equals("JCCL_BUFFSIZE") ? "3M" : null, both);
+        Settings fromConfig = Settings.load(config, name -> name.equals("JCCL_BUFFSIZE") ? "3M" : null, both);
+
+        assertThat(fromAlias.text(Registry.BUFFSIZE)).isEqualTo("1M");
+        assertThat(fromAlias.origin(Registry.BUFFSIZE)).isEqualTo(new Origin(Origin.Source.ENVIRONMENT, "NCCL_BUFFSIZE"));
+        assertThat(fromOwn.text(Registry.BUFFSIZE)).isEqualTo("2M");
+        assertThat(fromOwn.origin(Registry.BUFFSIZE)).isEqualTo(new Origin(Origin.Source.ENVIRONMENT, "JCCL_BUFFSIZE"));
+        assertThat(fromProperty.text(Registry.BUFFSIZE)).isEqualTo("3M");
+        assertThat(fromProperty.origin(Registry.BUFFSIZE).source()).isEqualTo(Origin.Source.PROPERTY);
+        assertThat(fromConfig.text(Registry.BUFFSIZE)).isEqualTo("4M");
+        assertThat(fromConfig.origin(Registry.BUFFSIZE).source()).isEqualTo(Origin.Source.CONFIG);
+    }
+
+    @Test
+    void theTypedValuesOfTheApplicationArriveUnchanged() {
+        CommunicatorConfig config = CommunicatorConfig.builder()
+                .timeout(Duration.ofMillis(1501))
+                .initTimeout(Duration.ofSeconds(7))
+                .hostId("north")
+                .algorithm(Algorithm.TREE)
+                .transport(TransportKind.SHM)
+                .channels(3)
+                .build();
+
+        Settings settings = Settings.load(config, name -> null, Map.of("JCCL_TIMEOUT", "9s"));
+
+        assertThat(settings.get(Registry.TIMEOUT)).isEqualTo(Duration.ofMillis(1501));
+        assertThat(settings.get(Registry.INIT_TIMEOUT)).isEqualTo(Duration.ofSeconds(7));
+        assertThat(settings.get(Registry.HOST_ID)).contains("north");
+        assertThat(settings.get(Registry.ALGO)).isEqualTo("tree");
+        assertThat(settings.get(Registry.TRANSPORT)).contains(TransportKind.SHM);
+        assertThat(settings.get(Registry.MIN_NCHANNELS)).isEqualTo(3);
+        assertThat(settings.get(Registry.MAX_NCHANNELS)).isEqualTo(3);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"65536,65536", "64K,65536", "64k,65536", "1MiB,1048576", "2 M,2097152", "8KB,8192"})
+    void sizesHaveBinarySuffixes(String text, int bytes) {
+        assertThat(fromEnvironment(Map.of("JCCL_BUFFSIZE", text)).get(Registry.BUFFSIZE)).isEqualTo(bytes);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"30,30000", "1.5,1500", "250ms,250", "2 min,120000", "10S,10000", "1h,3600000"})
+    void timesAreSecondsOrHaveAUnit(String text, long millis) {
+        assertThat(fromEnvironment(Map.of("JCCL_TIMEOUT", text)).get(Registry.TIMEOUT)).hasMillis(millis);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = ';',
+            value = {
+                "JCCL_TIMEOUT;soon;expected a time from 1ms to 8760h: seconds, or a number with ms, s, min or h",
+                "JCCL_TIMEOUT;0;expected a time from 1ms",
+                "JCCL_BUFFSIZE;1;expected a number of bytes from 8K to 512M",
+                "NCCL_BUFFSIZE;99999999999999999G;expected a number of bytes from 8K to 512M",
+                "JCCL_MAX_NCHANNELS;65;expected a whole number from 0 to 64",
+                "JCCL_MAX_NCHANNELS;two;expected a whole number from 0 to 64",
+                "JCCL_TRANSPORT;pigeon;expected one of auto, p2p, shm, socket",
+                "JCCL_ALGO;ring,star;expected auto, or some of ring,tree,direct",
+                "JCCL_ALGO;^;expected auto, or some of ring,tree,direct",
+                "JCCL_SHM_DISABLE;perhaps;expected 1 or 0",
+                "JCCL_SOCKET_FAMILY;AF_UNIX;expected one of AF_INET, AF_INET6"
+            })
+    void aBadValueIsAnErrorThatQuotesIt(String name, String value, String expected) {
+        assertThatThrownBy(() -> fromEnvironment(Map.of(name, value)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith(name + "=\"" + value + "\" (from environment): ")
+                .hasMessageContaining(expected);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {"auto|''", "Ring|ring", "^Tree|^tree", "ring, tree|ring,tree", "ring;all_reduce:tree|ring;all_reduce:tree"})
+    void algorithmsAreAListOrAllOthers(String text, String normal) {
+        assertThat(fromEnvironment(Map.of("NCCL_ALGO", text)).get(Registry.ALGO)).isEqualTo(normal);
+    }
+
+    @Test
+    void anEmptyValueCountsAsNotSet() {
+        assertThat(fromEnvironment(Map.of("JCCL_TIMEOUT", " ")).origin(Registry.TIMEOUT).source())
+                .isEqualTo(Origin.Source.DEFAULT);
+    }
+
+    @Test
+    void anUnknownNameInTheEnvironmentIsAWarningWithTheNearestName() {
+        Settings settings = fromEnvironment(Map.of("JCCL_BUFSIZE", "1M", "JCCL_QWERTZUIOP", "1", "NCCL_FOO", "1"));
+
+        assertThat(settings.warnings())
+                .containsExactly(
+                        "JCCL_BUFSIZE (from environment) is no setting and is ignored; did you mean JCCL_BUFFSIZE?",
+                        "JCCL_QWERTZUIOP (from environment) is no setting and is ignored; `jccl env` lists all settings");
+    }
+
+    @Test
+    void anUnknownNameFromTheApplicationIsAnError() {
+        CommunicatorConfig config =
+                CommunicatorConfig.builder().setting("JCCL_TIMEOTU", "1").build();
+
+        assertThatThrownBy(() -> Settings.load(config, name -> null, Map.of()))
+                .hasMessage("JCCL_TIMEOTU (from CommunicatorConfig): expected the name of a setting; did you mean"
+                        + " JCCL_TIMEOUT?");
+    }
+
+    @Test
+    void boundsThatContradictEachOtherAreAnErrorThatNamesBoth() {
+        assertThatThrownBy(() -> fromEnvironment(Map.of("JCCL_MIN_NCHANNELS", "8", "NCCL_MAX_NCHANNELS", "4")))
+                .hasMessage("JCCL_MIN_NCHANNELS=8 (from environment) and NCCL_MAX_NCHANNELS=4 (from environment):"
+                        + " expected the first to be at most the second");
+        assertThatThrownBy(() -> fromEnvironment(Map.of("JCCL_HEARTBEAT_TIMEOUT", "900ms")))
+                .hasMessage("JCCL_HEARTBEAT_INTERVAL=500ms (from default) and JCCL_HEARTBEAT_TIMEOUT=900ms (from"
+                        + " environment): expected the second to be at least twice the first");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"abc,abc,0", "abc,abd,1", "abc,acb,1", "abc,ab,1", "abc,'',3", "kitten,sitting,3"})
+    void editsAreInsertionsDeletionsReplacementsAndSwaps(String a, String b, int edits) {
+        assertThat(NearestName.edits(a, b)).isEqualTo(edits);
+        assertThat(NearestName.edits(b, a)).isEqualTo(edits);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Setting<Object> cast(Setting<?> setting) {
+        return (Setting<Object>) setting;
+    }
+}
