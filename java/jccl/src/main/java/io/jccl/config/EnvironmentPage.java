@@ -7,7 +7,8 @@ import java.util.Map;
 /** Writes {@code docs/environment.md} from the registry. */
 final class EnvironmentPage {
 
-    private static final String HEAD = """
+    private static final String HEAD =
+            """
             # Settings
 
             This page is written from the registry in `io.jccl.config.Registry`; do not edit it. After a change there, run

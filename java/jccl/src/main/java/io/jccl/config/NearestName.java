@@ -11,9 +11,7 @@ final class NearestName {
 
     /** A clause for a message: the nearest name, or where all are listed when none is near. */
     static String suggestion(String name, Collection<String> known) {
-        return nearest(name, known)
-                .map(near -> "did you mean " + near + "?")
-                .orElse("`jccl env` lists all settings");
+        return nearest(name, known).map(near -> "did you mean " + near + "?").orElse("`jccl env` lists all settings");
     }
 
     /** The known name with the fewest edits, if they are few enough to be a slip. */
@@ -39,10 +37,7 @@ final class NearestName {
     private static int step(int[][] cost, String a, String b, int i, int j) {
         int replace = cost[i - 1][j - 1] + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
         int best = Math.min(replace, Math.min(cost[i - 1][j], cost[i][j - 1]) + 1);
-        boolean swapped = i > 1
-                && j > 1
-                && a.charAt(i - 1) == b.charAt(j - 2)
-                && a.charAt(i - 2) == b.charAt(j - 1);
+        boolean swapped = i > 1 && j > 1 && a.charAt(i - 1) == b.charAt(j - 2) && a.charAt(i - 2) == b.charAt(j - 1);
         return swapped ? Math.min(best, cost[i - 2][j - 2] + 1) : best;
     }
 }

@@ -241,8 +241,9 @@ public final class Registry {
             NETWORK,
             "JCCL_SOCKET_IFNAME",
             "NCCL_SOCKET_IFNAME",
-            text("names (or beginnings of names, or CIDR blocks) of interfaces separated by commas; = in front for exact"
-                    + " names, ^ for all others"),
+            text(
+                    "names (or beginnings of names, or CIDR blocks) of interfaces separated by commas; = in front for exact"
+                            + " names, ^ for all others"),
             "",
             "Which network interfaces to use: names, beginnings of names or CIDR blocks separated by commas; `=` in front"
                     + " for exact names, `^` for all others. Empty ranks them: real ones before docker0, veth and link-local.");
@@ -304,12 +305,7 @@ public final class Registry {
     private static <T> Setting<T> add(
             String group, String name, String alias, ValueType<T> type, T defaultValue, String documentation) {
         Setting<T> setting = new Setting<>(
-                name,
-                Optional.of(alias).filter(other -> !other.isEmpty()),
-                group,
-                type,
-                defaultValue,
-                documentation);
+                name, Optional.of(alias).filter(other -> !other.isEmpty()), group, type, defaultValue, documentation);
         COLLECTED.add(setting);
         return setting;
     }

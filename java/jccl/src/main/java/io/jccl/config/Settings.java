@@ -98,7 +98,8 @@ public final class Settings {
         texts.put(new Origin(Origin.Source.CONFIG, name), overrides.get(name));
         texts.put(new Origin(Origin.Source.PROPERTY, name), properties.apply(name));
         texts.put(new Origin(Origin.Source.ENVIRONMENT, name), environment.get(name));
-        setting.alias().ifPresent(alias -> texts.put(new Origin(Origin.Source.ENVIRONMENT, alias), environment.get(alias)));
+        setting.alias()
+                .ifPresent(alias -> texts.put(new Origin(Origin.Source.ENVIRONMENT, alias), environment.get(alias)));
         for (Map.Entry<Origin, String> candidate : texts.entrySet()) {
             if (candidate.getValue() != null && !candidate.getValue().isBlank()) {
                 return new Entry(setting.parse(candidate.getKey(), candidate.getValue()), candidate.getKey());
@@ -158,7 +159,8 @@ public final class Settings {
         int min = get(Registry.MIN_NCHANNELS);
         int max = get(Registry.MAX_NCHANNELS);
         if (max != 0 && min > max) {
-            throw inconsistent(Registry.MIN_NCHANNELS, Registry.MAX_NCHANNELS, "expected the first to be at most the second");
+            throw inconsistent(
+                    Registry.MIN_NCHANNELS, Registry.MAX_NCHANNELS, "expected the first to be at most the second");
         }
         Duration interval = get(Registry.HEARTBEAT_INTERVAL);
         if (get(Registry.HEARTBEAT_TIMEOUT).compareTo(interval.multipliedBy(2)) < 0) {

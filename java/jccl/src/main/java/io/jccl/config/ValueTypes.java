@@ -63,8 +63,12 @@ final class ValueTypes {
     }
 
     static ValueType<Boolean> flag() {
-        return choice(Map.of("1", true, "true", true, "yes", true, "on", true, "0", false, "false", false, "no", false,
-                "off", false), "1 or 0 (also true, yes, on, false, no, off)", value -> value ? "1" : "0");
+        return choice(
+                Map.of(
+                        "1", true, "true", true, "yes", true, "on", true, "0", false, "false", false, "no", false,
+                        "off", false),
+                "1 or 0 (also true, yes, on, false, no, off)",
+                value -> value ? "1" : "0");
     }
 
     /** One of an enum's constants by its lower-case name. */
@@ -78,10 +82,8 @@ final class ValueTypes {
         Map<String, Optional<E>> names = new LinkedHashMap<>();
         names.put("auto", Optional.empty());
         names(type).forEach((name, value) -> names.put(name, Optional.of(value)));
-        return choice(
-                names,
-                "one of " + String.join(", ", names.keySet()),
-                value -> value.map(ValueTypes::label).orElse("auto"));
+        return choice(names, "one of " + String.join(", ", names.keySet()), value -> value.map(ValueTypes::label)
+                .orElse("auto"));
     }
 
     /**
@@ -144,10 +146,8 @@ final class ValueTypes {
 
     /** The same type, where nothing may be set. */
     static <T> ValueType<Optional<T>> optional(ValueType<T> type) {
-        return new ValueType<>(
-                type.expected(),
-                text -> Optional.of(type.parse(text)),
-                value -> value.map(type::format).orElse(""));
+        return new ValueType<>(type.expected(), text -> Optional.of(type.parse(text)), value -> value.map(type::format)
+                .orElse(""));
     }
 
     private static <T> ValueType<T> choice(Map<String, T> names, String expected, Function<T, String> formatter) {
@@ -184,7 +184,11 @@ final class ValueTypes {
         if (!matcher.matches()) {
             throw new IllegalArgumentException("not a size");
         }
-        int power = " KMG".indexOf(matcher.group(2).isEmpty() ? ' ' : Character.toUpperCase(matcher.group(2).charAt(0)));
+        int power = " KMG"
+                .indexOf(
+                        matcher.group(2).isEmpty()
+                                ? ' '
+                                : Character.toUpperCase(matcher.group(2).charAt(0)));
         return Math.multiplyExact(Long.parseLong(matcher.group(1)), 1L << (KIBI_BITS * power));
     }
 

@@ -20,7 +20,8 @@ final class LinkFailures {
                     + NativeLibraryFinder.PATH_PROPERTY + " (" + message + ")";
         }
         if (message.contains("GLIBC")) {
-            return start + "needs a newer C library than this machine has; build JCCL on this machine (" + message + ")";
+            return start + "needs a newer C library than this machine has; build JCCL on this machine (" + message
+                    + ")";
         }
         if (message.contains("cannot open shared object file")) {
             return start + "a library that it needs is missing; install what the message names (" + message + ")";

@@ -44,7 +44,9 @@ final class NativeLibraryFinder {
 
     static NativeLibraryFinder ofThisJvm() {
         Stream<String> places = Stream.of(
-                System.getProperty("java.io.tmpdir"), System.getenv("XDG_RUNTIME_DIR"), System.getProperty("user.home"));
+                System.getProperty("java.io.tmpdir"),
+                System.getenv("XDG_RUNTIME_DIR"),
+                System.getProperty("user.home"));
         return new NativeLibraryFinder(
                 Platform.ofThisJvm(),
                 Optional.ofNullable(System.getProperty(PATH_PROPERTY))
@@ -71,13 +73,14 @@ final class NativeLibraryFinder {
         Path library = Files.isDirectory(path) ? path.resolve(platform.libraryFile()) : path;
         String setting = "-D" + PATH_PROPERTY + "=" + path;
         if (!Files.isRegularFile(library)) {
-            throw new NativeLoadException(setting + ": expected a library or a directory with "
-                    + platform.libraryFile() + " in it, found none at " + library.toAbsolutePath());
+            throw new NativeLoadException(setting + ": expected a library or a directory with " + platform.libraryFile()
+                    + " in it, found none at " + library.toAbsolutePath());
         }
         try {
             map(library, loader);
         } catch (NativeLoadException | IOException reason) {
-            throw withAttempts("the library of " + setting + " cannot be used: " + reason.getMessage(), List.of(reason));
+            throw withAttempts(
+                    "the library of " + setting + " cannot be used: " + reason.getMessage(), List.of(reason));
         }
         return library;
     }
@@ -91,7 +94,9 @@ final class NativeLibraryFinder {
                 attempts.add(reason);
             }
         }
-        String first = attempts.isEmpty() ? "no directory to extract it to" : attempts.get(0).getMessage();
+        String first = attempts.isEmpty()
+                ? "no directory to extract it to"
+                : attempts.get(0).getMessage();
         throw withAttempts(
                 "the native library cannot be loaded from any of places=" + places + ": " + first
                         + "; name another directory with -Djava.io.tmpdir, or a library with -D" + PATH_PROPERTY,
@@ -131,7 +136,8 @@ final class NativeLibraryFinder {
         try (InputStream in = open("build-id")) {
             return new String(in.readAllBytes(), StandardCharsets.US_ASCII).strip();
         } catch (IOException e) {
-            throw new NativeLoadException("resource=" + resource("build-id") + ": cannot be read: " + e.getMessage(), e);
+            throw new NativeLoadException(
+                    "resource=" + resource("build-id") + ": cannot be read: " + e.getMessage(), e);
         }
     }
 

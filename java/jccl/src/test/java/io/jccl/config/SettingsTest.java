@@ -34,8 +34,8 @@ class SettingsTest {
         assertThat(Registry.all())
                 .filteredOn(setting -> !setting.defaultText().isEmpty())
                 .isNotEmpty()
-                .allSatisfy(setting -> assertThat(setting.type().parse(setting.defaultText()))
-                        .isEqualTo(setting.defaultValue()));
+                .allSatisfy(setting ->
+                        assertThat(setting.type().parse(setting.defaultText())).isEqualTo(setting.defaultValue()));
     }
 
     @Test
@@ -47,12 +47,13 @@ class SettingsTest {
 
         Settings fromAlias = fromEnvironment(alias);
         Settings fromOwn = fromEnvironment(both);
-        Settings fromProperty = Settings.load(
-                CommunicatorConfig.defaults(), name -> name.equals("JCCL_BUFFSIZE") ? "3M" : null, both);
+        Settings fromProperty =
+                Settings.load(CommunicatorConfig.defaults(), name -> name.equals("JCCL_BUFFSIZE") ? "3M" : null, both);
         Settings fromConfig = Settings.load(config, name -> name.equals("JCCL_BUFFSIZE") ? "3M" : null, both);
 
         assertThat(fromAlias.text(Registry.BUFFSIZE)).isEqualTo("1M");
-        assertThat(fromAlias.origin(Registry.BUFFSIZE)).isEqualTo(new Origin(Origin.Source.ENVIRONMENT, "NCCL_BUFFSIZE"));
+        assertThat(fromAlias.origin(Registry.BUFFSIZE))
+                .isEqualTo(new Origin(Origin.Source.ENVIRONMENT, "NCCL_BUFFSIZE"));
         assertThat(fromOwn.text(Registry.BUFFSIZE)).isEqualTo("2M");
         assertThat(fromOwn.origin(Registry.BUFFSIZE)).isEqualTo(new Origin(Origin.Source.ENVIRONMENT, "JCCL_BUFFSIZE"));
         assertThat(fromProperty.text(Registry.BUFFSIZE)).isEqualTo("3M");
@@ -86,13 +87,15 @@ class SettingsTest {
     @ParameterizedTest
     @CsvSource({"65536,65536", "64K,65536", "64k,65536", "1MiB,1048576", "2 M,2097152", "8KB,8192"})
     void sizesHaveBinarySuffixes(String text, int bytes) {
-        assertThat(fromEnvironment(Map.of("JCCL_BUFFSIZE", text)).get(Registry.BUFFSIZE)).isEqualTo(bytes);
+        assertThat(fromEnvironment(Map.of("JCCL_BUFFSIZE", text)).get(Registry.BUFFSIZE))
+                .isEqualTo(bytes);
     }
 
     @ParameterizedTest
     @CsvSource({"30,30000", "1.5,1500", "250ms,250", "2 min,120000", "10S,10000", "1h,3600000"})
     void timesAreSecondsOrHaveAUnit(String text, long millis) {
-        assertThat(fromEnvironment(Map.of("JCCL_TIMEOUT", text)).get(Registry.TIMEOUT)).hasMillis(millis);
+        assertThat(fromEnvironment(Map.of("JCCL_TIMEOUT", text)).get(Registry.TIMEOUT))
+                .hasMillis(millis);
     }
 
     @ParameterizedTest
@@ -121,14 +124,23 @@ class SettingsTest {
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
-            value = {"auto|''", "Ring|ring", "^Tree|^tree", "ring, tree|ring,tree", "ring;all_reduce:tree|ring;all_reduce:tree"})
+            value = {
+                "auto|''",
+                "Ring|ring",
+                "^Tree|^tree",
+                "ring, tree|ring,tree",
+                "ring;all_reduce:tree|ring;all_reduce:tree"
+            })
     void algorithmsAreAListOrAllOthers(String text, String normal) {
-        assertThat(fromEnvironment(Map.of("NCCL_ALGO", text)).get(Registry.ALGO)).isEqualTo(normal);
+        assertThat(fromEnvironment(Map.of("NCCL_ALGO", text)).get(Registry.ALGO))
+                .isEqualTo(normal);
     }
 
     @Test
     void anEmptyValueCountsAsNotSet() {
-        assertThat(fromEnvironment(Map.of("JCCL_TIMEOUT", " ")).origin(Registry.TIMEOUT).source())
+        assertThat(fromEnvironment(Map.of("JCCL_TIMEOUT", " "))
+                        .origin(Registry.TIMEOUT)
+                        .source())
                 .isEqualTo(Origin.Source.DEFAULT);
     }
 

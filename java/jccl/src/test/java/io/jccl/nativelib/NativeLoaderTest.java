@@ -16,8 +16,9 @@ class NativeLoaderTest {
 
         String buildId = NativeLibrary.buildId();
         try (InputStream in = getClass().getResourceAsStream("/META-INF/native/linux-x86_64/build-id")) {
-            assertThat(buildId).matches("[0-9a-f]{32}").isEqualTo(new String(in.readAllBytes(), StandardCharsets.US_ASCII)
-                    .strip());
+            assertThat(buildId)
+                    .matches("[0-9a-f]{32}")
+                    .isEqualTo(new String(in.readAllBytes(), StandardCharsets.US_ASCII).strip());
         }
     }
 
