@@ -8,7 +8,8 @@ namespace jccl {
 
 // One line in a rank's segment. A waiter raises `sleeping`, looks at its condition again and naps on `rings`. A publisher
 // looks at `sleeping` after publishing (a plain load of a line that stays in its cache) and rings only when it is set.
-// The publisher has no fence, so a ring can be missed; the waiter's naps are short and timed, so a miss costs one nap.
+// The publisher has no fence; the waiter asks the kernel to issue one in all processes (membarrier) before it naps. Where
+// that is not to be had a ring can be missed: naps are timed, so a miss costs one nap.
 struct alignas(64) Doorbell {
   std::atomic<uint32_t> sleeping;  // how many threads of the rank nap, or are about to
   std::atomic<uint32_t> rings;     // the futex word
@@ -16,6 +17,9 @@ struct alignas(64) Doorbell {
   void ringIfSleeping() {
     if (__builtin_expect(sleeping.load(std::memory_order_relaxed) != 0, 0)) ring();
   }
+
+  // Once per process, before the first operation: lets sleepers of other processes fence this one's publishers.
+  static void registerPublisher();
 
   // Wakes all threads that nap.
   void ring();

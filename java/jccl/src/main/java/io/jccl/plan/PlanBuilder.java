@@ -59,7 +59,9 @@ final class PlanBuilder {
     private void groupByMachine() {
         Map<String, List<Integer>> ranksOfHost = new LinkedHashMap<>();
         for (RankChannels rank : byRank) {
-            ranksOfHost.computeIfAbsent(rank.hostId(), host -> new ArrayList<>()).add(rank.rank());
+            ranksOfHost
+                    .computeIfAbsent(rank.hostId(), host -> new ArrayList<>())
+                    .add(rank.rank());
         }
         ranksOfHost.forEach((host, members) -> {
             for (int rank : members) {

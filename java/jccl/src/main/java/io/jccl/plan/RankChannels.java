@@ -14,8 +14,7 @@ import java.util.Objects;
  * @param ringOrders per channel, all ranks of the machine in ring order; empty lets the plan order them by rank
  * @param treeOrders per channel, all ranks of the machine in chain order; empty takes the ring orders
  */
-public record RankChannels(
-        int rank, String hostId, List<List<Integer>> ringOrders, List<List<Integer>> treeOrders) {
+public record RankChannels(int rank, String hostId, List<List<Integer>> ringOrders, List<List<Integer>> treeOrders) {
 
     /** Checks the fields that can be checked alone; the orders are checked when the plan is built. */
     public RankChannels {

@@ -94,7 +94,8 @@ public final class ChoiceTable {
         List<Protocol> protocols = protocols(collective);
         long[] table = new long[BUCKETS];
         for (int bucket = 0; bucket < BUCKETS; bucket++) {
-            table[bucket] = best(collective, algorithms, protocols, smallestSize(bucket)).pack();
+            table[bucket] = best(collective, algorithms, protocols, smallestSize(bucket))
+                    .pack();
         }
         return table;
     }
@@ -114,7 +115,8 @@ public final class ChoiceTable {
             return allowed;
         }
         String what = "JCCL_ALGO=" + overrides.algorithms() + ": " + collective.label() + " has only "
-                + existing.stream().map(Algorithm::label).toList() + " with ranks=" + model.shape().ranks()
+                + existing.stream().map(Algorithm::label).toList() + " with ranks="
+                + model.shape().ranks()
                 + " on machines=" + model.shape().machines();
         // All-reduce has every algorithm: a setting that fits nothing there can only be a mistake.
         if (overrides.algorithms().names(collective) || collective == Collective.ALL_REDUCE) {
@@ -138,9 +140,7 @@ public final class ChoiceTable {
         Choice best = null;
         double bestMicros = Double.POSITIVE_INFINITY;
         for (Algorithm algorithm : algorithms) {
-            if (algorithms.size() > 1
-                    && algorithm == Algorithm.DIRECT
-                    && model.tooLargeForDirect(collective, bytes)) {
+            if (algorithms.size() > 1 && algorithm == Algorithm.DIRECT && model.tooLargeForDirect(collective, bytes)) {
                 continue;
             }
             for (Protocol protocol : protocols) {

@@ -81,8 +81,7 @@ public final class CostModel {
 
     /** Predicted time of a choice, in microseconds. */
     public double micros(Collective collective, Choice choice, long bytes) {
-        return micros(
-                collective, choice.algorithm(), choice.protocol(), bytes, choice.channels(), choice.chunkBytes());
+        return micros(collective, choice.algorithm(), choice.protocol(), bytes, choice.channels(), choice.chunkBytes());
     }
 
     /** The largest step worth making: what keeps the slots in the cache, and what a slot holds. */

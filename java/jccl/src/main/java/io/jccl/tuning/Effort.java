@@ -51,8 +51,7 @@ record Effort(double localHops, double netHops, double steps, double bytes) {
     private static Effort pipelined(CommunicatorShape shape, int hops, double share, int chunkBytes) {
         double chunks = Math.max(1, Math.ceil(share / chunkBytes));
         double steps = chunks + hops - 1;
-        return new Effort(
-                localPart(shape, hops), netPart(shape, hops), steps, steps * Math.min(chunkBytes, share));
+        return new Effort(localPart(shape, hops), netPart(shape, hops), steps, steps * Math.min(chunkBytes, share));
     }
 
     /** Up and down again; a rank receives from up to three below it, which overlaps only in part. */
@@ -68,12 +67,13 @@ record Effort(double localHops, double netHops, double steps, double bytes) {
     /** Every rank with every other, all in one hop. */
     private static Effort direct(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
         int peers = shape.ranks() - 1;
-        double toEach = switch (collective) {
-            case ALL_REDUCE, REDUCE, BROADCAST -> share;
-            case SEND_RECV -> share / Math.max(1, peers);
-            case BARRIER -> 1;
-            default -> share / shape.ranks();
-        };
+        double toEach =
+                switch (collective) {
+                    case ALL_REDUCE, REDUCE, BROADCAST -> share;
+                    case SEND_RECV -> share / Math.max(1, peers);
+                    case BARRIER -> 1;
+                    default -> share / shape.ranks();
+                };
         double chunks = Math.max(1, Math.ceil(toEach / chunkBytes));
         boolean far = !shape.oneMachine();
         return new Effort(far ? 0 : 1, far ? 1 : 0, chunks * peers, toEach * peers);

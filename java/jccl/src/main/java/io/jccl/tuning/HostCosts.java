@@ -96,8 +96,8 @@ public final class HostCosts {
         }
         left.remove("source");
         if (!left.isEmpty()) {
-            throw new IllegalArgumentException(name + ": unknown key=" + left.iterator().next()
-                    + ": expected the keys of the built-in " + RESOURCE);
+            throw new IllegalArgumentException(name + ": unknown key="
+                    + left.iterator().next() + ": expected the keys of the built-in " + RESOURCE);
         }
         return new HostCosts(properties.getProperty("source", name), general, links);
     }
@@ -159,7 +159,9 @@ public final class HostCosts {
 
     /** The table as text in the format that {@link #read} takes. */
     public String toText() {
-        StringBuilder text = new StringBuilder("source=").append(source.replace("\\", "\\\\")).append('\n');
+        StringBuilder text = new StringBuilder("source=")
+                .append(source.replace("\\", "\\\\"))
+                .append('\n');
         for (General constant : General.values()) {
             text.append(constant.key).append('=').append(get(constant)).append('\n');
         }
@@ -171,8 +173,14 @@ public final class HostCosts {
                 }
             }
         }
-        sorted.forEach((key, cost) -> text.append(key).append(".hop_us=").append(cost.hopMicros()).append('\n')
-                .append(key).append(".ns_per_byte=").append(cost.nanosPerByte()).append('\n'));
+        sorted.forEach((key, cost) -> text.append(key)
+                .append(".hop_us=")
+                .append(cost.hopMicros())
+                .append('\n')
+                .append(key)
+                .append(".ns_per_byte=")
+                .append(cost.nanosPerByte())
+                .append('\n'));
         return text.toString();
     }
 

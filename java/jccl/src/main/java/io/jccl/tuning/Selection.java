@@ -122,7 +122,8 @@ public final class Selection<E extends Enum<E>> {
 
     /** Whether nothing is restricted for a collective. */
     public boolean allowsAll(Collective collective) {
-        return EnumSet.complementOf(EnumSet.copyOf(named.getOrDefault(collective, general))).isEmpty();
+        return EnumSet.complementOf(EnumSet.copyOf(named.getOrDefault(collective, general)))
+                .isEmpty();
     }
 
     /** The setting's value as it was given. */

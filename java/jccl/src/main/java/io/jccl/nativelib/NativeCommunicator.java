@@ -1,0 +1,249 @@
+package io.jccl.nativelib;
+
+import java.nio.Buffer;
+
+/**
+ * The native engine of one communicator: only primitives and addresses cross this border.
+ *
+ * <p>Methods that return an {@code int} return {@link #OK} or one of the negative codes below; {@link #lastError} then says
+ * what happened, as {@code name=value} facts. No method throws, except an {@link OutOfMemoryError} of the JVM itself.
+ *
+ * <p><b>Threads.</b> {@code create … prepare} and {@code run …} by one thread at a time. {@link #abort}, {@link #lastError},
+ * {@link #history}, {@link #lastEntered}, {@link #lastDone}, {@link #waiting} and {@link #memoryUsage} by any thread at any
+ * time before {@link #destroy}.
+ *
+ * <p><b>Failures.</b> A communicator whose operation failed (every code but {@link #INVALID}) stays failed: its ranks no longer
+ * agree on how far they are. Every later operation returns the first code at once.
+ */
+public final class NativeCommunicator {
+
+    // Codes. The native names are in native/base/status.h.
+
+    /** All is well. */
+    public static final int OK = 0;
+    /** An argument or the order of calls is wrong; nothing has happened. */
+    public static final int INVALID = -1;
+    /** The deadline of an operation passed. */
+    public static final int TIMEOUT = -2;
+    /** The communicator was aborted. */
+    public static final int ABORTED = -3;
+    /** A peer runs another operation, or the same with other arguments. */
+    public static final int MISMATCH = -4;
+    /** A connection failed. */
+    public static final int TRANSPORT = -5;
+    /** A system call failed. */
+    public static final int SYSTEM = -6;
+    /** A broken promise inside the library. */
+    public static final int INTERNAL = -7;
+    /** Memory could not be had. */
+    public static final int NO_MEMORY = -8;
+
+    // Indexes into the array of create(). A value of 0 asks for the default where one is named.
+
+    /** This rank. */
+    public static final int RANK = 0;
+    /** Ranks in the communicator. */
+    public static final int SIZE = 1;
+    /** Channels, at least 1; the same on all ranks. */
+    public static final int CHANNELS = 2;
+    /** Bytes of a SIMPLE slot (an eighth of JCCL_BUFFSIZE); default 128 KiB; the same on all ranks. */
+    public static final int SIMPLE_SLOT_BYTES = 3;
+    /** Bytes of an LL slot on the wire (an eighth of JCCL_LL_BUFFSIZE); default 16 KiB; the same on all ranks. */
+    public static final int LL_SLOT_BYTES = 4;
+    /** Bytes of an LL128 slot on the wire (an eighth of JCCL_LL128_BUFFSIZE); default 32 KiB; the same on all ranks. */
+    public static final int LL128_SLOT_BYTES = 5;
+    /** Ranks that share this machine's processors. */
+    public static final int LOCAL_RANKS = 6;
+    /** Processors that the local ranks may use; default: those this process may use. */
+    public static final int CORES = 7;
+    /** How long a wait spins before it yields, in nanoseconds; -1: chosen from LOCAL_RANKS and CORES. */
+    public static final int SPIN_NANOS = 8;
+    /** TCP streams per network connection; default 1; the same on all ranks. */
+    public static final int STREAMS_PER_CONNECTION = 9;
+    /** Threads that move the network. At present one per communicator, whatever is asked. */
+    public static final int NET_THREADS = 10;
+    /** The communicator's 128-bit id, different for every communicator: high half. */
+    public static final int COMM_ID_HI = 11;
+    /** The id's low half. */
+    public static final int COMM_ID_LO = 12;
+    /** The job's secret, with which data sockets prove themselves: four words, first. */
+    public static final int SECRET_0 = 13;
+    /** Second word of the secret. */
+    public static final int SECRET_1 = 14;
+    /** Third word of the secret. */
+    public static final int SECRET_2 = 15;
+    /** Fourth word of the secret. */
+    public static final int SECRET_3 = 16;
+    /** Time for a network connection to be made, in nanoseconds; default 20 s. */
+    public static final int CONNECT_TIMEOUT_NANOS = 17;
+    /** Length of the array. */
+    public static final int CONFIG_LENGTH = 18;
+
+    // Transports, the ordinals of io.jccl.TransportKind.
+
+    /** The peer is a thread of this process. */
+    public static final int TRANSPORT_P2P = 0;
+    /** The peer is a process of this machine. */
+    public static final int TRANSPORT_SHM = 1;
+    /** The peer is behind a network. */
+    public static final int TRANSPORT_NET = 2;
+
+    // Flags of a choice.
+
+    /** Try to read and write the buffers in place; the same on all ranks of the operation. */
+    public static final int FLAG_TRY_ZERO_COPY = 1;
+    /** In {@link #lastChoice}: the buffers were read and written in place. */
+    public static final int FLAG_ZERO_COPY_USED = 2;
+
+    // Point-to-point tasks.
+
+    /** Longs per task: kind, peer, type, address, count. */
+    public static final int TASK_LENGTH = 5;
+    /** The kind of a task that sends. */
+    public static final int TASK_SEND = 0;
+    /** The kind of a task that receives. */
+    public static final int TASK_RECV = 1;
+
+    // Rows of history() and waiting().
+
+    /** Longs in a row of {@link #history}: sequence, fingerprint, operation, root, count, state. */
+    public static final int HISTORY_LENGTH = 6;
+    /** State of an operation in flight. */
+    public static final int STATE_RUNNING = 1;
+    /** State of an operation that is done. */
+    public static final int STATE_DONE = 2;
+    /** State of an operation that failed. */
+    public static final int STATE_FAILED = 3;
+    /** Longs in a row of {@link #waiting}: channel, peer, transport, waitFor, protocol, step, sequence. */
+    public static final int WAITING_LENGTH = 7;
+    /** waitFor: data from the peer. */
+    public static final int WAIT_DATA = 0;
+    /** waitFor: room to send to the peer. */
+    public static final int WAIT_CREDIT = 1;
+    /** waitFor: the peer's word on where its buffers are, or that it has finished with ours. */
+    public static final int WAIT_BOARD = 2;
+
+    private NativeCommunicator() {}
+
+    /**
+     * Makes a native communicator without connections.
+     *
+     * @param config values at the indexes above
+     * @return a handle, or 0: {@link #lastError lastError(0)} says why (of this thread's last failed create)
+     */
+    public static native long create(long[] config);
+
+    /**
+     * What the peers need to connect to this rank; opaque, at most 1 KiB. The network is listened on from now on.
+     *
+     * @param netAddresses numeric addresses of this machine; empty or null: no network
+     * @return null on failure
+     */
+    public static native byte[] connectInfo(long comm, String[] netAddresses);
+
+    /**
+     * Connects to a peer, in both directions and on all channels. Network connections are completed when first used.
+     *
+     * @param transport one of the TRANSPORT constants
+     * @param peerInfo what the peer's {@link #connectInfo} returned
+     */
+    public static native int connect(long comm, int peer, int transport, byte[] peerInfo);
+
+    /** Whether this transport can reach the peer: {@link #OK}, or a code and the reason in {@link #lastError}. */
+    public static native int probe(long comm, int peer, int transport, byte[] peerInfo);
+
+    /**
+     * Sets the ring of a channel.
+     *
+     * @param order every rank once, in the order of the ring, starting anywhere
+     */
+    public static native int setRing(long comm, int channel, int[] order);
+
+    /**
+     * Sets this rank's place in the tree of a channel.
+     *
+     * @param up the parent, -1 at the root
+     * @param down the children, at most 3
+     */
+    public static native int setTree(long comm, int channel, int up, int[] down);
+
+    /** Checks that all connections that rings and trees need have been made. Call it once, when all is set. */
+    public static native int prepare(long comm);
+
+    /**
+     * Runs one collective and returns when this rank's buffers are done with.
+     *
+     * <p>{@code count} is: all_gather, the elements that each rank sends; reduce_scatter, the elements that each rank receives;
+     * all_to_all, gather and scatter, the elements per pair; otherwise the elements of the buffer.
+     *
+     * @param operation collective | type &lt;&lt; 8 | reduction &lt;&lt; 16, each the ordinal of its enum
+     * @param choice algorithm | protocol &lt;&lt; 4 | channels &lt;&lt; 8 | flags &lt;&lt; 16 | chunkBytes &lt;&lt; 32; chunkBytes 0: the
+     *     engine's default. The same on all ranks
+     * @param send address of the send buffer; may equal {@code recv}, or for all_gather, reduce_scatter, gather and scatter
+     *     this rank's part of it
+     * @param recv address of the receive buffer
+     * @param timeoutNanos from the start of the operation; 0: none
+     */
+    public static native int run(
+            long comm, int operation, long choice, long send, long recv, long count, int root, long timeoutNanos);
+
+    /**
+     * Runs one collective with a count per rank.
+     *
+     * @param counts in elements. all_gather: the count of every rank, then where each rank's part lies in {@code recv};
+     *     reduce_scatter: the count of every rank, then where each part lies in {@code send}; all_to_all: send counts, send
+     *     displacements, receive counts, receive displacements
+     */
+    public static native int runV(
+            long comm, int operation, long choice, long send, long recv, long[] counts, long timeoutNanos);
+
+    /**
+     * Runs sends and receives at once. Those to one peer are matched in order with those of the peer. They have no sequence
+     * number: not all ranks take part.
+     *
+     * @param tasks {@link #TASK_LENGTH} longs per task
+     */
+    public static native int runPointToPoint(long comm, long[] tasks, long timeoutNanos);
+
+    /** What the last operation used, packed as a choice. */
+    public static native long lastChoice(long comm);
+
+    /** Ends every wait inside, now and for ever, with this code. Returns at once and frees nothing. */
+    public static native void abort(long comm, int code);
+
+    /** Frees the communicator; no call may be inside. */
+    public static native void destroy(long comm);
+
+    /** The reason of the last failure; empty if there was none. */
+    public static native String lastError(long comm);
+
+    /** The record of an operation (see {@link #HISTORY_LENGTH}); empty when it is no longer, or not yet, on record. */
+    public static native long[] history(long comm, long sequence);
+
+    /** The sequence number of the last operation entered; the first is 1. */
+    public static native long lastEntered(long comm);
+
+    /** The sequence number of the last operation done. */
+    public static native long lastDone(long comm);
+
+    /** Rows (see {@link #WAITING_LENGTH}), one for every channel whose wait has become long. */
+    public static native long[] waiting(long comm);
+
+    /** Bytes: address space of the own segment, how much of it is backed by memory, buffers of network connections. */
+    public static native long[] memoryUsage(long comm);
+
+    /** The address of a direct buffer's first byte (position 0), or 0 if it is none. */
+    public static native long directAddress(Buffer buffer);
+
+    /** Zeroed memory that other processes of this machine can read and write in place; 0 on failure. */
+    public static native long sharedAlloc(long bytes);
+
+    /** Frees memory of {@link #sharedAlloc}. */
+    public static native int sharedFree(long address);
+
+    /**
+     * The native side's names and numbers, for the test that holds the two sides together: {@code NAME=number} lines, one for
+     * each constant of this class and each member of the enums that cross the border.
+     */
+    static native String constants();
+}

@@ -1,0 +1,2 @@
+/** Channels on one machine: in which orders data visits its ranks, and what bandwidth that gives. */
+package io.jccl.search;

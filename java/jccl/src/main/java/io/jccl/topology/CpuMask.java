@@ -1,0 +1,27 @@
+package io.jccl.topology;
+
+import java.math.BigInteger;
+
+/** Processor masks as the kernel writes them: hexadecimal, in groups of 32 bits with commas between. */
+final class CpuMask {
+
+    private CpuMask() {}
+
+    static boolean isValid(String mask) {
+        return mask.length() <= AttributeRule.MAX_LENGTH && mask.matches("[0-9a-fA-F]+(,[0-9a-fA-F]+)*");
+    }
+
+    /** Whether two masks share a processor; a mask that cannot be read shares none. */
+    static boolean intersects(String one, String other) {
+        return isValid(one) && isValid(other) && parse(one).and(parse(other)).signum() != 0;
+    }
+
+    /** Groups after the first are 32 bits, even where leading zeros were left out. */
+    private static BigInteger parse(String mask) {
+        BigInteger value = BigInteger.ZERO;
+        for (String group : mask.split(",")) {
+            value = value.shiftLeft(32).or(new BigInteger(group, 16));
+        }
+        return value;
+    }
+}

@@ -1,0 +1,121 @@
+package io.jccl.topology;
+
+import static io.jccl.topology.AttributeRule.optional;
+import static io.jccl.topology.AttributeRule.required;
+
+import io.jccl.topology.AttributeRule.Kind;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The elements of a machine description, with what each may contain. This is NCCL's dialect, to which JCCL adds the
+ * element {@code host}, and the attribute {@code origin} on any element: where values come from that were not simply
+ * read from the system.
+ */
+public enum ElementType {
+    /** The machine. */
+    SYSTEM(required("version", Kind.COUNT)),
+    /** A NUMA node with its processors. */
+    CPU(
+            required("numaid", Kind.INTEGER),
+            optional("host_hash", Kind.HEX),
+            optional("affinity", Kind.MASK),
+            optional("arch", Kind.TEXT),
+            optional("vendor", Kind.TEXT),
+            optional("familyid", Kind.INTEGER),
+            optional("modelid", Kind.INTEGER)),
+    /** A PCI device: a bridge or switch, a GPU, or a network card. */
+    PCI(
+            required("busid", Kind.BUS_ID),
+            optional("class", Kind.HEX),
+            optional("vendor", Kind.HEX),
+            optional("device", Kind.HEX),
+            optional("subsystem_vendor", Kind.HEX),
+            optional("subsystem_device", Kind.HEX),
+            optional("link_speed", Kind.TEXT),
+            optional("link_width", Kind.INTEGER),
+            optional("keep", Kind.FLAG)),
+    /** The GPU on a PCI device. */
+    GPU(
+            optional("dev", Kind.INTEGER),
+            optional("sm", Kind.COUNT),
+            optional("mig", Kind.FLAG),
+            optional("rank", Kind.INTEGER),
+            optional("gdr", Kind.FLAG),
+            optional("keep", Kind.FLAG)),
+    /** NVLinks from a GPU to one other device. */
+    NVLINK(required("target", Kind.BUS_ID), required("count", Kind.COUNT), optional("tclass", Kind.HEX)),
+    /** Chip-to-chip links from a GPU to its CPU. */
+    C2C(required("bw", Kind.NUMBER), required("count", Kind.COUNT)),
+    /** A link between two PCI switches beside the tree. */
+    PCILINK(required("target", Kind.BUS_ID)),
+    /** A network card; under a PCI device, or under a CPU where the device is not known. */
+    NIC(optional("busid", Kind.BUS_ID), optional("keep", Kind.FLAG)),
+    /** A network device: one port of a card. */
+    NET(
+            optional("name", Kind.TEXT),
+            required("dev", Kind.INTEGER),
+            optional("speed", Kind.INTEGER),
+            optional("port", Kind.INTEGER),
+            optional("latency", Kind.NUMBER),
+            optional("guid", Kind.HEX),
+            optional("maxconn", Kind.INTEGER),
+            optional("gdr", Kind.FLAG),
+            optional("coll", Kind.FLAG),
+            optional("keep", Kind.FLAG),
+            optional("state", Kind.TEXT),
+            optional("driver", Kind.TEXT),
+            optional("virtual", Kind.FLAG)),
+    /** The endpoint of a rank that works on host memory, with the memory bandwidth in GB/s. */
+    HOST(required("rank", Kind.COUNT), optional("bw", Kind.NUMBER));
+
+    static {
+        SYSTEM.children = List.of(CPU);
+        CPU.children = List.of(PCI, NIC, HOST);
+        PCI.children = List.of(PCI, GPU, NIC, PCILINK);
+        GPU.children = List.of(NVLINK, C2C);
+        NIC.children = List.of(NET);
+    }
+
+    private final Map<String, AttributeRule> rules = new LinkedHashMap<>();
+    private List<ElementType> children = List.of();
+
+    ElementType(AttributeRule... rules) {
+        for (AttributeRule rule : rules) {
+            this.rules.put(rule.name(), rule);
+        }
+        this.rules.put("origin", optional("origin", Kind.TEXT));
+    }
+
+    /** The element's name in XML. */
+    public String tag() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    /** What the element may contain. */
+    public List<ElementType> allowedChildren() {
+        return children;
+    }
+
+    /** The names of the attributes that the element may have. */
+    public Collection<String> attributeNames() {
+        return rules.keySet();
+    }
+
+    Collection<AttributeRule> rules() {
+        return rules.values();
+    }
+
+    AttributeRule rule(String attribute) {
+        return rules.get(attribute);
+    }
+
+    static Optional<ElementType> ofTag(String tag) {
+        return Arrays.stream(values()).filter(type -> type.tag().equals(tag)).findFirst();
+    }
+}

@@ -1,0 +1,242 @@
+package io.jccl.topology;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** Turns a machine description into a graph. One builder builds one graph. */
+public final class GraphBuilder {
+
+    private static final long CLASS_BRIDGE = 0x06;
+    private static final long CLASS_DISPLAY = 0x03;
+    private static final long CLASS_NVSWITCH = 0x0680;
+    private static final long CLASS_POWER_NVLINK = 0x068001;
+    private static final String NVS = "NVS/0";
+
+    private final Topology.Builder graph = new Topology.Builder();
+    private final Map<String, String> nameOfBusId = new HashMap<>();
+    private final Map<String, String> cpuOfGpu = new HashMap<>();
+    private final List<Node.Cpu> cpus = new ArrayList<>();
+    private final List<PendingLink> pending = new ArrayList<>();
+    private final Set<Integer> ranks = new HashSet<>();
+
+    /** NVLinks and PCI links name devices that may come later in the file. */
+    private record PendingLink(XmlElement element, String from, int sm) {}
+
+    private GraphBuilder() {}
+
+    /**
+     * The graph of a description.
+     *
+     * @throws TopologyException if names are given twice
+     */
+    public static Topology build(XmlElement system) {
+        GraphBuilder builder = new GraphBuilder();
+        for (XmlElement cpu : system.children(ElementType.CPU)) {
+            builder.addCpu(cpu);
+        }
+        builder.pending.forEach(builder::resolve);
+        builder.connectCpus();
+        return builder.graph.build();
+    }
+
+    private void addCpu(XmlElement element) {
+        Node.Cpu cpu = new Node.Cpu(
+                element.integer("numaid", -1),
+                new CpuModel(
+                        element.text("arch").orElse(""),
+                        element.text("vendor").orElse(""),
+                        element.integer("familyid", -1),
+                        element.integer("modelid", -1)),
+                element.text("affinity").orElse(""));
+        addUnique(cpu, element, "numaid");
+        cpus.add(cpu);
+        for (XmlElement child : element.children()) {
+            switch (child.type()) {
+                case PCI -> addPci(child, cpu.name(), cpu.name());
+                case NIC -> addUnplacedNic(child, cpu.name());
+                case HOST -> addHost(child, cpu.name());
+                default -> throw new IllegalStateException("unexpected " + child.where());
+            }
+        }
+    }
+
+    private void addHost(XmlElement element, String cpu) {
+        Node.Host host = new Node.Host(element.integer("rank", -1), element.number("bw", LinkSpeeds.HOST_MEMORY_GBPS));
+        checkRank(host.rank(), element);
+        addUnique(host, element, "rank");
+        graph.linkBoth(host.name(), cpu, LinkType.MEM, host.bandwidthGBps());
+    }
+
+    private void addPci(XmlElement element, String parent, String cpu) {
+        String busId = element.text("busid").orElseThrow();
+        List<String> names = new ArrayList<>();
+        List<XmlElement> gpus = element.children(ElementType.GPU);
+        List<XmlElement> nics = element.children(ElementType.NIC);
+        if (!gpus.isEmpty()) {
+            for (XmlElement gpu : gpus) {
+                names.add(addGpu(gpu, busId, cpu));
+            }
+        } else if (!nics.isEmpty()) {
+            names.add(addNic(element, nics, busId));
+        } else if (isBridge(element)) {
+            Node.Pci pci = new Node.Pci(busId, ids(element));
+            addUnique(pci, element, "busid");
+            names.add(pci.name());
+            for (XmlElement child : element.children()) {
+                if (child.type() == ElementType.PCI) {
+                    addPci(child, pci.name(), cpu);
+                } else {
+                    pending.add(new PendingLink(child, pci.name(), 0));
+                }
+            }
+        }
+        double bandwidth = LinkSpeeds.pci(element.text("link_speed").orElse(null), element.integer("link_width", 0));
+        for (String name : names) {
+            nameOfBusId.putIfAbsent(busId, name);
+            graph.linkBoth(name, parent, LinkType.PCI, bandwidth);
+        }
+    }
+
+    private static boolean isBridge(XmlElement element) {
+        return !element.children(ElementType.PCI).isEmpty()
+                || element.hex("class", CLASS_BRIDGE << 16) >> 16 == CLASS_BRIDGE;
+    }
+
+    private static String ids(XmlElement element) {
+        StringBuilder ids = new StringBuilder();
+        for (String attribute : List.of("vendor", "device", "subsystem_vendor", "subsystem_device")) {
+            Optional<String> id = element.text(attribute);
+            if (id.isEmpty()) {
+                return "";
+            }
+            ids.append(ids.isEmpty() ? "" : ":").append(id.get());
+        }
+        return ids.toString();
+    }
+
+    private String addGpu(XmlElement element, String busId, String cpu) {
+        Node.Gpu gpu = new Node.Gpu(
+                busId,
+                element.integer("dev", -1),
+                element.integer("rank", -1),
+                element.integer("sm", 0),
+                element.flag("gdr"));
+        if (gpu.rank() >= 0) {
+            checkRank(gpu.rank(), element);
+        }
+        addUnique(gpu, element, gpu.rank() >= 0 ? "rank" : "busid");
+        cpuOfGpu.put(gpu.name(), cpu);
+        for (XmlElement child : element.children()) {
+            pending.add(new PendingLink(child, gpu.name(), gpu.sm()));
+        }
+        return gpu.name();
+    }
+
+    private String addNic(XmlElement pci, List<XmlElement> elements, String busId) {
+        Node.Nic nic = new Node.Nic(busId);
+        addUnique(nic, pci, "busid");
+        elements.forEach(element -> addNets(element, nic.name()));
+        return nic.name();
+    }
+
+    /** A card whose PCI device is not known hangs on the CPU by a link that is no bottleneck. */
+    private void addUnplacedNic(XmlElement element, String cpu) {
+        String name = null;
+        for (int number = 0; name == null; number++) {
+            Node.Nic nic = new Node.Nic(element.text("busid").orElse("0000:00:00." + Integer.toHexString(number)));
+            if (graph.add(nic)) {
+                name = nic.name();
+            } else if (element.text("busid").isPresent()) {
+                throw twice(nic, element, "busid");
+            }
+        }
+        graph.linkBoth(name, cpu, LinkType.PCI, LinkSpeeds.LOCAL_GBPS);
+        addNets(element, name);
+    }
+
+    private void addNets(XmlElement nic, String nicName) {
+        for (XmlElement element : nic.children(ElementType.NET)) {
+            int dev = element.integer("dev", -1);
+            if (dev < 0) {
+                continue;
+            }
+            Node.Net net = new Node.Net(
+                    dev,
+                    element.text("name").orElse(""),
+                    LinkSpeeds.network(element.integer("speed", 0)),
+                    element.integer("port", 0),
+                    element.hex("guid", dev),
+                    element.flag("gdr"),
+                    element.flag("coll"),
+                    element.integer("maxconn", Integer.MAX_VALUE));
+            addUnique(net, element, "dev");
+            graph.linkBoth(nicName, net.name(), LinkType.NET, net.bandwidthGBps());
+        }
+    }
+
+    private void resolve(PendingLink link) {
+        XmlElement element = link.element;
+        switch (element.type()) {
+            case NVLINK -> resolveNvLink(link);
+            case C2C -> graph.linkBoth(
+                    link.from,
+                    cpuOfGpu.get(link.from),
+                    LinkType.C2C,
+                    LinkSpeeds.chipToChip(element.number("bw", 0), element.integer("count", 0)));
+            case PCILINK -> {
+                String target = nameOfBusId.get(element.text("target").orElseThrow());
+                if (target != null && target.startsWith("PCI/")) {
+                    graph.link(link.from, target, LinkType.LOC, LinkSpeeds.LOCAL_GBPS);
+                }
+            }
+            default -> throw new IllegalStateException("unexpected " + element.where());
+        }
+    }
+
+    /** Each GPU of a pair names the other, so that a link between GPUs is added in one direction at a time. */
+    private void resolveNvLink(PendingLink link) {
+        double bandwidth = link.element.integer("count", 0) * LinkSpeeds.nvLink(link.sm);
+        long targetClass = link.element.hex("tclass", 0);
+        String target = nameOfBusId.get(link.element.text("target").orElseThrow());
+        if (targetClass == CLASS_POWER_NVLINK) {
+            graph.linkBoth(link.from, cpuOfGpu.get(link.from), LinkType.NVL, bandwidth);
+        } else if (targetClass >> 8 == CLASS_NVSWITCH) {
+            graph.add(new Node.Nvs(0));
+            graph.linkBoth(link.from, NVS, LinkType.NVL, bandwidth);
+        } else if (target != null && (targetClass == 0 || targetClass >> 16 == CLASS_DISPLAY)) {
+            graph.link(link.from, target, LinkType.NVL, bandwidth);
+        }
+    }
+
+    private void connectCpus() {
+        for (Node.Cpu one : cpus) {
+            for (Node.Cpu other : cpus) {
+                if (one != other) {
+                    graph.link(one.name(), other.name(), LinkType.SYS, LinkSpeeds.interSocket(one.model()));
+                }
+            }
+        }
+    }
+
+    private void addUnique(Node node, XmlElement element, String attribute) {
+        if (!graph.add(node)) {
+            throw twice(node, element, attribute);
+        }
+    }
+
+    private void checkRank(int rank, XmlElement element) {
+        if (!ranks.add(rank)) {
+            throw new TopologyException(element.where() + " rank=\"" + rank + "\": a second endpoint of this rank");
+        }
+    }
+
+    private static TopologyException twice(Node node, XmlElement element, String attribute) {
+        return new TopologyException(element.where() + " attribute=" + attribute + ": a second " + node.name()
+                + "; every one needs its own");
+    }
+}

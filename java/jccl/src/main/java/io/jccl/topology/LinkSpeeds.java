@@ -1,0 +1,178 @@
+package io.jccl.topology;
+
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.OptionalDouble;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Usable bandwidths of links in GB/s, one row per physical fact. They are what a link carries after encoding and packet
+ * headers, not what its data sheet says. The NVLink, PCI and inter-socket rows are the values with which NCCL 2.30
+ * describes the same machines, checked against its output for 46 of them, so that plans can be compared.
+ */
+public final class LinkSpeeds {
+
+    /** A link inside one device: more than anything else. */
+    public static final double LOCAL_GBPS = 5000;
+
+    /** A network of unknown speed counts as 10 Gb/s: what any server has at least. */
+    public static final int UNKNOWN_NET_MBPS = 10_000;
+
+    /**
+     * What one rank can copy on the host, in GB/s: a core of an AMD EPYC (family 25 model 17, 2 cores, one NUMA node)
+     * reading and writing with ordinary stores; measured copies lie between 10 and 14.
+     */
+    public static final double HOST_MEMORY_GBPS = 12;
+
+    /** A lane count that is not given counts as that of a full slot. */
+    private static final int FULL_SLOT_LANES = 16;
+
+    private enum NvLink {
+        /** Pascal, NVLink 1: 20 GB/s on paper. */
+        SM60(60, 18.0),
+        /** Volta, NVLink 2: 25 GB/s on paper. */
+        SM70(70, 20.0),
+        /** Ampere A100, NVLink 3: 25 GB/s on paper. */
+        SM80(80, 20.0),
+        /** Ampere GA10x, NVLink 3 at half width: 14 GB/s on paper. */
+        SM86(86, 12.0),
+        /** Hopper, NVLink 4: 25 GB/s on paper. */
+        SM90(90, 20.6),
+        /** Blackwell, NVLink 5: 50 GB/s on paper. */
+        SM100(100, 40.1);
+
+        private final int fromSm;
+        private final double gbps;
+
+        NvLink(int fromSm, double gbps) {
+            this.fromSm = fromSm;
+            this.gbps = gbps;
+        }
+    }
+
+    private enum PciGeneration {
+        /** 2.5 GT/s, 8b/10b. */
+        GEN1(2.5, 0.1875),
+        /** 5 GT/s, 8b/10b. */
+        GEN2(5, 0.375),
+        /** 8 GT/s, 128b/130b. */
+        GEN3(8, 0.75),
+        /** 16 GT/s. */
+        GEN4(16, 1.5),
+        /** 32 GT/s. */
+        GEN5(32, 3.0),
+        /** 64 GT/s, PAM4 with FLITs. */
+        GEN6(64, 6.0);
+
+        private final double gigatransfers;
+        private final double gbpsPerLane;
+
+        PciGeneration(double gigatransfers, double gbpsPerLane) {
+            this.gigatransfers = gigatransfers;
+            this.gbpsPerLane = gbpsPerLane;
+        }
+    }
+
+    /** Between two NUMA nodes. Rows of one vendor start at a model and hold up to the next. */
+    private enum InterSocket {
+        POWER("ppc64", "", -1, -1, 32),
+        ARM("arm64", "", -1, -1, 6),
+        AMD("x86_64", "AuthenticAMD", -1, -1, 16),
+        INTEL_QPI("x86_64", "GenuineIntel", -1, -1, 6),
+        INTEL_SKYLAKE("x86_64", "GenuineIntel", 6, 0x55, 10),
+        INTEL_SAPPHIRE_RAPIDS("x86_64", "GenuineIntel", 6, 0x8F, 22),
+        INTEL_EMERALD_RAPIDS("x86_64", "GenuineIntel", 6, 0xCF, 40),
+        ZHAOXIN("x86_64", "CentaurHauls", -1, -1, 6),
+        ZHAOXIN_SHANGHAI("x86_64", "Shanghai", -1, -1, 6),
+        ZHAOXIN_YONGFENG("x86_64", "Shanghai", 7, 0x5B, 9);
+
+        private final String arch;
+        private final String vendor;
+        private final int family;
+        private final int fromModel;
+        private final double gbps;
+
+        InterSocket(String arch, String vendor, int family, int fromModel, double gbps) {
+            this.arch = arch;
+            this.vendor = vendor;
+            this.family = family;
+            this.fromModel = fromModel;
+            this.gbps = gbps;
+        }
+
+        private boolean fits(CpuModel cpu) {
+            return arch.equals(canonicalArch(cpu.arch()))
+                    && vendor.equals(vendor.isEmpty() ? "" : cpu.vendor().trim())
+                    && (family < 0 || family == cpu.family())
+                    && fromModel <= cpu.model();
+        }
+    }
+
+    /** An unknown processor counts as the slowest known link. */
+    private static final double UNKNOWN_INTER_SOCKET_GBPS = 6;
+
+    private static final Pattern SPEED = Pattern.compile("\\s*([0-9]+(?:\\.[0-9]+)?)\\s*GT/s.*");
+
+    private LinkSpeeds() {}
+
+    /** One NVLink of a GPU with this compute capability (times ten). */
+    public static double nvLink(int sm) {
+        return Arrays.stream(NvLink.values())
+                .filter(row -> row.fromSm <= sm)
+                .max(Comparator.comparingInt(row -> row.fromSm))
+                .orElse(NvLink.SM60)
+                .gbps;
+    }
+
+    /**
+     * A PCI link.
+     *
+     * @param speed as the kernel spells it: "8 GT/s", "16.0 GT/s PCIe"; anything else counts as 8 GT/s
+     * @param lanes 0 or less for a width that is not known, which counts as 16
+     */
+    public static double pci(String speed, int lanes) {
+        double perLane = gigatransfers(speed).isPresent()
+                ? Arrays.stream(PciGeneration.values())
+                        .filter(row -> row.gigatransfers <= gigatransfers(speed).getAsDouble())
+                        .max(Comparator.comparingDouble(row -> row.gigatransfers))
+                        .orElse(PciGeneration.GEN1)
+                        .gbpsPerLane
+                : PciGeneration.GEN3.gbpsPerLane;
+        return perLane * (lanes > 0 ? lanes : FULL_SLOT_LANES);
+    }
+
+    /** The speed in a kernel's spelling, or empty where it says that it does not know. */
+    public static OptionalDouble gigatransfers(String speed) {
+        Matcher matcher = SPEED.matcher(speed == null ? "" : speed);
+        return matcher.matches() ? OptionalDouble.of(Double.parseDouble(matcher.group(1))) : OptionalDouble.empty();
+    }
+
+    /** Between two NUMA nodes of a machine with this processor. */
+    public static double interSocket(CpuModel cpu) {
+        return Arrays.stream(InterSocket.values())
+                .filter(row -> row.fits(cpu))
+                .max(Comparator.comparingInt(row -> row.fromModel))
+                .map(row -> row.gbps)
+                .orElse(UNKNOWN_INTER_SOCKET_GBPS);
+    }
+
+    /** A network device; a speed of 0 or less is not known. */
+    public static double network(int mbps) {
+        return (mbps > 0 ? mbps : UNKNOWN_NET_MBPS) / 8000.0;
+    }
+
+    /** A chip-to-chip link: megabytes per second of one link, and how many. */
+    public static double chipToChip(double mbps, int count) {
+        return mbps * count / 1000.0;
+    }
+
+    private static String canonicalArch(String arch) {
+        return switch (arch) {
+            case "aarch64" -> "arm64";
+            case "ppc64le" -> "ppc64";
+            case "amd64" -> "x86_64";
+            default -> arch;
+        };
+    }
+}

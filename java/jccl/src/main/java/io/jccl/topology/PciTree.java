@@ -1,0 +1,91 @@
+package io.jccl.topology;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Collects devices under their switches, and the switches under their NUMA nodes. */
+final class PciTree {
+
+    /** A PCI device on its way to becoming an element. */
+    private static final class Branch {
+        private final String busId;
+        private final String above;
+        private final Map<String, Branch> below = new LinkedHashMap<>();
+        private final List<XmlElement> nets = new ArrayList<>();
+        private XmlElement gpu;
+
+        Branch(String busId, String above) {
+            this.busId = busId;
+            this.above = above;
+        }
+    }
+
+    private final PciDevices pci;
+    private final Map<Integer, List<XmlElement>> contents;
+    private final Map<String, Branch> tops = new LinkedHashMap<>();
+    private final Map<String, Integer> numaOfTop = new LinkedHashMap<>();
+    private final List<XmlElement> unplaced = new ArrayList<>();
+
+    /** @param contents by NUMA node; what is collected is added here by {@link #finish} */
+    PciTree(PciDevices pci, Map<Integer, List<XmlElement>> contents) {
+        this.pci = pci;
+        this.contents = contents;
+    }
+
+    void addNet(List<String> chain, XmlElement net) {
+        if (chain.isEmpty()) {
+            unplaced.add(net);
+        } else {
+            branch(chain).nets.add(net);
+        }
+    }
+
+    void addGpu(List<String> chain, XmlElement gpu) {
+        branch(chain).gpu = gpu;
+    }
+
+    private Branch branch(List<String> chain) {
+        String device = chain.get(chain.size() - 1);
+        List<String> way = new ArrayList<>(PciDevices.switchesAbove(chain));
+        way.add(device);
+        Branch at = null;
+        for (String busId : way) {
+            int place = chain.indexOf(busId);
+            String above = place > 0 ? chain.get(place - 1) : null;
+            Map<String, Branch> level = at == null ? tops : at.below;
+            at = level.computeIfAbsent(busId, id -> new Branch(id, above));
+        }
+        numaOfTop.merge(way.get(0), pci.numaNode(device), (known, found) -> known >= 0 ? known : found);
+        return at;
+    }
+
+    /** Hands everything to its NUMA node; what belongs to none that exists goes to the first. */
+    void finish() {
+        int first = contents.keySet().iterator().next();
+        tops.forEach((busId, branch) -> {
+            int numa = numaOfTop.get(busId);
+            boolean known = contents.containsKey(numa);
+            contents.get(known ? numa : first).add(element(branch, known));
+        });
+        if (!unplaced.isEmpty()) {
+            for (XmlElement net : unplaced) {
+                Map<String, String> origin = Map.of("origin", "no pci device");
+                contents.get(first).add(new XmlElement(ElementType.NIC, origin, List.of(net), 0));
+            }
+        }
+    }
+
+    private XmlElement element(Branch branch, boolean numaKnown) {
+        List<XmlElement> children = new ArrayList<>();
+        branch.below.values().forEach(below -> children.add(element(below, numaKnown)));
+        if (branch.gpu != null) {
+            children.add(branch.gpu);
+        }
+        if (!branch.nets.isEmpty()) {
+            children.add(new XmlElement(ElementType.NIC, Map.of(), branch.nets, 0));
+        }
+        return new XmlElement(ElementType.PCI, pci.attributes(branch.busId, branch.above, numaKnown), children, 0);
+    }
+}

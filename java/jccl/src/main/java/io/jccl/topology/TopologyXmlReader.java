@@ -1,0 +1,171 @@
+package io.jccl.topology;
+
+import java.io.BufferedInputStream;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import javax.xml.stream.XMLInputFactory;
+import javax.xml.stream.XMLStreamConstants;
+import javax.xml.stream.XMLStreamException;
+import javax.xml.stream.XMLStreamReader;
+
+/**
+ * Reads a machine description. The text is not trusted: it may be at most {@value #MAX_BYTES} bytes with
+ * {@value #MAX_ELEMENTS} elements nested {@value #MAX_DEPTH} deep; document types, entities, processing instructions
+ * and text between elements are refused; and every element and attribute must be one that {@link ElementType} knows.
+ */
+public final class TopologyXmlReader {
+
+    static final int MAX_BYTES = 8 << 20;
+    static final int MAX_ELEMENTS = 65_536;
+    static final int MAX_DEPTH = 48;
+
+    private final Deque<Open> open = new ArrayDeque<>();
+    private XmlElement root;
+    private int elements;
+
+    private record Open(ElementType type, Map<String, String> attributes, List<XmlElement> children, int line) {}
+
+    private TopologyXmlReader() {}
+
+    /** Reads a file. */
+    public static XmlElement read(Path file) {
+        try (InputStream in = new BufferedInputStream(Files.newInputStream(file))) {
+            return read(in, file.toString());
+        } catch (IOException e) {
+            throw new TopologyException(
+                    "file=" + file + ": cannot be read (" + e + "); expected a machine description as XML", e);
+        }
+    }
+
+    /** Reads text. */
+    public static XmlElement read(String xml) {
+        return read(new ByteArrayInputStream(xml.getBytes(StandardCharsets.UTF_8)), "text");
+    }
+
+    /**
+     * Reads a stream, which is not closed.
+     *
+     * @param source what to call it in errors
+     * @throws TopologyException if it is no acceptable description
+     */
+    public static XmlElement read(InputStream in, String source) {
+        try {
+            byte[] bytes = in.readNBytes(MAX_BYTES + 1);
+            if (bytes.length > MAX_BYTES) {
+                throw new TopologyException("size: more than " + MAX_BYTES + " bytes; no machine needs that");
+            }
+            return new TopologyXmlReader().parse(bytes);
+        } catch (TopologyException e) {
+            throw new TopologyException("topology=" + source + " " + e.getMessage(), e.getCause());
+        } catch (IOException e) {
+            throw new TopologyException("topology=" + source + ": cannot be read (" + e + ")", e);
+        }
+    }
+
+    private static XMLInputFactory factory() {
+        XMLInputFactory factory = XMLInputFactory.newDefaultFactory();
+        factory.setProperty(XMLInputFactory.SUPPORT_DTD, false);
+        factory.setProperty(XMLInputFactory.IS_SUPPORTING_EXTERNAL_ENTITIES, false);
+        factory.setProperty(XMLInputFactory.IS_REPLACING_ENTITY_REFERENCES, false);
+        factory.setXMLResolver((publicId, systemId, baseUri, namespace) -> {
+            throw new XMLStreamException("external entity systemId=" + systemId + " is refused");
+        });
+        return factory;
+    }
+
+    private XmlElement parse(byte[] bytes) {
+        int line = 0;
+        try {
+            XMLStreamReader reader = factory().createXMLStreamReader(new ByteArrayInputStream(bytes));
+            while (reader.hasNext()) {
+                int event = reader.next();
+                line = reader.getLocation().getLineNumber();
+                handle(event, reader, line);
+            }
+            reader.close();
+        } catch (XMLStreamException e) {
+            int at = e.getLocation() == null ? line : e.getLocation().getLineNumber();
+            throw new TopologyException(
+                    "line=" + at + ": no well-formed XML (" + XmlElement.printable(firstLine(e)) + ")", e);
+        } catch (TopologyException e) {
+            throw e;
+        } catch (RuntimeException e) {
+            // The parser of the JDK is known to throw others for malformed input.
+            throw new TopologyException(
+                    "line=" + line + ": no well-formed XML (" + e.getClass().getName() + ")", e);
+        }
+        if (root == null) {
+            throw new TopologyException("line=" + line + ": no element; expected <system>");
+        }
+        return root;
+    }
+
+    private static String firstLine(XMLStreamException e) {
+        String message = String.valueOf(e.getMessage());
+        int cut = message.indexOf("Message: ");
+        return cut < 0 ? message : message.substring(cut + 9);
+    }
+
+    private void handle(int event, XMLStreamReader reader, int line) {
+        switch (event) {
+            case XMLStreamConstants.START_ELEMENT -> start(reader, line);
+            case XMLStreamConstants.END_ELEMENT -> end();
+            case XMLStreamConstants.CHARACTERS, XMLStreamConstants.CDATA, XMLStreamConstants.SPACE -> {
+                if (!reader.isWhiteSpace()) {
+                    throw new TopologyException("line=" + line + ": text=\"" + XmlElement.printable(reader.getText())
+                            + "\" between elements; expected elements only");
+                }
+            }
+            case XMLStreamConstants.COMMENT, XMLStreamConstants.END_DOCUMENT -> {}
+            case XMLStreamConstants.DTD -> throw new TopologyException(
+                    "line=" + line + ": document type declarations are refused; remove <!DOCTYPE …>");
+            default -> throw new TopologyException("line=" + line
+                    + ": entities and processing instructions are refused; expected elements only (event=" + event
+                    + ")");
+        }
+    }
+
+    private void start(XMLStreamReader reader, int line) {
+        String tag = reader.getLocalName();
+        ElementType type = ElementType.ofTag(tag)
+                .orElseThrow(() -> new TopologyException("line=" + line + " element=<" + XmlElement.printable(tag)
+                        + ">: unknown; remove it, or correct its name"));
+        if (++elements > MAX_ELEMENTS) {
+            throw new TopologyException(
+                    "line=" + line + " element=<" + tag + ">: more than " + MAX_ELEMENTS + " elements");
+        }
+        if (open.size() >= MAX_DEPTH) {
+            throw new TopologyException(
+                    "line=" + line + " element=<" + tag + ">: nested more than " + MAX_DEPTH + " deep");
+        }
+        if (open.isEmpty() != (type == ElementType.SYSTEM)) {
+            throw new TopologyException("line=" + line + " element=<" + tag
+                    + ">: expected <system> as the outermost element, and only there");
+        }
+        Map<String, String> attributes = new LinkedHashMap<>();
+        for (int i = 0; i < reader.getAttributeCount(); i++) {
+            attributes.put(reader.getAttributeLocalName(i), reader.getAttributeValue(i));
+        }
+        open.push(new Open(type, attributes, new ArrayList<>(), line));
+    }
+
+    private void end() {
+        Open closed = open.pop();
+        XmlElement element = new XmlElement(closed.type, closed.attributes, closed.children, closed.line);
+        if (open.isEmpty()) {
+            root = element;
+        } else {
+            open.peek().children.add(element);
+        }
+    }
+}

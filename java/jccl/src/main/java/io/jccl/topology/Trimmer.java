@@ -1,0 +1,64 @@
+package io.jccl.topology;
+
+import java.util.List;
+import java.util.function.IntPredicate;
+
+/** Removes from a machine what plays no part in a communicator. */
+public final class Trimmer {
+
+    private Trimmer() {}
+
+    /**
+     * What the endpoints of local ranks can reach.
+     *
+     * <p>GPUs that no rank owns go, networks go where {@code networks} is false or no rank reaches them, and bridges and
+     * cards go when nothing is left behind them. Endpoints that rank's endpoint cannot reach go too.
+     *
+     * @param rank the rank whose view this is
+     * @param networks whether other machines take part
+     */
+    public static Topology trim(NodePaths paths, int rank, boolean networks) {
+        Topology topology = paths.topology();
+        List<Integer> endpoints = topology.endpoints();
+        int self = endpoints.stream()
+                .filter(node -> Topology.rankOf(topology.node(node)) == rank)
+                .findFirst()
+                .orElseThrow(
+                        () -> new IllegalArgumentException("rank=" + rank + ": no endpoint of it in this topology"));
+        List<Integer> kept = endpoints.stream()
+                .filter(node -> paths.path(self, node).exists())
+                .toList();
+        IntPredicate reached =
+                node -> kept.stream().anyMatch(end -> paths.path(end, node).exists());
+        boolean[] keep = new boolean[topology.size()];
+        for (int node = 0; node < keep.length; node++) {
+            keep[node] = switch (topology.node(node).type()) {
+                case GPU, HOST -> kept.contains(node);
+                case NET -> networks && reached.test(node);
+                case CPU, NVS, PCI, NIC -> true;
+            };
+        }
+        dropDeadEnds(topology, keep);
+        return topology.keep(keep);
+    }
+
+    /** A bridge or card with fewer than two kept neighbours leads nowhere; dropping one can strand the next. */
+    private static void dropDeadEnds(Topology topology, boolean[] keep) {
+        boolean changed = true;
+        while (changed) {
+            changed = false;
+            for (int node = 0; node < keep.length; node++) {
+                NodeType type = topology.node(node).type();
+                boolean between = type == NodeType.PCI || type == NodeType.NIC || type == NodeType.NVS;
+                if (keep[node] && between && keptNeighbours(topology, keep, node) < 2) {
+                    keep[node] = false;
+                    changed = true;
+                }
+            }
+        }
+    }
+
+    private static long keptNeighbours(Topology topology, boolean[] keep, int node) {
+        return topology.links(node).stream().filter(link -> keep[link.to()]).count();
+    }
+}

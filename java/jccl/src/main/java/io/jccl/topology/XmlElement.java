@@ -1,0 +1,154 @@
+package io.jccl.topology;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * One element of a machine description: its type, its attributes as they were spelt, and what it contains. Two elements
+ * are equal when all of these are; the line it came from does not count.
+ */
+public final class XmlElement {
+
+    private final ElementType type;
+    private final Map<String, String> attributes;
+    private final List<XmlElement> children;
+    private final int line;
+
+    /**
+     * A checked element.
+     *
+     * @param line the line it came from, 0 where it was made by a program
+     * @throws TopologyException if an attribute or a child does not belong here, is missing, or has a bad value
+     */
+    public XmlElement(ElementType type, Map<String, String> attributes, List<XmlElement> children, int line) {
+        this.type = Objects.requireNonNull(type, "type");
+        this.attributes = Collections.unmodifiableMap(new LinkedHashMap<>(attributes));
+        this.children = List.copyOf(children);
+        this.line = line;
+        checkAttributes();
+        for (XmlElement child : this.children) {
+            if (!type.allowedChildren().contains(child.type)) {
+                throw new TopologyException(child.where() + ": not allowed in <" + type.tag() + ">; expected "
+                        + type.allowedChildren().stream().map(ElementType::tag).toList());
+            }
+        }
+    }
+
+    private void checkAttributes() {
+        attributes.forEach((name, value) -> {
+            AttributeRule rule = type.rule(name);
+            if (rule == null) {
+                throw new TopologyException(where() + " attribute=" + printable(name) + ": unknown; expected one of "
+                        + type.attributeNames());
+            }
+            String expected = rule.violation(value);
+            if (expected != null) {
+                throw new TopologyException(
+                        where() + " " + name + "=\"" + printable(value) + "\": expected " + expected);
+            }
+        });
+        for (AttributeRule rule : type.rules()) {
+            if (rule.required() && !attributes.containsKey(rule.name())) {
+                throw new TopologyException(where() + " attribute=" + rule.name() + ": missing; it is required here");
+            }
+        }
+    }
+
+    /** What kind of element this is. */
+    public ElementType type() {
+        return type;
+    }
+
+    /** The attributes in their order, as they were spelt. */
+    public Map<String, String> attributes() {
+        return attributes;
+    }
+
+    /** What this element contains, in order. */
+    public List<XmlElement> children() {
+        return children;
+    }
+
+    /** The children of one type, in order. */
+    public List<XmlElement> children(ElementType wanted) {
+        List<XmlElement> found = new ArrayList<>();
+        for (XmlElement child : children) {
+            if (child.type == wanted) {
+                found.add(child);
+            }
+        }
+        return found;
+    }
+
+    /** The line this element came from, 0 where it was made by a program. */
+    public int line() {
+        return line;
+    }
+
+    /** An attribute as text. */
+    public Optional<String> text(String attribute) {
+        return Optional.ofNullable(attributes.get(attribute));
+    }
+
+    /** An attribute as a whole number. */
+    public int integer(String attribute, int otherwise) {
+        String value = attributes.get(attribute);
+        return value == null ? otherwise : Integer.parseInt(value);
+    }
+
+    /** An attribute as a decimal number. */
+    public double number(String attribute, double otherwise) {
+        String value = attributes.get(attribute);
+        return value == null ? otherwise : Double.parseDouble(value);
+    }
+
+    /** An attribute as a yes or no. */
+    public boolean flag(String attribute) {
+        return "1".equals(attributes.get(attribute));
+    }
+
+    /** A hexadecimal attribute; values of 64 bits come out as the same bits. */
+    public long hex(String attribute, long otherwise) {
+        String value = attributes.get(attribute);
+        return value == null ? otherwise : Long.parseUnsignedLong(value.substring(2), 16);
+    }
+
+    /** Line and element, for messages. */
+    public String where() {
+        return "line=" + line + " element=<" + type.tag() + ">";
+    }
+
+    /** This element with other children. */
+    public XmlElement withChildren(List<XmlElement> others) {
+        return new XmlElement(type, attributes, others, line);
+    }
+
+    /** What can be shown of text from a file that is not trusted. */
+    static String printable(String text) {
+        String head = text.length() > 60 ? text.substring(0, 60) + "…" : text;
+        return head.replaceAll("\\p{Cntrl}", "?");
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof XmlElement that
+                && type == that.type
+                && attributes.equals(that.attributes)
+                && children.equals(that.children);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(type, attributes, children);
+    }
+
+    @Override
+    public String toString() {
+        return "<" + type.tag() + " " + attributes + " " + children.size() + " children>";
+    }
+}

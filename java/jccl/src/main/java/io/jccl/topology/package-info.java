@@ -1,0 +1,11 @@
+/**
+ * What a machine is made of: its description as XML, its detection, the graph of nodes and links, and the paths in it.
+ *
+ * <pre>
+ * sysfs ──SysfsDetector──▶ XmlElement ◀──TopologyXmlReader/Writer──▶ file
+ *                              │ GraphBuilder
+ *                              ▼
+ *                          Topology ──PathFinder──▶ NodePaths ──Trimmer──▶ Topology
+ * </pre>
+ */
+package io.jccl.topology;

@@ -1,0 +1,42 @@
+#include "base/doorbell.h"
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <ctime>
+#include <unistd.h>
+
+#include <climits>
+
+namespace jccl {
+namespace {
+
+// The kernel issues the fence that publishers leave out: after this call every publisher of a process that registered
+// either sees `sleeping`, or its publication is visible here. Where the kernel refuses, naps being timed is the fallback.
+void fenceAllPublishers() {
+  static const bool registered =
+      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  if (registered) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+}  // namespace
+
+void Doorbell::registerPublisher() { fenceAllPublishers(); }
+
+void Doorbell::ring() {
+  rings.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&rings), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void Doorbell::nap(int64_t nanos, bool (*ready)(void* context), void* context) {
+  const uint32_t seen = rings.load(std::memory_order_acquire);
+  sleeping.fetch_add(1, std::memory_order_seq_cst);
+  fenceAllPublishers();
+  if (!ready(context)) {
+    timespec limit{static_cast<time_t>(nanos / 1'000'000'000), static_cast<long>(nanos % 1'000'000'000)};
+    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&rings), FUTEX_WAIT, seen, &limit, nullptr, 0);
+  }
+  sleeping.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace jccl

@@ -1,0 +1,132 @@
+// Two or more forked processes over the real engine, without Java: microseconds per all-reduce.
+//
+//     all_reduce_bench [ranks=2] [bytes=8] [ring|tree|direct|zero] [ll|ll128|simple] [chunkBytes=0] [runs=15] [channels=1]
+//
+// Prints the minimum and the median over the runs, each long enough to be timed. "zero": buffers read in place.
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/communicator.h"
+
+namespace {
+
+using namespace jccl;
+
+constexpr int64_t kTimeoutNanos = 60'000'000'000;
+
+uint8_t* sharedMemory(size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    std::perror("mmap");
+    std::exit(1);
+  }
+  return static_cast<uint8_t*>(memory);
+}
+
+Choice choiceOf(const std::string& algorithm, const std::string& protocol, uint32_t chunkBytes, int channels) {
+  Choice choice;
+  choice.algorithm = algorithm == "tree" ? Algorithm::Tree : algorithm == "ring" ? Algorithm::Ring : Algorithm::Direct;
+  choice.protocol = protocol == "ll" ? Protocol::LL : protocol == "ll128" ? Protocol::LL128 : Protocol::Simple;
+  choice.flags = algorithm == "zero" ? Choice::kTryZeroCopy : 0;
+  choice.chunkBytes = chunkBytes;
+  choice.channels = static_cast<uint8_t>(channels);
+  return choice;
+}
+
+void runRank(Communicator& communicator, Choice choice, size_t bytes, int runs, uint8_t* send, uint8_t* recv) {
+  if (communicator.size() <= sysconf(_SC_NPROCESSORS_ONLN)) {
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(communicator.rank(), &cpus);
+    sched_setaffinity(0, sizeof cpus, &cpus);
+  }
+  const OperationCode code{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
+  const auto count = static_cast<int64_t>(bytes / sizeof(float));
+  for (int64_t i = 0; i < count; ++i) reinterpret_cast<float*>(send)[i] = static_cast<float>(i % 7);
+  const int iterations = static_cast<int>(std::clamp<size_t>((8u << 20) / (bytes + 64), 3, 20000));
+  std::vector<double> micros;
+  for (int run = 0; run <= runs; ++run) {
+    const int64_t start = monotonicNanos();
+    for (int i = 0; i < iterations; ++i) {
+      const Code result = communicator.run(code, choice, reinterpret_cast<uint64_t>(send),
+                                           reinterpret_cast<uint64_t>(recv), count, 0, kTimeoutNanos);
+      if (result != Code::Ok) {
+        std::fprintf(stderr, "%s\n", communicator.lastError().c_str());
+        std::_Exit(1);
+      }
+    }
+    if (run > 0) micros.push_back(static_cast<double>(monotonicNanos() - start) / iterations / 1000.0);
+  }
+  std::sort(micros.begin(), micros.end());
+  if (communicator.rank() == 0) {
+    std::printf("bytes=%-10zu min=%10.3f us  median=%10.3f us\n", bytes, micros.front(), micros[micros.size() / 2]);
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto argument = [&](int i, const char* fallback) { return std::string(argc > i ? argv[i] : fallback); };
+  const int ranks = std::stoi(argument(1, "2"));
+  const size_t bytes = std::stoull(argument(2, "8"));
+  const int channels = std::stoi(argument(7, "1"));
+  const Choice choice = choiceOf(argument(3, "direct"), argument(4, "ll"),
+                                 static_cast<uint32_t>(std::stoul(argument(5, "0"))), channels);
+  const int runs = std::stoi(argument(6, "15"));
+
+  // All ranks are made before the fork, in shared memory that keeps its addresses: they connect like threads.
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  std::vector<uint8_t*> sends, recvs;
+  for (int rank = 0; rank < ranks; ++rank) {
+    CommunicatorConfig config;
+    config.rank = rank;
+    config.size = ranks;
+    config.channels = channels;
+    config.localRanks = ranks;
+    config.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    communicators.push_back(
+        std::make_unique<Communicator>(config, sharedMemory(Communicator::segmentShape(config).bytes())));
+    sends.push_back(sharedMemory(bytes + 64));
+    recvs.push_back(sharedMemory(bytes + 64));
+  }
+  std::vector<int> order;
+  for (int rank = 0; rank < ranks; ++rank) order.push_back(rank);
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (int peer = 0; peer < ranks; ++peer) {
+      if (peer == rank) continue;
+      const Status status =
+          communicators[rank]->connectLocal(peer, TransportKind::P2p, communicators[peer]->segment().base());
+      if (!status) std::fprintf(stderr, "%s\n", status.message().c_str());
+    }
+    for (int channel = 0; channel < channels; ++channel) {
+      std::vector<int> down;
+      for (int child = 2 * rank + 1; child <= 2 * rank + 2 && child < ranks; ++child) down.push_back(child);
+      const bool good = communicators[rank]->setRing(channel, order).isOk() &&
+                        communicators[rank]->setTree(channel, rank == 0 ? -1 : (rank - 1) / 2, down).isOk();
+      if (!good) return 1;
+    }
+  }
+  for (int rank = 1; rank < ranks; ++rank) {
+    if (fork() == 0) {
+      runRank(*communicators[rank], choice, bytes, runs, sends[rank], recvs[rank]);
+      std::_Exit(0);
+    }
+  }
+  runRank(*communicators[0], choice, bytes, runs, sends[0], recvs[0]);
+  int status = 0;
+  while (wait(&status) > 0) {
+  }
+  return 0;
+}

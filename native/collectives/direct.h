@@ -1,0 +1,104 @@
+// Direct schedules: one hop, every rank sends to every rank that needs its data, staged through the slots.
+//
+// They move more bytes than a ring, and fewer messages one after the other: best for small sizes on one machine. The
+// links join this rank with all others, in the order of their ranks; reductions run in rank order everywhere, so all
+// ranks end with the same bits.
+#pragma once
+
+#include <cstddef>
+
+#include "collectives/ring.h"
+#include "primitives/operation.h"
+
+namespace jccl {
+
+struct DirectPlan {
+  int rank = 0;
+  int size = 1;
+  size_t chunkCount = 1;  // elements per step
+  size_t begin = 0;
+  size_t count = 0;
+
+  // Which rank is behind link `index`, and which link leads to `peer`.
+  JCCL_FN int peerOf(int index) const { return index < rank ? index : index + 1; }
+  JCCL_FN int linkOf(int peer) const { return peer < rank ? peer : peer - 1; }
+};
+
+// Sends run one chunk ahead of the receives, so that peers find their next chunk ready.
+template <class Primitives>
+JCCL_FN void directAllReduce(Primitives& p, const DirectPlan& plan) {
+  const auto size = [&](size_t done) { return ring::clampTo(plan.count, done, plan.chunkCount); };
+  p.send(plan.begin, size(0));
+  size_t done = 0;
+  do {
+    const size_t next = done + size(done);
+    if (next < plan.count) p.send(plan.begin + next, size(next));
+    p.recvReduceCopy(plan.begin + done, plan.begin + done, size(done), true);
+    done = next;
+  } while (done < plan.count);
+}
+
+template <class Primitives>
+JCCL_FN void directAllGather(Primitives& p, const DirectPlan& plan, const PartPlan& parts) {
+  const ring::Part own = ring::partOf(parts, plan.rank);
+  const ring::Part input = ring::shareOfPart(parts, plan.rank);
+  p.copy(input.begin, own.begin, own.count);
+  const size_t largest = ring::largestPart(parts, plan.size);
+  size_t done = 0;
+  do {
+    p.send(input.begin + ring::smaller(own.count, done), ring::clampTo(own.count, done, plan.chunkCount));
+    for (int link = 0; link < plan.size - 1; ++link) {
+      const ring::Part part = ring::partOf(parts, plan.peerOf(link));
+      p.recvFrom(link, part.begin + ring::smaller(part.count, done), ring::clampTo(part.count, done, plan.chunkCount));
+    }
+    done += plan.chunkCount;
+  } while (done < largest);
+}
+
+template <class Primitives>
+JCCL_FN void directReduceScatter(Primitives& p, const DirectPlan& plan, const PartPlan& parts) {
+  const ring::Part own = ring::partOf(parts, plan.rank);
+  const ring::Part output = ring::shareOfPart(parts, plan.rank);
+  const size_t largest = ring::largestPart(parts, plan.size);
+  size_t done = 0;
+  do {
+    for (int link = 0; link < plan.size - 1; ++link) {
+      const ring::Part part = ring::partOf(parts, plan.peerOf(link));
+      p.sendTo(link, part.begin + ring::smaller(part.count, done), ring::clampTo(part.count, done, plan.chunkCount));
+    }
+    const size_t skip = ring::smaller(own.count, done);
+    p.recvReduceCopy(own.begin + skip, output.begin + skip, ring::clampTo(own.count, done, plan.chunkCount), true);
+    done += plan.chunkCount;
+  } while (done < largest);
+}
+
+template <class Primitives>
+JCCL_FN void directBroadcast(Primitives& p, const DirectPlan& plan, int root) {
+  if (plan.rank == root) p.copy(plan.begin, plan.begin, plan.count);
+  size_t done = 0;
+  do {
+    const size_t size = ring::clampTo(plan.count, done, plan.chunkCount);
+    if (plan.rank == root) {
+      p.send(plan.begin + done, size);
+    } else {
+      p.recvFrom(plan.linkOf(root), plan.begin + done, size);
+    }
+    done += size;
+  } while (done < plan.count);
+}
+
+template <class Primitives>
+JCCL_FN void directReduce(Primitives& p, const DirectPlan& plan, int root) {
+  size_t done = 0;
+  do {
+    const size_t size = ring::clampTo(plan.count, done, plan.chunkCount);
+    if (plan.rank == root) {
+      p.recvReduceCopy(plan.begin + done, plan.begin + done, size, true);
+    } else {
+      p.sendTo(plan.linkOf(root), plan.begin + done, size);
+    }
+    done += size;
+  } while (done < plan.count);
+}
+
+}  // namespace jccl

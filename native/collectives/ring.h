@@ -1,0 +1,224 @@
+// Ring schedules, written once for every device that offers the primitives.
+//
+// A ring passes pieces from each rank to the next. All ranks cut the data in the same way, into rounds of one chunk per
+// rank ("shard"), so that every receive meets its send, empty pieces included.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "primitives/operation.h"
+
+namespace jccl {
+
+// One channel's part of the work of one rank. Ranks on the ring are numbered by distance: `order[i]` is the rank i places
+// after this one, so order[0] is this rank and order[size-1] the previous one.
+struct RingPlan {
+  const int* order = nullptr;
+  int size = 1;
+  int position = 0;       // of this rank, counted from rank 0 along the ring
+  size_t chunkCount = 1;  // elements per shard and round
+  size_t begin = 0;       // this channel's elements of the buffer (all-reduce, broadcast, reduce)
+  size_t count = 0;
+};
+
+// Elements per rank for the collectives that give every rank its own part.
+struct PartPlan {
+  const int64_t* counts = nullptr;         // by rank; null: `uniform` for all
+  const int64_t* displacements = nullptr;  // by rank, in the large buffer; null: rank x uniform
+  size_t uniform = 0;
+  size_t channel = 0, channels = 1;        // every part is divided among the channels
+};
+
+namespace ring {
+
+JCCL_FN inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+JCCL_FN inline size_t clampTo(size_t total, size_t from, size_t most) {
+  return from >= total ? 0 : smaller(total - from, most);
+}
+
+// The channel's share of `total`: [begin, begin + count).
+JCCL_FN inline void share(size_t total, size_t channel, size_t channels, size_t& begin, size_t& count) {
+  const size_t each = channels == 1 ? total : ((total + channels - 1) / channels + 63) / 64 * 64;
+  begin = smaller(total, channel * each);
+  count = smaller(total - begin, each);
+}
+
+struct Part {
+  size_t begin;
+  size_t count;
+};
+
+// The channel's share of a rank's part, counted from the part's own beginning: where it lies in the small buffer.
+JCCL_FN inline Part shareOfPart(const PartPlan& plan, int rank) {
+  const size_t total = plan.counts == nullptr ? plan.uniform : static_cast<size_t>(plan.counts[rank]);
+  Part part{};
+  share(total, plan.channel, plan.channels, part.begin, part.count);
+  return part;
+}
+
+// The same share, where it lies in the large buffer.
+JCCL_FN inline Part partOf(const PartPlan& plan, int rank) {
+  Part part = shareOfPart(plan, rank);
+  part.begin += plan.displacements == nullptr ? rank * plan.uniform : static_cast<size_t>(plan.displacements[rank]);
+  return part;
+}
+
+JCCL_FN inline size_t largestPart(const PartPlan& plan, int size) {
+  size_t largest = 0;
+  for (int rank = 0; rank < size; ++rank) {
+    const size_t count = partOf(plan, rank).count;
+    if (count > largest) largest = count;
+  }
+  return largest;
+}
+
+}  // namespace ring
+
+// Reduce-scatter, then all-gather, a round at a time: 2(n-1) hops per shard, each rank moving 2(n-1)/n of the data.
+template <class Primitives>
+JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
+  const int n = plan.size;
+  if (n == 1) {
+    p.reduceCopy(plan.begin, plan.begin, plan.count);
+    return;
+  }
+  size_t round = 0;
+  do {
+    const size_t left = plan.count - round;
+    // The last round is cut evenly, so that no rank idles while another has a whole chunk.
+    const size_t even = ((left + n - 1) / n + 15) / 16 * 16;
+    const size_t chunk = ring::smaller(plan.chunkCount, even);
+    // The shard that the rank `distance` places before this one finishes.
+    const auto shardOf = [&](int distance) { return (plan.position - distance + n) % n; };
+    const auto at = [&](int shard) { return plan.begin + round + ring::smaller(left, shard * chunk); };
+    const auto size = [&](int shard) { return ring::clampTo(left, shard * chunk, chunk); };
+
+    int shard = shardOf(1);
+    p.send(at(shard), size(shard));
+    for (int hop = 2; hop < n; ++hop) {
+      shard = shardOf(hop);
+      p.recvReduceSend(at(shard), size(shard));
+    }
+    shard = shardOf(0);
+    p.recvReduceCopySend(at(shard), at(shard), size(shard), true);
+    for (int hop = 1; hop < n - 1; ++hop) {
+      shard = shardOf(hop);
+      p.recvCopySend(at(shard), size(shard));
+    }
+    shard = shardOf(n - 1);
+    p.recv(at(shard), size(shard));
+    round += ring::smaller(left, chunk * n);
+  } while (round < plan.count);
+}
+
+// Every rank's part travels once round the ring.
+template <class Primitives>
+JCCL_FN void ringAllGather(Primitives& p, const RingPlan& plan, const PartPlan& parts) {
+  const int n = plan.size;
+  const ring::Part own = ring::partOf(parts, plan.order[0]);
+  const size_t inputBegin = ring::shareOfPart(parts, plan.order[0]).begin;
+  if (n == 1) {
+    p.copy(inputBegin, own.begin, own.count);
+    return;
+  }
+  const size_t largest = ring::largestPart(parts, n);
+  size_t round = 0;
+  do {
+    const size_t size = ring::clampTo(own.count, round, plan.chunkCount);
+    p.copySend(inputBegin + ring::smaller(own.count, round), own.begin + ring::smaller(own.count, round), size);
+    for (int distance = 1; distance < n; ++distance) {
+      const ring::Part part = ring::partOf(parts, plan.order[n - distance]);
+      const size_t at = part.begin + ring::smaller(part.count, round);
+      const size_t pieces = ring::clampTo(part.count, round, plan.chunkCount);
+      if (distance < n - 1) {
+        p.recvCopySend(at, pieces);
+      } else {
+        p.recv(at, pieces);
+      }
+    }
+    round += plan.chunkCount;
+  } while (round < largest);
+}
+
+// Every rank's part is reduced on its way round the ring, and ends at its rank.
+template <class Primitives>
+JCCL_FN void ringReduceScatter(Primitives& p, const RingPlan& plan, const PartPlan& parts) {
+  const int n = plan.size;
+  const ring::Part own = ring::partOf(parts, plan.order[0]);
+  const size_t outputBegin = ring::shareOfPart(parts, plan.order[0]).begin;
+  if (n == 1) {
+    p.reduceCopy(own.begin, outputBegin, own.count);
+    return;
+  }
+  const size_t largest = ring::largestPart(parts, n);
+  size_t round = 0;
+  do {
+    for (int distance = 1; distance < n; ++distance) {
+      const ring::Part part = ring::partOf(parts, plan.order[n - distance]);
+      const size_t at = part.begin + ring::smaller(part.count, round);
+      const size_t pieces = ring::clampTo(part.count, round, plan.chunkCount);
+      if (distance == 1) {
+        p.send(at, pieces);
+      } else {
+        p.recvReduceSend(at, pieces);
+      }
+    }
+    const size_t done = ring::smaller(own.count, round);
+    p.recvReduceCopy(own.begin + done, outputBegin + done, ring::clampTo(own.count, round, plan.chunkCount), true);
+    round += plan.chunkCount;
+  } while (round < largest);
+}
+
+// The root's buffer runs along the ring as a chain that ends before the root.
+template <class Primitives>
+JCCL_FN void ringBroadcast(Primitives& p, const RingPlan& plan, int root) {
+  const int n = plan.size;
+  if (n == 1) {
+    p.copy(plan.begin, plan.begin, plan.count);
+    return;
+  }
+  const bool last = plan.order[1] == root;
+  const bool first = plan.order[0] == root;
+  size_t round = 0;
+  do {
+    const size_t at = plan.begin + round;
+    const size_t size = ring::clampTo(plan.count, round, plan.chunkCount);
+    if (first) {
+      p.copySend(at, at, size);
+    } else if (last) {
+      p.recv(at, size);
+    } else {
+      p.recvCopySend(at, size);
+    }
+    round += size;
+  } while (round < plan.count);
+}
+
+// The chain begins after the root, every rank adds its buffer, and the root finishes it.
+template <class Primitives>
+JCCL_FN void ringReduce(Primitives& p, const RingPlan& plan, int root) {
+  const int n = plan.size;
+  if (n == 1) {
+    p.reduceCopy(plan.begin, plan.begin, plan.count);
+    return;
+  }
+  const bool first = plan.order[n - 1] == root;
+  const bool last = plan.order[0] == root;
+  size_t round = 0;
+  do {
+    const size_t at = plan.begin + round;
+    const size_t size = ring::clampTo(plan.count, round, plan.chunkCount);
+    if (last) {
+      p.recvReduceCopy(at, at, size, true);
+    } else if (first) {
+      p.send(at, size);
+    } else {
+      p.recvReduceSend(at, size);
+    }
+    round += size;
+  } while (round < plan.count);
+}
+
+}  // namespace jccl

@@ -1,0 +1,188 @@
+#include "engine/channel.h"
+
+#include <algorithm>
+
+namespace jccl {
+namespace {
+
+// Without a size from the tuning, a ring's chunk stays well inside the second-level cache together with both directions'
+// slots.
+constexpr uint32_t kDefaultChunkBytes = 64 * 1024;
+// A chunk is cut into so many slices, each a step: the next rank starts on a slice while this one works on the following.
+constexpr uint32_t kSlicesPerChunk = 2;
+constexpr uint32_t kLeastSliceBytes = 8 * 1024;
+// LL and LL128 unpack through scratch memory that should stay in the first-level cache.
+constexpr uint32_t kMostPackedSliceBytes = 16 * 1024;
+
+size_t elementsIn(size_t bytes, size_t elementBytes) { return std::max<size_t>(bytes / elementBytes, 1); }
+
+}  // namespace
+
+Channel::Channel(int index, int rank, int size, WaitControl& control)
+    : index_(index), rank_(rank), size_(size), sends_(size), recvs_(size), waiter_(control, record_) {
+  for (int peer = 0; peer < size; ++peer) {
+    sends_[peer].peer = peer;
+    recvs_[peer].peer = peer;
+    if (peer == rank) continue;
+    directSend_.push_back(&sends_[peer]);
+    directRecv_.push_back(&recvs_[peer]);
+  }
+}
+
+void Channel::setRing(const std::vector<int>& order) {
+  ringOrder_.resize(size_);
+  const auto self = std::find(order.begin(), order.end(), rank_) - order.begin();
+  const auto zero = std::find(order.begin(), order.end(), 0) - order.begin();
+  for (int i = 0; i < size_; ++i) ringOrder_[i] = order[(self + i) % size_];
+  ringPosition_ = static_cast<int>((self - zero + size_) % size_);
+  ringSend_ = &sends_[ringOrder_[1 % size_]];
+  ringRecv_ = &recvs_[ringOrder_[size_ - 1]];
+}
+
+void Channel::setTree(int up, const std::vector<int>& down) {
+  treeSet_ = true;
+  treeUp_ = up;
+  treeDown_ = down;
+  upSend_ = up >= 0 ? &sends_[up] : nullptr;
+  upRecv_ = up >= 0 ? &recvs_[up] : nullptr;
+  downSend_.clear();
+  downRecv_.clear();
+  for (int child : down) {
+    downSend_.push_back(&sends_[child]);
+    downRecv_.push_back(&recvs_[child]);
+  }
+}
+
+std::vector<Channel::Need> Channel::needs() const {
+  std::vector<Need> needs;
+  if (size_ == 1) return needs;
+  if (hasRing()) {
+    needs.push_back({ringOrder_[1], true, false});
+    needs.push_back({ringOrder_[size_ - 1], false, true});
+  }
+  if (treeUp_ >= 0) needs.push_back({treeUp_, true, true});
+  for (int child : treeDown_) needs.push_back({child, true, true});
+  return needs;
+}
+
+void Channel::run(const Operation& operation, const Transfer& transfer) {
+  switch (operation.choice.protocol) {
+    case Protocol::LL:
+      return runWith<Protocol::LL>(operation, transfer);
+    case Protocol::LL128:
+      return runWith<Protocol::LL128>(operation, transfer);
+    case Protocol::Simple:
+      return runWith<Protocol::Simple>(operation, transfer);
+  }
+}
+
+template <Protocol P>
+void Channel::runWith(const Operation& operation, Transfer transfer) {
+  const ConnectionShape& shape = sends_[size_ == 1 ? 0 : directSend_[0]->peer].memory.shape;
+  const size_t element = transfer.elementBytes;
+  size_t capacity = size_ == 1 ? kDefaultChunkBytes : shape.payloadCapacity(P);
+  if (P != Protocol::Simple) capacity = std::min<size_t>(capacity, kMostPackedSliceBytes);
+  if (operation.choice.algorithm == Algorithm::Ring) {
+    const size_t chunkBytes = operation.choice.chunkBytes == 0 ? kDefaultChunkBytes : operation.choice.chunkBytes;
+    const size_t chunk = std::min(chunkBytes, capacity * 4);
+    const size_t slice = std::min(capacity, std::max<size_t>(chunk / kSlicesPerChunk, kLeastSliceBytes));
+    transfer.sliceCount = elementsIn(slice, element);
+    return runRing<P>(operation, transfer, elementsIn(chunk, element));
+  }
+  const size_t asked = operation.choice.chunkBytes == 0 ? kDefaultChunkBytes : operation.choice.chunkBytes;
+  transfer.sliceCount = elementsIn(std::min(asked, capacity), element);
+  if (operation.choice.algorithm == Algorithm::Tree) return runTree<P>(operation, transfer);
+  runDirect<P>(operation, transfer);
+}
+
+template <Protocol P>
+void Channel::runRing(const Operation& operation, const Transfer& transfer, size_t chunkCount) {
+  const int neighbours = size_ == 1 ? 0 : 1;
+  const Links links{&ringRecv_, neighbours, &ringSend_, neighbours, 0};
+  uint8_t* space = nullptr;
+  if (!scratch<P>(neighbours, transfer, space)) return;
+  HostPrimitives<P> primitives(waiter_, transfer, links, space);
+  RingPlan plan{ringOrder_.data(), size_, ringPosition_, chunkCount, 0, 0};
+  ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
+  switch (operation.code.collective) {
+    case Collective::AllReduce:
+    case Collective::Barrier:
+      return ringAllReduce(primitives, plan);
+    case Collective::AllGather:
+      return ringAllGather(primitives, plan, partsOf(operation));
+    case Collective::ReduceScatter:
+      return ringReduceScatter(primitives, plan, partsOf(operation));
+    case Collective::Broadcast:
+      return ringBroadcast(primitives, plan, operation.root);
+    case Collective::Reduce:
+      return ringReduce(primitives, plan, operation.root);
+    default:
+      return;  // the communicator sends the others to the point-to-point executor
+  }
+}
+
+template <Protocol P>
+void Channel::runTree(const Operation& operation, const Transfer& transfer) {
+  const int children = static_cast<int>(treeDown_.size());
+  const bool root = treeUp_ < 0;
+  const Links up{downRecv_.data(), children, root ? downSend_.data() : &upSend_, root ? children : 1, 0};
+  const Links down{&upRecv_, root ? 0 : 1, downSend_.data(), children, 0};
+  uint8_t* space = nullptr;
+  if (!scratch<P>(std::max(children, 1), transfer, space)) return;
+  HostPrimitives<P> upward(waiter_, transfer, up, space);
+  HostPrimitives<P> downward(waiter_, transfer, down, space);
+  TreePlan plan{root, children == 0, transfer.sliceCount, 0, 0};
+  ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
+  treeAllReduce(upward, downward, plan);
+}
+
+template <Protocol P>
+void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
+  const int peers = size_ - 1;
+  const Links links{directRecv_.data(), peers, directSend_.data(), peers, rank_};
+  uint8_t* space = nullptr;
+  if (!scratch<P>(peers, transfer, space)) return;
+  HostPrimitives<P> primitives(waiter_, transfer, links, space);
+  DirectPlan plan{rank_, size_, transfer.sliceCount, 0, 0};
+  ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
+  switch (operation.code.collective) {
+    case Collective::AllReduce:
+    case Collective::Barrier:
+      return directAllReduce(primitives, plan);
+    case Collective::AllGather:
+      return directAllGather(primitives, plan, partsOf(operation));
+    case Collective::ReduceScatter:
+      return directReduceScatter(primitives, plan, partsOf(operation));
+    case Collective::Broadcast:
+      return directBroadcast(primitives, plan, operation.root);
+    case Collective::Reduce:
+      return directReduce(primitives, plan, operation.root);
+    default:
+      return;
+  }
+}
+
+PartPlan Channel::partsOf(const Operation& operation) const {
+  return {operation.counts, operation.displacements, operation.count, static_cast<size_t>(index_),
+          operation.choice.channels};
+}
+
+// Memory for the slices of `links` receive connections and one to send; grows only, and is made by the first operation
+// that needs it.
+template <Protocol P>
+bool Channel::scratch(int links, const Transfer& transfer, uint8_t*& space) {
+  if constexpr (P != Protocol::Simple) {
+    const size_t slice = (transfer.sliceCount * transfer.elementBytes + 63) / 64 * 64;
+    const size_t wanted = slice * (links + 1);
+    if (__builtin_expect(scratchMemory_.bytes() < wanted, 0)) {
+      if (!MappedMemory::mapAnonymous(wanted, scratchMemory_)) {
+        waiter_.control().fail(Code::NoMemory);
+        return false;
+      }
+    }
+    space = scratchMemory_.base();
+  }
+  return true;
+}
+
+}  // namespace jccl

@@ -1,0 +1,90 @@
+// One channel of a communicator: its connections to every peer, its place in ring and tree, its own way of waiting.
+//
+// A channel is worked by one thread at a time, so that nothing in it needs a lock.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/mapped_memory.h"
+#include "collectives/direct.h"
+#include "collectives/ring.h"
+#include "collectives/tree.h"
+#include "engine/operation.h"
+#include "primitives/connection.h"
+#include "primitives/host_primitives.h"
+#include "primitives/wait.h"
+
+namespace jccl {
+
+inline constexpr int kMaxTreeChildren = 3;
+
+class Channel {
+ public:
+  Channel(int index, int rank, int size, WaitControl& control);
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  // Plans may be set before the connections exist.
+  void setRing(const std::vector<int>& order);
+  void setTree(int up, const std::vector<int>& down);
+
+  bool hasRing() const { return !ringOrder_.empty(); }
+  bool hasTree() const { return treeSet_; }
+  // Peers that ring and tree talk to, as (peer, sends, receives).
+  struct Need {
+    int peer;
+    bool send;
+    bool recv;
+  };
+  std::vector<Need> needs() const;
+
+  SendConnection& sendTo(int peer) { return sends_[peer]; }
+  RecvConnection& recvFrom(int peer) { return recvs_[peer]; }
+  ProgressRecord& record() { return record_; }
+  Waiter& waiter() { return waiter_; }
+  size_t scratchBytes() const { return scratchMemory_.bytes(); }
+
+  // Runs this channel's share. Failures show in the wait control.
+  void run(const Operation& operation, const Transfer& transfer);
+
+ private:
+  template <Protocol P>
+  void runWith(const Operation& operation, Transfer transfer);
+  template <Protocol P>
+  void runRing(const Operation& operation, const Transfer& transfer, size_t chunkCount);
+  template <Protocol P>
+  void runTree(const Operation& operation, const Transfer& transfer);
+  template <Protocol P>
+  void runDirect(const Operation& operation, const Transfer& transfer);
+
+  PartPlan partsOf(const Operation& operation) const;
+  template <Protocol P>
+  bool scratch(int links, const Transfer& transfer, uint8_t*& space);
+
+  int index_;
+  int rank_;
+  int size_;
+  std::vector<SendConnection> sends_;
+  std::vector<RecvConnection> recvs_;
+
+  std::vector<int> ringOrder_;  // [i]: the rank i places after this one
+  int ringPosition_ = 0;
+  bool treeSet_ = false;
+  int treeUp_ = -1;
+  std::vector<int> treeDown_;
+
+  // Pointers into sends_ and recvs_, in the order in which the schedules see them.
+  RecvConnection* ringRecv_ = nullptr;
+  SendConnection* ringSend_ = nullptr;
+  std::vector<RecvConnection*> downRecv_, directRecv_;
+  std::vector<SendConnection*> downSend_, directSend_;
+  RecvConnection* upRecv_ = nullptr;
+  SendConnection* upSend_ = nullptr;
+
+  MappedMemory scratchMemory_;
+  ProgressRecord record_;
+  Waiter waiter_;
+};
+
+}  // namespace jccl

@@ -1,0 +1,483 @@
+#include "engine/communicator.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace jccl {
+namespace {
+
+// From this size of a buffer on, the output is written past the caches: it would push everything else out of them.
+constexpr size_t kStreamingBytes = 4u << 20;
+
+// A spin is worth its time only while the peer runs at the same time.
+constexpr int kSpins = 2000;
+constexpr int kSpinsShared = 50;
+constexpr int64_t kSpinNanos = 20'000;
+constexpr int64_t kSpinNanosShared = 500;
+
+uint32_t narrow(uint64_t fingerprint) { return static_cast<uint32_t>(fingerprint ^ fingerprint >> 32); }
+
+const char* nameOf(WaitFor waitFor) {
+  constexpr const char* names[] = {"data", "credit", "board", "worker"};
+  return names[static_cast<int>(waitFor)];
+}
+
+const char* nameOf(TransportKind kind) {
+  switch (kind) {
+    case TransportKind::P2p:
+      return "p2p";
+    case TransportKind::Shm:
+      return "shm";
+    case TransportKind::Net:
+      return "net";
+    case TransportKind::None:
+      break;
+  }
+  return "none";
+}
+
+bool rooted(Collective collective) {
+  return collective == Collective::AllToAll || collective == Collective::Gather || collective == Collective::Scatter;
+}
+
+bool usesRoot(Collective collective) {
+  return collective == Collective::Reduce || collective == Collective::Broadcast ||
+         collective == Collective::Gather || collective == Collective::Scatter;
+}
+
+}  // namespace
+
+SegmentShape Communicator::segmentShape(const CommunicatorConfig& config) {
+  return {static_cast<uint32_t>(config.size), static_cast<uint32_t>(config.channels),
+          ConnectionShape(config.simpleSlotBytes, config.llSlotBytes, config.ll128SlotBytes)};
+}
+
+Communicator::Communicator(const CommunicatorConfig& config, uint8_t* segment)
+    : config_(config),
+      shape_(segmentShape(config)),
+      segment_(segment, shape_),
+      transports_(config.size, TransportKind::None),
+      peerSegments_(config.size),
+      zeroCopy_(config.rank, config.size),
+      pointToPoint_(config.rank) {
+  Doorbell::registerPublisher();
+  segment_.writeHeader(config.rank, config.token);
+  zeroCopy_.setOwn(segment_);
+  const bool shared = config.localRanks > config.cores;
+  control_.bell = &segment_.bell();
+  control_.spins = shared ? kSpinsShared : kSpins;
+  control_.spinNanos = config.spinNanos >= 0 ? config.spinNanos : shared ? kSpinNanosShared : kSpinNanos;
+  for (int type = 0; type < kDataTypeCount; ++type) {
+    for (int op = 0; op < kReduceOpCount; ++op) {
+      kernels_[type][op] = reduceCopyKernel(static_cast<DataType>(type), static_cast<ReduceOp>(op));
+    }
+  }
+  for (int channel = 0; channel < config.channels; ++channel) {
+    channels_.push_back(std::make_unique<Channel>(channel, config.rank, config.size, control_));
+  }
+}
+
+Communicator::~Communicator() = default;
+
+Status Communicator::connectLocal(int peer, TransportKind transport, uint8_t* base) {
+  if (peer < 0 || peer >= config_.size || peer == config_.rank) {
+    return Status::invalid("peer=" + std::to_string(peer) + ", expected another rank below size=" +
+                           std::to_string(config_.size));
+  }
+  const Segment segment(base, shape_);
+  if (Status status = segment.verify(peer, config_.token); !status) return status;
+  if (transports_[peer] == TransportKind::None) ++localPeers_;
+  transports_[peer] = transport;
+  peerSegments_[peer] = segment;
+  zeroCopy_.addPeer(peer, transport, segment);
+  for (int c = 0; c < config_.channels; ++c) {
+    uint8_t* ours = segment_.block(peer, c);
+    uint8_t* theirs = segment.block(config_.rank, c);
+    SendConnection& send = channels_[c]->sendTo(peer);
+    send.memory = {theirs, reinterpret_cast<HeadLine*>(ours + shape_.connection.headOffset()), shape_.connection};
+    send.receiverBell = &segment.bell();
+    send.transport = transport;
+    RecvConnection& recv = channels_[c]->recvFrom(peer);
+    recv.memory = {ours, reinterpret_cast<HeadLine*>(theirs + shape_.connection.headOffset()), shape_.connection};
+    recv.senderBell = &segment.bell();
+    recv.transport = transport;
+  }
+  return Status::ok();
+}
+
+Status Communicator::connectNet(int peer, int channel, const ConnectionMemory& sendMemory,
+                                const ConnectionMemory& recvMemory) {
+  if (peer < 0 || peer >= config_.size || peer == config_.rank || channel < 0 || channel >= config_.channels) {
+    return Status::invalid("peer=" + std::to_string(peer) + " channel=" + std::to_string(channel) +
+                           ", expected another rank below size=" + std::to_string(config_.size) +
+                           " and a channel below channels=" + std::to_string(config_.channels));
+  }
+  transports_[peer] = TransportKind::Net;
+  SendConnection& send = channels_[channel]->sendTo(peer);
+  send.memory = sendMemory;
+  send.transport = TransportKind::Net;
+  RecvConnection& recv = channels_[channel]->recvFrom(peer);
+  recv.memory = recvMemory;
+  recv.transport = TransportKind::Net;
+  return Status::ok();
+}
+
+void Communicator::setProgress(ProgressEngine* progress) {
+  control_.progress = progress;
+  // Whoever waits also moves the network: looking at memory alone for long would hold it up.
+  if (progress != nullptr) control_.spins = std::min(control_.spins, kSpinsShared);
+}
+
+Status Communicator::setRing(int channel, const std::vector<int>& order) {
+  std::vector<bool> seen(config_.size, false);
+  bool whole = static_cast<int>(order.size()) == config_.size && channel >= 0 && channel < config_.channels;
+  for (int rank : order) {
+    whole = whole && rank >= 0 && rank < config_.size && !seen[rank];
+    if (whole) seen[rank] = true;
+  }
+  if (!whole) {
+    return Status::invalid("ring of channel=" + std::to_string(channel) + " has length=" +
+                           std::to_string(order.size()) + ", expected every rank below size=" +
+                           std::to_string(config_.size) + " once, and channel < " + std::to_string(config_.channels));
+  }
+  channels_[channel]->setRing(order);
+  return Status::ok();
+}
+
+Status Communicator::setTree(int channel, int up, const std::vector<int>& down) {
+  const auto peer = [&](int rank) { return rank >= 0 && rank < config_.size && rank != config_.rank; };
+  const bool good = channel >= 0 && channel < config_.channels && (up == -1 || peer(up)) &&
+                    static_cast<int>(down.size()) <= kMaxTreeChildren && std::all_of(down.begin(), down.end(), peer);
+  if (!good) {
+    return Status::invalid("tree of channel=" + std::to_string(channel) + " has up=" + std::to_string(up) +
+                           " children=" + std::to_string(down.size()) + ", expected up=-1 or another rank, at most " +
+                           std::to_string(kMaxTreeChildren) + " children, channel < " +
+                           std::to_string(config_.channels));
+  }
+  channels_[channel]->setTree(up, down);
+  return Status::ok();
+}
+
+Status Communicator::checkPlan() const {
+  for (int c = 0; c < config_.channels; ++c) {
+    if (!channels_[c]->hasRing()) {
+      return Status::invalid("channel=" + std::to_string(c) + " has no ring; call setRing for every channel first");
+    }
+    for (const auto& need : channels_[c]->needs()) {
+      const bool connected = (!need.send || channels_[c]->sendTo(need.peer).transport != TransportKind::None) &&
+                             (!need.recv || channels_[c]->recvFrom(need.peer).transport != TransportKind::None);
+      if (!connected) {
+        return Status::invalid("channel=" + std::to_string(c) + " needs peer=" + std::to_string(need.peer) +
+                               ", which is not connected; call connect for it first");
+      }
+    }
+  }
+  return Status::ok();
+}
+
+// An argument is wrong: nothing has happened, the communicator stays usable.
+Code Communicator::refuse(std::string why) {
+  const std::lock_guard lock(errorMutex_);
+  error_ = std::move(why);
+  return Code::Invalid;
+}
+
+Transfer Communicator::transferOf(const Operation& operation) const {
+  Transfer transfer;
+  const OperationCode code = operation.code;
+  transfer.input = operation.send;
+  transfer.output = operation.recv;
+  transfer.elementBytes = sizeOf(code.type);
+  transfer.reduce = kernels_[static_cast<int>(code.type)][static_cast<int>(code.op)];
+  if (code.op == ReduceOp::Avg) transfer.post.divisor = static_cast<uint32_t>(config_.size);
+  transfer.fingerprint = narrow(operation.fingerprint);
+  transfer.streaming = operation.bytes >= kStreamingBytes;
+  return transfer;
+}
+
+// What the engine does with a choice that does not fit: the same on all ranks, because it depends on common facts only.
+Choice Communicator::settle(Choice choice, Collective collective) const {
+  if (choice.channels > config_.channels) choice.channels = static_cast<uint8_t>(config_.channels);
+  if (choice.algorithm == Algorithm::Tree && collective != Collective::AllReduce) choice.algorithm = Algorithm::Ring;
+  if (choice.algorithm == Algorithm::Tree && !channels_[0]->hasTree()) choice.algorithm = Algorithm::Ring;
+  if (choice.algorithm == Algorithm::Direct && config_.size - 1 > kMaxFanout) choice.algorithm = Algorithm::Ring;
+  return choice;
+}
+
+void Communicator::begin(Operation& operation, int64_t timeoutNanos) {
+  operation.sequence = ++sequence_;
+  operation.fingerprint ^= fingerprintOf(operation.sequence, operation.code, operation.count, operation.root);
+  control_.sequence.store(operation.sequence, std::memory_order_relaxed);
+  control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
+  control_.startNanos.store(0, std::memory_order_relaxed);
+  history_.begin(operation);
+  lastChoice_.store(operation.choice.encode(), std::memory_order_relaxed);
+}
+
+Code Communicator::finish(const Operation& operation) {
+  if (control_.progress != nullptr) control_.progress->kick();
+  const Code code = failure();
+  history_.end(operation.sequence, code == Code::Ok);
+  return code;
+}
+
+// How much an operation reads of this rank's send buffer.
+size_t Communicator::inputBytes(const Operation& operation) const {
+  const size_t element = sizeOf(operation.code.type);
+  switch (operation.code.collective) {
+    case Collective::AllGather:
+      return (operation.counts == nullptr ? operation.count : operation.counts[config_.rank]) * element;
+    case Collective::ReduceScatter:
+      if (operation.counts == nullptr) return operation.count * config_.size * element;
+      break;
+    default:
+      return operation.count * element;
+  }
+  size_t end = 0;
+  for (int rank = 0; rank < config_.size; ++rank) {
+    end = std::max<size_t>(end, operation.displacements[rank] + operation.counts[rank]);
+  }
+  return end * element;
+}
+
+Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
+  if (control_.failed()) return failure();
+  begin(operation, timeoutNanos);
+  const Transfer transfer = transferOf(operation);
+  const bool tryZeroCopy = (operation.choice.flags & Choice::kTryZeroCopy) != 0 && config_.size > 1 &&
+                           operation.bytes != 0 && allLocal() && config_.size - 1 <= kMaxFanout &&
+                           ZeroCopy::supports(operation.code.collective);
+  if (__builtin_expect(tryZeroCopy, 0)) {
+    const size_t sendBytes = inputBytes(operation);
+    const size_t recvBytes = operation.code.collective == Collective::AllReduce ? sendBytes : operation.bytes;
+    const auto result = zeroCopy_.run(operation, transfer, sendBytes, recvBytes, channels_[0]->waiter());
+    if (result != ZeroCopy::Result::Staged) {
+      Choice used = operation.choice;
+      used.algorithm = Algorithm::Direct;
+      used.flags |= Choice::kZeroCopyUsed;
+      lastChoice_.store(used.encode(), std::memory_order_relaxed);
+      return finish(operation);
+    }
+  }
+  const int channels = operation.choice.channels;
+  if (__builtin_expect(channels > 1, 0)) {
+    if (workers_ == nullptr) {
+      workers_ = std::make_unique<Workers>([this](int channel) { channels_[channel]->run(*inFlight_, transferInFlight_); });
+    }
+    if (Status status = workers_->provide(channels); !status) {
+      const std::lock_guard lock(errorMutex_);
+      error_ = status.message();
+      control_.fail(status.code());
+      return finish(operation);
+    }
+    inFlight_ = &operation;
+    transferInFlight_ = transfer;
+    workers_->start(channels);
+    channels_[0]->run(operation, transfer);
+    workers_->join(channels);
+    inFlight_ = nullptr;
+  } else {
+    channels_[0]->run(operation, transfer);
+  }
+  return finish(operation);
+}
+
+Code Communicator::run(OperationCode code, Choice choice, uint64_t send, uint64_t recv, int64_t count, int root,
+                       int64_t timeoutNanos) {
+  if (!code.valid() || code.collective == Collective::SendRecv || !choice.valid() || count < 0 || root < 0 ||
+      root >= config_.size || !channels_[0]->hasRing()) {
+    return refuse("collective=" + std::to_string(static_cast<int>(code.collective)) + " type=" +
+                  std::to_string(static_cast<int>(code.type)) + " op=" + std::to_string(static_cast<int>(code.op)) +
+                  " choice=" + std::to_string(choice.encode()) + " count=" + std::to_string(count) + " root=" +
+                  std::to_string(root) + ", expected known codes, count >= 0, 0 <= root < size=" +
+                  std::to_string(config_.size) + ", and a ring set by setRing");
+  }
+  Operation operation;
+  operation.code = code;
+  operation.choice = settle(choice, code.collective);
+  operation.send = reinterpret_cast<const uint8_t*>(send);
+  operation.recv = reinterpret_cast<uint8_t*>(recv);
+  operation.count = static_cast<size_t>(count);
+  operation.root = usesRoot(code.collective) ? root : 0;
+  operation.bytes = operation.count * sizeOf(code.type);
+  if (code.collective == Collective::AllGather || code.collective == Collective::ReduceScatter) {
+    operation.bytes *= config_.size;
+  }
+  if (rooted(code.collective)) return runRooted(operation, timeoutNanos);
+  return execute(operation, timeoutNanos);
+}
+
+// All-to-all, gather and scatter are groups of sends and receives.
+Code Communicator::runRooted(Operation& operation, int64_t timeoutNanos) {
+  const size_t bytes = operation.bytes;
+  const Collective collective = operation.code.collective;
+  const bool isRoot = config_.rank == operation.root;
+  std::vector<PointToPointTask> tasks;
+  const auto send = [&](int peer, size_t slot) {
+    tasks.push_back({PointToPointTask::Kind::Send, peer, const_cast<uint8_t*>(operation.send) + slot * bytes, bytes, 0});
+  };
+  const auto recv = [&](int peer, size_t slot) {
+    tasks.push_back({PointToPointTask::Kind::Recv, peer, operation.recv + slot * bytes, bytes, 0});
+  };
+  // Every rank begins with its successor, so that not all of them flood rank 0 first.
+  for (int i = 0; i < config_.size; ++i) {
+    const int to = (config_.rank + i) % config_.size;
+    const int from = (config_.rank - i + config_.size) % config_.size;
+    if (collective == Collective::AllToAll) {
+      send(to, to);
+      recv(from, from);
+    } else if (collective == Collective::Gather) {
+      if (to == operation.root) send(to, 0);
+      if (isRoot) recv(from, from);
+    } else {
+      if (isRoot) send(to, to);
+      if (from == operation.root) recv(from, 0);
+    }
+  }
+  return executeTasks(operation, tasks, timeoutNanos);
+}
+
+Code Communicator::runV(OperationCode code, Choice choice, uint64_t send, uint64_t recv,
+                        const std::vector<int64_t>& counts, int64_t timeoutNanos) {
+  const size_t n = static_cast<size_t>(config_.size);
+  const bool exchange = code.collective == Collective::AllToAll;
+  const bool known = exchange || code.collective == Collective::AllGather || code.collective == Collective::ReduceScatter;
+  const bool good = code.valid() && choice.valid() && known && counts.size() == n * (exchange ? 4 : 2) &&
+                    std::all_of(counts.begin(), counts.end(), [](int64_t value) { return value >= 0; });
+  if (!good) {
+    return refuse("collective=" + std::to_string(static_cast<int>(code.collective)) + " counts=" +
+                  std::to_string(counts.size()) + ", expected all_gather or reduce_scatter with 2 x size, or all_to_all " +
+                  "with 4 x size numbers, none negative; size=" + std::to_string(n));
+  }
+  const size_t element = sizeOf(code.type);
+  Operation operation;
+  operation.code = code;
+  operation.choice = settle(choice, code.collective);
+  operation.send = reinterpret_cast<const uint8_t*>(send);
+  operation.recv = reinterpret_cast<uint8_t*>(recv);
+  if (exchange) {
+    std::vector<PointToPointTask> tasks;
+    for (size_t i = 0; i < n; ++i) {
+      const size_t to = (config_.rank + i) % n;
+      const size_t from = (config_.rank + n - i) % n;
+      tasks.push_back({PointToPointTask::Kind::Send, static_cast<int>(to),
+                       const_cast<uint8_t*>(operation.send) + counts[n + to] * element, counts[to] * element, 0});
+      tasks.push_back({PointToPointTask::Kind::Recv, static_cast<int>(from),
+                       operation.recv + counts[3 * n + from] * element, counts[2 * n + from] * element, 0});
+    }
+    if (Status status = PointToPoint::checkOwn(config_.rank, tasks); !status) return refuse(status.message());
+    return executeTasks(operation, tasks, timeoutNanos);
+  }
+  operation.counts = counts.data();
+  operation.displacements = counts.data() + n;
+  uint64_t mixed = 0;
+  size_t end = 0;
+  for (size_t rank = 0; rank < n; ++rank) {
+    mixed = (mixed ^ static_cast<uint64_t>(counts[rank])) * 0xd6e8feb86659fd93u;
+    end = std::max<size_t>(end, counts[n + rank] + counts[rank]);
+  }
+  operation.fingerprint = mixed;
+  operation.bytes = end * element;
+  return execute(operation, timeoutNanos);
+}
+
+Code Communicator::runPointToPoint(std::vector<PointToPointTask> tasks, int64_t timeoutNanos) {
+  for (const auto& task : tasks) {
+    if (task.peer < 0 || task.peer >= config_.size) {
+      return refuse("peer=" + std::to_string(task.peer) + ", expected a rank below size=" +
+                    std::to_string(config_.size));
+    }
+    if (task.peer != config_.rank && transports_[task.peer] == TransportKind::None) {
+      return refuse("peer=" + std::to_string(task.peer) + " is not connected; call connect for it first");
+    }
+  }
+  if (Status status = PointToPoint::checkOwn(config_.rank, tasks); !status) return refuse(status.message());
+  if (control_.failed()) return failure();
+  // Not every rank takes part, so this is no operation of the communicator's sequence.
+  control_.sequence.store(sequence_, std::memory_order_relaxed);
+  control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
+  control_.startNanos.store(0, std::memory_order_relaxed);
+  pointToPoint_.run(tasks, *channels_[0]);
+  if (control_.progress != nullptr) control_.progress->kick();
+  return failure();
+}
+
+Code Communicator::executeTasks(Operation& operation, std::vector<PointToPointTask>& tasks, int64_t timeoutNanos) {
+  for (const auto& task : tasks) {
+    if (task.peer != config_.rank && transports_[task.peer] == TransportKind::None) {
+      return refuse("peer=" + std::to_string(task.peer) + " is not connected; call connect for it first");
+    }
+  }
+  if (control_.failed()) return failure();
+  operation.choice.algorithm = Algorithm::Direct;
+  operation.choice.protocol = Protocol::Simple;
+  operation.choice.channels = 1;
+  begin(operation, timeoutNanos);
+  for (auto& task : tasks) {
+    task.fingerprint = narrow(operation.fingerprint ^ (task.bytes + 1) * 0x9e3779b97f4a7c15u);
+  }
+  pointToPoint_.run(tasks, *channels_[0]);
+  return finish(operation);
+}
+
+void Communicator::abort(Code code) {
+  control_.fail(code);
+  // Waiters look at the failure whenever they get up; this gets them up.
+  segment_.bell().ring();
+  if (control_.progress != nullptr) control_.progress->kick();
+}
+
+std::string Communicator::lastError() const {
+  {
+    const std::lock_guard lock(errorMutex_);
+    if (!error_.empty()) return error_;
+  }
+  const Code code = failure();
+  if (code == Code::Ok) return "";
+  std::string text = "rank=" + std::to_string(config_.rank) + " sequence=" + std::to_string(history_.lastEntered());
+  if (HistoryRow row; history_.read(history_.lastEntered(), row)) {
+    const OperationCode operation = OperationCode::decode(row.code);
+    text += std::string(" collective=") + nameOf(operation.collective) + " type=" + nameOf(operation.type) +
+            " op=" + nameOf(operation.op) + " count=" + std::to_string(row.count) + " root=" + std::to_string(row.root);
+  }
+  switch (code) {
+    case Code::Timeout:
+      text = "timeoutMillis=" + std::to_string(control_.timeoutNanos.load() / 1'000'000) + " passed: " + text;
+      break;
+    case Code::Mismatch:
+      text = "a peer runs another operation, or the same with other arguments: " + text;
+      break;
+    default:
+      break;
+  }
+  for (const auto& row : waiting()) {
+    text += "; channel=" + std::to_string(row.channel) + " peer=" + std::to_string(row.peer) +
+            " transport=" + nameOf(row.transport) + " protocol=" + nameOf(row.protocol) +
+            " waitsFor=" + nameOf(row.waitFor) + " step=" + std::to_string(row.step);
+  }
+  return text;
+}
+
+std::vector<WaitingRow> Communicator::waiting() const {
+  std::vector<WaitingRow> rows;
+  for (int c = 0; c < config_.channels; ++c) {
+    const ProgressRecord& record = channels_[c]->record();
+    const uint64_t sequence = record.sequence.load(std::memory_order_acquire);
+    if (sequence == 0) continue;
+    rows.push_back({sequence - 1, c, record.peer.load(std::memory_order_relaxed),
+                    static_cast<TransportKind>(record.transport.load(std::memory_order_relaxed)),
+                    static_cast<WaitFor>(record.waitFor.load(std::memory_order_relaxed)),
+                    static_cast<Protocol>(record.protocol.load(std::memory_order_relaxed)),
+                    record.step.load(std::memory_order_relaxed), record.sinceNanos.load(std::memory_order_relaxed)});
+  }
+  return rows;
+}
+
+MemoryUsage Communicator::memoryUsage() const {
+  MemoryUsage usage;
+  usage.segmentBytes = shape_.bytes();
+  for (const auto& channel : channels_) usage.scratchBytes += channel->scratchBytes();
+  return usage;
+}
+
+}  // namespace jccl

@@ -1,0 +1,145 @@
+// The native communicator: connections to peers, channels, and operations run one after the other.
+//
+// Threads: run*(), connect*(), set*() and prepare() by one thread at a time. abort(), history(), waiting() and lastError()
+// by any thread at any time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/mapped_memory.h"
+#include "base/status.h"
+#include "engine/channel.h"
+#include "engine/history.h"
+#include "engine/operation.h"
+#include "engine/point_to_point.h"
+#include "engine/segment.h"
+#include "engine/workers.h"
+#include "engine/zero_copy.h"
+#include "primitives/wait.h"
+
+namespace jccl {
+
+struct CommunicatorConfig {
+  int rank = 0;
+  int size = 1;
+  int channels = 1;
+  uint32_t simpleSlotBytes = 128 * 1024;
+  uint32_t llSlotBytes = 16 * 1024;
+  uint32_t ll128SlotBytes = 32 * 1024;
+  int localRanks = 1;  // ranks that share this machine's processors
+  int cores = 1;
+  int64_t spinNanos = -1;  // -1: chosen from localRanks and cores
+  uint64_t token[2] = {0, 0};
+};
+
+// What one channel waits for; only waits that have turned long are told.
+struct WaitingRow {
+  uint64_t sequence;
+  int channel;
+  int peer;
+  TransportKind transport;
+  WaitFor waitFor;
+  Protocol protocol;
+  uint64_t step;
+  int64_t sinceNanos;
+};
+
+struct MemoryUsage {
+  size_t segmentBytes = 0;  // address space of the own segment
+  size_t scratchBytes = 0;
+  size_t networkBytes = 0;
+};
+
+class Communicator {
+ public:
+  // `segment` is zeroed memory of segmentShape(config).bytes(), shared with the local peers; it outlives the
+  // communicator.
+  Communicator(const CommunicatorConfig& config, uint8_t* segment);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  static SegmentShape segmentShape(const CommunicatorConfig& config);
+
+  int rank() const { return config_.rank; }
+  int size() const { return config_.size; }
+  int channels() const { return config_.channels; }
+  const SegmentShape& segmentShape() const { return shape_; }
+  const Segment& segment() const { return segment_; }
+  WaitControl& control() { return control_; }
+  Doorbell* bell() { return &segment_.bell(); }
+
+  // The peer's segment is at `base` in our address space: a thread of this process (P2p), or mapped (Shm).
+  Status connectLocal(int peer, TransportKind transport, uint8_t* base);
+  // The peer is behind a network; proxies work on the two memories.
+  Status connectNet(int peer, int channel, const ConnectionMemory& send, const ConnectionMemory& recv);
+  void setProgress(ProgressEngine* progress);
+  TransportKind transportOf(int peer) const { return transports_[peer]; }
+
+  Status setRing(int channel, const std::vector<int>& order);
+  Status setTree(int channel, int up, const std::vector<int>& down);
+  // Checks that every connection that rings and trees need exists.
+  Status checkPlan() const;
+  std::vector<Channel::Need> needs(int channel) const { return channels_[channel]->needs(); }
+
+  // How user buffers of peers are found; without, only threads of one process read buffers in place.
+  void setBufferResolver(BufferResolver* resolver) { zeroCopy_.setResolver(resolver); }
+
+  // The operations. They return Ok or the failure; after a failure all that follow return it at once.
+  Code run(OperationCode code, Choice choice, uint64_t send, uint64_t recv, int64_t count, int root,
+           int64_t timeoutNanos);
+  Code runV(OperationCode code, Choice choice, uint64_t send, uint64_t recv, const std::vector<int64_t>& counts,
+            int64_t timeoutNanos);
+  Code runPointToPoint(std::vector<PointToPointTask> tasks, int64_t timeoutNanos);
+
+  Choice lastChoice() const { return Choice::decode(lastChoice_.load(std::memory_order_relaxed)); }
+
+  void abort(Code code);
+  Code failure() const { return static_cast<Code>(control_.failure.load(std::memory_order_acquire)); }
+  std::string lastError() const;
+
+  const History& history() const { return history_; }
+  std::vector<WaitingRow> waiting() const;
+  MemoryUsage memoryUsage() const;
+
+ private:
+  Code refuse(std::string why);
+  void begin(Operation& operation, int64_t timeoutNanos);
+  Code finish(const Operation& operation);
+  Code execute(Operation& operation, int64_t timeoutNanos);
+  Code executeTasks(Operation& operation, std::vector<PointToPointTask>& tasks, int64_t timeoutNanos);
+  Code runRooted(Operation& operation, int64_t timeoutNanos);
+  Choice settle(Choice choice, Collective collective) const;
+  Transfer transferOf(const Operation& operation) const;
+  size_t inputBytes(const Operation& operation) const;
+  bool allLocal() const { return localPeers_ == config_.size - 1; }
+
+  CommunicatorConfig config_;
+  SegmentShape shape_;
+  Segment segment_;
+  WaitControl control_;
+  History history_;
+  std::vector<std::unique_ptr<Channel>> channels_;
+  std::vector<TransportKind> transports_;
+  std::vector<Segment> peerSegments_;
+  int localPeers_ = 0;
+  ReduceCopyFn kernels_[kDataTypeCount][kReduceOpCount] = {};
+
+  std::unique_ptr<Workers> workers_;
+  const Operation* inFlight_ = nullptr;
+  Transfer transferInFlight_;
+  uint64_t sequence_ = 0;
+  std::atomic<int64_t> lastChoice_{0};
+  ZeroCopy zeroCopy_;
+  PointToPoint pointToPoint_;
+
+  mutable std::mutex errorMutex_;
+  std::string error_;
+};
+
+}  // namespace jccl

@@ -1,0 +1,112 @@
+// One operation of a communicator: what Java asked for, decoded, and what the channels need to run their share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/types.h"
+#include "primitives/layout.h"
+#include "primitives/operation.h"
+
+namespace jccl {
+
+// The numbers cross the JNI border; io.jccl.nativelib.NativeCommunicator names the same, and a test compares them.
+enum class Collective : uint8_t {
+  AllReduce = 0,
+  Reduce = 1,
+  Broadcast = 2,
+  AllGather = 3,
+  ReduceScatter = 4,
+  AllToAll = 5,
+  Gather = 6,
+  Scatter = 7,
+  SendRecv = 8,
+  Barrier = 9,
+};
+inline constexpr int kCollectiveCount = 10;
+
+enum class Algorithm : uint8_t { Ring = 0, Tree = 1, Direct = 2 };
+inline constexpr int kAlgorithmCount = 3;
+inline constexpr int kProtocolCount = 3;
+
+constexpr const char* nameOf(Collective collective) {
+  constexpr const char* names[kCollectiveCount] = {"all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter",
+                                                   "all_to_all", "gather", "scatter",   "send_recv",  "barrier"};
+  const auto index = static_cast<unsigned>(collective);
+  return index < kCollectiveCount ? names[index] : "unknown";
+}
+
+constexpr const char* nameOf(Protocol protocol) {
+  return protocol == Protocol::LL ? "ll" : protocol == Protocol::LL128 ? "ll128" : "simple";
+}
+
+// What is to be done: collective | type << 8 | reduction << 16.
+struct OperationCode {
+  Collective collective;
+  DataType type;
+  ReduceOp op;
+
+  static OperationCode decode(int32_t packed) {
+    return {static_cast<Collective>(packed & 0xff), static_cast<DataType>(packed >> 8 & 0xff),
+            static_cast<ReduceOp>(packed >> 16 & 0xff)};
+  }
+  int32_t encode() const {
+    return static_cast<int32_t>(collective) | static_cast<int32_t>(type) << 8 | static_cast<int32_t>(op) << 16;
+  }
+  bool valid() const {
+    return static_cast<int>(collective) < kCollectiveCount && static_cast<int>(type) < kDataTypeCount &&
+           static_cast<int>(op) < kReduceOpCount;
+  }
+};
+
+// How: algorithm | protocol << 4 | channels << 8 | flags << 16 | chunkBytes << 32.
+struct Choice {
+  static constexpr uint16_t kTryZeroCopy = 1;  // the same on all ranks of an operation
+  static constexpr uint16_t kZeroCopyUsed = 2; // only in what is reported back
+
+  Algorithm algorithm = Algorithm::Ring;
+  Protocol protocol = Protocol::Simple;
+  uint8_t channels = 1;
+  uint16_t flags = 0;
+  uint32_t chunkBytes = 0;  // 0: the engine's own choice
+
+  static Choice decode(int64_t packed) {
+    return {static_cast<Algorithm>(packed & 0xf), static_cast<Protocol>(packed >> 4 & 0xf),
+            static_cast<uint8_t>(packed >> 8 & 0xff), static_cast<uint16_t>(packed >> 16 & 0xffff),
+            static_cast<uint32_t>(packed >> 32 & 0xffffffff)};
+  }
+  int64_t encode() const {
+    return static_cast<int64_t>(algorithm) | static_cast<int64_t>(protocol) << 4 | static_cast<int64_t>(channels) << 8 |
+           static_cast<int64_t>(flags) << 16 | static_cast<int64_t>(chunkBytes) << 32;
+  }
+  bool valid() const {
+    return static_cast<int>(algorithm) < kAlgorithmCount && static_cast<int>(protocol) < kProtocolCount &&
+           channels >= 1;
+  }
+};
+
+struct Operation {
+  OperationCode code{};
+  Choice choice;
+  const uint8_t* send = nullptr;
+  uint8_t* recv = nullptr;
+  size_t count = 0;  // in the units of the collective (see NativeCommunicator.run)
+  int root = 0;
+  // The v-forms: elements and displacements by rank; null for equal parts.
+  const int64_t* counts = nullptr;
+  const int64_t* displacements = nullptr;
+  size_t bytes = 0;  // of the larger buffer; decides about streaming
+  uint64_t sequence = 0;
+  uint64_t fingerprint = 0;
+};
+
+// Mixes everything that all ranks must agree on. Two ranks whose fingerprints differ are in different operations.
+inline uint64_t fingerprintOf(uint64_t sequence, OperationCode code, size_t count, int root) {
+  uint64_t x = sequence * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(code.encode());
+  x = (x ^ x >> 32) * 0xd6e8feb86659fd93u + count;
+  x = (x ^ x >> 32) * 0xd6e8feb86659fd93u + static_cast<uint64_t>(root);
+  x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+  return x ^ x >> 32;
+}
+
+}  // namespace jccl

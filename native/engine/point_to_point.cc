@@ -1,0 +1,146 @@
+#include "engine/point_to_point.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace jccl {
+namespace {
+
+// Smaller than a slot may be, so that the receiver starts early and both ends stay in the cache.
+constexpr size_t kMostChunkBytes = 64 * 1024;
+
+size_t chunkOf(const ConnectionShape& shape) { return std::min<size_t>(shape.simpleSlotBytes(), kMostChunkBytes); }
+
+}  // namespace
+
+Status PointToPoint::checkOwn(int rank, const std::vector<PointToPointTask>& tasks) {
+  std::vector<const PointToPointTask*> sends, recvs;
+  for (const auto& task : tasks) {
+    if (task.peer != rank) continue;
+    (task.kind == PointToPointTask::Kind::Send ? sends : recvs).push_back(&task);
+  }
+  if (sends.size() != recvs.size()) {
+    return Status::invalid("sendsToSelf=" + std::to_string(sends.size()) + " recvsFromSelf=" +
+                           std::to_string(recvs.size()) + ", rank=" + std::to_string(rank) +
+                           ": a send to oneself needs a receive from oneself in the same group");
+  }
+  for (size_t i = 0; i < sends.size(); ++i) {
+    if (sends[i]->bytes != recvs[i]->bytes) {
+      return Status::invalid("sendBytes=" + std::to_string(sends[i]->bytes) + " recvBytes=" +
+                             std::to_string(recvs[i]->bytes) + " of message " + std::to_string(i) + " of rank=" +
+                             std::to_string(rank) + " to itself: expected equal sizes");
+    }
+  }
+  return Status::ok();
+}
+
+void PointToPoint::run(const std::vector<PointToPointTask>& tasks, Channel& channel) {
+  copyOwn(tasks);
+  enqueue(tasks);
+  Waiter& waiter = channel.waiter();
+  for (;;) {
+    const Queue* unfinished = nullptr;
+    for (size_t i = 0; i < used_; ++i) {
+      if (queues_[i].next < queues_[i].tasks.size()) {
+        unfinished = &queues_[i];
+        break;
+      }
+    }
+    if (unfinished == nullptr) return;
+    const bool sends = unfinished->kind == PointToPointTask::Kind::Send;
+    const SendConnection& to = channel.sendTo(unfinished->peer);
+    const RecvConnection& from = channel.recvFrom(unfinished->peer);
+    const WaitPlace place{unfinished->peer, sends ? to.transport : from.transport,
+                          sends ? WaitFor::Credit : WaitFor::Data, Protocol::Simple, sends ? to.step : from.step};
+    const auto moved = [&] {
+      bool any = false;
+      for (size_t i = 0; i < used_; ++i) any = advance(queues_[i], tasks, channel) || any;
+      return any;
+    };
+    if (!waiter.wait(moved, place) || waiter.control().failed()) return;
+  }
+}
+
+void PointToPoint::copyOwn(const std::vector<PointToPointTask>& tasks) const {
+  size_t send = 0, recv = 0;
+  const auto find = [&](size_t& from, PointToPointTask::Kind kind) {
+    while (from < tasks.size() && (tasks[from].peer != rank_ || tasks[from].kind != kind)) ++from;
+    return from < tasks.size();
+  };
+  while (find(send, PointToPointTask::Kind::Send) && find(recv, PointToPointTask::Kind::Recv)) {
+    const size_t bytes = tasks[send].bytes;
+    if (bytes != 0) std::memmove(tasks[recv].address, tasks[send].address, bytes);
+    ++send;
+    ++recv;
+  }
+}
+
+void PointToPoint::enqueue(const std::vector<PointToPointTask>& tasks) {
+  used_ = 0;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i].peer == rank_) continue;
+    size_t at = 0;
+    while (at < used_ && (queues_[at].peer != tasks[i].peer || queues_[at].kind != tasks[i].kind)) ++at;
+    if (at == used_) {
+      if (used_ == queues_.size()) queues_.emplace_back();
+      Queue& queue = queues_[used_++];
+      queue.tasks.clear();
+      queue.next = 0;
+      queue.done = 0;
+      queue.kind = tasks[i].kind;
+      queue.peer = tasks[i].peer;
+    }
+    queues_[at].tasks.push_back(i);
+  }
+}
+
+// Moves one chunk of the queue's current task if that is possible now.
+bool PointToPoint::advance(Queue& queue, const std::vector<PointToPointTask>& tasks, Channel& channel) {
+  if (queue.next == queue.tasks.size()) return false;
+  const PointToPointTask& task = tasks[queue.tasks[queue.next]];
+  if (queue.kind == PointToPointTask::Kind::Send) return advanceSend(queue, task, channel.sendTo(queue.peer));
+  return advanceRecv(queue, task, channel.recvFrom(queue.peer), channel.waiter());
+}
+
+bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendConnection& connection) {
+  if (connection.step >= connection.cachedHead + kSlots) {
+    connection.cachedHead = connection.memory.head->head.load(std::memory_order_acquire);
+    if (connection.step >= connection.cachedHead + kSlots) return false;
+  }
+  const size_t bytes = std::min(task.bytes - queue.done, chunkOf(connection.memory.shape));
+  if (bytes != 0) std::memcpy(connection.memory.simpleSlot(connection.step), task.address + queue.done, bytes);
+  SlotHeader* header = connection.memory.slotHeader(connection.step);
+  header->check = checkWord(task.fingerprint, static_cast<uint32_t>(bytes));
+  header->bytes = static_cast<uint32_t>(bytes);
+  header->protocol = static_cast<uint8_t>(Protocol::Simple);
+  header->published.store(++connection.step, std::memory_order_release);
+  if (connection.receiverBell != nullptr) connection.receiverBell->ringIfSleeping();
+  account(queue, task, bytes);
+  return true;
+}
+
+bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvConnection& connection, Waiter& waiter) {
+  const SlotHeader* header = connection.memory.slotHeader(connection.step);
+  if (header->published.load(std::memory_order_acquire) != connection.step + 1) return false;
+  const size_t bytes = std::min(task.bytes - queue.done, chunkOf(connection.memory.shape));
+  if (header->check != checkWord(task.fingerprint, static_cast<uint32_t>(bytes))) {
+    waiter.fail(Code::Mismatch,
+                {connection.peer, connection.transport, WaitFor::Data, Protocol::Simple, connection.step});
+    return true;
+  }
+  if (bytes != 0) std::memcpy(task.address + queue.done, connection.memory.simpleSlot(connection.step), bytes);
+  connection.memory.head->head.store(++connection.step, std::memory_order_release);
+  if (connection.senderBell != nullptr) connection.senderBell->ringIfSleeping();
+  account(queue, task, bytes);
+  return true;
+}
+
+void PointToPoint::account(Queue& queue, const PointToPointTask& task, size_t bytes) {
+  queue.done += bytes;
+  if (queue.done < task.bytes) return;
+  queue.done = 0;
+  ++queue.next;
+}
+
+}  // namespace jccl

@@ -1,0 +1,57 @@
+// Many sends and receives at once, moved chunk by chunk, none of which can hold up another.
+//
+// Tasks to one peer run in the order in which they were given, tasks from one peer likewise; between peers there is no
+// order. Data goes through the SIMPLE slots of channel 0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/channel.h"
+
+namespace jccl {
+
+struct PointToPointTask {
+  enum class Kind : uint8_t { Send = 0, Recv = 1 };
+
+  Kind kind = Kind::Send;
+  int peer = 0;
+  uint8_t* address = nullptr;  // only read for a send
+  size_t bytes = 0;
+  uint32_t fingerprint = 0;  // both ends must agree on it
+};
+
+class PointToPoint {
+ public:
+  explicit PointToPoint(int rank) : rank_(rank) {}
+
+  // Whether sends to this rank and receives from it pair up, in order and in size. Nothing may run otherwise.
+  static Status checkOwn(int rank, const std::vector<PointToPointTask>& tasks);
+
+  // Runs until all are done or the communicator fails (seen in the waiter's control).
+  void run(const std::vector<PointToPointTask>& tasks, Channel& channel);
+
+ private:
+  struct Queue {
+    std::vector<size_t> tasks;  // indexes, in order
+    size_t next = 0;            // position in `tasks`
+    size_t done = 0;            // bytes of the current one
+    PointToPointTask::Kind kind{};
+    int peer = 0;
+  };
+
+  void copyOwn(const std::vector<PointToPointTask>& tasks) const;
+  void enqueue(const std::vector<PointToPointTask>& tasks);
+  bool advance(Queue& queue, const std::vector<PointToPointTask>& tasks, Channel& channel);
+  bool advanceSend(Queue& queue, const PointToPointTask& task, SendConnection& connection);
+  bool advanceRecv(Queue& queue, const PointToPointTask& task, RecvConnection& connection, Waiter& waiter);
+  static void account(Queue& queue, const PointToPointTask& task, size_t bytes);
+
+  int rank_;
+  std::vector<Queue> queues_;
+  size_t used_ = 0;
+};
+
+}  // namespace jccl

@@ -1,0 +1,130 @@
+// The one piece of memory that a rank shares with the ranks on its machine.
+//
+//     page 0           SegmentHeader: proves to a peer that it mapped what it meant to map
+//     4096             Doorbell: peers wake this rank
+//     4096 + 256       Board lines, one Board per rank of the communicator, written by that rank
+//     page-aligned     connection blocks (primitives/layout.h), index = peer rank x channels + channel
+//
+// Blocks that nobody uses cost address space only: the file is sparse.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/doorbell.h"
+#include "base/fd.h"
+#include "base/status.h"
+#include "primitives/layout.h"
+
+namespace jccl {
+
+struct SegmentHeader {
+  static constexpr uint64_t kMagic = 0x4a43434c53454731;  // "JCCLSEG1"
+  static constexpr uint32_t kVersion = 1;
+
+  uint64_t magic;
+  uint32_t version;
+  uint32_t rank;
+  uint32_t size;
+  uint32_t channels;
+  uint32_t slotBytes[3];  // SIMPLE, LL, LL128
+  uint32_t unused;
+  uint64_t token[2];  // the communicator's id
+  uint64_t bytes;
+};
+
+// What a rank posts to each peer before an operation that may read and write user buffers in place.
+struct alignas(64) BoardPost {
+  std::atomic<uint64_t> sequence;  // of the operation; written last
+  uint64_t flags;                  // bit 0: both buffers can be addressed by the peers
+  uint64_t sendSegment, sendOffset;
+  uint64_t recvSegment, recvOffset;
+  uint64_t fingerprint;
+};
+static_assert(sizeof(BoardPost) == 64);
+
+struct alignas(64) BoardMark {
+  std::atomic<uint64_t> sequence;
+};
+
+// Two of each, used in turn: a rank may be one operation ahead of the reader, never two.
+struct Board {
+  BoardPost posts[2];
+  BoardMark finished[2];
+};
+static_assert(sizeof(Board) == 256);
+
+struct SegmentShape {
+  uint32_t size = 1;
+  uint32_t channels = 1;
+  ConnectionShape connection;
+
+  static constexpr size_t kBellOffset = 4096;
+  static constexpr size_t kBoardOffset = 4096 + 256;
+  size_t blocksOffset() const { return (kBoardOffset + size * sizeof(Board) + 4095) / 4096 * 4096; }
+  size_t blockOffset(int peer, int channel) const {
+    return blocksOffset() + (static_cast<size_t>(peer) * channels + channel) * connection.blockBytes();
+  }
+  size_t bytes() const { return blockOffset(static_cast<int>(size), 0); }
+};
+
+// A view of a segment, our own or a peer's, in our address space.
+class Segment {
+ public:
+  Segment() = default;
+  Segment(uint8_t* base, const SegmentShape& shape) : base_(base), shape_(shape) {}
+
+  explicit operator bool() const { return base_ != nullptr; }
+  uint8_t* base() const { return base_; }
+  SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(base_); }
+  Doorbell& bell() const { return *reinterpret_cast<Doorbell*>(base_ + SegmentShape::kBellOffset); }
+  // The board on which `rank` posts to the owner of this segment.
+  Board& boardOf(int rank) const {
+    return *reinterpret_cast<Board*>(base_ + SegmentShape::kBoardOffset + rank * sizeof(Board));
+  }
+  uint8_t* block(int peer, int channel) const { return base_ + shape_.blockOffset(peer, channel); }
+
+  void writeHeader(int rank, const uint64_t token[2]) const {
+    SegmentHeader& h = header();
+    h.version = SegmentHeader::kVersion;
+    h.rank = static_cast<uint32_t>(rank);
+    h.size = shape_.size;
+    h.channels = shape_.channels;
+    h.slotBytes[0] = shape_.connection.simpleSlotBytes();
+    h.slotBytes[1] = shape_.connection.llSlotBytes();
+    h.slotBytes[2] = shape_.connection.ll128SlotBytes();
+    h.token[0] = token[0];
+    h.token[1] = token[1];
+    h.bytes = shape_.bytes();
+    h.magic = SegmentHeader::kMagic;
+  }
+
+  // Whether this is the segment of `rank` in the communicator `token`, cut as ours is.
+  Status verify(int rank, const uint64_t token[2]) const {
+    const SegmentHeader& h = header();
+    const auto wrong = [&](const char* name, uint64_t found, uint64_t expected) {
+      return Status::transport("segment of rank=" + std::to_string(rank) + " has " + name + "=" +
+                               std::to_string(found) + ", expected " + std::to_string(expected) +
+                               "; all ranks must run the same library with the same JCCL_*BUFFSIZE settings");
+    };
+    if (h.magic != SegmentHeader::kMagic) return wrong("magic", h.magic, SegmentHeader::kMagic);
+    if (h.version != SegmentHeader::kVersion) return wrong("version", h.version, SegmentHeader::kVersion);
+    if (h.rank != static_cast<uint32_t>(rank)) return wrong("rank", h.rank, rank);
+    if (h.size != shape_.size) return wrong("size", h.size, shape_.size);
+    if (h.channels != shape_.channels) return wrong("channels", h.channels, shape_.channels);
+    const ConnectionShape& c = shape_.connection;
+    if (h.slotBytes[0] != c.simpleSlotBytes()) return wrong("simpleSlotBytes", h.slotBytes[0], c.simpleSlotBytes());
+    if (h.slotBytes[1] != c.llSlotBytes()) return wrong("llSlotBytes", h.slotBytes[1], c.llSlotBytes());
+    if (h.slotBytes[2] != c.ll128SlotBytes()) return wrong("ll128SlotBytes", h.slotBytes[2], c.ll128SlotBytes());
+    if (h.token[0] != token[0] || h.token[1] != token[1]) return wrong("token", h.token[0], token[0]);
+    return Status::ok();
+  }
+
+ private:
+  uint8_t* base_ = nullptr;
+  SegmentShape shape_;
+};
+
+}  // namespace jccl

@@ -1,0 +1,150 @@
+#include "engine/zero_copy.h"
+
+#include "collectives/ring.h"
+#include "primitives/host_primitives.h"
+
+namespace jccl {
+namespace {
+
+constexpr uint64_t kShared = 1;
+
+// A post names a pointer by this segment: the reader is a thread of the same process.
+constexpr uint64_t kThisProcess = ~uint64_t{0};
+
+bool readsSend(Collective collective) { return collective != Collective::AllGather; }
+bool writesRecv(Collective collective) { return collective != Collective::ReduceScatter; }
+
+}  // namespace
+
+ZeroCopy::Result ZeroCopy::run(const Operation& operation, const Transfer& transfer, size_t sendBytes, size_t recvBytes,
+                               Waiter& waiter) {
+  ++sequence_;
+  if (!post(operation, sendBytes, recvBytes)) return Result::Staged;
+  bool shared = true;
+  if (!collect(operation, sendBytes, recvBytes, waiter, shared)) return Result::Failed;
+  if (!shared) return Result::Staged;
+  work(operation, transfer);
+  return finish(waiter) ? Result::Done : Result::Failed;
+}
+
+// Tells every peer where our buffers are. Returns whether all of them can use them.
+bool ZeroCopy::post(const Operation& operation, size_t sendBytes, size_t recvBytes) {
+  const bool needSend = readsSend(operation.code.collective);
+  const bool needRecv = writesRecv(operation.code.collective);
+  uint64_t sendSegment = 0, sendOffset = 0, recvSegment = 0, recvOffset = 0;
+  bool processes = false;
+  for (int peer = 0; peer < size_; ++peer) processes = processes || kinds_[peer] == TransportKind::Shm;
+  bool shared = true;
+  if (processes) {
+    shared = resolver_ != nullptr &&
+             (!needSend || resolver_->locate(operation.send, sendBytes, sendSegment, sendOffset)) &&
+             (!needRecv || resolver_->locate(operation.recv, recvBytes, recvSegment, recvOffset));
+  }
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_) continue;
+    const bool samePlace = kinds_[peer] == TransportKind::P2p;
+    BoardPost& post = peers_[peer].boardOf(rank_).posts[sequence_ % 2];
+    post.flags = shared ? kShared : 0;
+    post.sendSegment = samePlace ? kThisProcess : sendSegment;
+    post.sendOffset = samePlace ? reinterpret_cast<uint64_t>(operation.send) : sendOffset;
+    post.recvSegment = samePlace ? kThisProcess : recvSegment;
+    post.recvOffset = samePlace ? reinterpret_cast<uint64_t>(operation.recv) : recvOffset;
+    post.fingerprint = operation.fingerprint;
+    post.sequence.store(sequence_, std::memory_order_release);
+    peers_[peer].bell().ringIfSleeping();
+  }
+  return shared;
+}
+
+// Waits for all posts. `shared` says whether everybody's buffers can be used; false is returned after a failure.
+bool ZeroCopy::collect(const Operation& operation, size_t sendBytes, size_t recvBytes, Waiter& waiter, bool& shared) {
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_) {
+      buffers_[peer] = {operation.send, operation.recv};
+      continue;
+    }
+    const BoardPost& post = own_.boardOf(peer).posts[sequence_ % 2];
+    const auto posted = [&] { return post.sequence.load(std::memory_order_acquire) == sequence_; };
+    if (!waiter.wait(posted, placeOf(peer))) return false;
+    if (post.fingerprint != operation.fingerprint) {
+      waiter.fail(Code::Mismatch, placeOf(peer));
+      return false;
+    }
+    if ((post.flags & kShared) == 0) {
+      shared = false;
+      continue;
+    }
+    if (!shared) continue;
+    const auto find = [&](uint64_t segment, uint64_t offset, size_t bytes) {
+      if (segment == kThisProcess && kinds_[peer] == TransportKind::P2p) return reinterpret_cast<uint8_t*>(offset);
+      return resolver_ == nullptr ? nullptr : resolver_->resolve(peer, segment, offset, bytes);
+    };
+    Buffers& found = buffers_[peer];
+    found = {};
+    if (readsSend(operation.code.collective)) found.send = find(post.sendSegment, post.sendOffset, sendBytes);
+    if (writesRecv(operation.code.collective)) found.recv = find(post.recvSegment, post.recvOffset, recvBytes);
+    if ((readsSend(operation.code.collective) && found.send == nullptr) ||
+        (writesRecv(operation.code.collective) && found.recv == nullptr)) {
+      // The peer counts on us to use its memory; going another way now would leave it behind.
+      waiter.fail(Code::Transport, placeOf(peer));
+      return false;
+    }
+  }
+  return true;
+}
+
+// Reads and writes the part of this rank in everybody's buffers; no two ranks touch the same element of a buffer, except
+// to read it.
+void ZeroCopy::work(const Operation& operation, const Transfer& transfer) {
+  const void* sources[kMaxFanout + 1];
+  void* destinations[kMaxFanout + 1];
+  const size_t element = transfer.elementBytes;
+  size_t from = 0, count = 0, outputAt = 0;
+  if (operation.code.collective == Collective::AllReduce) {
+    ring::share(operation.count, rank_, size_, from, count);
+    outputAt = from;
+  } else {
+    const PartPlan parts{operation.counts, operation.displacements, operation.count, 0, 1};
+    const ring::Part part = ring::partOf(parts, rank_);
+    from = part.begin;
+    count = part.count;
+  }
+  if (count == 0) return;
+  // Every rank begins with another destination, so that they do not all write to one memory at a time.
+  const auto everywhere = [&](size_t at) {
+    for (int i = 0; i < size_; ++i) destinations[i] = buffers_[(rank_ + i) % size_].recv + at * element;
+  };
+  const unsigned streaming = transfer.streaming ? ~0u : 0u;
+  switch (operation.code.collective) {
+    case Collective::AllGather:
+      sources[0] = operation.send;
+      everywhere(from);
+      transfer.reduce(destinations, size_, sources, 1, count, PostOp{}, streaming);
+      return;
+    case Collective::ReduceScatter:
+      for (int i = 0; i < size_; ++i) sources[i] = buffers_[i].send + from * element;
+      destinations[0] = operation.recv;
+      transfer.reduce(destinations, 1, sources, size_, count, transfer.post, streaming);
+      return;
+    default:
+      for (int i = 0; i < size_; ++i) sources[i] = buffers_[i].send + from * element;
+      everywhere(outputAt);
+      transfer.reduce(destinations, size_, sources, size_, count, transfer.post, streaming);
+  }
+}
+
+bool ZeroCopy::finish(Waiter& waiter) {
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_) continue;
+    peers_[peer].boardOf(rank_).finished[sequence_ % 2].sequence.store(sequence_, std::memory_order_release);
+    peers_[peer].bell().ringIfSleeping();
+  }
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_) continue;
+    const auto& mark = own_.boardOf(peer).finished[sequence_ % 2].sequence;
+    if (!waiter.wait([&] { return mark.load(std::memory_order_acquire) == sequence_; }, placeOf(peer))) return false;
+  }
+  return true;
+}
+
+}  // namespace jccl

@@ -1,0 +1,76 @@
+// Operations that read and write the users' buffers of all ranks in place.
+//
+// It works when every rank can address every rank's buffers: ranks are threads of one process, or buffers lie in memory
+// that JCCL shares between processes. Ranks agree per operation: each posts, on a board in every peer's segment, where its
+// buffers are, or that they are ordinary. A rank with ordinary buffers posts and takes the staged way at once; the others
+// read all posts first, and all come to the same answer.
+//
+//     post -> wait for all posts -> work on the own part in everybody's buffers -> mark -> wait for all marks
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/operation.h"
+#include "engine/segment.h"
+#include "primitives/wait.h"
+
+namespace jccl {
+
+// Finds memory that processes share.
+class BufferResolver {
+ public:
+  virtual ~BufferResolver() = default;
+
+  // Where [address, address + bytes) of ours lies in shared memory; false if it does not.
+  virtual bool locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) = 0;
+
+  // The peer's shared memory in our address space; null if it cannot be had.
+  virtual uint8_t* resolve(int peer, uint64_t segment, uint64_t offset, size_t bytes) = 0;
+};
+
+class ZeroCopy {
+ public:
+  enum class Result { Done, Staged, Failed };
+
+  ZeroCopy(int rank, int size) : rank_(rank), size_(size), peers_(size), kinds_(size, TransportKind::None) {}
+
+  void setOwn(const Segment& own) { own_ = own; }
+  void addPeer(int peer, TransportKind kind, const Segment& segment) {
+    peers_[peer] = segment;
+    kinds_[peer] = kind;
+  }
+  void setResolver(BufferResolver* resolver) { resolver_ = resolver; }
+
+  static bool supports(Collective collective) {
+    return collective == Collective::AllReduce || collective == Collective::AllGather ||
+           collective == Collective::ReduceScatter;
+  }
+
+  // Every rank of the operation calls this, or none. Staged: somebody's buffers are ordinary, nothing has been touched.
+  Result run(const Operation& operation, const Transfer& transfer, size_t sendBytes, size_t recvBytes, Waiter& waiter);
+
+ private:
+  struct Buffers {
+    const uint8_t* send = nullptr;
+    uint8_t* recv = nullptr;
+  };
+
+  bool post(const Operation& operation, size_t sendBytes, size_t recvBytes);
+  bool collect(const Operation& operation, size_t sendBytes, size_t recvBytes, Waiter& waiter, bool& shared);
+  void work(const Operation& operation, const Transfer& transfer);
+  bool finish(Waiter& waiter);
+  WaitPlace placeOf(int peer) const { return {peer, kinds_[peer], WaitFor::Board, Protocol::Simple, sequence_}; }
+
+  int rank_;
+  int size_;
+  Segment own_;
+  std::vector<Segment> peers_;
+  std::vector<TransportKind> kinds_;
+  BufferResolver* resolver_ = nullptr;
+  uint64_t sequence_ = 0;  // counts only operations that come this way
+  std::vector<Buffers> buffers_ = std::vector<Buffers>(size_);
+};
+
+}  // namespace jccl

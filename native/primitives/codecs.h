@@ -1,0 +1,152 @@
+// LL and LL128 on the host: packing bytes into a slot and taking them out again. layout.h draws the slots.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "primitives/layout.h"
+
+namespace jccl {
+
+// How wide the flags of LL cells are. Narrower than 32 bits only in tests, where the wrap must be reached.
+template <int FlagBits>
+struct LLFlags {
+  static_assert(FlagBits >= 5 && FlagBits <= 32);
+  static constexpr uint64_t kMask = (uint64_t{1} << FlagBits) - 1;
+  static constexpr uint64_t kHalf = uint64_t{1} << (FlagBits - 1);
+
+  static uint32_t flagOf(uint64_t step) { return static_cast<uint32_t>((step + 1) & kMask); }
+
+  // A slot carries only flags congruent to its number + 1 modulo 8, so this one is never waited for in this slot.
+  static uint32_t neverFlagOf(uint64_t step) { return static_cast<uint32_t>((step + 1 + kSlots / 2) & kMask); }
+
+  // A cell that no message has reached for a whole turn of the flag would look current. Twice per turn, therefore, the
+  // sender overwrites the rest of every slot.
+  static bool mustScrub(uint64_t step) { return __builtin_expect((step & (kHalf - 1)) < kSlots, 0) && step >= kHalf; }
+};
+
+class LLCodec {
+ public:
+  static size_t cells(size_t bytes) { return 1 + (bytes + kLLPayloadBytes - 1) / kLLPayloadBytes; }
+  static uint32_t wireBytes(size_t bytes) { return static_cast<uint32_t>(cells(bytes) * kLLCellBytes); }
+
+  static void store(uint8_t* slot, size_t cell, uint32_t payload, uint32_t flag) {
+    // Release on the way out, though data and flag are one value: what the receiver of this cell may conclude about
+    // other memory (user buffers read in place, for one) follows the flag. It costs nothing on x86.
+    cellAt(slot, cell).store(payload | uint64_t{flag} << 32, std::memory_order_release);
+  }
+
+  static void pack(uint8_t* slot, uint32_t flag, uint32_t check, const uint8_t* data, size_t bytes) {
+    const size_t whole = bytes / kLLPayloadBytes;
+    for (size_t i = 0; i < whole; ++i) {
+      uint32_t word;
+      std::memcpy(&word, data + i * kLLPayloadBytes, sizeof word);
+      store(slot, i + 1, word, flag);
+    }
+    if (const size_t rest = bytes % kLLPayloadBytes; rest != 0) {
+      uint32_t word = 0;
+      std::memcpy(&word, data + whole * kLLPayloadBytes, rest);
+      store(slot, whole + 1, word, flag);
+    }
+    store(slot, 0, check, flag);
+  }
+
+  static void scrub(uint8_t* slot, uint32_t slotBytes, size_t bytes, uint32_t neverFlag) {
+    for (size_t cell = cells(bytes); cell < slotBytes / kLLCellBytes; ++cell) store(slot, cell, 0, neverFlag);
+  }
+
+  // The cell's payload, once its flag is current.
+  static bool load(const uint8_t* slot, size_t cell, uint32_t flag, uint32_t& payload) {
+    const uint64_t value = cellAt(slot, cell).load(std::memory_order_acquire);
+    payload = static_cast<uint32_t>(value);
+    return static_cast<uint32_t>(value >> 32) == flag;
+  }
+
+  // Takes cells out until one is not current. Returns how many bytes were taken; `from` continues where it stopped.
+  static size_t unpack(const uint8_t* slot, uint32_t flag, uint8_t* data, size_t from, size_t bytes) {
+    size_t at = from;
+    uint32_t word;
+    while (at < bytes && load(slot, 1 + at / kLLPayloadBytes, flag, word)) {
+      const size_t n = std::min<size_t>(kLLPayloadBytes, bytes - at);
+      if (__builtin_expect(n == kLLPayloadBytes, 1)) {
+        std::memcpy(data + at, &word, kLLPayloadBytes);
+      } else {
+        std::memcpy(data + at, &word, n);
+      }
+      at += n;
+    }
+    return at;
+  }
+
+ private:
+  static std::atomic_ref<uint64_t> cellAt(const uint8_t* slot, size_t cell) {
+    return std::atomic_ref<uint64_t>(reinterpret_cast<uint64_t*>(const_cast<uint8_t*>(slot))[cell]);
+  }
+};
+
+class LL128Codec {
+ public:
+  static size_t lines(size_t bytes) {
+    return (kLL128HeaderBytes + bytes + kLL128PayloadBytes - 1) / kLL128PayloadBytes;
+  }
+  static size_t linesAtLeastOne(size_t bytes) { return std::max<size_t>(lines(bytes), 1); }
+  static uint32_t wireBytes(size_t bytes) { return static_cast<uint32_t>(linesAtLeastOne(bytes) * kLL128LineBytes); }
+
+  static void pack(uint8_t* slot, uint64_t flag, uint32_t check, const uint8_t* data, size_t bytes) {
+    const uint64_t header = check;
+    std::memcpy(slot, &header, sizeof header);
+    size_t at = std::min<size_t>(bytes, kLL128PayloadBytes - kLL128HeaderBytes);
+    copySome(slot + kLL128HeaderBytes, data, at, kLL128PayloadBytes - kLL128HeaderBytes);
+    flagOf(slot).store(flag, std::memory_order_release);
+    for (uint8_t* line = slot + kLL128LineBytes; at < bytes; line += kLL128LineBytes) {
+      const size_t n = std::min<size_t>(bytes - at, kLL128PayloadBytes);
+      copySome(line, data + at, n, kLL128PayloadBytes);
+      flagOf(line).store(flag, std::memory_order_release);
+      at += n;
+    }
+  }
+
+  static bool ready(const uint8_t* slot, size_t line, uint64_t flag) {
+    return flagOf(slot + line * kLL128LineBytes).load(std::memory_order_acquire) == flag;
+  }
+
+  static uint32_t check(const uint8_t* slot) {
+    uint32_t word;
+    std::memcpy(&word, slot, sizeof word);
+    return word;
+  }
+
+  // Takes whole lines out until one is not current. The flag was stored after the line with release and is loaded with
+  // acquire, so the plain copy of the payload does not race.
+  static size_t unpack(const uint8_t* slot, uint64_t flag, uint8_t* data, size_t from, size_t bytes) {
+    size_t at = from;
+    while (at < bytes) {
+      const size_t line = (at + kLL128HeaderBytes) / kLL128PayloadBytes;
+      if (!ready(slot, line, flag)) break;
+      const size_t skip = line == 0 ? kLL128HeaderBytes : 0;
+      const size_t room = kLL128PayloadBytes - skip;
+      const size_t n = std::min(room, bytes - at);
+      copySome(data + at, slot + line * kLL128LineBytes + skip, n, kLL128PayloadBytes);
+      at += n;
+    }
+    return at;
+  }
+
+ private:
+  static std::atomic_ref<uint64_t> flagOf(const uint8_t* line) {
+    return std::atomic_ref<uint64_t>(
+        *reinterpret_cast<uint64_t*>(const_cast<uint8_t*>(line) + kLL128PayloadBytes));
+  }
+
+  // A copy whose usual size is known to the compiler.
+  static void copySome(uint8_t* to, const uint8_t* from, size_t n, size_t usual) {
+    if (__builtin_expect(n == kLL128PayloadBytes && usual == kLL128PayloadBytes, 1)) {
+      std::memcpy(to, from, kLL128PayloadBytes);
+    } else {
+      std::memcpy(to, from, n);
+    }
+  }
+};
+
+}  // namespace jccl

@@ -1,0 +1,287 @@
+// The primitives of the schedules, on the host: one step takes a piece from every receive connection, combines it with
+// the own input and hands it to the own output and every send connection.
+//
+// After a failure (deadline, abort, mismatch) the object is failed for good: every further call returns at once, so
+// schedules need no error handling and run to their end.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "primitives/codecs.h"
+#include "primitives/connection.h"
+#include "primitives/operation.h"
+#include "primitives/wait.h"
+
+namespace jccl {
+
+// The most connections one call may join, on either side: direct operations use it up.
+inline constexpr int kMaxFanout = 63;
+
+// The connections a schedule works on, in an order that the schedule defines.
+struct Links {
+  RecvConnection* const* recv = nullptr;
+  int recvCount = 0;
+  SendConnection* const* send = nullptr;
+  int sendCount = 0;
+  int ownPosition = 0;  // how many received pieces come before the own input when they are reduced
+};
+
+template <Protocol P, int FlagBits = 32>
+class HostPrimitives {
+ public:
+  // `scratch` has room for (receive connections + 1) slices, used by LL and LL128 only.
+  HostPrimitives(Waiter& waiter, const Transfer& transfer, const Links& links, uint8_t* scratch)
+      : waiter_(waiter), transfer_(transfer), links_(links), scratch_(scratch) {}
+
+  bool failed() const { return failed_; }
+
+  // Offsets and counts are in elements; input offsets count from the own input, output offsets from the own output.
+  void send(size_t in, size_t count) { forSlices(input(in), nullptr, count, false, {}, links_); }
+  void sendFromOutput(size_t out, size_t count) { forSlices(output(out), nullptr, count, false, {}, links_); }
+  void copySend(size_t in, size_t out, size_t count) { forSlices(input(in), output(out), count, false, {}, links_); }
+  void recv(size_t out, size_t count) { forSlices(nullptr, output(out), count, true, {}, receivers()); }
+  void recvCopySend(size_t out, size_t count) { forSlices(nullptr, output(out), count, true, {}, links_); }
+  void recvReduceSend(size_t in, size_t count) { forSlices(input(in), nullptr, count, true, {}, links_); }
+  // `finish` says that the piece is complete with this call: averages are divided now.
+  void recvReduceCopy(size_t in, size_t out, size_t count, bool finish) {
+    forSlices(input(in), output(out), count, true, finish ? transfer_.post : PostOp{}, receivers());
+  }
+  void recvReduceCopySend(size_t in, size_t out, size_t count, bool finish) {
+    forSlices(input(in), output(out), count, true, finish ? transfer_.post : PostOp{}, links_);
+  }
+
+  // The same to or from one connection of several.
+  void sendTo(int index, size_t in, size_t count) {
+    forSlices(input(in), nullptr, count, false, {}, Links{nullptr, 0, links_.send + index, 1, 0});
+  }
+  void recvFrom(int index, size_t out, size_t count) {
+    forSlices(nullptr, output(out), count, true, {}, Links{links_.recv + index, 1, nullptr, 0, 0});
+  }
+
+  // Own data only: no connection takes part.
+  void copy(size_t in, size_t out, size_t count) {
+    if (failed_ || count == 0 || input(in) == output(out)) return;
+    copyBytes(output(out), input(in), count * transfer_.elementBytes);
+  }
+  // As copy, but finished like a reduction of one rank.
+  void reduceCopy(size_t in, size_t out, size_t count) {
+    if (failed_ || count == 0) return;
+    const void* source = input(in);
+    void* destination = output(out);
+    transfer_.reduce(&destination, 1, &source, 1, count, transfer_.post, transfer_.streaming ? 1 : 0);
+  }
+
+ private:
+  const uint8_t* input(size_t offset) const { return transfer_.input + offset * transfer_.elementBytes; }
+  uint8_t* output(size_t offset) const { return transfer_.output + offset * transfer_.elementBytes; }
+  Links receivers() const { return Links{links_.recv, links_.recvCount, nullptr, 0, links_.ownPosition}; }
+
+  // Cuts a piece into slices of one step each; a piece of nothing is one step, too.
+  void forSlices(const uint8_t* in, uint8_t* out, size_t count, bool receives, PostOp post, const Links& links) {
+    size_t done = 0;
+    do {
+      if (failed_) return;
+      const size_t n = std::min(count - done, transfer_.sliceCount);
+      const size_t at = done * transfer_.elementBytes;
+      step(in == nullptr ? nullptr : in + at, out == nullptr ? nullptr : out + at, n, receives, post, links);
+      done += n;
+    } while (done < count);
+  }
+
+  void step(const uint8_t* in, uint8_t* out, size_t count, bool receives, const PostOp& post, const Links& links) {
+    for (int i = 0; i < links.sendCount; ++i) {
+      if (!waitForCredit(*links.send[i])) return;
+    }
+    const uint32_t bytes = static_cast<uint32_t>(count * transfer_.elementBytes);
+    const uint32_t check = checkWord(transfer_.fingerprint, bytes);
+    if constexpr (P == Protocol::Simple) {
+      stepSimple(in, out, count, bytes, check, receives ? links.recvCount : 0, post, links);
+    } else {
+      stepPacked(in, out, count, bytes, check, receives ? links.recvCount : 0, post, links);
+    }
+  }
+
+  // SIMPLE: pieces are read from, and written to, the slots themselves.
+  void stepSimple(const uint8_t* in, uint8_t* out, size_t count, uint32_t bytes, uint32_t check, int recvCount,
+                  const PostOp& post, const Links& links) {
+    const void* sources[kMaxFanout + 1];
+    void* destinations[kMaxFanout + 1];
+    int sourceCount = 0;
+    for (int i = 0; i < recvCount; ++i) {
+      if (i == links.ownPosition && in != nullptr) sources[sourceCount++] = in;
+      RecvConnection& connection = *links.recv[i];
+      if (!waitForSlot(connection, check)) return;
+      sources[sourceCount++] = connection.memory.simpleSlot(connection.step);
+    }
+    if (sourceCount == recvCount && in != nullptr) sources[sourceCount++] = in;
+    int destinationCount = 0;
+    if (out != nullptr) destinations[destinationCount++] = out;
+    for (int i = 0; i < links.sendCount; ++i) {
+      destinations[destinationCount++] = links.send[i]->memory.simpleSlot(links.send[i]->step);
+    }
+    if (count != 0) combine(destinations, destinationCount, sources, sourceCount, count, bytes, post, out != nullptr);
+    for (int i = 0; i < links.sendCount; ++i) publish(*links.send[i], bytes, check);
+    for (int i = 0; i < recvCount; ++i) release(*links.recv[i]);
+  }
+
+  void combine(void* const* destinations, int destinationCount, const void* const* sources, int sourceCount,
+               size_t count, uint32_t bytes, const PostOp& post, bool hasOutput) {
+    const bool stream = hasOutput && transfer_.streaming;
+    if (sourceCount == 1 && destinationCount == 1 && !stream && post.divisor == 1) {
+      std::memcpy(destinations[0], sources[0], bytes);
+      return;
+    }
+    transfer_.reduce(destinations, destinationCount, sources, sourceCount, count, post, stream ? 1 : 0);
+  }
+
+  // LL and LL128: pieces are unpacked into scratch when they are reduced, straight to the output when they are not.
+  void stepPacked(const uint8_t* in, uint8_t* out, size_t count, uint32_t bytes, uint32_t check, int recvCount,
+                  const PostOp& post, const Links& links) {
+    const uint8_t* result = in;
+    if (recvCount > 0) {
+      const size_t sliceBytes = (transfer_.sliceCount * transfer_.elementBytes + 63) / 64 * 64;
+      uint8_t* target = out != nullptr ? out : scratch_;
+      if (in == nullptr && recvCount == 1) {
+        if (!unpack(*links.recv[0], target, bytes, check)) return;
+      } else {
+        const void* sources[kMaxFanout + 1];
+        int sourceCount = 0;
+        for (int i = 0; i < recvCount; ++i) {
+          if (i == links.ownPosition && in != nullptr) sources[sourceCount++] = in;
+          uint8_t* piece = scratch_ + sliceBytes * (i + 1);
+          if (!unpack(*links.recv[i], piece, bytes, check)) return;
+          sources[sourceCount++] = piece;
+        }
+        if (sourceCount == recvCount && in != nullptr) sources[sourceCount++] = in;
+        void* destination = target;
+        if (count != 0) transfer_.reduce(&destination, 1, sources, sourceCount, count, post, 0);
+      }
+      result = target;
+    } else if (out != nullptr && out != in) {
+      std::memcpy(out, in, bytes);
+    }
+    for (int i = 0; i < links.sendCount; ++i) pack(*links.send[i], result, bytes, check);
+  }
+
+  void pack(SendConnection& connection, const uint8_t* data, uint32_t bytes, uint32_t check) {
+    const uint64_t step = connection.step;
+    uint32_t wireBytes;
+    if constexpr (P == Protocol::LL) {
+      using Flags = LLFlags<FlagBits>;
+      uint8_t* slot = connection.memory.llSlot(step);
+      wireBytes = LLCodec::wireBytes(bytes);
+      if (Flags::mustScrub(step)) {
+        wireBytes = connection.memory.shape.llSlotBytes();
+        LLCodec::scrub(slot, wireBytes, bytes, Flags::neverFlagOf(step));
+      }
+      LLCodec::pack(slot, Flags::flagOf(step), check, data, bytes);
+    } else {
+      wireBytes = LL128Codec::wireBytes(bytes);
+      LL128Codec::pack(connection.memory.ll128Slot(step), step + 1, check, data, bytes);
+    }
+    if (connection.isNet()) {
+      publish(connection, wireBytes, check);
+    } else {
+      ++connection.step;
+      connection.receiverBell->ringIfSleeping();
+    }
+  }
+
+  bool unpack(RecvConnection& connection, uint8_t* data, uint32_t bytes, uint32_t check) {
+    const uint64_t step = connection.step;
+    uint32_t found = 0;
+    if constexpr (P == Protocol::LL) {
+      const uint32_t flag = LLFlags<FlagBits>::flagOf(step);
+      const uint8_t* slot = connection.memory.llSlot(step);
+      if (!wait([&] { return LLCodec::load(slot, 0, flag, found); }, connection)) return false;
+      if (found != check) return mismatch(connection);
+      size_t at = LLCodec::unpack(slot, flag, data, 0, bytes);
+      while (__builtin_expect(at < bytes, 0)) {
+        const auto more = [&] { return (at = LLCodec::unpack(slot, flag, data, at, bytes)) == bytes; };
+        if (!wait(more, connection)) return false;
+      }
+    } else {
+      const uint8_t* slot = connection.memory.ll128Slot(step);
+      if (!wait([&] { return LL128Codec::ready(slot, 0, step + 1); }, connection)) return false;
+      if (LL128Codec::check(slot) != check) return mismatch(connection);
+      size_t at = LL128Codec::unpack(slot, step + 1, data, 0, bytes);
+      while (__builtin_expect(at < bytes, 0)) {
+        const auto more = [&] { return (at = LL128Codec::unpack(slot, step + 1, data, at, bytes)) == bytes; };
+        if (!wait(more, connection)) return false;
+      }
+    }
+    release(connection);
+    return true;
+  }
+
+  bool waitForCredit(SendConnection& connection) {
+    if (__builtin_expect(connection.step < connection.cachedHead + kSlots, 1)) return true;
+    const auto granted = [&connection] {
+      connection.cachedHead = connection.memory.head->head.load(std::memory_order_acquire);
+      return connection.step < connection.cachedHead + kSlots;
+    };
+    const WaitPlace place{connection.peer, connection.transport, WaitFor::Credit, P, connection.step};
+    if (waiter_.wait(granted, place)) return true;
+    failed_ = true;
+    return false;
+  }
+
+  bool waitForSlot(RecvConnection& connection, uint32_t check) {
+    const SlotHeader* header = connection.memory.slotHeader(connection.step);
+    const uint64_t expected = connection.step + 1;
+    if (!wait([&] { return header->published.load(std::memory_order_acquire) == expected; }, connection)) return false;
+    return header->check == check || mismatch(connection);
+  }
+
+  template <class Ready>
+  bool wait(Ready&& ready, const RecvConnection& connection) {
+    if (__builtin_expect(waiter_.wait(ready, placeOf(connection)), 1)) return true;
+    failed_ = true;
+    return false;
+  }
+
+  bool mismatch(const RecvConnection& connection) {
+    waiter_.fail(Code::Mismatch, placeOf(connection));
+    failed_ = true;
+    return false;
+  }
+
+  static WaitPlace placeOf(const RecvConnection& connection) {
+    return {connection.peer, connection.transport, WaitFor::Data, P, connection.step};
+  }
+
+  // Ends the step at the sender, with the slot's header: always for SIMPLE, for the others when a proxy reads it.
+  static void publish(SendConnection& connection, uint32_t wireBytes, uint32_t check) {
+    SlotHeader* header = connection.memory.slotHeader(connection.step);
+    header->check = check;
+    header->bytes = wireBytes;
+    header->protocol = static_cast<uint8_t>(P);
+    header->published.store(++connection.step, std::memory_order_release);
+    if (connection.receiverBell != nullptr) connection.receiverBell->ringIfSleeping();
+  }
+
+  // Ends the step at the receiver: the slot may be written again.
+  static void release(RecvConnection& connection) {
+    connection.memory.head->head.store(++connection.step, std::memory_order_release);
+    if (connection.senderBell != nullptr) connection.senderBell->ringIfSleeping();
+  }
+
+  void copyBytes(uint8_t* to, const uint8_t* from, size_t bytes) const {
+    if (!transfer_.streaming) {
+      std::memmove(to, from, bytes);
+      return;
+    }
+    void* destination = to;
+    const void* source = from;
+    transfer_.reduce(&destination, 1, &source, 1, bytes / transfer_.elementBytes, PostOp{}, 1);
+  }
+
+  Waiter& waiter_;
+  const Transfer& transfer_;
+  const Links& links_;
+  uint8_t* scratch_;
+  bool failed_ = false;
+};
+
+}  // namespace jccl

@@ -1,0 +1,28 @@
+// What the primitives must know of the operation they move data for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "primitives/reduce.h"
+
+#if defined(__CUDACC__)
+#define JCCL_FN __host__ __device__
+#else
+#define JCCL_FN
+#endif
+
+namespace jccl {
+
+struct Transfer {
+  const uint8_t* input = nullptr;   // own send buffer
+  uint8_t* output = nullptr;        // own receive buffer
+  size_t elementBytes = 1;
+  size_t sliceCount = 1;            // elements per step, at most a slot's payload
+  ReduceCopyFn reduce = nullptr;
+  PostOp post;                      // applied by the call that finishes a piece
+  uint32_t fingerprint = 0;
+  bool streaming = false;           // the output is too large to be worth caching
+};
+
+}  // namespace jccl

@@ -1,0 +1,120 @@
+#include "primitives/wait.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+namespace jccl {
+namespace {
+
+void cpuRelax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+constexpr int64_t kMicrosecond = 1'000;
+constexpr int64_t kMillisecond = 1'000'000;
+constexpr int kLooksPerClock = 32;
+constexpr int64_t kLongWaitNanos = 1 * kMillisecond;   // from here on the progress record tells
+constexpr int64_t kFirstNapNanos = 1 * kMillisecond;
+constexpr int64_t kLastNapNanos = 5 * kMillisecond;
+
+// Writes the record while a wait is long, and clears it at the end.
+class RecordGuard {
+ public:
+  RecordGuard(ProgressRecord& record, const WaitPlace& place) : record_(record), place_(place) {}
+  ~RecordGuard() {
+    if (shown_) record_.sequence.store(0, std::memory_order_release);
+  }
+  void show(uint64_t sequence, int64_t sinceNanos) {
+    if (shown_) return;
+    shown_ = true;
+    record_.peer.store(place_.peer, std::memory_order_relaxed);
+    record_.transport.store(static_cast<uint8_t>(place_.transport), std::memory_order_relaxed);
+    record_.waitFor.store(static_cast<uint8_t>(place_.waitFor), std::memory_order_relaxed);
+    record_.protocol.store(static_cast<uint8_t>(place_.protocol), std::memory_order_relaxed);
+    record_.step.store(place_.step, std::memory_order_relaxed);
+    record_.sinceNanos.store(sinceNanos, std::memory_order_relaxed);
+    record_.sequence.store(sequence + 1, std::memory_order_release);
+  }
+  // The deadline passed: the record stays, it is the answer to "who was waited for?".
+  void keep() { shown_ = false; }
+
+ private:
+  ProgressRecord& record_;
+  const WaitPlace& place_;
+  bool shown_ = false;
+};
+
+}  // namespace
+
+void Waiter::fail(Code code, const WaitPlace& place) {
+  RecordGuard record(record_, place);
+  record.show(control_.sequence.load(std::memory_order_relaxed), monotonicNanos());
+  record.keep();
+  control_.fail(code);
+}
+
+bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& place) {
+  if (control_.failed()) return false;
+  RecordGuard record(record_, place);
+  const int64_t start = monotonicNanos();
+  int64_t operationStart = 0;
+  control_.startNanos.compare_exchange_strong(operationStart, start, std::memory_order_relaxed);
+  if (operationStart == 0) operationStart = start;
+  const int64_t timeout = control_.timeoutNanos.load(std::memory_order_relaxed);
+  int64_t now = start;
+  for (;;) {
+    if (ready(context)) return true;
+    if (control_.failed()) return false;
+    if (timeout > 0 && now - operationStart >= timeout) {
+      record.show(control_.sequence.load(std::memory_order_relaxed), start);
+      record.keep();
+      control_.fail(Code::Timeout);
+      return false;
+    }
+    if (now - start >= kLongWaitNanos) record.show(control_.sequence.load(std::memory_order_relaxed), start);
+    if (yieldOrNap(ready, context, now - start)) return true;
+    now = monotonicNanos();
+  }
+}
+
+// One round of waiting, longer the longer it has lasted. Returns true when it saw the condition.
+bool Waiter::yieldOrNap(bool (*ready)(void*), void* context, int64_t waited) {
+  const bool moved = control_.progress != nullptr && control_.progress->poll() > 0;
+  if (moved) return ready(context);
+  if (waited < control_.spinNanos) {
+    for (int i = 0; i < kLooksPerClock; ++i) {
+      if (ready(context)) return true;
+      cpuRelax();
+    }
+  } else if (waited < control_.yieldNanos) {
+    sched_yield();
+  } else {
+    const int64_t nap = std::clamp(waited / 4, kFirstNapNanos, kLastNapNanos);
+    if (control_.progress != nullptr) {
+      // Peers in this machine's memory cannot interrupt a sleep on network events, so it stays short.
+      control_.progress->waitForEvents(std::min(nap, 50 * kMicrosecond * (1 + waited / (10 * kMillisecond))));
+    } else {
+      // An abort counts as a reason to get up; it rings this bell too.
+      struct Look {
+        bool (*ready)(void*);
+        void* context;
+        WaitControl& control;
+      } look{ready, context, control_};
+      control_.bell->nap(
+          nap,
+          [](void* raw) {
+            auto* it = static_cast<Look*>(raw);
+            return it->ready(it->context) || it->control.failed();
+          },
+          &look);
+    }
+  }
+  return false;
+}
+
+}  // namespace jccl

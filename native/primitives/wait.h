@@ -1,0 +1,92 @@
+// How a rank waits for a peer: spin, then yield, then nap; always bounded by the deadline and the abort word.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/clock.h"
+#include "base/doorbell.h"
+#include "base/progress_engine.h"
+#include "base/status.h"
+#include "primitives/connection.h"
+
+namespace jccl {
+
+enum class WaitFor : uint8_t { Data = 0, Credit = 1, Board = 2, Worker = 3 };
+
+// Where a channel waits, readable by any thread at any time. Written only once a wait has turned long, so it costs the
+// fast path nothing. `sequence` is written last and cleared first: zero means that nothing waits.
+struct alignas(64) ProgressRecord {
+  std::atomic<uint64_t> sequence{0};  // of the operation, plus one
+  std::atomic<int32_t> peer{-1};
+  std::atomic<uint8_t> transport{0};
+  std::atomic<uint8_t> waitFor{0};
+  std::atomic<uint8_t> protocol{0};
+  std::atomic<uint64_t> step{0};
+  std::atomic<int64_t> sinceNanos{0};
+};
+
+// What the waits of all channels of one communicator share.
+struct WaitControl {
+  // The first failure, as a Code; 0 while all is well. Never goes back: counters are out of step after a failure.
+  std::atomic<int> failure{0};
+  Doorbell* bell = nullptr;            // our own
+  ProgressEngine* progress = nullptr;  // null without network connections
+  int spins = 2000;                    // looks at the condition before anything else
+  int64_t spinNanos = 20'000;          // then pauses for so long
+  int64_t yieldNanos = 300'000;        // then yields for so long, then naps
+
+  // Of the operation in flight. Set when it starts; the clock is read only when a wait turns long.
+  std::atomic<uint64_t> sequence{0};
+  std::atomic<int64_t> timeoutNanos{0};
+  std::atomic<int64_t> startNanos{0};  // 0 until a wait has read the clock
+
+  bool failed() const { return failure.load(std::memory_order_relaxed) != 0; }
+
+  // Records the first failure. Returns whether this was it.
+  bool fail(Code code) {
+    int expected = 0;
+    return failure.compare_exchange_strong(expected, static_cast<int>(code), std::memory_order_acq_rel);
+  }
+};
+
+// Who is waited for; for the progress record and the message.
+struct WaitPlace {
+  int peer;
+  TransportKind transport;
+  WaitFor waitFor;
+  Protocol protocol;
+  uint64_t step;
+};
+
+// One channel's way of waiting.
+class Waiter {
+ public:
+  Waiter(WaitControl& control, ProgressRecord& record) : control_(control), record_(record) {}
+
+  // Returns true as soon as ready() holds; false when the deadline passed or the communicator has failed.
+  template <class Ready>
+  bool wait(Ready&& ready, const WaitPlace& place) {
+    for (int i = control_.spins; i > 0; --i) {
+      if (__builtin_expect(ready(), 1)) return true;
+    }
+    using Condition = std::remove_reference_t<Ready>;
+    return waitLong([](void* context) { return (*static_cast<Condition*>(context))(); },
+                    const_cast<void*>(static_cast<const void*>(&ready)), place);
+  }
+
+  // The communicator fails, and the progress record keeps the place.
+  void fail(Code code, const WaitPlace& place);
+
+  WaitControl& control() { return control_; }
+
+ private:
+  bool waitLong(bool (*ready)(void*), void* context, const WaitPlace& place);
+  bool yieldOrNap(bool (*ready)(void*), void* context, int64_t waited);
+
+  WaitControl& control_;
+  ProgressRecord& record_;
+};
+
+}  // namespace jccl
