@@ -1,0 +1,139 @@
+package io.jccl.architecture;
+
+import static com.tngtech.archunit.core.domain.JavaModifier.NATIVE;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.methods;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchCondition;
+import com.tngtech.archunit.lang.ArchRule;
+import com.tngtech.archunit.lang.ConditionEvents;
+import com.tngtech.archunit.lang.SimpleConditionEvent;
+import com.tngtech.archunit.library.GeneralCodingRules;
+import java.util.Map;
+import java.util.Optional;
+
+/** The floors of docs/architecture.md: a package imports only from lower floors, and everything may speak {@code io.jccl}. */
+@AnalyzeClasses(packages = "io.jccl", importOptions = ImportOption.DoNotIncludeTests.class)
+class JavaFloorsTest {
+
+    private static final String ROOT = "io.jccl";
+
+    private static final Map<String, Integer> FLOORS = Map.ofEntries(
+            Map.entry("io.jccl.runtime", 5),
+            Map.entry("io.jccl.init", 4),
+            Map.entry("io.jccl.transport", 3),
+            Map.entry("io.jccl.tuning", 3),
+            Map.entry("io.jccl.plan", 2),
+            Map.entry("io.jccl.search", 2),
+            Map.entry("io.jccl.topology", 1),
+            Map.entry("io.jccl.bootstrap", 1),
+            Map.entry("io.jccl.cuda", 1),
+            Map.entry("io.jccl.device", 0),
+            Map.entry("io.jccl.nativelib", 0),
+            Map.entry("io.jccl.config", 0),
+            Map.entry(ROOT, 0));
+
+    @ArchTest
+    static void everyPackageHasAFloor(JavaClasses imported) {
+        classes()
+                .should(new Condition(
+                        "live on a floor", (from, to) -> floorOf(from).isPresent()))
+                .check(imported);
+    }
+
+    @ArchTest
+    static final ArchRule IMPORTS_GO_DOWN =
+            classes().should(new Condition("import only from lower floors", JavaFloorsTest::mayImport));
+
+    @ArchTest
+    static final ArchRule JCUDA_STAYS_IN_ITS_ROOMS = noClasses()
+            .that()
+            .resideOutsideOfPackages("io.jccl.device..", "io.jccl.cuda..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("jcuda..");
+
+    @ArchTest
+    static final ArchRule NATIVE_METHODS_STAY_IN_THEIR_ROOM = methods()
+            .that()
+            .haveModifier(NATIVE)
+            .should()
+            .beDeclaredInClassesThat()
+            .resideInAPackage("io.jccl.nativelib");
+
+    @ArchTest
+    static final ArchRule NOTHING_IS_PRINTED = GeneralCodingRules.NO_CLASSES_SHOULD_ACCESS_STANDARD_STREAMS;
+
+    @ArchTest
+    static final ArchRule NOTHING_ENDS_THE_PROCESS = noClasses()
+            .should()
+            .callMethod(System.class, "exit", int.class)
+            .orShould()
+            .callMethod(Runtime.class, "exit", int.class)
+            .orShould()
+            .callMethod(Runtime.class, "halt", int.class);
+
+    private static boolean mayImport(JavaClass from, JavaClass to) {
+        String room = room(from);
+        String other = room(to);
+        if (room.equals(other)) {
+            return true;
+        }
+        if (room.equals(ROOT)) {
+            return false;
+        }
+        return other.equals(ROOT) || floor(other) < floor(room);
+    }
+
+    private static int floor(String room) {
+        return FLOORS.getOrDefault(room, Integer.MAX_VALUE);
+    }
+
+    private static Optional<Integer> floorOf(JavaClass type) {
+        return Optional.ofNullable(FLOORS.get(room(type)));
+    }
+
+    /** The first package below {@code io.jccl}, or that itself. */
+    private static String room(JavaClass type) {
+        String name = type.getPackageName();
+        int end = name.length() == ROOT.length() ? -1 : name.indexOf('.', ROOT.length() + 1);
+        return end < 0 ? name : name.substring(0, end);
+    }
+
+    /** Holds for every dependency of a class on another of ours, itself included. */
+    private static final class Condition extends ArchCondition<JavaClass> {
+
+        private static final DescribedPredicate<JavaClass> OURS = JavaClass.Predicates.resideInAnyPackage("io.jccl..");
+
+        private interface Check {
+            boolean holds(JavaClass from, JavaClass to);
+        }
+
+        private final Check check;
+
+        Condition(String description, Check check) {
+            super(description);
+            this.check = check;
+        }
+
+        @Override
+        public void check(JavaClass from, ConditionEvents events) {
+            if (!check.holds(from, from)) {
+                events.add(SimpleConditionEvent.violated(from, from.getName() + " does not " + getDescription()));
+            }
+            from.getDirectDependenciesFromSelf().stream()
+                    .filter(dependency -> OURS.test(dependency.getTargetClass().getBaseComponentType()))
+                    .filter(dependency ->
+                            !check.holds(from, dependency.getTargetClass().getBaseComponentType()))
+                    .forEach(dependency ->
+                            events.add(SimpleConditionEvent.violated(dependency, dependency.getDescription())));
+        }
+    }
+}

@@ -1,0 +1,71 @@
+package io.jccl.architecture;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The floors of the native library: a folder includes only from itself and from lower floors. */
+class NativeFloorsTest {
+
+    private static final Path NATIVE = Path.of("../../native");
+    private static final Pattern INCLUDE = Pattern.compile("^\\s*#\\s*include\\s+\"([a-z_]+)/[^\"]+\"");
+
+    private static final Map<String, Integer> FLOORS =
+            Map.of("jni", 4, "engine", 3, "collectives", 2, "transport", 2, "primitives", 1, "verbs", 1, "base", 0);
+
+    /** What is built beside the library and may use all of it. */
+    private static final List<String> BESIDE = List.of("test", "bench");
+
+    @Test
+    void everyFolderHasAFloor() throws IOException {
+        try (Stream<Path> folders = Files.list(NATIVE).filter(Files::isDirectory)) {
+            assertThat(folders.map(folder -> folder.getFileName().toString()))
+                    .isNotEmpty()
+                    .allSatisfy(folder -> assertThat(FLOORS.containsKey(folder) || BESIDE.contains(folder))
+                            .isTrue());
+        }
+    }
+
+    @Test
+    void includesGoDown() throws IOException {
+        List<String> violations = new ArrayList<>();
+        int includes = 0;
+        for (Path file : sources()) {
+            String folder = NATIVE.relativize(file).getName(0).toString();
+            for (String line : Files.readAllLines(file)) {
+                Matcher include = INCLUDE.matcher(line);
+                if (include.find()) {
+                    includes++;
+                    if (!mayInclude(folder, include.group(1))) {
+                        violations.add(file + ": " + line.strip());
+                    }
+                }
+            }
+        }
+        assertThat(includes).isPositive();
+        assertThat(violations).isEmpty();
+    }
+
+    private static List<Path> sources() throws IOException {
+        try (Stream<Path> files = Files.walk(NATIVE)) {
+            return files.filter(file -> file.toString().matches(".*\\.(h|cc)"))
+                    .filter(file ->
+                            !BESIDE.contains(NATIVE.relativize(file).getName(0).toString()))
+                    .sorted()
+                    .toList();
+        }
+    }
+
+    private static boolean mayInclude(String folder, String other) {
+        return folder.equals(other) || FLOORS.containsKey(other) && FLOORS.get(other) < FLOORS.get(folder);
+    }
+}
