@@ -1,0 +1,203 @@
+package io.jccl.bootstrap;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * The gathering of all ranks at a server. Rank 0 says how many there are; who says otherwise, or comes as a rank that is
+ * taken, is told so and sent away, and the rest go on. The first rank whose patience ends ends it for all, so that all
+ * give the same answer to the question who was missing. For one thread.
+ */
+final class Assembly {
+
+    private static final int MAX_BLOB_BYTES = 2048;
+    private static final int MAX_VERSION_CHARS = 200;
+
+    private record Member(FrameLink link, byte[] blob) {}
+
+    private final String version;
+    private final Map<Integer, SortedMap<Integer, Member>> bySize = new HashMap<>();
+    private final Map<FrameLink, int[]> places = new HashMap<>(); // link to rank, size
+    private final List<String> lost = new ArrayList<>();
+    private int size;
+    private byte[] failure;
+
+    /**
+     * An assembly of nobody yet.
+     *
+     * @param version what the members must run
+     * @param size how many they are, or 0 to learn it from rank 0
+     */
+    Assembly(String version, int size) {
+        this.version = version;
+        this.size = size;
+    }
+
+    static WireWriter hello(String version, int rank, int size, byte[] blob) {
+        return new WireWriter().text(version, MAX_VERSION_CHARS).i32(rank).i32(size).blob(blob);
+    }
+
+    /**
+     * Takes a rank's first frame.
+     *
+     * @return whether all are here now
+     */
+    boolean join(FrameLink link, WireReader hello) {
+        String theirVersion = hello.text(MAX_VERSION_CHARS);
+        int rank = hello.i32();
+        int theirSize = hello.i32();
+        byte[] blob = hello.blob(MAX_BLOB_BYTES);
+        hello.end();
+        String refusal = refusal(theirVersion, rank, theirSize, places.containsKey(link));
+        if (refusal != null) {
+            refuse(link, refusal);
+            return false;
+        }
+        if (failure != null) {
+            link.send(FrameLink.encode(FrameType.FAILED, failure));
+            return false;
+        }
+        places.put(link, new int[] {rank, theirSize});
+        bySize.computeIfAbsent(theirSize, s -> new TreeMap<>()).put(rank, new Member(link, blob));
+        if (rank == 0 && size == 0) {
+            size = theirSize;
+            refuseOtherSizes();
+        }
+        return complete();
+    }
+
+    private String refusal(String theirVersion, int rank, int theirSize, boolean again) {
+        if (!theirVersion.equals(version)) {
+            return "rank=" + rank + " runs version=\"" + theirVersion + "\", the group runs version=\"" + version
+                    + "\": use the same JCCL on all ranks";
+        }
+        if (theirSize < 1 || theirSize > Codecs.MAX_RANKS || rank < 0 || rank >= theirSize || again) {
+            return "rank=" + rank + " size=" + theirSize + ": expected a size of 1 to " + Codecs.MAX_RANKS
+                    + " and a rank from 0 to size-1, once";
+        }
+        if (size != 0 && theirSize != size) {
+            return wrongSize(rank, theirSize);
+        }
+        SortedMap<Integer, Member> present = bySize.get(theirSize);
+        if (present != null && present.containsKey(rank)) {
+            return "rank=" + rank + " is taken by remote=" + present.get(rank).link().remote()
+                    + ": give every process its own rank";
+        }
+        return null;
+    }
+
+    private String wrongSize(int rank, int theirSize) {
+        return "rank=" + rank + " came with size=" + theirSize + ", rank 0 says size=" + size
+                + ": start all ranks with the same size";
+    }
+
+    private void refuseOtherSizes() {
+        for (Map.Entry<Integer, SortedMap<Integer, Member>> group : bySize.entrySet()) {
+            if (group.getKey() != size) {
+                group.getValue().forEach((rank, member) -> {
+                    places.remove(member.link());
+                    refuse(member.link(), wrongSize(rank, group.getKey()));
+                });
+            }
+        }
+        bySize.keySet().removeIf(other -> other != size);
+    }
+
+    private static void refuse(FrameLink link, String text) {
+        link.send(FrameType.REFUSED, new WireWriter().text(text, Codecs.MAX_TEXT));
+        link.closeWhenSent();
+    }
+
+    /** A rank's connection is gone: its place is free again. */
+    void leave(FrameLink link) {
+        int[] place = places.remove(link);
+        if (place != null) {
+            bySize.get(place[1]).remove(place[0]);
+            if (lost.size() < 16) {
+                lost.add("rank " + place[0] + " had come from " + link.remote() + " and left");
+            }
+        }
+    }
+
+    /** The rank that a link belongs to, or -1. */
+    int rankOf(FrameLink link) {
+        int[] place = places.get(link);
+        return place == null ? -1 : place[0];
+    }
+
+    /** A rank's time-out has passed: everybody is told who is missing. */
+    void giveUp(FrameLink link, String text) {
+        int[] place = places.get(link);
+        if (place == null) {
+            return;
+        }
+        fail(missing(size == 0 ? place[1] : size), text + ": " + waits(place[1]));
+    }
+
+    /** Tells everybody here, and everybody who still comes, that the group will not form. */
+    void fail(SortedSet<Integer> missing, String text) {
+        if (failure == null) {
+            failure = new WireWriter()
+                    .ranks(missing)
+                    .text(text, Codecs.MAX_TEXT)
+                    .toBytes();
+            places.keySet().forEach(member -> member.send(FrameLink.encode(FrameType.FAILED, failure)));
+        }
+    }
+
+    boolean failed() {
+        return failure != null;
+    }
+
+    private SortedSet<Integer> missing(int ofSize) {
+        SortedMap<Integer, Member> present = bySize.getOrDefault(ofSize, new TreeMap<>());
+        SortedSet<Integer> missing = new TreeSet<>();
+        for (int rank = 0; rank < ofSize; rank++) {
+            if (!present.containsKey(rank)) {
+                missing.add(rank);
+            }
+        }
+        return missing;
+    }
+
+    /** Who waits for whom: {@code rank 0 waits for ranks {3,7}}. */
+    private String waits(int theirSize) {
+        int ofSize = size == 0 ? theirSize : size;
+        SortedSet<Integer> missing = missing(ofSize);
+        String who = missing.contains(0) ? "the root waits for ranks " : "rank 0 waits for ranks ";
+        return who + missing.stream().map(String::valueOf).collect(Collectors.joining(",", "{", "}")) + ", arrived="
+                + (ofSize - missing.size()) + " size=" + ofSize
+                + (lost.isEmpty() ? "" : "; " + String.join(", ", lost))
+                + "; start the missing ranks, look into their logs, or raise JCCL_INIT_TIMEOUT";
+    }
+
+    /** One line about who is still missing, for the log; empty if nobody came yet. */
+    String progress() {
+        return places.isEmpty() ? "" : waits(places.values().iterator().next()[1]);
+    }
+
+    boolean complete() {
+        return size != 0 && bySize.getOrDefault(size, new TreeMap<>()).size() == size;
+    }
+
+    int size() {
+        return size;
+    }
+
+    /** The links of all members by rank; only when complete. */
+    List<FrameLink> links() {
+        return bySize.get(size).values().stream().map(Member::link).toList();
+    }
+
+    /** What rank 0 brought along. */
+    byte[] blobOfRankZero() {
+        return bySize.get(size).get(0).blob();
+    }
+}

@@ -1,0 +1,176 @@
+package io.jccl.bootstrap;
+
+import io.jccl.BootstrapException;
+import io.jccl.JcclTimeoutException;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.net.StandardSocketOptions;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.SocketChannel;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/**
+ * A rank's way to a {@link Server}: tries the server's addresses in turn until one of them answers and proves the secret,
+ * or the time is up; then the error shows what became of every address. For one thread, which may be interrupted.
+ */
+final class Connector {
+
+    /** Where a server is; may change while it is looked for. */
+    @FunctionalInterface
+    interface Target {
+
+        /**
+         * The server's addresses, best first, and the secret.
+         *
+         * @throws IOException if they are not known yet
+         */
+        Place locate() throws IOException;
+    }
+
+    /** A server's addresses and secret. */
+    record Place(List<InetSocketAddress> addresses, byte[] secret) {}
+
+    private static final int MAX_REFUSALS = 5;
+    private static final long FIRST_NAP_MILLIS = 10;
+    private static final long MAX_NAP_MILLIS = 250;
+    private static final long FIRST_CONNECT_MILLIS = 500;
+    private static final long MAX_CONNECT_MILLIS = 5000;
+
+    private final Handshake.Purpose purpose;
+    private final String who;
+    private final boolean patient;
+    private final Map<String, String> outcomes = new LinkedHashMap<>();
+    private int refusals;
+
+    /**
+     * A connector.
+     *
+     * @param who who connects, for messages
+     * @param patient whether another server may be at the address for now, so that its refusal is worth waiting
+     */
+    Connector(Handshake.Purpose purpose, String who, boolean patient) {
+        this.purpose = purpose;
+        this.who = who;
+        this.patient = patient;
+    }
+
+    /** Connects by a deadline of {@link System#nanoTime}. */
+    FrameStream connect(Target target, long deadlineNanos) {
+        long start = System.nanoTime();
+        long nap = FIRST_NAP_MILLIS;
+        long patience = FIRST_CONNECT_MILLIS;
+        while (true) {
+            FrameStream stream = round(target, patience, deadlineNanos);
+            if (stream != null) {
+                return stream;
+            }
+            if (refusals >= MAX_REFUSALS && !patient) {
+                throw new BootstrapException(who + " was refused by the " + name() + ": the secret of the id is not the"
+                        + " group's; pass the same UniqueId to all ranks. Addresses tried:" + table());
+            }
+            long left = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
+            if (left <= 0) {
+                throw new JcclTimeoutException(
+                        who + " did not reach the " + name() + " of rank 0 in "
+                                + TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start)
+                                + " ms; is rank 0 running, and is one of its addresses reachable from here? Choose its"
+                                + " interface with JCCL_SOCKET_IFNAME, or raise JCCL_INIT_TIMEOUT. Addresses tried:"
+                                + table(),
+                        Set.of(0),
+                        null);
+            }
+            sleep(Math.min(nap, left));
+            nap = Math.min(MAX_NAP_MILLIS, nap * 2);
+            patience = Math.min(MAX_CONNECT_MILLIS, patience * 2);
+        }
+    }
+
+    private FrameStream round(Target target, long patienceMillis, long deadlineNanos) {
+        Place place;
+        try {
+            place = target.locate();
+        } catch (IOException e) {
+            outcomes.put("(where the root is)", String.valueOf(e.getMessage()));
+            return null;
+        }
+        for (InetSocketAddress address : place.addresses()) {
+            long left = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
+            if (left <= 0) {
+                outcomes.putIfAbsent(address.toString(), "not tried: no time was left");
+                continue;
+            }
+            FrameStream stream = attempt(address, place.secret(), Math.min(patienceMillis, left), deadlineNanos);
+            if (stream != null) {
+                return stream;
+            }
+        }
+        return null;
+    }
+
+    private FrameStream attempt(InetSocketAddress address, byte[] secret, long patienceMillis, long deadlineNanos) {
+        String step = "connect";
+        SocketChannel channel = null;
+        try {
+            channel = SocketChannel.open();
+            channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+            channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+            channel.socket().connect(address, (int) Math.max(1, patienceMillis));
+            step = "handshake";
+            FrameStream stream = new FrameStream(channel);
+            long handshakeEnd = Math.min(deadlineNanos, System.nanoTime() + TimeUnit.SECONDS.toNanos(5));
+            stream.write(Handshake.greeting(stream.nonce()));
+            byte[] serverNonce = Handshake.nonceOf(stream.read(Handshake.GREETING_BYTES, handshakeEnd));
+            stream.write(Handshake.rankProof(secret, purpose, stream.nonce(), serverNonce));
+            step = "proof";
+            byte[] proof = stream.read(Handshake.PROOF_BYTES, handshakeEnd);
+            if (!Handshake.same(proof, Handshake.serverProof(secret, purpose, stream.nonce(), serverNonce))) {
+                throw new WireException("the server does not know the secret");
+            }
+            return stream;
+        } catch (IOException | WireException e) {
+            if (channel != null) {
+                Reactor.closeQuietly(channel);
+            }
+            if (e instanceof ClosedByInterruptException || Thread.currentThread().isInterrupted()) {
+                throw new BootstrapException(who + " was interrupted while it looked for the " + name(), e);
+            }
+            boolean refused = step.equals("proof") && !(e instanceof SocketTimeoutException);
+            refusals += refused ? 1 : 0;
+            outcomes.put(address.toString(), outcome(step, e, refused));
+            return null;
+        }
+    }
+
+    private static String outcome(String step, Exception e, boolean refused) {
+        if (refused) {
+            return e instanceof EOFException ? "refused our proof of the secret" : "proof: " + e.getMessage();
+        }
+        return step + ": " + (e.getMessage() == null ? e.toString() : e.getMessage());
+    }
+
+    private String name() {
+        return purpose == Handshake.Purpose.ROOT ? "root" : "hub";
+    }
+
+    private String table() {
+        return outcomes.entrySet().stream()
+                .map(row -> "\n  " + row.getKey() + "  " + row.getValue())
+                .collect(Collectors.joining());
+    }
+
+    private void sleep(long millis) {
+        try {
+            Thread.sleep(millis);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new BootstrapException(who + " was interrupted while it looked for the " + name(), e);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+package io.jccl.bootstrap;
+
+import io.jccl.ChannelWait;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One rank's side of the control network: answers the coordinator, keeps the first verdict. Safe for use by any thread. */
+final class Control implements ControlNetwork {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Control.class);
+
+    /** How frames leave; where the verdict goes beside the listener. */
+    interface Exit {
+
+        void send(FrameType type, WireWriter content);
+
+        void failed(Verdict verdict);
+    }
+
+    private static final StatusSource NOTHING = new StatusSource() {
+        @Override
+        public long lastEntered() {
+            return 0;
+        }
+
+        @Override
+        public Optional<OperationRecord> recordAt(long sequence) {
+            return Optional.empty();
+        }
+
+        @Override
+        public List<ChannelWait> waitingRows() {
+            return List.of();
+        }
+    };
+
+    private final int rank;
+    private final Exit exit;
+    private StatusSource source = NOTHING;
+    private VerdictListener listener;
+    private Verdict verdict;
+    private boolean coordinatorLeft;
+    private long coordinatorLastEntered;
+
+    Control(int rank, Exit exit) {
+        this.rank = rank;
+        this.exit = exit;
+    }
+
+    @Override
+    public void start(StatusSource statusSource, VerdictListener verdictListener) {
+        Verdict early;
+        synchronized (this) {
+            if (listener != null) {
+                throw new IllegalStateException("rank=" + rank + ": the control network was started before");
+            }
+            source = statusSource;
+            listener = verdictListener;
+            early = verdict;
+        }
+        if (early != null) {
+            tell(verdictListener, early);
+        }
+    }
+
+    @Override
+    public void report(ReportKind kind, long sequence, String text) {
+        Verdict own = null;
+        synchronized (this) {
+            if (verdict != null) {
+                return;
+            }
+            if (coordinatorLeft) {
+                own = withoutCoordinator(kind, sequence, text);
+            }
+        }
+        if (own != null) {
+            decide(own);
+        } else {
+            exit.send(
+                    FrameType.REPORT,
+                    new WireWriter().u8(kind.ordinal()).i64(sequence).text(text, Codecs.MAX_TEXT / 2));
+        }
+    }
+
+    /** Rank 0 has left in good order and there is nobody to ask: what this rank concludes alone, or null. */
+    private Verdict withoutCoordinator(ReportKind kind, long sequence, String text) {
+        if (sequence > coordinatorLastEntered) {
+            return Verdict.gone(
+                    Verdict.Kind.DEPARTED,
+                    Set.of(0),
+                    sequence,
+                    "rank 0 closed its communicator after sequence=" + coordinatorLastEntered + " while rank " + rank
+                            + " waits in sequence=" + sequence + "; close it only when every rank has finished");
+        }
+        Verdict.Kind kindOfVerdict =
+                switch (kind) {
+                    case STALLED -> null;
+                    case TIMEOUT -> Verdict.Kind.TIMEOUT;
+                    case MISMATCH -> Verdict.Kind.MISMATCH;
+                    case TRANSPORT -> Verdict.Kind.TRANSPORT;
+                    case ABORT -> Verdict.Kind.ABORTED;
+                };
+        if (kindOfVerdict == null) {
+            return null;
+        }
+        return new Verdict(
+                kindOfVerdict,
+                sequence,
+                rank,
+                new TreeSet<>(),
+                new TreeSet<>(),
+                List.of(status(sequence)),
+                text + "; rank 0 has closed its communicator, so that other ranks could not be asked");
+    }
+
+    @Override
+    public synchronized Optional<Verdict> verdict() {
+        return Optional.ofNullable(verdict);
+    }
+
+    /** The coordinator asks. On the reactor's thread. */
+    void query(long inquiry, long sequence) {
+        WireWriter out = new WireWriter().i64(inquiry);
+        Codecs.write(out, status(sequence));
+        exit.send(FrameType.STATUS, out);
+    }
+
+    private RankStatus status(long sequence) {
+        StatusSource asked;
+        synchronized (this) {
+            asked = source;
+        }
+        try {
+            return new RankStatus(
+                    rank,
+                    RankStatus.State.ANSWERED,
+                    asked.lastEntered(),
+                    asked.recordAt(sequence),
+                    asked.waitingRows());
+        } catch (RuntimeException e) {
+            LOG.warn("rank={}: the status source failed", rank, e);
+            return new RankStatus(rank, RankStatus.State.ANSWERED, 0, Optional.empty(), List.of());
+        }
+    }
+
+    long lastEntered() {
+        StatusSource asked;
+        synchronized (this) {
+            asked = source;
+        }
+        try {
+            return asked.lastEntered();
+        } catch (RuntimeException e) {
+            LOG.warn("rank={}: the status source failed", rank, e);
+            return 0;
+        }
+    }
+
+    synchronized void coordinatorLeft(long lastEntered) {
+        coordinatorLeft = true;
+        coordinatorLastEntered = lastEntered;
+    }
+
+    /** The connection to the hub is gone without our doing. */
+    void hubLost(String why) {
+        synchronized (this) {
+            if (coordinatorLeft) {
+                return;
+            }
+        }
+        decide(Verdict.gone(
+                Verdict.Kind.PEER_FAILED, Set.of(0), 0, "rank 0, which coordinates, failed: " + why));
+    }
+
+    /** Takes a verdict, unless there is one. */
+    void decide(Verdict decided) {
+        VerdictListener told;
+        synchronized (this) {
+            if (verdict != null) {
+                return;
+            }
+            verdict = decided;
+            told = listener;
+        }
+        exit.failed(decided);
+        if (told != null) {
+            tell(told, decided);
+        }
+    }
+
+    private void tell(VerdictListener told, Verdict decided) {
+        try {
+            told.onVerdict(decided);
+        } catch (RuntimeException e) {
+            LOG.warn("rank={}: the verdict listener failed", rank, e);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+package io.jccl.bootstrap;
+
+import io.jccl.BootstrapException;
+import io.jccl.JcclTimeoutException;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.concurrent.TimeUnit;
+
+/** A rank's side of a connection while it is let in: blocking, every read with a deadline. For one thread. */
+final class FrameStream implements AutoCloseable {
+
+    private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final SocketChannel channel;
+    private final byte[] nonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
+
+    FrameStream(SocketChannel channel) {
+        this.channel = channel;
+    }
+
+    byte[] nonce() {
+        return nonce;
+    }
+
+    void write(byte[] bytes) throws IOException {
+        ByteBuffer out = ByteBuffer.wrap(bytes);
+        while (out.hasRemaining()) {
+            channel.write(out);
+        }
+    }
+
+    byte[] read(int n, long deadlineNanos) throws IOException {
+        byte[] bytes = new byte[n];
+        InputStream in = channel.socket().getInputStream();
+        for (int have = 0; have < n; ) {
+            long left = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
+            if (left <= 0) {
+                throw new SocketTimeoutException("no answer in time");
+            }
+            channel.socket().setSoTimeout((int) Math.min(left, Integer.MAX_VALUE));
+            int got = in.read(bytes, have, n - have);
+            if (got < 0) {
+                throw new EOFException("the server closed the connection");
+            }
+            have += got;
+        }
+        return bytes;
+    }
+
+    private record Frame(FrameType type, WireReader body) {}
+
+    private Frame readFrame(long deadlineNanos) throws IOException {
+        ByteBuffer header = ByteBuffer.wrap(read(FrameType.HEADER_BYTES, deadlineNanos));
+        int length = FrameType.checkLength(header.getInt(), Codecs.MAX_RANKS * 4 + Codecs.MAX_TEXT * 8);
+        FrameType type = FrameType.of(header.get());
+        return new Frame(type, new WireReader(read(length, deadlineNanos)));
+    }
+
+    /**
+     * Says who we are and waits until all ranks have come.
+     *
+     * @param who who we are, for messages
+     * @param hello the first frame
+     * @return what the server says when all are there
+     * @throws BootstrapException if we are refused, or the connection breaks
+     * @throws JcclTimeoutException if not all came in time; names the ranks that did not
+     */
+    byte[] awaitWelcome(String who, WireWriter hello, int size, long initMillis, long deadlineNanos) {
+        try {
+            writeFrame(FrameType.HELLO, hello);
+            try {
+                return welcome(who, readFrame(deadlineNanos), size);
+            } catch (SocketTimeoutException late) {
+                String text = "rank's initialisation time-out of " + initMillis + " ms has passed";
+                writeFrame(FrameType.GIVE_UP, new WireWriter().text(text, Codecs.MAX_TEXT));
+                return welcome(who, readFrame(System.nanoTime() + GRACE_NANOS), size);
+            }
+        } catch (SocketTimeoutException e) {
+            throw new JcclTimeoutException(
+                    who + ": the root answered neither in initTimeoutMillis=" + initMillis
+                            + " nor after; is the process of rank 0 stopped?",
+                    Set.of(0),
+                    e);
+        } catch (IOException | WireException e) {
+            throw new BootstrapException(
+                    who + ": lost the connection to rank 0 while the group formed: " + e.getMessage()
+                            + "; look into the log of rank 0",
+                    e);
+        }
+    }
+
+    private void writeFrame(FrameType type, WireWriter content) throws IOException {
+        write(FrameLink.encode(type, content.toBytes()).array());
+    }
+
+    private static byte[] welcome(String who, Frame frame, int size) {
+        WireReader body = frame.body();
+        switch (frame.type()) {
+            case WELCOME -> {
+                byte[] blob = body.blob(FrameType.MAX_HELLO_BYTES);
+                body.end();
+                return blob;
+            }
+            case REFUSED -> throw new BootstrapException(who + " was refused: " + body.text(Codecs.MAX_TEXT));
+            case FAILED -> {
+                SortedSet<Integer> missing = body.ranks(size);
+                throw new JcclTimeoutException(
+                        who + ": the group did not form: " + body.text(Codecs.MAX_TEXT), missing, null);
+            }
+            default -> throw new WireException("frame=" + frame.type() + ": not expected while the group forms");
+        }
+    }
+
+    InetAddress localAddress() {
+        return channel.socket().getLocalAddress();
+    }
+
+    /** The channel, non-blocking; this stream must not be used any more. */
+    SocketChannel release() throws IOException {
+        channel.socket().setSoTimeout(0);
+        channel.configureBlocking(false);
+        return channel;
+    }
+
+    @Override
+    public void close() {
+        Reactor.closeQuietly(channel);
+    }
+}

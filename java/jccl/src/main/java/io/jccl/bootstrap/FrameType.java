@@ -1,0 +1,71 @@
+package io.jccl.bootstrap;
+
+/**
+ * The messages of an authenticated connection. On the wire a frame is its body's length (4 bytes, big endian), the ordinal
+ * of its type (1 byte), then the body. The order of the constants is part of the wire format.
+ *
+ * <p>{@code >} goes from a rank to the server, {@code <} from the server to a rank.
+ */
+enum FrameType {
+    /** {@code >} version text, rank, size, blob: the first frame; the blob is rank 0's hub addresses at the root. */
+    HELLO,
+    /** {@code <} text: this rank is not let in. */
+    REFUSED,
+    /** {@code >} text: this rank's initialisation time-out has passed. */
+    GIVE_UP,
+    /** {@code <} missing ranks, text: the group will not form. */
+    FAILED,
+    /** {@code <} blob: all ranks are here. */
+    WELCOME,
+    /** {@code >} number, blob: this rank's part of a gather. */
+    GATHER,
+    /** {@code <} number, a blob per rank. */
+    GATHERED,
+    /** {@code >} number: who is missing? */
+    GATHER_LATE,
+    /** {@code <} number, ranks. */
+    GATHER_MISSING,
+    /** {@code >} receiver, tag, blob; {@code <} sender, tag, blob. */
+    MESSAGE,
+    /** Both ways, empty. */
+    HEARTBEAT,
+    /** {@code >} last entered sequence: this rank leaves in good order. */
+    GOODBYE,
+    /** {@code <} empty: the goodbye is noted; the server closes. */
+    BYE,
+    /** {@code <} last entered sequence of rank 0: the coordinator leaves in good order. */
+    LEFT,
+    /** {@code >} kind, sequence, text. */
+    REPORT,
+    /** {@code <} inquiry, sequence. */
+    QUERY,
+    /** {@code >} inquiry, status. */
+    STATUS,
+    /** {@code <} verdict. */
+    VERDICT;
+
+    /** Bytes before a body. */
+    static final int HEADER_BYTES = 5;
+
+    /** The longest body before a rank is let in. */
+    static final int MAX_HELLO_BYTES = 4096;
+
+    /** The longest body. */
+    static final int MAX_BODY_BYTES = 256 << 20;
+
+    private static final FrameType[] ALL = values();
+
+    static FrameType of(int ordinal) {
+        if (ordinal < 0 || ordinal >= ALL.length) {
+            throw new WireException("frame type=" + ordinal + ": expected 0 to " + (ALL.length - 1));
+        }
+        return ALL[ordinal];
+    }
+
+    static int checkLength(int length, int max) {
+        if (length < 0 || length > max) {
+            throw new WireException("frame length=" + length + ": expected 0 to " + max);
+        }
+        return length;
+    }
+}

@@ -1,0 +1,66 @@
+package io.jccl.bootstrap;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/** The gathers in progress at the {@link Hub}: which rank has given what. For one thread. */
+final class Gathers {
+
+    /** More than the number that can be open when all ranks keep the order: a rank waits for one before the next. */
+    private static final int MAX_OPEN = 4;
+
+    private final int size;
+    private final Map<Long, byte[][]> open = new HashMap<>();
+    private final Map<Long, Integer> counts = new HashMap<>();
+
+    Gathers(int size) {
+        this.size = size;
+    }
+
+    /**
+     * Takes a rank's part.
+     *
+     * @return the body of the answer to all if this was the last part, else null
+     */
+    byte[] add(int rank, long number, byte[] part) {
+        if (!open.containsKey(number) && open.size() >= MAX_OPEN) {
+            throw new WireException("gather=" + number + " rank=" + rank + ": more than " + MAX_OPEN + " are open");
+        }
+        byte[][] parts = open.computeIfAbsent(number, n -> new byte[size][]);
+        if (parts[rank] != null) {
+            throw new WireException("gather=" + number + " rank=" + rank + ": came twice");
+        }
+        parts[rank] = part;
+        if (counts.merge(number, 1, Integer::sum) < size) {
+            return null;
+        }
+        open.remove(number);
+        counts.remove(number);
+        WireWriter out = new WireWriter().i64(number);
+        for (byte[] one : parts) {
+            out.blob(one);
+        }
+        return out.toBytes();
+    }
+
+    /** The ranks that have not given their part; empty if the gather is done or nobody has begun it. */
+    SortedSet<Integer> missing(long number) {
+        SortedSet<Integer> missing = new TreeSet<>();
+        byte[][] parts = open.get(number);
+        for (int rank = 0; parts != null && rank < size; rank++) {
+            if (parts[rank] == null) {
+                missing.add(rank);
+            }
+        }
+        return missing;
+    }
+
+    /** The ranks that any open gather waits for. */
+    SortedSet<Integer> awaited() {
+        SortedSet<Integer> awaited = new TreeSet<>();
+        open.keySet().forEach(number -> awaited.addAll(missing(number)));
+        return awaited;
+    }
+}

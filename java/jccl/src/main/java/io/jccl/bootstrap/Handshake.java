@@ -1,0 +1,110 @@
+package io.jccl.bootstrap;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
+import java.util.Arrays;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * How both ends of a connection prove that they know the secret, without showing it:
+ *
+ * <pre>
+ *   rank   > server   greeting(8) nonceC(32)
+ *   server > rank     greeting(8) nonceS(32)
+ *   rank   > server   HMAC(secret, "rank"   | purpose | nonceC | nonceS)
+ *   server > rank     HMAC(secret, "server" | purpose | nonceC | nonceS)
+ * </pre>
+ *
+ * <p>The rank proves first, so that a stranger gets no proof to work on. A recorded handshake is worth nothing, because
+ * both nonces are fresh. The purpose keeps a proof for the root from being one for the hub. The greeting is six letters
+ * and the version of this handshake. Stateless; safe for use by any thread.
+ */
+final class Handshake {
+
+    /** What a connection is for. */
+    enum Purpose {
+        ROOT,
+        HUB
+    }
+
+    static final int VERSION = 1;
+    static final int NONCE_BYTES = 32;
+    static final int PROOF_BYTES = 32;
+    static final int GREETING_BYTES = 8 + NONCE_BYTES;
+
+    private static final byte[] MAGIC = "JCCLBS".getBytes(StandardCharsets.US_ASCII);
+    private static final SecureRandom RANDOM = new SecureRandom();
+
+    private Handshake() {}
+
+    static byte[] randomBytes(int n) {
+        byte[] bytes = new byte[n];
+        RANDOM.nextBytes(bytes);
+        return bytes;
+    }
+
+    static byte[] greeting(byte[] nonce) {
+        return ByteBuffer.allocate(GREETING_BYTES)
+                .put(MAGIC)
+                .putShort((short) VERSION)
+                .put(nonce)
+                .array();
+    }
+
+    /**
+     * The nonce of a greeting.
+     *
+     * @throws WireException if this is no greeting, or one of another version
+     */
+    static byte[] nonceOf(byte[] greeting) {
+        if (!Arrays.equals(greeting, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
+            throw new WireException("not a JCCL greeting");
+        }
+        int version = ByteBuffer.wrap(greeting).getShort(MAGIC.length) & 0xffff;
+        if (version != VERSION) {
+            throw new WireException("handshake version=" + version + ": expected " + VERSION
+                    + "; use the same JCCL version on all ranks");
+        }
+        return Arrays.copyOfRange(greeting, MAGIC.length + 2, GREETING_BYTES);
+    }
+
+    static byte[] rankProof(byte[] secret, Purpose purpose, byte[] rankNonce, byte[] serverNonce) {
+        return proof(secret, "rank", purpose, rankNonce, serverNonce);
+    }
+
+    static byte[] serverProof(byte[] secret, Purpose purpose, byte[] rankNonce, byte[] serverNonce) {
+        return proof(secret, "server", purpose, rankNonce, serverNonce);
+    }
+
+    private static byte[] proof(byte[] secret, String who, Purpose purpose, byte[] rankNonce, byte[] serverNonce) {
+        byte[] label = (who + "|" + purpose + "|").getBytes(StandardCharsets.US_ASCII);
+        return hmac(secret, label, rankNonce, serverNonce);
+    }
+
+    static byte[] hmac(byte[] key, byte[]... parts) {
+        try {
+            Mac mac = Mac.getInstance("HmacSHA256");
+            mac.init(new SecretKeySpec(key, "HmacSHA256"));
+            for (byte[] part : parts) {
+                mac.update(part);
+            }
+            return mac.doFinal();
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("HmacSHA256 is missing from this JDK, which every JDK must have", e);
+        }
+    }
+
+    /** A secret of 16 bytes made from another and a label. */
+    static byte[] derive(byte[] key, String label) {
+        return Arrays.copyOf(hmac(key, label.getBytes(StandardCharsets.UTF_8)), 16);
+    }
+
+    /** Compares in constant time. */
+    static boolean same(byte[] a, byte[] b) {
+        return MessageDigest.isEqual(a, b);
+    }
+}

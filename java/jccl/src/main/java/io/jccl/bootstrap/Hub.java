@@ -1,0 +1,280 @@
+package io.jccl.bootstrap;
+
+import java.io.Closeable;
+import java.net.InetAddress;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The middle of the star, in rank 0's process: every rank, rank 0 too, has one connection to it for the whole life of the
+ * communicator. Passes on messages and gathers ({@link OutOfBand}) and judges ({@link Coordinator}). One thread.
+ */
+final class Hub implements Closeable, Server.Service {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Hub.class);
+
+    private final int size;
+    private final Server server;
+    private final LongSupplier clock;
+    private final BootstrapOptions options;
+    private final Assembly assembly;
+    private final Gathers gathers;
+    private final CountDownLatch everybodyLeft = new CountDownLatch(1);
+    private final ByteBuffer heartbeat = FrameLink.encode(FrameType.HEARTBEAT, new byte[0]);
+    private FrameLink[] links; // by rank, once all are here; null where a rank is gone
+    private Coordinator coordinator;
+    private long lastHeartbeat;
+
+    /** Starts a hub for a group of a size, on an address or, if null, on all. */
+    Hub(BootstrapOptions options, InetAddress address, byte[] secret, int size) {
+        this.size = size;
+        this.options = options;
+        this.clock = options.clock();
+        this.assembly = new Assembly(options.version(), size);
+        this.gathers = new Gathers(size);
+        this.server = new Server(Handshake.Purpose.HUB, address, 0, secret, clock, this);
+        server.start();
+    }
+
+    int port() {
+        return server.port();
+    }
+
+    @Override
+    public void onFrame(FrameLink link, FrameType type, WireReader body) {
+        if (coordinator == null) {
+            assemble(link, type, body);
+            return;
+        }
+        int rank = assembly.rankOf(link);
+        if (rank < 0) {
+            throw new WireException("frame=" + type + " remote=" + link.remote() + ": the group is complete");
+        }
+        long now = clock.getAsLong();
+        coordinator.heard(rank, now);
+        switch (type) {
+            case HEARTBEAT -> body.end();
+            case GATHER -> gather(rank, body);
+            case GATHER_LATE -> gatherLate(link, body);
+            case MESSAGE -> message(rank, body);
+            case GOODBYE -> goodbye(rank, link, body, now);
+            case REPORT -> report(rank, body, now);
+            case STATUS -> status(rank, body, now);
+            case GIVE_UP -> LOG.debug("rank={} gave up when all had come", rank);
+            default -> throw new WireException("frame=" + type + " rank=" + rank + ": the hub does not take it");
+        }
+        server.reactor().tickSoon();
+    }
+
+    private void assemble(FrameLink link, FrameType type, WireReader body) {
+        if (type == FrameType.HELLO) {
+            if (assembly.join(link, body)) {
+                begin();
+            }
+        } else if (type == FrameType.GIVE_UP) {
+            String text = body.text(Codecs.MAX_TEXT);
+            body.end();
+            assembly.giveUp(link, text);
+        } else {
+            throw new WireException("frame=" + type + ": the group is not complete yet");
+        }
+    }
+
+    private void begin() {
+        List<FrameLink> all = assembly.links();
+        links = all.toArray(new FrameLink[0]);
+        long now = clock.getAsLong();
+        lastHeartbeat = now;
+        coordinator = new Coordinator(
+                size, options.queryTimeout().toNanos(), options.heartbeatTimeout().toNanos(), now, new Voice());
+        ByteBuffer welcome =
+                FrameLink.encode(FrameType.WELCOME, new WireWriter().blob(new byte[0]).toBytes());
+        for (FrameLink link : all) {
+            link.trust();
+            link.send(welcome);
+        }
+    }
+
+    private void gather(int rank, WireReader body) {
+        long number = body.i64();
+        byte[] part = body.blob(OutOfBand.MAX_PAYLOAD_BYTES);
+        body.end();
+        byte[] answer = gathers.add(rank, number, part);
+        if (answer != null) {
+            broadcast(FrameType.GATHERED, answer);
+        } else {
+            checkNeeded();
+        }
+    }
+
+    /** A gather that waits for a rank which has left would wait for ever. */
+    private void checkNeeded() {
+        SortedSet<Integer> gone = new TreeSet<>(gathers.awaited());
+        gone.retainAll(coordinator.departed().keySet());
+        if (!gone.isEmpty()) {
+            coordinator.needed(gone, "an exchange of the control plane");
+        }
+    }
+
+    private void gatherLate(FrameLink link, WireReader body) {
+        long number = body.i64();
+        body.end();
+        link.send(FrameType.GATHER_MISSING, new WireWriter().i64(number).ranks(gathers.missing(number)));
+    }
+
+    private void message(int rank, WireReader body) {
+        int receiver = body.i32In("receiver", 0, size - 1);
+        int tag = body.i32();
+        byte[] content = body.blob(OutOfBand.MAX_PAYLOAD_BYTES);
+        body.end();
+        if (links[receiver] != null) {
+            links[receiver].send(
+                    FrameType.MESSAGE, new WireWriter().i32(rank).i32(tag).blob(content));
+        }
+    }
+
+    private void goodbye(int rank, FrameLink link, WireReader body, long now) {
+        long lastEntered = body.i64();
+        body.end();
+        coordinator.goodbye(rank, lastEntered, now);
+        link.send(FrameLink.encode(FrameType.BYE, new byte[0]));
+        link.closeWhenSent();
+        leave(rank);
+        checkNeeded();
+    }
+
+    private void report(int rank, WireReader body, long now) {
+        ReportKind kind = body.constant(ReportKind.class);
+        long sequence = body.i64();
+        String text = body.text(Codecs.MAX_TEXT);
+        body.end();
+        coordinator.report(rank, kind, sequence, "rank " + rank + " reports: " + text, now);
+    }
+
+    private void status(int rank, WireReader body, long now) {
+        long inquiry = body.i64();
+        RankStatus status = Codecs.readStatus(body, size);
+        body.end();
+        if (status.rank() != rank) {
+            throw new WireException("rank=" + rank + " answered for rank=" + status.rank());
+        }
+        coordinator.status(rank, inquiry, status, now);
+    }
+
+    private void leave(int rank) {
+        links[rank] = null;
+        for (FrameLink link : links) {
+            if (link != null) {
+                return;
+            }
+        }
+        everybodyLeft.countDown();
+    }
+
+    @Override
+    public void onClosed(FrameLink link, String why) {
+        int rank = assembly.rankOf(link);
+        if (rank < 0) {
+            return;
+        }
+        if (coordinator == null) {
+            assembly.leave(link);
+            assembly.fail(new TreeSet<>(Set.of(rank)), "rank " + rank + " was lost while the group formed: " + why);
+            return;
+        }
+        leave(rank);
+        coordinator.lost(rank, why, clock.getAsLong());
+        server.reactor().tickSoon();
+    }
+
+    @Override
+    public long onTick(long now) {
+        long interval = options.heartbeatInterval().toNanos();
+        if (coordinator == null) {
+            return interval;
+        }
+        if (now - lastHeartbeat >= interval) {
+            lastHeartbeat = now;
+            for (FrameLink link : links) {
+                if (link != null) {
+                    link.send(heartbeat);
+                }
+            }
+        }
+        return Math.min(coordinator.tick(now), interval);
+    }
+
+    private void broadcast(FrameType type, byte[] content) {
+        ByteBuffer frame = FrameLink.encode(type, content);
+        for (FrameLink link : links) {
+            if (link != null) {
+                link.send(frame);
+            }
+        }
+    }
+
+    private final class Voice implements Coordinator.Output {
+
+        @Override
+        public void query(int rank, long inquiry, long sequence) {
+            if (links[rank] != null) {
+                links[rank].send(FrameType.QUERY, new WireWriter().i64(inquiry).i64(sequence));
+            }
+        }
+
+        @Override
+        public void verdict(Verdict verdict) {
+            LOG.debug("verdict: {}", verdict.describe());
+            broadcast(FrameType.VERDICT, Codecs.encode(verdict));
+        }
+    }
+
+    /**
+     * Closes when every rank has left, or the time is up; then the ranks that are still there are told that the
+     * coordinator has left, and after which operation of rank 0.
+     */
+    void closeAfter(Duration timeout, long lastEntered) {
+        boolean interrupted = false;
+        try {
+            if (!everybodyLeft.await(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+                tellLeft(lastEntered);
+            }
+        } catch (InterruptedException e) {
+            interrupted = true;
+            tellLeft(lastEntered);
+        }
+        server.close();
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void tellLeft(long lastEntered) {
+        CountDownLatch told = new CountDownLatch(1);
+        server.reactor().execute(() -> {
+            if (links != null) {
+                broadcast(FrameType.LEFT, new WireWriter().i64(lastEntered).toBytes());
+            }
+            told.countDown();
+        });
+        try {
+            told.await(200, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // closing goes on; the ranks then take the loss for a failure
+        }
+    }
+
+    @Override
+    public void close() {
+        server.close();
+    }
+}

@@ -1,0 +1,155 @@
+package io.jccl.bootstrap;
+
+import io.jccl.BootstrapException;
+import java.io.Closeable;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.ByteBuffer;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One rank's connection to the {@link Hub} for the life of its communicator: reads on one thread, hands out frames to
+ * {@link Mailbox} and {@link Control}, says that it lives, and notices when the hub does not.
+ */
+final class HubClient implements Closeable, FrameLink.Owner {
+
+    private static final Logger LOG = LoggerFactory.getLogger(HubClient.class);
+    private static final long BYE_MILLIS = 1000;
+
+    private final LongSupplier clock;
+    private final long intervalNanos;
+    private final long timeoutNanos;
+    private final InetAddress localAddress;
+    private final Reactor reactor;
+    private final FrameLink link;
+    private final Mailbox mailbox;
+    private final Control control;
+    private final CountDownLatch bye = new CountDownLatch(1);
+    private final ByteBuffer heartbeat = FrameLink.encode(FrameType.HEARTBEAT, new byte[0]);
+    private long heardAt;
+    private long lastTick;
+    private long lastHeartbeat;
+    private volatile boolean closing;
+
+    /** Takes over the connection of a rank that has been welcomed. */
+    HubClient(int rank, int size, FrameStream stream, BootstrapOptions options) {
+        clock = options.clock();
+        intervalNanos = options.heartbeatInterval().toNanos();
+        timeoutNanos = options.heartbeatTimeout().toNanos();
+        localAddress = stream.localAddress();
+        heardAt = clock.getAsLong();
+        lastTick = heardAt;
+        lastHeartbeat = heardAt;
+        reactor = new Reactor("jccl-control-" + rank, clock, this::tick);
+        mailbox = new Mailbox(rank, size, this::send);
+        control = new Control(rank, new Control.Exit() {
+            @Override
+            public void send(FrameType type, WireWriter content) {
+                HubClient.this.send(type, content);
+            }
+
+            @Override
+            public void failed(Verdict verdict) {
+                mailbox.fail(verdict::toException);
+            }
+        });
+        try {
+            link = new FrameLink(reactor, stream.release(), this);
+        } catch (IOException e) {
+            reactor.close();
+            stream.close();
+            throw new BootstrapException("rank=" + rank + ": lost the connection to rank 0: " + e.getMessage(), e);
+        }
+        link.trust();
+        reactor.start();
+    }
+
+    OutOfBand outOfBand() {
+        return mailbox;
+    }
+
+    Control control() {
+        return control;
+    }
+
+    InetAddress localAddress() {
+        return localAddress;
+    }
+
+    private void send(FrameType type, WireWriter content) {
+        link.send(type, content);
+    }
+
+    @Override
+    public void onFrame(FrameLink from, FrameType type, WireReader body) {
+        heardAt = clock.getAsLong();
+        switch (type) {
+            case HEARTBEAT -> body.end();
+            case GATHERED -> mailbox.onGathered(body);
+            case GATHER_MISSING -> mailbox.onMissing(body);
+            case MESSAGE -> mailbox.onMessage(body);
+            case QUERY -> control.query(body.i64(), body.i64());
+            case VERDICT -> control.decide(Codecs.decodeVerdict(body, mailbox.size()));
+            case LEFT -> control.coordinatorLeft(body.i64());
+            case BYE -> bye.countDown();
+            default -> throw new WireException("frame=" + type + ": a rank does not take it");
+        }
+    }
+
+    @Override
+    public void onClosed(FrameLink from, String why) {
+        bye.countDown();
+        if (!closing) {
+            control.hubLost(why);
+            mailbox.fail(() -> new BootstrapException(
+                    "rank=" + mailbox.rank() + ": rank 0 has closed its communicator, and with it this network"));
+        }
+    }
+
+    private long tick(long now) {
+        long gap = now - lastTick;
+        lastTick = now;
+        if (gap > timeoutNanos / 2) {
+            heardAt += gap; // it was this process that stood still
+        }
+        if (now - lastHeartbeat >= intervalNanos) {
+            lastHeartbeat = now;
+            link.send(heartbeat);
+        }
+        if (!closing && now - heardAt >= timeoutNanos) {
+            String why = "silent for " + TimeUnit.NANOSECONDS.toMillis(now - heardAt)
+                    + " ms, longer than the heartbeat time-out";
+            link.close();
+            onClosed(link, why);
+            heardAt = now;
+        }
+        return intervalNanos;
+    }
+
+    /** Says goodbye, waits a second at most for the answer, closes. */
+    @Override
+    public void close() {
+        closing = true;
+        long lastEntered = control.lastEntered();
+        send(FrameType.GOODBYE, new WireWriter().i64(lastEntered));
+        try {
+            if (!reactor.onThread() && !bye.await(BYE_MILLIS, TimeUnit.MILLISECONDS)) {
+                LOG.debug("rank={}: the coordinator did not answer the goodbye", mailbox.rank());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        reactor.close();
+        mailbox.fail(() -> new BootstrapException("rank=" + mailbox.rank() + ": this communicator is closed"));
+    }
+
+    /** Ends without a goodbye. */
+    void die() {
+        closing = true;
+        reactor.close();
+    }
+}

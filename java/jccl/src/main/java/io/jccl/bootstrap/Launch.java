@@ -1,0 +1,56 @@
+package io.jccl.bootstrap;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.OptionalInt;
+
+/**
+ * What a launcher told this process.
+ *
+ * @param launcher which launcher, for the log
+ * @param rank this rank
+ * @param size the number of ranks
+ * @param localRank the rank among those on this machine, if told
+ * @param rendezvous where the ranks meet
+ */
+public record Launch(String launcher, int rank, int size, OptionalInt localRank, Rendezvous rendezvous) {
+
+    /** Where the ranks of a launch meet. */
+    public sealed interface Rendezvous {}
+
+    /**
+     * Rank 0 listens on a host and port.
+     *
+     * @param host a name or a numeric address
+     * @param port the port
+     * @param secret the key that the ranks prove; made from the launcher's job name where no secret is given
+     * @param guessable whether somebody else could guess the secret
+     */
+    public record Address(String host, int port, Secret secret, boolean guessable) implements Rendezvous {}
+
+    /**
+     * Rank 0 writes its id to a file that all ranks can read.
+     *
+     * @param path the file; it is made by rank 0 and removed when all have met
+     */
+    public record SharedFile(Path path) implements Rendezvous {}
+
+    /**
+     * A secret whose text form does not show it.
+     *
+     * @param text what the key is made from
+     */
+    public record Secret(String text) {
+
+        /** The key of a generation of groups. */
+        byte[] key(int generation) {
+            byte[] label = text.getBytes(StandardCharsets.UTF_8);
+            return Handshake.derive(label.length == 0 ? new byte[1] : label, "rendezvous generation " + generation);
+        }
+
+        @Override
+        public String toString() {
+            return "(not shown)";
+        }
+    }
+}

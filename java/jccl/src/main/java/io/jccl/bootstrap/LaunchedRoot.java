@@ -1,0 +1,157 @@
+package io.jccl.bootstrap;
+
+import io.jccl.BootstrapException;
+import io.jccl.UniqueId;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The meeting place of a launch: rank 0 opens it, and every rank finds it, by a known port or by a file. Closing it, when
+ * the group has formed or will not, removes the file and ends a root that is still open. For one thread.
+ */
+final class LaunchedRoot implements Connector.Target, AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(LaunchedRoot.class);
+    private static final int MAX_FILE_BYTES = 1024;
+
+    private final Connector.Target target;
+    private final Root root;
+    private final Path file;
+
+    private LaunchedRoot(Connector.Target target, Root root, Path file) {
+        this.target = target;
+        this.root = root;
+        this.file = file;
+    }
+
+    static LaunchedRoot of(Launch launch, int generation, BootstrapOptions options) {
+        boolean opens = launch.rank() == 0;
+        if (launch.rendezvous() instanceof Launch.Address address) {
+            return byAddress(address, opens, generation, options);
+        }
+        return byFile((Launch.SharedFile) launch.rendezvous(), opens, generation, options);
+    }
+
+    private static LaunchedRoot byAddress(
+            Launch.Address address, boolean opens, int generation, BootstrapOptions options) {
+        byte[] secret = address.secret().key(generation);
+        Connector.Target target = () -> {
+            List<InetSocketAddress> addresses = new ArrayList<>();
+            for (InetAddress resolved : InetAddress.getAllByName(address.host())) {
+                addresses.add(new InetSocketAddress(resolved, address.port()));
+            }
+            return new Connector.Place(addresses, secret);
+        };
+        if (!opens) {
+            return new LaunchedRoot(target, null, null);
+        }
+        if (address.guessable()) {
+            LOG.warn(
+                    "the rendezvous {}:{} has no secret, so that others who reach the port could join: set"
+                            + " JCCL_RENDEZVOUS=host:port/secret on all ranks where the network is not trusted",
+                    address.host(),
+                    address.port());
+        }
+        return new LaunchedRoot(target, new Root(options, bindAddress(address), address.port(), secret), null);
+    }
+
+    /** Loopback stays on loopback; any other name is served on all addresses, for it may be a translated one. */
+    private static InetAddress bindAddress(Launch.Address address) {
+        try {
+            InetAddress resolved = InetAddress.getByName(address.host());
+            return resolved.isLoopbackAddress() ? resolved : null;
+        } catch (IOException e) {
+            throw new BootstrapException(
+                    "JCCL_RENDEZVOUS host=" + address.host() + " cannot be resolved on rank 0: " + e.getMessage(), e);
+        }
+    }
+
+    private static LaunchedRoot byFile(
+            Launch.SharedFile shared, boolean opens, int generation, BootstrapOptions options) {
+        Path file = generation == 0
+                ? shared.path()
+                : shared.path().resolveSibling(shared.path().getFileName() + "." + generation);
+        Connector.Target target = () -> read(file);
+        if (!opens) {
+            return new LaunchedRoot(target, null, null);
+        }
+        Root.Started started = Root.open(options);
+        try {
+            write(file, started.id());
+        } catch (IOException e) {
+            started.root().close();
+            throw new BootstrapException(
+                    "the rendezvous file=" + file + " cannot be written: " + e + "; name another in JCCL_RENDEZVOUS", e);
+        }
+        return new LaunchedRoot(target, started.root(), file);
+    }
+
+    /** Only the owner may read it, and nobody sees half of it. */
+    private static void write(Path file, UniqueId id) throws IOException {
+        Path half = file.resolveSibling(
+                file.getFileName() + ".new-" + ProcessHandle.current().pid());
+        Files.deleteIfExists(half);
+        Files.createFile(half, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        Files.writeString(half, id.toText(), StandardOpenOption.WRITE);
+        Files.move(half, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    private static Connector.Place read(Path file) throws IOException {
+        if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+            throw new NoSuchFileException(file.toString(), null, "rank 0 has not written it yet");
+        }
+        Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(file, LinkOption.NOFOLLOW_LINKS);
+        if (permissions.contains(PosixFilePermission.GROUP_WRITE)
+                || permissions.contains(PosixFilePermission.OTHERS_WRITE)) {
+            throw new IOException("file=" + file + " can be written by others, so it is not believed");
+        }
+        String owner = Files.getOwner(file, LinkOption.NOFOLLOW_LINKS).getName();
+        String user = System.getProperty("user.name", "?");
+        if (!user.equals("?") && !owner.equals(user) && !owner.equals("root")) {
+            throw new IOException("file=" + file + " belongs to owner=" + owner + ", not to user=" + user
+                    + ", so it is not believed");
+        }
+        if (Files.size(file) > MAX_FILE_BYTES) {
+            throw new IOException("file=" + file + " is too long for an id");
+        }
+        try {
+            UniqueId id = UniqueId.parse(Files.readString(file));
+            return new Connector.Place(id.addresses(), id.secret());
+        } catch (IllegalArgumentException e) {
+            throw new IOException("file=" + file + ": " + e.getMessage(), e);
+        }
+    }
+
+    @Override
+    public Connector.Place locate() throws IOException {
+        return target.locate();
+    }
+
+    @Override
+    public void close() {
+        if (root != null) {
+            root.close();
+        }
+        if (file != null) {
+            try {
+                Files.deleteIfExists(file);
+            } catch (IOException e) {
+                LOG.warn("the rendezvous file={} cannot be removed: {}", file, e.toString());
+            }
+        }
+    }
+}

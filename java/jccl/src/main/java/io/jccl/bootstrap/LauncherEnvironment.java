@@ -1,0 +1,294 @@
+package io.jccl.bootstrap;
+
+import io.jccl.BootstrapException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads from the environment what a launcher says about this process. The first launcher whose variables are complete
+ * wins, in this order:
+ *
+ * <ol>
+ *   <li>JCCL's own: {@code JCCL_RANK}, {@code JCCL_SIZE}, {@code JCCL_RENDEZVOUS}, and {@code JCCL_LOCAL_RANK} if told
+ *   <li>torchrun: {@code RANK}, {@code WORLD_SIZE}, {@code MASTER_ADDR}, {@code MASTER_PORT}, {@code LOCAL_RANK}
+ *   <li>Open MPI: {@code OMPI_COMM_WORLD_RANK}, {@code _SIZE}, {@code _LOCAL_RANK}, {@code _LOCAL_SIZE}
+ *   <li>PMI, as with MPICH: {@code PMI_RANK}, {@code PMI_SIZE}, {@code MPI_LOCALRANKID}, {@code MPI_LOCALNRANKS}
+ *   <li>Slurm: {@code SLURM_PROCID}, {@code SLURM_NTASKS}, {@code SLURM_LOCALID}, {@code SLURM_JOB_ID}, ...
+ * </ol>
+ *
+ * <p>{@code JCCL_RENDEZVOUS} overrides where the ranks of any launcher meet. It is {@code host:port}, {@code
+ * [v6-address]:port}, either with {@code /secret} behind it, or {@code file:/path} of a file that all ranks share. Without
+ * a secret the key is made from what the launcher tells, which others on the network may guess; a warning says so.
+ * Pure functions of the environment that is passed in.
+ */
+public final class LauncherEnvironment {
+
+    private static final Logger LOG = LoggerFactory.getLogger(LauncherEnvironment.class);
+    private static final String RENDEZVOUS = "JCCL_RENDEZVOUS";
+    private static final int FIRST_JOB_PORT = 20_000;
+    private static final int JOB_PORTS = 10_000;
+
+    private final Map<String, String> environment;
+
+    private LauncherEnvironment(Map<String, String> environment) {
+        this.environment = environment;
+    }
+
+    /** The variables of one launcher. */
+    private record Dialect(String name, String rank, String size, String localRank, String localSize) {}
+
+    private static final List<Dialect> DIALECTS = List.of(
+            new Dialect("jccl", "JCCL_RANK", "JCCL_SIZE", "JCCL_LOCAL_RANK", "JCCL_LOCAL_SIZE"),
+            new Dialect("torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+            new Dialect(
+                    "openmpi",
+                    "OMPI_COMM_WORLD_RANK",
+                    "OMPI_COMM_WORLD_SIZE",
+                    "OMPI_COMM_WORLD_LOCAL_RANK",
+                    "OMPI_COMM_WORLD_LOCAL_SIZE"),
+            new Dialect("pmi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
+            new Dialect("slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"));
+
+    /**
+     * What the launcher said.
+     *
+     * @param environment the variables, as {@link System#getenv()}
+     * @throws BootstrapException if no launcher's variables are complete; says what is missing
+     * @throws IllegalArgumentException if a variable has a bad value; quotes it
+     */
+    public static Launch detect(Map<String, String> environment) {
+        LauncherEnvironment reader = new LauncherEnvironment(environment);
+        List<String> incomplete = new ArrayList<>();
+        for (Dialect dialect : DIALECTS) {
+            Optional<Launch> launch = reader.read(dialect, incomplete);
+            if (launch.isPresent()) {
+                LOG.info("launched by {}: {}", dialect.name(), launch.get());
+                return launch.get();
+            }
+        }
+        throw new BootstrapException(
+                incomplete.isEmpty()
+                        ? "no launcher's environment was found: set JCCL_RANK, JCCL_SIZE and JCCL_RENDEZVOUS=host:port, or"
+                                + " start with jccl run, torchrun, mpirun or srun"
+                        : "the launcher's environment is incomplete: " + String.join("; ", incomplete));
+    }
+
+    private Optional<String> get(String name) {
+        return Optional.ofNullable(environment.get(name)).map(String::trim).filter(value -> !value.isEmpty());
+    }
+
+    private Optional<Launch> read(Dialect dialect, List<String> incomplete) {
+        boolean anything = get(dialect.rank()).isPresent() || get(dialect.size()).isPresent();
+        if (!anything) {
+            return Optional.empty();
+        }
+        List<String> missing = new ArrayList<>();
+        for (String name : List.of(dialect.rank(), dialect.size())) {
+            if (get(name).isEmpty()) {
+                missing.add(name);
+            }
+        }
+        Optional<Launch.Rendezvous> rendezvous = rendezvous(dialect, missing);
+        if (!missing.isEmpty()) {
+            incomplete.add(dialect.name() + " lacks " + String.join(", ", missing));
+            return Optional.empty();
+        }
+        int size = number(dialect.size(), 1, Codecs.MAX_RANKS);
+        int rank = number(dialect.rank(), 0, size - 1);
+        OptionalInt localRank = get(dialect.localRank()).isPresent()
+                ? OptionalInt.of(number(dialect.localRank(), 0, size - 1))
+                : OptionalInt.empty();
+        return Optional.of(new Launch(dialect.name(), rank, size, localRank, rendezvous.orElseThrow()));
+    }
+
+    private int number(String name, int min, int max) {
+        String value = environment.get(name).trim();
+        try {
+            int number = Integer.parseInt(value);
+            if (number >= min && number <= max) {
+                return number;
+            }
+        } catch (NumberFormatException e) {
+            LOG.trace("not a number", e);
+        }
+        throw new IllegalArgumentException(name + "=\"" + value + "\": expected a number from " + min + " to " + max);
+    }
+
+    private Optional<Launch.Rendezvous> rendezvous(Dialect dialect, List<String> missing) {
+        Optional<String> explicit = get(RENDEZVOUS);
+        if (explicit.isPresent()) {
+            return Optional.of(parseRendezvous(explicit.get()));
+        }
+        return switch (dialect.name()) {
+            case "torchrun" -> torchrun(missing);
+            case "slurm" -> slurm(missing);
+            case "openmpi" -> oneMachine(dialect, missing, "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid");
+            case "pmi" -> oneMachine(dialect, missing, "PMI_JOBID", "HYDRA_JOBID", "PMI_PORT");
+            default -> {
+                missing.add(RENDEZVOUS + " (host:port of rank 0, or file:/path on a shared file system)");
+                yield Optional.empty();
+            }
+        };
+    }
+
+    /** torchrun's agent listens on the port itself, where it hosts the store: the next port is ours then. */
+    private Optional<Launch.Rendezvous> torchrun(List<String> missing) {
+        int before = missing.size();
+        for (String name : List.of("MASTER_ADDR", "MASTER_PORT")) {
+            if (get(name).isEmpty()) {
+                missing.add(name);
+            }
+        }
+        if (missing.size() > before) {
+            return Optional.empty();
+        }
+        boolean agentListens = get("TORCHELASTIC_USE_AGENT_STORE")
+                .map("true"::equalsIgnoreCase)
+                .orElse(false);
+        int port = number("MASTER_PORT", 1, 65534) + (agentListens ? 1 : 0);
+        String host = get("MASTER_ADDR").orElseThrow();
+        String job = "torchrun " + get("TORCHELASTIC_RUN_ID").orElse("") + " " + get("TORCHELASTIC_RESTART_COUNT").orElse("")
+                + " " + host + " " + port;
+        return Optional.of(new Launch.Address(host, port, new Launch.Secret(job), true));
+    }
+
+    private Optional<Launch.Rendezvous> slurm(List<String> missing) {
+        Optional<String> job = get("SLURM_JOB_ID").or(() -> get("SLURM_JOBID"));
+        Optional<String> nodes = get("SLURM_STEP_NODELIST")
+                .or(() -> get("SLURM_JOB_NODELIST"))
+                .or(() -> get("SLURM_NODELIST"));
+        if (job.isEmpty()) {
+            missing.add("SLURM_JOB_ID");
+        }
+        if (nodes.isEmpty()) {
+            missing.add("SLURM_STEP_NODELIST");
+        }
+        if (job.isEmpty() || nodes.isEmpty()) {
+            return Optional.empty();
+        }
+        String step = job.get() + "." + get("SLURM_STEP_ID").or(() -> get("SLURM_STEPID")).orElse("0");
+        int port = FIRST_JOB_PORT + Math.floorMod(step.hashCode(), JOB_PORTS);
+        return Optional.of(new Launch.Address(
+                firstNode(nodes.get()), port, new Launch.Secret("slurm " + step + " " + nodes.get()), true));
+    }
+
+    /**
+     * The first machine of a Slurm node list: {@code node[03-07,12],login1} gives {@code node03}.
+     *
+     * @throws IllegalArgumentException if the list cannot be read
+     */
+    static String firstNode(String list) {
+        StringBuilder name = new StringBuilder();
+        for (int i = 0; i < list.length(); i++) {
+            char c = list.charAt(i);
+            if (c == ',') {
+                break;
+            }
+            if (c != '[') {
+                name.append(c);
+                continue;
+            }
+            int end = list.indexOf(']', i);
+            String first = end < 0 ? "" : list.substring(i + 1, end).split("[-,]", 2)[0];
+            if (first.isEmpty() || !first.chars().allMatch(Character::isDigit)) {
+                throw badNodes(list);
+            }
+            name.append(first);
+            i = end;
+        }
+        if (name.isEmpty() || !name.toString().matches("[A-Za-z0-9._-]+")) {
+            throw badNodes(list);
+        }
+        return name.toString();
+    }
+
+    private static IllegalArgumentException badNodes(String list) {
+        return new IllegalArgumentException("SLURM_STEP_NODELIST=\"" + list
+                + "\": expected a list like node[03-07,12]; or set JCCL_RENDEZVOUS=host:port");
+    }
+
+    /** MPI launchers do not tell an address; on one machine a file named after the job does. */
+    private Optional<Launch.Rendezvous> oneMachine(Dialect dialect, List<String> missing, String... jobNames) {
+        Optional<String> job = Optional.empty();
+        String from = null;
+        for (String name : jobNames) {
+            if (job.isEmpty()) {
+                job = get(name);
+                from = name;
+            }
+        }
+        boolean allHere = get(dialect.size()).isPresent() && get(dialect.localSize()).equals(get(dialect.size()));
+        if (job.isEmpty() || !allHere) {
+            Optional<Launch.Rendezvous> allocation = slurm(new ArrayList<>()); // mpirun inside a Slurm job
+            if (allocation.isPresent()) {
+                return allocation;
+            }
+            missing.add(RENDEZVOUS + " (host:port of rank 0; " + dialect.name()
+                    + " does not tell an address, and it can be done without only when all ranks are on one machine and"
+                    + " one of " + String.join(", ", jobNames) + " names the job)");
+            return Optional.empty();
+        }
+        String directory = get("XDG_RUNTIME_DIR").or(() -> get("TMPDIR")).orElse("/tmp");
+        String user = get("USER").or(() -> get("LOGNAME")).orElse("");
+        String key = from + "=" + job.get() + " " + user;
+        byte[] name = Handshake.derive(key.getBytes(StandardCharsets.UTF_8), "file name");
+        return Optional.of(new Launch.SharedFile(
+                Path.of(directory, "jccl-" + HexFormat.of().formatHex(name))));
+    }
+
+    /**
+     * Reads {@code JCCL_RENDEZVOUS}.
+     *
+     * @throws IllegalArgumentException if it cannot be read; quotes it without its secret
+     */
+    static Launch.Rendezvous parseRendezvous(String text) {
+        if (text.startsWith("file:")) {
+            String path = text.substring("file:".length()).replaceFirst("^///", "/");
+            if (!path.startsWith("/")) {
+                throw badRendezvous(text, "a file needs an absolute path");
+            }
+            return new Launch.SharedFile(Path.of(path));
+        }
+        int slash = text.indexOf('/');
+        String address = slash < 0 ? text : text.substring(0, slash);
+        String secret = slash < 0 ? "" : text.substring(slash + 1);
+        if (slash >= 0 && secret.isEmpty()) {
+            throw badRendezvous(address, "the secret behind / is empty");
+        }
+        int colon = address.lastIndexOf(':');
+        if (colon <= 0 || (address.indexOf(':') != colon && !address.startsWith("["))) {
+            throw badRendezvous(address, "no port, or an IPv6 address without brackets");
+        }
+        String host = address.substring(0, colon);
+        if (host.startsWith("[")) {
+            if (!host.endsWith("]")) {
+                throw badRendezvous(address, "a bracket is not closed");
+            }
+            host = host.substring(1, host.length() - 1);
+        }
+        int port;
+        try {
+            port = Integer.parseInt(address.substring(colon + 1));
+        } catch (NumberFormatException e) {
+            throw badRendezvous(address, "the port is not a number");
+        }
+        if (host.isBlank() || port < 1 || port > 65535) {
+            throw badRendezvous(address, "the host is empty or the port is not 1 to 65535");
+        }
+        boolean guessable = secret.isEmpty();
+        return new Launch.Address(host, port, new Launch.Secret(guessable ? "jccl " + address : secret), guessable);
+    }
+
+    private static IllegalArgumentException badRendezvous(String shown, String why) {
+        return new IllegalArgumentException(RENDEZVOUS + "=\"" + shown + "\": " + why
+                + "; expected host:port, [v6-address]:port, either with /secret, or file:/path");
+    }
+}

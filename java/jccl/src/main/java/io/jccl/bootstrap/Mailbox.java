@@ -1,0 +1,220 @@
+package io.jccl.bootstrap;
+
+import io.jccl.BootstrapException;
+import io.jccl.JcclException;
+import io.jccl.JcclTimeoutException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+
+/** One rank's side of the out-of-band network: what came and has not been asked for, and who waits for what. */
+final class Mailbox implements OutOfBand {
+
+    /** How frames leave. */
+    @FunctionalInterface
+    interface Exit {
+        void send(FrameType type, WireWriter content);
+    }
+
+    private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+    private static final byte[] EMPTY = new byte[0];
+
+    private record Box(int peer, int tag) {}
+
+    private final int rank;
+    private final int size;
+    private final Exit exit;
+    private final AtomicBoolean collective = new AtomicBoolean();
+
+    // guarded by this
+    private final Map<Box, Deque<byte[]>> messages = new HashMap<>();
+    private long number;
+    private List<byte[]> gathered;
+    private SortedSet<Integer> missing;
+    private Supplier<JcclException> failure;
+
+    Mailbox(int rank, int size, Exit exit) {
+        this.rank = rank;
+        this.size = size;
+        this.exit = exit;
+    }
+
+    @Override
+    public int rank() {
+        return rank;
+    }
+
+    @Override
+    public int size() {
+        return size;
+    }
+
+    @Override
+    public List<byte[]> allGather(byte[] mine, Duration timeout) {
+        if (mine.length > MAX_PAYLOAD_BYTES || (long) mine.length * size > FrameType.MAX_BODY_BYTES / 2) {
+            throw new IllegalArgumentException("bytes=" + mine.length + " size=" + size + ": expected at most "
+                    + Math.min(MAX_PAYLOAD_BYTES, FrameType.MAX_BODY_BYTES / 2 / size) + " bytes a rank");
+        }
+        if (!collective.compareAndSet(false, true)) {
+            throw new IllegalStateException("rank=" + rank
+                    + ": another thread is in a collective call of this network; use one thread at a time");
+        }
+        try {
+            return gather(mine, timeout.toNanos());
+        } finally {
+            collective.set(false);
+        }
+    }
+
+    private synchronized List<byte[]> gather(byte[] mine, long timeoutNanos) {
+        checkHealthy();
+        number++;
+        gathered = null;
+        missing = null;
+        long start = System.nanoTime();
+        exit.send(FrameType.GATHER, new WireWriter().i64(number).blob(mine));
+        if (!await(() -> gathered != null, start + timeoutNanos)) {
+            exit.send(FrameType.GATHER_LATE, new WireWriter().i64(number));
+            if (!await(() -> gathered != null || missing != null, System.nanoTime() + GRACE_NANOS)) {
+                missing = new TreeSet<>(Set.of(0));
+            }
+        }
+        if (gathered == null) {
+            JcclTimeoutException late = new JcclTimeoutException(
+                    "out-of-band exchange=" + number + " was not finished on rank=" + rank + " in timeoutMillis="
+                            + TimeUnit.NANOSECONDS.toMillis(timeoutNanos) + ": missingRanks=" + missing
+                            + "; look into their logs, or raise JCCL_INIT_TIMEOUT",
+                    missing,
+                    null);
+            failure = () -> late;
+            throw late;
+        }
+        List<byte[]> result = gathered;
+        gathered = null;
+        return result;
+    }
+
+    /** Waits under the lock; whether the condition came true. */
+    private boolean await(Supplier<Boolean> condition, long deadlineNanos) {
+        while (!condition.get()) {
+            checkHealthy();
+            long left = deadlineNanos - System.nanoTime();
+            if (left <= 0) {
+                return false;
+            }
+            try {
+                TimeUnit.NANOSECONDS.timedWait(this, Math.max(left, 1_000_000));
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new BootstrapException("rank=" + rank + " was interrupted in an out-of-band call", e);
+            }
+        }
+        return true;
+    }
+
+    private void checkHealthy() {
+        if (failure != null) {
+            throw failure.get();
+        }
+    }
+
+    @Override
+    public byte[] broadcast(byte[] data, int root, Duration timeout) {
+        checkPeer(root);
+        return allGather(rank == root ? data : EMPTY, timeout).get(root);
+    }
+
+    @Override
+    public void barrier(Duration timeout) {
+        allGather(EMPTY, timeout);
+    }
+
+    @Override
+    public void send(int peer, int tag, byte[] data) {
+        checkPeer(peer);
+        if (data.length > MAX_PAYLOAD_BYTES) {
+            throw new IllegalArgumentException(
+                    "bytes=" + data.length + ": expected at most " + MAX_PAYLOAD_BYTES + " bytes");
+        }
+        synchronized (this) {
+            checkHealthy();
+        }
+        exit.send(FrameType.MESSAGE, new WireWriter().i32(peer).i32(tag).blob(data));
+    }
+
+    @Override
+    public synchronized byte[] receive(int peer, int tag, Duration timeout) {
+        checkPeer(peer);
+        Box box = new Box(peer, tag);
+        if (!await(() -> messages.containsKey(box), System.nanoTime() + timeout.toNanos())) {
+            throw new JcclTimeoutException(
+                    "rank=" + rank + " got no out-of-band message of peer=" + peer + " with tag=" + tag
+                            + " in timeoutMillis=" + timeout.toMillis(),
+                    Set.of(peer),
+                    null);
+        }
+        Deque<byte[]> waiting = messages.get(box);
+        byte[] first = waiting.remove();
+        if (waiting.isEmpty()) {
+            messages.remove(box);
+        }
+        return first;
+    }
+
+    private void checkPeer(int peer) {
+        if (peer < 0 || peer >= size) {
+            throw new IllegalArgumentException("peer=" + peer + ": expected a rank from 0 to " + (size - 1));
+        }
+    }
+
+    synchronized void onMessage(WireReader body) {
+        int sender = body.i32In("sender", 0, size - 1);
+        int tag = body.i32();
+        byte[] content = body.blob(MAX_PAYLOAD_BYTES);
+        body.end();
+        messages.computeIfAbsent(new Box(sender, tag), box -> new ArrayDeque<>()).add(content);
+        notifyAll();
+    }
+
+    synchronized void onGathered(WireReader body) {
+        long ofNumber = body.i64();
+        List<byte[]> parts = new ArrayList<>(size);
+        for (int i = 0; i < size; i++) {
+            parts.add(body.blob(MAX_PAYLOAD_BYTES));
+        }
+        body.end();
+        if (ofNumber == number) {
+            gathered = Collections.unmodifiableList(parts);
+            notifyAll();
+        }
+    }
+
+    synchronized void onMissing(WireReader body) {
+        long ofNumber = body.i64();
+        SortedSet<Integer> ranks = body.ranks(size);
+        body.end();
+        if (ofNumber == number) {
+            missing = ranks;
+            notifyAll();
+        }
+    }
+
+    /** From now on every call throws what the supplier gives. */
+    synchronized void fail(Supplier<JcclException> cause) {
+        if (failure == null) {
+            failure = cause;
+            notifyAll();
+        }
+    }
+}

@@ -1,0 +1,144 @@
+package io.jccl.bootstrap;
+
+import io.jccl.BootstrapException;
+import java.net.Inet4Address;
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * Which addresses of this machine to offer to other ranks: what the user asks for ({@code JCCL_SOCKET_IFNAME}, {@code
+ * JCCL_SOCKET_FAMILY}), else the machine's real networks first, bridges and tunnels of containers and virtual machines
+ * later, link-local addresses after them, loopback last. All are offered; the one that a rank reaches is used.
+ */
+public final class NetworkInterfaces {
+
+    private static final Pattern VIRTUAL = Pattern.compile(
+            "(docker|br-|veth|virbr|vmnet|vboxnet|cni|flannel|cali|tunl|cilium|lxc|lxd|podman|kube|weave|nodelocaldns|zt|tailscale|wg|tun|tap|dummy).*");
+    private static final int REAL = 0;
+    private static final int POINT_TO_POINT = 100;
+    private static final int VIRTUAL_NETWORK = 200;
+    private static final int LINK_LOCAL = 300;
+    private static final int LOOPBACK = 400;
+    private static final int SECOND_FAMILY = 10;
+    private static final int PREFERENCE = 1000;
+
+    private NetworkInterfaces() {}
+
+    /** An address as the operating system shows it; what {@link #rate} needs to know of it. */
+    record Found(String name, InetAddress address, boolean up, boolean pointToPoint, boolean virtual) {}
+
+    /**
+     * All addresses of this machine, the best first, those that may not be used last.
+     *
+     * @throws BootstrapException if the operating system does not tell
+     */
+    public static List<InterfaceCandidate> candidates(BootstrapOptions options) {
+        List<Found> found = new ArrayList<>();
+        try {
+            for (NetworkInterface link : Collections.list(NetworkInterface.getNetworkInterfaces())) {
+                for (InetAddress address : Collections.list(link.getInetAddresses())) {
+                    found.add(found(link, address));
+                }
+            }
+        } catch (SocketException e) {
+            throw new BootstrapException("the network interfaces cannot be listed: " + e.getMessage(), e);
+        }
+        return rate(found, InterfaceFilter.parse(options.interfaces()), AddressFamily.parse(options.family()));
+    }
+
+    private static Found found(NetworkInterface link, InetAddress address) {
+        try {
+            return new Found(link.getName(), address, link.isUp(), link.isPointToPoint(), link.isVirtual());
+        } catch (SocketException gone) {
+            return new Found(link.getName(), address, false, false, false); // it went away while we looked
+        }
+    }
+
+    /** Rates and sorts; the order of equals is kept. */
+    static List<InterfaceCandidate> rate(List<Found> found, InterfaceFilter filter, AddressFamily family) {
+        return found.stream()
+                .map(one -> rate(one, filter, family))
+                .sorted(Comparator.comparing((InterfaceCandidate one) -> !one.usable())
+                        .thenComparingInt(InterfaceCandidate::rating))
+                .toList();
+    }
+
+    private static InterfaceCandidate rate(Found one, InterfaceFilter filter, AddressFamily family) {
+        InetAddress address = one.address();
+        if (!one.up()) {
+            return unusable(one, "the interface is down");
+        }
+        if (!family.admits(address)) {
+            return unusable(one, "JCCL_SOCKET_FAMILY asks for the other family");
+        }
+        if (!filter.admits(one.name(), address)) {
+            return unusable(one, "JCCL_SOCKET_IFNAME=" + filter + " leaves it out");
+        }
+        int rating = filter.preference(one.name(), address) * PREFERENCE
+                + (address instanceof Inet4Address ? 0 : SECOND_FAMILY);
+        if (address.isLoopbackAddress()) {
+            return new InterfaceCandidate(one.name(), address, rating + LOOPBACK, "loopback, this machine only", true);
+        }
+        if (address.isLinkLocalAddress() && address instanceof Inet6Address) {
+            return unusable(one, "link-local IPv6, which means nothing on another machine");
+        }
+        if (address.isLinkLocalAddress()) {
+            return new InterfaceCandidate(one.name(), address, rating + LINK_LOCAL, "link-local", true);
+        }
+        if (VIRTUAL.matcher(one.name()).matches()) {
+            return new InterfaceCandidate(
+                    one.name(), address, rating + VIRTUAL_NETWORK, "a container's or virtual machine's network", true);
+        }
+        if (one.pointToPoint() || one.virtual()) {
+            return new InterfaceCandidate(one.name(), address, rating + POINT_TO_POINT, "point-to-point or alias", true);
+        }
+        return new InterfaceCandidate(one.name(), address, rating + REAL, "network", true);
+    }
+
+    private static InterfaceCandidate unusable(Found one, String why) {
+        return new InterfaceCandidate(one.name(), one.address(), Integer.MAX_VALUE, why, false);
+    }
+
+    /**
+     * The candidates that may be used, the best first.
+     *
+     * @throws BootstrapException if there is none; shows the table
+     */
+    static List<InterfaceCandidate> usable(BootstrapOptions options) {
+        List<InterfaceCandidate> all = candidates(options);
+        List<InterfaceCandidate> usable =
+                all.stream().filter(InterfaceCandidate::usable).toList();
+        if (usable.isEmpty()) {
+            throw new BootstrapException("no network interface is usable: JCCL_SOCKET_IFNAME=\"" + options.interfaces()
+                    + "\" JCCL_SOCKET_FAMILY=\"" + options.family() + "\"; choose from these:" + table(all));
+        }
+        return usable;
+    }
+
+    /** The candidates, one a line. */
+    public static String table(List<InterfaceCandidate> candidates) {
+        return candidates.stream()
+                .map(one -> "\n  " + one.describe())
+                .collect(Collectors.joining());
+    }
+
+    /** The same with one address first, which is known to work, if it is among them. */
+    static List<InterfaceCandidate> preferring(List<InterfaceCandidate> candidates, InetAddress first) {
+        return candidates.stream()
+                .sorted(Comparator.comparing(one -> !one.address().equals(first)))
+                .toList();
+    }
+
+    /** What a server of these candidates listens on: the address if there is but one, else all (null). */
+    static InetAddress bindAddress(List<InterfaceCandidate> candidates) {
+        return candidates.size() == 1 ? candidates.get(0).address() : null;
+    }
+}

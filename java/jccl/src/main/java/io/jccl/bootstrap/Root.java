@@ -1,0 +1,151 @@
+package io.jccl.bootstrap;
+
+import io.jccl.BootstrapException;
+import io.jccl.UniqueId;
+import java.io.Closeable;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Where all ranks meet once: they learn that all are there, and where rank 0's {@link Hub} listens. Ends by itself when all
+ * have met and left, or when nobody has come or gone for the initialisation time-out. One thread.
+ */
+final class Root implements Closeable, Server.Service {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Root.class);
+    private static final long TELL_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+    private final Server server;
+    private final Assembly assembly;
+    private final LongSupplier clock;
+    private final long patienceNanos;
+    private long lastTold;
+    private long endNanos;
+    private boolean welcomed;
+
+    /**
+     * Starts a root.
+     *
+     * @param address the only address to listen on, or null for all
+     * @param port 0 for any
+     * @throws BootstrapException if the port cannot be had
+     */
+    Root(BootstrapOptions options, InetAddress address, int port, byte[] secret) {
+        assembly = new Assembly(options.version(), 0);
+        patienceNanos = options.initTimeout().toNanos() + LINGER_NANOS;
+        clock = options.clock();
+        lastTold = clock.getAsLong();
+        endNanos = lastTold + patienceNanos;
+        server = new Server(Handshake.Purpose.ROOT, address, port, secret, options.clock(), this);
+        server.start();
+    }
+
+    /**
+     * Starts a root on any port of the interfaces that the options choose.
+     *
+     * @return the id by which the ranks find it
+     */
+    static Started open(BootstrapOptions options) {
+        List<InterfaceCandidate> candidates = NetworkInterfaces.usable(options);
+        byte[] secret = Handshake.randomBytes(UniqueId.SECRET_BYTES);
+        Root root = new Root(options, NetworkInterfaces.bindAddress(candidates), 0, secret);
+        List<InetSocketAddress> addresses = candidates.stream()
+                .limit(UniqueId.MAX_ADDRESSES)
+                .map(candidate -> new InetSocketAddress(candidate.address(), root.port()))
+                .toList();
+        return new Started(root, UniqueId.of(addresses, secret));
+    }
+
+    /** A root and the id by which it is found. */
+    record Started(Root root, UniqueId id) {}
+
+    int port() {
+        return server.port();
+    }
+
+    @Override
+    public void onFrame(FrameLink link, FrameType type, WireReader body) {
+        endNanos = clock.getAsLong() + patienceNanos;
+        switch (type) {
+            case HELLO -> {
+                if (!welcomed && assembly.join(link, body)) {
+                    welcome();
+                }
+            }
+            case GIVE_UP -> {
+                String text = body.text(Codecs.MAX_TEXT);
+                body.end();
+                assembly.giveUp(link, text);
+                endNanos = clock.getAsLong() + LINGER_NANOS;
+            }
+            default -> throw new WireException("frame=" + type + ": the root does not take it");
+        }
+    }
+
+    private void welcome() {
+        welcomed = true;
+        endNanos = clock.getAsLong() + LINGER_NANOS;
+        WireWriter content = new WireWriter().blob(assembly.blobOfRankZero());
+        assembly.links().forEach(link -> {
+            link.send(FrameType.WELCOME, content);
+            link.closeWhenSent();
+        });
+        LOG.debug("all ranks have met: size={} port={}", assembly.size(), server.port());
+        server.close(); // on its own thread: ends after this turn
+    }
+
+    @Override
+    public void onClosed(FrameLink link, String why) {
+        assembly.leave(link);
+    }
+
+    @Override
+    public long onTick(long now) {
+        if (now - endNanos >= 0) {
+            server.close();
+        } else if (now - lastTold >= TELL_NANOS) {
+            lastTold = now;
+            String progress = assembly.progress();
+            if (!progress.isEmpty() && !assembly.failed()) {
+                LOG.info("{}", progress);
+            }
+        }
+        return TICK_NANOS;
+    }
+
+    @Override
+    public void close() {
+        server.close();
+    }
+
+    static List<InetSocketAddress> decodeAddresses(byte[] blob) {
+        WireReader in = new WireReader(blob);
+        int n = in.i32In("addresses", 1, UniqueId.MAX_ADDRESSES);
+        List<InetSocketAddress> addresses = new ArrayList<>();
+        for (int i = 0; i < n; i++) {
+            byte[] raw = in.blob(16);
+            try {
+                addresses.add(new InetSocketAddress(InetAddress.getByAddress(raw), in.i32In("port", 1, 65535)));
+            } catch (UnknownHostException e) {
+                throw new WireException("address.length=" + raw.length + ": expected 4 or 16");
+            }
+        }
+        in.end();
+        return addresses;
+    }
+
+    static byte[] encodeAddresses(List<InetSocketAddress> addresses) {
+        WireWriter out = new WireWriter().i32(addresses.size());
+        addresses.forEach(address -> out.blob(address.getAddress().getAddress()).i32(address.getPort()));
+        return out.toBytes();
+    }
+}

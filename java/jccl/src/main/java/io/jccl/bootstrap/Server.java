@@ -1,0 +1,248 @@
+package io.jccl.bootstrap;
+
+import io.jccl.BootstrapException;
+import java.io.Closeable;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Listens, and turns connections that prove the secret into {@link FrameLink}s. Everybody else costs at most {@value
+ * #MAX_STRANGERS} sockets with a small buffer each, for at most five seconds, and a log line a second: when there are more,
+ * the oldest goes. One thread.
+ */
+final class Server implements Closeable {
+
+    /** What runs on a server. Called on the server's thread. */
+    interface Service extends FrameLink.Owner {
+
+        /** Called regularly; returns in how many nanoseconds it wants to be called again. */
+        long onTick(long now);
+    }
+
+    /** The most connections that have not proved the secret yet. */
+    static final int MAX_STRANGERS = 512;
+
+    private static final Logger LOG = LoggerFactory.getLogger(Server.class);
+    private static final long HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final int BACKLOG = 1024;
+
+    private final byte[] secret;
+    private final Handshake.Purpose purpose;
+    private final Service service;
+    private final LongSupplier clock;
+    private final Reactor reactor;
+    private final ServerSocketChannel acceptor;
+    private final Set<Stranger> strangers = new LinkedHashSet<>(); // oldest first
+    private final StrangerLog strangerLog = new StrangerLog(LOG::info);
+    private final int port;
+
+    /**
+     * Starts to listen.
+     *
+     * @param address null for all addresses of this machine
+     * @param port 0 for any
+     * @throws BootstrapException if the port cannot be had
+     */
+    Server(
+            Handshake.Purpose purpose,
+            InetAddress address,
+            int port,
+            byte[] secret,
+            LongSupplier clock,
+            Service service) {
+        this.purpose = purpose;
+        this.secret = secret.clone();
+        this.clock = clock;
+        this.service = service;
+        InetSocketAddress local = new InetSocketAddress(address, port);
+        ServerSocketChannel opened = null;
+        try {
+            opened = ServerSocketChannel.open();
+            opened.setOption(StandardSocketOptions.SO_REUSEADDR, true);
+            opened.bind(local, BACKLOG);
+            opened.configureBlocking(false);
+            this.port = ((InetSocketAddress) opened.getLocalAddress()).getPort();
+            this.acceptor = opened;
+            this.reactor = new Reactor("jccl-" + purpose.name().toLowerCase(Locale.ROOT), clock, this::tick);
+            reactor.register(acceptor, SelectionKey.OP_ACCEPT, new Acceptor());
+        } catch (IOException e) {
+            if (opened != null) {
+                Reactor.closeQuietly(opened);
+            }
+            throw new BootstrapException(
+                    "cannot listen on address=" + local + ": " + e.getMessage()
+                            + "; is another job using the port? choose another in JCCL_RENDEZVOUS",
+                    e);
+        }
+    }
+
+    void start() {
+        reactor.start();
+    }
+
+    int port() {
+        return port;
+    }
+
+    Reactor reactor() {
+        return reactor;
+    }
+
+    @Override
+    public void close() {
+        reactor.close();
+    }
+
+    private long tick(long now) {
+        for (Stranger stranger : new ArrayList<>(strangers)) {
+            if (now - stranger.since < HANDSHAKE_NANOS) {
+                break;
+            }
+            stranger.drop("it did not finish the handshake in " + TimeUnit.NANOSECONDS.toSeconds(HANDSHAKE_NANOS) + " s");
+        }
+        long next = service.onTick(now);
+        return strangers.isEmpty() ? next : Math.min(next, SWEEP_NANOS);
+    }
+
+    private final class Acceptor implements Reactor.Handler {
+
+        @Override
+        public void ready(SelectionKey key) throws IOException {
+            for (int i = 0; i < 64; i++) {
+                SocketChannel channel = acceptor.accept();
+                if (channel == null) {
+                    return;
+                }
+                admit(channel);
+            }
+        }
+
+        private void admit(SocketChannel channel) {
+            try {
+                if (strangers.size() >= MAX_STRANGERS) {
+                    strangers.iterator().next().drop("too many strangers at once, limit=" + MAX_STRANGERS);
+                }
+                channel.configureBlocking(false);
+                channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+                channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+                Stranger stranger = new Stranger(channel);
+                stranger.key = reactor.register(channel, SelectionKey.OP_READ, stranger);
+                strangers.add(stranger);
+            } catch (IOException e) {
+                Reactor.closeQuietly(channel);
+            }
+        }
+
+        @Override
+        public void failed(Exception cause) {
+            // out of descriptors, most likely: make room among the strangers and go on
+            LOG.warn("accept failed on port={}: {}; is the limit of open files (ulimit -n) too low?", port, cause.toString());
+            Iterator<Stranger> oldest = new ArrayDeque<>(strangers).iterator();
+            for (int i = 0; i < 16 && oldest.hasNext(); i++) {
+                oldest.next().drop("accept failed: " + cause.getMessage());
+            }
+            if (strangers.isEmpty()) {
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+            }
+        }
+    }
+
+    /** A connection that has not proved the secret yet. Reads exactly the handshake and not a byte more. */
+    private final class Stranger implements Reactor.Handler {
+
+        private final SocketChannel channel;
+        private final String remote;
+        private final long since = clock.getAsLong();
+        private final byte[] serverNonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
+        private ByteBuffer expected = ByteBuffer.allocate(Handshake.GREETING_BYTES);
+        private byte[] rankNonce;
+        private SelectionKey key;
+
+        Stranger(SocketChannel channel) throws IOException {
+            this.channel = channel;
+            this.remote = String.valueOf(channel.getRemoteAddress());
+        }
+
+        @Override
+        public void ready(SelectionKey ready) throws IOException {
+            if (channel.read(expected) < 0) {
+                throw new EOFException("it closed the connection before the handshake was done");
+            }
+            if (rankNonce == null && startsWrong()) {
+                throw new WireException("not a JCCL greeting");
+            }
+            if (expected.hasRemaining()) {
+                return;
+            }
+            if (rankNonce == null) {
+                greet();
+            } else {
+                verify();
+            }
+        }
+
+        private boolean startsWrong() {
+            byte[] ours = Handshake.greeting(serverNonce);
+            int n = Math.min(expected.position(), 6);
+            return !Arrays.equals(expected.array(), 0, n, ours, 0, n);
+        }
+
+        private void greet() throws IOException {
+            try {
+                rankNonce = Handshake.nonceOf(expected.array());
+            } finally {
+                write(Handshake.greeting(serverNonce)); // also to another version, which can then name ours
+            }
+            expected = ByteBuffer.allocate(Handshake.PROOF_BYTES);
+        }
+
+        private void verify() throws IOException {
+            byte[] wanted = Handshake.rankProof(secret, purpose, rankNonce, serverNonce);
+            if (!Handshake.same(wanted, expected.array())) {
+                throw new WireException("its proof of the secret is wrong");
+            }
+            write(Handshake.serverProof(secret, purpose, rankNonce, serverNonce));
+            strangers.remove(this);
+            new FrameLink(reactor, channel, service); // takes over the key
+        }
+
+        /** A few bytes into an empty send buffer always fit. */
+        private void write(byte[] bytes) throws IOException {
+            if (channel.write(ByteBuffer.wrap(bytes)) != bytes.length) {
+                throw new IOException("its receive window is closed");
+            }
+        }
+
+        @Override
+        public void failed(Exception cause) {
+            drop(cause.getMessage() == null ? cause.toString() : cause.getMessage());
+        }
+
+        void drop(String why) {
+            strangers.remove(this);
+            key.cancel();
+            Reactor.closeQuietly(channel);
+            strangerLog.stranger(remote, why, clock.getAsLong());
+        }
+    }
+}

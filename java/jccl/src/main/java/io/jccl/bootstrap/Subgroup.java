@@ -1,0 +1,52 @@
+package io.jccl.bootstrap;
+
+import io.jccl.UniqueId;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/** How part of a group becomes a group of its own: two gathers in the parent, then a root at the new rank 0. */
+final class Subgroup {
+
+    private record Wish(int parentRank, int color, int key) {}
+
+    private Subgroup() {}
+
+    static Optional<Bootstrap> form(OutOfBand parent, int color, int key, BootstrapOptions options) {
+        byte[] mine = new WireWriter().i32(color).i32(key).toBytes();
+        List<byte[]> all = parent.allGather(mine, options.initTimeout());
+        List<Wish> members = new ArrayList<>();
+        for (int rank = 0; rank < all.size(); rank++) {
+            WireReader in = new WireReader(all.get(rank));
+            Wish wish = new Wish(rank, in.i32(), in.i32());
+            if (wish.color() == color) {
+                members.add(wish);
+            }
+        }
+        members.sort(Comparator.comparingInt(Wish::key).thenComparingInt(Wish::parentRank));
+        int leader = members.get(0).parentRank();
+        boolean leads = color >= 0 && leader == parent.rank();
+        Root.Started started = leads ? Root.open(options) : null;
+        boolean joined = false;
+        try {
+            byte[] idBytes = leads ? started.id().toBytes() : new byte[0];
+            List<byte[]> ids = parent.allGather(idBytes, options.initTimeout());
+            if (color < 0) {
+                return Optional.empty();
+            }
+            UniqueId id = UniqueId.fromBytes(ids.get(leader));
+            int newRank = 0;
+            while (members.get(newRank).parentRank() != parent.rank()) {
+                newRank++;
+            }
+            Bootstrap group = Bootstrap.join(id, newRank, members.size(), options);
+            joined = true;
+            return Optional.of(group);
+        } finally {
+            if (started != null && !joined) {
+                started.root().close();
+            }
+        }
+    }
+}
