@@ -20,6 +20,9 @@ class ProgressEngine {
   // Says that slots were published or freed while nobody may be polling: the engine's own thread takes over until all is
   // moved. Called when an operation ends, and by abort.
   virtual void kick() = 0;
+
+  // Whether a connection has failed for good: waiting for it is in vain.
+  virtual bool failed() const { return false; }
 };
 
 }  // namespace jccl

@@ -22,20 +22,6 @@ const char* nameOf(WaitFor waitFor) {
   return names[static_cast<int>(waitFor)];
 }
 
-const char* nameOf(TransportKind kind) {
-  switch (kind) {
-    case TransportKind::P2p:
-      return "p2p";
-    case TransportKind::Shm:
-      return "shm";
-    case TransportKind::Net:
-      return "net";
-    case TransportKind::None:
-      break;
-  }
-  return "none";
-}
-
 bool rooted(Collective collective) {
   return collective == Collective::AllToAll || collective == Collective::Gather || collective == Collective::Scatter;
 }

@@ -40,6 +40,10 @@ constexpr const char* nameOf(Protocol protocol) {
   return protocol == Protocol::LL ? "ll" : protocol == Protocol::LL128 ? "ll128" : "simple";
 }
 
+constexpr const char* nameOf(Algorithm algorithm) {
+  return algorithm == Algorithm::Ring ? "ring" : algorithm == Algorithm::Tree ? "tree" : "direct";
+}
+
 // What is to be done: collective | type << 8 | reduction << 16.
 struct OperationCode {
   Collective collective;
@@ -107,6 +111,12 @@ inline uint64_t fingerprintOf(uint64_t sequence, OperationCode code, size_t coun
   x = (x ^ x >> 32) * 0xd6e8feb86659fd93u + static_cast<uint64_t>(root);
   x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
   return x ^ x >> 32;
+}
+
+// The same for a message between two ranks, which has no sequence number.
+inline uint32_t messageFingerprint(DataType type, size_t count) {
+  const uint64_t x = fingerprintOf(0, {Collective::SendRecv, type, ReduceOp::Sum}, count, 0);
+  return static_cast<uint32_t>(x ^ x >> 32);
 }
 
 }  // namespace jccl

@@ -10,6 +10,20 @@ namespace jccl {
 
 enum class TransportKind : uint8_t { P2p = 0, Shm = 1, Net = 2, None = 255 };
 
+constexpr const char* nameOf(TransportKind kind) {
+  switch (kind) {
+    case TransportKind::P2p:
+      return "p2p";
+    case TransportKind::Shm:
+      return "shm";
+    case TransportKind::Net:
+      return "net";
+    case TransportKind::None:
+      break;
+  }
+  return "none";
+}
+
 // Where the slots of one connection are, and its head line: all that a proxy needs. Both lie in zeroed memory before
 // anybody may see them.
 struct ConnectionMemory {

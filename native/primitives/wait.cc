@@ -76,6 +76,10 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
       control_.fail(Code::Timeout);
       return false;
     }
+    if (control_.progress != nullptr && control_.progress->failed()) {
+      fail(Code::Transport, place);
+      return false;
+    }
     if (now - start >= kLongWaitNanos) record.show(control_.sequence.load(std::memory_order_relaxed), start);
     if (yieldOrNap(ready, context, now - start)) return true;
     now = monotonicNanos();

@@ -242,8 +242,8 @@ public final class NativeCommunicator {
     public static native int sharedFree(long address);
 
     /**
-     * The native side's names and numbers, for the test that holds the two sides together: {@code NAME=number} lines, one for
-     * each constant of this class and each member of the enums that cross the border.
+     * The members of the enums that cross the border, as the native side numbers them: a line {@code DataType.0=int8} for each.
+     * The constants of this class need no such list: the native side is compiled against them.
      */
     static native String constants();
 }

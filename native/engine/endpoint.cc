@@ -1,0 +1,243 @@
+#include "engine/endpoint.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace jccl {
+namespace {
+
+constexpr uint32_t kInfoMagic = 0x4c43434a;  // "JCCL"
+constexpr uint32_t kInfoVersion = 1;
+constexpr size_t kInfoHeaderBytes = 8 + ShmEndpoint::kWireBytes + 8 + 4;
+
+// Host buffers of peers that stay mapped; the one not used for longest goes first.
+constexpr size_t kMostViews = 64;
+
+// How long closing waits for data that the network has not sent yet.
+constexpr int64_t kFlushNanos = 5'000'000'000;
+
+template <class T>
+void append(std::vector<uint8_t>& out, const T& value) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+  out.insert(out.end(), bytes, bytes + sizeof value);
+}
+
+template <class T>
+T read(std::span<const uint8_t> from, size_t at) {
+  T value;
+  std::memcpy(&value, from.data() + at, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+Status Endpoint::create(const EndpointConfig& config, std::unique_ptr<Endpoint>& endpoint) {
+  std::unique_ptr<Endpoint> made(new Endpoint(config));
+  if (Status status = ShmRegistry::acquire(&made->registry_); !status) return status;
+  made->segment_ = std::make_shared<ShmSegment>();
+  const size_t bytes = Communicator::segmentShape(config.communicator).bytes();
+  if (Status status = ShmSegment::create("communicator", bytes, ShmBacking::Auto, made->segment_.get()); !status) {
+    return status;
+  }
+  made->communicator_ = std::make_unique<Communicator>(config.communicator, made->segment_->address());
+  made->communicator_->setBufferResolver(made.get());
+  // Offered only now: whoever maps it finds its header.
+  made->segmentId_ = made->registry_->add(made->segment_);
+  made->peerEndpoints_.resize(config.communicator.size);
+  made->peerSegments_.resize(config.communicator.size);
+  endpoint = std::move(made);
+  return Status::ok();
+}
+
+Endpoint::~Endpoint() {
+  if (net_ != nullptr) net_->close(communicator_->failure() == Code::Ok ? kFlushNanos : 0);
+  communicator_.reset();
+  net_.reset();
+  if (registry_ != nullptr && segmentId_ != 0) registry_->remove(segmentId_);
+}
+
+Status Endpoint::connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info) {
+  std::vector<uint8_t> network;
+  if (!addresses.empty() && net_ == nullptr) {
+    NetConfig net;
+    net.rank = config_.communicator.rank;
+    net.size = config_.communicator.size;
+    net.channels = config_.communicator.channels;
+    std::memcpy(net.communicator.data(), config_.communicator.token, net.communicator.size());
+    net.secret = config_.secret;
+    net.streams = std::max(config_.streamsPerConnection, 1);
+    if (config_.connectTimeoutNanos > 0) net.connectTimeoutNanos = config_.connectTimeoutNanos;
+    std::unique_ptr<NetTransport> transport;
+    if (Status status = NetTransport::create(net, &transport); !status) return status;
+    if (Status status = transport->listen(addresses, &network); !status) return status;
+    net_ = std::move(transport);
+    netProgress_ = std::make_unique<NetProgress>(*net_);
+  }
+  info.clear();
+  append(info, kInfoMagic);
+  append(info, kInfoVersion);
+  const ShmEndpoint::Wire wire = registry_->endpoint().encode();
+  info.insert(info.end(), wire.begin(), wire.end());
+  append(info, segmentId_);
+  append(info, static_cast<uint32_t>(network.size()));
+  info.insert(info.end(), network.begin(), network.end());
+  return Status::ok();
+}
+
+Status Endpoint::decode(std::span<const uint8_t> info, PeerInfo& peer) {
+  const auto wrong = [&](const char* name, uint64_t found, uint64_t expected) {
+    return Status::transport(std::string("connect information has ") + name + "=" + std::to_string(found) +
+                             ", expected " + std::to_string(expected) + "; do all ranks run the same build of JCCL?");
+  };
+  if (info.size() < kInfoHeaderBytes) return wrong("bytes", info.size(), kInfoHeaderBytes);
+  if (const auto magic = read<uint32_t>(info, 0); magic != kInfoMagic) return wrong("magic", magic, kInfoMagic);
+  if (const auto version = read<uint32_t>(info, 4); version != kInfoVersion) {
+    return wrong("version", version, kInfoVersion);
+  }
+  if (Status status = ShmEndpoint::decode(info.subspan(8, ShmEndpoint::kWireBytes), &peer.shm); !status) return status;
+  peer.segment = read<uint64_t>(info, 8 + ShmEndpoint::kWireBytes);
+  const auto networkBytes = read<uint32_t>(info, kInfoHeaderBytes - 4);
+  if (info.size() != kInfoHeaderBytes + networkBytes) {
+    return wrong("bytes", info.size(), kInfoHeaderBytes + networkBytes);
+  }
+  peer.network = info.subspan(kInfoHeaderBytes);
+  return Status::ok();
+}
+
+Status Endpoint::probe(TransportKind transport, std::span<const uint8_t> info) const {
+  PeerInfo peer;
+  if (Status status = decode(info, peer); !status) return status;
+  switch (transport) {
+    case TransportKind::P2p:
+      if (registry_->isThisProcess(peer.shm)) return Status::ok();
+      return Status::transport("p2p: the peer is another process, peerPid=" + std::to_string(peer.shm.pid));
+    case TransportKind::Shm: {
+      std::shared_ptr<ShmSegment> view;
+      return registry_->import(peer.shm, peer.segment, segment_->bytes(), {}, &view);
+    }
+    case TransportKind::Net:
+      if (net_ == nullptr) return Status::transport("net: this rank has no network address to listen on");
+      if (peer.network.empty()) return Status::transport("net: the peer listens on no network address");
+      return net_->probe(peer.network);
+    case TransportKind::None:
+      break;
+  }
+  return Status::invalid("transport=" + std::to_string(static_cast<int>(transport)) +
+                         ", expected 0 (p2p), 1 (shm) or 2 (net)");
+}
+
+Status Endpoint::connect(int peer, TransportKind transport, std::span<const uint8_t> info) {
+  if (peer < 0 || peer >= config_.communicator.size || peer == config_.communicator.rank) {
+    return Status::invalid("peer=" + std::to_string(peer) + ", expected another rank below size=" +
+                           std::to_string(config_.communicator.size));
+  }
+  PeerInfo decoded;
+  if (Status status = decode(info, decoded); !status) return status;
+  if (transport == TransportKind::Net) return connectNet(peer, decoded);
+  if (transport == TransportKind::P2p && !registry_->isThisProcess(decoded.shm)) return probe(transport, info);
+  if (transport == TransportKind::P2p || transport == TransportKind::Shm) {
+    return connectShared(peer, transport, decoded);
+  }
+  return probe(transport, info);
+}
+
+Status Endpoint::connectShared(int peer, TransportKind transport, const PeerInfo& info) {
+  std::shared_ptr<ShmSegment> view;
+  if (Status status = registry_->import(info.shm, info.segment, segment_->bytes(), {}, &view); !status) return status;
+  if (Status status = communicator_->connectLocal(peer, transport, view->address()); !status) return status;
+  peerEndpoints_[peer] = info.shm;
+  peerSegments_[peer] = std::move(view);
+  return Status::ok();
+}
+
+// Slots of network connections are ordinary memory, cut like everybody's; pages are taken when first used.
+Status Endpoint::connectNet(int peer, const PeerInfo& info) {
+  if (Status status = net_ == nullptr ? Status::transport("net: call connectInfo with addresses first") : Status::ok();
+      !status) {
+    return status;
+  }
+  if (Status status = net_->addPeer(peer, info.network); !status) return status;
+  const ConnectionShape& shape = communicator_->segmentShape().connection;
+  for (int channel = 0; channel < config_.communicator.channels; ++channel) {
+    ConnectionMemory ends[2];
+    for (ConnectionMemory& end : ends) {
+      MappedMemory memory;
+      if (Status status = MappedMemory::mapAnonymous(shape.blockBytes(), memory); !status) return status;
+      end = {memory.base(), reinterpret_cast<HeadLine*>(memory.base() + shape.headOffset()), shape};
+      netMemory_.push_back(std::move(memory));
+    }
+    if (Status status = net_->sendConnection(peer, channel, ends[0]); !status) return status;
+    if (Status status = net_->recvConnection(peer, channel, ends[1]); !status) return status;
+    if (Status status = communicator_->connectNet(peer, channel, ends[0], ends[1]); !status) return status;
+  }
+  communicator_->setProgress(netProgress_.get());
+  return Status::ok();
+}
+
+bool Endpoint::locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) {
+  SharedRange range;
+  if (!registry_->find(address, bytes, &range)) return false;
+  segment = range.segment;
+  offset = range.offset;
+  return true;
+}
+
+uint8_t* Endpoint::resolve(int peer, uint64_t segment, uint64_t offset, size_t bytes) {
+  auto found = std::find_if(views_.begin(), views_.end(),
+                            [&](const View& view) { return view.peer == peer && view.segment == segment; });
+  if (found == views_.end()) {
+    View view{peer, segment, nullptr};
+    if (Status status = registry_->import(peerEndpoints_[peer], segment, 0, {}, &view.memory); !status) {
+      noteError(status);
+      return nullptr;
+    }
+    if (views_.size() == kMostViews) views_.pop_back();
+    found = views_.insert(views_.begin(), std::move(view));
+  } else if (found - views_.begin() > 8) {
+    std::rotate(views_.begin(), found, found + 1);
+    found = views_.begin();
+  }
+  const ShmSegment& memory = *found->memory;
+  if (offset > memory.bytes() || bytes > memory.bytes() - offset) {
+    noteError(Status::transport("peer=" + std::to_string(peer) + " offset=" + std::to_string(offset) + " bytes=" +
+                                std::to_string(bytes) + ": outside of its segment=" + std::to_string(segment) +
+                                " of bytes=" + std::to_string(memory.bytes())));
+    return nullptr;
+  }
+  return memory.address() + offset;
+}
+
+void Endpoint::noteError(const Status& status) {
+  const std::lock_guard lock(errorMutex_);
+  error_ = status.message();
+}
+
+std::string Endpoint::lastError() const {
+  std::string text = communicator_->lastError();
+  const auto add = [&text](const std::string& more) {
+    if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
+  };
+  {
+    const std::lock_guard lock(errorMutex_);
+    add(error_);
+  }
+  if (net_ != nullptr && net_->failed()) {
+    int peer = -1;
+    const Status error = net_->error(&peer);
+    add("peer=" + std::to_string(peer) + " " + error.message());
+  }
+  return text;
+}
+
+MemoryUsage Endpoint::memoryUsage() const {
+  MemoryUsage usage = communicator_->memoryUsage();
+  struct stat file {};
+  if (::fstat(segment_->fd(), &file) == 0) usage.residentBytes = static_cast<size_t>(file.st_blocks) * 512;
+  usage.residentBytes += usage.scratchBytes;
+  for (const MappedMemory& memory : netMemory_) usage.networkBytes += memory.bytes();
+  return usage;
+}
+
+}  // namespace jccl

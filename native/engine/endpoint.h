@@ -1,0 +1,99 @@
+// A communicator together with what it owns in this process: its segment, its views of peers' memory, its network.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/mapped_memory.h"
+#include "base/status.h"
+#include "engine/communicator.h"
+#include "engine/zero_copy.h"
+#include "transport/net_transport.h"
+#include "transport/shm_registry.h"
+
+namespace jccl {
+
+struct EndpointConfig {
+  CommunicatorConfig communicator;
+  int streamsPerConnection = 1;
+  int64_t connectTimeoutNanos = 0;  // 0: the network's default
+  std::vector<uint8_t> secret;      // proves membership of the job to data sockets
+};
+
+// Threads: as Communicator; connectInfo, connect and probe belong to its "one thread at a time".
+class Endpoint final : private BufferResolver {
+ public:
+  static Status create(const EndpointConfig& config, std::unique_ptr<Endpoint>& endpoint);
+  ~Endpoint() override;
+
+  // What peers need to connect; listens on the addresses, if there are any.
+  //
+  //     0         4          8                   56           64            68
+  //     +---------+----------+-------------------+------------+-------------+------------------------+
+  //     | magic   | version  | shm endpoint (48) | segment id | network len | the network's own info |
+  //     +---------+----------+-------------------+------------+-------------+------------------------+
+  Status connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info);
+  Status connect(int peer, TransportKind transport, std::span<const uint8_t> info);
+  Status probe(TransportKind transport, std::span<const uint8_t> info) const;
+
+  Communicator& communicator() { return *communicator_; }
+  const Communicator& communicator() const { return *communicator_; }
+
+  // The text for the last failure of any of these methods or of an operation.
+  std::string lastError() const;
+  void noteError(const Status& status);
+  MemoryUsage memoryUsage() const;
+
+ private:
+  struct PeerInfo {
+    ShmEndpoint shm;
+    uint64_t segment = 0;
+    std::span<const uint8_t> network;
+  };
+  struct View {
+    int peer;
+    uint64_t segment;
+    std::shared_ptr<ShmSegment> memory;
+  };
+  // Moves the network and knows when it has failed.
+  class NetProgress final : public ProgressEngine {
+   public:
+    explicit NetProgress(NetTransport& net) : net_(net) {}
+    int poll() override { return net_.poll(); }
+    void waitForEvents(int64_t nanos) override { net_.waitForEvents(nanos); }
+    void kick() override { net_.kick(); }
+    bool failed() const override { return net_.failed(); }
+
+   private:
+    NetTransport& net_;
+  };
+
+  explicit Endpoint(const EndpointConfig& config) : config_(config) {}
+  static Status decode(std::span<const uint8_t> info, PeerInfo& peer);
+  Status connectShared(int peer, TransportKind transport, const PeerInfo& info);
+  Status connectNet(int peer, const PeerInfo& info);
+
+  bool locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) override;
+  uint8_t* resolve(int peer, uint64_t segment, uint64_t offset, size_t bytes) override;
+
+  EndpointConfig config_;
+  std::shared_ptr<ShmRegistry> registry_;
+  std::shared_ptr<ShmSegment> segment_;
+  uint64_t segmentId_ = 0;
+  std::vector<ShmEndpoint> peerEndpoints_;
+  std::vector<std::shared_ptr<ShmSegment>> peerSegments_;
+  std::vector<View> views_;  // of peers' host buffers, the latest used first
+  std::vector<MappedMemory> netMemory_;
+  std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<NetTransport> net_;
+  std::unique_ptr<NetProgress> netProgress_;
+
+  mutable std::mutex errorMutex_;
+  std::string error_;
+};
+
+}  // namespace jccl

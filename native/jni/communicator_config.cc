@@ -1,0 +1,129 @@
+#include "jni/communicator_config.h"
+
+#include <sched.h>
+
+#include <cstring>
+
+#include "io_jccl_nativelib_NativeCommunicator.h"
+
+// javac -h writes the constants of the Java class as macros; here the two sides are held together.
+#define JAVA(name) io_jccl_nativelib_NativeCommunicator_##name
+
+namespace jccl::jni {
+namespace {
+
+static_assert(JAVA(OK) == static_cast<int>(Code::Ok));
+static_assert(JAVA(INVALID) == static_cast<int>(Code::Invalid));
+static_assert(JAVA(TIMEOUT) == static_cast<int>(Code::Timeout));
+static_assert(JAVA(ABORTED) == static_cast<int>(Code::Aborted));
+static_assert(JAVA(MISMATCH) == static_cast<int>(Code::Mismatch));
+static_assert(JAVA(TRANSPORT) == static_cast<int>(Code::Transport));
+static_assert(JAVA(SYSTEM) == static_cast<int>(Code::System));
+static_assert(JAVA(INTERNAL) == static_cast<int>(Code::Internal));
+static_assert(JAVA(NO_MEMORY) == static_cast<int>(Code::NoMemory));
+static_assert(JAVA(TRANSPORT_P2P) == static_cast<int>(TransportKind::P2p));
+static_assert(JAVA(TRANSPORT_SHM) == static_cast<int>(TransportKind::Shm));
+static_assert(JAVA(TRANSPORT_NET) == static_cast<int>(TransportKind::Net));
+static_assert(JAVA(FLAG_TRY_ZERO_COPY) == Choice::kTryZeroCopy);
+static_assert(JAVA(FLAG_ZERO_COPY_USED) == Choice::kZeroCopyUsed);
+static_assert(JAVA(TASK_SEND) == static_cast<int>(PointToPointTask::Kind::Send));
+static_assert(JAVA(TASK_RECV) == static_cast<int>(PointToPointTask::Kind::Recv));
+static_assert(JAVA(STATE_RUNNING) == static_cast<int>(OperationState::Running));
+static_assert(JAVA(STATE_DONE) == static_cast<int>(OperationState::Done));
+static_assert(JAVA(STATE_FAILED) == static_cast<int>(OperationState::Failed));
+static_assert(JAVA(WAIT_DATA) == static_cast<int>(WaitFor::Data));
+static_assert(JAVA(WAIT_CREDIT) == static_cast<int>(WaitFor::Credit));
+static_assert(JAVA(WAIT_BOARD) == static_cast<int>(WaitFor::Board));
+
+constexpr int64_t kMostRanks = 1 << 16;
+constexpr int64_t kMostChannels = 32;
+constexpr int64_t kLeastSlotBytes = 256;
+constexpr int64_t kMostSlotBytes = 1 << 26;
+
+int coresOfThisProcess() {
+  cpu_set_t cpus;
+  return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+}
+
+Status range(const char* name, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return Status::ok();
+  return Status::invalid(std::string(name) + "=" + std::to_string(value) + ", expected " + std::to_string(least) +
+                         " to " + std::to_string(most));
+}
+
+}  // namespace
+
+Status readConfig(const std::vector<int64_t>& values, EndpointConfig& config) {
+  if (values.size() != JAVA(CONFIG_LENGTH)) {
+    return Status::invalid("configLength=" + std::to_string(values.size()) + ", expected " +
+                           std::to_string(JAVA(CONFIG_LENGTH)));
+  }
+  CommunicatorConfig& c = config.communicator;
+  const auto slot = [&](int index, uint32_t fallback) {
+    return values[index] == 0 ? int64_t{fallback} : values[index];
+  };
+  const int64_t simple = slot(JAVA(SIMPLE_SLOT_BYTES), c.simpleSlotBytes);
+  const int64_t ll = slot(JAVA(LL_SLOT_BYTES), c.llSlotBytes);
+  const int64_t ll128 = slot(JAVA(LL128_SLOT_BYTES), c.ll128SlotBytes);
+  for (const Status& status :
+       {range("size", values[JAVA(SIZE)], 1, kMostRanks), range("rank", values[JAVA(RANK)], 0, values[JAVA(SIZE)] - 1),
+        range("channels", values[JAVA(CHANNELS)], 1, kMostChannels),
+        range("simpleSlotBytes", simple, kLeastSlotBytes, kMostSlotBytes),
+        range("llSlotBytes", ll, kLeastSlotBytes, kMostSlotBytes),
+        range("ll128SlotBytes", ll128, kLeastSlotBytes, kMostSlotBytes)}) {
+    if (!status) return status;
+  }
+  c.rank = static_cast<int>(values[JAVA(RANK)]);
+  c.size = static_cast<int>(values[JAVA(SIZE)]);
+  c.channels = static_cast<int>(values[JAVA(CHANNELS)]);
+  c.simpleSlotBytes = static_cast<uint32_t>(simple);
+  c.llSlotBytes = static_cast<uint32_t>(ll);
+  c.ll128SlotBytes = static_cast<uint32_t>(ll128);
+  c.localRanks = static_cast<int>(values[JAVA(LOCAL_RANKS)]);
+  c.cores = values[JAVA(CORES)] > 0 ? static_cast<int>(values[JAVA(CORES)]) : coresOfThisProcess();
+  c.spinNanos = values[JAVA(SPIN_NANOS)];
+  c.token[0] = static_cast<uint64_t>(values[JAVA(COMM_ID_HI)]);
+  c.token[1] = static_cast<uint64_t>(values[JAVA(COMM_ID_LO)]);
+  config.streamsPerConnection = static_cast<int>(values[JAVA(STREAMS_PER_CONNECTION)]);
+  config.connectTimeoutNanos = values[JAVA(CONNECT_TIMEOUT_NANOS)];
+  config.secret.resize(4 * sizeof(int64_t));
+  std::memcpy(config.secret.data(), &values[JAVA(SECRET_0)], config.secret.size());
+  return Status::ok();
+}
+
+Status readTasks(const std::vector<int64_t>& values, std::vector<PointToPointTask>& tasks) {
+  if (values.size() % JAVA(TASK_LENGTH) != 0) {
+    return Status::invalid("tasksLength=" + std::to_string(values.size()) + ", expected a multiple of " +
+                           std::to_string(JAVA(TASK_LENGTH)));
+  }
+  for (size_t at = 0; at < values.size(); at += JAVA(TASK_LENGTH)) {
+    const int64_t kind = values[at], peer = values[at + 1], type = values[at + 2], count = values[at + 4];
+    if ((kind != JAVA(TASK_SEND) && kind != JAVA(TASK_RECV)) || type < 0 || type >= kDataTypeCount || count < 0 ||
+        peer < 0 || peer > INT32_MAX) {
+      return Status::invalid("task=" + std::to_string(at / JAVA(TASK_LENGTH)) + " kind=" + std::to_string(kind) +
+                             " peer=" + std::to_string(peer) + " type=" + std::to_string(type) + " count=" +
+                             std::to_string(count) + ", expected kind 0 or 1, a known type, count >= 0");
+    }
+    const size_t bytes = static_cast<size_t>(count) * sizeOf(static_cast<DataType>(type));
+    tasks.push_back({static_cast<PointToPointTask::Kind>(kind), static_cast<int>(peer),
+                     reinterpret_cast<uint8_t*>(values[at + 3]), bytes,
+                     messageFingerprint(static_cast<DataType>(type), static_cast<size_t>(count))});
+  }
+  return Status::ok();
+}
+
+std::string describeConstants() {
+  std::string text;
+  const auto line = [&text](const char* kind, int number, const char* name) {
+    text += std::string(kind) + "." + std::to_string(number) + "=" + name + "\n";
+  };
+  for (int i = 0; i < kCollectiveCount; ++i) line("Collective", i, nameOf(static_cast<Collective>(i)));
+  for (int i = 0; i < kDataTypeCount; ++i) line("DataType", i, nameOf(static_cast<DataType>(i)));
+  for (int i = 0; i < kReduceOpCount; ++i) line("ReduceOp", i, nameOf(static_cast<ReduceOp>(i)));
+  for (int i = 0; i < kAlgorithmCount; ++i) line("Algorithm", i, nameOf(static_cast<Algorithm>(i)));
+  for (int i = 0; i < kProtocolCount; ++i) line("Protocol", i, nameOf(static_cast<Protocol>(i)));
+  for (int i = 0; i < 3; ++i) line("TransportKind", i, nameOf(static_cast<TransportKind>(i)));
+  return text;
+}
+
+}  // namespace jccl::jni

@@ -1,0 +1,224 @@
+// Natives of io.jccl.nativelib.NativeCommunicator: check, convert, call, translate.
+#include "engine/endpoint.h"
+#include "engine/shared_heap.h"
+#include "io_jccl_nativelib_NativeCommunicator.h"
+#include "jni/communicator_config.h"
+#include "jni/jni_support.h"
+
+namespace {
+
+using namespace jccl;
+using namespace jccl::jni;
+
+Endpoint& endpointOf(jlong handle) { return *reinterpret_cast<Endpoint*>(handle); }
+Communicator& communicatorOf(jlong handle) { return endpointOf(handle).communicator(); }
+
+// Why this thread's last create failed: there is no communicator to ask.
+thread_local std::string createError;
+
+jint settle(Endpoint& endpoint, const Status& status) {
+  if (!status) endpoint.noteError(status);
+  return static_cast<jint>(status.code());
+}
+
+uint64_t address(jlong value) { return static_cast<uint64_t>(value); }
+
+}  // namespace
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_create(JNIEnv* env, jclass, jlongArray values) {
+  return guarded<jlong>(0, [&]() -> jlong {
+    std::vector<int64_t> numbers;
+    if (!copyLongs(env, values, numbers)) return 0;
+    EndpointConfig config;
+    std::unique_ptr<Endpoint> endpoint;
+    Status status = readConfig(numbers, config);
+    if (status) status = Endpoint::create(config, endpoint);
+    createError = status.message();
+    return reinterpret_cast<jlong>(endpoint.release());
+  });
+}
+
+JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_connectInfo(JNIEnv* env, jclass, jlong handle,
+                                                                                  jobjectArray addresses) {
+  return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
+    std::vector<std::string> numeric;
+    const jsize count = addresses == nullptr ? 0 : env->GetArrayLength(addresses);
+    for (jsize i = 0; i < count; ++i) {
+      auto* element = static_cast<jstring>(env->GetObjectArrayElement(addresses, i));
+      std::string text;
+      const bool copied = copyString(env, element, text);
+      env->DeleteLocalRef(element);
+      if (!copied) return nullptr;
+      numeric.push_back(std::move(text));
+    }
+    std::vector<uint8_t> info;
+    Endpoint& endpoint = endpointOf(handle);
+    if (settle(endpoint, endpoint.connectInfo(numeric, info)) != 0) return nullptr;
+    return newBytes(env, info.data(), info.size());
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_connect(JNIEnv* env, jclass, jlong handle, jint peer,
+                                                                        jint transport, jbyteArray info) {
+  return guardedCode([&]() -> jint {
+    std::vector<uint8_t> bytes;
+    if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
+    Endpoint& endpoint = endpointOf(handle);
+    return settle(endpoint, endpoint.connect(peer, static_cast<TransportKind>(transport), bytes));
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_probe(JNIEnv* env, jclass, jlong handle, jint,
+                                                                      jint transport, jbyteArray info) {
+  return guardedCode([&]() -> jint {
+    std::vector<uint8_t> bytes;
+    if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
+    Endpoint& endpoint = endpointOf(handle);
+    return settle(endpoint, endpoint.probe(static_cast<TransportKind>(transport), bytes));
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setRing(JNIEnv* env, jclass, jlong handle,
+                                                                        jint channel, jintArray order) {
+  return guardedCode([&]() -> jint {
+    std::vector<int32_t> ranks;
+    if (!copyInts(env, order, ranks)) return static_cast<jint>(Code::Invalid);
+    return settle(endpointOf(handle), communicatorOf(handle).setRing(channel, ranks));
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setTree(JNIEnv* env, jclass, jlong handle,
+                                                                        jint channel, jint up, jintArray down) {
+  return guardedCode([&]() -> jint {
+    std::vector<int32_t> children;
+    if (!copyInts(env, down, children)) return static_cast<jint>(Code::Invalid);
+    return settle(endpointOf(handle), communicatorOf(handle).setTree(channel, up, children));
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_prepare(JNIEnv*, jclass, jlong handle) {
+  return guardedCode([&]() -> jint { return settle(endpointOf(handle), communicatorOf(handle).checkPlan()); });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_run(JNIEnv*, jclass, jlong handle, jint operation,
+                                                                    jlong choice, jlong send, jlong recv, jlong count,
+                                                                    jint root, jlong timeoutNanos) {
+  return guardedCode([&] {
+    return communicatorOf(handle).run(OperationCode::decode(operation), Choice::decode(choice), address(send),
+                                      address(recv), count, root, timeoutNanos);
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_runV(JNIEnv* env, jclass, jlong handle, jint operation,
+                                                                     jlong choice, jlong send, jlong recv,
+                                                                     jlongArray counts, jlong timeoutNanos) {
+  return guardedCode([&]() -> Code {
+    std::vector<int64_t> numbers;
+    if (!copyLongs(env, counts, numbers)) return Code::Invalid;
+    return communicatorOf(handle).runV(OperationCode::decode(operation), Choice::decode(choice), address(send),
+                                       address(recv), numbers, timeoutNanos);
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_runPointToPoint(JNIEnv* env, jclass, jlong handle,
+                                                                                jlongArray tasks, jlong timeoutNanos) {
+  return guardedCode([&]() -> Code {
+    std::vector<int64_t> numbers;
+    if (!copyLongs(env, tasks, numbers)) return Code::Invalid;
+    std::vector<PointToPointTask> list;
+    if (Status status = readTasks(numbers, list); !status) {
+      endpointOf(handle).noteError(status);
+      return status.code();
+    }
+    return communicatorOf(handle).runPointToPoint(std::move(list), timeoutNanos);
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_lastChoice(JNIEnv*, jclass, jlong handle) {
+  return communicatorOf(handle).lastChoice().encode();
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCommunicator_abort(JNIEnv*, jclass, jlong handle, jint code) {
+  guarded<bool>(false, [&] {
+    communicatorOf(handle).abort(code < 0 ? static_cast<Code>(code) : Code::Aborted);
+    return true;
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCommunicator_destroy(JNIEnv*, jclass, jlong handle) {
+  guarded<bool>(false, [&] {
+    delete reinterpret_cast<Endpoint*>(handle);
+    return true;
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeCommunicator_lastError(JNIEnv* env, jclass, jlong handle) {
+  return guarded<jstring>(nullptr,
+                          [&] { return newString(env, handle == 0 ? createError : endpointOf(handle).lastError()); });
+}
+
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_history(JNIEnv* env, jclass, jlong handle,
+                                                                              jlong sequence) {
+  return guarded<jlongArray>(nullptr, [&] {
+    std::vector<int64_t> row;
+    if (HistoryRow r; communicatorOf(handle).history().read(static_cast<uint64_t>(sequence), r)) {
+      row = {static_cast<int64_t>(r.sequence), static_cast<int64_t>(r.fingerprint), r.code, r.root,
+             static_cast<int64_t>(r.count),    static_cast<int64_t>(r.state)};
+    }
+    return newLongs(env, row);
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_lastEntered(JNIEnv*, jclass, jlong handle) {
+  return static_cast<jlong>(communicatorOf(handle).history().lastEntered());
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_lastDone(JNIEnv*, jclass, jlong handle) {
+  return static_cast<jlong>(communicatorOf(handle).history().lastDone());
+}
+
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_waiting(JNIEnv* env, jclass, jlong handle) {
+  return guarded<jlongArray>(nullptr, [&] {
+    std::vector<int64_t> rows;
+    for (const WaitingRow& row : communicatorOf(handle).waiting()) {
+      rows.insert(rows.end(), {row.channel, row.peer, static_cast<int64_t>(row.transport),
+                               static_cast<int64_t>(row.waitFor), static_cast<int64_t>(row.protocol),
+                               static_cast<int64_t>(row.step), static_cast<int64_t>(row.sequence)});
+    }
+    return newLongs(env, rows);
+  });
+}
+
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_memoryUsage(JNIEnv* env, jclass, jlong handle) {
+  return guarded<jlongArray>(nullptr, [&] {
+    const MemoryUsage usage = endpointOf(handle).memoryUsage();
+    return newLongs(env, {static_cast<int64_t>(usage.segmentBytes), static_cast<int64_t>(usage.residentBytes),
+                          static_cast<int64_t>(usage.networkBytes)});
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_directAddress(JNIEnv* env, jclass, jobject buffer) {
+  return buffer == nullptr ? 0 : reinterpret_cast<jlong>(env->GetDirectBufferAddress(buffer));
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_sharedAlloc(JNIEnv*, jclass, jlong bytes) {
+  return guarded<jlong>(0, [&]() -> jlong {
+    void* memory = nullptr;
+    const Status status = bytes < 0 ? Status::invalid("bytes=" + std::to_string(bytes) + ", expected at least 0")
+                                    : SharedHeap::ofThisProcess().allocate(static_cast<size_t>(bytes), memory);
+    createError = status.message();
+    return reinterpret_cast<jlong>(memory);
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_sharedFree(JNIEnv*, jclass, jlong memory) {
+  return guardedCode([&] {
+    const Status status = SharedHeap::ofThisProcess().free(reinterpret_cast<void*>(memory));
+    createError = status.message();
+    return status.code();
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeCommunicator_constants(JNIEnv* env, jclass) {
+  return guarded<jstring>(nullptr, [&] { return newString(env, describeConstants()); });
+}
