@@ -18,7 +18,8 @@ inline constexpr int64_t kTimeoutNanos = 60'000'000'000;
 
 class RankThreads {
  public:
-  explicit RankThreads(int size, int channels = 1, std::function<void(CommunicatorConfig&)> adjust = {}) {
+  explicit RankThreads(int size, int channels = 1, std::function<void(CommunicatorConfig&)> adjust = {},
+                       TransportKind transport = TransportKind::P2p) {
     for (int rank = 0; rank < size; ++rank) {
       CommunicatorConfig config;
       config.rank = rank;
@@ -37,7 +38,7 @@ class RankThreads {
       communicators_.push_back(std::make_unique<Communicator>(config, memory.base()));
       segments_.push_back(std::move(memory));
     }
-    for (int rank = 0; rank < size; ++rank) connect(rank, size, channels);
+    for (int rank = 0; rank < size; ++rank) connect(rank, size, channels, transport);
   }
 
   int size() const { return static_cast<int>(communicators_.size()); }
@@ -51,11 +52,11 @@ class RankThreads {
   }
 
  private:
-  void connect(int rank, int size, int channels) {
+  void connect(int rank, int size, int channels, TransportKind transport) {
     Communicator& communicator = *communicators_[rank];
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
-      const Status status = communicator.connectLocal(peer, TransportKind::P2p, segments_[peer].base());
+      const Status status = communicator.connectLocal(peer, transport, segments_[peer].base());
       EXPECT_TRUE(status.isOk()) << status.message();
     }
     for (int channel = 0; channel < channels; ++channel) {

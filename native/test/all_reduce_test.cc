@@ -1,0 +1,129 @@
+// All-reduce: algorithms x protocols x ranks x counts x alignment x in place, compared bit for bit.
+#include <tuple>
+
+#include "test/rank_threads.h"
+
+namespace jccl::test {
+namespace {
+
+constexpr size_t kCounts[] = {0, 1, 3, 17, 250, 1023, 5000, 40001};
+
+float valueOf(int rank, size_t i) { return static_cast<float>((rank + 1) * static_cast<int>(i % 13 + 1)); }
+float sumOf(int ranks, size_t i) { return static_cast<float>(ranks * (ranks + 1) / 2 * static_cast<int>(i % 13 + 1)); }
+
+using Parameter = std::tuple<int, Algorithm, Protocol, int, bool>;  // ranks, algorithm, protocol, channels, zero copy
+
+class AllReduceTest : public ::testing::TestWithParam<Parameter> {};
+
+TEST_P(AllReduceTest, SumsExactlyOnAllRanks) {
+  const auto [ranks, algorithm, protocol, channels, zeroCopy] = GetParam();
+  RankThreads threads(ranks, channels);
+  const uint16_t flags = zeroCopy ? Choice::kTryZeroCopy : 0;
+  threads.run([&, algorithm = algorithm, protocol = protocol, channels = channels](Communicator& communicator) {
+    int round = 0;
+    for (const size_t count : kCounts) {
+      for (const bool inPlace : {false, true}) {
+        const size_t skew = round++ % 3 == 1 ? 1 : 0;
+        Guarded send(count * sizeof(float), skew), recv(count * sizeof(float), skew, 0xEE);
+        for (size_t i = 0; i < count; ++i) send.set<float>(i, valueOf(communicator.rank(), i));
+        Guarded& result = inPlace ? send : recv;
+        const Code code = communicator.run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum},
+                                           choiceOf(algorithm, protocol, channels, 3000, flags), send.address(),
+                                           result.address(), static_cast<int64_t>(count), 0, kTimeoutNanos);
+        ASSERT_EQ(code, Code::Ok) << communicator.lastError();
+        for (size_t i = 0; i < count; ++i) {
+          ASSERT_EQ(result.get<float>(i), sumOf(communicator.size(), i)) << "count=" << count << " i=" << i;
+          if (!inPlace) {
+            ASSERT_EQ(send.get<float>(i), valueOf(communicator.rank(), i)) << "send buffer changed, i=" << i;
+          }
+        }
+        ASSERT_TRUE(send.intact() && recv.intact()) << "count=" << count;
+      }
+    }
+  });
+}
+
+std::string nameOfParameter(const ::testing::TestParamInfo<Parameter>& info) {
+  const auto [ranks, algorithm, protocol, channels, zeroCopy] = info.param;
+  return std::string(nameOf(algorithm)) + "_" + nameOf(protocol) + "_ranks" + std::to_string(ranks) + "_channels" +
+         std::to_string(channels) + (zeroCopy ? "_inplace" : "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Matrix, AllReduceTest,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 4, 5, 8),
+                                            ::testing::Values(Algorithm::Ring, Algorithm::Tree, Algorithm::Direct),
+                                            ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
+                                            ::testing::Values(1, 3), ::testing::Values(false)),
+                         nameOfParameter);
+INSTANTIATE_TEST_SUITE_P(ZeroCopy, AllReduceTest,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 5, 8), ::testing::Values(Algorithm::Ring),
+                                            ::testing::Values(Protocol::Simple), ::testing::Values(1),
+                                            ::testing::Values(true)),
+                         nameOfParameter);
+
+// Sums that are not exact: every rank must still end with the same bits, and a repeat with the same.
+TEST(AllReduceBits, AreTheSameOnAllRanksAndOnRepeat) {
+  constexpr int kRanks = 5;
+  constexpr size_t kCount = 3001;
+  for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct}) {
+    for (const DataType type : {DataType::Float32, DataType::Bfloat16}) {
+      RankThreads threads(kRanks);
+      const size_t bytes = kCount * sizeOf(type);
+      std::vector<std::vector<uint8_t>> results(kRanks * 2);
+      threads.run([&](Communicator& communicator) {
+        Guarded send(bytes);
+        for (size_t i = 0; i < bytes / 2; ++i) {
+          // Any pattern with a small exponent.
+          send.set<uint16_t>(i, static_cast<uint16_t>(0x3f00 + (i * 2654435761u + communicator.rank() * 40503u) % 256));
+        }
+        for (int repeat = 0; repeat < 2; ++repeat) {
+          Guarded recv(bytes);
+          ASSERT_EQ(communicator.run({Collective::AllReduce, type, ReduceOp::Avg}, choiceOf(algorithm, Protocol::Simple),
+                                     send.address(), recv.address(), kCount, 0, kTimeoutNanos),
+                    Code::Ok);
+          results[communicator.rank() * 2 + repeat].assign(recv.data(), recv.data() + bytes);
+        }
+      });
+      for (const auto& result : results) EXPECT_EQ(result, results[0]) << nameOf(algorithm) << " " << nameOf(type);
+    }
+  }
+}
+
+TEST(AllReduceZeroCopy, FallsBackWhenOneRankHasOrdinaryBuffers) {
+  // Processes, as far as the engine can tell: buffers are found by a resolver that knows only some of them.
+  class SomeBuffers final : public BufferResolver {
+   public:
+    explicit SomeBuffers(bool shares) : shares_(shares) {}
+    bool locate(const void* address, size_t, uint64_t& segment, uint64_t& offset) override {
+      segment = 1;
+      offset = reinterpret_cast<uint64_t>(address);
+      return shares_;
+    }
+    uint8_t* resolve(int, uint64_t, uint64_t offset, size_t) override { return reinterpret_cast<uint8_t*>(offset); }
+
+   private:
+    bool shares_;
+  };
+  constexpr int kRanks = 3;
+  for (const bool all : {true, false}) {
+    RankThreads threads(kRanks, 1, {}, TransportKind::Shm);
+    SomeBuffers shared(true), ordinary(all);
+    for (int rank = 0; rank < kRanks; ++rank) threads[rank].setBufferResolver(rank == 1 ? &ordinary : &shared);
+    threads.run([&](Communicator& communicator) {
+      for (size_t count = 1; count < 20000; count = count * 3 + 1) {
+        Guarded buffer(count * sizeof(float));
+        for (size_t i = 0; i < count; ++i) buffer.set<float>(i, valueOf(communicator.rank(), i));
+        ASSERT_EQ(communicator.run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum},
+                                   choiceOf(Algorithm::Ring, Protocol::Simple, 1, 0, Choice::kTryZeroCopy),
+                                   buffer.address(), buffer.address(), static_cast<int64_t>(count), 0, kTimeoutNanos),
+                  Code::Ok)
+            << communicator.lastError();
+        for (size_t i = 0; i < count; ++i) ASSERT_EQ(buffer.get<float>(i), sumOf(kRanks, i));
+        EXPECT_EQ((communicator.lastChoice().flags & Choice::kZeroCopyUsed) != 0, all);
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace jccl::test
