@@ -1,15 +1,19 @@
-// Two ranks' network transports in one process, with local connection blocks, for tests and benchmarks.
+// Ranks' network transports with local connection blocks, and a producer and a consumer of slots, for tests and
+// benchmarks.
 #pragma once
 
+#include <atomic>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "transport/net_transport.h"
 
 namespace jccl::test {
 
-// A zeroed connection block with its head line, as the engine would make one.
+// A zeroed connection block with its head line, as the engine would make one. Copies share the memory.
 class Block {
  public:
   explicit Block(const ConnectionShape& shape)
@@ -22,7 +26,7 @@ class Block {
   }
 
  private:
-  std::unique_ptr<uint64_t[]> words_;
+  std::shared_ptr<uint64_t[]> words_;
   ConnectionShape shape_;
 };
 
@@ -38,13 +42,114 @@ inline NetConfig configOf(int rank, int size, int streams = 1) {
   return config;
 }
 
-// What a producer does: writes SIMPLE step `step` into the block and publishes it.
+// What a producer does last: fills the slot's header and publishes the step.
 inline void publish(const ConnectionMemory& memory, uint64_t step, Protocol protocol, uint32_t bytes, uint32_t check) {
   SlotHeader* header = memory.slotHeader(step);
   header->check = check;
   header->bytes = bytes;
   header->protocol = static_cast<uint8_t>(protocol);
   header->published.store(step + 1, std::memory_order_release);
+}
+
+// The sending rank's side of one connection.
+class Producer {
+ public:
+  explicit Producer(const ConnectionShape& shape) : block_(shape) {}
+
+  const Block& block() const { return block_; }
+  ConnectionMemory memory() const { return block_.memory(); }
+  bool hasCredit() const { return step_ < memory().head->head.load(std::memory_order_acquire) + kSlots; }
+  uint64_t step() const { return step_; }
+  uint64_t freed() const { return memory().head->head.load(std::memory_order_acquire); }
+
+  // `units`: bytes for SIMPLE, cells for LL, lines for LL128.
+  void send(Protocol protocol, uint32_t units) {
+    const ConnectionMemory m = memory();
+    uint32_t bytes = units;
+    if (protocol == Protocol::LL) {
+      bytes = units * kLLCellBytes;
+      auto* cells = reinterpret_cast<uint64_t*>(m.llSlot(step_));
+      for (uint32_t i = 0; i < units; ++i) {
+        const uint64_t cell = (step_ + 1) << 32 | static_cast<uint32_t>(pattern(i));
+        std::atomic_ref<uint64_t>(cells[i]).store(cell, std::memory_order_relaxed);
+      }
+    } else if (protocol == Protocol::LL128) {
+      bytes = units * kLL128LineBytes;
+      auto* words = reinterpret_cast<uint64_t*>(m.ll128Slot(step_));
+      for (uint32_t i = 0; i < units * 16; ++i) {
+        std::atomic_ref<uint64_t>(words[i]).store(i % 16 == 15 ? step_ + 1 : pattern(i), std::memory_order_release);
+      }
+    } else {
+      uint8_t* data = m.simpleSlot(step_);
+      for (uint32_t i = 0; i < bytes; ++i) data[i] = static_cast<uint8_t>(pattern(i));
+    }
+    publish(m, step_, protocol, bytes, static_cast<uint32_t>(step_ * 31));
+    ++step_;
+  }
+
+ private:
+  uint64_t pattern(uint32_t i) const { return step_ * 1315423911u + i * 2654435761u; }
+
+  Block block_;
+  uint64_t step_ = 0;
+};
+
+// The receiving rank's side; knows what a Producer writes.
+class Consumer {
+ public:
+  explicit Consumer(const ConnectionShape& shape) : block_(shape) {}
+
+  const Block& block() const { return block_; }
+  ConnectionMemory memory() const { return block_.memory(); }
+  uint64_t step() const { return step_; }
+  uint64_t wrong() const { return wrong_; }
+
+  // Takes the next step if it is whole.
+  bool tryReceive(Protocol protocol, uint32_t units) {
+    const ConnectionMemory m = memory();
+    if (protocol == Protocol::LL) {
+      auto* cells = reinterpret_cast<uint64_t*>(m.llSlot(step_));
+      for (uint32_t i = 0; i < units; ++i) {
+        if (std::atomic_ref<uint64_t>(cells[i]).load(std::memory_order_acquire) >> 32 != step_ + 1) return false;
+      }
+      for (uint32_t i = 0; i < units; ++i) {
+        const uint64_t cell = std::atomic_ref<uint64_t>(cells[i]).load(std::memory_order_relaxed);
+        wrong_ += static_cast<uint32_t>(cell) != static_cast<uint32_t>(pattern(i)) ? 1 : 0;
+      }
+    } else if (protocol == Protocol::LL128) {
+      auto* words = reinterpret_cast<uint64_t*>(m.ll128Slot(step_));
+      for (uint32_t i = 15; i < units * 16; i += 16) {
+        if (std::atomic_ref<uint64_t>(words[i]).load(std::memory_order_acquire) != step_ + 1) return false;
+      }
+      for (uint32_t i = 0; i < units * 16; ++i) wrong_ += i % 16 != 15 && words[i] != pattern(i) ? 1 : 0;
+    } else {
+      const SlotHeader* header = m.slotHeader(step_);
+      if (header->published.load(std::memory_order_acquire) != step_ + 1) return false;
+      wrong_ += header->bytes != units || header->check != static_cast<uint32_t>(step_ * 31) ? 1 : 0;
+      const uint8_t* data = m.simpleSlot(step_);
+      for (uint32_t i = 0; i < units; ++i) wrong_ += data[i] != static_cast<uint8_t>(pattern(i)) ? 1 : 0;
+    }
+    m.head->head.store(++step_, std::memory_order_release);
+    return true;
+  }
+
+ private:
+  uint64_t pattern(uint32_t i) const { return step_ * 1315423911u + i * 2654435761u; }
+
+  Block block_;
+  uint64_t step_ = 0;
+  uint64_t wrong_ = 0;
+};
+
+// Drives until `ready` or an error or the time is up; says whether it was ready.
+template <typename Ready>
+bool drive(NetTransport& net, Ready ready, int64_t patienceNanos = 20'000'000'000) {
+  const int64_t deadline = monotonicNanos() + patienceNanos;
+  while (!ready()) {
+    if (net.failed() || monotonicNanos() > deadline) return false;
+    if (net.poll() == 0) net.waitForEvents(1'000'000);
+  }
+  return true;
 }
 
 }  // namespace jccl::test

@@ -121,7 +121,7 @@ void NetTransport::close(int64_t flushNanos) {
   if (closed_) return;
   closed_ = true;
   const int64_t deadline = monotonicNanos() + flushNanos;
-  while (!failed() && engine_.pending() && monotonicNanos() < deadline) {
+  while (flushNanos > 0 && !failed() && engine_.pending() && monotonicNanos() < deadline) {
     if (engine_.poll() == 0) engine_.waitForEvents(kFlushNapNanos);
   }
   engine_.stop();

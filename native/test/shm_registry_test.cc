@@ -1,0 +1,251 @@
+#include "transport/shm_registry.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "transport/shm_client.h"
+#include "transport/shm_socket.h"
+
+namespace jccl {
+namespace {
+
+std::shared_ptr<ShmSegment> makeSegment(size_t bytes) {
+  auto segment = std::make_shared<ShmSegment>();
+  const Status created = ShmSegment::create("test", bytes, ShmBacking::Auto, segment.get());
+  EXPECT_TRUE(created.isOk()) << created.message();
+  return segment;
+}
+
+UniqueFd connectRaw(const ShmEndpoint& endpoint) {
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  const AbstractAddress address(endpoint.socketName());
+  EXPECT_EQ(0, ::connect(socket.get(), address.get(), address.bytes()));
+  return socket;
+}
+
+// Is the client dropped without a byte of an answer?
+bool isDropped(int socket) {
+  char byte;
+  const ssize_t got = ::recv(socket, &byte, 1, 0);
+  return got == 0 || (got < 0 && errno == ECONNRESET);
+}
+
+class ShmRegistryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Status acquired = ShmRegistry::acquire(&registry_);
+    ASSERT_TRUE(acquired.isOk()) << acquired.message();
+  }
+
+  // Goes through the socket although it is the same process.
+  Status fetch(uint64_t id, ShmSegment* view) {
+    UniqueFd fd;
+    if (Status fetched = fetchShmDescriptor(registry_->endpoint(), id, &fd); !fetched) return fetched;
+    return ShmSegment::map(std::move(fd), 0, view);
+  }
+
+  std::shared_ptr<ShmRegistry> registry_;
+};
+
+TEST_F(ShmRegistryTest, ThereIsOnePerProcess) {
+  std::shared_ptr<ShmRegistry> again;
+  ASSERT_TRUE(ShmRegistry::acquire(&again).isOk());
+  EXPECT_EQ(registry_.get(), again.get());
+}
+
+TEST_F(ShmRegistryTest, TheServerStopsWithItsLastUserAndAFreshOneHasAFreshToken) {
+  const ShmEndpoint before = registry_->endpoint();
+  registry_.reset();
+  UniqueFd fd;
+  EXPECT_EQ(Code::System, fetchShmDescriptor(before, 1, &fd).code());
+  ASSERT_TRUE(ShmRegistry::acquire(&registry_).isOk());
+  EXPECT_NE(before.token, registry_->endpoint().token);
+}
+
+TEST_F(ShmRegistryTest, TheEndpointSurvivesTheWire) {
+  ShmEndpoint read;
+  ASSERT_TRUE(ShmEndpoint::decode(registry_->endpoint().encode(), &read).isOk());
+  EXPECT_TRUE(registry_->isThisProcess(read));
+  EXPECT_EQ(registry_->endpoint().socketName(), read.socketName());
+  ShmEndpoint::Wire wire = registry_->endpoint().encode();
+  wire[4] ^= 1;
+  EXPECT_EQ(Code::Transport, ShmEndpoint::decode(wire, &read).code());
+  EXPECT_EQ(Code::Transport, ShmEndpoint::decode(std::span(wire).first(47), &read).code());
+}
+
+TEST_F(ShmRegistryTest, TheSocketNameDoesNotGiveTheTokenAway) {
+  const std::string name = registry_->endpoint().socketName();
+  char firstByte[3];
+  std::snprintf(firstByte, sizeof firstByte, "%02x", registry_->endpoint().token[0]);
+  std::string tokenHex;
+  for (const uint8_t byte : registry_->endpoint().token) {
+    std::snprintf(firstByte, sizeof firstByte, "%02x", byte);
+    tokenHex += firstByte;
+  }
+  EXPECT_EQ(std::string::npos, name.find(tokenHex.substr(0, 8)));
+}
+
+TEST_F(ShmRegistryTest, WithinAProcessTheMemoryItselfIsShared) {
+  auto segment = makeSegment(4096);
+  const uint64_t id = registry_->add(segment);
+  std::shared_ptr<ShmSegment> view;
+  ASSERT_TRUE(registry_->import(registry_->endpoint(), id, 4096, {}, &view).isOk());
+  EXPECT_EQ(segment->address(), view->address());
+}
+
+TEST_F(ShmRegistryTest, AnotherProcessSeesAndWritesTheMemory) {
+  int wire[2];
+  ASSERT_EQ(0, ::pipe(wire));
+  registry_.reset();  // no thread may run at the fork
+  const pid_t child = ::fork();
+  if (child == 0) {
+    struct {
+      ShmEndpoint endpoint;
+      uint64_t id;
+    } offer;
+    if (::read(wire[0], &offer, sizeof offer) != sizeof offer) ::_exit(2);
+    UniqueFd fd;
+    ShmSegment view;
+    if (!fetchShmDescriptor(offer.endpoint, offer.id, &fd)) ::_exit(3);
+    if (!ShmSegment::map(std::move(fd), 4096, &view)) ::_exit(4);
+    if (view.address()[0] != 1) ::_exit(5);
+    view.address()[1] = 2;
+    ::_exit(0);
+  }
+  ASSERT_TRUE(ShmRegistry::acquire(&registry_).isOk());
+  auto segment = makeSegment(4096);
+  segment->address()[0] = 1;
+  struct {
+    ShmEndpoint endpoint;
+    uint64_t id;
+  } const offer = {registry_->endpoint(), registry_->add(segment)};
+  ASSERT_EQ(static_cast<ssize_t>(sizeof offer), ::write(wire[1], &offer, sizeof offer));
+  int status = 0;
+  ASSERT_EQ(child, ::waitpid(child, &status, 0));
+  EXPECT_EQ(0, WEXITSTATUS(status));
+  EXPECT_EQ(2, segment->address()[1]);
+  ::close(wire[0]);
+  ::close(wire[1]);
+}
+
+TEST_F(ShmRegistryTest, AWrongTokenGetsNothing) {
+  const uint64_t id = registry_->add(makeSegment(4096));
+  ShmRequest request;
+  request.token = registry_->endpoint().token;
+  request.token[15] ^= 1;
+  request.segment = id;
+  UniqueFd socket = connectRaw(registry_->endpoint());
+  ASSERT_EQ(static_cast<ssize_t>(sizeof request), ::send(socket.get(), &request, sizeof request, 0));
+  EXPECT_TRUE(isDropped(socket.get()));
+}
+
+TEST_F(ShmRegistryTest, GarbageAndSilenceDoNotKeepOthersWaiting) {
+  const uint64_t id = registry_->add(makeSegment(4096));
+  std::vector<UniqueFd> strangers;
+  for (int i = 0; i < 200; ++i) {
+    strangers.push_back(connectRaw(registry_->endpoint()));
+    const std::vector<char> garbage(static_cast<size_t>(i % 64) + 1, static_cast<char>(i));
+    if (i % 2 == 0) {
+      EXPECT_GT(::send(strangers.back().get(), garbage.data(), garbage.size(), MSG_NOSIGNAL), 0);
+    }
+    if (i % 20 == 0) {
+      ShmSegment view;
+      const Status fetched = fetch(id, &view);
+      EXPECT_TRUE(fetched.isOk()) << fetched.message();
+    }
+  }
+  ShmSegment view;
+  EXPECT_TRUE(fetch(id, &view).isOk());
+  for (const UniqueFd& stranger : strangers) EXPECT_TRUE(isDropped(stranger.get()));
+}
+
+TEST_F(ShmRegistryTest, AnUnknownSegmentIsAnErrorThatNamesIt) {
+  ShmSegment view;
+  const Status fetched = fetch(987654, &view);
+  EXPECT_EQ(Code::Transport, fetched.code());
+  EXPECT_NE(std::string::npos, fetched.message().find("segment=987654")) << fetched.message();
+}
+
+TEST_F(ShmRegistryTest, ManySegmentsComeAndGoWhileOthersFetch) {
+  std::vector<std::thread> users;
+  for (int user = 0; user < 4; ++user) {
+    users.emplace_back([this, user] {
+      for (int round = 0; round < 50; ++round) {
+        auto segment = makeSegment(4096);
+        segment->address()[0] = static_cast<uint8_t>(user * 50 + round);
+        const uint64_t id = registry_->add(segment);
+        ShmSegment view;
+        const Status fetched = fetch(id, &view);
+        ASSERT_TRUE(fetched.isOk()) << fetched.message();
+        EXPECT_EQ(segment->address()[0], view.address()[0]);
+        registry_->remove(id);
+        EXPECT_EQ(nullptr, registry_->segment(id));
+      }
+    });
+  }
+  for (std::thread& user : users) user.join();
+}
+
+TEST_F(ShmRegistryTest, FindsTheSegmentOfAnAddress) {
+  auto segment = makeSegment(8192);
+  const uint64_t id = registry_->add(segment);
+  SharedRange range;
+  ASSERT_TRUE(registry_->find(segment->address() + 100, 8092, &range));
+  EXPECT_EQ(id, range.segment);
+  EXPECT_EQ(100u, range.offset);
+  EXPECT_EQ(8192u, range.segmentBytes);
+  EXPECT_FALSE(registry_->find(segment->address() + 100, 8093, &range));
+  EXPECT_FALSE(registry_->find(&range, 1, &range));
+  registry_->remove(id);
+  EXPECT_FALSE(registry_->find(segment->address(), 1, &range));
+}
+
+TEST_F(ShmRegistryTest, AnotherHeaderOrSizeThanExpectedIsRefused) {
+  auto segment = makeSegment(4096);
+  std::memcpy(segment->address(), "JCCL", 4);
+  const uint64_t id = registry_->add(segment);
+  std::shared_ptr<ShmSegment> view;
+  const std::array<uint8_t, 4> good = {'J', 'C', 'C', 'L'};
+  const std::array<uint8_t, 4> bad = {'J', 'C', 'C', 'M'};
+  EXPECT_TRUE(registry_->import(registry_->endpoint(), id, 4096, good, &view).isOk());
+  EXPECT_EQ(Code::Transport, registry_->import(registry_->endpoint(), id, 4096, bad, &view).code());
+  EXPECT_EQ(Code::Transport, registry_->import(registry_->endpoint(), id, 8192, good, &view).code());
+}
+
+TEST_F(ShmRegistryTest, AProcessElsewhereIsNotReachable) {
+  ShmEndpoint elsewhere = registry_->endpoint();
+  elsewhere.token[0] ^= 1;
+  elsewhere.networkNamespace ^= 1;
+  std::shared_ptr<ShmSegment> view;
+  const Status imported = registry_->import(elsewhere, 1, 0, {}, &view);
+  EXPECT_EQ(Code::Transport, imported.code());
+  EXPECT_NE(std::string::npos, imported.message().find("network_namespace=")) << imported.message();
+  elsewhere = registry_->endpoint();
+  elsewhere.token[0] ^= 1;
+  elsewhere.machine ^= 1;
+  EXPECT_EQ(Code::Transport, registry_->import(elsewhere, 1, 0, {}, &view).code());
+}
+
+TEST_F(ShmRegistryTest, ViewsAreKeptUntilDropped) {
+  ShmImports imports(registry_);
+  const uint64_t id = registry_->add(makeSegment(4096));
+  uint8_t* first = nullptr;
+  uint8_t* second = nullptr;
+  ASSERT_TRUE(imports.view(registry_->endpoint(), id, 4096, &first).isOk());
+  ASSERT_TRUE(imports.view(registry_->endpoint(), id, 4096, &second).isOk());
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(1u, imports.size());
+  imports.drop(registry_->endpoint(), id);
+  EXPECT_EQ(0u, imports.size());
+  EXPECT_EQ(Code::Transport, imports.view(registry_->endpoint(), id + 1000, 0, &first).code());
+  EXPECT_EQ(0u, imports.size());
+}
+
+}  // namespace
+}  // namespace jccl

@@ -1,0 +1,89 @@
+#include "transport/shm_segment.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace jccl {
+namespace {
+
+class ShmSegmentOn : public ::testing::TestWithParam<ShmBacking> {};
+
+TEST_P(ShmSegmentOn, IsZeroedAndSeenThroughItsDescriptor) {
+  ShmSegment made;
+  const Status created = ShmSegment::create("test", 10'000, GetParam(), &made);
+  ASSERT_TRUE(created.isOk()) << created.message();
+  EXPECT_EQ(12'288u, made.bytes());
+  EXPECT_TRUE(std::all_of(made.address(), made.address() + made.bytes(), [](uint8_t byte) { return byte == 0; }));
+
+  ShmSegment view;
+  const Status mapped = ShmSegment::map(UniqueFd(::dup(made.fd())), 10'000, &view);
+  ASSERT_TRUE(mapped.isOk()) << mapped.message();
+  EXPECT_NE(made.address(), view.address());
+  made.address()[9'999] = 17;
+  EXPECT_EQ(17, view.address()[9'999]);
+}
+
+TEST_P(ShmSegmentOn, OutlivesItsMakerWhileMapped) {
+  ShmSegment made;
+  ASSERT_TRUE(ShmSegment::create("test", 4096, GetParam(), &made).isOk());
+  ShmSegment view;
+  ASSERT_TRUE(ShmSegment::map(UniqueFd(::dup(made.fd())), 0, &view).isOk());
+  made.address()[0] = 5;
+  made.reset();
+  EXPECT_EQ(5, view.address()[0]);
+}
+
+TEST_P(ShmSegmentOn, AnotherSizeThanAgreedIsRefused) {
+  ShmSegment made;
+  ASSERT_TRUE(ShmSegment::create("test", 4096, GetParam(), &made).isOk());
+  ShmSegment view;
+  const Status mapped = ShmSegment::map(UniqueFd(::dup(made.fd())), 8192, &view);
+  EXPECT_EQ(Code::Transport, mapped.code());
+  EXPECT_NE(std::string::npos, mapped.message().find("bytes=4096 expected_bytes=8192")) << mapped.message();
+}
+
+INSTANTIATE_TEST_SUITE_P(Backings, ShmSegmentOn, ::testing::Values(ShmBacking::Memfd, ShmBacking::DevShm),
+                         [](const auto& info) { return info.param == ShmBacking::Memfd ? "Memfd" : "DevShm"; });
+
+TEST(ShmSegment, AMemfdCannotShrink) {
+  ShmSegment made;
+  ASSERT_TRUE(ShmSegment::create("test", 8192, ShmBacking::Memfd, &made).isOk());
+  EXPECT_EQ(-1, ::ftruncate(made.fd(), 4096));
+  EXPECT_EQ(EPERM, errno);
+}
+
+TEST(ShmSegment, MemoryThatCouldShrinkUnderUsIsRefused) {
+  UniqueFd fd(::memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(0, ::ftruncate(fd.get(), 4096));
+  ShmSegment view;
+  const Status mapped = ShmSegment::map(std::move(fd), 4096, &view);
+  EXPECT_EQ(Code::Transport, mapped.code());
+  EXPECT_NE(std::string::npos, mapped.message().find("not sealed")) << mapped.message();
+}
+
+TEST(ShmSegment, MoreThanDevShmHasIsRefusedBeforeItIsTouched) {
+  ShmSegment made;
+  const Status created = ShmSegment::create("huge", size_t{1} << 45, ShmBacking::DevShm, &made);
+  EXPECT_EQ(Code::NoMemory, created.code());
+  EXPECT_FALSE(made);
+  EXPECT_NE(std::string::npos, created.message().find("wanted_bytes=35184372088832 free_bytes=")) << created.message();
+  EXPECT_NE(std::string::npos, created.message().find("--shm-size")) << created.message();
+}
+
+TEST(ShmSegment, SpaceIsEnoughWhenItIsExactlyEnough) {
+  EXPECT_TRUE(checkSpace("x", 100, 100).isOk());
+  EXPECT_EQ(Code::NoMemory, checkSpace("x", 101, 100).code());
+}
+
+TEST(ShmSegment, AnEmptyOrAbsurdSizeIsRefused) {
+  ShmSegment made;
+  EXPECT_EQ(Code::Invalid, ShmSegment::create("none", 0, ShmBacking::Auto, &made).code());
+  EXPECT_EQ(Code::Invalid, ShmSegment::create("absurd", SIZE_MAX, ShmBacking::Auto, &made).code());
+}
+
+}  // namespace
+}  // namespace jccl
