@@ -4,6 +4,10 @@ import java.io.BufferedInputStream;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.StringReader;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CoderResult;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -64,7 +68,7 @@ public final class TopologyXmlReader {
             if (bytes.length > MAX_BYTES) {
                 throw new TopologyException("size: more than " + MAX_BYTES + " bytes; no machine needs that");
             }
-            return new TopologyXmlReader().parse(bytes);
+            return new TopologyXmlReader().parse(decode(bytes));
         } catch (TopologyException e) {
             throw new TopologyException("topology=" + source + " " + e.getMessage(), e.getCause());
         } catch (IOException e) {
@@ -77,16 +81,29 @@ public final class TopologyXmlReader {
         factory.setProperty(XMLInputFactory.SUPPORT_DTD, false);
         factory.setProperty(XMLInputFactory.IS_SUPPORTING_EXTERNAL_ENTITIES, false);
         factory.setProperty(XMLInputFactory.IS_REPLACING_ENTITY_REFERENCES, false);
+        factory.setXMLReporter((message, type, information, location) -> {});
         factory.setXMLResolver((publicId, systemId, baseUri, namespace) -> {
             throw new XMLStreamException("external entity systemId=" + systemId + " is refused");
         });
         return factory;
     }
 
-    private XmlElement parse(byte[] bytes) {
+    /** Decoded here: the JDK's parser reports bytes that are no UTF-8 on the standard error stream. */
+    private static String decode(byte[] bytes) {
+        ByteBuffer in = ByteBuffer.wrap(bytes);
+        CharBuffer out = CharBuffer.allocate(bytes.length);
+        CoderResult result = StandardCharsets.UTF_8.newDecoder().decode(in, out, true);
+        if (result.isError()) {
+            long line = 1 + out.flip().chars().filter(c -> c == '\n').count();
+            throw new TopologyException("line=" + line + " byte=" + in.position() + ": expected UTF-8 text");
+        }
+        return out.flip().toString();
+    }
+
+    private XmlElement parse(String text) {
         int line = 0;
         try {
-            XMLStreamReader reader = factory().createXMLStreamReader(new ByteArrayInputStream(bytes));
+            XMLStreamReader reader = factory().createXMLStreamReader(new StringReader(text));
             while (reader.hasNext()) {
                 int event = reader.next();
                 line = reader.getLocation().getLineNumber();

@@ -2,6 +2,7 @@ package io.jccl.tuning;
 
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
+import io.jccl.plan.DoubleBinaryTree;
 import java.util.Objects;
 
 /**
@@ -71,6 +72,17 @@ public record CommunicatorShape(
         if (machines > 1 && !(netGBps > 0)) {
             throw new IllegalArgumentException("netGBps=" + netGBps + ": expected more than 0 between machines");
         }
+    }
+
+    /** Edges between the root and the deepest machine of a binary tree over so many machines: the {@code treeDepth}. */
+    public static int treeDepthOver(int machines) {
+        // The second tree is the first one renamed. Its deepest member is an odd one: a leaf.
+        DoubleBinaryTree tree = new DoubleBinaryTree(machines);
+        int deepest = 0;
+        for (int member = 0; member < machines; member++) {
+            deepest = Math.max(deepest, tree.depth(0, member));
+        }
+        return deepest;
     }
 
     /** Whether all ranks are on one machine. */

@@ -1,0 +1,23 @@
+package io.jccl.tuning;
+
+import io.jccl.Collective;
+
+/**
+ * A measured operation: a line of {@code jccl perf --json} with the algorithm and protocol forced.
+ *
+ * @param shape the communicator it was measured in
+ * @param collective the operation
+ * @param choice how it was carried out
+ * @param bytes its size
+ * @param micros its median time in microseconds
+ */
+public record Measurement(CommunicatorShape shape, Collective collective, Choice choice, long bytes, double micros) {
+
+    /** Refuses what no clock shows. */
+    public Measurement {
+        if (bytes < 0 || !(micros > 0) || Double.isInfinite(micros)) {
+            throw new IllegalArgumentException(
+                    "bytes=" + bytes + " micros=" + micros + ": expected bytes from 0 and a time above 0");
+        }
+    }
+}

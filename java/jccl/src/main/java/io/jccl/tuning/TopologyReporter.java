@@ -1,0 +1,250 @@
+package io.jccl.tuning;
+
+import io.jccl.Collective;
+import io.jccl.TransportKind;
+import io.jccl.plan.DoubleBinaryTree;
+import io.jccl.plan.Plan;
+import io.jccl.plan.PlanOptions;
+import io.jccl.plan.RankChannels;
+import io.jccl.plan.TreeLinks;
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.ChannelSearch;
+import io.jccl.search.Pattern;
+import io.jccl.search.SearchOptions;
+import io.jccl.topology.GraphBuilder;
+import io.jccl.topology.Node;
+import io.jccl.topology.NodePath;
+import io.jccl.topology.NodePaths;
+import io.jccl.topology.NodeType;
+import io.jccl.topology.Topology;
+import io.jccl.topology.Trimmer;
+import io.jccl.topology.XmlElement;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+
+/** Works out the {@link TopologyReport} of a machine, as initialisation would decide. One reporter makes one report. */
+public final class TopologyReporter {
+
+    private static final long SMALLEST_BYTES = 8;
+    private static final long LARGEST_BYTES = 256L << 20;
+
+    private final Request request;
+    private final LongSupplier nanoClock;
+    private final List<String> notes = new ArrayList<>();
+
+    /**
+     * What to report.
+     *
+     * @param source where the description comes from
+     * @param version of the library
+     * @param description the machine
+     * @param machines how many such machines
+     * @param localOnly whether networks play no part although there are several machines
+     * @param cores cores of one machine
+     * @param slots payload bytes of one slot per protocol
+     * @param costs the constants to predict with
+     * @param overrides what the settings say
+     * @param planOptions what the settings say about channels
+     */
+    public record Request(
+            String source,
+            String version,
+            XmlElement description,
+            int machines,
+            boolean localOnly,
+            int cores,
+            CommunicatorShape.SlotBytes slots,
+            HostCosts costs,
+            TuningOverrides overrides,
+            PlanOptions planOptions) {
+
+        /** Refuses counts below one. */
+        public Request {
+            if (machines < 1 || cores < 1) {
+                throw new IllegalArgumentException(
+                        "machines=" + machines + " cores=" + cores + ": expected at least 1 of each");
+            }
+        }
+
+        private boolean networks() {
+            return machines > 1 && !localOnly;
+        }
+    }
+
+    private TopologyReporter(Request request, LongSupplier nanoClock) {
+        this.request = request;
+        this.nanoClock = nanoClock;
+    }
+
+    /**
+     * Makes a report.
+     *
+     * @param nanoClock what to time the searches with
+     * @throws io.jccl.topology.TopologyException if the description is contradictory
+     */
+    public static TopologyReport report(Request request, LongSupplier nanoClock) {
+        return new TopologyReporter(request, nanoClock).report();
+    }
+
+    private TopologyReport report() {
+        Topology all = GraphBuilder.build(request.description);
+        List<Integer> endpoints = all.endpoints();
+        NodePaths paths = NodePaths.compute(all);
+        Map<String, TopologyReport.GraphRow> graphs = new LinkedHashMap<>();
+        Optional<TopologyReport.PlanRow> plan = Optional.empty();
+        List<TopologyReport.TuningRow> tuning = List.of();
+        if (endpoints.isEmpty()) {
+            notes.add("no rank lives on this machine: no channels, no plan");
+        } else {
+            int first = Topology.rankOf(all.node(endpoints.get(0)));
+            paths = NodePaths.compute(Trimmer.trim(paths, first, request.networks()));
+            graphs.put("ring", search(paths, Pattern.RING));
+            graphs.put("tree", search(paths, Pattern.BALANCED_TREE));
+            Plan made = plan(paths.topology(), graphs);
+            plan = Optional.of(planRow(made));
+            tuning = tuning(made, paths.topology(), graphs.get("ring").graph());
+        }
+        return new TopologyReport(
+                request.source,
+                request.version,
+                request.description,
+                nodeRows(paths.topology()),
+                pathRows(paths),
+                Collections.unmodifiableMap(graphs),
+                plan,
+                tuning,
+                notes);
+    }
+
+    private TopologyReport.GraphRow search(NodePaths paths, Pattern pattern) {
+        int ranks = paths.topology().endpoints().size();
+        long start = nanoClock.getAsLong();
+        SearchOptions options = SearchOptions.forHost(request.cores, ranks, request.networks());
+        ChannelGraph graph = new ChannelSearch(paths, options).search(pattern);
+        return new TopologyReport.GraphRow(graph, (nanoClock.getAsLong() - start) / 1e6);
+    }
+
+    /** Ranks are numbered machine by machine; on each they follow the order of the ranks in the description. */
+    private Plan plan(Topology topology, Map<String, TopologyReport.GraphRow> graphs) {
+        List<Integer> local = topology.endpoints().stream()
+                .map(node -> Topology.rankOf(topology.node(node)))
+                .toList();
+        List<RankChannels> ranks = new ArrayList<>();
+        for (int machine = 0; machine < request.machines; machine++) {
+            int base = machine * local.size();
+            List<List<Integer>> rings = renumber(graphs.get("ring").graph().orders(), local, base);
+            List<List<Integer>> trees = renumber(graphs.get("tree").graph().orders(), local, base);
+            for (int i = 0; i < local.size(); i++) {
+                ranks.add(new RankChannels(base + i, "machine-" + machine, rings, trees));
+            }
+        }
+        return Plan.build(ranks, request.planOptions);
+    }
+
+    private static List<List<Integer>> renumber(List<List<Integer>> orders, List<Integer> local, int base) {
+        return orders.stream()
+                .map(order ->
+                        order.stream().map(rank -> base + local.indexOf(rank)).toList())
+                .toList();
+    }
+
+    private static TopologyReport.PlanRow planRow(Plan plan) {
+        List<List<Integer>> rings = new ArrayList<>();
+        List<TopologyReport.TreeRow> trees = new ArrayList<>();
+        for (int channel = 0; channel < plan.channels(); channel++) {
+            List<Integer> ring = new ArrayList<>();
+            for (int rank : plan.ring(channel)) {
+                ring.add(rank);
+            }
+            rings.add(ring);
+            List<Integer> up = new ArrayList<>();
+            List<List<Integer>> down = new ArrayList<>();
+            for (int rank = 0; rank < plan.size(); rank++) {
+                TreeLinks links = plan.tree(channel, rank);
+                up.add(links.up());
+                List<Integer> children = new ArrayList<>(links.down());
+                while (children.size() < TreeLinks.MAX_CHILDREN) {
+                    children.add(DoubleBinaryTree.NONE);
+                }
+                down.add(children);
+            }
+            trees.add(new TopologyReport.TreeRow(up, down));
+        }
+        return new TopologyReport.PlanRow(plan.size(), plan.machines().size(), plan.channels(), rings, trees);
+    }
+
+    private List<TopologyReport.TuningRow> tuning(Plan plan, Topology topology, ChannelGraph ring) {
+        if (!topology.indexesOf(NodeType.GPU).isEmpty()) {
+            notes.add("the cost table has constants for host ranks only: no tuning for GPUs");
+            return List.of();
+        }
+        CommunicatorShape shape = new CommunicatorShape(
+                plan.size(),
+                request.machines,
+                topology.endpoints().size(),
+                request.cores,
+                plan.channels(),
+                CommunicatorShape.treeDepthOver(request.machines),
+                TransportKind.SHM,
+                ring.bwInter() * ring.channels(),
+                request.slots);
+        ChoiceTable table = ChoiceTable.build(new CostModel(request.costs, shape), request.overrides);
+        notes.addAll(table.notes());
+        List<TopologyReport.TuningRow> rows = new ArrayList<>();
+        for (Collective collective : Collective.values()) {
+            long largest = collective == Collective.BARRIER ? SMALLEST_BYTES : LARGEST_BYTES;
+            for (long bytes = SMALLEST_BYTES; bytes <= largest; bytes *= 4) {
+                rows.add(new TopologyReport.TuningRow(
+                        collective, bytes, table.choice(collective, bytes), table.predictedMicros(collective, bytes)));
+            }
+        }
+        return rows;
+    }
+
+    private static List<TopologyReport.NodeRow> nodeRows(Topology topology) {
+        List<TopologyReport.NodeRow> rows = new ArrayList<>();
+        for (int i = 0; i < topology.size(); i++) {
+            Node node = topology.node(i);
+            List<TopologyReport.LinkRow> links = topology.links(i).stream()
+                    .map(link -> new TopologyReport.LinkRow(
+                            link.type().name(),
+                            link.bandwidthGBps(),
+                            topology.node(link.to()).name()))
+                    .toList();
+            rows.add(new TopologyReport.NodeRow(node.name(), node.type().name(), links));
+        }
+        return rows;
+    }
+
+    private static List<TopologyReport.PathRow> pathRows(NodePaths paths) {
+        Topology topology = paths.topology();
+        List<Integer> endpoints = topology.endpoints();
+        List<Integer> nets = topology.indexesOf(NodeType.NET);
+        List<Integer> targets = new ArrayList<>(endpoints);
+        targets.addAll(nets);
+        targets.addAll(topology.indexesOf(NodeType.CPU));
+        List<TopologyReport.PathRow> rows = new ArrayList<>();
+        for (int from : endpoints) {
+            targets.forEach(to -> rows.add(pathRow(topology, paths.path(from, to))));
+        }
+        for (int from : nets) {
+            endpoints.forEach(to -> rows.add(pathRow(topology, paths.path(from, to))));
+        }
+        return rows;
+    }
+
+    private static TopologyReport.PathRow pathRow(Topology topology, NodePath path) {
+        return new TopologyReport.PathRow(
+                topology.node(path.from()).name(),
+                topology.node(path.to()).name(),
+                path.type(),
+                path.bandwidthGBps(),
+                path.hops(),
+                path.via().stream().map(node -> topology.node(node).name()).toList());
+    }
+}

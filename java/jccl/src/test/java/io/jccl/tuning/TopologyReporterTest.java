@@ -1,0 +1,83 @@
+package io.jccl.tuning;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.plan.PlanOptions;
+import io.jccl.topology.HostRank;
+import io.jccl.topology.Machines;
+import io.jccl.topology.PathType;
+import io.jccl.topology.SysfsDetector;
+import io.jccl.topology.TopologyXmlReader;
+import io.jccl.topology.XmlElement;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class TopologyReporterTest {
+
+    @Test
+    void reports_a_host_machine_alone() {
+        TopologyReport report = report(TopologyXmlReader.read(Machines.text("host-2numa")), 1);
+        assertThat(report.nodes())
+                .extracting(TopologyReport.NodeRow::name)
+                .containsExactly("CPU/0", "CPU/1", "HOST/0", "HOST/2", "HOST/1", "HOST/3");
+        // 4 ranks, each to 4 ranks and 2 CPUs.
+        assertThat(report.paths()).hasSize(24);
+        assertThat(report.graphs().get("ring").graph().orders()).first().isEqualTo(List.of(0, 2, 1, 3));
+        assertThat(report.graphs().get("ring").searchMillis()).isEqualTo(1.0);
+        assertThat(report.plan().orElseThrow().ranks()).isEqualTo(4);
+        assertThat(report.tuning()).isNotEmpty().allSatisfy(row -> assertThat(row.timeMicros())
+                .isPositive());
+        assertThat(report.notes()).isEmpty();
+    }
+
+    @Test
+    void reports_the_plan_of_several_machines() {
+        TopologyReport report = report(TopologyXmlReader.read(Machines.text("host-2numa")), 3);
+        TopologyReport.PlanRow plan = report.plan().orElseThrow();
+        assertThat(plan.ranks()).isEqualTo(12);
+        assertThat(plan.machines()).isEqualTo(3);
+        assertThat(plan.rings().get(0)).containsExactly(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11);
+        assertThat(plan.trees().get(0).up()).hasSize(12).containsOnlyOnce(-1);
+        assertThat(plan.trees().get(0).down())
+                .allSatisfy(down -> assertThat(down).hasSize(3));
+        assertThat(report.graphs().get("ring").graph().nets()).isNotEmpty();
+        assertThat(report.paths()).anySatisfy(path -> {
+            assertThat(path.from()).isEqualTo("NET/0");
+            assertThat(path.type()).isEqualTo(PathType.PHB);
+        });
+    }
+
+    @Test
+    void says_that_gpus_have_no_cost_constants_yet() {
+        TopologyReport report = report(TopologyXmlReader.read(Machines.text("gpu4-nvswitch")), 1);
+        assertThat(report.tuning()).isEmpty();
+        assertThat(report.notes()).anySatisfy(note -> assertThat(note).contains("no tuning for GPUs"));
+        assertThat(report.graphs().get("ring").graph().typeIntra()).isEqualTo(PathType.NVL);
+    }
+
+    @Test
+    void reports_a_machine_without_ranks_and_this_machine() {
+        TopologyReport none = report(new SysfsDetector(java.nio.file.Path.of("missing"), "amd64").detect(List.of()), 2);
+        assertThat(none.plan()).isEmpty();
+        assertThat(none.notes()).anySatisfy(note -> assertThat(note).contains("no rank lives on this machine"));
+        XmlElement here = SysfsDetector.detectThisMachine(List.of(new HostRank(0, -1), new HostRank(1, -1)));
+        assertThat(report(here, 2).plan().orElseThrow().ranks()).isEqualTo(4);
+    }
+
+    private static TopologyReport report(XmlElement description, int machines) {
+        long[] clock = {0};
+        return TopologyReporter.report(
+                new TopologyReporter.Request(
+                        "test",
+                        "0",
+                        description,
+                        machines,
+                        false,
+                        8,
+                        new CommunicatorShape.SlotBytes(32 << 10, 122_880, 128 << 10),
+                        HostCosts.builtIn(),
+                        TuningOverrides.none(),
+                        PlanOptions.defaults()),
+                () -> clock[0] += 1_000_000);
+    }
+}
