@@ -20,8 +20,8 @@ constexpr int64_t kFlushNanos = 5'000'000'000;
 
 template <class T>
 void append(std::vector<uint8_t>& out, const T& value) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
-  out.insert(out.end(), bytes, bytes + sizeof value);
+  out.resize(out.size() + sizeof value);
+  std::memcpy(out.data() + out.size() - sizeof value, &value, sizeof value);
 }
 
 template <class T>
