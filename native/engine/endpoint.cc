@@ -20,8 +20,9 @@ constexpr int64_t kFlushNanos = 5'000'000'000;
 
 template <class T>
 void append(std::vector<uint8_t>& out, const T& value) {
-  out.resize(out.size() + sizeof value);
-  std::memcpy(out.data() + out.size() - sizeof value, &value, sizeof value);
+  const size_t end = out.size();
+  out.resize(end + sizeof value);
+  std::memcpy(out.data() + end, &value, sizeof value);
 }
 
 template <class T>

@@ -45,7 +45,7 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
 
     /**
      * Forms the communicator of the job that a launcher started this process in: {@code jccl run}, torchrun, Open MPI, PMI
-     * or Slurm. Without a launcher it is a communicator of one rank.
+     * or Slurm.
      *
      * @throws BootstrapException if the environment is incomplete or the ranks cannot form a communicator
      * @throws JcclTimeoutException if ranks stay away; names them

@@ -250,6 +250,20 @@ public final class DataBuffer {
     }
 
     /**
+     * Whether any byte belongs to both buffers. Heap buffers without an accessible array are taken to be apart.
+     *
+     * @param other may be null
+     */
+    public boolean overlaps(DataBuffer other) {
+        if (other == null || count == 0 || other.count == 0 || (memory == Memory.HEAP) != (other.memory == Memory.HEAP)) {
+            return false;
+        }
+        return memory == Memory.HEAP
+                ? Heap.overlap(owner, bytes(), other.owner, other.bytes())
+                : address < other.address + other.bytes() && other.address < address + bytes();
+    }
+
+    /**
      * Copies a run of elements of a heap buffer to native memory.
      *
      * @param offset the first element

@@ -62,4 +62,17 @@ final class Heap {
                         && a.array() == b.array()
                         && a.arrayOffset() + a.position() == b.arrayOffset() + b.position());
     }
+
+    /** Whether two heap buffers share elements of one array, as far as their arrays can be seen. */
+    static boolean overlap(Object first, long firstBytes, Object second, long secondBytes) {
+        Buffer a = (Buffer) first;
+        Buffer b = (Buffer) second;
+        if (!a.hasArray() || !b.hasArray() || a.array() != b.array()) {
+            return false;
+        }
+        long elementBytes = a.remaining() == 0 ? 1 : firstBytes / a.remaining();
+        long aBegin = (a.arrayOffset() + (long) a.position()) * elementBytes;
+        long bBegin = (b.arrayOffset() + (long) b.position()) * elementBytes;
+        return aBegin < bBegin + secondBytes && bBegin < aBegin + firstBytes;
+    }
 }

@@ -19,6 +19,16 @@ public final class NativeLoader {
         }
     }
 
+    /**
+     * The build of the library and of these classes, which are the same.
+     *
+     * @throws NativeLoadException if the library cannot be loaded
+     */
+    public static String buildId() {
+        load();
+        return NativeLibrary.buildId();
+    }
+
     private static final class Holder {
         static final NativeLoadException FAILURE = attempt();
 

@@ -1,0 +1,71 @@
+package io.jccl.init;
+
+import io.jccl.bootstrap.Bootstrap;
+import io.jccl.config.Registry;
+import io.jccl.config.Settings;
+import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.tuning.CommunicatorShape.SlotBytes;
+import java.nio.ByteBuffer;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+
+/** What the native engine must know, in the layout that it expects. */
+final class EngineConfig {
+
+    private static final int SLOTS = 8;
+    /** A cell of LL is 8 bytes, 4 of them payload; the first cell of a slot is its header. */
+    private static final int LL_CELL_BYTES = 8;
+
+    private static final int LL128_LINE_BYTES = 128;
+    private static final int LL128_PAYLOAD_BYTES = 120;
+    private static final int LL128_HEADER_BYTES = 8;
+
+    private EngineConfig() {}
+
+    static long[] of(Settings settings, Bootstrap membership, int channels, int localRanks, int cores) {
+        long[] config = new long[NativeCommunicator.CONFIG_LENGTH];
+        config[NativeCommunicator.RANK] = membership.rank();
+        config[NativeCommunicator.SIZE] = membership.size();
+        config[NativeCommunicator.CHANNELS] = channels;
+        config[NativeCommunicator.SIMPLE_SLOT_BYTES] = slot(settings.get(Registry.BUFFSIZE));
+        config[NativeCommunicator.LL_SLOT_BYTES] = slot(settings.get(Registry.LL_BUFFSIZE));
+        config[NativeCommunicator.LL128_SLOT_BYTES] = slot(settings.get(Registry.LL128_BUFFSIZE));
+        config[NativeCommunicator.LOCAL_RANKS] = localRanks;
+        config[NativeCommunicator.CORES] = cores;
+        config[NativeCommunicator.SPIN_NANOS] = settings.get(Registry.SPIN_NANOS);
+        config[NativeCommunicator.STREAMS_PER_CONNECTION] = settings.get(Registry.NSOCKS_PERTHREAD);
+        config[NativeCommunicator.NET_THREADS] = settings.get(Registry.SOCKET_NTHREADS);
+        config[NativeCommunicator.CONNECT_TIMEOUT_NANOS] =
+                settings.get(Registry.INIT_TIMEOUT).toNanos();
+        ByteBuffer id = ByteBuffer.wrap(membership.sessionId());
+        config[NativeCommunicator.COMM_ID_HI] = id.getLong();
+        config[NativeCommunicator.COMM_ID_LO] = id.getLong();
+        ByteBuffer key = ByteBuffer.wrap(sha256(membership.secret()));
+        config[NativeCommunicator.SECRET_0] = key.getLong();
+        config[NativeCommunicator.SECRET_1] = key.getLong();
+        config[NativeCommunicator.SECRET_2] = key.getLong();
+        config[NativeCommunicator.SECRET_3] = key.getLong();
+        return config;
+    }
+
+    /** The payload that one slot of each protocol holds. */
+    static SlotBytes slots(Settings settings) {
+        return new SlotBytes(
+                (slot(settings.get(Registry.LL_BUFFSIZE)) / LL_CELL_BYTES - 1) * LL_CELL_BYTES / 2,
+                slot(settings.get(Registry.LL128_BUFFSIZE)) / LL128_LINE_BYTES * LL128_PAYLOAD_BYTES - LL128_HEADER_BYTES,
+                slot(settings.get(Registry.BUFFSIZE)));
+    }
+
+    /** An eighth of a connection's memory, in whole lines of LL128. */
+    private static int slot(int connectionBytes) {
+        return connectionBytes / SLOTS / LL128_LINE_BYTES * LL128_LINE_BYTES;
+    }
+
+    private static byte[] sha256(byte[] bytes) {
+        try {
+            return MessageDigest.getInstance("SHA-256").digest(bytes);
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("SHA-256 is part of every JDK", e);
+        }
+    }
+}

@@ -1,0 +1,336 @@
+package io.jccl.init;
+
+import io.jccl.CommunicatorConfig;
+import io.jccl.JcclException;
+import io.jccl.PeerTransport;
+import io.jccl.TransportKind;
+import io.jccl.UniqueId;
+import io.jccl.bootstrap.Bootstrap;
+import io.jccl.bootstrap.BootstrapOptions;
+import io.jccl.bootstrap.Launch;
+import io.jccl.bootstrap.LauncherEnvironment;
+import io.jccl.config.Registry;
+import io.jccl.config.Settings;
+import io.jccl.device.HostIdentity;
+import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.NativeEngine;
+import io.jccl.plan.Machine;
+import io.jccl.plan.Plan;
+import io.jccl.plan.PlanOptions;
+import io.jccl.plan.RankChannels;
+import io.jccl.plan.TreeLinks;
+import io.jccl.plan.TreeShape;
+import io.jccl.topology.HostRank;
+import io.jccl.topology.SysfsDetector;
+import io.jccl.transport.EngineConnections;
+import io.jccl.transport.PeerIdentity;
+import io.jccl.transport.TransportMap;
+import io.jccl.transport.TransportSelector;
+import io.jccl.tuning.ChoiceTable;
+import io.jccl.tuning.CommunicatorShape;
+import io.jccl.tuning.CostModel;
+import io.jccl.tuning.HostCosts;
+import io.jccl.tuning.TuningOverrides;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The life of a communicator up to its first operation. {@link #form()} is the story, one step a line; each step is a call
+ * into a lower floor. One object forms one communicator on one rank.
+ */
+public final class Formation {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Formation.class);
+
+    private final CommunicatorConfig config;
+    private final Settings settings;
+    private final Bootstrap membership;
+    private final int rank;
+    private final int size;
+    private final long deadline;
+    private final Timeline timeline;
+
+    private List<PeerInfo> peers;
+    private Plan plan;
+    private double netGBps;
+    private NativeEngine engine;
+    private List<PeerTransport> transports;
+    private ChoiceTable choices;
+
+    private Formation(CommunicatorConfig config, Settings settings, Bootstrap membership, Timeline timeline) {
+        this.config = config;
+        this.settings = settings;
+        this.membership = membership;
+        this.rank = membership.rank();
+        this.size = membership.size();
+        this.deadline = System.nanoTime() + settings.get(Registry.INIT_TIMEOUT).toNanos();
+        this.timeline = timeline;
+    }
+
+    /** Starts a root in this process; see {@link UniqueId#create(CommunicatorConfig)}. */
+    public static UniqueId openRoot(CommunicatorConfig config) {
+        return Bootstrap.createId(InitSettings.bootstrap(Settings.load(config)));
+    }
+
+    /** Forms the communicator of an id; see {@link io.jccl.Communicator#init}. */
+    public static FormedCommunicator form(UniqueId id, int rank, int size, CommunicatorConfig config) {
+        Settings settings = InitSettings.load(config);
+        Timeline timeline = new Timeline(System::nanoTime);
+        Bootstrap membership = Bootstrap.join(id, rank, size, InitSettings.bootstrap(settings));
+        return new Formation(config, settings, membership, timeline).form();
+    }
+
+    /**
+     * Forms the communicator of the launcher's job; see {@link io.jccl.Communicator#fromEnvironment}.
+     *
+     * @param generation how many communicators this process has formed so before
+     */
+    public static FormedCommunicator fromEnvironment(int generation, CommunicatorConfig config) {
+        Settings settings = InitSettings.load(config);
+        BootstrapOptions options = InitSettings.bootstrap(settings);
+        Timeline timeline = new Timeline(System::nanoTime);
+        Launch launch = LauncherEnvironment.detect(System.getenv());
+        Bootstrap membership = Bootstrap.join(launch, generation, options);
+        return new Formation(config, settings, membership, timeline).form();
+    }
+
+    /** Forms communicators of those ranks of one that give the same color; see {@link io.jccl.Communicator#split}. */
+    public static Optional<FormedCommunicator> split(FormedCommunicator parent, int color, int key) {
+        Settings settings = InitSettings.load(parent.config());
+        Timeline timeline = new Timeline(System::nanoTime);
+        return parent.membership()
+                .split(color, key, InitSettings.bootstrap(settings))
+                .map(membership -> new Formation(parent.config(), settings, membership, timeline).form());
+    }
+
+    private FormedCommunicator form() {
+        boolean formed = false;
+        try {
+            timeline.step("bootstrap");
+            gatherPeers();
+            timeline.step("peers");
+            makePlan(gatherChannels());
+            timeline.step("topology");
+            createEngine();
+            connect();
+            timeline.step("connect");
+            tabulateChoices();
+            timeline.step("tuning");
+            membership.outOfBand().barrier(left());
+            timeline.step("barrier");
+            formed = true;
+            return finished();
+        } finally {
+            if (!formed) {
+                giveUp();
+            }
+        }
+    }
+
+    private void gatherPeers() {
+        PeerInfo mine = new PeerInfo(
+                settings.get(Registry.HOST_ID).orElseGet(HostIdentity::machine),
+                HostIdentity.process(),
+                Runtime.getRuntime().availableProcessors(),
+                new SysfsDetector(Path.of("/"), System.getProperty("os.arch", "")).numaNodeOfThisProcess(),
+                InitSettings.shared(settings));
+        List<byte[]> all = membership.outOfBand().allGather(mine.encode(), left());
+        peers = new ArrayList<>();
+        for (int peer = 0; peer < size; peer++) {
+            peers.add(PeerInfo.decode(peer, all.get(peer)));
+        }
+        mine.requireSameSettings(rank, 0, peers.get(0));
+    }
+
+    private List<RankChannels> gatherChannels() {
+        List<HostRank> local = localRanks(rank);
+        boolean networks = local.size() < size;
+        LocalTopology.Found mine =
+                LocalTopology.search(settings, rank, hostOf(rank), local, coresOf(rank), networks);
+        List<byte[]> all = membership.outOfBand().allGather(ChannelsCodec.encode(mine), left());
+        List<RankChannels> channels = new ArrayList<>();
+        netGBps = Double.POSITIVE_INFINITY;
+        for (int peer = 0; peer < size; peer++) {
+            LocalTopology.Found found = ChannelsCodec.decode(peer, hostOf(peer), all.get(peer));
+            channels.add(found.channels());
+            netGBps = Math.min(netGBps, found.netGBps());
+        }
+        return channels;
+    }
+
+    private void makePlan(List<RankChannels> channels) {
+        int min = Math.max(1, settings.get(Registry.MIN_NCHANNELS));
+        int max = settings.get(Registry.MAX_NCHANNELS);
+        plan = Plan.build(channels, new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max, TreeShape.BALANCED));
+    }
+
+    private void createEngine() {
+        engine = NativeEngine.create(EngineConfig.of(
+                settings, membership, plan.channels(), localRanks(rank).size(), coresOf(rank)));
+    }
+
+    private void connect() {
+        String[] addresses = {membership.localAddress().getHostAddress()};
+        byte[] mine = NativeCommunicator.connectInfo(engine.handle(), addresses);
+        if (mine == null) {
+            throw new JcclException("rank=" + rank + " address=" + addresses[0] + ": the native engine cannot listen: "
+                    + engine.lastError());
+        }
+        List<byte[]> all = membership.outOfBand().allGather(mine, left());
+        List<PeerIdentity> identities = new ArrayList<>();
+        for (int peer = 0; peer < size; peer++) {
+            PeerInfo info = peers.get(peer);
+            identities.add(new PeerIdentity(peer, info.hostId(), info.process(), all.get(peer)));
+        }
+        EngineConnections connections = new EngineConnections(engine);
+        transports = agreeOnTransports(identities, connections);
+        connections.connect(transports, identities);
+        setRingsAndTrees();
+        // A peer whose connection failed must be known before anybody relies on it.
+        membership.outOfBand().barrier(left());
+        EngineConnections.require(engine, "prepare", NativeCommunicator.prepare(engine.handle()));
+    }
+
+    private List<PeerTransport> agreeOnTransports(List<PeerIdentity> identities, EngineConnections connections) {
+        TransportSelector selector = new TransportSelector(
+                identities.get(rank), settings.get(Registry.TRANSPORT), disabledTransports(), connections);
+        List<PeerTransport> mine = identities.stream()
+                .filter(peer -> peer.rank() != rank)
+                .map(selector::select)
+                .toList();
+        List<byte[]> all = membership.outOfBand().allGather(TransportSelector.encode(size, mine), left());
+        return TransportSelector.agree(rank, mine, all);
+    }
+
+    private Set<TransportKind> disabledTransports() {
+        Set<TransportKind> disabled = EnumSet.noneOf(TransportKind.class);
+        if (settings.get(Registry.P2P_DISABLE)) {
+            disabled.add(TransportKind.P2P);
+        }
+        if (settings.get(Registry.SHM_DISABLE)) {
+            disabled.add(TransportKind.SHM);
+        }
+        return disabled;
+    }
+
+    private void setRingsAndTrees() {
+        for (int channel = 0; channel < plan.channels(); channel++) {
+            int ring = NativeCommunicator.setRing(engine.handle(), channel, plan.ring(channel));
+            EngineConnections.require(engine, "ring of channel=" + channel, ring);
+            TreeLinks links = plan.tree(channel, rank);
+            int tree = NativeCommunicator.setTree(engine.handle(), channel, links.up(), links.downRanks());
+            EngineConnections.require(engine, "tree of channel=" + channel, tree);
+        }
+    }
+
+    private void tabulateChoices() {
+        int localRanks = plan.machines().stream().mapToInt(machine -> machine.ranks().size()).max().orElseThrow();
+        int fullest = plan.machines().stream()
+                .min((one, other) -> Double.compare(coresPerRank(one), coresPerRank(other)))
+                .orElseThrow()
+                .ranks()
+                .get(0);
+        CommunicatorShape shape = new CommunicatorShape(
+                size,
+                plan.machines().size(),
+                localRanks,
+                coresOf(fullest),
+                plan.channels(),
+                plan.treeDepth(0),
+                slowestLocalTransport(),
+                netGBps,
+                EngineConfig.slots(settings));
+        TuningOverrides overrides = TuningOverrides.of(
+                settings.get(Registry.ALGO),
+                settings.get(Registry.PROTO),
+                settings.get(Registry.MIN_NCHANNELS),
+                settings.get(Registry.MAX_NCHANNELS),
+                settings.get(Registry.CHUNK_BYTES));
+        choices = ChoiceTable.build(new CostModel(HostCosts.builtIn(), shape), overrides);
+        if (rank == 0) {
+            choices.notes().forEach(LOG::info);
+        }
+    }
+
+    private double coresPerRank(Machine machine) {
+        return (double) coresOf(machine.ranks().get(0)) / machine.ranks().size();
+    }
+
+    /** All ranks must come to the same answer, so every rank looks at all pairs and not at its own transports. */
+    private TransportKind slowestLocalTransport() {
+        Optional<TransportKind> forced = settings.get(Registry.TRANSPORT);
+        if (forced.isPresent()) {
+            return forced.get();
+        }
+        boolean threads = true;
+        for (Machine machine : plan.machines()) {
+            String process = peers.get(machine.ranks().get(0)).process();
+            threads &= machine.ranks().stream().allMatch(peer -> peers.get(peer).process().equals(process));
+        }
+        if (threads && !settings.get(Registry.P2P_DISABLE)) {
+            return TransportKind.P2P;
+        }
+        return settings.get(Registry.SHM_DISABLE) ? TransportKind.SOCKET : TransportKind.SHM;
+    }
+
+    private FormedCommunicator finished() {
+        String id = HexFormat.of().formatHex(membership.sessionId(), 0, 4);
+        LOG.info("communicator={} {}", id, TransportMap.describe(rank, transports));
+        LOG.info("communicator={} rank={} size={} machines={} channels={} ready: {}", id, rank, size,
+                plan.machines().size(), plan.channels(), timeline.describe());
+        return new FormedCommunicator(
+                id,
+                rank,
+                size,
+                config,
+                settings.get(Registry.TIMEOUT),
+                settings.get(Registry.INIT_TIMEOUT),
+                engine,
+                plan,
+                choices,
+                transports,
+                membership);
+    }
+
+    private void giveUp() {
+        membership.close();
+        if (engine != null) {
+            engine.destroy();
+        }
+    }
+
+    private List<HostRank> localRanks(int ofRank) {
+        List<HostRank> local = new ArrayList<>();
+        for (int peer = 0; peer < size; peer++) {
+            if (hostOf(peer).equals(hostOf(ofRank))) {
+                local.add(new HostRank(peer, peers.get(peer).numaNode()));
+            }
+        }
+        return local;
+    }
+
+    private String hostOf(int ofRank) {
+        return peers.get(ofRank).hostId();
+    }
+
+    /** The processors that the ranks of a machine share: as many as the best-off of its processes may use. */
+    private int coresOf(int ofRank) {
+        return localRanks(ofRank).stream()
+                .mapToInt(local -> peers.get(local.rank()).cores())
+                .max()
+                .orElseThrow();
+    }
+
+    private Duration left() {
+        long nanos = deadline - System.nanoTime();
+        return Duration.ofNanos(Math.max(1_000_000, nanos));
+    }
+}

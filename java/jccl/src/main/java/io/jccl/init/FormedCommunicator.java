@@ -1,0 +1,39 @@
+package io.jccl.init;
+
+import io.jccl.CommunicatorConfig;
+import io.jccl.PeerTransport;
+import io.jccl.bootstrap.Bootstrap;
+import io.jccl.nativelib.NativeEngine;
+import io.jccl.plan.Plan;
+import io.jccl.tuning.ChoiceTable;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Everything that forming a communicator leaves behind: a connected native engine, the networks beside it, and what was
+ * decided.
+ *
+ * @param id a short name, the same on all ranks
+ * @param rank this rank
+ * @param size the number of ranks
+ * @param config what the application asked for
+ * @param timeout how long one operation may take
+ * @param initTimeout how long forming may take
+ * @param engine connected, with rings and trees set
+ * @param plan rings and trees of all ranks
+ * @param choices how each operation is carried out
+ * @param transports what joins this rank to each other, in rank order
+ * @param membership the networks beside the engine: for agreeing on slow things, and for noticing failures
+ */
+public record FormedCommunicator(
+        String id,
+        int rank,
+        int size,
+        CommunicatorConfig config,
+        Duration timeout,
+        Duration initTimeout,
+        NativeEngine engine,
+        Plan plan,
+        ChoiceTable choices,
+        List<PeerTransport> transports,
+        Bootstrap membership) {}

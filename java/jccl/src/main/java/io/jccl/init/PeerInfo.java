@@ -1,0 +1,78 @@
+package io.jccl.init;
+
+import io.jccl.BootstrapException;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What every rank tells every other before anything is planned.
+ *
+ * @param hostId tells machines apart
+ * @param process tells processes apart, on whatever machine
+ * @param cores how many processors its process may use
+ * @param numaNode the NUMA node of these processors, -1 if they are of several
+ * @param settings the settings that all ranks must share, by name
+ */
+record PeerInfo(String hostId, String process, int cores, int numaNode, Map<String, String> settings) {
+
+    private static final int MAX_SETTINGS = 64;
+
+    byte[] encode() {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (DataOutputStream out = new DataOutputStream(bytes)) {
+            out.writeUTF(hostId);
+            out.writeUTF(process);
+            out.writeInt(cores);
+            out.writeInt(numaNode);
+            out.writeByte(settings.size());
+            for (Map.Entry<String, String> setting : settings.entrySet()) {
+                out.writeUTF(setting.getKey());
+                out.writeUTF(setting.getValue());
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return bytes.toByteArray();
+    }
+
+    /** Reads what {@link #encode()} wrote on rank {@code rank}. */
+    static PeerInfo decode(int rank, byte[] bytes) {
+        try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
+            String hostId = in.readUTF();
+            String process = in.readUTF();
+            int cores = in.readInt();
+            int numaNode = in.readInt();
+            int count = in.readUnsignedByte();
+            if (cores < 1 || count > MAX_SETTINGS) {
+                throw new BootstrapException("rank=" + rank + " cores=" + cores + " settings=" + count
+                        + ": sent information that makes no sense; use the same JCCL version on all ranks");
+            }
+            Map<String, String> settings = new TreeMap<>();
+            for (int i = 0; i < count; i++) {
+                settings.put(in.readUTF(), in.readUTF());
+            }
+            return new PeerInfo(hostId, process, cores, numaNode, settings);
+        } catch (IOException e) {
+            throw new BootstrapException("rank=" + rank + " bytes=" + bytes.length
+                    + ": sent information that was cut; use the same JCCL version on all ranks", e);
+        }
+    }
+
+    /** Throws if this rank's shared settings differ from those of another. */
+    void requireSameSettings(int thisRank, int otherRank, PeerInfo other) {
+        for (Map.Entry<String, String> setting : settings.entrySet()) {
+            String theirs = other.settings.get(setting.getKey());
+            if (!setting.getValue().equals(theirs)) {
+                throw new BootstrapException(setting.getKey() + "=\"" + setting.getValue() + "\" on rank=" + thisRank + " but "
+                        + (theirs == null ? "unknown" : "\"" + theirs + "\"") + " on rank=" + otherRank
+                        + ": this setting must be the same on all ranks");
+            }
+        }
+    }
+}

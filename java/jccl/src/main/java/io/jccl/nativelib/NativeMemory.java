@@ -1,0 +1,48 @@
+package io.jccl.nativelib;
+
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+
+/** Addresses and views of native memory. */
+public final class NativeMemory {
+
+    static {
+        NativeLoader.load();
+    }
+
+    private NativeMemory() {}
+
+    /**
+     * A direct buffer over existing memory, in NIO's default byte order. The memory must outlive the buffer.
+     *
+     * @param address the first byte, not 0
+     * @param bytes how many
+     */
+    public static ByteBuffer view(long address, int bytes) {
+        if (address == 0 || bytes < 0) {
+            throw new IllegalArgumentException("address=" + address + " bytes=" + bytes + ": not a piece of memory");
+        }
+        ByteBuffer view = newDirectBuffer(address, bytes);
+        if (view == null) {
+            throw new UnsupportedOperationException("this JVM has no direct buffers over native memory; use another JVM");
+        }
+        return view;
+    }
+
+    /** The address of the first byte, not of the position, of a direct buffer. */
+    public static long directAddress(Buffer buffer) {
+        return NativeCommunicator.directAddress(buffer);
+    }
+
+    /** Zeroed memory that other processes of this machine can use in place; 0 if there is no room. */
+    public static long sharedAlloc(long bytes) {
+        return NativeCommunicator.sharedAlloc(bytes);
+    }
+
+    /** Frees what {@link #sharedAlloc} returned. */
+    public static void sharedFree(long address) {
+        NativeCommunicator.sharedFree(address);
+    }
+
+    private static native ByteBuffer newDirectBuffer(long address, long bytes);
+}

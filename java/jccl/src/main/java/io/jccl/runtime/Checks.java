@@ -1,0 +1,172 @@
+package io.jccl.runtime;
+
+import io.jccl.DataBuffer;
+import io.jccl.ReduceOp;
+import java.util.Arrays;
+
+/** What must hold of the arguments of an operation. Every message names the values and the remedy. */
+final class Checks {
+
+    private Checks() {}
+
+    static void root(int root, int size) {
+        if (root < 0 || root >= size) {
+            throw new IllegalArgumentException("root=" + root + " size=" + size + ": expected a rank from 0 to " + (size - 1));
+        }
+    }
+
+    static void peer(int peer, int size) {
+        if (peer < 0 || peer >= size) {
+            throw new IllegalArgumentException("peer=" + peer + " size=" + size + ": expected a rank from 0 to " + (size - 1));
+        }
+    }
+
+    static void op(ReduceOp op) {
+        if (op == null) {
+            throw new IllegalArgumentException("op=null: expected one of " + Arrays.toString(ReduceOp.values()));
+        }
+    }
+
+    /** A buffer that this rank reads. */
+    static DataBuffer source(String name, DataBuffer buffer) {
+        if (buffer == null) {
+            throw new IllegalArgumentException(name + "=null: this rank needs a " + name + " buffer");
+        }
+        if (buffer.memory() == DataBuffer.Memory.DEVICE) {
+            throw new IllegalArgumentException(name + "=" + buffer + ": this communicator's ranks are on the host; pass "
+                    + "memory of the host");
+        }
+        if (buffer.memory() == DataBuffer.Memory.SHARED) {
+            buffer.address(); // throws if it was closed
+        }
+        return buffer;
+    }
+
+    /** A buffer that this rank writes. */
+    static DataBuffer target(String name, DataBuffer buffer) {
+        source(name, buffer);
+        if (buffer.isReadOnly()) {
+            throw new IllegalArgumentException(name + "=" + buffer + ": is read-only and cannot receive; pass a writable "
+                    + "buffer");
+        }
+        return buffer;
+    }
+
+    static void sameType(DataBuffer send, DataBuffer recv) {
+        if (send.type() != recv.type()) {
+            throw new IllegalArgumentException("send.type=" + send.type().label() + " recv.type=" + recv.type().label()
+                    + ": expected the same type in both buffers");
+        }
+    }
+
+    /** Buffers of one count that are the same memory or apart. */
+    static void sameCount(DataBuffer send, DataBuffer recv) {
+        sameType(send, recv);
+        if (send.count() != recv.count()) {
+            throw new IllegalArgumentException("send.count=" + send.count() + " recv.count=" + recv.count()
+                    + ": expected the same count in both buffers; set positions and limits, or use slice");
+        }
+        if (send.overlaps(recv) && !send.isSameMemory(recv)) {
+            throw overlap("all of recv");
+        }
+    }
+
+    /** {@code large} holds one block of {@code small}'s size per rank. */
+    static void blocks(String largeName, DataBuffer large, String smallName, DataBuffer small, int size) {
+        sameType(small, large);
+        if (large.count() % size != 0 || large.count() / size != small.count()) {
+            throw new IllegalArgumentException(largeName + ".count=" + large.count() + " " + smallName + ".count="
+                    + small.count() + " size=" + size + ": expected " + largeName + ".count = size * " + smallName
+                    + ".count; set positions and limits, or use slice");
+        }
+    }
+
+    /** {@code small} is the block of {@code large} that begins at {@code offset}, or apart from it. */
+    static void blockOrApart(DataBuffer large, DataBuffer small, long offset, String block) {
+        if (large.overlaps(small) && !large.slice(offset, small.count()).isSameMemory(small)) {
+            throw overlap(block);
+        }
+    }
+
+    static void apart(DataBuffer send, DataBuffer recv) {
+        if (send.overlaps(recv)) {
+            throw new IllegalArgumentException("send and recv overlap: this operation does not work in place; pass "
+                    + "buffers of separate memory");
+        }
+    }
+
+    private static IllegalArgumentException overlap(String block) {
+        return new IllegalArgumentException("send and recv overlap in part: in place means that both begin at the same "
+                + "element, " + block + "; otherwise pass buffers of separate memory");
+    }
+
+    /**
+     * Counts for all ranks.
+     *
+     * @return a copy
+     */
+    static long[] counts(String name, long[] counts, int size) {
+        if (counts == null || counts.length != size) {
+            throw new IllegalArgumentException(name + ".length=" + (counts == null ? "null" : counts.length) + " size=" + size
+                    + ": expected one value per rank");
+        }
+        for (int i = 0; i < size; i++) {
+            if (counts[i] < 0) {
+                throw new IllegalArgumentException(name + "[" + i + "]=" + counts[i] + ": expected 0 or more");
+            }
+        }
+        return counts.clone();
+    }
+
+    /** The sum of counts, which must be what a buffer holds. */
+    static void total(String name, long[] counts, String bufferName, DataBuffer buffer) {
+        long left = buffer.count();
+        for (long count : counts) {
+            left = count > left ? -1 : left - count;
+            if (left < 0) {
+                break;
+            }
+        }
+        if (left != 0) {
+            throw new IllegalArgumentException(bufferName + ".count=" + buffer.count() + " " + name + "="
+                    + Arrays.toString(counts) + ": expected a buffer of exactly all counts together");
+        }
+    }
+
+    static void countOfThisRank(String name, long[] counts, int rank, String bufferName, DataBuffer buffer) {
+        if (buffer.count() != counts[rank]) {
+            throw new IllegalArgumentException(bufferName + ".count=" + buffer.count() + " " + name + "[" + rank + "]="
+                    + counts[rank] + ": expected as many elements as this rank's count");
+        }
+    }
+
+    /** Blocks must lie within the buffer. */
+    static void within(String side, long[] counts, long[] offsets, DataBuffer buffer) {
+        for (int i = 0; i < counts.length; i++) {
+            if (counts[i] > buffer.count() || offsets[i] > buffer.count() - counts[i]) {
+                throw new IllegalArgumentException(side + "Offsets[" + i + "]=" + offsets[i] + " " + side + "Counts[" + i
+                        + "]=" + counts[i] + " " + side + ".count=" + buffer.count()
+                        + ": the block lies outside of the buffer");
+            }
+        }
+    }
+
+    /** Received blocks must not overlap each other. */
+    static void disjoint(long[] counts, long[] offsets) {
+        Integer[] order = new Integer[counts.length];
+        Arrays.setAll(order, i -> i);
+        Arrays.sort(order, (a, b) -> Long.compare(offsets[a], offsets[b]));
+        int before = -1;
+        for (int i : order) {
+            if (counts[i] == 0) {
+                continue;
+            }
+            if (before >= 0 && offsets[before] + counts[before] > offsets[i]) {
+                throw new IllegalArgumentException("recvOffsets[" + before + "]=" + offsets[before] + " recvCounts[" + before
+                        + "]=" + counts[before] + " recvOffsets[" + i + "]=" + offsets[i]
+                        + ": the blocks overlap; give each rank a place of its own");
+            }
+            before = i;
+        }
+    }
+}

@@ -1,0 +1,63 @@
+package io.jccl.runtime;
+
+import io.jccl.init.FormedCommunicator;
+import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The orderly end of a communicator, in bounded time whatever state it is in. */
+final class Closing {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Closing.class);
+    private static final Duration STOP_TIMEOUT = Duration.ofSeconds(10);
+
+    private Closing() {}
+
+    /**
+     * Finishes what was issued, tells the other ranks, and frees everything.
+     *
+     * @param mark called when no operation may be issued any more
+     */
+    static void close(
+            FormedCommunicator formed,
+            OperationQueue queue,
+            FailureState failures,
+            HeapStaging staging,
+            Stalls stalls,
+            Runnable mark) {
+        boolean mayFinish = takeIssuing(queue);
+        mark.run();
+        if (mayFinish && failures.current() == null) {
+            queue.drain(); // each operation is bounded by its time-out; what fails is found in its Work
+        }
+        if (mayFinish) {
+            queue.endIssue();
+        } else {
+            failures.abort();
+        }
+        Watch.SHARED.remove(stalls);
+        boolean stopped = queue.stop(Deadlines.after(STOP_TIMEOUT));
+        formed.membership().close();
+        if (stopped) {
+            staging.close();
+            formed.engine().destroy();
+        } else {
+            LOG.warn("communicator={} rank={}: an operation did not end within {} s of close(); its memory is kept",
+                    formed.id(), formed.rank(), STOP_TIMEOUT.toSeconds());
+        }
+    }
+
+    /** Waits until no other thread is issuing, for a moment that is long compared with issuing. */
+    private static boolean takeIssuing(OperationQueue queue) {
+        long deadline = Deadlines.after(Duration.ofSeconds(1));
+        while (true) {
+            if (queue.tryBeginIssue()) {
+                return true;
+            }
+            if (System.nanoTime() - deadline >= 0) {
+                return false;
+            }
+            Thread.onSpinWait();
+        }
+    }
+}

@@ -1,0 +1,58 @@
+package io.jccl.runtime;
+
+import io.jccl.AbortedException;
+import io.jccl.BootstrapException;
+import io.jccl.DeviceException;
+import io.jccl.JcclException;
+import io.jccl.JcclTimeoutException;
+import io.jccl.MismatchedCollectiveException;
+import io.jccl.PeerFailedException;
+import io.jccl.TransportException;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** Why a communicator failed. The first who asks gets the exception itself, later ones a new one that it caused. */
+final class Failure {
+
+    private final JcclException first;
+    private final AtomicBoolean told = new AtomicBoolean();
+
+    Failure(JcclException first) {
+        this.first = first;
+    }
+
+    /** What went wrong, without regard to who has been told. */
+    JcclException first() {
+        return first;
+    }
+
+    /** An exception to throw now: the first itself, or one like it with the stack of this caller. */
+    JcclException exception() {
+        return told.compareAndSet(false, true) ? first : like(first, first.getMessage(), first);
+    }
+
+    /** An exception of the same class and with the same facts. */
+    static JcclException like(JcclException model, String message, Throwable cause) {
+        if (model instanceof JcclTimeoutException e) {
+            return new JcclTimeoutException(message, e.missingRanks(), cause);
+        }
+        if (model instanceof PeerFailedException e) {
+            return new PeerFailedException(message, e.failedRanks(), cause);
+        }
+        if (model instanceof MismatchedCollectiveException e) {
+            return new MismatchedCollectiveException(message, e.rows(), cause);
+        }
+        if (model instanceof TransportException) {
+            return new TransportException(message, cause);
+        }
+        if (model instanceof AbortedException) {
+            return new AbortedException(message, cause);
+        }
+        if (model instanceof BootstrapException) {
+            return new BootstrapException(message, cause);
+        }
+        if (model instanceof DeviceException) {
+            return new DeviceException(message, cause);
+        }
+        return new JcclException(message, cause);
+    }
+}

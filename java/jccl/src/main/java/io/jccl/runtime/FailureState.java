@@ -1,0 +1,151 @@
+package io.jccl.runtime;
+
+import io.jccl.AbortedException;
+import io.jccl.JcclException;
+import io.jccl.JcclTimeoutException;
+import io.jccl.MismatchedCollectiveException;
+import io.jccl.TransportException;
+import io.jccl.bootstrap.ControlNetwork;
+import io.jccl.bootstrap.ReportKind;
+import io.jccl.bootstrap.Verdict;
+import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.NativeEngine;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+
+/**
+ * Whether a communicator has failed, and why. It fails once; the first cause stays.
+ *
+ * <p>What this rank sees is only its own view: it reports it, and the verdict that comes back to all ranks is the cause. Only
+ * if none comes in time is this rank's own view the cause.
+ */
+final class FailureState {
+
+    private static final long VERDICT_WAIT_MILLIS = 3_000;
+
+    private final int rank;
+    private final NativeEngine engine;
+    private final ControlNetwork control;
+    private final AtomicReference<Failure> failure = new AtomicReference<>();
+    private final CountDownLatch failed = new CountDownLatch(1);
+    private volatile Supplier<String> inFlight = () -> "";
+
+    FailureState(int rank, NativeEngine engine, ControlNetwork control) {
+        this.rank = rank;
+        this.engine = engine;
+        this.control = control;
+    }
+
+    /** Says which operation is in flight and since when, for messages; an empty text if none is. */
+    void describeWith(Supplier<String> description) {
+        inFlight = description;
+    }
+
+    /** Why the communicator failed, or null. */
+    Failure current() {
+        return failure.get();
+    }
+
+    /** Throws if the communicator has failed. */
+    void check() {
+        Failure cause = failure.get();
+        if (cause != null) {
+            throw cause.exception();
+        }
+    }
+
+    /** The ranks agreed on what is wrong. */
+    void onVerdict(Verdict verdict) {
+        JcclException cause = verdict.toException();
+        String operation = inFlight.get();
+        fail(operation.isEmpty() ? cause : Failure.like(cause, operation + ": " + cause.getMessage(), null));
+    }
+
+    /** The application gives up. */
+    void abort() {
+        String text = "rank=" + rank + " aborted the communicator";
+        fail(new AbortedException(text + "; form a new one to go on"));
+        control.report(ReportKind.ABORT, engine.lastEntered(), text);
+    }
+
+    /** A thread's own deadline passed while another thread carries the operation out. */
+    void timedOut(String operation) {
+        ended(NativeCommunicator.TIMEOUT, operation);
+    }
+
+    /**
+     * An operation ended with an error of the native interface.
+     *
+     * @return why the communicator failed, now that it has
+     */
+    Failure ended(int status, String operation) {
+        Failure cause = failure.get();
+        if (cause != null) {
+            return cause;
+        }
+        String text = operation + " on rank=" + rank + ": " + engine.lastError();
+        if (status != NativeCommunicator.ABORTED) {
+            control.report(kind(status), engine.lastEntered(), text);
+        }
+        awaitVerdict();
+        cause = failure.get();
+        return cause != null ? cause : fail(exception(status, text));
+    }
+
+    /** Something of ours broke; the other ranks must not wait for this one. */
+    Failure broken(String operation, Throwable problem) {
+        String text = operation + " on rank=" + rank + " broke off: " + problem;
+        Failure cause = fail(new JcclException(text, problem));
+        control.report(ReportKind.ABORT, engine.lastEntered(), text);
+        return cause;
+    }
+
+    private void awaitVerdict() {
+        boolean interrupted = false;
+        boolean over = false;
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(VERDICT_WAIT_MILLIS);
+        while (!over) {
+            try {
+                over = failed.await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS) || System.nanoTime() - deadline >= 0;
+            } catch (InterruptedException e) {
+                interrupted = true; // the wait is short; the caller hears of it afterwards
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private Failure fail(JcclException cause) {
+        Failure mine = new Failure(cause);
+        if (failure.compareAndSet(null, mine)) {
+            engine.abort(NativeCommunicator.ABORTED);
+            failed.countDown();
+            return mine;
+        }
+        return failure.get();
+    }
+
+    private static ReportKind kind(int status) {
+        return switch (status) {
+            case NativeCommunicator.TIMEOUT -> ReportKind.TIMEOUT;
+            case NativeCommunicator.MISMATCH -> ReportKind.MISMATCH;
+            case NativeCommunicator.TRANSPORT -> ReportKind.TRANSPORT;
+            default -> ReportKind.ABORT;
+        };
+    }
+
+    private static JcclException exception(int status, String text) {
+        return switch (status) {
+            case NativeCommunicator.TIMEOUT -> new JcclTimeoutException(text, Set.of(), null);
+            case NativeCommunicator.MISMATCH -> new MismatchedCollectiveException(text, List.of(), null);
+            case NativeCommunicator.TRANSPORT -> new TransportException(text);
+            case NativeCommunicator.ABORTED -> new AbortedException(text);
+            default -> new JcclException(text + " (status=" + status + ")");
+        };
+    }
+}

@@ -1,0 +1,43 @@
+package io.jccl.runtime;
+
+import io.jccl.nativelib.NativeCommunicator;
+import java.util.List;
+
+/** Operations that were issued as one, carried out one after the other. */
+final class GroupOperation extends Operation {
+
+    private final int size;
+    private List<Operation> members;
+    private Operation current;
+
+    GroupOperation(OperationQueue queue, List<Operation> members) {
+        super(queue);
+        this.members = members;
+        this.size = members.size();
+    }
+
+    @Override
+    int execute(long timeoutNanos) {
+        long deadline = System.nanoTime() + timeoutNanos;
+        for (Operation member : members) {
+            current = member;
+            int status = member.execute(Math.max(1, deadline - System.nanoTime()));
+            if (status != NativeCommunicator.OK) {
+                return status;
+            }
+        }
+        return NativeCommunicator.OK;
+    }
+
+    @Override
+    String describe() {
+        Operation at = current;
+        return at == null ? "group(operations=" + size + ")" : at.describe() + " in a group";
+    }
+
+    @Override
+    void release() {
+        members = List.of();
+        current = null;
+    }
+}

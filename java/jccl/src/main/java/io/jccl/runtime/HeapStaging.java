@@ -1,0 +1,133 @@
+package io.jccl.runtime;
+
+import io.jccl.DataBuffer;
+import io.jccl.HostBuffer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * The native memory through which the heap arrays of one communicator pass. It is kept between operations and grows to the
+ * largest; touched only by the thread that carries operations out.
+ *
+ * <p>An array is staged whole. Pieces would be operations of their own, and the other ranks, whose buffers may well be
+ * direct, could not know of them. The area is shared memory, so that peers can still read it in place.
+ */
+final class HeapStaging implements AutoCloseable {
+
+    private static final long ALIGNMENT = 4096;
+    private static final int WINDOW_BYTES = 1 << 30;
+
+    private HostBuffer area;
+    private ByteBuffer firstWindow;
+    private long used;
+
+    /** Whether one of the buffers, which may be null, must be staged. */
+    static boolean isNeeded(DataBuffer first, DataBuffer second) {
+        return isHeap(first) || isHeap(second);
+    }
+
+    static boolean isHeap(DataBuffer buffer) {
+        return buffer != null && buffer.memory() == DataBuffer.Memory.HEAP;
+    }
+
+    /**
+     * Gives heap buffers native places and copies what is sent there.
+     *
+     * @return the addresses to send from and to receive at; 0 where the buffer is null
+     */
+    long[] stage(DataBuffer send, DataBuffer recv) {
+        boolean inPlace = send != null && send.isSameMemory(recv);
+        begin(room(send) + (inPlace ? 0 : room(recv)));
+        long from = place(send);
+        if (isHeap(send)) {
+            copyIn(send, from);
+        }
+        return new long[] {from, inPlace ? from : place(recv)};
+    }
+
+    /** Like {@link #stage}, for receive buffers that the operation does not fill wholly: what it leaves out must survive. */
+    long[] stageKeepingGaps(DataBuffer send, DataBuffer recv) {
+        long[] places = stage(send, recv);
+        if (isHeap(recv) && places[1] != places[0]) {
+            copyIn(recv, places[1]);
+        }
+        return places;
+    }
+
+    /** Copies what was received to the heap buffer; does nothing for others. */
+    void unstage(DataBuffer recv, long address) {
+        if (isHeap(recv)) {
+            copyOut(recv, address);
+        }
+    }
+
+    /** How much of the area a buffer takes. */
+    static long room(DataBuffer buffer) {
+        return isHeap(buffer) ? (buffer.bytes() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT : 0;
+    }
+
+    /** Makes the area at least so large, and all of it free. */
+    void begin(long bytes) {
+        used = 0;
+        if (area == null || area.bytes() < bytes) {
+            close();
+            area = HostBuffer.allocate(Math.max(1 << 16, Math.max(bytes, Math.min(2 * bytes, 1 << 26))));
+            firstWindow = area.asByteBuffer(0, (int) Math.min(WINDOW_BYTES, area.bytes()));
+        }
+    }
+
+    /** The place of a buffer: its own if it is not on the heap, else the next of the area. */
+    long place(DataBuffer buffer) {
+        if (!isHeap(buffer)) {
+            return buffer == null ? 0 : buffer.address();
+        }
+        long address = area.address() + used;
+        used += room(buffer);
+        return address;
+    }
+
+    void copyIn(DataBuffer heap, long address) {
+        copy(heap, address, true);
+    }
+
+    void copyOut(DataBuffer heap, long address) {
+        copy(heap, address, false);
+    }
+
+    private void copy(DataBuffer heap, long address, boolean in) {
+        int elementBytes = heap.type().bytes();
+        long begin = address - area.address();
+        long bytes = heap.bytes();
+        for (long done = 0; done < bytes; done += WINDOW_BYTES) {
+            int length = (int) Math.min(WINDOW_BYTES, bytes - done);
+            ByteBuffer window = window(begin + done, length);
+            if (in) {
+                heap.copyTo(done / elementBytes, window);
+            } else {
+                heap.copyFrom(done / elementBytes, window);
+            }
+        }
+    }
+
+    private ByteBuffer window(long offset, int length) {
+        if (offset + length <= firstWindow.capacity()) {
+            return firstWindow.slice((int) offset, length).order(ByteOrder.nativeOrder());
+        }
+        return area.asByteBuffer(offset, length);
+    }
+
+    /** The bytes held now. */
+    long bytes() {
+        HostBuffer held = area;
+        return held == null ? 0 : held.bytes();
+    }
+
+    @Override
+    public void close() {
+        if (area != null) {
+            area.close();
+            area = null;
+            firstWindow = null;
+        }
+    }
+}

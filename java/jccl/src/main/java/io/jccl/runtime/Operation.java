@@ -1,0 +1,165 @@
+package io.jccl.runtime;
+
+import io.jccl.Execution;
+import io.jccl.Work;
+import io.jccl.tuning.Choice;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * One issued operation: a node of its communicator's queue, and the handle that the application holds.
+ *
+ * <p>The state is written by the thread that carries the operation out, once, and read by any.
+ */
+abstract class Operation implements Work {
+
+    private static final int ISSUED = 0;
+    private static final int DONE = 1;
+    private static final int FAILED = 2;
+
+    private static final VarHandle STATE;
+    private static final VarHandle FUTURE;
+    private static final VarHandle NEXT;
+
+    static {
+        try {
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            STATE = lookup.findVarHandle(Operation.class, "state", int.class);
+            FUTURE = lookup.findVarHandle(Operation.class, "future", CompletableFuture.class);
+            NEXT = lookup.findVarHandle(Operation.class, "next", Operation.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final OperationQueue queue;
+    private long executed; // published by state
+    private Failure failure; // published by state
+
+    @SuppressWarnings("unused") // through STATE
+    private int state;
+
+    @SuppressWarnings("unused") // through NEXT
+    private Operation next;
+
+    @SuppressWarnings("unused") // through FUTURE
+    private CompletableFuture<Void> future;
+
+    Operation(OperationQueue queue) {
+        this.queue = queue;
+    }
+
+    /**
+     * Carries the operation out on the calling thread.
+     *
+     * @return a status of the native interface; its buffers are let go if it is 0
+     */
+    abstract int execute(long timeoutNanos);
+
+    /** What the operation is, for messages: {@code all_reduce(type=float32 op=sum count=1024)}. */
+    abstract String describe();
+
+    /** Lets go of buffers when the operation is over. */
+    abstract void release();
+
+    final Operation next() {
+        return (Operation) NEXT.getAcquire(this);
+    }
+
+    final void link(Operation following) {
+        NEXT.setRelease(this, following);
+    }
+
+    final boolean isOver() {
+        return (int) STATE.getAcquire(this) != ISSUED;
+    }
+
+    final void succeed(long choice) {
+        executed = choice;
+        release();
+        STATE.setRelease(this, DONE);
+    }
+
+    final void fail(Failure cause) {
+        failure = cause;
+        release();
+        STATE.setRelease(this, FAILED);
+    }
+
+    @Override
+    public final void await() {
+        if (!isOver()) {
+            queue.carryOut(this, OperationQueue.NO_DEADLINE);
+        }
+        throwIfFailed();
+    }
+
+    @Override
+    public final void await(Duration timeout) {
+        if (timeout.toMillis() < 1) {
+            throw new IllegalArgumentException("timeout=" + timeout + ": expected at least 1 millisecond");
+        }
+        if (!isOver()) {
+            queue.carryOut(this, Deadlines.after(timeout));
+        }
+        throwIfFailed();
+    }
+
+    private void throwIfFailed() {
+        if ((int) STATE.getAcquire(this) == FAILED) {
+            throw failure.exception();
+        }
+    }
+
+    @Override
+    public final boolean isDone() {
+        if (isOver()) {
+            return true;
+        }
+        queue.nudge();
+        return false;
+    }
+
+    @Override
+    public final CompletableFuture<Void> toFuture() {
+        CompletableFuture<Void> mine = new CompletableFuture<>();
+        @SuppressWarnings("unchecked")
+        CompletableFuture<Void> first = (CompletableFuture<Void>) FUTURE.compareAndExchange(this, null, mine);
+        if (first != null) {
+            return first.copy();
+        }
+        queue.completeLater(this);
+        return mine.copy(); // a copy, so that the application cannot complete it for others
+    }
+
+    /** Completes the future if the operation is over; returns whether it is. */
+    final boolean completeFuture() {
+        if (!isOver()) {
+            return false;
+        }
+        @SuppressWarnings("unchecked")
+        CompletableFuture<Void> waiting = (CompletableFuture<Void>) FUTURE.getAcquire(this);
+        if (failure == null) {
+            waiting.complete(null);
+        } else {
+            waiting.completeExceptionally(failure.exception());
+        }
+        return true;
+    }
+
+    @Override
+    public final Execution execution() {
+        int now = (int) STATE.getAcquire(this);
+        if (now != DONE) {
+            throw new IllegalStateException("operation=" + describe() + " state=" + (now == ISSUED ? "issued" : "failed")
+                    + ": how it was carried out is known when it is done; call await() first");
+        }
+        return new Execution(Choice.algorithm(executed), Choice.protocol(executed), Choice.channels(executed));
+    }
+
+    final OperationQueue queue() {
+        return queue;
+    }
+}

@@ -1,0 +1,267 @@
+package io.jccl.runtime;
+
+import io.jccl.Collective;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.Operations;
+import io.jccl.ReduceOp;
+import io.jccl.tuning.ChoiceTable;
+import java.util.Arrays;
+import java.util.List;
+
+/** Checks arguments, chooses algorithm and protocol, and makes operations. Has no state that changes. */
+final class OperationFactory implements Operations<Operation> {
+
+    private final OperationQueue queue;
+    private final ChoiceTable choices;
+    private final HeapStaging staging;
+    private final int rank;
+    private final int size;
+
+    OperationFactory(OperationQueue queue, ChoiceTable choices, HeapStaging staging, int rank, int size) {
+        this.queue = queue;
+        this.choices = choices;
+        this.staging = staging;
+        this.rank = rank;
+        this.size = size;
+    }
+
+    @Override
+    public Operation allReduce(DataBuffer send, DataBuffer recv, ReduceOp op) {
+        Checks.op(op);
+        Checks.source("send", send);
+        Checks.target("recv", recv);
+        if (send != recv) {
+            Checks.sameCount(send, recv);
+        }
+        return collective(Collective.ALL_REDUCE, send.type(), op, send.bytes(), send, recv, send.count(), 0);
+    }
+
+    @Override
+    public Operation reduce(DataBuffer send, DataBuffer recv, ReduceOp op, int root) {
+        Checks.op(op);
+        Checks.root(root, size);
+        Checks.source("send", send);
+        if (rank == root) {
+            Checks.target("recv", recv);
+            Checks.sameCount(send, recv);
+        }
+        DataBuffer to = rank == root ? recv : null;
+        return collective(Collective.REDUCE, send.type(), op, send.bytes(), send, to, send.count(), root);
+    }
+
+    @Override
+    public Operation broadcast(DataBuffer send, DataBuffer recv, int root) {
+        Checks.root(root, size);
+        if (rank == root) {
+            Checks.source("send", send);
+            if (send != recv) {
+                Checks.target("recv", recv);
+                Checks.sameCount(send, recv);
+            }
+            return collective(Collective.BROADCAST, send.type(), null, send.bytes(), send, recv, send.count(), root);
+        }
+        Checks.target("recv", recv);
+        return collective(Collective.BROADCAST, recv.type(), null, recv.bytes(), null, recv, recv.count(), root);
+    }
+
+    @Override
+    public Operation allGather(DataBuffer send, DataBuffer recv) {
+        Checks.source("send", send);
+        Checks.target("recv", recv);
+        Checks.blocks("recv", recv, "send", send, size);
+        Checks.blockOrApart(recv, send, rank * send.count(), "this rank's block of recv");
+        return collective(Collective.ALL_GATHER, send.type(), null, recv.bytes(), send, recv, send.count(), 0);
+    }
+
+    @Override
+    public Operation allGatherV(DataBuffer send, DataBuffer recv, long[] counts) {
+        Checks.source("send", send);
+        Checks.target("recv", recv);
+        Checks.sameType(send, recv);
+        long[] mine = Checks.counts("counts", counts, size);
+        Checks.total("counts", mine, "recv", recv);
+        Checks.countOfThisRank("counts", mine, rank, "send", send);
+        Checks.blockOrApart(recv, send, before(mine), "this rank's block of recv");
+        return vector(Collective.ALL_GATHER, null, recv.bytes(), send, recv, withOffsets(mine));
+    }
+
+    @Override
+    public Operation reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op) {
+        Checks.op(op);
+        Checks.source("send", send);
+        Checks.target("recv", recv);
+        Checks.blocks("send", send, "recv", recv, size);
+        Checks.blockOrApart(send, recv, rank * recv.count(), "this rank's block of send");
+        return collective(Collective.REDUCE_SCATTER, send.type(), op, send.bytes(), send, recv, recv.count(), 0);
+    }
+
+    @Override
+    public Operation reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op) {
+        Checks.op(op);
+        Checks.source("send", send);
+        Checks.target("recv", recv);
+        Checks.sameType(send, recv);
+        long[] mine = Checks.counts("counts", counts, size);
+        Checks.total("counts", mine, "send", send);
+        Checks.countOfThisRank("counts", mine, rank, "recv", recv);
+        Checks.blockOrApart(send, recv, before(mine), "this rank's block of send");
+        return vector(Collective.REDUCE_SCATTER, op, send.bytes(), send, recv, withOffsets(mine));
+    }
+
+    @Override
+    public Operation allToAll(DataBuffer send, DataBuffer recv) {
+        Checks.source("send", send);
+        Checks.target("recv", recv);
+        Checks.sameType(send, recv);
+        if (send.count() != recv.count() || send.count() % size != 0) {
+            throw new IllegalArgumentException("send.count=" + send.count() + " recv.count=" + recv.count() + " size=" + size
+                    + ": expected the same multiple of size in both buffers");
+        }
+        Checks.apart(send, recv);
+        long perPair = send.count() / size;
+        return collective(Collective.ALL_TO_ALL, send.type(), null, send.bytes(), send, recv, perPair, 0);
+    }
+
+    @Override
+    public Operation allToAllV(
+            DataBuffer send,
+            long[] sendCounts,
+            long[] sendOffsets,
+            DataBuffer recv,
+            long[] recvCounts,
+            long[] recvOffsets) {
+        Checks.source("send", send);
+        Checks.target("recv", recv);
+        Checks.sameType(send, recv);
+        Checks.apart(send, recv);
+        long[] all = Arrays.copyOf(Checks.counts("sendCounts", sendCounts, size), 4 * size);
+        System.arraycopy(Checks.counts("sendOffsets", sendOffsets, size), 0, all, size, size);
+        System.arraycopy(Checks.counts("recvCounts", recvCounts, size), 0, all, 2 * size, size);
+        System.arraycopy(Checks.counts("recvOffsets", recvOffsets, size), 0, all, 3 * size, size);
+        Checks.within("send", sendCounts, sendOffsets, send);
+        Checks.within("recv", recvCounts, recvOffsets, recv);
+        Checks.disjoint(recvCounts, recvOffsets);
+        if (sendCounts[rank] != recvCounts[rank]) {
+            throw new IllegalArgumentException("sendCounts[" + rank + "]=" + sendCounts[rank] + " recvCounts[" + rank + "]="
+                    + recvCounts[rank] + ": what this rank sends to itself it must receive from itself");
+        }
+        // The ranks' sizes may differ, and all must choose alike: so the size plays no part.
+        return vector(Collective.ALL_TO_ALL, null, 0, send, recv, all);
+    }
+
+    @Override
+    public Operation gather(DataBuffer send, DataBuffer recv, int root) {
+        Checks.root(root, size);
+        Checks.source("send", send);
+        if (rank == root) {
+            Checks.target("recv", recv);
+            Checks.blocks("recv", recv, "send", send, size);
+            Checks.blockOrApart(recv, send, rank * send.count(), "the root's block of recv");
+        }
+        DataBuffer to = rank == root ? recv : null;
+        return collective(Collective.GATHER, send.type(), null, size * send.bytes(), send, to, send.count(), root);
+    }
+
+    @Override
+    public Operation scatter(DataBuffer send, DataBuffer recv, int root) {
+        Checks.root(root, size);
+        Checks.target("recv", recv);
+        if (rank == root) {
+            Checks.source("send", send);
+            Checks.blocks("send", send, "recv", recv, size);
+            Checks.blockOrApart(send, recv, rank * recv.count(), "the root's block of send");
+        }
+        DataBuffer from = rank == root ? send : null;
+        return collective(Collective.SCATTER, recv.type(), null, size * recv.bytes(), from, recv, recv.count(), root);
+    }
+
+    @Override
+    public Operation send(int peer, DataBuffer buffer) {
+        notAlone("send", peer);
+        return pointToPoint(List.of(transfer(false, peer, buffer)));
+    }
+
+    @Override
+    public Operation recv(int peer, DataBuffer buffer) {
+        notAlone("recv", peer);
+        return pointToPoint(List.of(transfer(true, peer, buffer)));
+    }
+
+    private void notAlone(String call, int peer) {
+        if (peer == rank) {
+            throw new IllegalArgumentException("peer=" + peer + " rank=" + rank + ": a " + call
+                    + " to itself waits for ever; put both sides into one group");
+        }
+    }
+
+    @Override
+    public Operation barrier() {
+        return collective(Collective.BARRIER, DataType.INT8, null, 0, null, null, 0, 0);
+    }
+
+    /** One side of a point-to-point transfer. */
+    PointToPointOperation.Transfer transfer(boolean receiving, int peer, DataBuffer buffer) {
+        Checks.peer(peer, size);
+        if (receiving) {
+            Checks.target("buffer", buffer);
+        } else {
+            Checks.source("buffer", buffer);
+        }
+        return new PointToPointOperation.Transfer(receiving, peer, buffer);
+    }
+
+    Operation pointToPoint(List<PointToPointOperation.Transfer> transfers) {
+        boolean heap = transfers.stream().anyMatch(t -> HeapStaging.isHeap(t.buffer()));
+        return new PointToPointOperation(queue, transfers, heap ? staging : null);
+    }
+
+    private long before(long[] counts) {
+        long sum = 0;
+        for (int i = 0; i < rank; i++) {
+            sum += counts[i];
+        }
+        return sum;
+    }
+
+    /** Counts followed by the places of blocks that lie one after the other. */
+    private static long[] withOffsets(long[] counts) {
+        long[] all = Arrays.copyOf(counts, 2 * counts.length);
+        for (int i = 1; i < counts.length; i++) {
+            all[counts.length + i] = all[counts.length + i - 1] + counts[i - 1];
+        }
+        return all;
+    }
+
+    private Operation collective(
+            Collective collective,
+            DataType type,
+            ReduceOp op,
+            long bytes,
+            DataBuffer send,
+            DataBuffer recv,
+            long count,
+            int root) {
+        return new CollectiveOperation(
+                queue,
+                Signatures.of(collective, type, op),
+                choices.choose(collective, bytes),
+                send,
+                recv,
+                count,
+                root,
+                HeapStaging.isNeeded(send, recv) ? staging : null);
+    }
+
+    private Operation vector(
+            Collective collective, ReduceOp op, long bytes, DataBuffer send, DataBuffer recv, long[] counts) {
+        return new VectorOperation(
+                queue,
+                Signatures.of(collective, send.type(), op),
+                choices.choose(collective, bytes),
+                send,
+                recv,
+                counts,
+                HeapStaging.isNeeded(send, recv) ? staging : null);
+    }
+}

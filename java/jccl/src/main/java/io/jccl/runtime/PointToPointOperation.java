@@ -1,0 +1,84 @@
+package io.jccl.runtime;
+
+import io.jccl.DataBuffer;
+import java.lang.ref.Reference;
+import java.util.List;
+
+/** Sends and receives that run at the same time: a single one, or those of a group. */
+final class PointToPointOperation extends Operation {
+
+    private static final int LONGS_PER_TASK = 5;
+
+    /**
+     * One transfer.
+     *
+     * @param receiving whether elements come from the peer; else they go there
+     * @param peer the other rank
+     * @param buffer the elements
+     */
+    record Transfer(boolean receiving, int peer, DataBuffer buffer) {}
+
+    private final HeapStaging staging; // null if no buffer is on the heap
+    private final int transferCount;
+    private List<Transfer> transfers;
+
+    PointToPointOperation(OperationQueue queue, List<Transfer> transfers, HeapStaging staging) {
+        super(queue);
+        this.transfers = List.copyOf(transfers);
+        this.transferCount = transfers.size();
+        this.staging = staging;
+    }
+
+    @Override
+    int execute(long timeoutNanos) {
+        List<Transfer> mine = transfers;
+        long[] tasks = new long[mine.size() * LONGS_PER_TASK];
+        if (staging != null) {
+            staging.begin(mine.stream().mapToLong(t -> HeapStaging.room(t.buffer())).sum());
+        }
+        int at = 0;
+        for (Transfer transfer : mine) {
+            DataBuffer buffer = transfer.buffer();
+            long address = staging == null ? buffer.address() : staging.place(buffer);
+            if (!transfer.receiving() && HeapStaging.isHeap(buffer)) {
+                staging.copyIn(buffer, address);
+            }
+            tasks[at] = transfer.receiving() ? 1 : 0;
+            tasks[at + 1] = transfer.peer();
+            tasks[at + 2] = buffer.type().ordinal();
+            tasks[at + 3] = address;
+            tasks[at + 4] = buffer.count();
+            at += LONGS_PER_TASK;
+        }
+        int status = queue().engine().runPointToPoint(tasks, timeoutNanos);
+        if (status == 0 && staging != null) {
+            unstage(mine, tasks);
+        }
+        Reference.reachabilityFence(mine);
+        return status;
+    }
+
+    private void unstage(List<Transfer> mine, long[] tasks) {
+        for (int i = 0; i < mine.size(); i++) {
+            if (mine.get(i).receiving()) {
+                staging.unstage(mine.get(i).buffer(), tasks[i * LONGS_PER_TASK + 3]);
+            }
+        }
+    }
+
+    @Override
+    String describe() {
+        List<Transfer> mine = transfers;
+        if (mine.size() != 1) {
+            return "send_recv(transfers=" + transferCount + ")";
+        }
+        Transfer only = mine.get(0);
+        return (only.receiving() ? "recv(peer=" : "send(peer=") + only.peer() + " type=" + only.buffer().type().label()
+                + " count=" + only.buffer().count() + ")";
+    }
+
+    @Override
+    void release() {
+        transfers = List.of();
+    }
+}

@@ -1,0 +1,68 @@
+package io.jccl.runtime;
+
+import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
+import io.jccl.JcclException;
+import io.jccl.JcclProvider;
+import io.jccl.UniqueId;
+import io.jccl.init.Formation;
+import io.jccl.nativelib.NativeMemory;
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** The implementation of the API, as {@link java.util.ServiceLoader} finds it. */
+public final class Provider implements JcclProvider {
+
+    /** How many communicators this process formed from its launcher's environment. */
+    private final AtomicInteger launched = new AtomicInteger();
+
+    /** Called by {@link java.util.ServiceLoader}. */
+    public Provider() {}
+
+    @Override
+    public UniqueId createUniqueId(CommunicatorConfig config) {
+        return Formation.openRoot(config);
+    }
+
+    @Override
+    public Communicator init(UniqueId id, int rank, int size, CommunicatorConfig config) {
+        if (size < 1) {
+            throw new IllegalArgumentException("size=" + size + ": expected at least 1 rank");
+        }
+        if (rank < 0 || rank >= size) {
+            throw new IllegalArgumentException("rank=" + rank + " size=" + size + ": expected 0 to " + (size - 1));
+        }
+        return CommunicatorImpl.started(Formation.form(id, rank, size, config));
+    }
+
+    @Override
+    public Communicator fromEnvironment(CommunicatorConfig config) {
+        return CommunicatorImpl.started(Formation.fromEnvironment(launched.getAndIncrement(), config));
+    }
+
+    @Override
+    public long directAddress(Buffer buffer) {
+        return NativeMemory.directAddress(buffer);
+    }
+
+    @Override
+    public long allocateShared(long bytes) {
+        long address = NativeMemory.sharedAlloc(bytes);
+        if (address == 0) {
+            throw new JcclException("bytes=" + bytes + ": the system has no room for so much shared memory; free memory, or "
+                    + "raise the limits on memory and on /dev/shm");
+        }
+        return address;
+    }
+
+    @Override
+    public void freeShared(long address) {
+        NativeMemory.sharedFree(address);
+    }
+
+    @Override
+    public ByteBuffer view(long address, int bytes) {
+        return NativeMemory.view(address, bytes);
+    }
+}

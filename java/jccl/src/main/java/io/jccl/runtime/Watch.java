@@ -1,0 +1,59 @@
+package io.jccl.runtime;
+
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The thread that looks at all communicators of the process now and then, so that operations need not read a clock. It
+ * lives while there is a communicator.
+ */
+final class Watch {
+
+    /** The only watch of the process. */
+    static final Watch SHARED = new Watch();
+
+    private static final long TICK_NANOS = 50_000_000;
+
+    /** What is looked at. */
+    interface Watched {
+        /** A look; must return at once. */
+        void tick(long nowNanos);
+    }
+
+    private final List<Watched> watched = new CopyOnWriteArrayList<>();
+    private Thread thread; // guarded by this
+
+    private Watch() {}
+
+    synchronized void add(Watched one) {
+        watched.add(one);
+        if (thread == null) {
+            thread = new Thread(this::run, "jccl-watch");
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
+    void remove(Watched one) {
+        watched.remove(one);
+    }
+
+    private void run() {
+        while (!endIfNothingIsLeft()) {
+            LockSupport.parkNanos(this, TICK_NANOS);
+            long now = System.nanoTime();
+            for (Watched one : watched) {
+                one.tick(now);
+            }
+        }
+    }
+
+    private synchronized boolean endIfNothingIsLeft() {
+        if (!watched.isEmpty()) {
+            return false;
+        }
+        thread = null;
+        return true;
+    }
+}

@@ -1,0 +1,83 @@
+package io.jccl.integration;
+
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.HostBuffer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * Memory of one rank for test buffers, reused from case to case. Every piece lies between guard zones, which must come out
+ * of an operation as they went in.
+ */
+final class Arena implements AutoCloseable {
+
+    private static final int GUARD_BYTES = 160;
+    private static final byte GUARD = (byte) 0xa5;
+
+    private final int capacity;
+    private final ByteBuffer direct;
+    private final ByteBuffer heap;
+    private final HostBuffer shared;
+    private final ByteBuffer sharedView;
+
+    Arena(int capacity) {
+        this.capacity = capacity;
+        this.direct = ByteBuffer.allocateDirect(capacity).order(ByteOrder.nativeOrder());
+        this.heap = ByteBuffer.allocate(capacity).order(ByteOrder.nativeOrder());
+        this.shared = HostBuffer.allocate(capacity);
+        this.sharedView = shared.asByteBuffer(0, capacity);
+    }
+
+    /** A piece of memory of one kind, with what is needed to look at it. */
+    record Piece(ByteBuffer all, int offset, int bytes, DataBuffer buffer) {
+
+        /** Bytes of the piece alone. */
+        ByteBuffer view() {
+            return all.slice(offset, bytes).order(ByteOrder.nativeOrder());
+        }
+
+        /** Whether nothing was written before and after the piece. */
+        boolean guardsHold() {
+            for (int i = 1; i <= GUARD_BYTES; i++) {
+                if (all.get(offset - i) != GUARD || all.get(offset + bytes + i - 1) != GUARD) {
+                    return false;
+                }
+            }
+            return true;
+        }
+    }
+
+    /**
+     * A piece with fresh guards.
+     *
+     * @param half 0 or 1: pieces of different halves do not touch each other
+     * @param misalign bytes by which the piece misses the alignment of its elements
+     */
+    Piece piece(DataBuffer.Memory memory, int half, int misalign, DataType type, int count) {
+        int bytes = count * type.bytes();
+        int offset = half * (capacity / 2) + 256 + misalign;
+        if (offset + bytes + GUARD_BYTES > (half + 1) * (capacity / 2)) {
+            throw new IllegalArgumentException("bytes=" + bytes + " capacity=" + capacity + ": the arena is too small");
+        }
+        ByteBuffer all = switch (memory) {
+            case DIRECT -> direct;
+            case HEAP -> heap;
+            case SHARED -> sharedView;
+            case DEVICE -> throw new IllegalArgumentException("no device here");
+        };
+        for (int i = 1; i <= GUARD_BYTES; i++) {
+            all.put(offset - i, GUARD);
+            all.put(offset + bytes + i - 1, GUARD);
+        }
+        DataBuffer buffer = memory == DataBuffer.Memory.SHARED
+                ? shared.slice(offset, count, type)
+                : DataBuffer.of(all.duplicate().order(ByteOrder.nativeOrder()).limit(offset + bytes).position(offset), type);
+        return new Piece(all, offset, bytes, buffer);
+    }
+
+    @Override
+    public void close() {
+        shared.close();
+    }
+}

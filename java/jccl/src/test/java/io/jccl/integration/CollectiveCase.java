@@ -1,0 +1,218 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.Collective;
+import io.jccl.Communicator;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.ReduceOp;
+import io.jccl.Work;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+/**
+ * One operation with everything that can vary, and the check of its result: bit for bit, guards intact, send buffers
+ * unchanged.
+ *
+ * @param count as the collective defines it
+ * @param misalign bytes by which buffers miss the alignment of their elements
+ */
+record CollectiveCase(
+        Collective collective,
+        DataType type,
+        ReduceOp op,
+        int count,
+        int root,
+        boolean inPlace,
+        DataBuffer.Memory memory,
+        int misalign) {
+
+    private static final int[] COUNTS = {0, 1, 2, 3, 7, 15, 16, 63, 120, 121, 1000, 4096, 4099, 20_001};
+    private static final int[] LARGE_COUNTS = {65_536, 131_073, 262_144};
+    private static final DataBuffer.Memory[] MEMORIES = {
+        DataBuffer.Memory.DIRECT, DataBuffer.Memory.DIRECT, DataBuffer.Memory.SHARED, DataBuffer.Memory.HEAP
+    };
+
+    /** Bytes of an arena that holds every sampled case of so many ranks. */
+    static int arenaBytes(int ranks) {
+        return 2 * (ranks * 262_144 * 8 + 4096) / (ranks > 4 ? 4 : 1);
+    }
+
+    /** Cases drawn at random, the same for the same seed: every collective and type comes up. */
+    static List<CollectiveCase> sample(long seed, int ranks, int howMany, boolean large) {
+        Random random = new Random(seed);
+        List<CollectiveCase> cases = new ArrayList<>();
+        Collective[] collectives = Collective.values();
+        for (int i = 0; i < howMany; i++) {
+            Collective collective = collectives[(i + (int) (seed & 0xff)) % collectives.length];
+            int[] counts = large && random.nextInt(8) == 0 ? LARGE_COUNTS : COUNTS;
+            int count = counts[random.nextInt(counts.length)];
+            boolean perRank = collective != Collective.ALL_REDUCE
+                    && collective != Collective.REDUCE
+                    && collective != Collective.BROADCAST;
+            if (perRank && count > 20_001) {
+                count /= ranks;
+            }
+            if (ranks > 4 && count > 20_001) {
+                count /= 4;
+            }
+            cases.add(new CollectiveCase(
+                    collective,
+                    DataType.values()[random.nextInt(DataType.values().length)],
+                    ReduceOp.values()[random.nextInt(ReduceOp.values().length)],
+                    count,
+                    random.nextInt(ranks),
+                    random.nextBoolean(),
+                    MEMORIES[random.nextInt(MEMORIES.length)],
+                    random.nextInt(4) == 0 ? random.nextInt(8) : 0));
+        }
+        return cases;
+    }
+
+    /** Carries the operation out on this rank and checks what came of it. */
+    void check(Communicator comm, Arena arena) {
+        int rank = comm.rank();
+        int n = comm.size();
+        int sendCount = sendCount(n);
+        int recvCount = recvCount(n);
+        boolean sends = sends(rank);
+        boolean recvs = recvs(rank);
+        boolean same = worksInPlace() && sends && recvs;
+        Arena.Piece whole = same ? arena.piece(memory, 1, misalign, type, Math.max(sendCount, recvCount)) : null;
+        Arena.Piece recv = recvs ? (same ? part(whole, rank, recvCount) : place(arena, 1, recvCount)) : null;
+        Arena.Piece send = sends ? (same ? part(whole, rank, sendCount) : place(arena, 0, sendCount)) : null;
+        if (recv != null) {
+            fill(recv, -1 - rank);
+        }
+        if (send != null) {
+            fill(send, rank);
+        }
+        byte[] sentBefore = send == null ? null : copy(send.view());
+        issue(comm, send, recv).await();
+        if (recv != null) {
+            requireEqual(comm, recv.view(), expectedBytes(rank, n, recvCount));
+        }
+        if (send != null && !same) {
+            assertThat(send.view().mismatch(ByteBuffer.wrap(sentBefore)))
+                    .as("send buffer unchanged, rank %d of %d, %s", rank, n, this)
+                    .isEqualTo(-1);
+        }
+        for (Arena.Piece piece : new Arena.Piece[] {whole, same ? null : send, same ? null : recv}) {
+            assertThat(piece == null || piece.guardsHold())
+                    .as("guard zones, rank %d of %d, %s", rank, n, this)
+                    .isTrue();
+        }
+    }
+
+    private Arena.Piece place(Arena arena, int half, int elements) {
+        return arena.piece(memory, half, misalign, type, elements);
+    }
+
+    /** In place, the smaller buffer is this rank's block of the larger one. */
+    private Arena.Piece part(Arena.Piece whole, int rank, int elements) {
+        if (elements * type.bytes() == whole.bytes()) {
+            return whole;
+        }
+        int bytes = count * type.bytes();
+        return new Arena.Piece(
+                whole.all(), whole.offset() + rank * bytes, bytes, whole.buffer().slice((long) rank * count, count));
+    }
+
+    private boolean worksInPlace() {
+        return inPlace && collective != Collective.ALL_TO_ALL && collective != Collective.SEND_RECV;
+    }
+
+    private boolean sends(int rank) {
+        return switch (collective) {
+            case BARRIER -> false;
+            case BROADCAST, SCATTER -> rank == root;
+            default -> true;
+        };
+    }
+
+    private boolean recvs(int rank) {
+        return switch (collective) {
+            case BARRIER -> false;
+            case REDUCE, GATHER -> rank == root;
+            default -> true;
+        };
+    }
+
+    private int sendCount(int n) {
+        return switch (collective) {
+            case REDUCE_SCATTER, ALL_TO_ALL, SCATTER -> n * count;
+            default -> count;
+        };
+    }
+
+    private int recvCount(int n) {
+        return switch (collective) {
+            case ALL_GATHER, ALL_TO_ALL, GATHER -> n * count;
+            default -> count;
+        };
+    }
+
+    private void fill(Arena.Piece piece, int rank) {
+        ByteBuffer view = piece.view();
+        for (int i = 0; i < piece.bytes() / type.bytes(); i++) {
+            Elements.put(view, i * type.bytes(), type, rank < 0 ? 7 : Elements.value(rank, i, type, op));
+        }
+    }
+
+    private Work issue(Communicator comm, Arena.Piece send, Arena.Piece recv) {
+        DataBuffer from = send == null ? null : send.buffer();
+        DataBuffer to = recv == null ? null : recv.buffer();
+        int next = (comm.rank() + 1) % comm.size();
+        int previous = (comm.rank() + comm.size() - 1) % comm.size();
+        return switch (collective) {
+            case ALL_REDUCE -> comm.allReduce(from, to, op);
+            case REDUCE -> comm.reduce(from, to, op, root);
+            case BROADCAST -> comm.broadcast(from, to, root);
+            case ALL_GATHER -> comm.allGather(from, to);
+            case REDUCE_SCATTER -> comm.reduceScatter(from, to, op);
+            case ALL_TO_ALL -> comm.allToAll(from, to);
+            case GATHER -> comm.gather(from, to, root);
+            case SCATTER -> comm.scatter(from, to, root);
+            case SEND_RECV -> comm.group(g -> g.send(next, from).recv(previous, to));
+            case BARRIER -> comm.barrier();
+        };
+    }
+
+    private byte[] expectedBytes(int rank, int n, int recvCount) {
+        ByteBuffer bytes = ByteBuffer.allocate(recvCount * type.bytes()).order(ByteOrder.nativeOrder());
+        for (int i = 0; i < recvCount; i++) {
+            Elements.put(bytes, i * type.bytes(), type, expected(rank, n, i));
+        }
+        return bytes.array();
+    }
+
+    private double expected(int rank, int n, int i) {
+        int block = count == 0 ? 0 : i / count;
+        int within = count == 0 ? 0 : i % count;
+        return switch (collective) {
+            case ALL_REDUCE, REDUCE -> Elements.reduced(n, i, type, op);
+            case BROADCAST -> Elements.value(root, i, type, op);
+            case ALL_GATHER, GATHER -> Elements.value(block, within, type, op);
+            case REDUCE_SCATTER -> Elements.reduced(n, (long) rank * count + i, type, op);
+            case ALL_TO_ALL -> Elements.value(block, (long) rank * count + within, type, op);
+            case SCATTER -> Elements.value(root, (long) rank * count + i, type, op);
+            case SEND_RECV -> Elements.value((rank + n - 1) % n, i, type, op);
+            case BARRIER -> 0;
+        };
+    }
+
+    private void requireEqual(Communicator comm, ByteBuffer actual, byte[] expected) {
+        int at = actual.mismatch(ByteBuffer.wrap(expected));
+        assertThat(at).as("first wrong byte, rank %d of %d, %s", comm.rank(), comm.size(), this).isEqualTo(-1);
+    }
+
+    private static byte[] copy(ByteBuffer view) {
+        byte[] bytes = new byte[view.remaining()];
+        view.get(0, bytes);
+        return bytes;
+    }
+}

@@ -1,0 +1,79 @@
+package io.jccl.integration;
+
+import io.jccl.Algorithm;
+import io.jccl.CommunicatorConfig;
+import io.jccl.Protocol;
+import io.jccl.TransportKind;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Collectives over ranks × transport × algorithm × protocol, ranks as threads. Within each of these, cases of type,
+ * operation, count, root, memory and alignment are drawn at random with a fixed seed.
+ */
+@Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class CollectiveMatrixTest {
+
+    private static final int[] RANKS = {1, 2, 3, 4, 5, 8};
+    private static final int CASES = 60;
+
+    /** How the communicator is set up; null leaves the choice to JCCL. */
+    record Setup(int ranks, TransportKind transport, Algorithm algorithm, Protocol protocol) {
+
+        /** Different for setups that draw different cases, and the same on every run. */
+        long seed() {
+            int how = algorithm == null ? 9 : 3 * algorithm.ordinal() + protocol.ordinal();
+            return (ranks * 10L + transport.ordinal()) * 10L + how;
+        }
+    }
+
+    static Stream<Setup> setups() {
+        List<Setup> setups = new ArrayList<>();
+        for (int ranks : RANKS) {
+            for (TransportKind transport : TransportKind.values()) {
+                setups.add(new Setup(ranks, transport, null, null));
+                for (Algorithm algorithm : Algorithm.values()) {
+                    for (Protocol protocol : Protocol.values()) {
+                        // Every pair of values meets somewhere; every third combination keeps the time in bounds.
+                        boolean chosen = (ranks + transport.ordinal() + algorithm.ordinal() + protocol.ordinal()) % 3 == 0;
+                        if (chosen || ranks == 3 && transport == TransportKind.P2P) {
+                            setups.add(new Setup(ranks, transport, algorithm, protocol));
+                        }
+                    }
+                }
+            }
+        }
+        return setups.stream().filter(CollectiveMatrixTest::exists);
+    }
+
+    /** Staging to all peers at once is for ranks that share memory, and one rank has nobody to choose a transport for. */
+    private static boolean exists(Setup setup) {
+        return !(setup.transport() == TransportKind.SOCKET && setup.algorithm() == Algorithm.DIRECT)
+                && !(setup.ranks() == 1 && setup.transport() != TransportKind.P2P);
+    }
+
+    @ParameterizedTest
+    @MethodSource("setups")
+    void everyCollectiveGivesTheExactResult(Setup setup) {
+        CommunicatorConfig config = LocalRanks.config()
+                .transport(setup.transport())
+                .algorithm(setup.algorithm())
+                .protocol(setup.protocol())
+                .build();
+        List<CollectiveCase> cases = CollectiveCase.sample(setup.seed(), setup.ranks(), CASES, true);
+        try (LocalRanks ranks = LocalRanks.start(setup.ranks(), config)) {
+            ranks.run(comm -> {
+                try (Arena arena = new Arena(CollectiveCase.arenaBytes(setup.ranks()))) {
+                    for (CollectiveCase one : cases) {
+                        one.check(comm, arena);
+                    }
+                }
+            });
+        }
+    }
+}

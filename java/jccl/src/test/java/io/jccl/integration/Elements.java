@@ -1,0 +1,82 @@
+package io.jccl.integration;
+
+import io.jccl.DataType;
+import io.jccl.ReduceOp;
+import java.nio.ByteBuffer;
+
+/**
+ * Values for which every order of combination gives the same bits, and what comes of combining them. Small whole numbers
+ * are exact in every type; products are made of powers of two, or of integers, which wrap in any order alike.
+ */
+final class Elements {
+
+    private Elements() {}
+
+    /** The value that a rank contributes at an index; the same for the same arguments. */
+    static double value(int rank, long index, DataType type, ReduceOp op) {
+        long hash = (rank + 1) * 0x9e3779b97f4a7c15L ^ (index + 3) * 0xd6e8feb86659fd93L;
+        hash ^= hash >>> 32;
+        hash *= 0xd6e8feb86659fd93L;
+        int draw = (int) (hash >>> 40 & 0xffff);
+        if (op == ReduceOp.PROD) {
+            return type.isFloating() ? new double[] {1, 2, -1, 0.5}[draw & 3] : 1 + (draw & 3);
+        }
+        boolean unsigned = type == DataType.UINT8 || type == DataType.UINT32 || type == DataType.UINT64;
+        if (unsigned && op != ReduceOp.SUM && op != ReduceOp.AVG) {
+            // Above the largest signed value: a signed comparison would be seen.
+            return (draw % 251) * (type == DataType.UINT32 ? 0x1000000L : 1L);
+        }
+        return unsigned ? draw % 13 : draw % 13 - 6;
+    }
+
+    /** What all ranks' values combine to, before it is stored in the type. */
+    static double reduced(int ranks, long index, DataType type, ReduceOp op) {
+        double result = value(0, index, type, op);
+        for (int rank = 1; rank < ranks; rank++) {
+            double value = value(rank, index, type, op);
+            result = switch (op) {
+                case SUM, AVG -> result + value;
+                case PROD -> result * value;
+                case MIN -> Math.min(result, value);
+                case MAX -> Math.max(result, value);
+            };
+        }
+        if (op != ReduceOp.AVG) {
+            return result;
+        }
+        return type.isFloating() ? result / ranks : (long) result / ranks;
+    }
+
+    /** Stores a value at an element's place. */
+    static void put(ByteBuffer bytes, int offset, DataType type, double value) {
+        switch (type) {
+            case INT8, UINT8 -> bytes.put(offset, (byte) (long) value);
+            case INT32, UINT32 -> bytes.putInt(offset, (int) (long) value);
+            case INT64, UINT64 -> bytes.putLong(offset, (long) value);
+            case FLOAT16 -> bytes.putShort(offset, half((float) value));
+            case BFLOAT16 -> bytes.putShort(offset, bfloat((float) value));
+            case FLOAT32 -> bytes.putFloat(offset, (float) value);
+            case FLOAT64 -> bytes.putDouble(offset, value);
+        }
+    }
+
+    /** The nearest bfloat16, ties to even; for finite values. */
+    static short bfloat(float value) {
+        int bits = Float.floatToRawIntBits(value);
+        return (short) (bits + 0x7fff + (bits >>> 16 & 1) >>> 16);
+    }
+
+    /** The nearest float16, ties to even; for values in the range of its normal numbers, and zero. */
+    static short half(float value) {
+        int bits = Float.floatToRawIntBits(value);
+        int sign = bits >>> 16 & 0x8000;
+        if ((bits & 0x7fffffff) == 0) {
+            return (short) sign;
+        }
+        int rebiased = (bits & 0x7fffffff) - (127 - 15 << 23);
+        if (rebiased < 1 << 23 || rebiased >= 31 << 23) {
+            throw new IllegalArgumentException("value=" + value + ": outside of what this test helper converts");
+        }
+        return (short) (sign | rebiased + 0xfff + (rebiased >>> 13 & 1) >>> 13);
+    }
+}

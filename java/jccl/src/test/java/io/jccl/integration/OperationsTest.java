@@ -1,0 +1,218 @@
+package io.jccl.integration;
+
+import static io.jccl.integration.ResultsTest.longs;
+import static io.jccl.integration.ResultsTest.toArray;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.Algorithm;
+import io.jccl.Communicator;
+import io.jccl.DataBuffer;
+import io.jccl.Execution;
+import io.jccl.Protocol;
+import io.jccl.ReduceOp;
+import io.jccl.Work;
+import java.nio.LongBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Work, groups, split, and several communicators. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class OperationsTest {
+
+    @Test
+    void issuedOperationsRunInOrderWhenTheLastIsAwaited() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.run(comm -> {
+                LongBuffer values = longs(1);
+                DataBuffer buffer = DataBuffer.of(values);
+                List<Work> works = new ArrayList<>();
+                for (int i = 0; i < 20; i++) {
+                    works.add(comm.allReduce(buffer, ReduceOp.SUM));
+                }
+                works.get(19).await();
+                assertThat(works).allMatch(Work::isDone);
+                assertThat(toArray(values)).containsExactly(1 << 20);
+            });
+        }
+    }
+
+    @Test
+    void whatNobodyAwaitsIsCarriedOutAllTheSame() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.run(comm -> {
+                LongBuffer values = longs(3);
+                Work work = comm.allReduce(DataBuffer.of(values), ReduceOp.SUM);
+                while (!work.isDone()) {
+                    Thread.onSpinWait();
+                }
+                assertThat(toArray(values)).containsExactly(6);
+            });
+        }
+    }
+
+    @Test
+    void futuresCompleteAfterTheOperation() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.run(comm -> {
+                LongBuffer values = longs(5);
+                CompletableFuture<Long> result = comm.allReduce(DataBuffer.of(values), ReduceOp.SUM)
+                        .toFuture()
+                        .thenApply(nothing -> values.get(0));
+                assertThat(result.get(20, TimeUnit.SECONDS)).isEqualTo(10);
+                Work done = comm.barrier();
+                done.await();
+                assertThat(done.toFuture().get(20, TimeUnit.SECONDS)).isNull();
+            });
+        }
+    }
+
+    @Test
+    void executionTellsWhatWasUsed() {
+        var config = LocalRanks.config()
+                .algorithm(Algorithm.RING)
+                .protocol(Protocol.LL128)
+                .build();
+        try (LocalRanks ranks = LocalRanks.start(2, config)) {
+            ranks.run(comm -> {
+                Work work = comm.allReduce(DataBuffer.of(longs(1, 2, 3)), ReduceOp.SUM);
+                work.await();
+                assertThat(work.execution()).isEqualTo(new Execution(Algorithm.RING, Protocol.LL128, 1));
+            });
+        }
+    }
+
+    @Test
+    void sendsAndReceivesOfAGroupRunAtTheSameTime() {
+        try (LocalRanks ranks = LocalRanks.start(3)) {
+            ranks.run(comm -> {
+                int next = (comm.rank() + 1) % 3;
+                int previous = (comm.rank() + 2) % 3;
+                int count = 200_000; // more than slots hold: one after the other would wait for ever
+                LongBuffer out = longs(new long[count]);
+                out.put(count - 1, comm.rank());
+                LongBuffer in = longs(new long[count]);
+                LongBuffer self = longs(0);
+                comm.group(g -> g.send(next, DataBuffer.of(out))
+                                .send(comm.rank(), DataBuffer.of(longs(42)))
+                                .recv(previous, DataBuffer.of(in))
+                                .recv(comm.rank(), DataBuffer.of(self)))
+                        .await();
+                assertThat(in.get(count - 1)).isEqualTo(previous);
+                assertThat(self.get(0)).isEqualTo(42);
+            });
+        }
+    }
+
+    @Test
+    void sendMeetsRecvBetweenTwoRanksWhileOthersAreElsewhere() {
+        try (LocalRanks ranks = LocalRanks.start(3)) {
+            ranks.run(comm -> {
+                LongBuffer value = longs(comm.rank() == 0 ? 77 : 0);
+                if (comm.rank() == 0) {
+                    comm.send(2, DataBuffer.of(value)).await();
+                } else if (comm.rank() == 2) {
+                    comm.recv(0, DataBuffer.of(value)).await();
+                    assertThat(value.get(0)).isEqualTo(77);
+                }
+                LongBuffer sum = longs(1);
+                comm.allReduce(DataBuffer.of(sum), ReduceOp.SUM).await();
+                assertThat(sum.get(0)).isEqualTo(3);
+            });
+        }
+    }
+
+    @Test
+    void collectivesOfAGroupRunInOrder() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.run(comm -> {
+                LongBuffer value = longs(comm.rank() + 1);
+                comm.group(g -> g.allReduce(DataBuffer.of(value), ReduceOp.SUM)
+                                .allReduce(DataBuffer.of(value), ReduceOp.PROD)
+                                .barrier())
+                        .await();
+                assertThat(value.get(0)).isEqualTo(9);
+            });
+        }
+    }
+
+    @Test
+    void nothingOfAGroupIsIssuedWhenItsBodyThrows() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.run(comm -> {
+                LongBuffer value = longs(1);
+                assertThatThrownBy(() -> comm.group(g -> {
+                            g.allReduce(DataBuffer.of(value), ReduceOp.SUM);
+                            throw new UnsupportedOperationException("changed my mind");
+                        }))
+                        .isInstanceOf(UnsupportedOperationException.class);
+                comm.allReduce(DataBuffer.of(value), ReduceOp.SUM).await();
+                assertThat(value.get(0)).isEqualTo(2);
+            });
+        }
+    }
+
+    @Test
+    void splitMakesIndependentCommunicatorsInKeyOrder() {
+        try (LocalRanks ranks = LocalRanks.start(5)) {
+            ranks.run(comm -> {
+                int color = comm.rank() == 4 ? -1 : comm.rank() % 2;
+                Optional<Communicator> part = comm.split(color, -comm.rank());
+                if (color < 0) {
+                    assertThat(part).isEmpty();
+                } else {
+                    try (Communicator half = part.orElseThrow()) {
+                        assertThat(half.size()).isEqualTo(2);
+                        assertThat(half.rank()).isEqualTo(comm.rank() < 2 ? 1 : 0);
+                        LongBuffer value = longs(comm.rank());
+                        half.allReduce(DataBuffer.of(value), ReduceOp.SUM).await();
+                        assertThat(value.get(0)).isEqualTo(color == 0 ? 2 : 4);
+                    }
+                }
+                LongBuffer all = longs(1);
+                comm.allReduce(DataBuffer.of(all), ReduceOp.SUM).await();
+                assertThat(all.get(0)).isEqualTo(5);
+            });
+        }
+    }
+
+    @Test
+    void severalCommunicatorsOverTheSameRanksWorkAtTheSameTime() {
+        try (LocalRanks one = LocalRanks.start(2);
+                LocalRanks other = LocalRanks.start(2)) {
+            one.run(comm -> {
+                Communicator second = other.get(comm.rank());
+                LongBuffer a = longs(1);
+                LongBuffer b = longs(10);
+                for (int i = 0; i < 100; i++) {
+                    Work first = comm.allReduce(DataBuffer.of(a), ReduceOp.MAX);
+                    second.allReduce(DataBuffer.of(b), ReduceOp.MAX).await();
+                    first.await();
+                }
+                assertThat(a.get(0) + b.get(0)).isEqualTo(11);
+            });
+        }
+    }
+
+    @Test
+    void theQuestionsHaveAnswers() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.run(comm -> {
+                comm.allReduce(DataBuffer.of(new float[1000]), ReduceOp.SUM).await();
+                assertThat(comm.id()).isEqualTo(ranks.get(0).id()).hasSize(8);
+                assertThat(comm.transports()).hasSize(1).allSatisfy(one -> {
+                    assertThat(one.peer()).isEqualTo(1 - comm.rank());
+                    assertThat(one.reason()).isEqualTo("same process");
+                });
+                assertThat(comm.memoryUsage().reservedBytes()).isPositive();
+                assertThat(comm.memoryUsage().residentBytes()).isPositive();
+                assertThat(comm.memoryUsage().stagingBytes()).isPositive();
+            });
+        }
+    }
+}
