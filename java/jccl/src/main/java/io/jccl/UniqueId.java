@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.zip.CRC32;
 
 /**
  * What the ranks of one communicator must know to find each other: the addresses at which the root listens, and a secret
@@ -18,7 +19,8 @@ import java.util.List;
  * <p>Layout of {@link #toBytes()}, at most {@value #MAX_BYTES} bytes:
  *
  * <pre>
- *   'J' 'C' version(1) n(1) secret(16) then n times: length(1: 4 or 16) address(length) port(2, big endian)
+ *   'J' 'C' version(1) n(1) secret(16) then n times: length(1: 4 or 16) address(length) port(2, big endian);
+ *   at the end CRC-32 of all before (4, big endian)
  * </pre>
  *
  * <p>Immutable and safe for use by any thread.
@@ -35,6 +37,7 @@ public final class UniqueId {
     public static final int MAX_ADDRESSES = 5;
 
     private static final byte VERSION = 1;
+    private static final int CHECK_BYTES = 4;
     private static final String TEXT_PREFIX = "jccl1:";
 
     private final byte[] secret;
@@ -96,7 +99,7 @@ public final class UniqueId {
      * @throws IllegalArgumentException if the bytes are not an id of this version
      */
     public static UniqueId fromBytes(byte[] bytes) {
-        if (bytes.length < 4 + SECRET_BYTES + 7 || bytes.length > MAX_BYTES || bytes[0] != 'J' || bytes[1] != 'C') {
+        if (bytes.length < 4 + SECRET_BYTES + 7 + CHECK_BYTES || bytes.length > MAX_BYTES || bytes[0] != 'J' || bytes[1] != 'C') {
             throw new IllegalArgumentException("bytes.length=" + bytes.length
                     + ": not a JCCL id; pass the bytes that UniqueId.toBytes() returned, unchanged");
         }
@@ -104,7 +107,12 @@ public final class UniqueId {
             throw new IllegalArgumentException("version=" + bytes[2] + ": this library reads ids of version " + VERSION
                     + "; use the same JCCL version on all ranks");
         }
-        ByteBuffer in = ByteBuffer.wrap(bytes).position(3);
+        int end = bytes.length - CHECK_BYTES;
+        if (ByteBuffer.wrap(bytes).getInt(end) != check(bytes, end)) {
+            throw new IllegalArgumentException("bytes.length=" + bytes.length
+                    + ": a JCCL id was changed on its way; pass the bytes that UniqueId.toBytes() returned, unchanged");
+        }
+        ByteBuffer in = ByteBuffer.wrap(bytes, 0, end).position(3);
         int n = in.get();
         byte[] secret = new byte[SECRET_BYTES];
         in.get(secret);
@@ -142,7 +150,14 @@ public final class UniqueId {
             byte[] raw = address.getAddress().getAddress();
             out.put((byte) raw.length).put(raw).putShort((short) address.getPort());
         }
+        out.putInt(check(out.array(), out.position()));
         return Arrays.copyOf(out.array(), out.position());
+    }
+
+    private static int check(byte[] bytes, int length) {
+        CRC32 crc = new CRC32();
+        crc.update(bytes, 0, length);
+        return (int) crc.getValue();
     }
 
     /**

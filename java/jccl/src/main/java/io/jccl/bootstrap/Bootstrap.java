@@ -232,4 +232,9 @@ public final class Bootstrap implements AutoCloseable {
         }
         client.die();
     }
+
+    /** Runs a task on the thread of this rank's connection: for tests of a rank that stands still. */
+    void onControlThread(Runnable task) {
+        client.execute(task);
+    }
 }

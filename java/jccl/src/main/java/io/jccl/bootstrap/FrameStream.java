@@ -56,11 +56,17 @@ final class FrameStream implements AutoCloseable {
 
     private record Frame(FrameType type, WireReader body) {}
 
+    /** A frame that has begun by the deadline is read to its end, so that a late one is never cut in two. */
     private Frame readFrame(long deadlineNanos) throws IOException {
-        ByteBuffer header = ByteBuffer.wrap(read(FrameType.HEADER_BYTES, deadlineNanos));
+        byte[] first = read(1, deadlineNanos);
+        long restNanos = Math.max(deadlineNanos, System.nanoTime() + GRACE_NANOS);
+        ByteBuffer header = ByteBuffer.allocate(FrameType.HEADER_BYTES)
+                .put(first)
+                .put(read(FrameType.HEADER_BYTES - 1, restNanos))
+                .flip();
         int length = FrameType.checkLength(header.getInt(), Codecs.MAX_RANKS * 4 + Codecs.MAX_TEXT * 8);
         FrameType type = FrameType.of(header.get());
-        return new Frame(type, new WireReader(read(length, deadlineNanos)));
+        return new Frame(type, new WireReader(read(length, restNanos)));
     }
 
     /**

@@ -152,4 +152,8 @@ final class HubClient implements Closeable, FrameLink.Owner {
         closing = true;
         reactor.close();
     }
+
+    void execute(Runnable task) {
+        reactor.execute(task);
+    }
 }

@@ -101,7 +101,7 @@ final class WireReader {
     /** Ranks below {@code size}. */
     SortedSet<Integer> ranks(int size) {
         int n = i32In("ranks", 0, size);
-        need(Math.multiplyExact(n, 4));
+        need((int) Math.min(Integer.MAX_VALUE, n * 4L));
         SortedSet<Integer> ranks = new TreeSet<>();
         for (int i = 0; i < n; i++) {
             ranks.add(i32In("rank", 0, size - 1));

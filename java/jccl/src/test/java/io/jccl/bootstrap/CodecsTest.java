@@ -1,0 +1,134 @@
+package io.jccl.bootstrap;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.ChannelWait;
+import io.jccl.Protocol;
+import io.jccl.TransportKind;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(20)
+class CodecsTest {
+
+    private static Verdict verdict() {
+        RankStatus full = new RankStatus(
+                1,
+                RankStatus.State.ANSWERED,
+                12,
+                CoordinatorTest.entered(1, 12, -5, 1L << 40).operation(),
+                List.of(new ChannelWait(1, 3, 0, TransportKind.SOCKET, false, Protocol.LL128, 1L << 50)));
+        return new Verdict(
+                Verdict.Kind.TIMEOUT,
+                12,
+                1,
+                new TreeSet<>(List.of(0)),
+                new TreeSet<>(List.of(0, 2)),
+                List.of(RankStatus.silent(0), full, RankStatus.departed(2, 11)),
+                "üben: it took long");
+    }
+
+    private static Verdict decode(byte[] bytes) {
+        return Codecs.decodeVerdict(new WireReader(bytes), 3);
+    }
+
+    @Test
+    void aVerdictComesBackAsItWas() {
+        assertThat(decode(Codecs.encode(verdict()))).isEqualTo(verdict());
+    }
+
+    @Test
+    void anyCutOrLongerMessageIsRefused() {
+        byte[] bytes = Codecs.encode(verdict());
+        for (int n = 0; n < bytes.length; n++) {
+            byte[] cut = Arrays.copyOf(bytes, n);
+            assertThatThrownBy(() -> decode(cut)).isInstanceOf(WireException.class);
+        }
+        assertThatThrownBy(() -> decode(Arrays.copyOf(bytes, bytes.length + 1)))
+                .isInstanceOf(WireException.class)
+                .hasMessageContaining("too long");
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5})
+    void changedBytesAreReadOrRefusedAndNothingWorse(long seed) {
+        Random random = new Random(seed);
+        byte[] good = Codecs.encode(verdict());
+        for (int i = 0; i < 2000; i++) {
+            byte[] bytes = i % 2 == 0 ? good.clone() : new byte[random.nextInt(200)];
+            if (i % 2 == 0) {
+                for (int flips = random.nextInt(4); flips >= 0; flips--) {
+                    bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
+                }
+            } else {
+                random.nextBytes(bytes);
+            }
+            tolerates(() -> decode(bytes).describe());
+            tolerates(() -> Root.decodeAddresses(bytes));
+            tolerates(() -> new Assembly("v", 0).join(null, new WireReader(bytes)));
+        }
+    }
+
+    /** Of a hello that can be read the assembly wants to answer on the link, which is null here. */
+    private static void tolerates(Runnable reading) {
+        try {
+            reading.run();
+        } catch (WireException e) {
+            assertThat(e).hasMessageMatching("(?s).+");
+        } catch (NullPointerException e) {
+            assertThat(e.getStackTrace()[0].getMethodName()).isEqualTo("refuse");
+        }
+    }
+
+    @Test
+    void lengthsAreCheckedBeforeMemoryIsTaken() {
+        byte[] huge = new WireWriter().i32(Integer.MAX_VALUE).toBytes();
+        assertThatThrownBy(() -> new WireReader(huge).blob(Integer.MAX_VALUE)).isInstanceOf(WireException.class);
+        assertThatThrownBy(() -> new WireReader(huge).ranks(Integer.MAX_VALUE))
+                .isInstanceOf(WireException.class);
+        assertThatThrownBy(() -> FrameType.checkLength(-1, 10)).isInstanceOf(WireException.class);
+        assertThatThrownBy(() -> FrameType.of(FrameType.values().length)).isInstanceOf(WireException.class);
+    }
+
+    @Test
+    void textIsCutWhereTheReaderWouldRefuseIt() {
+        byte[] bytes = new WireWriter().text("é".repeat(100), 10).toBytes();
+        assertThat(new WireReader(bytes).text(10)).isEqualTo("é".repeat(10));
+    }
+
+    @Test
+    void moreWaitsThanThereIsRoomForAreCut() {
+        ChannelWait wait = new ChannelWait(0, 0, 1, TransportKind.SHM, true, Protocol.LL, 1);
+        RankStatus status = new RankStatus(
+                0, RankStatus.State.ANSWERED, 1, Optional.empty(), Collections.nCopies(500, wait));
+        WireWriter out = new WireWriter();
+        Codecs.write(out, status);
+        assertThat(Codecs.readStatus(new WireReader(out.toBytes()), 2).waits()).hasSize(Codecs.MAX_WAITS);
+    }
+
+    @Test
+    void proofsDifferByRoleAndPurpose() {
+        byte[] secret = new byte[16];
+        byte[] a = new byte[32];
+        byte[] rank = Handshake.rankProof(secret, Handshake.Purpose.ROOT, a, a);
+        assertThat(rank).isNotEqualTo(Handshake.serverProof(secret, Handshake.Purpose.ROOT, a, a));
+        assertThat(rank).isNotEqualTo(Handshake.rankProof(secret, Handshake.Purpose.HUB, a, a));
+        assertThat(rank).isNotEqualTo(Handshake.rankProof(new byte[] {1}, Handshake.Purpose.ROOT, a, a));
+    }
+
+    @Test
+    void aGreetingOfAnotherVersionIsNamed() {
+        byte[] greeting = Handshake.greeting(new byte[Handshake.NONCE_BYTES]);
+        greeting[7] = 9;
+        assertThatThrownBy(() -> Handshake.nonceOf(greeting)).hasMessageContaining("handshake version=9: expected 1");
+    }
+}

@@ -1,0 +1,215 @@
+package io.jccl.bootstrap;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.ChannelWait;
+import io.jccl.PeerFailedException;
+import io.jccl.Protocol;
+import io.jccl.TransportKind;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@Timeout(60)
+class ControlNetworkTest {
+
+    private final List<Bootstrap> group = new ArrayList<>();
+    private final List<BlockingQueue<Verdict>> verdicts = new ArrayList<>();
+    private final List<AtomicLong> entered = new ArrayList<>();
+
+    @AfterEach
+    void closeAll() throws InterruptedException {
+        Ranks.close(group);
+    }
+
+    private void form(int size, BootstrapOptions options) throws InterruptedException {
+        group.addAll(Ranks.join(size, options));
+        for (Bootstrap rank : group) {
+            BlockingQueue<Verdict> queue = new LinkedBlockingQueue<>();
+            AtomicLong last = new AtomicLong();
+            verdicts.add(queue);
+            entered.add(last);
+            rank.control().start(new Source(rank.rank(), last), queue::add);
+        }
+    }
+
+    /** A rank whose fingerprint at sequence 9 is its own. */
+    private record Source(int rank, AtomicLong last) implements StatusSource {
+        @Override
+        public long lastEntered() {
+            return last.get();
+        }
+
+        @Override
+        public Optional<OperationRecord> recordAt(long sequence) {
+            return sequence > last.get()
+                    ? Optional.empty()
+                    : CoordinatorTest.entered(rank, sequence, sequence == 9 ? 100 + rank : 77, 5)
+                            .operation();
+        }
+
+        @Override
+        public List<ChannelWait> waitingRows() {
+            return List.of(new ChannelWait(rank, 0, 0, TransportKind.SHM, true, Protocol.LL, 4));
+        }
+    }
+
+    private static BootstrapOptions options() {
+        return Ranks.options().withWaits(Duration.ofMillis(300), Duration.ofMillis(300));
+    }
+
+    private Verdict verdictOf(int rank) throws InterruptedException {
+        Verdict verdict = verdicts.get(rank).poll(5, TimeUnit.SECONDS);
+        assertThat(verdict).as("verdict of rank %d", rank).isNotNull();
+        return verdict;
+    }
+
+    @ParameterizedTest
+    @CsvSource({"2,1", "2,0", "5,3", "5,0", "16,7", "16,0"})
+    void everySurvivorLearnsOfADeathSoon(int size, int victim) throws Exception {
+        form(size, options());
+        long start = System.nanoTime();
+        group.get(victim).die();
+        for (int rank = 0; rank < size; rank++) {
+            if (rank != victim) {
+                Verdict verdict = verdictOf(rank);
+                assertThat(verdict.kind()).isEqualTo(Verdict.Kind.PEER_FAILED);
+                assertThat(verdict.failedRanks()).containsExactly(victim);
+                assertThat(verdicts.get(rank)).as("told once").isEmpty();
+            }
+        }
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
+        OutOfBand net = group.get(victim == 0 ? 1 : 0).outOfBand();
+        assertThatThrownBy(() -> net.barrier(Ranks.SOON)).isInstanceOf(PeerFailedException.class);
+    }
+
+    @Test
+    void aTimeoutIsOneVerdictWithARowPerRank() throws Exception {
+        form(4, options());
+        for (int rank : new int[] {0, 1, 3}) {
+            entered.get(rank).set(8);
+        }
+        group.get(1).control().report(ReportKind.TIMEOUT, 8, "all_reduce took 1 s");
+        for (int rank = 0; rank < 4; rank++) {
+            Verdict verdict = verdictOf(rank);
+            assertThat(verdict.kind()).isEqualTo(Verdict.Kind.TIMEOUT);
+            assertThat(verdict.missingRanks()).containsExactly(2);
+            assertThat(verdict.rows()).hasSize(4);
+            assertThat(verdict.describe())
+                    .contains("rank 1 reports: all_reduce took 1 s", "rank=2 never entered", "waits for data from peer=0");
+            assertThat(group.get(rank).control().verdict()).contains(verdict);
+        }
+    }
+
+    @Test
+    void aStallFindsAMismatchAndLeavesHealthyRanksAlone() throws Exception {
+        form(3, options());
+        entered.forEach(last -> last.set(8));
+        group.get(2).control().report(ReportKind.STALLED, 8, "slow");
+        group.get(2).outOfBand().send(2, 1, new byte[0]);
+        group.get(2).outOfBand().receive(2, 1, Ranks.SOON);
+        assertThat(verdicts.get(2).poll(400, TimeUnit.MILLISECONDS)).isNull();
+        entered.forEach(last -> last.set(9));
+        group.get(2).control().report(ReportKind.STALLED, 9, "slow");
+        for (int rank = 0; rank < 3; rank++) {
+            assertThat(verdictOf(rank).kind()).isEqualTo(Verdict.Kind.MISMATCH);
+        }
+    }
+
+    @Test
+    void allRanksKeepTheSameFirstVerdict() throws Exception {
+        form(6, options());
+        Ranks.onAll(group, rank -> {
+            rank.control().report(ReportKind.ABORT, rank.rank(), "abort of " + rank.rank());
+            return null;
+        });
+        Verdict first = verdictOf(0);
+        for (int rank = 1; rank < 6; rank++) {
+            assertThat(verdictOf(rank)).isEqualTo(first);
+            assertThat(verdicts.get(rank)).isEmpty();
+        }
+    }
+
+    @Test
+    void aVerdictBeforeTheStartIsToldOnTheStart() throws Exception {
+        group.addAll(Ranks.join(2, options()));
+        group.get(1).control().report(ReportKind.ABORT, 0, "early");
+        long end = System.nanoTime() + 5_000_000_000L;
+        while (group.get(0).control().verdict().isEmpty() && System.nanoTime() < end) {
+            Thread.onSpinWait();
+        }
+        BlockingQueue<Verdict> told = new LinkedBlockingQueue<>();
+        group.get(0).control().start(new Source(0, new AtomicLong()), told::add);
+        assertThat(told).hasSize(1);
+        assertThatThrownBy(() -> group.get(0).control().start(new Source(0, new AtomicLong()), told::add))
+                .isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void aGoodbyeIsNoFailure() throws Exception {
+        form(4, options());
+        group.get(2).close();
+        assertThat(verdicts.get(1).poll(200, TimeUnit.MILLISECONDS)).isNull();
+        entered.get(1).set(5);
+        group.get(1).control().report(ReportKind.STALLED, 5, "waiting");
+        assertThat(verdictOf(1).kind()).isEqualTo(Verdict.Kind.DEPARTED);
+        assertThat(verdictOf(3).failedRanks()).containsExactly(2);
+    }
+
+    @Test
+    void anExchangeThatNeedsARankWhichLeftFails() throws Exception {
+        form(3, options());
+        group.get(2).close();
+        assertThatThrownBy(() -> group.get(1).outOfBand().barrier(Ranks.SOON))
+                .isInstanceOf(PeerFailedException.class)
+                .hasMessageContaining("closed their communicator");
+    }
+
+    @Test
+    void theCoordinatorWaitsForTheOthersForABoundedTimeAndIsMissedOnlyWhenNeeded() throws Exception {
+        form(3, options());
+        entered.get(0).set(5);
+        long start = System.nanoTime();
+        group.get(0).close();
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(3));
+        assertThat(verdicts.get(1).poll(200, TimeUnit.MILLISECONDS)).isNull();
+        group.get(1).control().report(ReportKind.STALLED, 5, "slow");
+        assertThat(verdicts.get(1).poll(100, TimeUnit.MILLISECONDS)).isNull();
+        group.get(1).control().report(ReportKind.STALLED, 6, "slow");
+        assertThat(verdictOf(1).failedRanks()).containsExactly(0);
+    }
+
+    @Test
+    void aSilentRankIsFoundByTheHeartbeat() throws Exception {
+        BootstrapOptions quick = options().withHeartbeat(Duration.ofMillis(50), Duration.ofMillis(400));
+        form(3, quick);
+        CountDownLatch frozen = new CountDownLatch(1);
+        group.get(2).onControlThread(() -> await(frozen));
+        for (int rank = 0; rank < 2; rank++) {
+            Verdict verdict = verdictOf(rank);
+            assertThat(verdict.failedRanks()).containsExactly(2);
+            assertThat(verdict.text()).contains("silent for");
+        }
+        frozen.countDown();
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            assertThat(latch.await(20, TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

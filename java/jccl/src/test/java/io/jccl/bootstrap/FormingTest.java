@@ -1,0 +1,186 @@
+package io.jccl.bootstrap;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.BootstrapException;
+import io.jccl.JcclTimeoutException;
+import io.jccl.UniqueId;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.concurrent.Callable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What can go wrong while a group forms, and that it does no harm to the others. */
+@Timeout(60)
+class FormingTest {
+
+    private static Callable<Bootstrap> joining(UniqueId id, int rank, int size, BootstrapOptions options) {
+        return () -> Bootstrap.join(id, rank, size, options);
+    }
+
+    /** Two good ranks, and one that must be refused with a message. */
+    private static void assertOffenderRefused(Callable<Bootstrap> offender, UniqueId id, String message)
+            throws InterruptedException {
+        List<Ranks.Outcome<Bootstrap>> first = Ranks.together(List.of(
+                joining(id, 0, 2, Ranks.options()),
+                offender,
+                () -> {
+                    Thread.sleep(300); // the offender comes while rank 0 waits
+                    return Bootstrap.join(id, 1, 2, Ranks.options());
+                }));
+        assertThat(first.get(1).error()).isInstanceOf(BootstrapException.class).hasMessageContaining(message);
+        Ranks.close(Ranks.values(List.of(first.get(0), first.get(2))));
+    }
+
+    @Test
+    void aDuplicateRankIsRefusedAndTheRestGoOn() throws Exception {
+        UniqueId id = Bootstrap.createId(Ranks.options());
+        Callable<Bootstrap> offender = () -> {
+            Thread.sleep(100);
+            return Bootstrap.join(id, 0, 2, Ranks.options());
+        };
+        assertOffenderRefused(offender, id, "rank=0 is taken by remote=");
+    }
+
+    @Test
+    void aRankOfAnotherSizeIsRefusedWhetherItComesBeforeOrAfterRankZero() throws Exception {
+        UniqueId after = Bootstrap.createId(Ranks.options());
+        assertOffenderRefused(
+                () -> {
+                    Thread.sleep(100);
+                    return Bootstrap.join(after, 1, 3, Ranks.options());
+                },
+                after,
+                "rank=1 came with size=3, rank 0 says size=2");
+        UniqueId before = Bootstrap.createId(Ranks.options());
+        List<Ranks.Outcome<Bootstrap>> outcomes = Ranks.together(List.of(
+                joining(before, 1, 3, Ranks.options()),
+                joining(before, 1, 2, Ranks.options()),
+                () -> {
+                    Thread.sleep(200);
+                    return Bootstrap.join(before, 0, 2, Ranks.options());
+                }));
+        assertThat(outcomes.get(0).error()).hasMessageContaining("rank 0 says size=2");
+        Ranks.close(Ranks.values(outcomes.subList(1, 3)));
+    }
+
+    @Test
+    void anotherVersionIsRefusedByName() throws Exception {
+        UniqueId id = Bootstrap.createId(Ranks.options());
+        BootstrapOptions other = BootstrapOptions.defaults("0.9 build abc")
+                .withInitTimeout(Ranks.SOON)
+                .withInterfaces("lo", "AF_INET");
+        assertOffenderRefused(
+                joining(id, 1, 2, other), id, "rank=1 runs version=\"0.9 build abc\", the group runs version=\"test 1\"");
+    }
+
+    @Test
+    void aWrongSecretIsRefusedSoonAndTheRestGoOn() throws Exception {
+        UniqueId id = Bootstrap.createId(Ranks.options());
+        UniqueId wrong = UniqueId.of(id.addresses(), new byte[UniqueId.SECRET_BYTES]);
+        assertOffenderRefused(joining(wrong, 1, 2, Ranks.options()), id, "the secret of the id is not the group's");
+    }
+
+    @Test
+    void whoeverGivesUpFirstNamesTheMissingRanksForAll() throws Exception {
+        BootstrapOptions options = Ranks.options().withInitTimeout(Duration.ofMillis(700));
+        UniqueId id = Bootstrap.createId(options);
+        List<Callable<Bootstrap>> tasks = new ArrayList<>();
+        for (int rank : new int[] {0, 1, 2, 4, 5, 6}) {
+            tasks.add(joining(id, rank, 8, options));
+        }
+        for (Ranks.Outcome<Bootstrap> outcome : Ranks.together(tasks)) {
+            assertThat(outcome.error())
+                    .isInstanceOfSatisfying(JcclTimeoutException.class, e -> assertThat(e.missingRanks())
+                            .containsExactly(3, 7))
+                    .hasMessageContaining("rank 0 waits for ranks {3,7}, arrived=6 size=8");
+        }
+    }
+
+    @Test
+    void withoutRankZeroTheRootSaysSo() throws Exception {
+        BootstrapOptions options = Ranks.options().withInitTimeout(Duration.ofMillis(300));
+        UniqueId id = Bootstrap.createId(options);
+        assertThatThrownBy(() -> Bootstrap.join(id, 1, 3, options))
+                .isInstanceOf(JcclTimeoutException.class)
+                .hasMessageContaining("the root waits for ranks {0,2}");
+    }
+
+    @Test
+    void anUnreachableRootIsShownWithEveryAddressThatWasTried() throws Exception {
+        int port;
+        try (ServerSocket closed = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            port = closed.getLocalPort();
+        }
+        UniqueId id = UniqueId.of(
+                List.of(new InetSocketAddress("127.0.0.1", port), new InetSocketAddress("127.0.0.2", port)),
+                new byte[UniqueId.SECRET_BYTES]);
+        assertThatThrownBy(() -> Bootstrap.join(id, 1, 2, Ranks.options().withInitTimeout(Duration.ofMillis(300))))
+                .isInstanceOf(JcclTimeoutException.class)
+                .hasMessageContaining("/127.0.0.1:" + port + "  connect: Connection refused")
+                .hasMessageContaining("/127.0.0.2:" + port)
+                .hasMessageContaining("JCCL_SOCKET_IFNAME");
+    }
+
+    @Test
+    void theSecondAddressIsUsedWhenTheFirstDoesNotAnswer() throws Exception {
+        UniqueId id = Bootstrap.createId(Ranks.options());
+        int port = id.addresses().get(0).getPort();
+        UniqueId detour = UniqueId.of(
+                List.of(new InetSocketAddress("127.0.0.77", port), id.addresses().get(0)), id.secret());
+        Ranks.close(Ranks.values(
+                Ranks.together(List.of(joining(id, 0, 2, Ranks.options()), joining(detour, 1, 2, Ranks.options())))));
+    }
+
+    @Test
+    void wrongRanksAreMistakesOfTheCaller() {
+        UniqueId id = UniqueId.of(List.of(new InetSocketAddress("127.0.0.1", 1)), new byte[UniqueId.SECRET_BYTES]);
+        assertThatThrownBy(() -> Bootstrap.join(id, 2, 2, Ranks.options())).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> Bootstrap.join(id, 0, 0, Ranks.options())).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    private static List<Bootstrap> launch(Launch.Rendezvous rendezvous, int generation) throws InterruptedException {
+        List<Callable<Bootstrap>> tasks = new ArrayList<>();
+        for (int rank = 2; rank >= 0; rank--) {
+            Launch launch = new Launch("test", rank, 3, OptionalInt.empty(), rendezvous);
+            tasks.add(() -> Bootstrap.join(launch, generation, Ranks.options()));
+        }
+        return Ranks.values(Ranks.together(tasks));
+    }
+
+    @Test
+    void ranksMeetAtAPortAgainAndAgain() throws Exception {
+        int port;
+        try (ServerSocket closed = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            port = closed.getLocalPort();
+        }
+        Launch.Address address = new Launch.Address("127.0.0.1", port, new Launch.Secret("abc"), false);
+        List<Bootstrap> first = launch(address, 0);
+        List<Bootstrap> second = launch(address, 1);
+        assertThat(first.get(0).sessionId()).isNotEqualTo(second.get(0).sessionId());
+        Ranks.close(first);
+        Ranks.close(second);
+    }
+
+    @Test
+    void ranksMeetByAFileEvenIfAnOldOneLiesThere(@TempDir Path directory) throws Exception {
+        Path file = directory.resolve("meeting");
+        Files.writeString(
+                file,
+                UniqueId.of(List.of(new InetSocketAddress("127.0.0.1", 1)), new byte[UniqueId.SECRET_BYTES])
+                        .toText());
+        Ranks.close(launch(new Launch.SharedFile(file), 0));
+        assertThat(file).doesNotExist();
+        assertThat(directory).isEmptyDirectory();
+    }
+}
