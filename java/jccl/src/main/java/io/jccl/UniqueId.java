@@ -99,7 +99,10 @@ public final class UniqueId {
      * @throws IllegalArgumentException if the bytes are not an id of this version
      */
     public static UniqueId fromBytes(byte[] bytes) {
-        if (bytes.length < 4 + SECRET_BYTES + 7 + CHECK_BYTES || bytes.length > MAX_BYTES || bytes[0] != 'J' || bytes[1] != 'C') {
+        if (bytes.length < 4 + SECRET_BYTES + 7 + CHECK_BYTES
+                || bytes.length > MAX_BYTES
+                || bytes[0] != 'J'
+                || bytes[1] != 'C') {
             throw new IllegalArgumentException("bytes.length=" + bytes.length
                     + ": not a JCCL id; pass the bytes that UniqueId.toBytes() returned, unchanged");
         }
@@ -145,7 +148,11 @@ public final class UniqueId {
     /** The id as bytes, for moving it to other processes. Contains the secret. */
     public byte[] toBytes() {
         ByteBuffer out = ByteBuffer.allocate(MAX_BYTES);
-        out.put((byte) 'J').put((byte) 'C').put(VERSION).put((byte) addresses.size()).put(secret);
+        out.put((byte) 'J')
+                .put((byte) 'C')
+                .put(VERSION)
+                .put((byte) addresses.size())
+                .put(secret);
         for (InetSocketAddress address : addresses) {
             byte[] raw = address.getAddress().getAddress();
             out.put((byte) raw.length).put(raw).putShort((short) address.getPort());

@@ -41,7 +41,11 @@ final class Assembly {
     }
 
     static WireWriter hello(String version, int rank, int size, byte[] blob) {
-        return new WireWriter().text(version, MAX_VERSION_CHARS).i32(rank).i32(size).blob(blob);
+        return new WireWriter()
+                .text(version, MAX_VERSION_CHARS)
+                .i32(rank)
+                .i32(size)
+                .blob(blob);
     }
 
     /**
@@ -87,8 +91,8 @@ final class Assembly {
         }
         SortedMap<Integer, Member> present = bySize.get(theirSize);
         if (present != null && present.containsKey(rank)) {
-            return "rank=" + rank + " is taken by remote=" + present.get(rank).link().remote()
-                    + ": give every process its own rank";
+            return "rank=" + rank + " is taken by remote="
+                    + present.get(rank).link().remote() + ": give every process its own rank";
         }
         return null;
     }
@@ -144,10 +148,8 @@ final class Assembly {
     /** Tells everybody here, and everybody who still comes, that the group will not form. */
     void fail(SortedSet<Integer> missing, String text) {
         if (failure == null) {
-            failure = new WireWriter()
-                    .ranks(missing)
-                    .text(text, Codecs.MAX_TEXT)
-                    .toBytes();
+            failure =
+                    new WireWriter().ranks(missing).text(text, Codecs.MAX_TEXT).toBytes();
             places.keySet().forEach(member -> member.send(FrameLink.encode(FrameType.FAILED, failure)));
         }
     }

@@ -122,23 +122,22 @@ public final class Bootstrap implements AutoCloseable {
             WireWriter hello = Assembly.hello(options.version(), rank, size, hubAddresses);
             byte[] welcome = root.awaitWelcome(who, hello, size, initMillis, deadline);
             Connector.Place place = new Connector.Place(addressesOf(who, welcome), secret);
-            FrameStream stream =
-                    new Connector(Handshake.Purpose.HUB, who, false).connect(() -> place, deadline);
+            FrameStream stream = new Connector(Handshake.Purpose.HUB, who, false).connect(() -> place, deadline);
             try {
                 stream.awaitWelcome(
-                        who,
-                        Assembly.hello(options.version(), rank, size, new byte[0]),
-                        size,
-                        initMillis,
-                        deadline);
+                        who, Assembly.hello(options.version(), rank, size, new byte[0]), size, initMillis, deadline);
                 client = new HubClient(rank, size, stream, options);
             } finally {
                 if (client == null) {
                     stream.close();
                 }
             }
-            LOG.debug("{} of {} joined in {} ms, local address {}", who, size,
-                    TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start), client.localAddress());
+            LOG.debug(
+                    "{} of {} joined in {} ms, local address {}",
+                    who,
+                    size,
+                    TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start),
+                    client.localAddress());
             return new Bootstrap(rank, size, secret, options, client, hub);
         } finally {
             if (client == null && hub != null) {

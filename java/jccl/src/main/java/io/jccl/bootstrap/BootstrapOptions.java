@@ -85,15 +85,7 @@ public record BootstrapOptions(
     /** The same with other waits of the coordinator: for answers, and for the others when it closes. */
     public BootstrapOptions withWaits(Duration query, Duration close) {
         return new BootstrapOptions(
-                initTimeout,
-                heartbeatInterval,
-                heartbeatTimeout,
-                query,
-                close,
-                interfaces,
-                family,
-                version,
-                clock);
+                initTimeout, heartbeatInterval, heartbeatTimeout, query, close, interfaces, family, version, clock);
     }
 
     /** The same with another choice of interfaces and address family. */

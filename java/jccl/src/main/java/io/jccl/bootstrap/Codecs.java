@@ -96,7 +96,9 @@ final class Codecs {
     static byte[] encode(Verdict verdict) {
         WireWriter out = new WireWriter();
         out.u8(verdict.kind().ordinal()).i64(verdict.sequence()).i32(verdict.reporter());
-        out.ranks(verdict.failedRanks()).ranks(verdict.missingRanks()).i32(verdict.rows().size());
+        out.ranks(verdict.failedRanks())
+                .ranks(verdict.missingRanks())
+                .i32(verdict.rows().size());
         verdict.rows().forEach(row -> write(out, row));
         return out.text(verdict.text(), MAX_TEXT).toBytes();
     }

@@ -138,11 +138,12 @@ final class Connector {
             if (channel != null) {
                 Reactor.closeQuietly(channel);
             }
-            if (e instanceof ClosedByInterruptException || Thread.currentThread().isInterrupted()) {
+            if (e instanceof ClosedByInterruptException
+                    || Thread.currentThread().isInterrupted()) {
                 throw new BootstrapException(who + " was interrupted while it looked for the " + name(), e);
             }
             boolean refused = step.equals("proof") && !(e instanceof SocketTimeoutException);
-            refusals += refused ? 1 : 0;
+            refusals += refused || refusals > 0 ? 1 : 0; // a root that refused us and is gone will not take us later
             outcomes.put(address.toString(), outcome(step, e, refused));
             return null;
         }

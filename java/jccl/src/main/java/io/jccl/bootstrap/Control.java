@@ -173,8 +173,7 @@ final class Control implements ControlNetwork {
                 return;
             }
         }
-        decide(Verdict.gone(
-                Verdict.Kind.PEER_FAILED, Set.of(0), 0, "rank 0, which coordinates, failed: " + why));
+        decide(Verdict.gone(Verdict.Kind.PEER_FAILED, Set.of(0), 0, "rank 0, which coordinates, failed: " + why));
     }
 
     /** Takes a verdict, unless there is one. */

@@ -121,9 +121,13 @@ final class Coordinator {
 
     /** Somebody needs ranks that left in good order. */
     void needed(SortedSet<Integer> ranks, String forWhat) {
-        decide(Verdict.gone(Verdict.Kind.DEPARTED, ranks, 0, "ranks " + ranks
-                + " closed their communicator while others wait for them in " + forWhat
-                + "; close it only when every rank has finished"));
+        decide(Verdict.gone(
+                Verdict.Kind.DEPARTED,
+                ranks,
+                0,
+                "ranks " + ranks
+                        + " closed their communicator while others wait for them in " + forWhat
+                        + "; close it only when every rank has finished"));
     }
 
     void report(int rank, ReportKind kind, long sequence, String text, long now) {

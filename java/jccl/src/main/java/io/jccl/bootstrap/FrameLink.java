@@ -70,7 +70,10 @@ final class FrameLink implements Reactor.Handler {
     /** The bytes of a frame, which several links may send. */
     static ByteBuffer encode(FrameType type, byte[] content) {
         ByteBuffer frame = ByteBuffer.allocate(FrameType.HEADER_BYTES + content.length);
-        return frame.putInt(content.length).put((byte) type.ordinal()).put(content).flip();
+        return frame.putInt(content.length)
+                .put((byte) type.ordinal())
+                .put(content)
+                .flip();
     }
 
     /** Queues a frame made by {@link #encode}; it is not changed. */

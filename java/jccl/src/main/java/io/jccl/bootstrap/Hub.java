@@ -95,9 +95,13 @@ final class Hub implements Closeable, Server.Service {
         long now = clock.getAsLong();
         lastHeartbeat = now;
         coordinator = new Coordinator(
-                size, options.queryTimeout().toNanos(), options.heartbeatTimeout().toNanos(), now, new Voice());
-        ByteBuffer welcome =
-                FrameLink.encode(FrameType.WELCOME, new WireWriter().blob(new byte[0]).toBytes());
+                size,
+                options.queryTimeout().toNanos(),
+                options.heartbeatTimeout().toNanos(),
+                now,
+                new Voice());
+        ByteBuffer welcome = FrameLink.encode(
+                FrameType.WELCOME, new WireWriter().blob(new byte[0]).toBytes());
         for (FrameLink link : all) {
             link.trust();
             link.send(welcome);

@@ -95,7 +95,8 @@ final class LaunchedRoot implements Connector.Target, AutoCloseable {
         } catch (IOException e) {
             started.root().close();
             throw new BootstrapException(
-                    "the rendezvous file=" + file + " cannot be written: " + e + "; name another in JCCL_RENDEZVOUS", e);
+                    "the rendezvous file=" + file + " cannot be written: " + e + "; name another in JCCL_RENDEZVOUS",
+                    e);
         }
         return new LaunchedRoot(target, started.root(), file);
     }

@@ -86,7 +86,8 @@ public final class LauncherEnvironment {
     }
 
     private Optional<Launch> read(Dialect dialect, List<String> incomplete) {
-        boolean anything = get(dialect.rank()).isPresent() || get(dialect.size()).isPresent();
+        boolean anything =
+                get(dialect.rank()).isPresent() || get(dialect.size()).isPresent();
         if (!anything) {
             return Optional.empty();
         }
@@ -155,16 +156,15 @@ public final class LauncherEnvironment {
                 .orElse(false);
         int port = number("MASTER_PORT", 1, 65534) + (agentListens ? 1 : 0);
         String host = get("MASTER_ADDR").orElseThrow();
-        String job = "torchrun " + get("TORCHELASTIC_RUN_ID").orElse("") + " " + get("TORCHELASTIC_RESTART_COUNT").orElse("")
-                + " " + host + " " + port;
+        String job = "torchrun " + get("TORCHELASTIC_RUN_ID").orElse("") + " "
+                + get("TORCHELASTIC_RESTART_COUNT").orElse("") + " " + host + " " + port;
         return Optional.of(new Launch.Address(host, port, new Launch.Secret(job), true));
     }
 
     private Optional<Launch.Rendezvous> slurm(List<String> missing) {
         Optional<String> job = get("SLURM_JOB_ID").or(() -> get("SLURM_JOBID"));
-        Optional<String> nodes = get("SLURM_STEP_NODELIST")
-                .or(() -> get("SLURM_JOB_NODELIST"))
-                .or(() -> get("SLURM_NODELIST"));
+        Optional<String> nodes =
+                get("SLURM_STEP_NODELIST").or(() -> get("SLURM_JOB_NODELIST")).or(() -> get("SLURM_NODELIST"));
         if (job.isEmpty()) {
             missing.add("SLURM_JOB_ID");
         }
@@ -174,7 +174,8 @@ public final class LauncherEnvironment {
         if (job.isEmpty() || nodes.isEmpty()) {
             return Optional.empty();
         }
-        String step = job.get() + "." + get("SLURM_STEP_ID").or(() -> get("SLURM_STEPID")).orElse("0");
+        String step = job.get() + "."
+                + get("SLURM_STEP_ID").or(() -> get("SLURM_STEPID")).orElse("0");
         int port = FIRST_JOB_PORT + Math.floorMod(step.hashCode(), JOB_PORTS);
         return Optional.of(new Launch.Address(
                 firstNode(nodes.get()), port, new Launch.Secret("slurm " + step + " " + nodes.get()), true));
@@ -225,7 +226,8 @@ public final class LauncherEnvironment {
                 from = name;
             }
         }
-        boolean allHere = get(dialect.size()).isPresent() && get(dialect.localSize()).equals(get(dialect.size()));
+        boolean allHere =
+                get(dialect.size()).isPresent() && get(dialect.localSize()).equals(get(dialect.size()));
         if (job.isEmpty() || !allHere) {
             Optional<Launch.Rendezvous> allocation = slurm(new ArrayList<>()); // mpirun inside a Slurm job
             if (allocation.isPresent()) {

@@ -183,7 +183,8 @@ final class Mailbox implements OutOfBand {
         int tag = body.i32();
         byte[] content = body.blob(MAX_PAYLOAD_BYTES);
         body.end();
-        messages.computeIfAbsent(new Box(sender, tag), box -> new ArrayDeque<>()).add(content);
+        messages.computeIfAbsent(new Box(sender, tag), box -> new ArrayDeque<>())
+                .add(content);
         notifyAll();
     }
 

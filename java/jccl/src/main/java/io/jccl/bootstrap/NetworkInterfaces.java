@@ -98,7 +98,8 @@ public final class NetworkInterfaces {
                     one.name(), address, rating + VIRTUAL_NETWORK, "a container's or virtual machine's network", true);
         }
         if (one.pointToPoint() || one.virtual()) {
-            return new InterfaceCandidate(one.name(), address, rating + POINT_TO_POINT, "point-to-point or alias", true);
+            return new InterfaceCandidate(
+                    one.name(), address, rating + POINT_TO_POINT, "point-to-point or alias", true);
         }
         return new InterfaceCandidate(one.name(), address, rating + REAL, "network", true);
     }
@@ -125,9 +126,7 @@ public final class NetworkInterfaces {
 
     /** The candidates, one a line. */
     public static String table(List<InterfaceCandidate> candidates) {
-        return candidates.stream()
-                .map(one -> "\n  " + one.describe())
-                .collect(Collectors.joining());
+        return candidates.stream().map(one -> "\n  " + one.describe()).collect(Collectors.joining());
     }
 
     /** The same with one address first, which is known to work, if it is among them. */

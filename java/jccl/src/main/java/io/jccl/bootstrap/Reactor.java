@@ -57,7 +57,8 @@ final class Reactor implements Closeable {
         try {
             selector = Selector.open();
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot open a selector; is the limit of open files (ulimit -n) reached?", e);
+            throw new UncheckedIOException(
+                    "cannot open a selector; is the limit of open files (ulimit -n) reached?", e);
         }
         nextTick = clock.getAsLong();
         thread = new Thread(this::run, name);

@@ -118,7 +118,8 @@ final class Server implements Closeable {
             if (now - stranger.since < HANDSHAKE_NANOS) {
                 break;
             }
-            stranger.drop("it did not finish the handshake in " + TimeUnit.NANOSECONDS.toSeconds(HANDSHAKE_NANOS) + " s");
+            stranger.drop(
+                    "it did not finish the handshake in " + TimeUnit.NANOSECONDS.toSeconds(HANDSHAKE_NANOS) + " s");
         }
         long next = service.onTick(now);
         return strangers.isEmpty() ? next : Math.min(next, SWEEP_NANOS);
@@ -156,7 +157,10 @@ final class Server implements Closeable {
         @Override
         public void failed(Exception cause) {
             // out of descriptors, most likely: make room among the strangers and go on
-            LOG.warn("accept failed on port={}: {}; is the limit of open files (ulimit -n) too low?", port, cause.toString());
+            LOG.warn(
+                    "accept failed on port={}: {}; is the limit of open files (ulimit -n) too low?",
+                    port,
+                    cause.toString());
             Iterator<Stranger> oldest = new ArrayDeque<>(strangers).iterator();
             for (int i = 0; i < 16 && oldest.hasNext(); i++) {
                 oldest.next().drop("accept failed: " + cause.getMessage());

@@ -85,9 +85,8 @@ public record Verdict(
             text.append("; sequence=").append(sequence);
         }
         if (!rows.isEmpty()) {
-            text.append(rows.stream()
-                    .map(row -> "\n  " + row.describe(sequence))
-                    .collect(Collectors.joining()));
+            text.append(
+                    rows.stream().map(row -> "\n  " + row.describe(sequence)).collect(Collectors.joining()));
         }
         return text.toString();
     }

@@ -23,8 +23,8 @@ final class WireReader {
 
     private void need(int bytes) {
         if (in.remaining() < bytes) {
-            throw new WireException("a message ends early: expected bytes=" + bytes + " more, remaining="
-                    + in.remaining());
+            throw new WireException(
+                    "a message ends early: expected bytes=" + bytes + " more, remaining=" + in.remaining());
         }
     }
 
@@ -60,8 +60,7 @@ final class WireReader {
             return null;
         }
         if (ordinal >= constants.length) {
-            throw new WireException(
-                    type.getSimpleName() + "=" + ordinal + ": expected 0 to " + (constants.length - 1));
+            throw new WireException(type.getSimpleName() + "=" + ordinal + ": expected 0 to " + (constants.length - 1));
         }
         return constants[ordinal];
     }

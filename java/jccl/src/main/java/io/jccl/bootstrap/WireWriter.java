@@ -47,8 +47,8 @@ final class WireWriter {
 
     /** Text, cut where it is longer than a reader takes. */
     WireWriter text(String value, int maxChars) {
-        return blob((value.length() > maxChars ? value.substring(0, maxChars) : value)
-                .getBytes(StandardCharsets.UTF_8));
+        return blob(
+                (value.length() > maxChars ? value.substring(0, maxChars) : value).getBytes(StandardCharsets.UTF_8));
     }
 
     WireWriter ranks(Collection<Integer> ranks) {

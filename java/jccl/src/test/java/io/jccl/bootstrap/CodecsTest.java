@@ -93,8 +93,7 @@ class CodecsTest {
     void lengthsAreCheckedBeforeMemoryIsTaken() {
         byte[] huge = new WireWriter().i32(Integer.MAX_VALUE).toBytes();
         assertThatThrownBy(() -> new WireReader(huge).blob(Integer.MAX_VALUE)).isInstanceOf(WireException.class);
-        assertThatThrownBy(() -> new WireReader(huge).ranks(Integer.MAX_VALUE))
-                .isInstanceOf(WireException.class);
+        assertThatThrownBy(() -> new WireReader(huge).ranks(Integer.MAX_VALUE)).isInstanceOf(WireException.class);
         assertThatThrownBy(() -> FrameType.checkLength(-1, 10)).isInstanceOf(WireException.class);
         assertThatThrownBy(() -> FrameType.of(FrameType.values().length)).isInstanceOf(WireException.class);
     }
@@ -108,8 +107,8 @@ class CodecsTest {
     @Test
     void moreWaitsThanThereIsRoomForAreCut() {
         ChannelWait wait = new ChannelWait(0, 0, 1, TransportKind.SHM, true, Protocol.LL, 1);
-        RankStatus status = new RankStatus(
-                0, RankStatus.State.ANSWERED, 1, Optional.empty(), Collections.nCopies(500, wait));
+        RankStatus status =
+                new RankStatus(0, RankStatus.State.ANSWERED, 1, Optional.empty(), Collections.nCopies(500, wait));
         WireWriter out = new WireWriter();
         Codecs.write(out, status);
         assertThat(Codecs.readStatus(new WireReader(out.toBytes()), 2).waits()).hasSize(Codecs.MAX_WAITS);

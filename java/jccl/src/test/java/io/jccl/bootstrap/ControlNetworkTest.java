@@ -108,7 +108,10 @@ class ControlNetworkTest {
             assertThat(verdict.missingRanks()).containsExactly(2);
             assertThat(verdict.rows()).hasSize(4);
             assertThat(verdict.describe())
-                    .contains("rank 1 reports: all_reduce took 1 s", "rank=2 never entered", "waits for data from peer=0");
+                    .contains(
+                            "rank 1 reports: all_reduce took 1 s",
+                            "rank=2 never entered",
+                            "waits for data from peer=0");
             assertThat(group.get(rank).control().verdict()).contains(verdict);
         }
     }

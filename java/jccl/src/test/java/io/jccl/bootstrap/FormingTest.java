@@ -14,8 +14,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,50 +31,63 @@ class FormingTest {
         return () -> Bootstrap.join(id, rank, size, options);
     }
 
-    /** Two good ranks, and one that must be refused with a message. */
+    /** Rank 0 and an offender meet; exactly one is refused, with a message; then rank 1 comes and the group forms. */
     private static void assertOffenderRefused(Callable<Bootstrap> offender, UniqueId id, String message)
             throws InterruptedException {
-        List<Ranks.Outcome<Bootstrap>> first = Ranks.together(List.of(
-                joining(id, 0, 2, Ranks.options()),
-                offender,
-                () -> {
-                    Thread.sleep(300); // the offender comes while rank 0 waits
+        assertOffenderRefused(joining(id, 0, 2, Ranks.options()), offender, id, message);
+    }
+
+    private static void assertOffenderRefused(
+            Callable<Bootstrap> zero, Callable<Bootstrap> offender, UniqueId id, String message)
+            throws InterruptedException {
+        CountDownLatch refused = new CountDownLatch(1);
+        List<Ranks.Outcome<Bootstrap>> outcomes =
+                Ranks.together(List.of(telling(refused, zero), telling(refused, offender), () -> {
+                    assertThat(refused.await(20, TimeUnit.SECONDS)).isTrue();
                     return Bootstrap.join(id, 1, 2, Ranks.options());
                 }));
-        assertThat(first.get(1).error()).isInstanceOf(BootstrapException.class).hasMessageContaining(message);
-        Ranks.close(Ranks.values(List.of(first.get(0), first.get(2))));
+        assertThat(outcomes.stream().map(Ranks.Outcome::error).filter(Objects::nonNull))
+                .singleElement()
+                .satisfies(e ->
+                        assertThat(e).isInstanceOf(BootstrapException.class).hasMessageContaining(message));
+        Ranks.close(outcomes.stream()
+                .map(Ranks.Outcome::value)
+                .filter(Objects::nonNull)
+                .toList());
+    }
+
+    private static Callable<Bootstrap> telling(CountDownLatch done, Callable<Bootstrap> task) {
+        return () -> {
+            try {
+                return task.call();
+            } finally {
+                done.countDown();
+            }
+        };
     }
 
     @Test
     void aDuplicateRankIsRefusedAndTheRestGoOn() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
-        Callable<Bootstrap> offender = () -> {
-            Thread.sleep(100);
-            return Bootstrap.join(id, 0, 2, Ranks.options());
-        };
-        assertOffenderRefused(offender, id, "rank=0 is taken by remote=");
+        assertOffenderRefused(joining(id, 0, 2, Ranks.options()), id, "rank=0 is taken by remote=");
     }
 
     @Test
     void aRankOfAnotherSizeIsRefusedWhetherItComesBeforeOrAfterRankZero() throws Exception {
         UniqueId after = Bootstrap.createId(Ranks.options());
-        assertOffenderRefused(
-                () -> {
-                    Thread.sleep(100);
-                    return Bootstrap.join(after, 1, 3, Ranks.options());
-                },
-                after,
-                "rank=1 came with size=3, rank 0 says size=2");
+        String message = "rank=1 came with size=3, rank 0 says size=2";
+        Callable<Bootstrap> late = delayed(joining(after, 1, 3, Ranks.options()));
+        assertOffenderRefused(late, after, message);
         UniqueId before = Bootstrap.createId(Ranks.options());
-        List<Ranks.Outcome<Bootstrap>> outcomes = Ranks.together(List.of(
-                joining(before, 1, 3, Ranks.options()),
-                joining(before, 1, 2, Ranks.options()),
-                () -> {
-                    Thread.sleep(200);
-                    return Bootstrap.join(before, 0, 2, Ranks.options());
-                }));
-        assertThat(outcomes.get(0).error()).hasMessageContaining("rank 0 says size=2");
-        Ranks.close(Ranks.values(outcomes.subList(1, 3)));
+        Callable<Bootstrap> lateZero = delayed(joining(before, 0, 2, Ranks.options()));
+        assertOffenderRefused(lateZero, joining(before, 1, 3, Ranks.options()), before, message);
+    }
+
+    private static Callable<Bootstrap> delayed(Callable<Bootstrap> task) {
+        return () -> {
+            Thread.sleep(100);
+            return task.call();
+        };
     }
 
     @Test
@@ -81,7 +97,9 @@ class FormingTest {
                 .withInitTimeout(Ranks.SOON)
                 .withInterfaces("lo", "AF_INET");
         assertOffenderRefused(
-                joining(id, 1, 2, other), id, "rank=1 runs version=\"0.9 build abc\", the group runs version=\"test 1\"");
+                joining(id, 1, 2, other),
+                id,
+                "rank=1 runs version=\"0.9 build abc\", the group runs version=\"test 1\"");
     }
 
     @Test
@@ -137,7 +155,10 @@ class FormingTest {
         UniqueId id = Bootstrap.createId(Ranks.options());
         int port = id.addresses().get(0).getPort();
         UniqueId detour = UniqueId.of(
-                List.of(new InetSocketAddress("127.0.0.77", port), id.addresses().get(0)), id.secret());
+                List.of(
+                        new InetSocketAddress("127.0.0.77", port),
+                        id.addresses().get(0)),
+                id.secret());
         Ranks.close(Ranks.values(
                 Ranks.together(List.of(joining(id, 0, 2, Ranks.options()), joining(detour, 1, 2, Ranks.options())))));
     }
@@ -145,8 +166,10 @@ class FormingTest {
     @Test
     void wrongRanksAreMistakesOfTheCaller() {
         UniqueId id = UniqueId.of(List.of(new InetSocketAddress("127.0.0.1", 1)), new byte[UniqueId.SECRET_BYTES]);
-        assertThatThrownBy(() -> Bootstrap.join(id, 2, 2, Ranks.options())).isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> Bootstrap.join(id, 0, 0, Ranks.options())).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> Bootstrap.join(id, 2, 2, Ranks.options()))
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> Bootstrap.join(id, 0, 0, Ranks.options()))
+                .isInstanceOf(IllegalArgumentException.class);
     }
 
     private static List<Bootstrap> launch(Launch.Rendezvous rendezvous, int generation) throws InterruptedException {

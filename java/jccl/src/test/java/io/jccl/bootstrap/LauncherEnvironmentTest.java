@@ -94,10 +94,7 @@ class LauncherEnvironmentTest {
     @Test
     void openMpiOnSeveralMachinesNeedsARendezvous() {
         Map<String, String> env = env(
-                "OMPI_COMM_WORLD_RANK=0",
-                "OMPI_COMM_WORLD_SIZE=4",
-                "OMPI_COMM_WORLD_LOCAL_SIZE=2",
-                "PMIX_NAMESPACE=1");
+                "OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_LOCAL_SIZE=2", "PMIX_NAMESPACE=1");
         assertThatThrownBy(() -> LauncherEnvironment.detect(env))
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("openmpi lacks JCCL_RENDEZVOUS");
@@ -124,8 +121,8 @@ class LauncherEnvironmentTest {
 
     @Test
     void pmi() {
-        Launch launch = LauncherEnvironment.detect(env(
-                "PMI_RANK=1", "PMI_SIZE=2", "MPI_LOCALRANKID=1", "MPI_LOCALNRANKS=2", "PMI_PORT=localhost:4455"));
+        Launch launch = LauncherEnvironment.detect(
+                env("PMI_RANK=1", "PMI_SIZE=2", "MPI_LOCALRANKID=1", "MPI_LOCALNRANKS=2", "PMI_PORT=localhost:4455"));
         assertThat(launch.launcher()).isEqualTo("pmi");
         assertThat(launch.rendezvous()).isInstanceOf(Launch.SharedFile.class);
     }
@@ -150,7 +147,14 @@ class LauncherEnvironmentTest {
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
-            value = {"node1|node1", "a,b|a", "n[3-7]|n3", "n[03,05]x|n03x", "r[1-2]c[4-9],z|r1c4", "h-1.example|h-1.example"})
+            value = {
+                "node1|node1",
+                "a,b|a",
+                "n[3-7]|n3",
+                "n[03,05]x|n03x",
+                "r[1-2]c[4-9],z|r1c4",
+                "h-1.example|h-1.example"
+            })
     void firstNodes(String list, String first) {
         assertThat(LauncherEnvironment.firstNode(list)).isEqualTo(first);
     }
@@ -166,13 +170,7 @@ class LauncherEnvironmentTest {
     @Test
     void theFirstCompleteSetWins() {
         Map<String, String> env = env(
-                "JCCL_RANK=0",
-                "RANK=3",
-                "WORLD_SIZE=8",
-                "MASTER_ADDR=a",
-                "MASTER_PORT=1",
-                "PMI_RANK=1",
-                "PMI_SIZE=2");
+                "JCCL_RANK=0", "RANK=3", "WORLD_SIZE=8", "MASTER_ADDR=a", "MASTER_PORT=1", "PMI_RANK=1", "PMI_SIZE=2");
         assertThat(LauncherEnvironment.detect(env).launcher()).isEqualTo("torchrun");
     }
 
@@ -200,7 +198,8 @@ class LauncherEnvironmentTest {
     @Test
     void rendezvousForms() {
         assertThat(LauncherEnvironment.parseRendezvous("file:/a/b")).isEqualTo(new Launch.SharedFile(Path.of("/a/b")));
-        assertThat(LauncherEnvironment.parseRendezvous("file:///a/b")).isEqualTo(new Launch.SharedFile(Path.of("/a/b")));
+        assertThat(LauncherEnvironment.parseRendezvous("file:///a/b"))
+                .isEqualTo(new Launch.SharedFile(Path.of("/a/b")));
         assertThat(LauncherEnvironment.parseRendezvous("[::1]:5/s"))
                 .isEqualTo(new Launch.Address("::1", 5, new Launch.Secret("s"), false));
         assertThat(LauncherEnvironment.parseRendezvous("h:65535"))
@@ -208,7 +207,8 @@ class LauncherEnvironmentTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"h", ":5", "h:", "h:0", "h:65536", "h:x", "::1:5", "[::1:5", "[::1]", "h:5/", "file:a", "file:"})
+    @ValueSource(
+            strings = {"h", ":5", "h:", "h:0", "h:65536", "h:x", "::1:5", "[::1:5", "[::1]", "h:5/", "file:a", "file:"})
     void badRendezvousAreQuoted(String text) {
         assertThatThrownBy(() -> LauncherEnvironment.parseRendezvous(text))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -218,6 +218,7 @@ class LauncherEnvironmentTest {
 
     @Test
     void aSecretInABadRendezvousIsNotShown() {
-        assertThatThrownBy(() -> LauncherEnvironment.parseRendezvous("h:x/hush")).hasMessageNotContainingAny("hush");
+        assertThatThrownBy(() -> LauncherEnvironment.parseRendezvous("h:x/hush"))
+                .hasMessageNotContainingAny("hush");
     }
 }

@@ -69,7 +69,8 @@ class NetworkInterfacesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"^", "=", "a,,b", "a,^b", "a,=b", "10.0.0.0/33", "10.0.0/x", "host/8", "/8", "fd00::/129", "^="})
+    @ValueSource(
+            strings = {"^", "=", "a,,b", "a,^b", "a,=b", "10.0.0.0/33", "10.0.0/x", "host/8", "/8", "fd00::/129", "^="})
     void badFiltersAreQuoted(String filter) {
         assertThatThrownBy(() -> InterfaceFilter.parse(filter))
                 .isInstanceOf(IllegalArgumentException.class)

@@ -43,7 +43,8 @@ class OutOfBandTest {
 
     @Test
     void largeBlobsPass() throws Exception {
-        List<List<byte[]>> all = Ranks.run(3, rank -> rank.outOfBand().allGather(blob(rank.rank(), 3 << 20), Ranks.SOON));
+        List<List<byte[]>> all =
+                Ranks.run(3, rank -> rank.outOfBand().allGather(blob(rank.rank(), 3 << 20), Ranks.SOON));
         assertThat(all).allSatisfy(one -> assertThat(one.get(2)).isEqualTo(blob(2, 3 << 20)));
     }
 
@@ -82,8 +83,8 @@ class OutOfBandTest {
         });
         assertThat(errors).allSatisfy(e -> assertThat(e).hasMessageContaining("missingRanks=[2]"));
         assertThatThrownBy(() -> group.get(2).outOfBand().receive(1, 7, Duration.ofMillis(20)))
-                .isInstanceOfSatisfying(
-                        JcclTimeoutException.class, e -> assertThat(e.missingRanks()).isEqualTo(Set.of(1)));
+                .isInstanceOfSatisfying(JcclTimeoutException.class, e -> assertThat(e.missingRanks())
+                        .isEqualTo(Set.of(1)));
         Ranks.close(group);
     }
 
@@ -108,8 +109,7 @@ class OutOfBandTest {
                 return "none";
             }
             try (Bootstrap group = half.get()) {
-                List<byte[]> parents =
-                        group.outOfBand().allGather(new byte[] {(byte) rank.rank()}, Ranks.SOON);
+                List<byte[]> parents = group.outOfBand().allGather(new byte[] {(byte) rank.rank()}, Ranks.SOON);
                 List<Integer> order = new ArrayList<>();
                 parents.forEach(one -> order.add((int) one[0]));
                 assertThat(order.get(group.rank())).isEqualTo(rank.rank());
