@@ -53,8 +53,9 @@ void PointToPoint::run(const std::vector<PointToPointTask>& tasks, Channel& chan
     const RecvConnection& from = channel.recvFrom(unfinished->peer);
     const WaitPlace place{unfinished->peer, sends ? to.transport : from.transport,
                           sends ? WaitFor::Credit : WaitFor::Data, Protocol::Simple, sends ? to.step : from.step};
+    // A wait may look again after it has seen the condition: what has moved stays moved.
+    bool any = false;
     const auto moved = [&] {
-      bool any = false;
       for (size_t i = 0; i < used_; ++i) any = advance(queues_[i], tasks, channel) || any;
       return any;
     };

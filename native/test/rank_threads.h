@@ -14,7 +14,7 @@
 
 namespace jccl::test {
 
-inline constexpr int64_t kTimeoutNanos = 60'000'000'000;
+inline constexpr int64_t kTimeoutNanos = 20'000'000'000;
 
 class RankThreads {
  public:

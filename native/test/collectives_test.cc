@@ -1,0 +1,268 @@
+// The other collectives: all algorithms and protocols, v-forms, roots, groups of sends and receives.
+#include <tuple>
+
+#include "test/rank_threads.h"
+
+namespace jccl::test {
+namespace {
+
+constexpr size_t kCounts[] = {0, 1, 7, 250, 3001};
+
+int32_t valueOf(int rank, size_t i) { return static_cast<int32_t>((rank + 1) * 1000 + i % 997); }
+int32_t sumOf(int ranks, size_t i) {
+  return static_cast<int32_t>(ranks * (ranks + 1) / 2 * 1000 + ranks * static_cast<int>(i % 997));
+}
+
+using Parameter = std::tuple<int, Algorithm, Protocol, int>;
+
+class CollectivesTest : public ::testing::TestWithParam<Parameter> {
+ protected:
+  // Runs the body for every count on all ranks.
+  void forAll(const std::function<void(Communicator&, size_t count, Choice choice)>& body) {
+    const auto [ranks, algorithm, protocol, channels] = GetParam();
+    RankThreads threads(ranks, channels);
+    for (const uint16_t flags : {uint16_t{0}, Choice::kTryZeroCopy}) {
+      const Choice choice = choiceOf(algorithm, protocol, channels, 3000, flags);
+      threads.run([&](Communicator& communicator) {
+        for (const size_t count : kCounts) body(communicator, count, choice);
+      });
+    }
+  }
+
+  static void expectOk(Communicator& communicator, Code code) { ASSERT_EQ(code, Code::Ok) << communicator.lastError(); }
+
+  static Guarded filled(int rank, size_t count) {
+    Guarded buffer(count * 4, count % 3 == 1 ? 1 : 0);
+    for (size_t i = 0; i < count; ++i) buffer.set<int32_t>(i, valueOf(rank, i));
+    return buffer;
+  }
+};
+
+TEST_P(CollectivesTest, BroadcastReachesEveryRankFromEveryRoot) {
+  forAll([](Communicator& communicator, size_t count, Choice choice) {
+    for (int root = 0; root < communicator.size(); ++root) {
+      Guarded send = filled(communicator.rank(), count);
+      Guarded recv(count * 4);
+      expectOk(communicator, communicator.run({Collective::Broadcast, DataType::Int32, ReduceOp::Sum}, choice,
+                                              send.address(), recv.address(), static_cast<int64_t>(count), root,
+                                              kTimeoutNanos));
+      for (size_t i = 0; i < count; ++i) ASSERT_EQ(recv.get<int32_t>(i), valueOf(root, i));
+      ASSERT_TRUE(recv.intact());
+    }
+  });
+}
+
+TEST_P(CollectivesTest, ReduceEndsAtEveryRoot) {
+  forAll([](Communicator& communicator, size_t count, Choice choice) {
+    for (int root = 0; root < communicator.size(); ++root) {
+      Guarded send = filled(communicator.rank(), count);
+      Guarded recv(count * 4);
+      expectOk(communicator, communicator.run({Collective::Reduce, DataType::Int32, ReduceOp::Sum}, choice,
+                                              send.address(), recv.address(), static_cast<int64_t>(count), root,
+                                              kTimeoutNanos));
+      for (size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(recv.get<int32_t>(i), communicator.rank() == root ? sumOf(communicator.size(), i) : 0);
+      }
+      ASSERT_TRUE(recv.intact());
+    }
+  });
+}
+
+TEST_P(CollectivesTest, AllGatherOrdersByRank) {
+  forAll([](Communicator& communicator, size_t count, Choice choice) {
+    const size_t size = communicator.size();
+    for (const bool inPlace : {false, true}) {
+      Guarded send = filled(communicator.rank(), count);
+      Guarded recv(size * count * 4, 0, 0xEE);
+      uint8_t* own = recv.data() + communicator.rank() * count * 4;
+      if (inPlace) std::memcpy(own, send.data(), count * 4);
+      expectOk(communicator, communicator.run({Collective::AllGather, DataType::Int32, ReduceOp::Sum}, choice,
+                                              inPlace ? reinterpret_cast<uint64_t>(own) : send.address(),
+                                              recv.address(), static_cast<int64_t>(count), 0, kTimeoutNanos));
+      for (size_t rank = 0; rank < size; ++rank) {
+        for (size_t i = 0; i < count; ++i) {
+          ASSERT_EQ(recv.get<int32_t>(rank * count + i), valueOf(static_cast<int>(rank), i));
+        }
+      }
+      ASSERT_TRUE(recv.intact());
+    }
+  });
+}
+
+TEST_P(CollectivesTest, ReduceScatterGivesEveryRankItsPart) {
+  forAll([](Communicator& communicator, size_t count, Choice choice) {
+    const size_t size = communicator.size();
+    for (const bool inPlace : {false, true}) {
+      Guarded send = filled(communicator.rank(), size * count);
+      Guarded recv(count * 4);
+      uint8_t* result = inPlace ? send.data() + communicator.rank() * count * 4 : recv.data();
+      expectOk(communicator, communicator.run({Collective::ReduceScatter, DataType::Int32, ReduceOp::Sum}, choice,
+                                              send.address(), reinterpret_cast<uint64_t>(result),
+                                              static_cast<int64_t>(count), 0, kTimeoutNanos));
+      for (size_t i = 0; i < count; ++i) {
+        int32_t value;
+        std::memcpy(&value, result + i * 4, 4);
+        ASSERT_EQ(value, sumOf(static_cast<int>(size), communicator.rank() * count + i));
+      }
+      ASSERT_TRUE(recv.intact() && send.intact());
+    }
+  });
+}
+
+TEST_P(CollectivesTest, PartsMayDifferInSize) {
+  forAll([](Communicator& communicator, size_t count, Choice choice) {
+    const int size = communicator.size();
+    const int self = communicator.rank();
+    // Rank 1 has nothing; between the parts lies a gap that nobody may touch.
+    std::vector<int64_t> counts(2 * size);
+    int64_t end = 0;
+    for (int rank = 0; rank < size; ++rank) {
+      counts[rank] = rank == 1 ? 0 : static_cast<int64_t>(count) * (rank + 1) / 2 + rank;
+      counts[size + rank] = end + rank;
+      end = counts[size + rank] + counts[rank];
+    }
+    Guarded own = filled(self, counts[self]);
+    Guarded all(end * 4, 0, 0xEE);
+    expectOk(communicator, communicator.runV({Collective::AllGather, DataType::Int32, ReduceOp::Sum}, choice,
+                                             own.address(), all.address(), counts, kTimeoutNanos));
+    Guarded expected(end * 4, 0, 0xEE);
+    for (int rank = 0; rank < size; ++rank) {
+      for (int64_t i = 0; i < counts[rank]; ++i) expected.set<int32_t>(counts[size + rank] + i, valueOf(rank, i));
+    }
+    ASSERT_EQ(std::memcmp(all.data(), expected.data(), end * 4), 0);
+
+    Guarded send = filled(self, end);
+    Guarded part(counts[self] * 4);
+    expectOk(communicator, communicator.runV({Collective::ReduceScatter, DataType::Int32, ReduceOp::Sum}, choice,
+                                             send.address(), part.address(), counts, kTimeoutNanos));
+    for (int64_t i = 0; i < counts[self]; ++i) {
+      ASSERT_EQ(part.get<int32_t>(i), sumOf(size, counts[size + self] + i));
+    }
+    ASSERT_TRUE(part.intact() && all.intact());
+  });
+}
+
+TEST_P(CollectivesTest, ExchangesMoveEveryPair) {
+  forAll([](Communicator& communicator, size_t count, Choice choice) {
+    const int size = communicator.size();
+    const int self = communicator.rank();
+    Guarded send(size * count * 4), recv(size * count * 4);
+    for (int to = 0; to < size; ++to) {
+      for (size_t i = 0; i < count; ++i) send.set<int32_t>(to * count + i, valueOf(self * size + to, i));
+    }
+    expectOk(communicator, communicator.run({Collective::AllToAll, DataType::Int32, ReduceOp::Sum}, choice,
+                                            send.address(), recv.address(), static_cast<int64_t>(count), 0,
+                                            kTimeoutNanos));
+    for (int from = 0; from < size; ++from) {
+      for (size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(recv.get<int32_t>(from * count + i), valueOf(from * size + self, i));
+      }
+    }
+    for (int root = 0; root < size; ++root) {
+      Guarded gathered(size * count * 4);
+      expectOk(communicator, communicator.run({Collective::Gather, DataType::Int32, ReduceOp::Sum}, choice,
+                                              send.address(), gathered.address(), static_cast<int64_t>(count), root,
+                                              kTimeoutNanos));
+      for (int from = 0; from < size && self == root; ++from) {
+        for (size_t i = 0; i < count; ++i) {
+          ASSERT_EQ(gathered.get<int32_t>(from * count + i), valueOf(from * size, i));
+        }
+      }
+      Guarded scattered(count * 4);
+      expectOk(communicator, communicator.run({Collective::Scatter, DataType::Int32, ReduceOp::Sum}, choice,
+                                              send.address(), scattered.address(), static_cast<int64_t>(count), root,
+                                              kTimeoutNanos));
+      for (size_t i = 0; i < count; ++i) ASSERT_EQ(scattered.get<int32_t>(i), valueOf(root * size + self, i));
+    }
+    expectOk(communicator, communicator.run({Collective::Barrier, DataType::Int8, ReduceOp::Sum}, choice, 0, 0, 0, 0,
+                                            kTimeoutNanos));
+  });
+}
+
+std::string nameOfParameter(const ::testing::TestParamInfo<Parameter>& info) {
+  const auto [ranks, algorithm, protocol, channels] = info.param;
+  return std::string(nameOf(algorithm)) + "_" + nameOf(protocol) + "_ranks" + std::to_string(ranks) + "_channels" +
+         std::to_string(channels);
+}
+
+INSTANTIATE_TEST_SUITE_P(Matrix, CollectivesTest,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 4, 5, 8),
+                                            ::testing::Values(Algorithm::Ring, Algorithm::Direct),
+                                            ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
+                                            ::testing::Values(1, 2)),
+                         nameOfParameter);
+
+TEST(PointToPoint, ManyMessagesBothWaysKeepTheirOrder) {
+  RankThreads threads(4);
+  threads.run([](Communicator& communicator) {
+    const int size = communicator.size();
+    const int self = communicator.rank();
+    constexpr size_t kMessages = 20;
+    constexpr size_t kStep = 1777;
+    std::vector<Guarded> sends, recvs;
+    std::vector<PointToPointTask> tasks;
+    sends.reserve(size * kMessages);
+    recvs.reserve(size * kMessages);
+    for (int peer = 0; peer < size; ++peer) {
+      for (size_t m = 0; m < kMessages; ++m) {
+        const size_t bytes = m * kStep;
+        sends.emplace_back(bytes, 0, static_cast<uint8_t>(self * 50 + m));
+        recvs.emplace_back(bytes);
+        const uint32_t fingerprint = messageFingerprint(DataType::Int8, bytes);
+        tasks.push_back({PointToPointTask::Kind::Send, peer, sends.back().data(), bytes, fingerprint});
+        tasks.push_back({PointToPointTask::Kind::Recv, peer, recvs.back().data(), bytes, fingerprint});
+      }
+    }
+    ASSERT_EQ(communicator.runPointToPoint(tasks, kTimeoutNanos), Code::Ok) << communicator.lastError();
+    for (int peer = 0; peer < size; ++peer) {
+      for (size_t m = 0; m < kMessages; ++m) {
+        Guarded& buffer = recvs[peer * kMessages + m];
+        for (size_t i = 0; i < m * kStep; ++i) ASSERT_EQ(buffer.data()[i], static_cast<uint8_t>(peer * 50 + m));
+        ASSERT_TRUE(buffer.intact());
+      }
+    }
+  });
+}
+
+TEST(PointToPoint, AllToAllMayHaveAnyCounts) {
+  RankThreads threads(3);
+  threads.run([](Communicator& communicator) {
+    const int size = communicator.size();
+    const int self = communicator.rank();
+    std::vector<int64_t> counts(4 * size);
+    int64_t sendEnd = 0, recvEnd = 0;
+    for (int peer = 0; peer < size; ++peer) {
+      counts[peer] = 100 * self + 10 * peer;
+      counts[size + peer] = sendEnd;
+      sendEnd += counts[peer] + 1;
+      counts[2 * size + peer] = 100 * peer + 10 * self;
+      counts[3 * size + peer] = recvEnd;
+      recvEnd += counts[2 * size + peer] + 1;
+    }
+    Guarded send(sendEnd * 8), recv(recvEnd * 8);
+    for (int peer = 0; peer < size; ++peer) {
+      for (int64_t i = 0; i < counts[peer]; ++i) send.set<int64_t>(counts[size + peer] + i, self * 1000000 + peer * 10000 + i);
+    }
+    ASSERT_EQ(communicator.runV({Collective::AllToAll, DataType::Int64, ReduceOp::Sum},
+                                choiceOf(Algorithm::Ring, Protocol::Simple), send.address(), recv.address(), counts,
+                                kTimeoutNanos),
+              Code::Ok);
+    for (int peer = 0; peer < size; ++peer) {
+      for (int64_t i = 0; i < counts[2 * size + peer]; ++i) {
+        ASSERT_EQ(recv.get<int64_t>(counts[3 * size + peer] + i), peer * 1000000 + self * 10000 + i);
+      }
+    }
+  });
+}
+
+TEST(PointToPoint, RefusesUnpairedMessagesToItself) {
+  RankThreads threads(1);
+  uint8_t data[4] = {};
+  EXPECT_EQ(threads[0].runPointToPoint({{PointToPointTask::Kind::Send, 0, data, 4, 1}}, kTimeoutNanos), Code::Invalid);
+  EXPECT_NE(threads[0].lastError().find("sendsToSelf=1 recvsFromSelf=0"), std::string::npos) << threads[0].lastError();
+  EXPECT_EQ(threads[0].runPointToPoint({{PointToPointTask::Kind::Recv, 3, data, 4, 1}}, kTimeoutNanos), Code::Invalid);
+  EXPECT_EQ(threads[0].failure(), Code::Ok);
+}
+
+}  // namespace
+}  // namespace jccl::test

@@ -1,0 +1,182 @@
+// What happens when ranks disagree, are late, or give up.
+#include <atomic>
+#include <chrono>
+
+#include "base/clock.h"
+#include "primitives/codecs.h"
+#include "test/rank_threads.h"
+
+namespace jccl::test {
+namespace {
+
+constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
+
+Code allReduce(Communicator& communicator, Guarded& buffer, size_t count, Choice choice, int64_t timeoutNanos) {
+  return communicator.run(kSum, choice, buffer.address(), buffer.address(), static_cast<int64_t>(count), 0, timeoutNanos);
+}
+
+class FailureTest : public ::testing::TestWithParam<std::tuple<Algorithm, Protocol>> {
+ protected:
+  static Choice choice() { return choiceOf(std::get<0>(GetParam()), std::get<1>(GetParam())); }
+};
+
+TEST_P(FailureTest, ATimeoutNamesThePeerAndStaysForGood) {
+  RankThreads threads(3);
+  threads.run([](Communicator& communicator) {
+    if (communicator.rank() == 2) return;  // never calls
+    Guarded buffer(4000);
+    const int64_t start = monotonicNanos();
+    ASSERT_EQ(allReduce(communicator, buffer, 1000, choice(), 200'000'000), Code::Timeout);
+    EXPECT_GE(monotonicNanos() - start, 200'000'000);
+    EXPECT_EQ(allReduce(communicator, buffer, 1000, choice(), kTimeoutNanos), Code::Timeout);
+    const std::string error = communicator.lastError();
+    EXPECT_NE(error.find("timeoutMillis=200"), std::string::npos) << error;
+    EXPECT_NE(error.find("collective=all_reduce"), std::string::npos) << error;
+    EXPECT_NE(error.find("waitsFor="), std::string::npos) << error;
+    ASSERT_EQ(communicator.waiting().size(), 1u);
+    HistoryRow row;
+    ASSERT_TRUE(communicator.history().read(1, row));
+    EXPECT_EQ(row.state, OperationState::Failed);
+  });
+  // Somebody's wait points at the rank that never came.
+  bool named = false;
+  for (int rank = 0; rank < 2; ++rank) named = named || threads[rank].waiting().at(0).peer == 2;
+  EXPECT_TRUE(named);
+}
+
+TEST_P(FailureTest, AnAbortEndsAWaitAtOnce) {
+  RankThreads threads(2);
+  std::atomic<bool> done{false};
+  std::thread waiter([&] {
+    Guarded buffer(4000);
+    EXPECT_EQ(allReduce(threads[0], buffer, 1000, choice(), kTimeoutNanos), Code::Aborted);
+    done = true;
+  });
+  while (threads[0].waiting().empty()) std::this_thread::yield();  // until the wait is long
+  const WaitingRow row = threads[0].waiting().at(0);
+  EXPECT_EQ(row.peer, 1);
+  EXPECT_EQ(row.sequence, 1u);
+  const int64_t start = monotonicNanos();
+  threads[0].abort(Code::Aborted);
+  waiter.join();
+  EXPECT_LT(monotonicNanos() - start, 2'000'000'000);
+  EXPECT_EQ(threads[0].failure(), Code::Aborted);
+}
+
+TEST_P(FailureTest, AnotherCountIsAMismatch) {
+  RankThreads threads(2);
+  std::atomic<int> mismatches{0};
+  threads.run([&](Communicator& communicator) {
+    Guarded buffer(4000);
+    const size_t count = communicator.rank() == 0 ? 100 : 99;
+    const Code code = allReduce(communicator, buffer, count, choice(), 2'000'000'000);
+    EXPECT_NE(code, Code::Ok);
+    if (code == Code::Mismatch) ++mismatches;
+    EXPECT_TRUE(buffer.intact());
+  });
+  EXPECT_GE(mismatches.load(), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Matrix, FailureTest,
+                         ::testing::Combine(::testing::Values(Algorithm::Ring, Algorithm::Tree, Algorithm::Direct),
+                                            ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple)),
+                         [](const auto& info) {
+                           return std::string(nameOf(std::get<0>(info.param))) + "_" +
+                                  nameOf(std::get<1>(info.param));
+                         });
+
+TEST(Mismatch, IsFoundInZeroCopyAndInMessages) {
+  RankThreads threads(2);
+  std::atomic<int> mismatches{0};
+  threads.run([&](Communicator& communicator) {
+    Guarded buffer(4000);
+    const Choice choice = choiceOf(Algorithm::Ring, Protocol::Simple, 1, 0, Choice::kTryZeroCopy);
+    if (allReduce(communicator, buffer, 100 + communicator.rank(), choice, 2'000'000'000) == Code::Mismatch) {
+      ++mismatches;
+    }
+  });
+  EXPECT_EQ(mismatches.load(), 2);
+
+  RankThreads others(2);
+  others.run([&](Communicator& communicator) {
+    Guarded buffer(400);
+    const size_t bytes = 100;
+    const bool sends = communicator.rank() == 0;
+    // The same bytes, of another type.
+    const uint32_t fingerprint = sends ? messageFingerprint(DataType::Int8, 100) : messageFingerprint(DataType::Int32, 25);
+    const auto kind = sends ? PointToPointTask::Kind::Send : PointToPointTask::Kind::Recv;
+    const Code code =
+        communicator.runPointToPoint({{kind, 1 - communicator.rank(), buffer.data(), bytes, fingerprint}}, kTimeoutNanos);
+    EXPECT_EQ(code, sends ? Code::Ok : Code::Mismatch);
+  });
+}
+
+TEST(History, KeepsTheLastOperations) {
+  RankThreads threads(2);
+  threads.run([](Communicator& communicator) {
+    for (int i = 0; i < 300; ++i) {
+      Guarded buffer(400);
+      ASSERT_EQ(allReduce(communicator, buffer, i % 100, choiceOf(Algorithm::Direct, Protocol::LL), kTimeoutNanos), Code::Ok);
+    }
+  });
+  for (int rank = 0; rank < 2; ++rank) {
+    const History& history = threads[rank].history();
+    EXPECT_EQ(history.lastEntered(), 300u);
+    EXPECT_EQ(history.lastDone(), 300u);
+    HistoryRow row;
+    EXPECT_FALSE(history.read(1, row)) << "overwritten";
+    EXPECT_FALSE(history.read(301, row)) << "not yet";
+    ASSERT_TRUE(history.read(251, row));
+    EXPECT_EQ(row.count, 50u);
+    EXPECT_EQ(row.state, OperationState::Done);
+    EXPECT_EQ(OperationCode::decode(row.code).collective, Collective::AllReduce);
+  }
+  HistoryRow a, b;
+  ASSERT_TRUE(threads[0].history().read(300, a) && threads[1].history().read(300, b));
+  EXPECT_EQ(a.fingerprint, b.fingerprint);
+}
+
+TEST(Refusals, LeaveTheCommunicatorUsable) {
+  RankThreads threads(1);
+  Guarded buffer(64);
+  const Choice choice = choiceOf(Algorithm::Ring, Protocol::Simple);
+  EXPECT_EQ(threads[0].run(kSum, choice, buffer.address(), buffer.address(), -1, 0, 0), Code::Invalid);
+  EXPECT_NE(threads[0].lastError().find("count=-1"), std::string::npos);
+  EXPECT_EQ(threads[0].run(OperationCode::decode(0xffffff), choice, 0, 0, 0, 0, 0), Code::Invalid);
+  EXPECT_EQ(threads[0].runV(kSum, choice, 0, 0, {1, 2}, 0), Code::Invalid);
+  EXPECT_FALSE(threads[0].setRing(0, {1}).isOk());
+  EXPECT_FALSE(threads[0].setTree(0, 0, {}).isOk());
+  EXPECT_FALSE(threads[0].connectLocal(0, TransportKind::P2p, buffer.data()).isOk());
+  EXPECT_EQ(allReduce(threads[0], buffer, 16, choice, 0), Code::Ok);
+}
+
+TEST(Segments, OfAnotherCommunicatorAreRefused) {
+  RankThreads ours(2);
+  RankThreads others(2, 1, [](CommunicatorConfig& config) { config.token[1] = 12; });
+  RankThreads larger(2, 1, [](CommunicatorConfig& config) { config.llSlotBytes = 2048; });
+  const Status stranger = ours[0].connectLocal(1, TransportKind::Shm, others[1].segment().base());
+  EXPECT_EQ(stranger.code(), Code::Transport);
+  EXPECT_NE(stranger.message().find("token"), std::string::npos) << stranger.message();
+  const Status unlike = ours[0].connectLocal(1, TransportKind::Shm, larger[1].segment().base());
+  EXPECT_NE(unlike.message().find("llSlotBytes=2048, expected 1024"), std::string::npos) << unlike.message();
+}
+
+TEST(Waiting, CostsLittleProcessorTime) {
+  RankThreads threads(2);
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    Guarded buffer(64);
+    EXPECT_EQ(allReduce(threads[1], buffer, 16, choiceOf(Algorithm::Direct, Protocol::LL), kTimeoutNanos), Code::Ok);
+  });
+  Guarded buffer(64);
+  timespec before, after;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+  EXPECT_EQ(allReduce(threads[0], buffer, 16, choiceOf(Algorithm::Direct, Protocol::LL), kTimeoutNanos), Code::Ok);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+  late.join();
+  const int64_t used = (after.tv_sec - before.tv_sec) * 1'000'000'000 + after.tv_nsec - before.tv_nsec;
+  EXPECT_LT(used, 70'000'000) << "a tenth of the wait";
+}
+
+}  // namespace
+}  // namespace jccl::test
