@@ -39,12 +39,12 @@ struct StripePlan {
   StripePlan(uint32_t totalBytes, uint32_t stripeBytes, uint32_t streams)
       : total_(totalBytes),
         count_(std::clamp<uint32_t>(totalBytes / std::max(stripeBytes, 1u), 1, streams)),
-        step_(((totalBytes + count_ - 1) / count_ + 63) / 64 * 64) {}
+        step_(((uint64_t{totalBytes} + count_ - 1) / count_ + 63) / 64 * 64) {}
 
   uint32_t count() const { return count_; }
 
   Stripe stripe(uint32_t index) const {
-    const uint32_t offset = static_cast<uint32_t>(std::min<uint64_t>(total_, uint64_t{index} * step_));
+    const uint32_t offset = static_cast<uint32_t>(std::min<uint64_t>(total_, index * step_));
     return {offset, static_cast<uint32_t>(std::min<uint64_t>(step_, total_ - offset))};
   }
 
@@ -60,7 +60,7 @@ struct StripePlan {
  private:
   uint32_t total_;
   uint32_t count_;
-  uint32_t step_;
+  uint64_t step_;
 };
 
 }  // namespace jccl

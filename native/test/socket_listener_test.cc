@@ -1,0 +1,243 @@
+#include "transport/socket_listener.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <random>
+
+#include "base/clock.h"
+#include "test/net_pair.h"
+#include "transport/socket_dialer.h"
+
+namespace jccl {
+namespace {
+
+using test::configOf;
+
+// Rank 0 listens. Time passes only when the test says so, apart from the kernel's.
+class SocketListenerTest : public ::testing::Test, public SocketListener::Judge {
+ protected:
+  void SetUp() override {
+    config_ = configOf(0, 4);
+    config_.handshakeTimeoutNanos = 1'000'000'000;
+    config_.maxHalfOpen = 16;
+    ASSERT_TRUE(events_.open().isOk());
+    listener_ = std::make_unique<SocketListener>(config_, events_, *this);
+    const Status opened = listener_->open({"127.0.0.1"});
+    ASSERT_TRUE(opened.isOk()) << opened.message();
+  }
+
+  uint32_t judge(const NetIntroductionHeader&) override { return verdict_; }
+
+  SocketAddress address() const { return listener_->addresses().front(); }
+
+  UniqueFd stranger() {
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const timeval patience = {5, 0};
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    EXPECT_EQ(0, ::connect(fd.get(), address().get(), address().bytes())) << std::strerror(errno);
+    turn();
+    return fd;
+  }
+
+  void turn(int64_t laterNanos = 0) {
+    now_ += laterNanos;
+    events_.dispatch();
+    listener_->progress(now_);
+  }
+
+  // The kernel delivers loopback data at once, but not in the same instant.
+  template <typename Ready>
+  bool turnUntil(Ready ready) {
+    for (const int64_t end = monotonicNanos() + 5'000'000'000; monotonicNanos() < end;) {
+      turn();
+      if (ready()) return true;
+    }
+    return false;
+  }
+
+  bool isHungUp(int fd) {
+    char byte[64];
+    ssize_t got;
+    while ((got = ::recv(fd, byte, sizeof byte, 0)) > 0) {
+    }
+    return got == 0 || errno == ECONNRESET;
+  }
+
+  NetIntroductionHeader header() const {
+    NetIntroductionHeader who;
+    who.communicator = config_.communicator;
+    who.from = 2;
+    who.to = 0;
+    return who;
+  }
+
+  std::unique_ptr<SocketDialer> dialer(const NetConfig& config) {
+    SocketAddress local;
+    EXPECT_TRUE(SocketAddress::parse("127.0.0.1", 0, &local).isOk());
+    return std::make_unique<SocketDialer>(config, events_, header(),
+                                          std::vector<SocketDialer::Pair>{{local, address()}});
+  }
+
+  // Drives both ends until the member is connected.
+  bool connectMember(SocketDialer& member) {
+    return turnUntil([&] {
+             int work = 0;
+             const Status moved = member.progress(now_, &work);
+             EXPECT_TRUE(moved.isOk()) << moved.message();
+             // A lost attempt is made again after its pause.
+             if (member.nextDeadlineNanos() < now_ + 600'000'000) now_ = member.nextDeadlineNanos();
+             return !moved.isOk() || member.done();
+           }) &&
+           member.done();
+  }
+
+  NetConfig config_;
+  EventSet events_;
+  std::unique_ptr<SocketListener> listener_;
+  uint32_t verdict_ = NetVerdict::kWelcome;
+  int64_t now_ = 1'000'000'000'000;
+};
+
+TEST_F(SocketListenerTest, AMemberIsLetInUnderItsOwnName) {
+  const auto member = dialer(config_);
+  ASSERT_TRUE(connectMember(*member));
+  SocketListener::Proven proven;
+  ASSERT_TRUE(listener_->next(&proven));
+  EXPECT_EQ(2, proven.who.from);
+  EXPECT_FALSE(listener_->next(&proven));
+  EXPECT_EQ(0u, listener_->strangers());
+}
+
+TEST_F(SocketListenerTest, GarbageIsHungUpOn) {
+  const UniqueFd fd = stranger();
+  const char garbage[] = "GET / HTTP/1.1\r\n\r\n";
+  ASSERT_GT(::send(fd.get(), garbage, sizeof garbage, 0), 0);
+  ASSERT_TRUE(turnUntil([&] { return listener_->strangers() == 1; }));
+  EXPECT_TRUE(isHungUp(fd.get()));
+}
+
+TEST_F(SocketListenerTest, SilenceIsHungUpOnWhenItsTimeIsUpAndNotBefore) {
+  const UniqueFd fd = stranger();
+  ASSERT_TRUE(turnUntil([&] { return listener_->nextDeadlineNanos() == now_ + 1'000'000'000; }));
+  turn(999'999'999);
+  EXPECT_EQ(0u, listener_->strangers());
+  turn(1);
+  EXPECT_EQ(1u, listener_->strangers());
+  EXPECT_TRUE(isHungUp(fd.get()));
+  EXPECT_EQ(INT64_MAX, listener_->nextDeadlineNanos());
+}
+
+TEST_F(SocketListenerTest, ARecordedIntroductionIsWorthNothing) {
+  const UniqueFd first = stranger();
+  NetChallenge challenge;
+  ASSERT_TRUE(turnUntil([&] { return ::recv(first.get(), &challenge, sizeof challenge, MSG_DONTWAIT) > 0; }));
+  const NetSecret secret(config_.secret);
+  NetIntroduction recorded;
+  recorded.header = header();
+  recorded.proof = secret.proveConnector(challenge.nonce, recorded.header);
+  ASSERT_EQ(88, ::send(first.get(), &recorded, sizeof recorded, 0));
+  SocketListener::Proven proven;
+  ASSERT_TRUE(turnUntil([&] { return listener_->next(&proven); }));
+
+  const UniqueFd second = stranger();
+  ASSERT_EQ(88, ::send(second.get(), &recorded, sizeof recorded, 0));
+  ASSERT_TRUE(turnUntil([&] { return listener_->strangers() == 1; }));
+  EXPECT_FALSE(listener_->next(&proven));
+  EXPECT_TRUE(isHungUp(second.get()));
+}
+
+TEST_F(SocketListenerTest, AnIntroductionChangedInOneBitIsWorthNothing) {
+  const NetSecret secret(config_.secret);
+  for (size_t bit = 8 * 8; bit < 8 * sizeof(NetIntroduction); bit += 37) {
+    const UniqueFd fd = stranger();
+    NetChallenge challenge;
+    ASSERT_TRUE(turnUntil([&] { return ::recv(fd.get(), &challenge, sizeof challenge, MSG_DONTWAIT) > 0; }));
+    NetIntroduction introduction;
+    introduction.header = header();
+    introduction.proof = secret.proveConnector(challenge.nonce, introduction.header);
+    reinterpret_cast<uint8_t*>(&introduction)[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+    const uint64_t before = listener_->strangers();
+    ASSERT_EQ(88, ::send(fd.get(), &introduction, sizeof introduction, 0));
+    ASSERT_TRUE(turnUntil([&] { return listener_->strangers() == before + 1; })) << "bit=" << bit;
+  }
+  SocketListener::Proven proven;
+  EXPECT_FALSE(listener_->next(&proven));
+}
+
+TEST_F(SocketListenerTest, AThousandClientsWithRandomBytesChangeNothing) {
+  std::mt19937 random(7);
+  std::vector<UniqueFd> held;
+  const auto member = dialer(config_);
+  int work = 0;
+  for (int i = 0; i < 1000; ++i) {
+    UniqueFd fd = stranger();
+    std::array<uint8_t, 200> bytes;
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+    [[maybe_unused]] const ssize_t sent = ::send(fd.get(), bytes.data(), random() % bytes.size(), MSG_NOSIGNAL);
+    if (i % 3 == 0) held.push_back(std::move(fd));  // the others leave at once
+    ASSERT_TRUE(member->progress(now_, &work).isOk());
+  }
+  EXPECT_TRUE(connectMember(*member));
+  SocketListener::Proven proven;
+  EXPECT_TRUE(listener_->next(&proven));
+  EXPECT_FALSE(listener_->next(&proven));
+  EXPECT_GT(listener_->strangers(), 900u);
+}
+
+TEST_F(SocketListenerTest, SilentOnesCannotFillThePlace) {
+  std::vector<UniqueFd> silent;
+  for (int i = 0; i < 100; ++i) silent.push_back(stranger());
+  ASSERT_TRUE(turnUntil([&] { return listener_->strangers() == 100 - config_.maxHalfOpen; }));
+  const auto member = dialer(config_);
+  EXPECT_TRUE(connectMember(*member));
+}
+
+TEST_F(SocketListenerTest, ARefusalIsBelievedBecauseItIsProven) {
+  verdict_ = NetVerdict::kOtherRank;
+  const auto member = dialer(config_);
+  Status moved;
+  ASSERT_TRUE(turnUntil([&] {
+    int work = 0;
+    moved = member->progress(now_, &work);
+    return !moved.isOk();
+  }));
+  EXPECT_EQ(Code::Transport, moved.code());
+  EXPECT_NE(std::string::npos, moved.message().find("another rank listens there")) << moved.message();
+  SocketListener::Proven proven;
+  EXPECT_FALSE(listener_->next(&proven));
+}
+
+TEST_F(SocketListenerTest, AListenerThatDoesNotKnowTheSecretIsNotBelieved) {
+  // A stranger took over the port: it challenges, and answers the introduction with a welcome it cannot prove.
+  UniqueFd port(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  SocketAddress local;
+  ASSERT_TRUE(SocketAddress::parse("127.0.0.1", 0, &local).isOk());
+  ASSERT_EQ(0, ::bind(port.get(), local.get(), local.bytes()));
+  ASSERT_EQ(0, ::listen(port.get(), 4));
+  SocketDialer member(config_, events_, header(), {{local, SocketAddress::localOf(port.get())}});
+  int work = 0;
+  ASSERT_TRUE(member.progress(now_, &work).isOk());
+  const UniqueFd impostor(::accept(port.get(), nullptr, nullptr));
+  const NetChallenge challenge;
+  ASSERT_EQ(24, ::send(impostor.get(), &challenge, sizeof challenge, 0));
+  NetIntroduction introduction;
+  ASSERT_TRUE(turnUntil([&] {
+    EXPECT_TRUE(member.progress(now_, &work).isOk());
+    return ::recv(impostor.get(), &introduction, sizeof introduction, MSG_DONTWAIT) == 88;
+  }));
+  const NetVerdict verdict;
+  ASSERT_EQ(36, ::send(impostor.get(), &verdict, sizeof verdict, 0));
+  Status moved;
+  EXPECT_TRUE(turnUntil([&] {
+    now_ += 100'000'000;
+    moved = member.progress(now_, &work);
+    return !moved.isOk();
+  }));
+  EXPECT_FALSE(member.done());
+  EXPECT_EQ(Code::Transport, moved.code());
+}
+
+}  // namespace
+}  // namespace jccl
