@@ -2,7 +2,6 @@ package io.jccl.tuning;
 
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
-import io.jccl.plan.DoubleBinaryTree;
 import java.util.Objects;
 
 /**
@@ -14,7 +13,7 @@ import java.util.Objects;
  * @param localRanks the most ranks on one machine
  * @param cores cores of the machine that has the fewest per rank
  * @param channels the plan's channels
- * @param treeDepth edges between the root of a tree over machines and its deepest machine
+ * @param treeDepth edges between the root of a tree and its deepest rank, as the plan counts them
  * @param localTransport how ranks of one machine reach each other; the slower one where they differ
  * @param netGBps bandwidth of a machine's network in GB/s; ignored on one machine
  * @param slots payload bytes that one slot holds per protocol
@@ -74,20 +73,19 @@ public record CommunicatorShape(
         }
     }
 
-    /** Edges between the root and the deepest machine of a binary tree over so many machines: the {@code treeDepth}. */
+    /** Edges between the root and the deepest machine of a double binary tree over so many machines. */
     public static int treeDepthOver(int machines) {
-        // The second tree is the first one renamed. Its deepest member is an odd one: a leaf.
-        DoubleBinaryTree tree = new DoubleBinaryTree(machines);
-        int deepest = 0;
-        for (int member = 0; member < machines; member++) {
-            deepest = Math.max(deepest, tree.depth(0, member));
-        }
-        return deepest;
+        return machines == 1 ? 0 : Integer.SIZE - Integer.numberOfLeadingZeros(machines - 1);
     }
 
     /** Whether all ranks are on one machine. */
     public boolean oneMachine() {
         return machines == 1;
+    }
+
+    /** Whether all ranks can reach each other's memory. */
+    public boolean sharesMemory() {
+        return oneMachine() && localTransport != TransportKind.SOCKET;
     }
 
     /** Ranks per core on the fullest machine, at least 1: how many ranks have to take turns. */

@@ -24,6 +24,9 @@ public final class CostModel {
 
     private static final int SMALLEST_CHUNK = 1024;
     private static final int LINE = 64;
+    /** The native library's limit: kMaxFanout peers of a rank. */
+    private static final int MAX_DIRECT_RANKS = 64;
+
 
     private final HostCosts costs;
     private final CommunicatorShape shape;
@@ -44,7 +47,7 @@ public final class CostModel {
         return switch (algorithm) {
             case RING -> !pairwise(collective);
             case TREE -> collective == Collective.ALL_REDUCE;
-            case DIRECT -> pairwise(collective) || shape.oneMachine();
+            case DIRECT -> pairwise(collective) || shape.sharesMemory() && shape.ranks() <= MAX_DIRECT_RANKS;
         };
     }
 
@@ -117,7 +120,7 @@ public final class CostModel {
 
     /** Whether buffers that all peers can address should be used in place. */
     boolean worthZeroCopy(Collective collective, long bytes) {
-        return shape.oneMachine()
+        return shape.sharesMemory()
                 && !pairwise(collective)
                 && collective != Collective.BARRIER
                 && shape.ranks() > 1

@@ -57,8 +57,8 @@ record Effort(double localHops, double netHops, double steps, double bytes) {
     /** Up and down again; a rank receives from up to three below it, which overlaps only in part. */
     private static Effort tree(CommunicatorShape shape, double share, int chunkBytes) {
         double chunks = Math.max(1, Math.ceil(share / chunkBytes));
-        int local = shape.localRanks() - 1;
-        int net = shape.treeDepth();
+        int net = Math.min(shape.treeDepth(), CommunicatorShape.treeDepthOver(shape.machines()));
+        int local = shape.treeDepth() - net;
         double hops = 2.0 * (local + net);
         double steps = 2 * chunks + hops - 2;
         return new Effort(2.0 * local, 2.0 * net, steps, Math.max(0, steps) * Math.min(chunkBytes, share));

@@ -189,7 +189,7 @@ public final class TopologyReporter {
                 topology.endpoints().size(),
                 request.cores,
                 plan.channels(),
-                CommunicatorShape.treeDepthOver(request.machines),
+                plan.treeDepth(0),
                 TransportKind.SHM,
                 ring.bwInter() * ring.channels(),
                 request.slots);

@@ -7,8 +7,10 @@ import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
+import io.jccl.plan.DoubleBinaryTree;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -227,6 +229,31 @@ class ChoiceTableTest {
         return ChoiceTable.build(new CostModel(HostCosts.builtIn(), shape), overrides);
     }
 
+    @Test
+    void ranks_joined_by_sockets_use_neither_direct_nor_shared_buffers() {
+        CommunicatorShape local = shape(2, 1, 2, 1);
+        CommunicatorShape sockets = new CommunicatorShape(
+                2, 1, 2, 2, 1, local.treeDepth(), TransportKind.SOCKET, 1.25, SLOTS);
+        ChoiceTable table = table(sockets, TuningOverrides.none());
+        for (long bytes = 8; bytes <= 1 << 28; bytes *= 8) {
+            Choice choice = table.choice(Collective.ALL_REDUCE, bytes);
+            assertThat(choice.algorithm()).isNotEqualTo(Algorithm.DIRECT);
+            assertThat(choice.tryZeroCopy()).isFalse();
+        }
+    }
+
+    @Test
+    void the_depth_of_trees_over_machines_is_that_of_the_double_binary_tree() {
+        for (int machines = 1; machines < 200; machines++) {
+            DoubleBinaryTree tree = new DoubleBinaryTree(machines);
+            int deepest = IntStream.range(0, machines)
+                    .map(member -> tree.depth(0, member))
+                    .max()
+                    .orElseThrow();
+            assertThat(CommunicatorShape.treeDepthOver(machines)).isEqualTo(deepest);
+        }
+    }
+
     static CommunicatorShape shape(int ranks, int machines, int cores, int channels) {
         return new CommunicatorShape(
                 ranks,
@@ -234,7 +261,7 @@ class ChoiceTableTest {
                 ranks / machines,
                 cores,
                 channels,
-                CommunicatorShape.treeDepthOver(machines),
+                CommunicatorShape.treeDepthOver(machines) + ranks / machines - 1,
                 TransportKind.SHM,
                 1.25,
                 SLOTS);
