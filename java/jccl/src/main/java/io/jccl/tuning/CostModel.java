@@ -27,7 +27,6 @@ public final class CostModel {
     /** The native library's limit: kMaxFanout peers of a rank. */
     private static final int MAX_DIRECT_RANKS = 64;
 
-
     private final HostCosts costs;
     private final CommunicatorShape shape;
 

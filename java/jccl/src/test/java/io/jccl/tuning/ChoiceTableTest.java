@@ -232,8 +232,8 @@ class ChoiceTableTest {
     @Test
     void ranks_joined_by_sockets_use_neither_direct_nor_shared_buffers() {
         CommunicatorShape local = shape(2, 1, 2, 1);
-        CommunicatorShape sockets = new CommunicatorShape(
-                2, 1, 2, 2, 1, local.treeDepth(), TransportKind.SOCKET, 1.25, SLOTS);
+        CommunicatorShape sockets =
+                new CommunicatorShape(2, 1, 2, 2, 1, local.treeDepth(), TransportKind.SOCKET, 1.25, SLOTS);
         ChoiceTable table = table(sockets, TuningOverrides.none());
         for (long bytes = 8; bytes <= 1 << 28; bytes *= 8) {
             Choice choice = table.choice(Collective.ALL_REDUCE, bytes);
