@@ -11,7 +11,9 @@ if(JCCL_CLANG_FORMAT)
   add_custom_target(format-check COMMAND ${JCCL_CLANG_FORMAT} --dry-run --Werror ${JCCL_FORMATTED} VERBATIM)
 endif()
 
-find_program(JCCL_CLANG_TIDY NAMES clang-tidy-14 clang-tidy)
+find_program(JCCL_CLANG_TIDY NAMES run-clang-tidy-14 run-clang-tidy)
 if(JCCL_CLANG_TIDY)
-  add_custom_target(tidy COMMAND ${JCCL_CLANG_TIDY} -p ${CMAKE_BINARY_DIR} --quiet ${JCCL_TIDIED} VERBATIM)
+  # reduce.cc asks the processor with GCC's builtin for a feature that clang 14 does not know.
+  list(FILTER JCCL_TIDIED EXCLUDE REGEX "/reduce\\.cc$")
+  add_custom_target(tidy COMMAND ${JCCL_CLANG_TIDY} -p ${CMAKE_BINARY_DIR} -quiet ${JCCL_TIDIED} VERBATIM)
 endif()
