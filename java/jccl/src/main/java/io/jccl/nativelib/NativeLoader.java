@@ -35,6 +35,7 @@ public final class NativeLoader {
         private static NativeLoadException attempt() {
             try {
                 NativeLibraryFinder.ofThisJvm().load(path -> System.load(path), NativeLibrary::buildId);
+                LogDrain.start();
                 return null;
             } catch (NativeLoadException failure) {
                 return failure;

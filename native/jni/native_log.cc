@@ -1,0 +1,24 @@
+// Natives of io.jccl.nativelib.NativeLog.
+#include "base/log.h"
+
+#include "io_jccl_nativelib_NativeLog.h"
+#include "jni/jni_support.h"
+
+using jccl::LogLevel;
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeLog_take(JNIEnv* env, jclass) {
+  return jccl::jni::guarded<jstring>(nullptr, [&]() -> jstring {
+    jccl::LogRecord record;
+    if (!jccl::takeLogRecord(&record)) return nullptr;
+    const std::string level = std::to_string(static_cast<int>(record.level));
+    return jccl::jni::newString(env, level + ' ' + record.subsystem + ' ' + record.text);
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeLog_dropped(JNIEnv*, jclass) {
+  return jccl::jni::guarded<jlong>(0, [] { return static_cast<jlong>(jccl::droppedLogRecords()); });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeLog_setLevel(JNIEnv*, jclass, jint level) {
+  jccl::setLogLevel(static_cast<LogLevel>(level));
+}
