@@ -68,7 +68,7 @@ class NativeLibraryFinderTest {
                 .satisfies(failure -> assertThat(failure.getSuppressed()).hasSize(2));
 
         assertThat(loaded).hasSize(2);
-        assertThat(loaded.get(1)).startsWith(other);
+        assertThat(loaded.get(1)).startsWithRaw(other);
     }
 
     @Test
@@ -87,8 +87,8 @@ class NativeLibraryFinderTest {
     void refusesAFileThatIsNoLibraryAndAPathWithNone() throws IOException {
         Path text = Files.writeString(directory.resolve("notes.txt"), "not a library at all");
 
-        assertThatThrownBy(() -> named(text).load(loaded::equals, () -> "")).hasMessageContaining("expected an ELF");
-        assertThatThrownBy(() -> named(directory).load(loaded::equals, () -> ""))
+        assertThatThrownBy(() -> named(text).load(path -> loaded.add(Path.of(path)), () -> "")).hasMessageContaining("expected an ELF");
+        assertThatThrownBy(() -> named(directory).load(path -> loaded.add(Path.of(path)), () -> ""))
                 .hasMessageStartingWith("-Djccl.native.path=" + directory + ": expected a library or a directory");
     }
 
