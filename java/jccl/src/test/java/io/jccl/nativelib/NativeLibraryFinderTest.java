@@ -87,7 +87,8 @@ class NativeLibraryFinderTest {
     void refusesAFileThatIsNoLibraryAndAPathWithNone() throws IOException {
         Path text = Files.writeString(directory.resolve("notes.txt"), "not a library at all");
 
-        assertThatThrownBy(() -> named(text).load(path -> loaded.add(Path.of(path)), () -> "")).hasMessageContaining("expected an ELF");
+        assertThatThrownBy(() -> named(text).load(path -> loaded.add(Path.of(path)), () -> ""))
+                .hasMessageContaining("expected an ELF");
         assertThatThrownBy(() -> named(directory).load(path -> loaded.add(Path.of(path)), () -> ""))
                 .hasMessageStartingWith("-Djccl.native.path=" + directory + ": expected a library or a directory");
     }
