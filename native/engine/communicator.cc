@@ -177,6 +177,7 @@ Transfer Communicator::transferOf(const Operation& operation) const {
   transfer.reduce = kernels_[static_cast<int>(code.type)][static_cast<int>(code.op)];
   if (code.op == ReduceOp::Avg) transfer.post.divisor = static_cast<uint32_t>(config_.size);
   transfer.fingerprint = narrow(operation.fingerprint);
+  transfer.streamingSlotBytes = config_.streamingSlotBytes;
   transfer.streaming = operation.bytes >= kStreamingBytes;
   return transfer;
 }

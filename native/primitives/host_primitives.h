@@ -127,12 +127,15 @@ class HostPrimitives {
 
   void combine(void* const* destinations, int destinationCount, const void* const* sources, int sourceCount,
                size_t count, uint32_t bytes, const PostOp& post, bool hasOutput) {
-    const bool stream = hasOutput && transfer_.streaming;
-    if (sourceCount == 1 && destinationCount == 1 && !stream && post.divisor == 1) {
+    unsigned streaming = hasOutput && transfer_.streaming ? 1 : 0;
+    // Lines that the other core has in its cache are slow to write to; it reads from memory faster than we could take
+    // them back.
+    if (bytes >= transfer_.streamingSlotBytes) streaming |= hasOutput ? ~1u : ~0u;
+    if (sourceCount == 1 && destinationCount == 1 && streaming == 0 && post.divisor == 1) {
       std::memcpy(destinations[0], sources[0], bytes);
       return;
     }
-    transfer_.reduce(destinations, destinationCount, sources, sourceCount, count, post, stream ? 1 : 0);
+    transfer_.reduce(destinations, destinationCount, sources, sourceCount, count, post, streaming);
   }
 
   // LL and LL128: pieces are unpacked into scratch when they are reduced, straight to the output when they are not.

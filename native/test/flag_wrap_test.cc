@@ -1,0 +1,84 @@
+// LL flags that wrap: a narrow flag reaches in a moment what takes 32 bits hours.
+#include <thread>
+
+#include "primitives/host_primitives.h"
+#include "test/rank_threads.h"
+
+namespace jccl::test {
+namespace {
+
+constexpr int kFlagBits = 6;  // wraps every 64 steps, 8 times round the slots
+using Narrow = HostPrimitives<Protocol::LL, kFlagBits>;
+
+TEST(FlagWrap, StaleCellsNeverLookCurrent) {
+  RankThreads threads(2);  // for its connections
+  std::vector<std::unique_ptr<Channel>> channels;
+  WaitControl controls[2];
+  for (int rank = 0; rank < 2; ++rank) {
+    controls[rank].bell = threads[rank].bell();
+    controls[rank].timeoutNanos = kTimeoutNanos;
+    channels.push_back(std::make_unique<Channel>(0, rank, 2, controls[rank]));
+  }
+  SendConnection& send = channels[0]->sendTo(1);
+  RecvConnection& recv = channels[1]->recvFrom(0);
+  const ConnectionShape shape = threads[0].segmentShape().connection;
+  uint8_t* block = threads[1].segment().block(0, 0);
+  auto* head = reinterpret_cast<HeadLine*>(threads[0].segment().block(1, 0));
+  send.memory = recv.memory = {block, head, shape};
+  send.receiverBell = threads[1].bell();
+  recv.senderBell = threads[0].bell();
+
+  // Long messages are rare, at every phase of the wrap: most cells of a slot keep an old flag for several turns.
+  const auto lengthOf = [](int step) { return step % 61 == 7 || step % 67 == 3 ? size_t{400} : size_t(step % 5); };
+  constexpr int kSteps = 20000;
+  std::thread sender([&] {
+    std::vector<uint8_t> data(400);
+    for (int step = 0; step < kSteps; ++step) {
+      std::fill(data.begin(), data.end(), static_cast<uint8_t>(step * 7 + 1));
+      Transfer transfer;
+      transfer.input = data.data();
+      transfer.sliceCount = 400;
+      SendConnection* sends[] = {&send};
+      const Links links{nullptr, 0, sends, 1, 0};
+      Narrow primitives(channels[0]->waiter(), transfer, links, nullptr);
+      primitives.send(0, lengthOf(step));
+      if (primitives.failed()) return;
+    }
+  });
+  std::vector<uint8_t> data(400);
+  int wrong = 0;
+  for (int step = 0; step < kSteps && wrong == 0; ++step) {
+    std::fill(data.begin(), data.end(), 0);
+    Transfer transfer;
+    transfer.output = data.data();
+    transfer.sliceCount = 400;
+    RecvConnection* recvs[] = {&recv};
+    const Links links{recvs, 1, nullptr, 0, 0};
+    Narrow primitives(channels[1]->waiter(), transfer, links, nullptr);
+    primitives.recv(0, lengthOf(step));
+    for (size_t i = 0; i < lengthOf(step); ++i) wrong += data[i] != static_cast<uint8_t>(step * 7 + 1);
+    EXPECT_FALSE(primitives.failed()) << "step=" << step;
+    EXPECT_EQ(wrong, 0) << "step=" << step;
+    if (primitives.failed()) break;
+  }
+  if (wrong != 0) controls[0].fail(Code::Aborted);
+  sender.join();
+}
+
+TEST(FlagWrap, ScrubbingFlagsAreNeverWaitedFor) {
+  using Flags = LLFlags<kFlagBits>;
+  for (uint64_t step = 0; step < 1000; ++step) {
+    for (uint64_t other = step % kSlots; other < 1000; other += kSlots) {
+      ASSERT_NE(Flags::neverFlagOf(step), Flags::flagOf(other));
+    }
+  }
+  // Between two uses of one flag in one slot lies a scrub.
+  for (uint64_t step = 0; step < 1000; ++step) {
+    bool scrubbed = false;
+    for (uint64_t later = step + kSlots; later < step + 64; later += kSlots) scrubbed = scrubbed || Flags::mustScrub(later);
+    ASSERT_TRUE(scrubbed) << "step=" << step;
+  }
+}
+
+}  // namespace
+}  // namespace jccl::test
