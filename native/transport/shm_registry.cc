@@ -86,7 +86,7 @@ Status ShmRegistry::import(const ShmEndpoint& peer, uint64_t id, size_t expected
                              " expected_bytes=" + std::to_string(expectedBytes));
   }
   if (expectedHeader.size() > found->bytes() ||
-      std::memcmp(found->address(), expectedHeader.data(), expectedHeader.size()) != 0) {
+      (!expectedHeader.empty() && std::memcmp(found->address(), expectedHeader.data(), expectedHeader.size()) != 0)) {
     return Status::transport("shm: segment=" + std::to_string(id) + " peer_pid=" + std::to_string(peer.pid) +
                              ": its header is not the expected one; do all ranks run the same build of JCCL?");
   }
