@@ -157,7 +157,8 @@ public final class CommunicatorConfig {
         /** Sets any setting of {@code docs/environment.md} by its name. */
         public Builder setting(String name, String value) {
             if (name == null || value == null) {
-                throw new IllegalArgumentException("name=" + name + " value=" + value + ": expected a name and a value");
+                throw new IllegalArgumentException(
+                        "name=" + name + " value=" + value + ": expected a name and a value");
             }
             settings.put(name, value);
             return this;

@@ -231,7 +231,9 @@ public final class DataBuffer {
             int unit = owner instanceof ByteBuffer ? type.bytes() : 1;
             Buffer heap = (Buffer) owner;
             int begin = heap.position() + Math.toIntExact(offset * unit);
-            Buffer part = heap.duplicate().limit(begin + Math.toIntExact(length * unit)).position(begin);
+            Buffer part = heap.duplicate()
+                    .limit(begin + Math.toIntExact(length * unit))
+                    .position(begin);
             return new DataBuffer(memory, type, length, 0, readOnly, part);
         }
         return new DataBuffer(memory, type, length, address + offset * type.bytes(), readOnly, owner);
@@ -246,7 +248,8 @@ public final class DataBuffer {
         if (other == null || other.memory != memory || other.bytes() != bytes()) {
             return false;
         }
-        return this == other || (memory == Memory.HEAP ? Heap.sameElements(owner, other.owner) : address == other.address);
+        return this == other
+                || (memory == Memory.HEAP ? Heap.sameElements(owner, other.owner) : address == other.address);
     }
 
     /**
@@ -255,7 +258,10 @@ public final class DataBuffer {
      * @param other may be null
      */
     public boolean overlaps(DataBuffer other) {
-        if (other == null || count == 0 || other.count == 0 || (memory == Memory.HEAP) != (other.memory == Memory.HEAP)) {
+        if (other == null
+                || count == 0
+                || other.count == 0
+                || (memory == Memory.HEAP) != (other.memory == Memory.HEAP)) {
             return false;
         }
         return memory == Memory.HEAP

@@ -74,8 +74,8 @@ public final class HostBuffer implements AutoCloseable {
     public DataBuffer slice(long offsetBytes, long count, DataType type) {
         requireOpen();
         if (offsetBytes < 0 || count < 0 || offsetBytes > bytes || count > (bytes - offsetBytes) / type.bytes()) {
-            throw new IllegalArgumentException("offsetBytes=" + offsetBytes + " count=" + count + " type=" + type.label()
-                    + ": lies outside of this buffer of bytes=" + bytes);
+            throw new IllegalArgumentException("offsetBytes=" + offsetBytes + " count=" + count + " type="
+                    + type.label() + ": lies outside of this buffer of bytes=" + bytes);
         }
         return DataBuffer.shared(this, address + offsetBytes, count, type);
     }

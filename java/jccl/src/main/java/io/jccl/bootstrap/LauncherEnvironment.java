@@ -65,20 +65,34 @@ public final class LauncherEnvironment {
      * @throws IllegalArgumentException if a variable has a bad value; quotes it
      */
     public static Launch detect(Map<String, String> environment) {
+        return find(environment)
+                .orElseThrow(
+                        () -> new BootstrapException("no launcher's environment was found: set JCCL_RANK, JCCL_SIZE and"
+                                + " JCCL_RENDEZVOUS=host:port, or start with jccl run, torchrun, mpirun or srun"));
+    }
+
+    /**
+     * What the launcher said, if there is one.
+     *
+     * @param environment the variables, as {@link System#getenv()}
+     * @return empty if no launcher's variables are set
+     * @throws BootstrapException if some are set, and no launcher's are complete; says what is missing
+     * @throws IllegalArgumentException if a variable has a bad value; quotes it
+     */
+    public static Optional<Launch> find(Map<String, String> environment) {
         LauncherEnvironment reader = new LauncherEnvironment(environment);
         List<String> incomplete = new ArrayList<>();
         for (Dialect dialect : DIALECTS) {
             Optional<Launch> launch = reader.read(dialect, incomplete);
             if (launch.isPresent()) {
                 LOG.info("launched by {}: {}", dialect.name(), launch.get());
-                return launch.get();
+                return launch;
             }
         }
-        throw new BootstrapException(
-                incomplete.isEmpty()
-                        ? "no launcher's environment was found: set JCCL_RANK, JCCL_SIZE and JCCL_RENDEZVOUS=host:port, or"
-                                + " start with jccl run, torchrun, mpirun or srun"
-                        : "the launcher's environment is incomplete: " + String.join("; ", incomplete));
+        if (!incomplete.isEmpty()) {
+            throw new BootstrapException("the launcher's environment is incomplete: " + String.join("; ", incomplete));
+        }
+        return Optional.empty();
     }
 
     private Optional<String> get(String name) {

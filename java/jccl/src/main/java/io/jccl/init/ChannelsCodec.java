@@ -47,8 +47,10 @@ final class ChannelsCodec {
             }
             return new LocalTopology.Found(new RankChannels(rank, hostId, orders(in), orders(in)), netGBps);
         } catch (BufferUnderflowException | IllegalArgumentException e) {
-            throw new BootstrapException("rank=" + rank + " bytes=" + bytes.length
-                    + ": sent channels that make no sense; use the same JCCL version on all ranks", e);
+            throw new BootstrapException(
+                    "rank=" + rank + " bytes=" + bytes.length
+                            + ": sent channels that make no sense; use the same JCCL version on all ranks",
+                    e);
         }
     }
 

@@ -52,7 +52,8 @@ final class EngineConfig {
     static SlotBytes slots(Settings settings) {
         return new SlotBytes(
                 (slot(settings.get(Registry.LL_BUFFSIZE)) / LL_CELL_BYTES - 1) * LL_CELL_BYTES / 2,
-                slot(settings.get(Registry.LL128_BUFFSIZE)) / LL128_LINE_BYTES * LL128_PAYLOAD_BYTES - LL128_HEADER_BYTES,
+                slot(settings.get(Registry.LL128_BUFFSIZE)) / LL128_LINE_BYTES * LL128_PAYLOAD_BYTES
+                        - LL128_HEADER_BYTES,
                 slot(settings.get(Registry.BUFFSIZE)));
     }
 

@@ -153,8 +153,7 @@ public final class Formation {
     private List<RankChannels> gatherChannels() {
         List<HostRank> local = localRanks(rank);
         boolean networks = local.size() < size;
-        LocalTopology.Found mine =
-                LocalTopology.search(settings, rank, hostOf(rank), local, coresOf(rank), networks);
+        LocalTopology.Found mine = LocalTopology.search(settings, rank, hostOf(rank), local, coresOf(rank), networks);
         List<byte[]> all = membership.outOfBand().allGather(ChannelsCodec.encode(mine), left());
         List<RankChannels> channels = new ArrayList<>();
         netGBps = Double.POSITIVE_INFINITY;
@@ -169,7 +168,8 @@ public final class Formation {
     private void makePlan(List<RankChannels> channels) {
         int min = Math.max(1, settings.get(Registry.MIN_NCHANNELS));
         int max = settings.get(Registry.MAX_NCHANNELS);
-        plan = Plan.build(channels, new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max, TreeShape.BALANCED));
+        plan = Plan.build(
+                channels, new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max, TreeShape.BALANCED));
     }
 
     private void createEngine() {
@@ -232,7 +232,10 @@ public final class Formation {
     }
 
     private void tabulateChoices() {
-        int localRanks = plan.machines().stream().mapToInt(machine -> machine.ranks().size()).max().orElseThrow();
+        int localRanks = plan.machines().stream()
+                .mapToInt(machine -> machine.ranks().size())
+                .max()
+                .orElseThrow();
         int fullest = plan.machines().stream()
                 .min((one, other) -> Double.compare(coresPerRank(one), coresPerRank(other)))
                 .orElseThrow()
@@ -273,7 +276,8 @@ public final class Formation {
         boolean threads = true;
         for (Machine machine : plan.machines()) {
             String process = peers.get(machine.ranks().get(0)).process();
-            threads &= machine.ranks().stream().allMatch(peer -> peers.get(peer).process().equals(process));
+            threads &= machine.ranks().stream()
+                    .allMatch(peer -> peers.get(peer).process().equals(process));
         }
         if (threads && !settings.get(Registry.P2P_DISABLE)) {
             return TransportKind.P2P;
@@ -284,8 +288,14 @@ public final class Formation {
     private FormedCommunicator finished() {
         String id = HexFormat.of().formatHex(membership.sessionId(), 0, 4);
         LOG.info("communicator={} {}", id, TransportMap.describe(rank, transports));
-        LOG.info("communicator={} rank={} size={} machines={} channels={} ready: {}", id, rank, size,
-                plan.machines().size(), plan.channels(), timeline.describe());
+        LOG.info(
+                "communicator={} rank={} size={} machines={} channels={} ready: {}",
+                id,
+                rank,
+                size,
+                plan.machines().size(),
+                plan.channels(),
+                timeline.describe());
         return new FormedCommunicator(
                 id,
                 rank,

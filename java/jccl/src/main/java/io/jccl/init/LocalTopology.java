@@ -92,8 +92,10 @@ final class LocalTopology {
         try {
             Files.writeString(file, TopologyXmlWriter.write(description));
         } catch (IOException e) {
-            throw new BootstrapException("JCCL_TOPO_DUMP_FILE=\"" + file + "\": cannot be written: " + e
-                    + "; name a file in a directory that exists, or unset it", e);
+            throw new BootstrapException(
+                    "JCCL_TOPO_DUMP_FILE=\"" + file + "\": cannot be written: " + e
+                            + "; name a file in a directory that exists, or unset it",
+                    e);
         }
     }
 }

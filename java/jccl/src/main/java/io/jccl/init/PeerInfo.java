@@ -59,8 +59,10 @@ record PeerInfo(String hostId, String process, int cores, int numaNode, Map<Stri
             }
             return new PeerInfo(hostId, process, cores, numaNode, settings);
         } catch (IOException e) {
-            throw new BootstrapException("rank=" + rank + " bytes=" + bytes.length
-                    + ": sent information that was cut; use the same JCCL version on all ranks", e);
+            throw new BootstrapException(
+                    "rank=" + rank + " bytes=" + bytes.length
+                            + ": sent information that was cut; use the same JCCL version on all ranks",
+                    e);
         }
     }
 
@@ -69,9 +71,10 @@ record PeerInfo(String hostId, String process, int cores, int numaNode, Map<Stri
         for (Map.Entry<String, String> setting : settings.entrySet()) {
             String theirs = other.settings.get(setting.getKey());
             if (!setting.getValue().equals(theirs)) {
-                throw new BootstrapException(setting.getKey() + "=\"" + setting.getValue() + "\" on rank=" + thisRank + " but "
-                        + (theirs == null ? "unknown" : "\"" + theirs + "\"") + " on rank=" + otherRank
-                        + ": this setting must be the same on all ranks");
+                throw new BootstrapException(
+                        setting.getKey() + "=\"" + setting.getValue() + "\" on rank=" + thisRank + " but "
+                                + (theirs == null ? "unknown" : "\"" + theirs + "\"") + " on rank=" + otherRank
+                                + ": this setting must be the same on all ranks");
             }
         }
     }

@@ -24,7 +24,8 @@ public final class NativeMemory {
         }
         ByteBuffer view = newDirectBuffer(address, bytes);
         if (view == null) {
-            throw new UnsupportedOperationException("this JVM has no direct buffers over native memory; use another JVM");
+            throw new UnsupportedOperationException(
+                    "this JVM has no direct buffers over native memory; use another JVM");
         }
         return view;
     }

@@ -11,13 +11,15 @@ final class Checks {
 
     static void root(int root, int size) {
         if (root < 0 || root >= size) {
-            throw new IllegalArgumentException("root=" + root + " size=" + size + ": expected a rank from 0 to " + (size - 1));
+            throw new IllegalArgumentException(
+                    "root=" + root + " size=" + size + ": expected a rank from 0 to " + (size - 1));
         }
     }
 
     static void peer(int peer, int size) {
         if (peer < 0 || peer >= size) {
-            throw new IllegalArgumentException("peer=" + peer + " size=" + size + ": expected a rank from 0 to " + (size - 1));
+            throw new IllegalArgumentException(
+                    "peer=" + peer + " size=" + size + ": expected a rank from 0 to " + (size - 1));
         }
     }
 
@@ -33,8 +35,8 @@ final class Checks {
             throw new IllegalArgumentException(name + "=null: this rank needs a " + name + " buffer");
         }
         if (buffer.memory() == DataBuffer.Memory.DEVICE) {
-            throw new IllegalArgumentException(name + "=" + buffer + ": this communicator's ranks are on the host; pass "
-                    + "memory of the host");
+            throw new IllegalArgumentException(
+                    name + "=" + buffer + ": this communicator's ranks are on the host; pass " + "memory of the host");
         }
         if (buffer.memory() == DataBuffer.Memory.SHARED) {
             buffer.address(); // throws if it was closed
@@ -46,16 +48,16 @@ final class Checks {
     static DataBuffer target(String name, DataBuffer buffer) {
         source(name, buffer);
         if (buffer.isReadOnly()) {
-            throw new IllegalArgumentException(name + "=" + buffer + ": is read-only and cannot receive; pass a writable "
-                    + "buffer");
+            throw new IllegalArgumentException(
+                    name + "=" + buffer + ": is read-only and cannot receive; pass a writable " + "buffer");
         }
         return buffer;
     }
 
     static void sameType(DataBuffer send, DataBuffer recv) {
         if (send.type() != recv.type()) {
-            throw new IllegalArgumentException("send.type=" + send.type().label() + " recv.type=" + recv.type().label()
-                    + ": expected the same type in both buffers");
+            throw new IllegalArgumentException("send.type=" + send.type().label() + " recv.type="
+                    + recv.type().label() + ": expected the same type in both buffers");
         }
     }
 
@@ -107,8 +109,8 @@ final class Checks {
      */
     static long[] counts(String name, long[] counts, int size) {
         if (counts == null || counts.length != size) {
-            throw new IllegalArgumentException(name + ".length=" + (counts == null ? "null" : counts.length) + " size=" + size
-                    + ": expected one value per rank");
+            throw new IllegalArgumentException(name + ".length=" + (counts == null ? "null" : counts.length) + " size="
+                    + size + ": expected one value per rank");
         }
         for (int i = 0; i < size; i++) {
             if (counts[i] < 0) {
@@ -144,9 +146,10 @@ final class Checks {
     static void within(String side, long[] counts, long[] offsets, DataBuffer buffer) {
         for (int i = 0; i < counts.length; i++) {
             if (counts[i] > buffer.count() || offsets[i] > buffer.count() - counts[i]) {
-                throw new IllegalArgumentException(side + "Offsets[" + i + "]=" + offsets[i] + " " + side + "Counts[" + i
-                        + "]=" + counts[i] + " " + side + ".count=" + buffer.count()
-                        + ": the block lies outside of the buffer");
+                throw new IllegalArgumentException(
+                        side + "Offsets[" + i + "]=" + offsets[i] + " " + side + "Counts[" + i
+                                + "]=" + counts[i] + " " + side + ".count=" + buffer.count()
+                                + ": the block lies outside of the buffer");
             }
         }
     }
@@ -162,9 +165,10 @@ final class Checks {
                 continue;
             }
             if (before >= 0 && offsets[before] + counts[before] > offsets[i]) {
-                throw new IllegalArgumentException("recvOffsets[" + before + "]=" + offsets[before] + " recvCounts[" + before
-                        + "]=" + counts[before] + " recvOffsets[" + i + "]=" + offsets[i]
-                        + ": the blocks overlap; give each rank a place of its own");
+                throw new IllegalArgumentException(
+                        "recvOffsets[" + before + "]=" + offsets[before] + " recvCounts[" + before
+                                + "]=" + counts[before] + " recvOffsets[" + i + "]=" + offsets[i]
+                                + ": the blocks overlap; give each rank a place of its own");
             }
             before = i;
         }

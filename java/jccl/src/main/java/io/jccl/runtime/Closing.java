@@ -42,8 +42,11 @@ final class Closing {
             staging.close();
             formed.engine().destroy();
         } else {
-            LOG.warn("communicator={} rank={}: an operation did not end within {} s of close(); its memory is kept",
-                    formed.id(), formed.rank(), STOP_TIMEOUT.toSeconds());
+            LOG.warn(
+                    "communicator={} rank={}: an operation did not end within {} s of close(); its memory is kept",
+                    formed.id(),
+                    formed.rank(),
+                    STOP_TIMEOUT.toSeconds());
         }
     }
 

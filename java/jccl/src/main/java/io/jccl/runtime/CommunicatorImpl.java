@@ -28,7 +28,8 @@ final class CommunicatorImpl implements Communicator {
 
     private CommunicatorImpl(FormedCommunicator formed) {
         this.formed = formed;
-        this.failures = new FailureState(formed.rank(), formed.engine(), formed.membership().control());
+        this.failures = new FailureState(
+                formed.rank(), formed.engine(), formed.membership().control());
         String name = "jccl-" + formed.id() + "-rank" + formed.rank();
         this.queue = new OperationQueue(name, formed.engine(), failures, Deadlines.nanos(formed.timeout()));
         this.factory = new OperationFactory(queue, formed.choices(), staging, formed.rank(), formed.size());

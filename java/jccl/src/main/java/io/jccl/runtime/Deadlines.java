@@ -15,7 +15,9 @@ final class Deadlines {
 
     /** A duration in nanoseconds, cut to what a {@code long} holds with room for sums. */
     static long nanos(Duration duration) {
-        return duration.compareTo(Duration.ofDays(365)) > 0 ? Duration.ofDays(365).toNanos() : duration.toNanos();
+        return duration.compareTo(Duration.ofDays(365)) > 0
+                ? Duration.ofDays(365).toNanos()
+                : duration.toNanos();
     }
 
     /** How many nanoseconds are left, at least 1. */

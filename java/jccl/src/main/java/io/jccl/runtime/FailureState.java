@@ -110,7 +110,8 @@ final class FailureState {
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(VERDICT_WAIT_MILLIS);
         while (!over) {
             try {
-                over = failed.await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS) || System.nanoTime() - deadline >= 0;
+                over = failed.await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
+                        || System.nanoTime() - deadline >= 0;
             } catch (InterruptedException e) {
                 interrupted = true; // the wait is short; the caller hears of it afterwards
             }

@@ -153,8 +153,9 @@ abstract class Operation implements Work {
     public final Execution execution() {
         int now = (int) STATE.getAcquire(this);
         if (now != DONE) {
-            throw new IllegalStateException("operation=" + describe() + " state=" + (now == ISSUED ? "issued" : "failed")
-                    + ": how it was carried out is known when it is done; call await() first");
+            throw new IllegalStateException(
+                    "operation=" + describe() + " state=" + (now == ISSUED ? "issued" : "failed")
+                            + ": how it was carried out is known when it is done; call await() first");
         }
         return new Execution(Choice.algorithm(executed), Choice.protocol(executed), Choice.channels(executed));
     }

@@ -115,8 +115,8 @@ final class OperationFactory implements Operations<Operation> {
         Checks.target("recv", recv);
         Checks.sameType(send, recv);
         if (send.count() != recv.count() || send.count() % size != 0) {
-            throw new IllegalArgumentException("send.count=" + send.count() + " recv.count=" + recv.count() + " size=" + size
-                    + ": expected the same multiple of size in both buffers");
+            throw new IllegalArgumentException("send.count=" + send.count() + " recv.count=" + recv.count() + " size="
+                    + size + ": expected the same multiple of size in both buffers");
         }
         Checks.apart(send, recv);
         long perPair = send.count() / size;
@@ -143,8 +143,8 @@ final class OperationFactory implements Operations<Operation> {
         Checks.within("recv", recvCounts, recvOffsets, recv);
         Checks.disjoint(recvCounts, recvOffsets);
         if (sendCounts[rank] != recvCounts[rank]) {
-            throw new IllegalArgumentException("sendCounts[" + rank + "]=" + sendCounts[rank] + " recvCounts[" + rank + "]="
-                    + recvCounts[rank] + ": what this rank sends to itself it must receive from itself");
+            throw new IllegalArgumentException("sendCounts[" + rank + "]=" + sendCounts[rank] + " recvCounts[" + rank
+                    + "]=" + recvCounts[rank] + ": what this rank sends to itself it must receive from itself");
         }
         // The ranks' sizes may differ, and all must choose alike: so the size plays no part.
         return vector(Collective.ALL_TO_ALL, null, 0, send, recv, all);

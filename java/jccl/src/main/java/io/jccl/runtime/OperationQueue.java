@@ -73,9 +73,10 @@ final class OperationQueue {
     /** Takes the right to issue; {@link #endIssue} gives it back. */
     void beginIssue() {
         if (!tryBeginIssue()) {
-            throw new IllegalStateException("communicator=" + executor.name() + ": another thread issues an operation, or "
-                    + "this call comes from the body of a group; issue from one thread at a time, and inside of a group "
-                    + "use the Group object");
+            throw new IllegalStateException(
+                    "communicator=" + executor.name() + ": another thread issues an operation, or "
+                            + "this call comes from the body of a group; issue from one thread at a time, and inside of a group "
+                            + "use the Group object");
         }
     }
 

@@ -34,7 +34,8 @@ final class PointToPointOperation extends Operation {
         List<Transfer> mine = transfers;
         long[] tasks = new long[mine.size() * LONGS_PER_TASK];
         if (staging != null) {
-            staging.begin(mine.stream().mapToLong(t -> HeapStaging.room(t.buffer())).sum());
+            staging.begin(
+                    mine.stream().mapToLong(t -> HeapStaging.room(t.buffer())).sum());
         }
         int at = 0;
         for (Transfer transfer : mine) {
@@ -73,8 +74,8 @@ final class PointToPointOperation extends Operation {
             return "send_recv(transfers=" + transferCount + ")";
         }
         Transfer only = mine.get(0);
-        return (only.receiving() ? "recv(peer=" : "send(peer=") + only.peer() + " type=" + only.buffer().type().label()
-                + " count=" + only.buffer().count() + ")";
+        return (only.receiving() ? "recv(peer=" : "send(peer=") + only.peer() + " type="
+                + only.buffer().type().label() + " count=" + only.buffer().count() + ")";
     }
 
     @Override

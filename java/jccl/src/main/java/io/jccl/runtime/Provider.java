@@ -50,8 +50,9 @@ public final class Provider implements JcclProvider {
     public long allocateShared(long bytes) {
         long address = NativeMemory.sharedAlloc(bytes);
         if (address == 0) {
-            throw new JcclException("bytes=" + bytes + ": the system has no room for so much shared memory; free memory, or "
-                    + "raise the limits on memory and on /dev/shm");
+            throw new JcclException(
+                    "bytes=" + bytes + ": the system has no room for so much shared memory; free memory, or "
+                            + "raise the limits on memory and on /dev/shm");
         }
         return address;
     }

@@ -51,8 +51,11 @@ final class VectorOperation extends Operation {
 
     @Override
     String describe() {
-        return Signatures.collective(signature).label() + "(type=" + Signatures.type(signature).label()
-                + (Signatures.op(signature) == null ? "" : " op=" + Signatures.op(signature).label()) + " counts="
+        return Signatures.collective(signature).label() + "(type="
+                + Signatures.type(signature).label()
+                + (Signatures.op(signature) == null
+                        ? ""
+                        : " op=" + Signatures.op(signature).label()) + " counts="
                 + (counts.length <= 64 ? Arrays.toString(counts) : "[" + counts.length + " values]") + ")";
     }
 

@@ -39,8 +39,9 @@ public final class EngineConnections implements TransportSelector.Probe {
             int status = NativeCommunicator.connect(
                     engine.handle(), one.peer(), one.kind().ordinal(), peer.connectInfo());
             if (status != NativeCommunicator.OK) {
-                throw new TransportException("peer=" + one.peer() + " transport=" + one.kind().label() + " status=" + status
-                        + ": cannot connect: " + engine.lastError() + "; force another with JCCL_TRANSPORT");
+                throw new TransportException(
+                        "peer=" + one.peer() + " transport=" + one.kind().label() + " status=" + status
+                                + ": cannot connect: " + engine.lastError() + "; force another with JCCL_TRANSPORT");
             }
         }
     }

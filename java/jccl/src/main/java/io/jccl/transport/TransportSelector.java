@@ -58,15 +58,15 @@ public final class TransportSelector {
             }
             reasons.add("no " + kind.label() + ": " + obstacle.get());
         }
-        throw new TransportException("rank=" + self.rank() + " peer=" + peer.rank() + ": no transport reaches the peer: "
-                + String.join("; ", reasons));
+        throw new TransportException("rank=" + self.rank() + " peer=" + peer.rank()
+                + ": no transport reaches the peer: " + String.join("; ", reasons));
     }
 
     private PeerTransport selectForced(PeerIdentity peer, TransportKind kind) {
         Optional<String> obstacle = obstacle(kind, peer);
         if (obstacle.isPresent()) {
-            throw new TransportException("JCCL_TRANSPORT=" + kind.label() + " rank=" + self.rank() + " peer=" + peer.rank()
-                    + ": the peer cannot be reached so: " + obstacle.get() + "; unset JCCL_TRANSPORT");
+            throw new TransportException("JCCL_TRANSPORT=" + kind.label() + " rank=" + self.rank() + " peer="
+                    + peer.rank() + ": the peer cannot be reached so: " + obstacle.get() + "; unset JCCL_TRANSPORT");
         }
         return new PeerTransport(peer.rank(), kind, "forced by a setting");
     }
@@ -118,9 +118,13 @@ public final class TransportSelector {
                         + theirs.length + "; use the same JCCL version on all ranks");
             }
             TransportKind back = TransportKind.values()[theirs[rank]];
-            agreed.add(back.compareTo(one.kind()) > 0
-                    ? new PeerTransport(one.peer(), back, "the peer cannot use " + one.kind().label() + " to this rank")
-                    : one);
+            agreed.add(
+                    back.compareTo(one.kind()) > 0
+                            ? new PeerTransport(
+                                    one.peer(),
+                                    back,
+                                    "the peer cannot use " + one.kind().label() + " to this rank")
+                            : one);
         }
         return List.copyOf(agreed);
     }

@@ -60,19 +60,25 @@ final class Arena implements AutoCloseable {
         if (offset + bytes + GUARD_BYTES > (half + 1) * (capacity / 2)) {
             throw new IllegalArgumentException("bytes=" + bytes + " capacity=" + capacity + ": the arena is too small");
         }
-        ByteBuffer all = switch (memory) {
-            case DIRECT -> direct;
-            case HEAP -> heap;
-            case SHARED -> sharedView;
-            case DEVICE -> throw new IllegalArgumentException("no device here");
-        };
+        ByteBuffer all =
+                switch (memory) {
+                    case DIRECT -> direct;
+                    case HEAP -> heap;
+                    case SHARED -> sharedView;
+                    case DEVICE -> throw new IllegalArgumentException("no device here");
+                };
         for (int i = 1; i <= GUARD_BYTES; i++) {
             all.put(offset - i, GUARD);
             all.put(offset + bytes + i - 1, GUARD);
         }
         DataBuffer buffer = memory == DataBuffer.Memory.SHARED
                 ? shared.slice(offset, count, type)
-                : DataBuffer.of(all.duplicate().order(ByteOrder.nativeOrder()).limit(offset + bytes).position(offset), type);
+                : DataBuffer.of(
+                        all.duplicate()
+                                .order(ByteOrder.nativeOrder())
+                                .limit(offset + bytes)
+                                .position(offset),
+                        type);
         return new Piece(all, offset, bytes, buffer);
     }
 

@@ -119,7 +119,10 @@ record CollectiveCase(
         }
         int bytes = count * type.bytes();
         return new Arena.Piece(
-                whole.all(), whole.offset() + rank * bytes, bytes, whole.buffer().slice((long) rank * count, count));
+                whole.all(),
+                whole.offset() + rank * bytes,
+                bytes,
+                whole.buffer().slice((long) rank * count, count));
     }
 
     private boolean worksInPlace() {
@@ -207,7 +210,9 @@ record CollectiveCase(
 
     private void requireEqual(Communicator comm, ByteBuffer actual, byte[] expected) {
         int at = actual.mismatch(ByteBuffer.wrap(expected));
-        assertThat(at).as("first wrong byte, rank %d of %d, %s", comm.rank(), comm.size(), this).isEqualTo(-1);
+        assertThat(at)
+                .as("first wrong byte, rank %d of %d, %s", comm.rank(), comm.size(), this)
+                .isEqualTo(-1);
     }
 
     private static byte[] copy(ByteBuffer view) {

@@ -40,7 +40,8 @@ class CollectiveMatrixTest {
                 for (Algorithm algorithm : Algorithm.values()) {
                     for (Protocol protocol : Protocol.values()) {
                         // Every pair of values meets somewhere; every third combination keeps the time in bounds.
-                        boolean chosen = (ranks + transport.ordinal() + algorithm.ordinal() + protocol.ordinal()) % 3 == 0;
+                        boolean chosen =
+                                (ranks + transport.ordinal() + algorithm.ordinal() + protocol.ordinal()) % 3 == 0;
                         if (chosen || ranks == 3 && transport == TransportKind.P2P) {
                             setups.add(new Setup(ranks, transport, algorithm, protocol));
                         }

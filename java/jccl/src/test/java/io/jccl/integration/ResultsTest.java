@@ -71,7 +71,9 @@ class ResultsTest {
             for (float[] sums : first) {
                 assertThat(sums).as("%s %s, ranks alike", algorithm, protocol).isEqualTo(first.get(0));
             }
-            assertThat(again.get(0)).as("%s %s, runs alike", algorithm, protocol).isEqualTo(first.get(0));
+            assertThat(again.get(0))
+                    .as("%s %s, runs alike", algorithm, protocol)
+                    .isEqualTo(first.get(0));
         }
     }
 
@@ -106,7 +108,8 @@ class ResultsTest {
                 long[] mine = new long[(int) counts[comm.rank()]];
                 Arrays.setAll(mine, i -> comm.rank() * 1_000_000L + i);
                 LongBuffer all = longs(new long[expected.length]);
-                comm.allGatherV(DataBuffer.of(longs(mine)), DataBuffer.of(all), counts).await();
+                comm.allGatherV(DataBuffer.of(longs(mine)), DataBuffer.of(all), counts)
+                        .await();
                 assertThat(toArray(all)).isEqualTo(expected);
             });
         }
@@ -123,7 +126,8 @@ class ResultsTest {
                 long[] values = new long[total];
                 Arrays.setAll(values, i -> (comm.rank() + 1L) * i);
                 LongBuffer mine = longs(new long[(int) counts[comm.rank()]]);
-                comm.reduceScatterV(DataBuffer.of(longs(values)), DataBuffer.of(mine), counts, ReduceOp.SUM).await();
+                comm.reduceScatterV(DataBuffer.of(longs(values)), DataBuffer.of(mine), counts, ReduceOp.SUM)
+                        .await();
                 long before = Arrays.stream(counts).limit(comm.rank()).sum();
                 long[] expected = new long[mine.remaining()];
                 Arrays.setAll(expected, i -> size * (size + 1L) / 2 * (before + i));
@@ -241,7 +245,8 @@ class ResultsTest {
             ranks.run(comm -> {
                 FloatBuffer values = floats(6);
                 values.put(new float[] {1, 2, 3, 4, 5, 6});
-                comm.allReduce(DataBuffer.of(values.limit(4).position(1)), ReduceOp.SUM).await();
+                comm.allReduce(DataBuffer.of(values.limit(4).position(1)), ReduceOp.SUM)
+                        .await();
                 float[] after = new float[6];
                 values.clear().get(after);
                 assertThat(after).containsExactly(1, 4, 6, 8, 5, 6);

@@ -1,0 +1,126 @@
+package io.jccl.cli;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.jccl.CommunicatorConfig;
+import io.jccl.cli.output.Json;
+import io.jccl.cli.output.TextTable;
+import io.jccl.config.Origin;
+import io.jccl.config.Registry;
+import io.jccl.config.Setting;
+import io.jccl.config.Settings;
+import java.io.IOException;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code jccl env}. */
+@Command(
+        name = "env",
+        description = {
+            "Lists every setting: its value here and now, where that came from, and what it does.",
+            "",
+            "Settings come from the environment as JCCL_X, else as NCCL_X where the meaning is the same, else from system "
+                    + "properties of the same name.",
+            ""
+        },
+        footer = {"", "docs/environment.md has the same list with all that is allowed."},
+        sortOptions = false)
+final class EnvCommand implements Callable<Integer> {
+
+    private static final String ID_PREFIX = "jccl1:";
+
+    @Option(names = "--json", description = "for machines")
+    private boolean json;
+
+    @Option(names = "--set", description = "only settings that are not at their default")
+    private boolean onlySet;
+
+    private EnvCommand() {}
+
+    @Override
+    public Integer call() {
+        Settings settings = Settings.load(CommunicatorConfig.defaults());
+        System.out.print(json ? toJson(settings, onlySet) + "\n" : toText(settings, onlySet));
+        if (!json) {
+            settings.warnings().forEach(warning -> System.err.println("jccl env: " + warning));
+        }
+        return Main.FINE;
+    }
+
+    static String toText(Settings settings, boolean onlySet) {
+        TextTable table = new TextTable("SETTING", "VALUE", "SOURCE", "MEANING");
+        for (Setting<?> setting : Registry.all()) {
+            if (isShown(settings, setting, onlySet)) {
+                String value = withoutSecret(settings.text(setting));
+                table.row(
+                        setting.name(),
+                        value.isEmpty() ? "-" : value,
+                        source(settings, setting),
+                        setting.documentation());
+            }
+        }
+        return table.toString();
+    }
+
+    static String toJson(Settings settings, boolean onlySet) {
+        return Json.pretty(json -> {
+            json.writeStartObject();
+            json.writeArrayFieldStart("settings");
+            for (Setting<?> setting : Registry.all()) {
+                if (isShown(settings, setting, onlySet)) {
+                    write(json, settings, setting);
+                }
+            }
+            json.writeEndArray();
+            json.writeArrayFieldStart("warnings");
+            for (String warning : settings.warnings()) {
+                json.writeString(warning);
+            }
+            json.writeEndArray();
+            json.writeEndObject();
+        });
+    }
+
+    private static boolean isShown(Settings settings, Setting<?> setting, boolean onlySet) {
+        return !onlySet || settings.origin(setting).source() != Origin.Source.DEFAULT;
+    }
+
+    private static void write(JsonGenerator json, Settings settings, Setting<?> setting) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("name", setting.name());
+        json.writeStringField("alias", setting.alias().orElse(null));
+        json.writeStringField("group", setting.group());
+        writeValue(json, settings.get(setting), settings.text(setting));
+        json.writeStringField("source", source(settings, setting));
+        json.writeStringField("default", setting.defaultText());
+        json.writeStringField("documentation", setting.documentation());
+        json.writeEndObject();
+    }
+
+    /** Numbers and booleans as such, what is not set as null, and everything else as people write it. */
+    private static void writeValue(JsonGenerator json, Object value, String text) throws IOException {
+        Object plain = value instanceof Optional<?> optional ? optional.orElse(null) : value;
+        json.writeFieldName("value");
+        if (plain == null || text.isEmpty()) {
+            json.writeNull();
+        } else if (plain instanceof Number number) {
+            json.writeNumber(number.longValue());
+        } else if (plain instanceof Boolean flag) {
+            json.writeBoolean(flag);
+        } else {
+            json.writeString(withoutSecret(text));
+        }
+    }
+
+    private static String source(Settings settings, Setting<?> setting) {
+        Origin origin = settings.origin(setting);
+        boolean alias = setting.alias().filter(origin.name()::equals).isPresent();
+        return origin.place() + (alias ? " " + origin.name() : "");
+    }
+
+    /** The id of a job is its password: it is not printed. */
+    private static String withoutSecret(String text) {
+        return text.startsWith(ID_PREFIX) ? ID_PREFIX + "…" : text;
+    }
+}

@@ -1,0 +1,136 @@
+package io.jccl.cli;
+
+import io.jccl.cli.doctor.DoctorCommand;
+import io.jccl.cli.launch.RunCommand;
+import io.jccl.cli.output.Terminal;
+import io.jccl.cli.perf.PerfCommand;
+import java.io.PrintWriter;
+import java.util.Locale;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ScopeType;
+
+/** The {@code jccl} command. */
+@Command(
+        name = "jccl",
+        description = {"JCCL: collective communications for the JVM.", ""},
+        synopsisSubcommandLabel = "COMMAND",
+        subcommands = {PerfCommand.class, RunCommand.class, DoctorCommand.class, EnvCommand.class},
+        footer = {"", "jccl COMMAND --help tells about one of them."})
+public final class Main {
+
+    /** Exit status: all is well. */
+    public static final int FINE = 0;
+
+    /** Exit status: a check failed, or what was asked for could not be done. */
+    public static final int FAILED = 1;
+
+    /** Exit status: the command line is wrong. */
+    public static final int USAGE = 2;
+
+    /** Exit status: slower than the baseline allows. */
+    public static final int REGRESSION = 3;
+
+    @Option(
+            names = "--log-level",
+            paramLabel = "LEVEL",
+            scope = ScopeType.INHERIT,
+            converter = LogLevel.class,
+            description =
+                    "what is logged on standard error: error, warn, info, debug or trace (default: as JCCL_DEBUG says, "
+                            + "else warn)")
+    private void setLogLevel(String level) {
+        if (level != null) { // null when picocli resets options that are not given
+            System.setProperty(LogConfiguration.LEVEL, level);
+        }
+    }
+
+    /** Reads the name of a level. */
+    private static final class LogLevel implements CommandLine.ITypeConverter<String> {
+        @Override
+        public String convert(String level) {
+            try {
+                return LogConfiguration.parse(level);
+            } catch (IllegalArgumentException e) {
+                throw new CommandLine.TypeConversionException(e.getMessage());
+            }
+        }
+    }
+
+    @Option(
+            names = {"-h", "--help"},
+            usageHelp = true,
+            scope = ScopeType.INHERIT,
+            description = "show this help")
+    private boolean help;
+
+    private Main() {}
+
+    /** Runs the command and ends the process with its status. */
+    public static void main(String[] arguments) {
+        Locale.setDefault(Locale.ROOT); // numbers are for machines as well
+        int status = execute(arguments);
+        System.out.flush();
+        System.err.flush();
+        System.exit(status);
+    }
+
+    private static int execute(String[] arguments) {
+        try {
+            return commandLine().execute(arguments);
+        } catch (Error e) { // a native library or a class that cannot be loaded, memory that is not there
+            System.err.println(whoAmI("jccl") + ": " + e.getClass().getSimpleName() + ": " + e.getMessage());
+            if (LogConfiguration.isDebug()) {
+                e.printStackTrace();
+            }
+            return FAILED;
+        }
+    }
+
+    /** The name of a command, and the rank of this process if it is one. */
+    private static String whoAmI(String command) {
+        String rank = System.getenv("JCCL_RANK");
+        return rank == null ? command : command + ": rank " + rank;
+    }
+
+    /** The command line, ready to execute. */
+    static CommandLine commandLine() {
+        CommandLine line = new CommandLine(new Main());
+        line.setColorScheme(
+                CommandLine.Help.defaultColorScheme(Terminal.colours(Terminal.Stream.OUT) ? Ansi.ON : Ansi.OFF));
+        line.setUsageHelpWidth(100);
+        line.setAbbreviatedOptionsAllowed(false);
+        line.setParameterExceptionHandler(Main::usage);
+        line.setExecutionExceptionHandler(Main::failure);
+        line.setExitCodeExceptionMapper(Main::statusOf);
+        return line;
+    }
+
+    private static int usage(CommandLine.ParameterException exception, String[] arguments) {
+        CommandLine line = exception.getCommandLine();
+        PrintWriter err = line.getErr();
+        String name = line.getCommandSpec().qualifiedName();
+        err.println(name + ": " + exception.getMessage());
+        CommandLine.UnmatchedArgumentException.printSuggestions(exception, err);
+        err.println("Try '" + name + " --help'.");
+        err.flush();
+        return USAGE;
+    }
+
+    private static int failure(Exception exception, CommandLine line, CommandLine.ParseResult result) {
+        PrintWriter err = line.getErr();
+        err.println(whoAmI(line.getCommandSpec().qualifiedName()) + ": "
+                + exception.getClass().getSimpleName() + ": " + exception.getMessage());
+        if (LogConfiguration.isDebug()) {
+            exception.printStackTrace(err);
+        }
+        err.flush();
+        return statusOf(exception);
+    }
+
+    private static int statusOf(Throwable exception) {
+        return exception instanceof IllegalArgumentException ? USAGE : FAILED;
+    }
+}

@@ -1,0 +1,51 @@
+package io.jccl.cli.doctor;
+
+import io.jccl.cli.doctor.Finding.Status;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.ServiceConfigurationError;
+
+/** Asks all questions, in the order in which a person would mend things. */
+final class Doctor {
+
+    private static final List<Check> CHECKS = List.of(
+            LibraryChecks::nativeLibrary,
+            LibraryChecks::settings,
+            MemoryChecks::sharedMemory,
+            MemoryChecks::devShm,
+            MemoryChecks::available,
+            MemoryChecks::hugePages,
+            MemoryChecks::locked,
+            ProcessorChecks::cores,
+            ProcessorChecks::quota,
+            ProcessorChecks::governor,
+            ProcessorChecks::clock,
+            NetworkChecks::loopback,
+            NetworkChecks::interfaces,
+            NetworkChecks::hostName,
+            SystemChecks::unixSockets,
+            SystemChecks::openFiles,
+            SystemChecks::privileges,
+            SystemChecks::cuda,
+            SystemChecks::verbs);
+
+    private Doctor() {}
+
+    /** All findings; a question that cannot be answered is a warning, never the end of the examination. */
+    static List<Finding> examine(Machine machine) {
+        List<Finding> findings = new ArrayList<>();
+        for (Check check : CHECKS) {
+            try {
+                findings.addAll(check.examine(machine));
+            } catch (RuntimeException | ServiceConfigurationError e) {
+                findings.add(Finding.warn("doctor", "a check failed: " + e, "report this as a bug"));
+            }
+        }
+        return findings;
+    }
+
+    /** The worst status. */
+    static Status worst(List<Finding> findings) {
+        return findings.stream().map(Finding::status).max(Status::compareTo).orElse(Status.OK);
+    }
+}

@@ -1,0 +1,120 @@
+package io.jccl.cli.doctor;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.jccl.cli.Main;
+import io.jccl.cli.doctor.Finding.Status;
+import io.jccl.cli.output.Colour;
+import io.jccl.cli.output.Json;
+import io.jccl.cli.output.Terminal;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code jccl doctor}. */
+@Command(
+        name = "doctor",
+        description = {
+            "Tells what would make JCCL slow or fail on this machine, each with its remedy.",
+            "",
+            "It looks and tries; it changes nothing.",
+            ""
+        },
+        footer = {"", "Exit status: 0 if nothing fails, 1 if something does, 2 usage."},
+        sortOptions = false)
+public final class DoctorCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(
+            names = {"-n", "--ranks"},
+            paramLabel = "N",
+            defaultValue = "0",
+            description = "how many ranks are to run here (default: as many as there are cores)")
+    private int ranks;
+
+    @Option(names = "--json", description = "for machines")
+    private boolean json;
+
+    @Override
+    public Integer call() {
+        if (ranks < 0) {
+            throw new ParameterException(
+                    spec.commandLine(), "ranks=" + ranks + ": expected at least 1; set it with -n");
+        }
+        List<Finding> findings = Doctor.examine(Machine.here(ranks));
+        System.out.print(json ? toJson(findings) + "\n" : toText(findings, Terminal.colours(Terminal.Stream.OUT)));
+        return Doctor.worst(findings) == Status.FAIL ? Main.FAILED : Main.FINE;
+    }
+
+    static String toText(List<Finding> findings, boolean colours) {
+        int width = findings.stream()
+                .mapToInt(finding -> finding.check().length())
+                .max()
+                .orElse(0);
+        StringBuilder out = new StringBuilder();
+        for (Finding finding : findings) {
+            String status = String.format("%-4s", finding.status().label());
+            out.append(colour(finding.status()).paint(status, colours))
+                    .append("  ")
+                    .append(finding.check())
+                    .append(" ".repeat(width - finding.check().length() + 2))
+                    .append(finding.detail())
+                    .append('\n');
+            if (finding.remedy() != null) {
+                out.append(" ".repeat(width + 8))
+                        .append("remedy: ")
+                        .append(finding.remedy())
+                        .append('\n');
+            }
+        }
+        long warnings = findings.stream()
+                .filter(finding -> finding.status() == Status.WARN)
+                .count();
+        long failures = findings.stream()
+                .filter(finding -> finding.status() == Status.FAIL)
+                .count();
+        return out.append(findings.size())
+                .append(" checks, ")
+                .append(warnings)
+                .append(" warnings, ")
+                .append(failures)
+                .append(" failures\n")
+                .toString();
+    }
+
+    private static Colour colour(Status status) {
+        return switch (status) {
+            case OK -> Colour.GREEN;
+            case WARN -> Colour.YELLOW;
+            case FAIL -> Colour.RED;
+        };
+    }
+
+    static String toJson(List<Finding> findings) {
+        return Json.pretty(json -> {
+            json.writeStartObject();
+            json.writeStringField("status", Doctor.worst(findings).label());
+            json.writeArrayFieldStart("checks");
+            for (Finding finding : findings) {
+                write(json, finding);
+            }
+            json.writeEndArray();
+            json.writeEndObject();
+        });
+    }
+
+    private static void write(JsonGenerator json, Finding finding) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("name", finding.check());
+        json.writeStringField("status", finding.status().label());
+        json.writeStringField("detail", finding.detail());
+        json.writeStringField("remedy", finding.remedy());
+        json.writeEndObject();
+    }
+}

@@ -1,0 +1,48 @@
+package io.jccl.cli.doctor;
+
+import io.jccl.CommunicatorConfig;
+import io.jccl.config.Settings;
+import io.jccl.nativelib.NativeLibrary;
+import io.jccl.nativelib.NativeLoader;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The native library and the settings. */
+final class LibraryChecks {
+
+    private LibraryChecks() {}
+
+    static List<Finding> nativeLibrary(Machine machine) {
+        try {
+            NativeLoader.load();
+        } catch (RuntimeException | LinkageError e) {
+            return List.of(Finding.fail(
+                    "native-library",
+                    e.getMessage(),
+                    "do as the message says; -Djccl.native.path=FILE names a library to load instead of the jar's"));
+        }
+        String isa = NativeLibrary.instructionSet();
+        return List.of(
+                isa.equals("portable")
+                        ? Finding.warn(
+                                "native-library",
+                                "loaded; reductions use portable code: this processor has no AVX2",
+                                "run on a processor with AVX2 (in a virtual machine: pass the host's CPU model through)")
+                        : Finding.ok("native-library", "loaded; reductions use " + isa));
+    }
+
+    static List<Finding> settings(Machine machine) {
+        Settings settings;
+        try {
+            settings = Settings.load(CommunicatorConfig.defaults(), System::getProperty, machine.environment());
+        } catch (IllegalArgumentException e) {
+            return List.of(
+                    Finding.fail("settings", e.getMessage(), "correct or unset it; jccl env lists all settings"));
+        }
+        List<Finding> findings = new ArrayList<>();
+        for (String warning : settings.warnings()) {
+            findings.add(Finding.warn("settings", warning, "correct or unset it; jccl env lists all settings"));
+        }
+        return findings.isEmpty() ? List.of(Finding.ok("settings", "all known and well-formed")) : findings;
+    }
+}

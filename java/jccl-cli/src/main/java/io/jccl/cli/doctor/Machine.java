@@ -1,0 +1,73 @@
+package io.jccl.cli.doctor;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * The machine under examination, read through its file system, so that tests can present another one.
+ *
+ * @param root where its file system begins
+ * @param environment variables of the process
+ * @param cores processors that this process may use
+ * @param ranks how many ranks are meant to run here
+ */
+record Machine(Path root, Map<String, String> environment, int cores, int ranks) {
+
+    /** This machine. */
+    static Machine here(int ranks) {
+        int cores = Runtime.getRuntime().availableProcessors();
+        return new Machine(Path.of("/"), System.getenv(), cores, ranks == 0 ? cores : ranks);
+    }
+
+    /** A file's content without surrounding blanks, if it exists and can be read. */
+    Optional<String> read(String path) {
+        try {
+            return Optional.of(Files.readString(at(path)).trim());
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    boolean exists(String path) {
+        return Files.exists(at(path));
+    }
+
+    Path at(String path) {
+        return root.resolve(path.substring(1));
+    }
+
+    /** The names in a directory, sorted; none if there is no such directory. */
+    List<String> list(String path) {
+        try (Stream<Path> entries = Files.list(at(path))) {
+            return entries.map(entry -> entry.getFileName().toString()).sorted().toList();
+        } catch (IOException e) {
+            return List.of();
+        }
+    }
+
+    /** A soft limit of this process from {@code /proc/self/limits}; {@link Long#MAX_VALUE} if unlimited. */
+    OptionalLong softLimit(String name) {
+        Matcher matcher = Pattern.compile(Pattern.quote(name) + "\\s+(\\d+|unlimited)")
+                .matcher(read("/proc/self/limits").orElse(""));
+        if (!matcher.find()) {
+            return OptionalLong.empty();
+        }
+        String value = matcher.group(1);
+        return OptionalLong.of(value.equals("unlimited") ? Long.MAX_VALUE : Long.parseLong(value));
+    }
+
+    /** The first whole number after a label in a file of {@code label: number} lines. */
+    OptionalLong field(String path, String label) {
+        Matcher matcher = Pattern.compile("(?m)^" + Pattern.quote(label) + "\\D*(\\d+)")
+                .matcher(read(path).orElse(""));
+        return matcher.find() ? OptionalLong.of(Long.parseLong(matcher.group(1))) : OptionalLong.empty();
+    }
+}

@@ -1,0 +1,98 @@
+package io.jccl.cli.doctor;
+
+import io.jccl.cli.doctor.Finding.Status;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/** Cores, their clock, and limits on their use. */
+final class ProcessorChecks {
+
+    private static final String CPUS = "/sys/devices/system/cpu";
+    private static final String CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    private static final List<String> FAST_CLOCKS =
+            List.of("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter");
+
+    private ProcessorChecks() {}
+
+    static List<Finding> cores(Machine machine) {
+        String seen = "cores=" + machine.cores() + " ranks=" + machine.ranks();
+        return List.of(
+                machine.ranks() <= machine.cores()
+                        ? Finding.ok("cores", seen)
+                        : Finding.warn(
+                                "cores",
+                                seen + ": ranks take turns, which works but costs latency",
+                                "run at most " + machine.cores() + " ranks here, or give this job more cores"));
+    }
+
+    static List<Finding> governor(Machine machine) {
+        Map<String, Integer> governors = new TreeMap<>();
+        for (String cpu : machine.list(CPUS)) {
+            if (cpu.matches("cpu\\d+")) {
+                machine.read(CPUS + "/" + cpu + "/cpufreq/scaling_governor")
+                        .ifPresent(governor -> governors.merge(governor, 1, Integer::sum));
+            }
+        }
+        if (governors.isEmpty()) {
+            return List.of(Finding.ok("cpu-governor", "not visible here, as usual in virtual machines and containers"));
+        }
+        boolean best = governors.keySet().equals(java.util.Set.of("performance"));
+        return List.of(
+                best
+                        ? Finding.ok("cpu-governor", "performance on all cores")
+                        : Finding.warn(
+                                "cpu-governor",
+                                "governors=" + governors + ": clocks change with load, and so do times",
+                                "cpupower frequency-set -g performance"));
+    }
+
+    static List<Finding> clock(Machine machine) {
+        Optional<String> source = machine.read(CLOCK);
+        if (source.isEmpty() || FAST_CLOCKS.contains(source.get())) {
+            return List.of(Finding.ok("clock", "clocksource=" + source.orElse("unknown")));
+        }
+        return List.of(Finding.warn(
+                "clock",
+                "clocksource=" + source.get() + ": reading the time takes a system call, and "
+                        + "JCCL reads it whenever it waits",
+                "boot with a stable TSC (kernel parameter tsc=reliable if the hardware allows it)"));
+    }
+
+    /** CPU quotas of this process's control groups: the tightest of its group and all groups above. */
+    static List<Finding> quota(Machine machine) {
+        double tightest = Double.POSITIVE_INFINITY;
+        for (String group : ControlGroups.directories(machine, "cpu")) {
+            tightest = Math.min(tightest, quota(machine, group));
+        }
+        if (Double.isInfinite(tightest)) {
+            return List.of(Finding.ok("cgroup-cpu", "no CPU quota"));
+        }
+        String seen = String.format(Locale.ROOT, "quota=%.2f cores, visible cores=%d", tightest, machine.cores());
+        boolean enough = tightest >= Math.min(machine.cores(), machine.ranks());
+        return List.of(new Finding(
+                "cgroup-cpu",
+                enough ? Status.OK : Status.WARN,
+                enough ? seen : seen + ": the kernel stops ranks in the middle of operations when the quota is used up",
+                enough ? null : "raise the container's CPU limit to whole cores, or remove it and use a cpuset"));
+    }
+
+    private static double quota(Machine machine, String group) {
+        Optional<String> unified = machine.read(group + "/cpu.max");
+        if (unified.isPresent()) {
+            String[] parts = unified.get().split("\\s+");
+            return parts.length < 2 || parts[0].equals("max")
+                    ? Double.POSITIVE_INFINITY
+                    : Double.parseDouble(parts[0]) / Double.parseDouble(parts[1]);
+        }
+        double quota = machine.read(group + "/cpu.cfs_quota_us")
+                .map(Double::parseDouble)
+                .orElse(-1.0);
+        double period = machine.read(group + "/cpu.cfs_period_us")
+                .map(Double::parseDouble)
+                .orElse(100_000.0);
+        return quota > 0 ? quota / period : Double.POSITIVE_INFINITY;
+    }
+}

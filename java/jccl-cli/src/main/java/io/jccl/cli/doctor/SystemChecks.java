@@ -1,0 +1,139 @@
+package io.jccl.cli.doctor;
+
+import io.jccl.cli.doctor.Finding.Status;
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.Stream;
+
+/** Limits and rights of processes, and which accelerators and adapters there are. */
+final class SystemChecks {
+
+    private static final long FILES_OF_A_JVM = 256;
+    private static final long FILES_PER_PEER = 16; // sockets, streams and segments that join one rank to another
+    private static final List<String> LIBRARY_DIRECTORIES = List.of(
+            "/usr/lib/x86_64-linux-gnu",
+            "/lib/x86_64-linux-gnu",
+            "/usr/lib64",
+            "/lib64",
+            "/usr/lib",
+            "/usr/local/lib",
+            "/usr/local/cuda/lib64",
+            "/usr/local/nvidia/lib64");
+
+    private SystemChecks() {}
+
+    static List<Finding> openFiles(Machine machine) {
+        OptionalLong limit = machine.softLimit("Max open files");
+        if (limit.isEmpty()) {
+            return List.of(Finding.ok("open-files", "limit not visible"));
+        }
+        long wanted = FILES_OF_A_JVM + FILES_PER_PEER * machine.ranks();
+        String seen = "limit=" + (limit.getAsLong() == Long.MAX_VALUE ? "unlimited" : limit.getAsLong());
+        return List.of(
+                limit.getAsLong() >= wanted
+                        ? Finding.ok("open-files", seen)
+                        : Finding.warn(
+                                "open-files",
+                                seen + ": a rank with " + machine.ranks() + " peers may open " + wanted,
+                                "ulimit -n " + Math.max(4096, wanted)));
+    }
+
+    /** What other libraries need and this one does not: said so that nobody grants it in vain. */
+    static List<Finding> privileges(Machine machine) {
+        String ptrace = machine.read("/proc/sys/kernel/yama/ptrace_scope")
+                .map(scope -> "ptrace_scope=" + scope)
+                .orElse("no yama");
+        String namespaces = machine.read("/proc/sys/user/max_user_namespaces")
+                .map(max -> "max_user_namespaces=" + max)
+                .orElse("user namespaces not visible");
+        return List.of(Finding.ok(
+                "privileges",
+                ptrace + ", " + namespaces + ": either is fine, shared memory needs no ptrace, "
+                        + "no capability and no user namespace"));
+    }
+
+    /** Ranks hand each other shared memory through Unix sockets. */
+    static List<Finding> unixSockets(Machine machine) {
+        Path directory = null;
+        try {
+            directory = Files.createTempDirectory("jccl-doctor");
+            UnixDomainSocketAddress address = UnixDomainSocketAddress.of(directory.resolve("s"));
+            try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
+                            .bind(address);
+                    SocketChannel client = SocketChannel.open(address);
+                    SocketChannel accepted = server.accept()) {
+                boolean joined = client.isConnected() && accepted.isConnected();
+                return List.of(
+                        joined
+                                ? Finding.ok("unix-sockets", "two processes of this user can meet")
+                                : Finding.fail(
+                                        "unix-sockets", "a connection was not made", "allow AF_UNIX in the sandbox"));
+            }
+        } catch (IOException | UnsupportedOperationException e) {
+            return List.of(
+                    Finding.fail(
+                            "unix-sockets",
+                            "none can be made: " + e.getMessage(),
+                            "allow AF_UNIX sockets (seccomp profile or sandbox), and a temporary directory that can be written"));
+        } finally {
+            remove(directory);
+        }
+    }
+
+    private static void remove(Path directory) {
+        if (directory != null) {
+            try {
+                Files.deleteIfExists(directory.resolve("s"));
+                Files.deleteIfExists(directory);
+            } catch (IOException e) {
+                // an empty directory stays behind in the temporary directory
+            }
+        }
+    }
+
+    static List<Finding> cuda(Machine machine) {
+        Optional<String> driver = library(machine, "libcuda.so.1");
+        Optional<String> management = library(machine, "libnvidia-ml.so.1");
+        Optional<String> version = machine.read("/proc/driver/nvidia/version")
+                .flatMap(text -> text.lines().findFirst());
+        if (driver.isEmpty() && version.isEmpty()) {
+            return List.of(Finding.ok("cuda", "no CUDA driver here; the host backend needs none"));
+        }
+        String seen = "driver=" + driver.orElse("missing") + " nvml=" + management.orElse("missing")
+                + version.map(text -> " (" + text + ")").orElse("");
+        return List.of(new Finding(
+                "cuda",
+                Status.WARN,
+                seen + ": this build has no CUDA backend, ranks use host memory",
+                "none needed for the host backend"));
+    }
+
+    static List<Finding> verbs(Machine machine) {
+        Optional<String> library = library(machine, "libibverbs.so.1");
+        List<String> devices = machine.list("/sys/class/infiniband");
+        if (devices.isEmpty()) {
+            return List.of(Finding.ok("infiniband", "no device; libibverbs=" + library.orElse("not installed")));
+        }
+        return List.of(Finding.warn(
+                "infiniband",
+                "devices=" + devices + ": this build has no verbs transport and uses sockets",
+                "give the fastest adapter an IP address, and name its interface in JCCL_SOCKET_IFNAME"));
+    }
+
+    private static Optional<String> library(Machine machine, String name) {
+        String path = machine.environment().getOrDefault("LD_LIBRARY_PATH", "");
+        return Stream.concat(
+                        Stream.of(path.split(":")).filter(dir -> dir.startsWith("/")), LIBRARY_DIRECTORIES.stream())
+                .map(directory -> directory + "/" + name)
+                .filter(machine::exists)
+                .findFirst();
+    }
+}

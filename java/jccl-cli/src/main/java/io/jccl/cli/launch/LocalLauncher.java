@@ -1,0 +1,183 @@
+package io.jccl.cli.launch;
+
+import io.jccl.cli.output.Colour;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.PrintStream;
+import java.lang.ProcessBuilder.Redirect;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Starts the ranks of a job as processes of this machine and sees them off: when one fails the others are ended, and when
+ * this process ends, by a signal or otherwise, no rank is left behind.
+ */
+public final class LocalLauncher {
+
+    private static final Duration PUMP_END = Duration.ofSeconds(2);
+    private static final Colour[] COLOURS = {Colour.GREEN, Colour.YELLOW, Colour.GREY};
+
+    private record Exit(int rank, int status) {}
+
+    private final Job job;
+    private final PrintStream out;
+    private final PrintStream err;
+    private final List<Process> processes = new ArrayList<>();
+    private final List<Thread> pumps = new ArrayList<>();
+    private final BlockingQueue<Exit> exits = new LinkedBlockingQueue<>();
+
+    /**
+     * @param job what to start
+     * @param out where the ranks' standard output goes if it is prefixed
+     * @param err where the ranks' standard error goes if it is prefixed, and the launcher's own words
+     */
+    public LocalLauncher(Job job, PrintStream out, PrintStream err) {
+        this.job = job;
+        this.out = out;
+        this.err = err;
+    }
+
+    /**
+     * Runs the job to its end.
+     *
+     * @throws IOException if the program cannot be started; no rank is left behind
+     */
+    public Outcome run() throws IOException, InterruptedException {
+        Rendezvous rendezvous = Rendezvous.create();
+        Thread reaper = new Thread(() -> end(rendezvous), "jccl-launch-reaper");
+        Runtime.getRuntime().addShutdownHook(reaper);
+        try {
+            for (int rank = 0; rank < job.ranks(); rank++) {
+                start(rank, rendezvous.setting());
+            }
+            return await();
+        } finally {
+            end(rendezvous);
+            joinPumps();
+            removeHook(reaper);
+        }
+    }
+
+    private void end(Rendezvous rendezvous) {
+        endAll();
+        rendezvous.close();
+    }
+
+    private void start(int rank, String rendezvous) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(job.command());
+        Map<String, String> environment = builder.environment();
+        environment.putAll(job.environment());
+        environment.put("JCCL_RANK", Integer.toString(rank));
+        environment.put("JCCL_SIZE", Integer.toString(job.ranks()));
+        environment.put("JCCL_LOCAL_RANK", Integer.toString(rank));
+        environment.put("JCCL_RENDEZVOUS", rendezvous);
+        boolean plain = job.output() == Job.Output.PLAIN || job.output() == Job.Output.FIRST_RANK && rank == 0;
+        builder.redirectInput(rank == 0 ? Redirect.INHERIT : Redirect.from(new File("/dev/null")));
+        if (plain) {
+            builder.redirectOutput(Redirect.INHERIT).redirectError(Redirect.INHERIT);
+        }
+        Process process = builder.start();
+        synchronized (processes) {
+            processes.add(process);
+        }
+        process.onExit().thenAccept(ended -> exits.add(new Exit(rank, ended.exitValue())));
+        if (job.verbose()) {
+            say("rank " + rank + " is process " + process.pid());
+        }
+        if (!plain) {
+            boolean merged = job.output() == Job.Output.FIRST_RANK;
+            pump(
+                    rank,
+                    process.getInputStream(),
+                    merged ? err : out,
+                    merged ? job.colours().err() : job.colours().out());
+            pump(rank, process.getErrorStream(), err, job.colours().err());
+        }
+    }
+
+    private void pump(int rank, InputStream from, PrintStream to, boolean colour) {
+        String prefix = COLOURS[rank % COLOURS.length].paint("[" + rank + "] ", colour);
+        Thread thread = new Thread(new LinePump(from, to, prefix), "jccl-launch-output-" + rank);
+        thread.setDaemon(true);
+        thread.start();
+        pumps.add(thread);
+    }
+
+    private Outcome await() throws InterruptedException {
+        Outcome outcome = new Outcome(0, -1);
+        long lingerEnd = Long.MAX_VALUE;
+        for (int ended = 0; ended < job.ranks(); ended++) {
+            Exit exit = outcome.status() == 0 ? exits.take() : pollUntil(lingerEnd);
+            if (exit == null) {
+                say("ending the other ranks");
+                return outcome;
+            }
+            if (exit.status != 0 && outcome.status() == 0) {
+                outcome = new Outcome(exit.status, exit.rank);
+                lingerEnd = System.nanoTime() + job.linger().toNanos();
+            }
+        }
+        return outcome;
+    }
+
+    private Exit pollUntil(long end) throws InterruptedException {
+        return exits.poll(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+    }
+
+    /** TERM for every rank and what it started; KILL for those that are still there after the grace. */
+    private void endAll() {
+        List<ProcessHandle> alive = new ArrayList<>();
+        synchronized (processes) {
+            for (Process process : processes) {
+                if (process.isAlive()) {
+                    process.descendants().forEach(alive::add);
+                    alive.add(process.toHandle());
+                }
+            }
+        }
+        alive.forEach(ProcessHandle::destroy);
+        long end = System.nanoTime() + job.grace().toNanos();
+        for (ProcessHandle handle : alive) {
+            awaitEnd(handle, end);
+        }
+        alive.stream().filter(ProcessHandle::isAlive).forEach(ProcessHandle::destroyForcibly);
+    }
+
+    private static void awaitEnd(ProcessHandle handle, long end) {
+        try {
+            handle.onExit().get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+        } catch (java.util.concurrent.TimeoutException | java.util.concurrent.ExecutionException e) {
+            // still alive: it is killed next
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void joinPumps() throws InterruptedException {
+        long end = System.nanoTime() + PUMP_END.toNanos();
+        for (Thread pump : pumps) {
+            pump.join(Math.max(1, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime())));
+        }
+    }
+
+    private static void removeHook(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            // the process is already ending, and the hook at work
+        }
+    }
+
+    private void say(String text) {
+        synchronized (err) {
+            err.println("jccl: " + text);
+            err.flush();
+        }
+    }
+}

@@ -1,0 +1,101 @@
+package io.jccl.cli.launch;
+
+import io.jccl.cli.output.Terminal;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code jccl run}: the local launcher. */
+@Command(
+        name = "run",
+        description = {
+            "Starts COMMAND as the ranks of one job on this machine.",
+            "",
+            "Each process finds its place in JCCL_RANK, JCCL_SIZE, JCCL_LOCAL_RANK and JCCL_RENDEZVOUS, which "
+                    + "Communicator.fromEnvironment() reads. When a rank ends with a status other than 0 the others are "
+                    + "ended, and that status is passed on. INT, TERM and HUP end the job.",
+            ""
+        },
+        footer = {"", "Example:  jccl run -n 4 -- java -cp app.jar Train"},
+        sortOptions = false)
+public final class RunCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(
+            names = {"-n", "--ranks"},
+            required = true,
+            paramLabel = "N",
+            description = "how many processes to start")
+    private int ranks;
+
+    @Option(names = "--no-prefix", description = "do not mark each line of output with its rank")
+    private boolean noPrefix;
+
+    @Option(
+            names = "--linger",
+            paramLabel = "SECONDS",
+            defaultValue = "0",
+            description = "how long the other ranks may go on after one has failed (default: ${DEFAULT-VALUE})")
+    private double lingerSeconds;
+
+    @Option(
+            names = "--grace",
+            paramLabel = "SECONDS",
+            defaultValue = "5",
+            description = "how long a rank may take to end before it is killed (default: ${DEFAULT-VALUE})")
+    private double graceSeconds;
+
+    @Option(
+            names = {"-v", "--verbose"},
+            description = "tell the process id of each rank")
+    private boolean verbose;
+
+    @Parameters(paramLabel = "COMMAND", arity = "1..*", description = "the program and its arguments, after --")
+    private List<String> command;
+
+    @Override
+    public Integer call() throws InterruptedException {
+        Job job = job();
+        try {
+            Outcome outcome = new LocalLauncher(job, System.out, System.err).run();
+            if (outcome.status() != 0) {
+                System.err.println(
+                        "jccl run: rank " + outcome.failedRank() + " ended with " + Outcome.describe(outcome.status()));
+            }
+            return outcome.status();
+        } catch (IOException e) {
+            System.err.println("jccl run: command=\"" + command.get(0) + "\" cannot be started: " + e.getMessage());
+            return 127; // as a shell says it
+        }
+    }
+
+    private Job job() {
+        if (lingerSeconds < 0 || graceSeconds < 0) {
+            throw new ParameterException(
+                    spec.commandLine(), "linger=" + lingerSeconds + " grace=" + graceSeconds + ": expected 0 or more");
+        }
+        Job.Output output = noPrefix ? Job.Output.PLAIN : Job.Output.PREFIXED;
+        Job.Colours colours =
+                new Job.Colours(Terminal.colours(Terminal.Stream.OUT), Terminal.colours(Terminal.Stream.ERR));
+        try {
+            return new Job(
+                    ranks, command, Map.of(), output, colours, seconds(lingerSeconds), seconds(graceSeconds), verbose);
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+        }
+    }
+
+    private static Duration seconds(double seconds) {
+        return Duration.ofNanos((long) (seconds * 1e9));
+    }
+}

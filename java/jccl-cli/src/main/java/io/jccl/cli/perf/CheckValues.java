@@ -1,0 +1,196 @@
+package io.jccl.cli.perf;
+
+import io.jccl.DataType;
+import io.jccl.ReduceOp;
+
+/**
+ * The inputs and results of checks, in closed form. Inputs are chosen so that every order of combining them is exact, so
+ * that any difference in the result is an error and never rounding.
+ *
+ * <table>
+ * <caption>inputs by type and operation</caption>
+ * <tr><th></th><th>integers</th><th>floating point</th></tr>
+ * <tr><td>SUM</td><td>any bits: sums wrap around</td><td>small whole numbers, whose sum stays exact in the type</td></tr>
+ * <tr><td>PROD</td><td>any odd number: products wrap around</td><td>powers of two with signs</td></tr>
+ * <tr><td>MIN, MAX</td><td>any bits</td><td>any finite number</td></tr>
+ * <tr><td>AVG</td><td>numbers whose sum does not wrap; truncated towards zero</td><td>as SUM; one rounded division</td></tr>
+ * </table>
+ */
+final class CheckValues {
+
+    private static final int MAX_POWERS = 42; // ranks that contribute powers of two: partial products stay within 2^±14
+
+    private final DataType type;
+    private final ReduceOp op;
+    private final int ranks;
+    private final int bitsOfType;
+
+    CheckValues(DataType type, ReduceOp op, int ranks) {
+        this.type = type;
+        this.op = op;
+        this.ranks = ranks;
+        this.bitsOfType = type.bytes() * 8;
+    }
+
+    /** Arbitrary bits for operations that only move elements. */
+    static long moved(int rank, int index) {
+        return mix(rank, index);
+    }
+
+    /** Numbers whose sums and products depend on the order in which they are combined; floating types only. */
+    long inexact(int rank, int index) {
+        long random = mix(rank + 7919, index);
+        int mantissa = mantissaBits(type);
+        long oneTo2 = ((1L << (bitsOfType - 2 - mantissa)) - 1) << mantissa;
+        return (random & signBit()) | oneTo2 | (random & ((1L << mantissa) - 1));
+    }
+
+    /** What a rank contributes to a reduction: the element's bits. */
+    long input(int rank, int index) {
+        long random = mix(rank, index);
+        if (!type.isFloating()) {
+            return switch (op) {
+                case SUM, MIN, MAX -> random;
+                case PROD -> random | 1;
+                case AVG -> bounded(random, integerLimit());
+            };
+        }
+        return switch (op) {
+            case SUM, AVG -> encode(
+                    rank < exactLimit() ? bounded(random, exactLimit() / Math.min(ranks, exactLimit())) : 0);
+            case PROD -> encode(powerOfTwo(rank, index, random));
+            case MIN, MAX -> finite(random);
+        };
+    }
+
+    /** The reduction of all ranks' inputs: the element's bits. */
+    long result(int index) {
+        return type.isFloating() ? encodeResult(index) : integerResult(index);
+    }
+
+    private long integerResult(int index) {
+        long result = extend(input(0, index));
+        for (int rank = 1; rank < ranks; rank++) {
+            long value = extend(input(rank, index));
+            result = switch (op) {
+                case SUM, AVG -> result + value;
+                case PROD -> result * value;
+                case MIN -> compare(value, result) < 0 ? value : result;
+                case MAX -> compare(value, result) > 0 ? value : result;
+            };
+        }
+        return op == ReduceOp.AVG ? result / ranks : result;
+    }
+
+    private long encodeResult(int index) {
+        double result = decode(input(0, index));
+        for (int rank = 1; rank < ranks; rank++) {
+            double value = decode(input(rank, index));
+            result = switch (op) {
+                case SUM, AVG -> result + value;
+                case PROD -> result * value;
+                case MIN -> Math.min(result, value);
+                case MAX -> Math.max(result, value);
+            };
+        }
+        if (op != ReduceOp.AVG) {
+            return encode(result);
+        }
+        // the library divides in float32, or in float64 for that type, and rounds to the type afterwards
+        return encode(type == DataType.FLOAT64 ? result / ranks : (float) result / ranks);
+    }
+
+    private double powerOfTwo(int rank, int index, long random) {
+        int exponent = rank < MAX_POWERS ? (index + rank) % 3 - 1 : 0;
+        return Math.scalb((random & 1) == 0 ? 1.0 : -1.0, exponent);
+    }
+
+    /** A whole number no farther than a limit from zero, and not below zero for unsigned types. */
+    private long bounded(long random, long limit) {
+        if (isUnsigned()) {
+            return limit == Long.MAX_VALUE ? random >>> 1 : Long.remainderUnsigned(random, limit + 1);
+        }
+        long magnitude = limit == Long.MAX_VALUE ? random >>> 1 : (random >>> 1) % (limit + 1);
+        return (random & 1) == 0 ? magnitude : -magnitude;
+    }
+
+    /** How large an integer input may be so that the sum over all ranks does not wrap, with care for 64 bits. */
+    private long integerLimit() {
+        return ((1L << (bitsOfType - (isUnsigned() && bitsOfType < 64 ? 0 : 1))) - 1) / ranks;
+    }
+
+    /** Up to which number every whole number is exact in a floating type. */
+    private long exactLimit() {
+        return 1L << (mantissaBits(type) + 1);
+    }
+
+    /** Any bits, with an exponent that is neither that of infinities nor that of zeros. */
+    private long finite(long random) {
+        int mantissa = mantissaBits(type);
+        return (random & ~(1L << mantissa)) | (2L << mantissa);
+    }
+
+    private long encode(double value) {
+        return switch (type) {
+            case FLOAT16 -> Float16.half((float) value);
+            case BFLOAT16 -> Float16.bfloat((float) value);
+            case FLOAT32 -> Float.floatToRawIntBits((float) value);
+            case FLOAT64 -> Double.doubleToRawLongBits(value);
+            default -> throw new IllegalStateException("type=" + type + ": not a floating type");
+        };
+    }
+
+    private double decode(long bits) {
+        return switch (type) {
+            case FLOAT16 -> halfValue((int) bits & 0xffff);
+            case BFLOAT16 -> Float.intBitsToFloat((int) bits << 16);
+            case FLOAT32 -> Float.intBitsToFloat((int) bits);
+            case FLOAT64 -> Double.longBitsToDouble(bits);
+            default -> throw new IllegalStateException("type=" + type + ": not a floating type");
+        };
+    }
+
+    private static double halfValue(int bits) {
+        int exponent = (bits >> 10) & 31;
+        int mantissa = bits & 1023;
+        double magnitude =
+                exponent == 0 ? Math.scalb((double) mantissa, -24) : Math.scalb(1024.0 + mantissa, exponent - 25);
+        return (bits & 0x8000) == 0 ? magnitude : -magnitude;
+    }
+
+    private int compare(long a, long b) {
+        return isUnsigned() ? Long.compareUnsigned(a, b) : Long.compare(a, b);
+    }
+
+    /** The value of an integer element's bits as 64 bits. */
+    private long extend(long bits) {
+        int shift = 64 - bitsOfType;
+        return isUnsigned() ? bits << shift >>> shift : bits << shift >> shift;
+    }
+
+    private long signBit() {
+        return 1L << (bitsOfType - 1);
+    }
+
+    private boolean isUnsigned() {
+        return type == DataType.UINT8 || type == DataType.UINT32 || type == DataType.UINT64;
+    }
+
+    private static int mantissaBits(DataType type) {
+        return switch (type) {
+            case FLOAT16 -> 10;
+            case BFLOAT16 -> 7;
+            case FLOAT32 -> 23;
+            case FLOAT64 -> 52;
+            default -> throw new IllegalStateException("type=" + type + ": not a floating type");
+        };
+    }
+
+    /** Well-spread bits for a rank and an index. */
+    private static long mix(int rank, int index) {
+        long z = (index + 1) * 0x9E3779B97F4A7C15L + (rank + 1) * 0xC2B2AE3D27D4EB4FL;
+        z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
+        z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+        return z ^ (z >>> 31);
+    }
+}

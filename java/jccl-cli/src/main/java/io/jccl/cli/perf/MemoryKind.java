@@ -1,0 +1,17 @@
+package io.jccl.cli.perf;
+
+import java.util.Locale;
+
+/** Where the buffers under test live. */
+enum MemoryKind {
+    /** Direct NIO buffers. */
+    DIRECT,
+    /** Java arrays, staged by the library. */
+    HEAP,
+    /** {@link io.jccl.HostBuffer}s, read in place by the ranks of this machine. */
+    SHARED;
+
+    String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

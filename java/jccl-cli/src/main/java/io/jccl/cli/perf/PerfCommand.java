@@ -1,0 +1,335 @@
+package io.jccl.cli.perf;
+
+import io.jccl.Algorithm;
+import io.jccl.Collective;
+import io.jccl.Communicator;
+import io.jccl.DataType;
+import io.jccl.Protocol;
+import io.jccl.ReduceOp;
+import io.jccl.TransportKind;
+import io.jccl.bootstrap.Launch;
+import io.jccl.bootstrap.LauncherEnvironment;
+import io.jccl.cli.Main;
+import io.jccl.cli.output.ByteSizes;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.function.Function;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code jccl perf}. */
+@Command(
+        name = "perf",
+        description = {
+            "Times one collective over a range of sizes, and checks it with --check.",
+            "",
+            "Starts its ranks itself, as processes of this machine or, with --threads, as threads of this one. Inside a "
+                    + "launcher's environment (jccl run, torchrun, Open MPI, PMI, Slurm) it is one rank of that job. Times "
+                    + "are the slowest rank's average over iterations back to back, and sizes are the most bytes that one "
+                    + "rank sends or expects, as in nccl-tests.",
+            ""
+        },
+        footer = {
+            "",
+            "Exit status: 0 fine, 1 wrong results or a failure, 2 usage, 3 slower than the baseline.",
+            "Example:  jccl perf all_reduce -n 4 --check"
+        },
+        sortOptions = false)
+public final class PerfCommand implements Callable<Integer> {
+
+    private static final int DEFAULT_RANKS = 2;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(
+            paramLabel = "COLLECTIVE",
+            description = "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter, "
+                    + "send_recv (a ring: to the next rank, from the previous) or barrier")
+    private String collective;
+
+    @Option(
+            names = {"-n", "--ranks"},
+            paramLabel = "N",
+            description = "how many ranks to start (default: 2)")
+    private Integer ranks;
+
+    @Option(names = "--threads", description = "run the ranks as threads of one JVM")
+    private boolean threads;
+
+    @Option(
+            names = {"-b", "--min-bytes"},
+            paramLabel = "MIN",
+            defaultValue = "8",
+            description = "smallest size; suffixes K, M, G are powers of 1024 (default: ${DEFAULT-VALUE})")
+    private String minBytes;
+
+    @Option(
+            names = {"-e", "--max-bytes"},
+            paramLabel = "MAX",
+            defaultValue = "64M",
+            description = "largest size (default: ${DEFAULT-VALUE})")
+    private String maxBytes;
+
+    @ArgGroup
+    private Growth growth = new Growth();
+
+    private static final class Growth {
+        @Option(
+                names = {"-f", "--factor"},
+                paramLabel = "FACTOR",
+                description = "by what sizes are multiplied (default: 2)")
+        private Integer factor;
+
+        @Option(
+                names = {"-i", "--step"},
+                paramLabel = "STEP",
+                description = "by how many bytes sizes grow instead")
+        private String step;
+    }
+
+    @Option(
+            names = {"-t", "--type"},
+            paramLabel = "TYPE",
+            defaultValue = "float32",
+            description = "int8, uint8, int32, uint32, int64, uint64, float16, bfloat16, float32 or float64 "
+                    + "(default: ${DEFAULT-VALUE})")
+    private String type;
+
+    @Option(
+            names = {"-o", "--op"},
+            paramLabel = "OP",
+            defaultValue = "sum",
+            description = "sum, prod, min, max or avg (default: ${DEFAULT-VALUE})")
+    private String op;
+
+    @Option(
+            names = {"-r", "--root"},
+            paramLabel = "ROOT",
+            defaultValue = "0",
+            description = "root (default: ${DEFAULT-VALUE})")
+    private int root;
+
+    @Option(
+            names = "--iters",
+            paramLabel = "COUNT",
+            description = "timed iterations (default: as many as fit --budget)")
+    private Integer iterations;
+
+    @Option(names = "--warmup", paramLabel = "COUNT", description = "untimed iterations before (default: by time)")
+    private Integer warmup;
+
+    @Option(
+            names = "--budget",
+            paramLabel = "SECONDS",
+            defaultValue = "0.1",
+            description = "time for each measurement when --iters is not given (default: ${DEFAULT-VALUE})")
+    private double budget;
+
+    @Option(
+            names = "--backend",
+            paramLabel = "NAME",
+            defaultValue = "auto",
+            description = "auto, host or cuda (default: ${DEFAULT-VALUE})")
+    private String backend;
+
+    @Option(
+            names = "--transport",
+            paramLabel = "NAME",
+            defaultValue = "auto",
+            description = "auto, p2p (threads of one JVM), shm, socket or ib (default: ${DEFAULT-VALUE})")
+    private String transport;
+
+    @Option(
+            names = "--algorithm",
+            paramLabel = "NAME",
+            defaultValue = "auto",
+            description = "auto, ring, tree or direct (default: ${DEFAULT-VALUE})")
+    private String algorithm;
+
+    @Option(
+            names = "--protocol",
+            paramLabel = "NAME",
+            defaultValue = "auto",
+            description = "auto, ll, ll128 or simple (default: ${DEFAULT-VALUE})")
+    private String protocol;
+
+    @Option(
+            names = "--channels",
+            paramLabel = "N",
+            defaultValue = "0",
+            description = "channels, 1 to 64 (default: JCCL chooses)")
+    private int channels;
+
+    @Option(
+            names = "--memory",
+            paramLabel = "KIND",
+            defaultValue = "direct",
+            description = "direct, heap, shared or device (default: ${DEFAULT-VALUE})")
+    private String memory;
+
+    @Option(names = "--check", description = "verify every element of every result, bit for bit")
+    private boolean check;
+
+    @Option(
+            names = "--json",
+            paramLabel = "FILE",
+            description = "write JSON lines there; - for standard output, without the table")
+    private String json;
+
+    @Option(names = "--compare", paramLabel = "BASELINE", description = "compare medians with a file that --json wrote")
+    private Path baseline;
+
+    @Option(
+            names = "--tolerance",
+            paramLabel = "PCT",
+            defaultValue = "10",
+            description = "how many percent slower than the baseline is fine (default: ${DEFAULT-VALUE})")
+    private double tolerance;
+
+    @Override
+    public Integer call() throws InterruptedException, IOException {
+        PerfOptions options;
+        Optional<Launch> place;
+        int size;
+        try {
+            options = options();
+            place = threads ? Optional.empty() : LauncherEnvironment.find(System.getenv());
+            size = place.map(Launch::size).orElseGet(() -> ranks == null ? DEFAULT_RANKS : ranks);
+            checkRanks(size);
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+        }
+        if (place.isPresent()) {
+            return runRank(options, place.get());
+        }
+        if (threads) {
+            try (PrintingReporter reporter = new PrintingReporter(options, System.out, System.err)) {
+                return status(new RankThreads(options, size).run(reporter), reporter);
+            }
+        }
+        var arguments = spec.commandLine().getParent().getParseResult().originalArgs();
+        return new RankProcesses(options, size, arguments).run(System.out, System.err);
+    }
+
+    private static int runRank(PerfOptions options, Launch place) {
+        RankProcesses.followSupervisor();
+        if (place.rank() > 0) {
+            return status(runRank(options, Reporter.SILENT), Reporter.SILENT);
+        }
+        try (PrintingReporter reporter = new PrintingReporter(options, System.out, System.err)) {
+            return status(runRank(options, reporter), reporter);
+        }
+    }
+
+    private static long runRank(PerfOptions options, Reporter reporter) {
+        try (Communicator communicator = Communicator.fromEnvironment(options.communicatorConfig())) {
+            return new RankRun(options, communicator, reporter).run();
+        }
+    }
+
+    private static int status(long wrong, Reporter reporter) {
+        if (wrong > 0) {
+            return Main.FAILED;
+        }
+        return reporter.hasRegressed() ? Main.REGRESSION : Main.FINE;
+    }
+
+    private void checkRanks(int size) {
+        if (size < 1) {
+            throw new IllegalArgumentException("ranks=" + size + ": expected at least 1; set it with -n");
+        }
+        if (ranks != null && ranks != size) {
+            throw new IllegalArgumentException("ranks=" + ranks + ": a launcher started this process as one of " + size
+                    + " ranks; leave -n out, or make it the same");
+        }
+        if (root < 0 || root >= size) {
+            throw new IllegalArgumentException("root=" + root + ": expected 0 to " + (size - 1) + " for ranks=" + size);
+        }
+    }
+
+    private PerfOptions options() {
+        checkBackend();
+        checkNumbers();
+        int factor = growth.step != null ? 0 : growth.factor == null ? 2 : growth.factor;
+        long step = growth.step == null ? 0 : ByteSizes.parse(growth.step);
+        if (growth.step != null && step == 0) {
+            throw new IllegalArgumentException("step=0: expected at least 1 byte; set it with -i");
+        }
+        Collective parsed = Collective.parse(collective);
+        long min = parsed == Collective.BARRIER ? 1 : ByteSizes.parse(minBytes);
+        long max = parsed == Collective.BARRIER ? 1 : ByteSizes.parse(maxBytes);
+        return new PerfOptions(
+                parsed,
+                new SizeLadder(min, max, factor, step),
+                DataType.parse(type),
+                ReduceOp.parse(op),
+                root,
+                iterations == null ? 0 : iterations,
+                warmup == null ? -1 : warmup,
+                budget,
+                unlessAuto(algorithm, Algorithm::parse),
+                unlessAuto(protocol, Protocol::parse),
+                unlessAuto(transport, TransportKind::parse),
+                channels,
+                memoryKind(),
+                check,
+                Optional.ofNullable(json),
+                Optional.ofNullable(baseline),
+                tolerance);
+    }
+
+    private static <T> T unlessAuto(String name, Function<String, T> parse) {
+        return "auto".equalsIgnoreCase(name) ? null : parse.apply(name);
+    }
+
+    private void checkBackend() {
+        switch (backend.toLowerCase(Locale.ROOT)) {
+            case "auto", "host" -> {}
+            case "cuda" -> throw new IllegalArgumentException(
+                    "backend=cuda: this build has no CUDA backend; use --backend host");
+            default -> throw new IllegalArgumentException(
+                    "backend=\"" + backend + "\": unknown; name one of [auto, host, cuda]");
+        }
+        if ("ib".equalsIgnoreCase(transport)) {
+            throw new IllegalArgumentException(
+                    "transport=ib: this build has no InfiniBand verbs transport; use --transport socket or shm");
+        }
+    }
+
+    private MemoryKind memoryKind() {
+        if ("device".equalsIgnoreCase(memory)) {
+            throw new IllegalArgumentException(
+                    "memory=device: this build has no CUDA backend; use --memory direct, heap or shared");
+        }
+        for (MemoryKind kind : MemoryKind.values()) {
+            if (kind.label().equalsIgnoreCase(memory)) {
+                return kind;
+            }
+        }
+        throw new IllegalArgumentException(
+                "memory=\"" + memory + "\": unknown; name one of [direct, heap, shared, device]");
+    }
+
+    private void checkNumbers() {
+        require(iterations == null || iterations >= 1, "iters", iterations, "at least 1, or leave it out");
+        require(warmup == null || warmup >= 0, "warmup", warmup, "0 or more");
+        require(budget > 0 && budget <= 3600, "budget", budget, "seconds above 0 and up to 3600");
+        require(tolerance >= 0, "tolerance", tolerance, "0 or more percent");
+        require(channels >= 0 && channels <= 64, "channels", channels, "1 to 64, or 0 for JCCL's choice");
+    }
+
+    private static void require(boolean fine, String name, Object value, String expected) {
+        if (!fine) {
+            throw new IllegalArgumentException(name + "=" + value + ": expected " + expected);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+package io.jccl.cli.perf;
+
+import io.jccl.Algorithm;
+import io.jccl.Collective;
+import io.jccl.CommunicatorConfig;
+import io.jccl.DataType;
+import io.jccl.Protocol;
+import io.jccl.ReduceOp;
+import io.jccl.TransportKind;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * What one run of {@code jccl perf} is asked to do, checked.
+ *
+ * @param collective what is measured
+ * @param ladder the sizes
+ * @param type of the elements
+ * @param op of collectives that reduce
+ * @param root of collectives that have one
+ * @param iterations timed iterations, or 0 for as many as fit into the budget
+ * @param warmup untimed iterations before each measurement, or -1 for a share of the budget
+ * @param budgetSeconds the time for each measurement when iterations is 0
+ * @param algorithm forced, or null
+ * @param protocol forced, or null
+ * @param transport forced, or null
+ * @param channels forced, or 0
+ * @param memory where buffers live
+ * @param check whether results are verified
+ * @param json where JSON lines go
+ * @param baseline what to compare with
+ * @param tolerancePercent how much slower than the baseline is no regression yet
+ */
+record PerfOptions(
+        Collective collective,
+        SizeLadder ladder,
+        DataType type,
+        ReduceOp op,
+        int root,
+        int iterations,
+        int warmup,
+        double budgetSeconds,
+        Algorithm algorithm,
+        Protocol protocol,
+        TransportKind transport,
+        int channels,
+        MemoryKind memory,
+        boolean check,
+        Optional<String> json,
+        Optional<Path> baseline,
+        double tolerancePercent) {
+
+    /** Whether standard output carries JSON, so that everything for people goes elsewhere. */
+    boolean jsonOnStandardOutput() {
+        return json.filter("-"::equals).isPresent();
+    }
+
+    /** The settings of the communicator under test. */
+    CommunicatorConfig communicatorConfig() {
+        return CommunicatorConfig.builder()
+                .algorithm(algorithm)
+                .protocol(protocol)
+                .transport(transport)
+                .channels(channels)
+                .build();
+    }
+}

@@ -1,0 +1,102 @@
+package io.jccl.cli.perf;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.jccl.Execution;
+import io.jccl.cli.output.Json;
+import java.io.IOException;
+
+/**
+ * The result of one size.
+ *
+ * @param collective by its label
+ * @param transport the transports in use between ranks, joined by {@code +}
+ * @param ranks how many
+ * @param bytes the size of the larger buffer
+ * @param count elements as the call counts them
+ * @param type by its label
+ * @param op by its label, {@code none} where nothing is reduced
+ * @param root -1 where there is none
+ * @param execution how the operation was carried out
+ * @param outOfPlace with two buffers
+ * @param inPlace with one buffer
+ */
+record PerfRow(
+        String collective,
+        String transport,
+        int ranks,
+        long bytes,
+        long count,
+        String type,
+        String op,
+        int root,
+        Execution execution,
+        Side outOfPlace,
+        Side inPlace) {
+
+    /** The one backend of this build. */
+    static final String BACKEND = "host";
+
+    /**
+     * Times and check of one placement.
+     *
+     * @param timeUs mean time, null if the collective has no such form
+     * @param p50Us median
+     * @param p99Us 99th percentile
+     * @param algbwGBps bytes by time
+     * @param busbwGBps algorithm bandwidth times the collective's factor
+     * @param wrong wrong elements on all ranks, null if nothing was checked
+     */
+    record Side(Double timeUs, Double p50Us, Double p99Us, Double algbwGBps, Double busbwGBps, Long wrong) {
+
+        static Side of(Stopwatch.Times times, long bytes, double busFactor, Long wrong) {
+            double algbw = bytes / (times.averageUs() * 1e3);
+            return new Side(times.averageUs(), times.p50Us(), times.p99Us(), algbw, algbw * busFactor, wrong);
+        }
+
+        /** For a collective that has no such form: no times, and nothing wrong with what did not run. */
+        static Side absent(boolean checked) {
+            return new Side(null, null, null, null, null, checked ? 0L : null);
+        }
+
+        private void writeTo(JsonGenerator json, String name) throws IOException {
+            json.writeObjectFieldStart(name);
+            Json.number(json, "time_us", timeUs);
+            Json.number(json, "p50_us", p50Us);
+            Json.number(json, "p99_us", p99Us);
+            Json.number(json, "algbw_gbps", algbwGBps);
+            Json.number(json, "busbw_gbps", busbwGBps);
+            if (wrong == null) {
+                json.writeNullField("wrong");
+            } else {
+                json.writeNumberField("wrong", wrong);
+            }
+            json.writeEndObject();
+        }
+    }
+
+    /** This row as one line of JSON, by {@code docs/schema/perf.schema.json}. */
+    String toJson() {
+        return Json.line(json -> {
+            json.writeStartObject();
+            json.writeStringField("collective", collective);
+            json.writeStringField("backend", BACKEND);
+            json.writeStringField("transport", transport);
+            json.writeNumberField("ranks", ranks);
+            json.writeNumberField("bytes", bytes);
+            json.writeNumberField("count", count);
+            json.writeStringField("type", type);
+            json.writeStringField("op", op);
+            json.writeStringField("algorithm", execution.algorithm().label());
+            json.writeStringField("protocol", execution.protocol().label());
+            json.writeNumberField("channels", execution.channels());
+            outOfPlace.writeTo(json, "out_of_place");
+            inPlace.writeTo(json, "in_place");
+            json.writeEndObject();
+        });
+    }
+
+    /** Wrong elements of both placements. */
+    long wrong() {
+        return (outOfPlace.wrong == null ? 0 : outOfPlace.wrong) + (inPlace.wrong == null ? 0 : inPlace.wrong);
+    }
+}

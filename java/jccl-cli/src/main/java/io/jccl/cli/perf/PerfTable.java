@@ -1,0 +1,77 @@
+package io.jccl.cli.perf;
+
+import io.jccl.cli.output.Colour;
+import java.util.Locale;
+
+/** The table of results for people, with the columns in the order of nccl-tests. */
+final class PerfTable {
+
+    private static final String SIDE_HEAD = "%10s %7s %7s %6s";
+
+    private final boolean colours;
+
+    PerfTable(boolean colours) {
+        this.colours = colours;
+    }
+
+    /** The headings: three lines. */
+    String head() {
+        String left = "#%11s %12s %9s %6s %6s ";
+        String side = String.format(SIDE_HEAD, "time", "algbw", "busbw", "#wrong");
+        String units = String.format(SIDE_HEAD, "(us)", "(GB/s)", "(GB/s)", "");
+        int width = side.length();
+        return String.format(left, "", "", "", "", "") + centre("out-of-place", width) + "  "
+                + centre("in-place", width).stripTrailing() + "\n"
+                + String.format(left, "size", "count", "type", "redop", "root") + side + "  " + side
+                + "   algo  proto ch\n"
+                + String.format(left, "(B)", "(elements)", "", "", "") + units + "  " + units.stripTrailing() + "\n";
+    }
+
+    /** One line for one size. */
+    String row(PerfRow row) {
+        return String.format(
+                Locale.ROOT,
+                "%12d %12d %9s %6s %6d %s  %s %6s %6s %2d%n",
+                row.bytes(),
+                row.count(),
+                row.type(),
+                row.op(),
+                row.root(),
+                side(row.outOfPlace()),
+                side(row.inPlace()),
+                row.execution().algorithm().label(),
+                row.execution().protocol().label(),
+                row.execution().channels());
+    }
+
+    private String side(PerfRow.Side side) {
+        String wrong = String.format("%6s", side.wrong() == null || side.timeUs() == null ? "N/A" : side.wrong());
+        boolean bad = side.wrong() != null && side.wrong() > 0;
+        String painted = bad ? Colour.RED.paint(wrong, colours) : wrong;
+        if (side.timeUs() == null) {
+            return String.format(SIDE_HEAD, "-", "-", "-", painted);
+        }
+        return String.format(
+                        Locale.ROOT,
+                        "%10s %7s %7s ",
+                        time(side.timeUs()),
+                        bandwidth(side.algbwGBps()),
+                        bandwidth(side.busbwGBps()))
+                + painted;
+    }
+
+    /** Microseconds with the digits that mean something. */
+    private static String time(double us) {
+        int decimals = us < 10 ? 3 : us < 1000 ? 2 : us < 100_000 ? 1 : 0;
+        return String.format(Locale.ROOT, "%." + decimals + "f", us);
+    }
+
+    private static String bandwidth(double gbps) {
+        return String.format(Locale.ROOT, gbps < 1000 ? "%.2f" : "%.0f", gbps);
+    }
+
+    private static String centre(String text, int width) {
+        int left = (width - text.length()) / 2;
+        return " ".repeat(left) + text + " ".repeat(width - text.length() - left);
+    }
+}

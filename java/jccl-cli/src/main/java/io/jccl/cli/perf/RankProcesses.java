@@ -1,0 +1,83 @@
+package io.jccl.cli.perf;
+
+import io.jccl.cli.Main;
+import io.jccl.cli.launch.Job;
+import io.jccl.cli.launch.LocalLauncher;
+import io.jccl.cli.launch.Outcome;
+import io.jccl.cli.output.Terminal;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Runs all ranks as processes of this machine: each is this very command again, with a launcher's environment. */
+final class RankProcesses {
+
+    /** The system property that tells a rank which process to outlive by nothing. */
+    static final String SUPERVISOR = "jccl.perf.supervisor";
+
+    private static final Duration LINGER = Duration.ofSeconds(6); // survivors notice a death within five seconds
+    private static final Duration GRACE = Duration.ofSeconds(3);
+    private static final long SPARE_BYTES = 512L << 20;
+
+    private final PerfOptions options;
+    private final int ranks;
+    private final List<String> arguments;
+
+    /**
+     * @param arguments those of this command, for the ranks
+     */
+    RankProcesses(PerfOptions options, int ranks, List<String> arguments) {
+        this.options = options;
+        this.ranks = ranks;
+        this.arguments = arguments;
+    }
+
+    /** Runs to the end; returns the status of this command. */
+    int run(PrintStream out, PrintStream err) throws InterruptedException, IOException {
+        Job.Colours colours = new Job.Colours(false, Terminal.colours(Terminal.Stream.ERR));
+        Job job = new Job(ranks, command(), Map.of(), Job.Output.FIRST_RANK, colours, LINGER, GRACE, false);
+        Outcome outcome = new LocalLauncher(job, out, err).run();
+        if (outcome.status() <= Main.REGRESSION) {
+            return outcome.status(); // rank 0 or the failed rank has said why
+        }
+        err.println("jccl perf: rank " + outcome.failedRank() + " ended with " + Outcome.describe(outcome.status())
+                + "; the others were ended");
+        return Main.FAILED;
+    }
+
+    private List<String> command() {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.add("-XX:+UseSerialGC");
+        command.add("-XX:-UsePerfData");
+        command.add("-Xshare:auto");
+        long buffers = 2 * options.ladder().maxBytes() + SPARE_BYTES;
+        command.add("-XX:MaxDirectMemorySize=" + buffers);
+        if (options.memory() == MemoryKind.HEAP) {
+            command.add("-Xmx" + buffers);
+        }
+        System.getProperties().stringPropertyNames().stream()
+                .filter(name -> name.startsWith("jccl."))
+                .forEach(name -> command.add("-D" + name + "=" + System.getProperty(name)));
+        command.add("-D" + SUPERVISOR + "=" + ProcessHandle.current().pid());
+        command.add("-cp");
+        command.add(System.getProperty("java.class.path"));
+        command.add(Main.class.getName());
+        command.addAll(arguments);
+        return command;
+    }
+
+    /** In a rank: ends this process when its supervisor has ended, however that came about. */
+    static void followSupervisor() {
+        Long pid = Long.getLong(SUPERVISOR);
+        if (pid == null) {
+            return;
+        }
+        Runnable end = () -> Runtime.getRuntime().halt(Main.FAILED);
+        ProcessHandle.of(pid).ifPresentOrElse(supervisor -> supervisor.onExit().thenRun(end), end);
+    }
+}

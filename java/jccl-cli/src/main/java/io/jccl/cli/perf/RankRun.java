@@ -1,0 +1,116 @@
+package io.jccl.cli.perf;
+
+import io.jccl.Collective;
+import io.jccl.Communicator;
+import io.jccl.Execution;
+import io.jccl.PeerTransport;
+import io.jccl.TransportKind;
+import io.jccl.Work;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/** One rank's part in a run: all sizes, measured and checked in step with the other ranks. */
+final class RankRun {
+
+    private final PerfOptions options;
+    private final Communicator communicator;
+    private final Reporter reporter;
+    private final Exchange exchange;
+    private final Stopwatch stopwatch;
+    private final Checker checker;
+
+    /**
+     * @param reporter told of each row; silent on ranks other than 0
+     */
+    RankRun(PerfOptions options, Communicator communicator, Reporter reporter) {
+        this.options = options;
+        this.communicator = communicator;
+        this.reporter = reporter;
+        this.exchange = new Exchange(communicator);
+        this.stopwatch = new Stopwatch(exchange, options);
+        this.checker = new Checker(options, communicator.size(), exchange, reporter::complain);
+    }
+
+    /** Runs all sizes; returns how many elements were wrong on all ranks together. */
+    long run() {
+        int elementBytes = options.type().bytes();
+        List<Shape> shapes = options.ladder().sizes().stream()
+                .map(bytes -> Shape.of(options.collective(), communicator.size(), bytes, elementBytes))
+                .distinct()
+                .toList();
+        long largest = Math.max(1, shapes.get(shapes.size() - 1).elements()) * elementBytes;
+        long wrong = 0;
+        try (Region send = Region.allocate(options.memory(), largest);
+                Region recv = Region.allocate(options.memory(), largest)) {
+            String transport = transports();
+            reporter.begin(options, communicator, transport, shapes.size());
+            for (Shape shape : shapes) {
+                reporter.measuring(shape.elements() * elementBytes);
+                PerfRow row = measure(shape, send, recv, transport);
+                wrong += row.wrong();
+                reporter.row(row);
+            }
+        }
+        reporter.end(wrong);
+        return wrong;
+    }
+
+    private PerfRow measure(Shape shape, Region send, Region recv, String transport) {
+        Collective collective = shape.collective();
+        Workload twoBuffers = new Workload(communicator, shape, options, send, recv, false);
+        PerfRow.Side outOfPlace = measure(shape, twoBuffers);
+        Execution execution = execution(twoBuffers);
+        PerfRow.Side inPlace = Shape.hasInPlace(collective)
+                ? measure(shape, new Workload(communicator, shape, options, send, recv, true))
+                : PerfRow.Side.absent(options.check());
+        return new PerfRow(
+                collective.label(),
+                transport,
+                communicator.size(),
+                shape.elements() * options.type().bytes(),
+                shape.count(),
+                options.type().label(),
+                collective.reduces() ? options.op().label() : "none",
+                collective.hasRoot() ? options.root() : -1,
+                execution,
+                outOfPlace,
+                inPlace);
+    }
+
+    private PerfRow.Side measure(Shape shape, Workload workload) {
+        Long wrong = options.check() ? (Long) checker.countWrong(workload) : null;
+        workload.zero();
+        Stopwatch.Times times = stopwatch.measure(workload.call());
+        long bytes = shape.elements() * options.type().bytes();
+        return PerfRow.Side.of(times, bytes, Shape.busFactor(shape.collective(), communicator.size()), wrong);
+    }
+
+    /** How the library carries this workload out; asked of one more call. */
+    private static Execution execution(Workload workload) {
+        Work work = workload.call().issue();
+        work.await();
+        return work.execution();
+    }
+
+    /** The transports between this rank and all others, on all ranks; for example {@code shm} or {@code shm+socket}. */
+    private String transports() {
+        long mask = 0;
+        for (PeerTransport peer : communicator.transports()) {
+            if (peer.peer() != communicator.rank()) {
+                mask |= 1L << peer.kind().ordinal();
+            }
+        }
+        TreeSet<TransportKind> kinds = new TreeSet<>();
+        for (long theirs : exchange.all(mask)) {
+            for (TransportKind kind : TransportKind.values()) {
+                if ((theirs >> kind.ordinal() & 1) != 0) {
+                    kinds.add(kind);
+                }
+            }
+        }
+        return kinds.isEmpty()
+                ? "none"
+                : kinds.stream().map(TransportKind::label).collect(Collectors.joining("+"));
+    }
+}

@@ -1,0 +1,107 @@
+package io.jccl.cli.perf;
+
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.HostBuffer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.zip.CRC32C;
+
+/** The memory of one buffer under test: seen by operations as elements, and by checks as bytes. */
+interface Region extends AutoCloseable {
+
+    /** The bytes that one NIO buffer can address. */
+    long MAX_NIO_BYTES = Integer.MAX_VALUE - 8L;
+
+    /** Elements for an operation. */
+    DataBuffer elements(long offset, long count, DataType type);
+
+    /** A view of some bytes in native order; shared with the region. */
+    ByteBuffer window(long offsetBytes, int lengthBytes);
+
+    @Override
+    void close();
+
+    /** Sets all bytes of a run. */
+    default void set(byte value, long offsetBytes, long bytes) {
+        ByteBuffer blank = ByteBuffer.allocate((int) Math.min(bytes, 1 << 16));
+        Arrays.fill(blank.array(), value);
+        for (long done = 0; done < bytes; done += blank.capacity()) {
+            int length = (int) Math.min(blank.capacity(), bytes - done);
+            window(offsetBytes + done, length).put(blank.slice(0, length));
+        }
+    }
+
+    /** Adds a run to a checksum. */
+    default void addTo(CRC32C checksum, long offsetBytes, long bytes) {
+        for (long done = 0; done < bytes; done += 1 << 20) {
+            checksum.update(window(offsetBytes + done, (int) Math.min(1 << 20, bytes - done)));
+        }
+    }
+
+    /**
+     * Allocates memory of a kind.
+     *
+     * @throws IllegalArgumentException if this kind of memory cannot be that large
+     */
+    static Region allocate(MemoryKind kind, long bytes) {
+        if (kind != MemoryKind.SHARED && bytes > MAX_NIO_BYTES) {
+            throw new IllegalArgumentException("memory=" + kind.label() + " bytes=" + bytes
+                    + ": a Java buffer of this kind holds less than 2 GiB; use --memory shared, or lower -e");
+        }
+        return switch (kind) {
+            case DIRECT -> new Nio(ByteBuffer.allocateDirect((int) bytes + 64).alignedSlice(64));
+            case HEAP -> new Nio(ByteBuffer.wrap(new byte[(int) bytes]));
+            case SHARED -> new Shared(HostBuffer.allocate(bytes));
+        };
+    }
+
+    /** A direct or heap buffer. */
+    final class Nio implements Region {
+        private final ByteBuffer memory;
+
+        Nio(ByteBuffer memory) {
+            this.memory = memory;
+        }
+
+        @Override
+        public DataBuffer elements(long offset, long count, DataType type) {
+            return DataBuffer.of(window(offset * type.bytes(), Math.toIntExact(count * type.bytes())), type);
+        }
+
+        @Override
+        public ByteBuffer window(long offsetBytes, int lengthBytes) {
+            return memory.slice(Math.toIntExact(offsetBytes), lengthBytes).order(ByteOrder.nativeOrder());
+        }
+
+        @Override
+        public void close() {
+            // freed with the buffer, by the garbage collector
+        }
+    }
+
+    /** Memory that the other ranks of this machine read in place. */
+    final class Shared implements Region {
+        private final HostBuffer memory;
+
+        Shared(HostBuffer memory) {
+            this.memory = memory;
+        }
+
+        @Override
+        public DataBuffer elements(long offset, long count, DataType type) {
+            return memory.slice(offset * type.bytes(), count, type);
+        }
+
+        @Override
+        public ByteBuffer window(long offsetBytes, int lengthBytes) {
+            return memory.asByteBuffer(offsetBytes, lengthBytes);
+        }
+
+        @Override
+        public void close() {
+            memory.close();
+        }
+    }
+}

@@ -1,0 +1,30 @@
+package io.jccl.cli.perf;
+
+import io.jccl.Communicator;
+
+/** Who is told of a run's progress and results. Only rank 0 has something to say. */
+interface Reporter {
+
+    /** Says nothing. */
+    Reporter SILENT = new Reporter() {};
+
+    /** The ranks are connected and begin. */
+    default void begin(PerfOptions options, Communicator communicator, String transport, int sizes) {}
+
+    /** A size is begun. */
+    default void measuring(long bytes) {}
+
+    /** A size is done. */
+    default void row(PerfRow row) {}
+
+    /** Something is wrong beside single elements, in words. */
+    default void complain(String text) {}
+
+    /** All sizes are done. */
+    default void end(long wrong) {}
+
+    /** Whether something was slower than the baseline allows. */
+    default boolean hasRegressed() {
+        return false;
+    }
+}

@@ -1,0 +1,102 @@
+package io.jccl.cli.perf;
+
+import java.util.Arrays;
+
+/**
+ * Times a call as nccl-tests does: iterations back to back, averaged on each rank, and the slowest rank's average counts.
+ * Quantiles come from a second pass with a time stamp after each iteration, so that stamps do not weigh on the average.
+ */
+final class Stopwatch {
+
+    private static final int MAX_ITERATIONS = 200_000;
+    private static final int MIN_ITERATIONS = 5;
+    private static final int MAX_STAMPS = 20_000;
+    private static final double FIRST_WARMUP_SECONDS = 0.35; // long enough for the JIT compiler's last level
+    private static final double WARMUP_SHARE = 0.15;
+    private static final double STAMPS_SHARE = 0.5;
+    private static final int WARMUP_BATCH_NANOS = 5_000_000;
+
+    /**
+     * What was measured; the slowest rank's numbers.
+     *
+     * @param averageUs mean time of an iteration
+     * @param p50Us median
+     * @param p99Us 99th percentile
+     */
+    record Times(double averageUs, double p50Us, double p99Us) {}
+
+    private final Exchange exchange;
+    private final PerfOptions options;
+    private boolean warm;
+
+    Stopwatch(Exchange exchange, PerfOptions options) {
+        this.exchange = exchange;
+        this.options = options;
+    }
+
+    /** Measures a call; all ranks measure the same at the same time. */
+    Times measure(Workload.Call call) {
+        double estimateNanos = warmUp(call);
+        int iterations = options.iterations() > 0 ? options.iterations() : fitting(estimateNanos, 1);
+        exchange.barrier();
+        double average = exchange.max((double) repeat(call, iterations) / iterations);
+
+        int stamps = options.iterations() > 0 ? iterations : fitting(average, STAMPS_SHARE);
+        exchange.barrier();
+        long[] intervals = Statistics.sortedIntervals(stamp(call, Math.min(stamps, MAX_STAMPS)));
+        double p50 = exchange.max(Statistics.quantile(intervals, 0.5));
+        double p99 = exchange.max(Statistics.quantile(intervals, 0.99));
+        return new Times(average / 1e3, p50 / 1e3, p99 / 1e3);
+    }
+
+    private int fitting(double nanosEach, double share) {
+        double count = options.budgetSeconds() * share * 1e9 / Math.max(nanosEach, 1);
+        return (int) Math.max(MIN_ITERATIONS, Math.min(MAX_ITERATIONS, count));
+    }
+
+    /** Runs the call until it is warm; returns an estimate of an iteration's nanoseconds that all ranks agree on. */
+    private double warmUp(Workload.Call call) {
+        if (options.warmup() >= 0) {
+            repeat(call, options.warmup());
+            return options.iterations() > 0 ? 0 : estimate(call, 1);
+        }
+        double seconds = warm
+                ? options.budgetSeconds() * WARMUP_SHARE
+                : Math.max(FIRST_WARMUP_SECONDS, options.budgetSeconds() * WARMUP_SHARE);
+        warm = true;
+        double spent = 0;
+        int batch = 1;
+        while (true) {
+            double each = estimate(call, batch);
+            spent += each * batch / 1e9;
+            if (spent >= seconds) {
+                return each;
+            }
+            double room = Math.min(WARMUP_BATCH_NANOS, (seconds - spent) * 1e9);
+            batch = (int) Math.max(1, Math.min(room / each, Math.min(batch * 8.0, MAX_ITERATIONS)));
+        }
+    }
+
+    private double estimate(Workload.Call call, int iterations) {
+        return Math.max(1, exchange.max((double) repeat(call, iterations) / iterations));
+    }
+
+    private static long repeat(Workload.Call call, int iterations) {
+        long begin = System.nanoTime();
+        for (int i = 0; i < iterations; i++) {
+            call.issue().await();
+        }
+        return System.nanoTime() - begin;
+    }
+
+    private static long[] stamp(Workload.Call call, int iterations) {
+        long[] stamps = new long[iterations + 1];
+        Arrays.fill(stamps, 0); // touches its pages before they are timed
+        stamps[0] = System.nanoTime();
+        for (int i = 1; i <= iterations; i++) {
+            call.issue().await();
+            stamps[i] = System.nanoTime();
+        }
+        return stamps;
+    }
+}

@@ -1,0 +1,49 @@
+package io.jccl.cli.perf;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.Algorithm;
+import io.jccl.Execution;
+import io.jccl.Protocol;
+import org.junit.jupiter.api.Test;
+
+class PerfTableTest {
+
+    private static final Execution RING = new Execution(Algorithm.RING, Protocol.LL128, 2);
+
+    static PerfRow row(String collective, PerfRow.Side outOfPlace, PerfRow.Side inPlace) {
+        return new PerfRow(collective, "shm", 4, 1 << 20, 1 << 18, "float32", "sum", -1, RING, outOfPlace, inPlace);
+    }
+
+    static PerfRow.Side side(double us, Long wrong) {
+        return PerfRow.Side.of(new Stopwatch.Times(us, us * 0.9, us * 2), 1 << 20, 1.5, wrong);
+    }
+
+    @Test
+    void columnsAreInTheOrderOfNcclTests() {
+        PerfTable table = new PerfTable(false);
+        String text = table.head()
+                + table.row(row("all_reduce", side(123.456, 0L), side(99.5, 3L)))
+                + table.row(row("all_reduce", side(0.0412, null), side(12_345.6, null)))
+                + table.row(row("all_to_all", side(5.5, 0L), PerfRow.Side.absent(true)));
+        assertThat(text).isEqualTo("""
+                """);
+    }
+
+    @Test
+    void wrongCountsAreRedWhereColoursAreWanted() {
+        assertThat(new PerfTable(true).row(row("all_reduce", side(1, 3L), side(1, 0L))))
+                .containsOnlyOnce("\u001b[31m     3\u001b[0m");
+    }
+
+    @Test
+    void jsonIsTheContractsLine() {
+        assertThat(row("all_reduce", side(100, 0L), PerfRow.Side.absent(false)).toJson())
+                .isEqualTo("{\"collective\":\"all_reduce\",\"backend\":\"host\",\"transport\":\"shm\",\"ranks\":4,"
+                        + "\"bytes\":1048576,\"count\":262144,\"type\":\"float32\",\"op\":\"sum\",\"algorithm\":\"ring\","
+                        + "\"protocol\":\"ll128\",\"channels\":2,\"out_of_place\":{\"time_us\":100.0,\"p50_us\":90.0,"
+                        + "\"p99_us\":200.0,\"algbw_gbps\":10.4858,\"busbw_gbps\":15.7286,\"wrong\":0},"
+                        + "\"in_place\":{\"time_us\":null,\"p50_us\":null,\"p99_us\":null,\"algbw_gbps\":null,"
+                        + "\"busbw_gbps\":null,\"wrong\":null}}");
+    }
+}
