@@ -17,7 +17,7 @@ import picocli.CommandLine.ScopeType;
         name = "jccl",
         description = {"JCCL: collective communications for the JVM.", ""},
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {PerfCommand.class, RunCommand.class, DoctorCommand.class, EnvCommand.class},
+        subcommands = {PerfCommand.class, RunCommand.class, TopoCommand.class, DoctorCommand.class, EnvCommand.class},
         footer = {"", "jccl COMMAND --help tells about one of them."})
 public final class Main {
 
