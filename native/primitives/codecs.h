@@ -143,7 +143,7 @@ class LL128Codec {
   static void copySome(uint8_t* to, const uint8_t* from, size_t n, size_t usual) {
     if (__builtin_expect(n == kLL128PayloadBytes && usual == kLL128PayloadBytes, 1)) {
       std::memcpy(to, from, kLL128PayloadBytes);
-    } else if (n != 0) {
+    } else {
       std::memcpy(to, from, n);
     }
   }

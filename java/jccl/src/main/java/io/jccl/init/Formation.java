@@ -147,7 +147,9 @@ public final class Formation {
         for (int peer = 0; peer < size; peer++) {
             peers.add(PeerInfo.decode(peer, all.get(peer)));
         }
-        mine.requireSameSettings(rank, 0, peers.get(0));
+        for (int peer = 1; peer < size; peer++) {
+            peers.get(0).requireSameSettings(0, peer, peers.get(peer)); // all ranks find the same difference
+        }
     }
 
     private List<RankChannels> gatherChannels() {

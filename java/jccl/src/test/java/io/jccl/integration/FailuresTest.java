@@ -1,0 +1,107 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the survivors say when a rank dies, stays away, or does something else. Ranks are processes. */
+@Timeout(value = 90, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class FailuresTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(30);
+    private static final Pattern AFTER = Pattern.compile("FAILED after (\\d+) ms");
+
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void aKilledRankIsNamedByEverySurvivorWithinSeconds(int victim) throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", "30000", "-1", "none")) {
+            for (int rank = 0; rank < 3; rank++) {
+                ranks.awaitOutput(rank, text -> text.contains("READY"), LIMIT);
+            }
+            long killed = System.nanoTime();
+            ranks.kill(victim);
+            for (int rank = 0; rank < 3; rank++) {
+                if (rank != victim) {
+                    ranks.awaitOutput(rank, text -> text.contains("FAILED"), Duration.ofSeconds(5));
+                    assertThat(ranks.output(rank)).contains("PeerFailedException[" + victim + "]");
+                }
+            }
+            assertThat(Duration.ofNanos(System.nanoTime() - killed)).isLessThan(Duration.ofSeconds(5));
+            requireCleanEnds(ranks, victim);
+        }
+    }
+
+    @Test
+    void aRankThatNeverCallsIsNamedAfterTheTimeout() throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", "2000", "1", "absent")) {
+            for (int rank : new int[] {0, 2}) {
+                ranks.awaitOutput(rank, text -> text.contains("CLOSED"), LIMIT);
+                assertThat(ranks.output(rank))
+                        .contains("JcclTimeoutException[1]")
+                        .contains("MESSAGE all_reduce(type=int64 op=sum count=4096)")
+                        .contains("sequence=201")
+                        .contains("missingRanks=[1]")
+                        .contains("rank=1 never entered sequence=201, its last is 200")
+                        .contains("AGAIN JcclTimeoutException[1] cause=true");
+            }
+        }
+    }
+
+    @Test
+    void anotherCountIsShownWithARowPerRank() throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", "30000", "1", "count")) {
+            for (int rank = 0; rank < 3; rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
+                assertThat(ranks.output(rank)).contains("MismatchedCollectiveException[0:4096, 1:100, 2:4096]");
+                Matcher after = AFTER.matcher(ranks.output(rank));
+                assertThat(after.find()).isTrue();
+                assertThat(Long.parseLong(after.group(1)))
+                        .as("found without waiting for the time-out")
+                        .isLessThan(5000);
+            }
+        }
+    }
+
+    @Test
+    void anAbortReachesEveryRank() throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", "30000", "2", "abort")) {
+            for (int rank = 0; rank < 3; rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
+                assertThat(ranks.output(rank)).contains("AbortedException").contains("rank=2 aborted the communicator");
+            }
+        }
+    }
+
+    @Test
+    void aRankThatLeavesWhileOthersNeedItIsNamed() throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", "5000", "1", "leave")) {
+            for (int rank : new int[] {0, 2}) {
+                ranks.awaitOutput(rank, text -> text.contains("CLOSED"), LIMIT);
+                assertThat(ranks.output(rank)).containsPattern("(PeerFailed|JcclTimeout)Exception\\[1\\]");
+            }
+        }
+    }
+
+    private static void requireCleanEnds(ProcessRanks ranks, int victim) throws InterruptedException {
+        for (int rank = 0; rank < 3; rank++) {
+            if (rank != victim) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
+                assertThat(ranks.output(rank))
+                        .contains("AGAIN PeerFailedException[" + victim + "] cause=true")
+                        .contains("CLOSED");
+            }
+        }
+    }
+}

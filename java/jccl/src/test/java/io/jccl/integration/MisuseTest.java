@@ -1,0 +1,254 @@
+package io.jccl.integration;
+
+import static io.jccl.integration.ResultsTest.floats;
+import static io.jccl.integration.ResultsTest.longs;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.jccl.BootstrapException;
+import io.jccl.Communicator;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.Group;
+import io.jccl.HostBuffer;
+import io.jccl.ReduceOp;
+import io.jccl.TransportKind;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.Assertions;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+
+/** What a caller is told who does something wrong. Nothing of it harms the communicator. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class MisuseTest {
+
+    private LocalRanks ranks;
+    private Communicator comm; // rank 0 of 2
+
+    @BeforeAll
+    void start() {
+        ranks = LocalRanks.start(2);
+        comm = ranks.get(0);
+    }
+
+    @AfterAll
+    void stillWorks() {
+        ranks.run(one -> {
+            long[] value = {1};
+            one.allReduce(DataBuffer.of(value), ReduceOp.SUM).await();
+            assertThat(value).containsExactly(2);
+        });
+        ranks.close();
+    }
+
+    private static void refused(ThrowingCallable call, String message) {
+        assertThatIllegalArgumentException().isThrownBy(call).withMessage(message);
+    }
+
+    private static DataBuffer buffer(int count) {
+        return DataBuffer.of(floats(count));
+    }
+
+    @Test
+    void rootsAndPeersMustBeRanks() {
+        refused(() -> comm.broadcast(buffer(1), 2), "root=2 size=2: expected a rank from 0 to 1");
+        refused(() -> comm.reduce(buffer(1), ReduceOp.SUM, -1), "root=-1 size=2: expected a rank from 0 to 1");
+        refused(() -> comm.send(7, buffer(1)), "peer=7 size=2: expected a rank from 0 to 1");
+        refused(
+                () -> comm.recv(0, buffer(1)),
+                "peer=0 rank=0: a recv to itself waits for ever; put both sides into one group");
+    }
+
+    @Test
+    void buffersMustMatchInTypeAndCount() {
+        refused(
+                () -> comm.allReduce(buffer(3), buffer(4), ReduceOp.SUM),
+                "send.count=3 recv.count=4: expected the same count in both buffers; set positions and limits, or use slice");
+        refused(
+                () -> comm.allReduce(buffer(2), DataBuffer.of(longs(1, 2)), ReduceOp.SUM),
+                "send.type=float32 recv.type=int64: expected the same type in both buffers");
+        refused(
+                () -> comm.allGather(buffer(3), buffer(5)),
+                "recv.count=5 send.count=3 size=2: expected recv.count = size * send.count; set positions and limits, or use"
+                        + " slice");
+        refused(
+                () -> comm.reduceScatter(buffer(5), buffer(2), ReduceOp.SUM),
+                "send.count=5 recv.count=2 size=2: expected send.count = size * recv.count; set positions and limits, or use"
+                        + " slice");
+        refused(
+                () -> comm.allToAll(buffer(3), buffer(3)),
+                "send.count=3 recv.count=3 size=2: expected the same multiple of size in both buffers");
+        refused(() -> comm.allReduce(buffer(1), null), "op=null: expected one of [SUM, PROD, MIN, MAX, AVG]");
+        refused(() -> comm.allReduce(null, buffer(1), ReduceOp.SUM), "send=null: this rank needs a send buffer");
+    }
+
+    @Test
+    void buffersMustNotOverlapInPart() {
+        DataBuffer whole = buffer(10);
+        refused(
+                () -> comm.allReduce(whole.slice(0, 6), whole.slice(4, 6), ReduceOp.SUM),
+                "send and recv overlap in part: in place means that both begin at the same element, all of recv; otherwise"
+                        + " pass buffers of separate memory");
+        refused(
+                () -> comm.allGather(whole.slice(5, 5), whole),
+                "send and recv overlap in part: in place means that both begin at the same element, this rank's block of"
+                        + " recv; otherwise pass buffers of separate memory");
+        refused(
+                () -> comm.allToAll(whole, whole),
+                "send and recv overlap: this operation does not work in place; pass buffers of separate memory");
+        float[] array = new float[8];
+        DataBuffer heap = DataBuffer.of(array);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> comm.allReduce(heap.slice(0, 5), heap.slice(3, 5), ReduceOp.SUM))
+                .withMessageContaining("overlap in part");
+    }
+
+    @Test
+    void countsPerRankMustAddUp() {
+        refused(
+                () -> comm.allGatherV(buffer(1), buffer(3), new long[] {1}),
+                "counts.length=1 size=2: expected one value per rank");
+        refused(() -> comm.allGatherV(buffer(1), buffer(3), new long[] {1, -2}), "counts[1]=-2: expected 0 or more");
+        refused(
+                () -> comm.allGatherV(buffer(1), buffer(3), new long[] {1, 1}),
+                "recv.count=3 counts=[1, 1]: expected a buffer of exactly all counts together");
+        refused(
+                () -> comm.allGatherV(buffer(1), buffer(3), new long[] {Long.MAX_VALUE, Long.MAX_VALUE}),
+                "recv.count=3 counts=[9223372036854775807, 9223372036854775807]: expected a buffer of exactly all counts"
+                        + " together");
+        refused(
+                () -> comm.reduceScatterV(buffer(3), buffer(1), new long[] {2, 1}, ReduceOp.SUM),
+                "recv.count=1 counts[0]=2: expected as many elements as this rank's count");
+        long[] one = {1, 1};
+        refused(
+                () -> comm.allToAllV(buffer(2), one, new long[] {0, 2}, buffer(2), one, new long[] {0, 1}),
+                "sendOffsets[1]=2 sendCounts[1]=1 send.count=2: the block lies outside of the buffer");
+        refused(
+                () -> comm.allToAllV(buffer(2), one, new long[] {0, 1}, buffer(2), one, new long[] {1, 1}),
+                "recvOffsets[0]=1 recvCounts[0]=1 recvOffsets[1]=1: the blocks overlap; give each rank a place of its own");
+        refused(
+                () -> comm.allToAllV(
+                        buffer(2), one, new long[] {0, 1}, buffer(2), new long[] {0, 1}, new long[] {0, 1}),
+                "sendCounts[0]=1 recvCounts[0]=0: what this rank sends to itself it must receive from itself");
+    }
+
+    @Test
+    void memoryMustBeOfTheHostWritableAndInNativeOrder() {
+        refused(
+                () -> comm.allReduce(DataBuffer.device(4096, 4, DataType.FLOAT32), ReduceOp.SUM),
+                "send=DataBuffer[type=float32, count=4, memory=device]: this communicator's ranks are on the host; pass memory"
+                        + " of the host");
+        refused(
+                () -> comm.allReduce(DataBuffer.of(floats(2).asReadOnlyBuffer()), ReduceOp.SUM),
+                "recv=DataBuffer[type=float32, count=2, memory=direct, read-only]: is read-only and cannot receive; pass a"
+                        + " writable buffer");
+        refused(
+                () -> DataBuffer.of(ByteBuffer.allocateDirect(8), DataType.FLOAT32),
+                "order=BIG_ENDIAN: expected the machine's byte order; call order(ByteOrder.nativeOrder()) on the ByteBuffer,"
+                        + " before a view of it is made");
+        refused(
+                () -> DataBuffer.of(ByteBuffer.allocateDirect(7), DataType.FLOAT32),
+                "remaining=7 type=float32: expected a multiple of 4 bytes; set the buffer's limit");
+        refused(
+                () -> DataBuffer.of(new short[2], DataType.INT8),
+                "type=int8: expected float16 or bfloat16; any type may be read from a ByteBuffer");
+        HostBuffer closed = HostBuffer.allocate(64);
+        DataBuffer slice = closed.as(DataType.INT32);
+        closed.close();
+        assertThatIllegalStateException()
+                .isThrownBy(() -> comm.allReduce(slice, ReduceOp.SUM))
+                .withMessage("HostBuffer bytes=64 is closed: close it after its last use");
+    }
+
+    @Test
+    void aGroupIsForItsBodyAlone() throws Exception {
+        List<Group> kept = new ArrayList<>();
+        comm.group(kept::add).await();
+        assertThatIllegalStateException()
+                .isThrownBy(() -> kept.get(0).barrier())
+                .withMessageContaining("valid only within its body");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> comm.group(group -> comm.barrier()))
+                .withMessageContaining("inside of a group use the Group object");
+        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch leave = new CountDownLatch(1);
+        Future<?> grouping = ranks.submit(
+                0,
+                one -> one.group(group -> {
+                    inside.countDown();
+                    try {
+                        leave.await();
+                    } catch (InterruptedException e) {
+                        throw new IllegalStateException(e);
+                    }
+                }));
+        inside.await();
+        assertThatIllegalStateException()
+                .isThrownBy(() -> comm.barrier())
+                .withMessageContaining("another thread issues an operation")
+                .withMessageContaining("issue from one thread at a time");
+        leave.countDown();
+        grouping.get();
+    }
+
+    @Test
+    void ranksAndSizesAreCheckedBeforeAnythingElse() {
+        refused(() -> Communicator.init(null, 0, 0), "size=0: expected at least 1 rank");
+        refused(() -> Communicator.init(null, 2, 2), "rank=2 size=2: expected 0 to 1");
+        refused(
+                () -> LocalRanks.config().timeout(Duration.ZERO).build(),
+                "timeout=PT0S: expected a time from 1 millisecond to 365 days");
+        refused(
+                () -> LocalRanks.config().channels(65).build(),
+                "channels=65: expected 1 to 64, or 0 for JCCL's choice");
+    }
+
+    @Test
+    void aClosedCommunicatorRefusesOperations() {
+        LocalRanks one = LocalRanks.start(1);
+        Communicator alone = one.get(0);
+        one.close();
+        assertThatIllegalStateException()
+                .isThrownBy(alone::barrier)
+                .withMessage("communicator=" + alone.id() + " rank=0 is closed: issue operations before close()");
+        alone.close();
+        alone.abort();
+        assertThat(alone.memoryUsage().totalBytes()).isZero();
+    }
+
+    @Test
+    void settingsThatMustBeSharedAreCompared() {
+        Assertions.assertThatThrownBy(() -> LocalRanks.start(2, rank -> LocalRanks.config()
+                        .initTimeout(Duration.ofSeconds(10))
+                        .setting("JCCL_BUFFSIZE", rank == 0 ? "1M" : "2M")
+                        .build()))
+                .hasRootCauseInstanceOf(BootstrapException.class)
+                .rootCause()
+                .hasMessageContaining("JCCL_BUFFSIZE=\"")
+                .hasMessageContaining("this setting must be the same on all ranks");
+    }
+
+    @Test
+    void aForcedTransportThatCannotReachAPeerSaysWhy() {
+        Assertions.assertThatThrownBy(() -> LocalRanks.start(2, rank -> LocalRanks.config()
+                        .initTimeout(Duration.ofSeconds(10))
+                        .hostId("host" + rank)
+                        .transport(TransportKind.SHM)
+                        .build()))
+                .rootCause()
+                .hasMessageContaining(
+                        "JCCL_TRANSPORT=shm rank=0 peer=1: the peer cannot be reached so: another machine");
+    }
+}

@@ -1,0 +1,125 @@
+package io.jccl.integration;
+
+import io.jccl.UniqueId;
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+
+/**
+ * Ranks as processes: a JVM for each, running {@link RankMain}. Output is captured in files; every process is killed and
+ * reaped when this is closed.
+ */
+final class ProcessRanks implements AutoCloseable {
+
+    private final List<Process> processes = new ArrayList<>();
+    private final List<Path> outputs = new ArrayList<>();
+    private final Path folder;
+
+    private ProcessRanks(Path folder) {
+        this.folder = folder;
+    }
+
+    /**
+     * Starts ranks that meet at a root in this process.
+     *
+     * @param scenario what {@link RankMain} is to do
+     */
+    static ProcessRanks start(Path folder, int size, String scenario, String... arguments) {
+        return start(UniqueId.create(), folder, size, scenario, arguments);
+    }
+
+    /** Starts ranks that meet at a given root. */
+    static ProcessRanks start(UniqueId id, Path folder, int size, String scenario, String... arguments) {
+        ProcessRanks ranks = new ProcessRanks(folder);
+        try {
+            for (int rank = 0; rank < size; rank++) {
+                ranks.startRank(id.toText(), rank, size, scenario, arguments);
+            }
+            return ranks;
+        } catch (IOException e) {
+            ranks.close();
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void startRank(String id, int rank, int size, String scenario, String... arguments) throws IOException {
+        Path output = folder.resolve("rank" + rank + ".out");
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xcheck:jni",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Xmx256m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                RankMain.class.getName(),
+                id,
+                Integer.toString(rank),
+                Integer.toString(size),
+                scenario));
+        command.addAll(List.of(arguments));
+        processes.add(new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .redirectInput(new File("/dev/null"))
+                .start());
+        outputs.add(output);
+    }
+
+    Process process(int rank) {
+        return processes.get(rank);
+    }
+
+    /** Everything that a rank has printed so far. */
+    String output(int rank) {
+        try {
+            return Files.readString(outputs.get(rank), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Waits until a rank's output meets a condition. */
+    void awaitOutput(int rank, Predicate<String> condition, Duration limit) throws InterruptedException {
+        long deadline = System.nanoTime() + limit.toNanos();
+        while (!condition.test(output(rank))) {
+            if (System.nanoTime() - deadline >= 0 || !processes.get(rank).isAlive() && !condition.test(output(rank))) {
+                throw new AssertionError("rank " + rank + " did not print what was expected:\n" + output(rank));
+            }
+            processes.get(rank).waitFor(10, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    /** Waits until a rank has ended by itself, and returns its exit status. */
+    int awaitExit(int rank, Duration limit) throws InterruptedException {
+        if (!processes.get(rank).waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
+            throw new AssertionError("rank " + rank + " did not end:\n" + output(rank));
+        }
+        return processes.get(rank).exitValue();
+    }
+
+    /** Ends a rank as {@code kill -9} does. */
+    void kill(int rank) {
+        processes.get(rank).destroyForcibly();
+    }
+
+    @Override
+    public void close() {
+        processes.forEach(Process::destroyForcibly);
+        for (Process process : processes) {
+            try {
+                process.waitFor(10, TimeUnit.SECONDS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.UniqueId;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Ranks as processes: the transports between them, machines acted by host ids, and strangers at the door. */
+@Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ProcessesTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @CsvSource({"2, shm", "3, socket", "4, shm"})
+    void everyCollectiveGivesTheExactResultBetweenProcesses(int size, String transport) throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, size, "matrix", transport, "80")) {
+            requireAllFine(ranks, size);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"a/a/b/b, 0:shm|2:socket|3:socket", "b/a/a/a, 0:socket|2:shm|3:shm"})
+    void machinesUseSocketsBetweenThemAndSharedMemoryInside(String hosts, String transportsOfRank1) throws Exception {
+        String[] hostOfRank = hosts.split("/");
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 4, "machines", hostOfRank)) {
+            requireAllFine(ranks, 4);
+            assertThat(ranks.output(1)).contains("TRANSPORTS [" + transportsOfRank1.replace("|", ", ") + "]");
+        }
+    }
+
+    @Test
+    void aThousandStrangersChangeNothing() throws Exception {
+        UniqueId id = UniqueId.create();
+        CompletableFuture<Void> strangers =
+                CompletableFuture.runAsync(() -> pester(id.addresses().get(0), 500));
+        try (ProcessRanks ranks = ProcessRanks.start(id, folder, 2, "join")) {
+            pester(id.addresses().get(0), 500);
+            for (int rank = 0; rank < 2; rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
+                assertThat(ranks.output(rank)).contains("RESULT 1");
+            }
+        }
+        strangers.get(60, TimeUnit.SECONDS);
+    }
+
+    /** Connects and sends random bytes, sometimes none, sometimes staying a while. */
+    private static void pester(InetSocketAddress address, int times) {
+        Random random = new Random(times);
+        for (int i = 0; i < times; i++) {
+            try (Socket stranger = new Socket()) {
+                stranger.connect(address, 1000);
+                byte[] garbage = new byte[random.nextInt(300)];
+                random.nextBytes(garbage);
+                OutputStream out = stranger.getOutputStream();
+                out.write(garbage);
+                out.flush();
+            } catch (IOException e) {
+                // The door may be closed: the ranks have met, or the stranger was thrown out while it spoke.
+                continue;
+            }
+        }
+    }
+
+    private static void requireAllFine(ProcessRanks ranks, int size) throws InterruptedException {
+        for (int rank = 0; rank < size; rank++) {
+            assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
+            assertThat(ranks.output(rank)).contains("RESULT ok").doesNotContain("WARNING in native method");
+        }
+    }
+}

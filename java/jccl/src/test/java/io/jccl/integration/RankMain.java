@@ -1,0 +1,153 @@
+package io.jccl.integration;
+
+import static io.jccl.integration.ResultsTest.longs;
+
+import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
+import io.jccl.JcclException;
+import io.jccl.JcclTimeoutException;
+import io.jccl.MismatchedCollectiveException;
+import io.jccl.PeerFailedException;
+import io.jccl.ReduceOp;
+import io.jccl.TransportKind;
+import io.jccl.UniqueId;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+
+/** One rank of {@link ProcessRanks}. Prints a line for each thing that a test looks for. */
+public final class RankMain {
+
+    private RankMain() {}
+
+    /** Arguments: id, rank, size, scenario, and what the scenario takes. */
+    public static void main(String[] arguments) throws InterruptedException {
+        UniqueId id = UniqueId.parse(arguments[0]);
+        int rank = Integer.parseInt(arguments[1]);
+        int size = Integer.parseInt(arguments[2]);
+        String scenario = arguments[3];
+        List<String> rest = List.of(arguments).subList(4, arguments.length);
+        switch (scenario) {
+            case "matrix" -> matrix(id, rank, size, rest);
+            case "work" -> work(id, rank, size, rest);
+            case "machines" -> machines(id, rank, size, rest);
+            case "join" -> join(id, rank, size);
+            default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
+        }
+    }
+
+    /** Carries out sampled cases over one transport. */
+    private static void matrix(UniqueId id, int rank, int size, List<String> rest) {
+        CommunicatorConfig config =
+                LocalRanks.config().transport(TransportKind.parse(rest.get(0))).build();
+        int howMany = Integer.parseInt(rest.get(1));
+        try (Communicator comm = Communicator.init(id, rank, size, config);
+                Arena arena = new Arena(CollectiveCase.arenaBytes(size))) {
+            for (CollectiveCase one : CollectiveCase.sample(size, size, howMany, true)) {
+                one.check(comm, arena);
+            }
+            print("RESULT ok");
+        }
+    }
+
+    /**
+     * All-reduces until something fails, then says what.
+     *
+     * <p>Arguments: the time-out in milliseconds; an odd rank to be told of; and what it does after 200 rounds: {@code none},
+     * {@code absent} (never calls again), {@code count} (calls with another count), {@code abort}, {@code leave} (closes).
+     */
+    private static void work(UniqueId id, int rank, int size, List<String> rest) throws InterruptedException {
+        CommunicatorConfig config = LocalRanks.config()
+                .timeout(Duration.ofMillis(Long.parseLong(rest.get(0))))
+                .build();
+        boolean odd = rank == Integer.parseInt(rest.get(1));
+        try (Communicator comm = Communicator.init(id, rank, size, config)) {
+            DataBuffer values = DataBuffer.of(longs(new long[4096]));
+            long begin = System.nanoTime();
+            try {
+                for (int round = 0; ; round++) {
+                    if (round == 200) {
+                        print("READY");
+                        begin = System.nanoTime();
+                    }
+                    if (odd && round == 200 && misbehave(comm, rest.get(2))) {
+                        return;
+                    }
+                    comm.allReduce(values, ReduceOp.SUM).await();
+                }
+            } catch (JcclException e) {
+                print("FAILED after " + (System.nanoTime() - begin) / 1_000_000 + " ms " + describe(e));
+                print("MESSAGE " + e.getMessage());
+            }
+            try {
+                comm.barrier();
+            } catch (JcclException e) {
+                print("AGAIN " + describe(e) + " cause=" + (e.getCause() instanceof JcclException));
+            }
+        }
+        print("CLOSED");
+    }
+
+    private static boolean misbehave(Communicator comm, String how) throws InterruptedException {
+        switch (how) {
+            case "absent" -> new CountDownLatch(1).await(); // until this process is killed
+            case "count" -> comm.allReduce(DataBuffer.of(longs(new long[100])), ReduceOp.SUM)
+                    .await();
+            case "abort" -> comm.abort();
+            case "leave" -> {
+                return true;
+            }
+            default -> {}
+        }
+        return false;
+    }
+
+    private static String describe(JcclException e) {
+        String name = e.getClass().getSimpleName();
+        if (e instanceof PeerFailedException failed) {
+            return name + failed.failedRanks();
+        }
+        if (e instanceof JcclTimeoutException late) {
+            return name + late.missingRanks();
+        }
+        if (e instanceof MismatchedCollectiveException mismatched) {
+            return name
+                    + mismatched.rows().stream()
+                            .map(row -> row.rank() + ":" + row.count())
+                            .toList();
+        }
+        return name;
+    }
+
+    /** Acts several machines: the argument is a host name per rank. */
+    private static void machines(UniqueId id, int rank, int size, List<String> rest) {
+        CommunicatorConfig config = LocalRanks.config().hostId(rest.get(rank)).build();
+        try (Communicator comm = Communicator.init(id, rank, size, config);
+                Arena arena = new Arena(CollectiveCase.arenaBytes(size))) {
+            print("TRANSPORTS "
+                    + comm.transports().stream()
+                            .map(one -> one.peer() + ":" + one.kind().label())
+                            .toList());
+            for (CollectiveCase one : CollectiveCase.sample(size, size, 60, true)) {
+                one.check(comm, arena);
+            }
+            print("RESULT ok");
+        }
+    }
+
+    /** Forms the communicator and adds a number up. */
+    private static void join(UniqueId id, int rank, int size) {
+        try (Communicator comm =
+                Communicator.init(id, rank, size, LocalRanks.config().build())) {
+            long[] value = {rank};
+            comm.allReduce(DataBuffer.of(value), ReduceOp.SUM).await();
+            print("RESULT " + value[0]);
+        }
+    }
+
+    private static void print(String line) {
+        System.out.println(line);
+        System.out.flush();
+    }
+}

@@ -1,0 +1,114 @@
+package io.jccl.transport;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.PeerTransport;
+import io.jccl.TransportException;
+import io.jccl.TransportKind;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Which transport is chosen, with what reason, and how both ends come to the same one. */
+class TransportSelectorTest {
+
+    private static final PeerIdentity SELF = peer(0, "a", "p1");
+
+    private static PeerIdentity peer(int rank, String host, String process) {
+        return new PeerIdentity(rank, host, process, new byte[0]);
+    }
+
+    private static TransportSelector selector(Optional<TransportKind> forced, Set<TransportKind> broken) {
+        return new TransportSelector(
+                SELF,
+                forced,
+                Set.of(),
+                (kind, peer) -> broken.contains(kind) ? Optional.of("it is broken") : Optional.empty());
+    }
+
+    private static TransportSelector selector() {
+        return selector(Optional.empty(), Set.of());
+    }
+
+    @Test
+    void theFastestThatReachesThePeerIsTaken() {
+        assertThat(selector().select(peer(1, "a", "p1")))
+                .isEqualTo(new PeerTransport(1, TransportKind.P2P, "same process"));
+        assertThat(selector().select(peer(2, "a", "p2")))
+                .isEqualTo(new PeerTransport(2, TransportKind.SHM, "no p2p: another process; same machine"));
+        assertThat(selector().select(peer(3, "b", "p3")))
+                .isEqualTo(new PeerTransport(
+                        3,
+                        TransportKind.SOCKET,
+                        "no p2p: another machine; no shm: another machine; reachable by network"));
+    }
+
+    @Test
+    void threadsThatActDifferentMachinesUseTheNetwork() {
+        assertThat(selector().select(peer(1, "b", "p1")).kind()).isEqualTo(TransportKind.SOCKET);
+    }
+
+    @Test
+    void anObstacleIsTheReasonForTheNextOne() {
+        assertThat(selector(Optional.empty(), Set.of(TransportKind.SHM)).select(peer(2, "a", "p2")))
+                .isEqualTo(new PeerTransport(
+                        2,
+                        TransportKind.SOCKET,
+                        "no p2p: another process; no shm: it is broken; reachable by network"));
+    }
+
+    @Test
+    void aDisabledTransportIsNotTaken() {
+        TransportSelector selector = new TransportSelector(
+                SELF, Optional.empty(), Set.of(TransportKind.P2P), (kind, peer) -> Optional.empty());
+        assertThat(selector.select(peer(1, "a", "p1")))
+                .isEqualTo(new PeerTransport(1, TransportKind.SHM, "no p2p: JCCL_P2P_DISABLE is set; same machine"));
+    }
+
+    @Test
+    void aForcedTransportIsTakenOrAnError() {
+        assertThat(selector(Optional.of(TransportKind.SOCKET), Set.of()).select(peer(1, "a", "p1")))
+                .isEqualTo(new PeerTransport(1, TransportKind.SOCKET, "forced by a setting"));
+        assertThatThrownBy(
+                        () -> selector(Optional.of(TransportKind.P2P), Set.of()).select(peer(1, "a", "p2")))
+                .isInstanceOf(TransportException.class)
+                .hasMessage("JCCL_TRANSPORT=p2p rank=0 peer=1: the peer cannot be reached so: another process; unset "
+                        + "JCCL_TRANSPORT");
+    }
+
+    @Test
+    void whenNothingReachesThePeerAllReasonsAreTold() {
+        assertThatThrownBy(() ->
+                        selector(Optional.empty(), Set.of(TransportKind.SOCKET)).select(peer(1, "b", "p")))
+                .isInstanceOf(TransportException.class)
+                .hasMessage(
+                        "rank=0 peer=1: no transport reaches the peer: no p2p: another machine; no shm: another machine; "
+                                + "no socket: it is broken");
+    }
+
+    @Test
+    void theSlowerChoiceOfTheTwoEndsWins() {
+        List<PeerTransport> mine = List.of(
+                new PeerTransport(1, TransportKind.SHM, "same machine"), new PeerTransport(2, TransportKind.SHM, "x"));
+        byte[] one = {2, 0, 1}; // rank 1 can only use sockets to rank 0
+        byte[] two = {1, 1, 0};
+        assertThat(TransportSelector.agree(0, mine, List.of(TransportSelector.encode(3, mine), one, two)))
+                .containsExactly(
+                        new PeerTransport(1, TransportKind.SOCKET, "the peer cannot use shm to this rank"),
+                        new PeerTransport(2, TransportKind.SHM, "x"));
+    }
+
+    @Test
+    void theMapGroupsPeersByTransport() {
+        assertThat(TransportMap.describe(
+                        0,
+                        List.of(
+                                new PeerTransport(1, TransportKind.SHM, ""),
+                                new PeerTransport(2, TransportKind.SOCKET, ""),
+                                new PeerTransport(3, TransportKind.SOCKET, ""))))
+                .isEqualTo("rank 0: shm to {1}, socket to {2,3}");
+        assertThat(TransportMap.describe(0, List.of())).isEqualTo("rank 0: alone");
+    }
+}
