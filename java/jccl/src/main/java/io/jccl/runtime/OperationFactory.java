@@ -212,8 +212,26 @@ final class OperationFactory implements Operations<Operation> {
     }
 
     Operation pointToPoint(List<PointToPointOperation.Transfer> transfers) {
+        requireOwnPairs(transfers);
         boolean heap = transfers.stream().anyMatch(t -> HeapStaging.isHeap(t.buffer()));
         return new PointToPointOperation(queue, transfers, heap ? staging : null);
+    }
+
+    /** What this rank sends to itself it receives in the same group, in the same order. */
+    private void requireOwnPairs(List<PointToPointOperation.Transfer> transfers) {
+        List<Long> sent = ownBytes(transfers, false);
+        List<Long> received = ownBytes(transfers, true);
+        if (!sent.equals(received)) {
+            throw new IllegalArgumentException("rank=" + rank + " sendBytes=" + sent + " recvBytes=" + received
+                    + ": what a rank sends to itself it must receive in the same group, in the same order");
+        }
+    }
+
+    private List<Long> ownBytes(List<PointToPointOperation.Transfer> transfers, boolean receiving) {
+        return transfers.stream()
+                .filter(one -> one.peer() == rank && one.receiving() == receiving)
+                .map(one -> one.buffer().bytes())
+                .toList();
     }
 
     private long before(long[] counts) {

@@ -204,6 +204,14 @@ class MisuseTest {
     }
 
     @Test
+    void whatARankSendsToItselfItMustReceive() {
+        refused(
+                () -> comm.group(group -> group.send(0, buffer(2)).recv(0, buffer(1))),
+                "rank=0 sendBytes=[8] recvBytes=[4]: what a rank sends to itself it must receive in the same group, in the"
+                        + " same order");
+    }
+
+    @Test
     void ranksAndSizesAreCheckedBeforeAnythingElse() {
         refused(() -> Communicator.init(null, 0, 0), "size=0: expected at least 1 rank");
         refused(() -> Communicator.init(null, 2, 2), "rank=2 size=2: expected 0 to 1");
