@@ -115,7 +115,7 @@ final class TopoCommand implements Callable<Integer> {
 
     private TopologyReporter.Request request(XmlElement description) {
         Settings settings = Settings.load(CommunicatorConfig.defaults());
-        int min = settings.get(Registry.MIN_NCHANNELS);
+        int min = Math.max(1, settings.get(Registry.MIN_NCHANNELS));
         int max = settings.get(Registry.MAX_NCHANNELS);
         String version = TopoCommand.class.getPackage().getImplementationVersion();
         return new TopologyReporter.Request(

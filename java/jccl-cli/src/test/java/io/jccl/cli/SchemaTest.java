@@ -1,0 +1,47 @@
+package io.jccl.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.networknt.schema.JsonSchema;
+import com.networknt.schema.JsonSchemaFactory;
+import com.networknt.schema.SpecVersion;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What the command really prints is what the schemas say. */
+@Timeout(60)
+class SchemaTest {
+
+    @ParameterizedTest
+    @CsvSource({
+        "perf, perf all_reduce -n 2 -e 64 --check --iters 5 --json -",
+        "perf, perf all_to_all -n 2 --threads -e 64 --check --iters 5 --json -",
+        "env, env --json",
+        "doctor, doctor --json",
+        "topo, topo -n 2 --json",
+        "topo, topo -n 2 --machines 2 --json"
+    })
+    void outputIsValid(String schemaName, String command) throws IOException, InterruptedException {
+        Path log = Files.createTempFile("jccl-schema", ".log");
+        Process process = CommandProcess.start(log, command.split(" "));
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.exitValue()).as(Files.readString(log)).isZero();
+        JsonSchema schema = JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012)
+                .getSchema(Files.readString(Path.of("../../docs/schema/" + schemaName + ".schema.json")));
+        String[] values = schemaName.equals("perf") ? output.split("\n") : new String[] {output};
+        for (String value : values) {
+            assertThat(schema.validate(new ObjectMapper().readTree(value)))
+                    .as(value)
+                    .isEmpty();
+        }
+        Files.delete(log);
+    }
+}
