@@ -12,7 +12,7 @@ import java.util.zip.CRC32C;
 interface Region extends AutoCloseable {
 
     /** The bytes that one NIO buffer can address. */
-    long MAX_NIO_BYTES = Integer.MAX_VALUE - 8L;
+    long MAX_NIO_BYTES = Integer.MAX_VALUE - 128L;
 
     /** Elements for an operation. */
     DataBuffer elements(long offset, long count, DataType type);
@@ -51,7 +51,7 @@ interface Region extends AutoCloseable {
                     + ": a Java buffer of this kind holds less than 2 GiB; use --memory shared, or lower -e");
         }
         return switch (kind) {
-            case DIRECT -> new Nio(ByteBuffer.allocateDirect((int) bytes + 64).alignedSlice(64));
+            case DIRECT -> new Nio(ByteBuffer.allocateDirect((int) bytes + 128).alignedSlice(64));
             case HEAP -> new Nio(ByteBuffer.wrap(new byte[(int) bytes]));
             case SHARED -> new Shared(HostBuffer.allocate(bytes));
         };
