@@ -27,6 +27,12 @@ class PerfTableTest {
                 + table.row(row("all_reduce", side(0.0412, null), side(12_345.6, null)))
                 + table.row(row("all_to_all", side(5.5, 0L), PerfRow.Side.absent(true)));
         assertThat(text).isEqualTo("""
+                #                                                           out-of-place                         in-place
+                #       size        count      type  redop   root       time   algbw   busbw #wrong        time   algbw   busbw #wrong   algo  proto ch
+                #        (B)   (elements)                               (us)  (GB/s)  (GB/s)               (us)  (GB/s)  (GB/s)
+                     1048576       262144   float32    sum     -1     123.46    8.49   12.74      0       99.50   10.54   15.81      3   ring  ll128  2
+                     1048576       262144   float32    sum     -1      0.041   25451   38176    N/A     12345.6    0.08    0.13    N/A   ring  ll128  2
+                     1048576       262144   float32    sum     -1      5.500  190.65  285.98      0           -       -       -    N/A   ring  ll128  2
                 """);
     }
 
