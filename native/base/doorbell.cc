@@ -3,8 +3,8 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
-#include <ctime>
 #include <unistd.h>
+#include <ctime>
 
 #include <climits>
 
@@ -14,8 +14,7 @@ namespace {
 // The kernel issues the fence that publishers leave out: after this call every publisher of a process that registered
 // either sees `sleeping`, or its publication is visible here. Where the kernel refuses, naps being timed is the fallback.
 void fenceAllPublishers() {
-  static const bool registered =
-      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  static const bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
   if (registered) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
 

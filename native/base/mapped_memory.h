@@ -28,7 +28,9 @@ class MappedMemory {
   ~MappedMemory() { unmap(); }
 
   // Maps `bytes` of a file that is at least that long, for reading and writing, shared.
-  static Status mapFile(int fd, size_t bytes, MappedMemory& out) { return map(fd, bytes, MAP_SHARED | MAP_NORESERVE, out); }
+  static Status mapFile(int fd, size_t bytes, MappedMemory& out) {
+    return map(fd, bytes, MAP_SHARED | MAP_NORESERVE, out);
+  }
 
   // Zeroed memory without a file, touched lazily; shared, so that it survives a fork as the same memory.
   static Status mapAnonymous(size_t bytes, MappedMemory& out) {

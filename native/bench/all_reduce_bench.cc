@@ -82,8 +82,8 @@ int main(int argc, char** argv) {
   const int ranks = std::stoi(argument(1, "2"));
   const size_t bytes = std::stoull(argument(2, "8"));
   const int channels = std::stoi(argument(7, "1"));
-  const Choice choice = choiceOf(argument(3, "direct"), argument(4, "ll"),
-                                 static_cast<uint32_t>(std::stoul(argument(5, "0"))), channels);
+  const Choice choice =
+      choiceOf(argument(3, "direct"), argument(4, "ll"), static_cast<uint32_t>(std::stoul(argument(5, "0"))), channels);
   const int runs = std::stoi(argument(6, "15"));
 
   // All ranks are made before the fork, in shared memory that keeps its addresses: they connect like threads.

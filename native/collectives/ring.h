@@ -27,7 +27,7 @@ struct PartPlan {
   const int64_t* counts = nullptr;         // by rank; null: `uniform` for all
   const int64_t* displacements = nullptr;  // by rank, in the large buffer; null: rank x uniform
   size_t uniform = 0;
-  size_t channel = 0, channels = 1;        // every part is divided among the channels
+  size_t channel = 0, channels = 1;  // every part is divided among the channels
 };
 
 namespace ring {

@@ -27,8 +27,8 @@ bool rooted(Collective collective) {
 }
 
 bool usesRoot(Collective collective) {
-  return collective == Collective::Reduce || collective == Collective::Broadcast ||
-         collective == Collective::Gather || collective == Collective::Scatter;
+  return collective == Collective::Reduce || collective == Collective::Broadcast || collective == Collective::Gather ||
+         collective == Collective::Scatter;
 }
 
 }  // namespace
@@ -67,8 +67,8 @@ Communicator::~Communicator() = default;
 
 Status Communicator::connectLocal(int peer, TransportKind transport, uint8_t* base) {
   if (peer < 0 || peer >= config_.size || peer == config_.rank) {
-    return Status::invalid("peer=" + std::to_string(peer) + ", expected another rank below size=" +
-                           std::to_string(config_.size));
+    return Status::invalid("peer=" + std::to_string(peer) +
+                           ", expected another rank below size=" + std::to_string(config_.size));
   }
   const Segment segment(base, shape_);
   if (Status status = segment.verify(peer, config_.token); !status) return status;
@@ -122,8 +122,8 @@ Status Communicator::setRing(int channel, const std::vector<int>& order) {
     if (whole) seen[rank] = true;
   }
   if (!whole) {
-    return Status::invalid("ring of channel=" + std::to_string(channel) + " has length=" +
-                           std::to_string(order.size()) + ", expected every rank below size=" +
+    return Status::invalid("ring of channel=" + std::to_string(channel) +
+                           " has length=" + std::to_string(order.size()) + ", expected every rank below size=" +
                            std::to_string(config_.size) + " once, and channel < " + std::to_string(config_.channels));
   }
   channels_[channel]->setRing(order);
@@ -249,7 +249,8 @@ Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
   const int channels = operation.choice.channels;
   if (__builtin_expect(channels > 1, 0)) {
     if (workers_ == nullptr) {
-      workers_ = std::make_unique<Workers>([this](int channel) { channels_[channel]->run(*inFlight_, transferInFlight_); });
+      workers_ =
+          std::make_unique<Workers>([this](int channel) { channels_[channel]->run(*inFlight_, transferInFlight_); });
     }
     if (Status status = workers_->provide(channels); !status) {
       const std::lock_guard lock(errorMutex_);
@@ -273,11 +274,12 @@ Code Communicator::run(OperationCode code, Choice choice, uint64_t send, uint64_
                        int64_t timeoutNanos) {
   if (!code.valid() || code.collective == Collective::SendRecv || !choice.valid() || count < 0 || root < 0 ||
       root >= config_.size || !channels_[0]->hasRing()) {
-    return refuse("collective=" + std::to_string(static_cast<int>(code.collective)) + " type=" +
-                  std::to_string(static_cast<int>(code.type)) + " op=" + std::to_string(static_cast<int>(code.op)) +
-                  " choice=" + std::to_string(choice.encode()) + " count=" + std::to_string(count) + " root=" +
-                  std::to_string(root) + ", expected known codes, count >= 0, 0 <= root < size=" +
-                  std::to_string(config_.size) + ", and a ring set by setRing");
+    return refuse("collective=" + std::to_string(static_cast<int>(code.collective)) +
+                  " type=" + std::to_string(static_cast<int>(code.type)) +
+                  " op=" + std::to_string(static_cast<int>(code.op)) + " choice=" + std::to_string(choice.encode()) +
+                  " count=" + std::to_string(count) + " root=" + std::to_string(root) +
+                  ", expected known codes, count >= 0, 0 <= root < size=" + std::to_string(config_.size) +
+                  ", and a ring set by setRing");
   }
   Operation operation;
   operation.code = code;
@@ -301,7 +303,8 @@ Code Communicator::runRooted(Operation& operation, int64_t timeoutNanos) {
   const bool isRoot = config_.rank == operation.root;
   std::vector<PointToPointTask> tasks;
   const auto send = [&](int peer, size_t slot) {
-    tasks.push_back({PointToPointTask::Kind::Send, peer, const_cast<uint8_t*>(operation.send) + slot * bytes, bytes, 0});
+    tasks.push_back(
+        {PointToPointTask::Kind::Send, peer, const_cast<uint8_t*>(operation.send) + slot * bytes, bytes, 0});
   };
   const auto recv = [&](int peer, size_t slot) {
     tasks.push_back({PointToPointTask::Kind::Recv, peer, operation.recv + slot * bytes, bytes, 0});
@@ -328,12 +331,14 @@ Code Communicator::runV(OperationCode code, Choice choice, uint64_t send, uint64
                         const std::vector<int64_t>& counts, int64_t timeoutNanos) {
   const size_t n = static_cast<size_t>(config_.size);
   const bool exchange = code.collective == Collective::AllToAll;
-  const bool known = exchange || code.collective == Collective::AllGather || code.collective == Collective::ReduceScatter;
+  const bool known =
+      exchange || code.collective == Collective::AllGather || code.collective == Collective::ReduceScatter;
   const bool good = code.valid() && choice.valid() && known && counts.size() == n * (exchange ? 4 : 2) &&
                     std::all_of(counts.begin(), counts.end(), [](int64_t value) { return value >= 0; });
   if (!good) {
-    return refuse("collective=" + std::to_string(static_cast<int>(code.collective)) + " counts=" +
-                  std::to_string(counts.size()) + ", expected all_gather or reduce_scatter with 2 x size, or all_to_all " +
+    return refuse("collective=" + std::to_string(static_cast<int>(code.collective)) +
+                  " counts=" + std::to_string(counts.size()) +
+                  ", expected all_gather or reduce_scatter with 2 x size, or all_to_all " +
                   "with 4 x size numbers, none negative; size=" + std::to_string(n));
   }
   const size_t element = sizeOf(code.type);
@@ -371,8 +376,8 @@ Code Communicator::runV(OperationCode code, Choice choice, uint64_t send, uint64
 Code Communicator::runPointToPoint(std::vector<PointToPointTask> tasks, int64_t timeoutNanos) {
   for (const auto& task : tasks) {
     if (task.peer < 0 || task.peer >= config_.size) {
-      return refuse("peer=" + std::to_string(task.peer) + ", expected a rank below size=" +
-                    std::to_string(config_.size));
+      return refuse("peer=" + std::to_string(task.peer) +
+                    ", expected a rank below size=" + std::to_string(config_.size));
     }
     if (task.peer != config_.rank && transports_[task.peer] == TransportKind::None) {
       return refuse("peer=" + std::to_string(task.peer) + " is not connected; call connect for it first");

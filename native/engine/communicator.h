@@ -53,7 +53,7 @@ struct WaitingRow {
 };
 
 struct MemoryUsage {
-  size_t segmentBytes = 0;  // address space of the own segment
+  size_t segmentBytes = 0;   // address space of the own segment
   size_t residentBytes = 0;  // how much of it is backed by memory
   size_t scratchBytes = 0;
   size_t networkBytes = 0;

@@ -131,8 +131,8 @@ Status Endpoint::probe(TransportKind transport, std::span<const uint8_t> info) c
 
 Status Endpoint::connect(int peer, TransportKind transport, std::span<const uint8_t> info) {
   if (peer < 0 || peer >= config_.communicator.size || peer == config_.communicator.rank) {
-    return Status::invalid("peer=" + std::to_string(peer) + ", expected another rank below size=" +
-                           std::to_string(config_.communicator.size));
+    return Status::invalid("peer=" + std::to_string(peer) +
+                           ", expected another rank below size=" + std::to_string(config_.communicator.size));
   }
   PeerInfo decoded;
   if (Status status = decode(info, decoded); !status) return status;
@@ -202,9 +202,9 @@ uint8_t* Endpoint::resolve(int peer, uint64_t segment, uint64_t offset, size_t b
   }
   const ShmSegment& memory = *found->memory;
   if (offset > memory.bytes() || bytes > memory.bytes() - offset) {
-    noteError(Status::transport("peer=" + std::to_string(peer) + " offset=" + std::to_string(offset) + " bytes=" +
-                                std::to_string(bytes) + ": outside of its segment=" + std::to_string(segment) +
-                                " of bytes=" + std::to_string(memory.bytes())));
+    noteError(Status::transport(
+        "peer=" + std::to_string(peer) + " offset=" + std::to_string(offset) + " bytes=" + std::to_string(bytes) +
+        ": outside of its segment=" + std::to_string(segment) + " of bytes=" + std::to_string(memory.bytes())));
     return nullptr;
   }
   return memory.address() + offset;

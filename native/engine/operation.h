@@ -65,8 +65,8 @@ struct OperationCode {
 
 // How: algorithm | protocol << 4 | channels << 8 | flags << 16 | chunkBytes << 32.
 struct Choice {
-  static constexpr uint16_t kTryZeroCopy = 1;  // the same on all ranks of an operation
-  static constexpr uint16_t kZeroCopyUsed = 2; // only in what is reported back
+  static constexpr uint16_t kTryZeroCopy = 1;   // the same on all ranks of an operation
+  static constexpr uint16_t kZeroCopyUsed = 2;  // only in what is reported back
 
   Algorithm algorithm = Algorithm::Ring;
   Protocol protocol = Protocol::Simple;

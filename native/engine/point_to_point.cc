@@ -21,15 +21,15 @@ Status PointToPoint::checkOwn(int rank, const std::vector<PointToPointTask>& tas
     (task.kind == PointToPointTask::Kind::Send ? sends : recvs).push_back(&task);
   }
   if (sends.size() != recvs.size()) {
-    return Status::invalid("sendsToSelf=" + std::to_string(sends.size()) + " recvsFromSelf=" +
-                           std::to_string(recvs.size()) + ", rank=" + std::to_string(rank) +
+    return Status::invalid("sendsToSelf=" + std::to_string(sends.size()) +
+                           " recvsFromSelf=" + std::to_string(recvs.size()) + ", rank=" + std::to_string(rank) +
                            ": a send to oneself needs a receive from oneself in the same group");
   }
   for (size_t i = 0; i < sends.size(); ++i) {
     if (sends[i]->bytes != recvs[i]->bytes) {
-      return Status::invalid("sendBytes=" + std::to_string(sends[i]->bytes) + " recvBytes=" +
-                             std::to_string(recvs[i]->bytes) + " of message " + std::to_string(i) + " of rank=" +
-                             std::to_string(rank) + " to itself: expected equal sizes");
+      return Status::invalid("sendBytes=" + std::to_string(sends[i]->bytes) +
+                             " recvBytes=" + std::to_string(recvs[i]->bytes) + " of message " + std::to_string(i) +
+                             " of rank=" + std::to_string(rank) + " to itself: expected equal sizes");
     }
   }
   return Status::ok();

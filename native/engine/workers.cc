@@ -2,10 +2,10 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <csignal>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <climits>
 #include <string>

@@ -101,8 +101,8 @@ Status readTasks(const std::vector<int64_t>& values, std::vector<PointToPointTas
     if ((kind != JAVA(TASK_SEND) && kind != JAVA(TASK_RECV)) || type < 0 || type >= kDataTypeCount || count < 0 ||
         peer < 0 || peer > INT32_MAX) {
       return Status::invalid("task=" + std::to_string(at / JAVA(TASK_LENGTH)) + " kind=" + std::to_string(kind) +
-                             " peer=" + std::to_string(peer) + " type=" + std::to_string(type) + " count=" +
-                             std::to_string(count) + ", expected kind 0 or 1, a known type, count >= 0");
+                             " peer=" + std::to_string(peer) + " type=" + std::to_string(type) +
+                             " count=" + std::to_string(count) + ", expected kind 0 or 1, a known type, count >= 0");
     }
     const size_t bytes = static_cast<size_t>(count) * sizeOf(static_cast<DataType>(type));
     tasks.push_back({static_cast<PointToPointTask::Kind>(kind), static_cast<int>(peer),

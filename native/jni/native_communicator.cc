@@ -39,7 +39,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_create(JNIEnv*
 }
 
 JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_connectInfo(JNIEnv* env, jclass, jlong handle,
-                                                                                  jobjectArray addresses) {
+                                                                                   jobjectArray addresses) {
   return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
     std::vector<std::string> numeric;
     const jsize count = addresses == nullptr ? 0 : env->GetArrayLength(addresses);
@@ -59,7 +59,7 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_connectIn
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_connect(JNIEnv* env, jclass, jlong handle, jint peer,
-                                                                        jint transport, jbyteArray info) {
+                                                                         jint transport, jbyteArray info) {
   return guardedCode([&]() -> jint {
     std::vector<uint8_t> bytes;
     if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
@@ -69,7 +69,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_connect(JNIEnv*
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_probe(JNIEnv* env, jclass, jlong handle, jint,
-                                                                      jint transport, jbyteArray info) {
+                                                                       jint transport, jbyteArray info) {
   return guardedCode([&]() -> jint {
     std::vector<uint8_t> bytes;
     if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
@@ -79,7 +79,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_probe(JNIEnv* e
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setRing(JNIEnv* env, jclass, jlong handle,
-                                                                        jint channel, jintArray order) {
+                                                                         jint channel, jintArray order) {
   return guardedCode([&]() -> jint {
     std::vector<int32_t> ranks;
     if (!copyInts(env, order, ranks)) return static_cast<jint>(Code::Invalid);
@@ -88,7 +88,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setRing(JNIEnv*
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setTree(JNIEnv* env, jclass, jlong handle,
-                                                                        jint channel, jint up, jintArray down) {
+                                                                         jint channel, jint up, jintArray down) {
   return guardedCode([&]() -> jint {
     std::vector<int32_t> children;
     if (!copyInts(env, down, children)) return static_cast<jint>(Code::Invalid);
@@ -101,8 +101,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_prepare(JNIEnv*
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_run(JNIEnv*, jclass, jlong handle, jint operation,
-                                                                    jlong choice, jlong send, jlong recv, jlong count,
-                                                                    jint root, jlong timeoutNanos) {
+                                                                     jlong choice, jlong send, jlong recv, jlong count,
+                                                                     jint root, jlong timeoutNanos) {
   return guardedCode([&] {
     return communicatorOf(handle).run(OperationCode::decode(operation), Choice::decode(choice), address(send),
                                       address(recv), count, root, timeoutNanos);
@@ -110,8 +110,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_run(JNIEnv*, jc
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_runV(JNIEnv* env, jclass, jlong handle, jint operation,
-                                                                     jlong choice, jlong send, jlong recv,
-                                                                     jlongArray counts, jlong timeoutNanos) {
+                                                                      jlong choice, jlong send, jlong recv,
+                                                                      jlongArray counts, jlong timeoutNanos) {
   return guardedCode([&]() -> Code {
     std::vector<int64_t> numbers;
     if (!copyLongs(env, counts, numbers)) return Code::Invalid;
@@ -121,7 +121,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_runV(JNIEnv* en
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_runPointToPoint(JNIEnv* env, jclass, jlong handle,
-                                                                                jlongArray tasks, jlong timeoutNanos) {
+                                                                                 jlongArray tasks, jlong timeoutNanos) {
   return guardedCode([&]() -> Code {
     std::vector<int64_t> numbers;
     if (!copyLongs(env, tasks, numbers)) return Code::Invalid;
@@ -158,7 +158,7 @@ JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeCommunicator_lastError(JN
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_history(JNIEnv* env, jclass, jlong handle,
-                                                                              jlong sequence) {
+                                                                               jlong sequence) {
   return guarded<jlongArray>(nullptr, [&] {
     std::vector<int64_t> row;
     if (HistoryRow r; communicatorOf(handle).history().read(static_cast<uint64_t>(sequence), r)) {

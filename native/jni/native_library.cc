@@ -9,6 +9,5 @@ JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeLibrary_buildId(JNIEnv* e
 }
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeLibrary_instructionSet(JNIEnv* env, jclass) {
-  return jccl::jni::guarded<jstring>(nullptr,
-                                     [&] { return jccl::jni::newString(env, jccl::nameOf(jccl::bestIsa())); });
+  return jccl::jni::guarded<jstring>(nullptr, [&] { return jccl::jni::newString(env, jccl::nameOf(jccl::bestIsa())); });
 }

@@ -135,8 +135,7 @@ class LL128Codec {
 
  private:
   static std::atomic_ref<uint64_t> flagOf(const uint8_t* line) {
-    return std::atomic_ref<uint64_t>(
-        *reinterpret_cast<uint64_t*>(const_cast<uint8_t*>(line) + kLL128PayloadBytes));
+    return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(const_cast<uint8_t*>(line) + kLL128PayloadBytes));
   }
 
   // A copy whose usual size is known to the compiler.

@@ -27,23 +27,21 @@ constexpr const char* nameOf(TransportKind kind) {
 // Where the slots of one connection are, and its head line: all that a proxy needs. Both lie in zeroed memory before
 // anybody may see them.
 struct ConnectionMemory {
-  uint8_t* block = nullptr;   // the receiver's block: holds the slots
-  HeadLine* head = nullptr;   // the sender's head line
+  uint8_t* block = nullptr;  // the receiver's block: holds the slots
+  HeadLine* head = nullptr;  // the sender's head line
   ConnectionShape shape;
 
   uint8_t* llSlot(uint64_t step) const { return block + shape.llOffset() + (step % kSlots) * shape.llStride(); }
-  uint8_t* ll128Slot(uint64_t step) const { return block + shape.ll128Offset() + (step % kSlots) * shape.ll128Stride(); }
+  uint8_t* ll128Slot(uint64_t step) const {
+    return block + shape.ll128Offset() + (step % kSlots) * shape.ll128Stride();
+  }
   SlotHeader* slotHeader(uint64_t step) const {
     return reinterpret_cast<SlotHeader*>(block + shape.simpleOffset() + (step % kSlots) * shape.simpleStride());
   }
-  uint8_t* simpleSlot(uint64_t step) const {
-    return reinterpret_cast<uint8_t*>(slotHeader(step)) + kSimpleHeaderBytes;
-  }
+  uint8_t* simpleSlot(uint64_t step) const { return reinterpret_cast<uint8_t*>(slotHeader(step)) + kSimpleHeaderBytes; }
   // Where the data of the slot begins, by protocol.
   uint8_t* slotData(Protocol protocol, uint64_t step) const {
-    return protocol == Protocol::LL      ? llSlot(step)
-           : protocol == Protocol::LL128 ? ll128Slot(step)
-                                         : simpleSlot(step);
+    return protocol == Protocol::LL ? llSlot(step) : protocol == Protocol::LL128 ? ll128Slot(step) : simpleSlot(step);
   }
 };
 

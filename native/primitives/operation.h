@@ -15,15 +15,15 @@
 namespace jccl {
 
 struct Transfer {
-  const uint8_t* input = nullptr;   // own send buffer
-  uint8_t* output = nullptr;        // own receive buffer
+  const uint8_t* input = nullptr;  // own send buffer
+  uint8_t* output = nullptr;       // own receive buffer
   size_t elementBytes = 1;
-  size_t sliceCount = 1;            // elements per step, at most a slot's payload
+  size_t sliceCount = 1;  // elements per step, at most a slot's payload
   ReduceCopyFn reduce = nullptr;
-  PostOp post;                      // applied by the call that finishes a piece
+  PostOp post;  // applied by the call that finishes a piece
   uint32_t fingerprint = 0;
   uint32_t streamingSlotBytes = ~0u;  // pieces from this size on are written into slots past the caches
-  bool streaming = false;           // the output is too large to be worth caching
+  bool streaming = false;             // the output is too large to be worth caching
 };
 
 }  // namespace jccl

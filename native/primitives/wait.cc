@@ -18,7 +18,7 @@ void cpuRelax() {
 constexpr int64_t kMicrosecond = 1'000;
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr int kLooksPerClock = 32;
-constexpr int64_t kLongWaitNanos = 1 * kMillisecond;   // from here on the progress record tells
+constexpr int64_t kLongWaitNanos = 1 * kMillisecond;  // from here on the progress record tells
 constexpr int64_t kFirstNapNanos = 1 * kMillisecond;
 constexpr int64_t kLastNapNanos = 5 * kMillisecond;
 

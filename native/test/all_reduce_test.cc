@@ -78,9 +78,10 @@ TEST(AllReduceBits, AreTheSameOnAllRanksAndOnRepeat) {
         }
         for (int repeat = 0; repeat < 2; ++repeat) {
           Guarded recv(bytes);
-          ASSERT_EQ(communicator.run({Collective::AllReduce, type, ReduceOp::Avg}, choiceOf(algorithm, Protocol::Simple),
-                                     send.address(), recv.address(), kCount, 0, kTimeoutNanos),
-                    Code::Ok);
+          ASSERT_EQ(
+              communicator.run({Collective::AllReduce, type, ReduceOp::Avg}, choiceOf(algorithm, Protocol::Simple),
+                               send.address(), recv.address(), kCount, 0, kTimeoutNanos),
+              Code::Ok);
           results[communicator.rank() * 2 + repeat].assign(recv.data(), recv.data() + bytes);
         }
       });

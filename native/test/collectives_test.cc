@@ -43,9 +43,9 @@ TEST_P(CollectivesTest, BroadcastReachesEveryRankFromEveryRoot) {
     for (int root = 0; root < communicator.size(); ++root) {
       Guarded send = filled(communicator.rank(), count);
       Guarded recv(count * 4);
-      expectOk(communicator, communicator.run({Collective::Broadcast, DataType::Int32, ReduceOp::Sum}, choice,
-                                              send.address(), recv.address(), static_cast<int64_t>(count), root,
-                                              kTimeoutNanos));
+      expectOk(communicator,
+               communicator.run({Collective::Broadcast, DataType::Int32, ReduceOp::Sum}, choice, send.address(),
+                                recv.address(), static_cast<int64_t>(count), root, kTimeoutNanos));
       for (size_t i = 0; i < count; ++i) ASSERT_EQ(recv.get<int32_t>(i), valueOf(root, i));
       ASSERT_TRUE(recv.intact());
     }
@@ -57,9 +57,9 @@ TEST_P(CollectivesTest, ReduceEndsAtEveryRoot) {
     for (int root = 0; root < communicator.size(); ++root) {
       Guarded send = filled(communicator.rank(), count);
       Guarded recv(count * 4);
-      expectOk(communicator, communicator.run({Collective::Reduce, DataType::Int32, ReduceOp::Sum}, choice,
-                                              send.address(), recv.address(), static_cast<int64_t>(count), root,
-                                              kTimeoutNanos));
+      expectOk(communicator,
+               communicator.run({Collective::Reduce, DataType::Int32, ReduceOp::Sum}, choice, send.address(),
+                                recv.address(), static_cast<int64_t>(count), root, kTimeoutNanos));
       for (size_t i = 0; i < count; ++i) {
         ASSERT_EQ(recv.get<int32_t>(i), communicator.rank() == root ? sumOf(communicator.size(), i) : 0);
       }
@@ -96,9 +96,9 @@ TEST_P(CollectivesTest, ReduceScatterGivesEveryRankItsPart) {
       Guarded send = filled(communicator.rank(), size * count);
       Guarded recv(count * 4);
       uint8_t* result = inPlace ? send.data() + communicator.rank() * count * 4 : recv.data();
-      expectOk(communicator, communicator.run({Collective::ReduceScatter, DataType::Int32, ReduceOp::Sum}, choice,
-                                              send.address(), reinterpret_cast<uint64_t>(result),
-                                              static_cast<int64_t>(count), 0, kTimeoutNanos));
+      expectOk(communicator,
+               communicator.run({Collective::ReduceScatter, DataType::Int32, ReduceOp::Sum}, choice, send.address(),
+                                reinterpret_cast<uint64_t>(result), static_cast<int64_t>(count), 0, kTimeoutNanos));
       for (size_t i = 0; i < count; ++i) {
         int32_t value;
         std::memcpy(&value, result + i * 4, 4);
@@ -150,9 +150,9 @@ TEST_P(CollectivesTest, ExchangesMoveEveryPair) {
     for (int to = 0; to < size; ++to) {
       for (size_t i = 0; i < count; ++i) send.set<int32_t>(to * count + i, valueOf(self * size + to, i));
     }
-    expectOk(communicator, communicator.run({Collective::AllToAll, DataType::Int32, ReduceOp::Sum}, choice,
-                                            send.address(), recv.address(), static_cast<int64_t>(count), 0,
-                                            kTimeoutNanos));
+    expectOk(communicator,
+             communicator.run({Collective::AllToAll, DataType::Int32, ReduceOp::Sum}, choice, send.address(),
+                              recv.address(), static_cast<int64_t>(count), 0, kTimeoutNanos));
     for (int from = 0; from < size; ++from) {
       for (size_t i = 0; i < count; ++i) {
         ASSERT_EQ(recv.get<int32_t>(from * count + i), valueOf(from * size + self, i));
@@ -160,22 +160,22 @@ TEST_P(CollectivesTest, ExchangesMoveEveryPair) {
     }
     for (int root = 0; root < size; ++root) {
       Guarded gathered(size * count * 4);
-      expectOk(communicator, communicator.run({Collective::Gather, DataType::Int32, ReduceOp::Sum}, choice,
-                                              send.address(), gathered.address(), static_cast<int64_t>(count), root,
-                                              kTimeoutNanos));
+      expectOk(communicator,
+               communicator.run({Collective::Gather, DataType::Int32, ReduceOp::Sum}, choice, send.address(),
+                                gathered.address(), static_cast<int64_t>(count), root, kTimeoutNanos));
       for (int from = 0; from < size && self == root; ++from) {
         for (size_t i = 0; i < count; ++i) {
           ASSERT_EQ(gathered.get<int32_t>(from * count + i), valueOf(from * size, i));
         }
       }
       Guarded scattered(count * 4);
-      expectOk(communicator, communicator.run({Collective::Scatter, DataType::Int32, ReduceOp::Sum}, choice,
-                                              send.address(), scattered.address(), static_cast<int64_t>(count), root,
-                                              kTimeoutNanos));
+      expectOk(communicator,
+               communicator.run({Collective::Scatter, DataType::Int32, ReduceOp::Sum}, choice, send.address(),
+                                scattered.address(), static_cast<int64_t>(count), root, kTimeoutNanos));
       for (size_t i = 0; i < count; ++i) ASSERT_EQ(scattered.get<int32_t>(i), valueOf(root * size + self, i));
     }
-    expectOk(communicator, communicator.run({Collective::Barrier, DataType::Int8, ReduceOp::Sum}, choice, 0, 0, 0, 0,
-                                            kTimeoutNanos));
+    expectOk(communicator,
+             communicator.run({Collective::Barrier, DataType::Int8, ReduceOp::Sum}, choice, 0, 0, 0, 0, kTimeoutNanos));
   });
 }
 
@@ -241,7 +241,8 @@ TEST(PointToPoint, AllToAllMayHaveAnyCounts) {
     }
     Guarded send(sendEnd * 8), recv(recvEnd * 8);
     for (int peer = 0; peer < size; ++peer) {
-      for (int64_t i = 0; i < counts[peer]; ++i) send.set<int64_t>(counts[size + peer] + i, self * 1000000 + peer * 10000 + i);
+      for (int64_t i = 0; i < counts[peer]; ++i)
+        send.set<int64_t>(counts[size + peer] + i, self * 1000000 + peer * 10000 + i);
     }
     ASSERT_EQ(communicator.runV({Collective::AllToAll, DataType::Int64, ReduceOp::Sum},
                                 choiceOf(Algorithm::Ring, Protocol::Simple), send.address(), recv.address(), counts,

@@ -12,7 +12,8 @@ namespace {
 constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
 
 Code allReduce(Communicator& communicator, Guarded& buffer, size_t count, Choice choice, int64_t timeoutNanos) {
-  return communicator.run(kSum, choice, buffer.address(), buffer.address(), static_cast<int64_t>(count), 0, timeoutNanos);
+  return communicator.run(kSum, choice, buffer.address(), buffer.address(), static_cast<int64_t>(count), 0,
+                          timeoutNanos);
 }
 
 class FailureTest : public ::testing::TestWithParam<std::tuple<Algorithm, Protocol>> {
@@ -81,8 +82,7 @@ INSTANTIATE_TEST_SUITE_P(Matrix, FailureTest,
                          ::testing::Combine(::testing::Values(Algorithm::Ring, Algorithm::Tree, Algorithm::Direct),
                                             ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple)),
                          [](const auto& info) {
-                           return std::string(nameOf(std::get<0>(info.param))) + "_" +
-                                  nameOf(std::get<1>(info.param));
+                           return std::string(nameOf(std::get<0>(info.param))) + "_" + nameOf(std::get<1>(info.param));
                          });
 
 TEST(Mismatch, IsFoundInZeroCopyAndInMessages) {
@@ -103,10 +103,11 @@ TEST(Mismatch, IsFoundInZeroCopyAndInMessages) {
     const size_t bytes = 100;
     const bool sends = communicator.rank() == 0;
     // The same bytes, of another type.
-    const uint32_t fingerprint = sends ? messageFingerprint(DataType::Int8, 100) : messageFingerprint(DataType::Int32, 25);
+    const uint32_t fingerprint =
+        sends ? messageFingerprint(DataType::Int8, 100) : messageFingerprint(DataType::Int32, 25);
     const auto kind = sends ? PointToPointTask::Kind::Send : PointToPointTask::Kind::Recv;
-    const Code code =
-        communicator.runPointToPoint({{kind, 1 - communicator.rank(), buffer.data(), bytes, fingerprint}}, kTimeoutNanos);
+    const Code code = communicator.runPointToPoint({{kind, 1 - communicator.rank(), buffer.data(), bytes, fingerprint}},
+                                                   kTimeoutNanos);
     EXPECT_EQ(code, sends ? Code::Ok : Code::Mismatch);
   });
 }
@@ -116,7 +117,8 @@ TEST(History, KeepsTheLastOperations) {
   threads.run([](Communicator& communicator) {
     for (int i = 0; i < 300; ++i) {
       Guarded buffer(400);
-      ASSERT_EQ(allReduce(communicator, buffer, i % 100, choiceOf(Algorithm::Direct, Protocol::LL), kTimeoutNanos), Code::Ok);
+      ASSERT_EQ(allReduce(communicator, buffer, i % 100, choiceOf(Algorithm::Direct, Protocol::LL), kTimeoutNanos),
+                Code::Ok);
     }
   });
   for (int rank = 0; rank < 2; ++rank) {

@@ -75,7 +75,8 @@ TEST(FlagWrap, ScrubbingFlagsAreNeverWaitedFor) {
   // Between two uses of one flag in one slot lies a scrub.
   for (uint64_t step = 0; step < 1000; ++step) {
     bool scrubbed = false;
-    for (uint64_t later = step + kSlots; later < step + 64; later += kSlots) scrubbed = scrubbed || Flags::mustScrub(later);
+    for (uint64_t later = step + kSlots; later < step + 64; later += kSlots)
+      scrubbed = scrubbed || Flags::mustScrub(later);
     ASSERT_TRUE(scrubbed) << "step=" << step;
   }
 }

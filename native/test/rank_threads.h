@@ -81,7 +81,8 @@ class RankThreads {
 // A buffer with guard zones on both sides, at an address that is aligned to nothing when `skew` is odd.
 class Guarded {
  public:
-  Guarded(size_t bytes, size_t skew = 0, uint8_t fill = 0) : bytes_(bytes), skew_(skew), memory_(bytes + skew + 2 * kGuard, 0xA5) {
+  Guarded(size_t bytes, size_t skew = 0, uint8_t fill = 0)
+      : bytes_(bytes), skew_(skew), memory_(bytes + skew + 2 * kGuard, 0xA5) {
     std::memset(data(), fill, bytes);
   }
   uint8_t* data() { return memory_.data() + kGuard + skew_; }

@@ -26,7 +26,9 @@ class PerfTableTest {
                 + table.row(row("all_reduce", side(123.456, 0L), side(99.5, 3L)))
                 + table.row(row("all_reduce", side(0.0412, null), side(12_345.6, null)))
                 + table.row(row("all_to_all", side(5.5, 0L), PerfRow.Side.absent(true)));
-        assertThat(text).isEqualTo("""
+        assertThat(text)
+                .isEqualTo(
+                        """
                 #                                                           out-of-place                         in-place
                 #       size        count      type  redop   root       time   algbw   busbw #wrong        time   algbw   busbw #wrong   algo  proto ch
                 #        (B)   (elements)                               (us)  (GB/s)  (GB/s)               (us)  (GB/s)  (GB/s)
