@@ -142,7 +142,7 @@ class LL128Codec {
   static void copySome(uint8_t* to, const uint8_t* from, size_t n, size_t usual) {
     if (__builtin_expect(n == kLL128PayloadBytes && usual == kLL128PayloadBytes, 1)) {
       std::memcpy(to, from, kLL128PayloadBytes);
-    } else {
+    } else if (n != 0) {
       std::memcpy(to, from, n);
     }
   }

@@ -161,7 +161,7 @@ class HostPrimitives {
         if (count != 0) transfer_.reduce(&destination, 1, sources, sourceCount, count, post, 0);
       }
       result = target;
-    } else if (out != nullptr && out != in) {
+    } else if (out != nullptr && out != in && bytes != 0) {
       std::memcpy(out, in, bytes);
     }
     for (int i = 0; i < links.sendCount; ++i) pack(*links.send[i], result, bytes, check);

@@ -41,6 +41,7 @@ public final class Registry {
     private static final String TRANSPORT_GROUP = "Transports";
     private static final String NETWORK = "Network";
     private static final String TOPOLOGY = "Topology";
+    private static final String COMMAND = "The jccl command";
 
     /** This process's rank. */
     public static final Setting<Optional<Integer>> RANK = add(
@@ -69,6 +70,15 @@ public final class Registry {
             optional(integer(0, Integer.MAX_VALUE - 1)),
             Optional.empty(),
             "This process's rank among those of its machine.");
+
+    /** The number of ranks on this process's machine. */
+    public static final Setting<Optional<Integer>> LOCAL_SIZE = add(
+            LAUNCH,
+            "JCCL_LOCAL_SIZE",
+            "",
+            optional(integer(1, Integer.MAX_VALUE)),
+            Optional.empty(),
+            "The number of ranks on this process's machine; where it is not set it is found while ranks meet.");
 
     /** Where rank 0 waits for the others. */
     public static final Setting<Optional<String>> RENDEZVOUS = add(
@@ -292,6 +302,16 @@ public final class Registry {
             optional(path("a file that can be written")),
             Optional.empty(),
             "Where rank 0 of each machine writes the topology that it found, as XML.");
+
+    /** What the command logs. */
+    public static final Setting<String> DEBUG = add(
+            COMMAND,
+            "JCCL_DEBUG",
+            "",
+            word("error", "warn", "info", "debug", "trace"),
+            "warn",
+            "What the `jccl` command writes to standard error. The library itself logs through SLF4J, to loggers below"
+                    + " `io.jccl`, and leaves levels to the application.");
 
     private static final List<Setting<?>> ALL = List.copyOf(COLLECTED);
 

@@ -19,6 +19,9 @@ final class RankProcesses {
     /** The system property that tells a rank which process to outlive by nothing. */
     static final String SUPERVISOR = "jccl.perf.supervisor";
 
+    /** The system property that names the archive of classes to start from; see scripts/jccl. */
+    private static final String ARCHIVE = "jccl.class.archive";
+
     private static final Duration LINGER = Duration.ofSeconds(6); // survivors notice a death within five seconds
     private static final Duration GRACE = Duration.ofSeconds(3);
     private static final long SPARE_BYTES = 512L << 20;
@@ -55,6 +58,12 @@ final class RankProcesses {
         command.add("-XX:+UseSerialGC");
         command.add("-XX:-UsePerfData");
         command.add("-Xshare:auto");
+        if (System.getProperty(ARCHIVE) != null) {
+            command.add("-XX:SharedArchiveFile=" + System.getProperty(ARCHIVE));
+            command.add("-Xlog:cds=off");
+            command.add("-Xlog:cds+dynamic=off");
+            command.add("-Xlog:class+path=off");
+        }
         long buffers = 2 * options.ladder().maxBytes() + SPARE_BYTES;
         command.add("-XX:MaxDirectMemorySize=" + buffers);
         if (options.memory() == MemoryKind.HEAP) {
