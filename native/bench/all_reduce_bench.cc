@@ -1,6 +1,6 @@
 // Two or more forked processes over the real engine, without Java: microseconds per all-reduce.
 //
-//     all_reduce_bench [ranks=2] [bytes=8] [ring|tree|direct|zero] [ll|ll128|simple] [chunkBytes=0] [runs=15] [channels=1] [streamingSlotBytes]
+//     all_reduce_bench [ranks=2] [bytes=8] [ring|tree|direct|zero] [ll|ll128|simple] [chunkBytes=0] [runs=15] [channels=1]
 //
 // Prints the minimum and the median over the runs, each long enough to be timed. "zero": buffers read in place.
 
@@ -95,7 +95,6 @@ int main(int argc, char** argv) {
     config.size = ranks;
     config.channels = channels;
     config.localRanks = ranks;
-    if (argc > 8) config.streamingSlotBytes = static_cast<uint32_t>(std::stoul(argv[8]));
     config.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
     communicators.push_back(
         std::make_unique<Communicator>(config, sharedMemory(Communicator::segmentShape(config).bytes())));

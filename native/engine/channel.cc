@@ -5,11 +5,10 @@
 namespace jccl {
 namespace {
 
-// A ring chunk without a size from the tuning; larger ones were no faster where slots are written past the caches.
-constexpr uint32_t kDefaultChunkBytes = 256 * 1024;
-// A chunk is cut into so many slices, each a step: the next rank starts on a slice while this one works on the following.
+// The bytes of a step without a size from the tuning.
+constexpr uint32_t kDefaultStepBytes = 128 * 1024;
+// A ring's chunk is so many slices, each a step: the next rank starts on a slice while this one works on the following.
 constexpr uint32_t kSlicesPerChunk = 2;
-constexpr uint32_t kLeastSliceBytes = 8 * 1024;
 // LL and LL128 unpack through scratch memory that should stay in the first-level cache.
 constexpr uint32_t kMostPackedSliceBytes = 16 * 1024;
 
@@ -79,16 +78,13 @@ template <Protocol P>
 void Channel::runWith(const Operation& operation, Transfer transfer) {
   const ConnectionShape& shape = sends_[size_ == 1 ? 0 : directSend_[0]->peer].memory.shape;
   const size_t element = transfer.elementBytes;
-  size_t capacity = size_ == 1 ? kDefaultChunkBytes : shape.payloadCapacity(P);
+  size_t capacity = size_ == 1 ? kDefaultStepBytes : shape.payloadCapacity(P);
   if (P != Protocol::Simple) capacity = std::min<size_t>(capacity, kMostPackedSliceBytes);
+  const size_t asked = operation.choice.chunkBytes == 0 ? kDefaultStepBytes : operation.choice.chunkBytes;
   if (operation.choice.algorithm == Algorithm::Ring) {
-    const size_t chunkBytes = operation.choice.chunkBytes == 0 ? kDefaultChunkBytes : operation.choice.chunkBytes;
-    const size_t chunk = std::min(chunkBytes, capacity * 4);
-    const size_t slice = std::min(capacity, std::max<size_t>(chunk / kSlicesPerChunk, kLeastSliceBytes));
-    transfer.sliceCount = elementsIn(slice, element);
-    return runRing<P>(operation, transfer, elementsIn(chunk, element));
+    transfer.sliceCount = elementsIn(std::min(asked, capacity), element);
+    return runRing<P>(operation, transfer, transfer.sliceCount * kSlicesPerChunk);
   }
-  const size_t asked = operation.choice.chunkBytes == 0 ? kDefaultChunkBytes : operation.choice.chunkBytes;
   transfer.sliceCount = elementsIn(std::min(asked, capacity), element);
   if (operation.choice.algorithm == Algorithm::Tree) return runTree<P>(operation, transfer);
   runDirect<P>(operation, transfer);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
+
 namespace jccl {
 namespace {
 
@@ -81,10 +83,12 @@ Status Communicator::connectLocal(int peer, TransportKind transport, uint8_t* ba
     uint8_t* theirs = segment.block(config_.rank, c);
     SendConnection& send = channels_[c]->sendTo(peer);
     send.memory = {theirs, reinterpret_cast<HeadLine*>(ours + shape_.connection.headOffset()), shape_.connection};
+    send.memory.rotates = true;
     send.receiverBell = &segment.bell();
     send.transport = transport;
     RecvConnection& recv = channels_[c]->recvFrom(peer);
     recv.memory = {ours, reinterpret_cast<HeadLine*>(theirs + shape_.connection.headOffset()), shape_.connection};
+    recv.memory.rotates = true;
     recv.senderBell = &segment.bell();
     recv.transport = transport;
   }
@@ -177,7 +181,6 @@ Transfer Communicator::transferOf(const Operation& operation) const {
   transfer.reduce = kernels_[static_cast<int>(code.type)][static_cast<int>(code.op)];
   if (code.op == ReduceOp::Avg) transfer.post.divisor = static_cast<uint32_t>(config_.size);
   transfer.fingerprint = narrow(operation.fingerprint);
-  transfer.streamingSlotBytes = config_.streamingSlotBytes;
   transfer.streaming = operation.bytes >= kStreamingBytes;
   return transfer;
 }
@@ -230,7 +233,7 @@ size_t Communicator::inputBytes(const Operation& operation) const {
 Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
   if (control_.failed()) return failure();
   begin(operation, timeoutNanos);
-  const Transfer transfer = transferOf(operation);
+  Transfer transfer = transferOf(operation);
   const bool tryZeroCopy = (operation.choice.flags & Choice::kTryZeroCopy) != 0 && config_.size > 1 &&
                            operation.bytes != 0 && allLocal() && config_.size - 1 <= kMaxFanout &&
                            ZeroCopy::supports(operation.code.collective);
@@ -246,6 +249,18 @@ Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
       return finish(operation);
     }
   }
+  if (operation.choice.protocol == Protocol::Simple && operation.bytes >= SlotWriting::kLeastBytes && localPeers_ > 0) {
+    const int64_t start = monotonicNanos();
+    transfer.streamingSlots = slotWriting_.streams(operation.bytes, start);
+    runChannels(operation, transfer);
+    slotWriting_.took(operation.bytes, transfer.streamingSlots, start, monotonicNanos());
+  } else {
+    runChannels(operation, transfer);
+  }
+  return finish(operation);
+}
+
+void Communicator::runChannels(const Operation& operation, const Transfer& transfer) {
   const int channels = operation.choice.channels;
   if (__builtin_expect(channels > 1, 0)) {
     if (workers_ == nullptr) {
@@ -256,7 +271,7 @@ Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
       const std::lock_guard lock(errorMutex_);
       error_ = status.message();
       control_.fail(status.code());
-      return finish(operation);
+      return;
     }
     inFlight_ = &operation;
     transferInFlight_ = transfer;
@@ -267,7 +282,6 @@ Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
   } else {
     channels_[0]->run(operation, transfer);
   }
-  return finish(operation);
 }
 
 Code Communicator::run(OperationCode code, Choice choice, uint64_t send, uint64_t recv, int64_t count, int root,

@@ -18,6 +18,7 @@
 #include "engine/operation.h"
 #include "engine/point_to_point.h"
 #include "engine/segment.h"
+#include "engine/slot_writing.h"
 #include "engine/workers.h"
 #include "engine/zero_copy.h"
 #include "primitives/wait.h"
@@ -31,9 +32,6 @@ struct CommunicatorConfig {
   uint32_t simpleSlotBytes = 128 * 1024;
   uint32_t llSlotBytes = 16 * 1024;
   uint32_t ll128SlotBytes = 32 * 1024;
-  // Pieces from this size on are stored into SIMPLE slots past the caches: taking lines back from another core's cache
-  // costs far more than the other core's reading them from memory (measured: 64 KiB 42 -> 8.5 us, 1 MiB 600 -> 95 us).
-  uint32_t streamingSlotBytes = 2048;
   int localRanks = 1;  // ranks that share this machine's processors
   int cores = 1;
   int64_t spinNanos = -1;  // -1: chosen from localRanks and cores
@@ -116,6 +114,7 @@ class Communicator {
   void begin(Operation& operation, int64_t timeoutNanos);
   Code finish(const Operation& operation);
   Code execute(Operation& operation, int64_t timeoutNanos);
+  void runChannels(const Operation& operation, const Transfer& transfer);
   Code executeTasks(Operation& operation, std::vector<PointToPointTask>& tasks, int64_t timeoutNanos);
   Code runRooted(Operation& operation, int64_t timeoutNanos);
   Choice settle(Choice choice, Collective collective) const;
@@ -139,6 +138,7 @@ class Communicator {
   Transfer transferInFlight_;
   uint64_t sequence_ = 0;
   std::atomic<int64_t> lastChoice_{0};
+  SlotWriting slotWriting_;
   ZeroCopy zeroCopy_;
   PointToPoint pointToPoint_;
 

@@ -110,7 +110,7 @@ bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendC
     if (connection.step >= connection.cachedHead + kSlots) return false;
   }
   const size_t bytes = std::min(task.bytes - queue.done, chunkOf(connection.memory.shape));
-  if (bytes != 0) std::memcpy(connection.memory.simpleSlot(connection.step), task.address + queue.done, bytes);
+  if (bytes != 0) std::memcpy(connection.memory.simplePiece(connection.step, bytes), task.address + queue.done, bytes);
   SlotHeader* header = connection.memory.slotHeader(connection.step);
   header->check = checkWord(task.fingerprint, static_cast<uint32_t>(bytes));
   header->bytes = static_cast<uint32_t>(bytes);
@@ -130,7 +130,7 @@ bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvC
                 {connection.peer, connection.transport, WaitFor::Data, Protocol::Simple, connection.step});
     return true;
   }
-  if (bytes != 0) std::memcpy(task.address + queue.done, connection.memory.simpleSlot(connection.step), bytes);
+  if (bytes != 0) std::memcpy(task.address + queue.done, connection.memory.simplePiece(connection.step, bytes), bytes);
   connection.memory.head->head.store(++connection.step, std::memory_order_release);
   if (connection.senderBell != nullptr) connection.senderBell->ringIfSleeping();
   account(queue, task, bytes);

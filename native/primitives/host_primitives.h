@@ -112,25 +112,35 @@ class HostPrimitives {
       if (i == links.ownPosition && in != nullptr) sources[sourceCount++] = in;
       RecvConnection& connection = *links.recv[i];
       if (!waitForSlot(connection, check)) return;
-      sources[sourceCount++] = connection.memory.simpleSlot(connection.step);
+      sources[sourceCount++] = connection.memory.simplePiece(connection.step, bytes);
     }
     if (sourceCount == recvCount && in != nullptr) sources[sourceCount++] = in;
     int destinationCount = 0;
     if (out != nullptr) destinations[destinationCount++] = out;
     for (int i = 0; i < links.sendCount; ++i) {
-      destinations[destinationCount++] = links.send[i]->memory.simpleSlot(links.send[i]->step);
+      destinations[destinationCount++] = links.send[i]->memory.simplePiece(links.send[i]->step, bytes);
     }
-    if (count != 0) combine(destinations, destinationCount, sources, sourceCount, count, bytes, post, out != nullptr);
+    if (count != 0) {
+      const unsigned streamed = streamedOf(destinationCount, out != nullptr, links);
+      combine(destinations, destinationCount, sources, sourceCount, count, bytes, post, streamed);
+    }
     for (int i = 0; i < links.sendCount; ++i) publish(*links.send[i], bytes, check);
     for (int i = 0; i < recvCount; ++i) release(*links.recv[i]);
   }
 
+  // Which destinations are written past the caches, a bit each. What a network proxy reads next never is.
+  unsigned streamedOf(int destinationCount, bool hasOutput, const Links& links) const {
+    unsigned streamed = hasOutput && transfer_.streaming ? 1 : 0;
+    if (!transfer_.streamingSlots) return streamed;
+    const int first = hasOutput ? 1 : 0;
+    for (int i = first; i < destinationCount && i < 32; ++i) {
+      if (!links.send[i - first]->isNet()) streamed |= 1u << i;
+    }
+    return streamed;
+  }
+
   void combine(void* const* destinations, int destinationCount, const void* const* sources, int sourceCount,
-               size_t count, uint32_t bytes, const PostOp& post, bool hasOutput) {
-    unsigned streaming = hasOutput && transfer_.streaming ? 1 : 0;
-    // Lines that the other core has in its cache are slow to write to; it reads from memory faster than we could take
-    // them back.
-    if (bytes >= transfer_.streamingSlotBytes) streaming |= hasOutput ? ~1u : ~0u;
+               size_t count, uint32_t bytes, const PostOp& post, unsigned streaming) {
     if (sourceCount == 1 && destinationCount == 1 && streaming == 0 && post.divisor == 1) {
       std::memcpy(destinations[0], sources[0], bytes);
       return;
@@ -161,7 +171,7 @@ class HostPrimitives {
         if (count != 0) transfer_.reduce(&destination, 1, sources, sourceCount, count, post, 0);
       }
       result = target;
-    } else if (out != nullptr && out != in && bytes != 0) {
+    } else if (out != nullptr && in != nullptr && out != in && bytes != 0) {
       std::memcpy(out, in, bytes);
     }
     for (int i = 0; i < links.sendCount; ++i) pack(*links.send[i], result, bytes, check);

@@ -62,6 +62,8 @@ inline constexpr uint32_t kLL128PayloadBytes = 120;
 inline constexpr uint32_t kLL128HeaderBytes = 8;  // of the first line's payload
 
 inline constexpr uint32_t kSimpleHeaderBytes = 128;
+// Smaller pieces always lie at the begin of their slot; see ConnectionMemory::simplePiece.
+inline constexpr uint32_t kRotatingBytes = 4096;
 
 // The same numbers as io.jccl's protocol choice.
 enum class Protocol : uint8_t { LL = 0, LL128 = 1, Simple = 2 };

@@ -22,8 +22,8 @@ struct Transfer {
   ReduceCopyFn reduce = nullptr;
   PostOp post;  // applied by the call that finishes a piece
   uint32_t fingerprint = 0;
-  uint32_t streamingSlotBytes = ~0u;  // pieces from this size on are written into slots past the caches
-  bool streaming = false;             // the output is too large to be worth caching
+  bool streamingSlots = false;  // pieces are written into peers' slots past the caches
+  bool streaming = false;       // the output is too large to be worth caching
 };
 
 }  // namespace jccl

@@ -61,6 +61,29 @@ INSTANTIATE_TEST_SUITE_P(ZeroCopy, AllReduceTest,
                                             ::testing::Values(true)),
                          nameOfParameter);
 
+// Pieces of many sizes in turn, so that they land in all parts of the slots, written through the cache and past it.
+TEST(AllReducePieces, TakeTurnsInTheirSlots) {
+  for (const int ranks : {2, 3}) {
+    RankThreads threads(ranks);
+    threads.run([&](Communicator& communicator) {
+      for (int round = 0; round < 12; ++round) {
+        for (size_t count = 1000; count < 120'000; count = count * 2 + 7) {
+          Guarded send(count * sizeof(float)), recv(count * sizeof(float), 0, 0xEE);
+          for (size_t i = 0; i < count; ++i) send.set<float>(i, valueOf(communicator.rank(), i + round));
+          ASSERT_EQ(communicator.run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum},
+                                     choiceOf(round % 3 == 2 ? Algorithm::Direct : Algorithm::Ring, Protocol::Simple, 1,
+                                              round % 2 == 0 ? 0 : 20'000),
+                                     send.address(), recv.address(), static_cast<int64_t>(count), 0, kTimeoutNanos),
+                    Code::Ok)
+              << communicator.lastError();
+          for (size_t i = 0; i < count; ++i) ASSERT_EQ(recv.get<float>(i), sumOf(ranks, i + round)) << "i=" << i;
+          ASSERT_TRUE(recv.intact()) << "count=" << count;
+        }
+      }
+    });
+  }
+}
+
 // Sums that are not exact: every rank must still end with the same bits, and a repeat with the same.
 TEST(AllReduceBits, AreTheSameOnAllRanksAndOnRepeat) {
   constexpr int kRanks = 5;

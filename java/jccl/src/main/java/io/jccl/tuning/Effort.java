@@ -50,7 +50,7 @@ record Effort(double localHops, double netHops, double steps, double bytes) {
     /** Chunks follow each other along a chain of ranks. */
     private static Effort pipelined(CommunicatorShape shape, int hops, double share, int chunkBytes) {
         double chunks = Math.max(1, Math.ceil(share / chunkBytes));
-        double steps = chunks + hops - 1;
+        double steps = chunks + hops; // the last rank works on the last chunk when all others are done
         return new Effort(localPart(shape, hops), netPart(shape, hops), steps, steps * Math.min(chunkBytes, share));
     }
 
