@@ -21,6 +21,12 @@ enum class Code : int {
   NoMemory = -8,   // memory could not be had
 };
 
+// What errno=error means; unlike std::strerror it may be called from any thread at any time.
+inline std::string errorText(int error) {
+  char buffer[128];
+  return ::strerror_r(error, buffer, sizeof buffer);
+}
+
 // Why something failed: "name=value" facts, what was expected, and the remedy where there is one. Ok carries no text and
 // allocates nothing.
 class [[nodiscard]] Status {
@@ -36,7 +42,7 @@ class [[nodiscard]] Status {
   // A failed system call: "call: what, errno=N (text)".
   static Status system(const char* call, const std::string& what, int error = errno) {
     return {error == ENOMEM ? Code::NoMemory : Code::System,
-            std::string(call) + ": " + what + ", errno=" + std::to_string(error) + " (" + std::strerror(error) + ")"};
+            std::string(call) + ": " + what + ", errno=" + std::to_string(error) + " (" + errorText(error) + ")"};
   }
 
   bool isOk() const { return code_ == Code::Ok; }

@@ -387,7 +387,7 @@ Code Communicator::runV(OperationCode code, Choice choice, uint64_t send, uint64
   return execute(operation, timeoutNanos);
 }
 
-Code Communicator::runPointToPoint(std::vector<PointToPointTask> tasks, int64_t timeoutNanos) {
+Code Communicator::runPointToPoint(const std::vector<PointToPointTask>& tasks, int64_t timeoutNanos) {
   for (const auto& task : tasks) {
     if (task.peer < 0 || task.peer >= config_.size) {
       return refuse("peer=" + std::to_string(task.peer) +

@@ -97,7 +97,7 @@ class Communicator {
            int64_t timeoutNanos);
   Code runV(OperationCode code, Choice choice, uint64_t send, uint64_t recv, const std::vector<int64_t>& counts,
             int64_t timeoutNanos);
-  Code runPointToPoint(std::vector<PointToPointTask> tasks, int64_t timeoutNanos);
+  Code runPointToPoint(const std::vector<PointToPointTask>& tasks, int64_t timeoutNanos);
 
   Choice lastChoice() const { return Choice::decode(lastChoice_.load(std::memory_order_relaxed)); }
 

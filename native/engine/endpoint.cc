@@ -12,8 +12,9 @@ constexpr uint32_t kInfoMagic = 0x4c43434a;  // "JCCL"
 constexpr uint32_t kInfoVersion = 1;
 constexpr size_t kInfoHeaderBytes = 8 + ShmEndpoint::kWireBytes + 8 + 4;
 
-// Host buffers of peers that stay mapped; the one not used for longest goes first.
-constexpr size_t kMostViews = 64;
+// Host buffers of peers that stay mapped: at least so many, and several for each rank: an operation uses two of each.
+constexpr size_t kViews = 64;
+constexpr size_t kViewsPerRank = 6;
 
 // How long closing waits for data that the network has not sent yet.
 constexpr int64_t kFlushNanos = 5'000'000'000;
@@ -46,6 +47,8 @@ Status Endpoint::create(const EndpointConfig& config, std::unique_ptr<Endpoint>&
   made->communicator_->setBufferResolver(made.get());
   // Offered only now: whoever maps it finds its header.
   made->segmentId_ = made->registry_->add(made->segment_);
+  made->views_ =
+      std::make_unique<ShmViews>(made->registry_, std::max(kViews, kViewsPerRank * config.communicator.size));
   made->peerEndpoints_.resize(config.communicator.size);
   made->peerSegments_.resize(config.communicator.size);
   endpoint = std::move(made);
@@ -186,28 +189,12 @@ bool Endpoint::locate(const void* address, size_t bytes, uint64_t& segment, uint
 }
 
 uint8_t* Endpoint::resolve(int peer, uint64_t segment, uint64_t offset, size_t bytes) {
-  auto found = std::find_if(views_.begin(), views_.end(),
-                            [&](const View& view) { return view.peer == peer && view.segment == segment; });
-  if (found == views_.end()) {
-    View view{peer, segment, nullptr};
-    if (Status status = registry_->import(peerEndpoints_[peer], segment, 0, {}, &view.memory); !status) {
-      noteError(status);
-      return nullptr;
-    }
-    if (views_.size() == kMostViews) views_.pop_back();
-    found = views_.insert(views_.begin(), std::move(view));
-  } else if (found - views_.begin() > 8) {
-    std::rotate(views_.begin(), found, found + 1);
-    found = views_.begin();
-  }
-  const ShmSegment& memory = *found->memory;
-  if (offset > memory.bytes() || bytes > memory.bytes() - offset) {
-    noteError(Status::transport(
-        "peer=" + std::to_string(peer) + " offset=" + std::to_string(offset) + " bytes=" + std::to_string(bytes) +
-        ": outside of its segment=" + std::to_string(segment) + " of bytes=" + std::to_string(memory.bytes())));
+  uint8_t* address = nullptr;
+  if (Status status = views_->resolve(peer, peerEndpoints_[peer], segment, offset, bytes, &address); !status) {
+    noteError(status);
     return nullptr;
   }
-  return memory.address() + offset;
+  return address;
 }
 
 void Endpoint::noteError(const Status& status) {

@@ -14,6 +14,7 @@
 #include "engine/zero_copy.h"
 #include "transport/net_transport.h"
 #include "transport/shm_registry.h"
+#include "transport/shm_views.h"
 
 namespace jccl {
 
@@ -54,11 +55,6 @@ class Endpoint final : private BufferResolver {
     uint64_t segment = 0;
     std::span<const uint8_t> network;
   };
-  struct View {
-    int peer;
-    uint64_t segment;
-    std::shared_ptr<ShmSegment> memory;
-  };
   // Moves the network and knows when it has failed.
   class NetProgress final : public ProgressEngine {
    public:
@@ -86,7 +82,7 @@ class Endpoint final : private BufferResolver {
   uint64_t segmentId_ = 0;
   std::vector<ShmEndpoint> peerEndpoints_;
   std::vector<std::shared_ptr<ShmSegment>> peerSegments_;
-  std::vector<View> views_;  // of peers' host buffers, the latest used first
+  std::unique_ptr<ShmViews> views_;
   std::vector<MappedMemory> netMemory_;
   std::unique_ptr<Communicator> communicator_;
   std::unique_ptr<NetTransport> net_;

@@ -130,7 +130,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_runPointToPoint
       endpointOf(handle).noteError(status);
       return status.code();
     }
-    return communicatorOf(handle).runPointToPoint(std::move(list), timeoutNanos);
+    return communicatorOf(handle).runPointToPoint(list, timeoutNanos);
   });
 }
 

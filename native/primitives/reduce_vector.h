@@ -11,8 +11,10 @@
 #if defined(__x86_64__)
 // GCC 12's own header makes its "undefined" registers from themselves and then warns about it.
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 #pragma GCC diagnostic pop
 #endif
@@ -188,7 +190,7 @@ JCCL_INLINE Vec<S, W> mulVec(Vec<S, W> a, Vec<S, W> b) {
 template <class S, int W>
 JCCL_INLINE Vec<S, W> minVec(Vec<S, W> a, Vec<S, W> b) {
   if constexpr (isFloating<S>) {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
   } else {
     return a < b ? a : b;
   }
@@ -197,7 +199,7 @@ JCCL_INLINE Vec<S, W> minVec(Vec<S, W> a, Vec<S, W> b) {
 template <class S, int W>
 JCCL_INLINE Vec<S, W> maxVec(Vec<S, W> a, Vec<S, W> b) {
   if constexpr (isFloating<S>) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
   } else {
     return a > b ? a : b;
   }

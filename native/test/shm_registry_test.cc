@@ -11,6 +11,7 @@
 
 #include "transport/shm_client.h"
 #include "transport/shm_socket.h"
+#include "transport/shm_views.h"
 
 namespace jccl {
 namespace {
@@ -232,19 +233,39 @@ TEST_F(ShmRegistryTest, AProcessElsewhereIsNotReachable) {
   EXPECT_EQ(Code::Transport, registry_->import(elsewhere, 1, 0, {}, &view).code());
 }
 
-TEST_F(ShmRegistryTest, ViewsAreKeptUntilDropped) {
-  ShmImports imports(registry_);
+TEST_F(ShmRegistryTest, ViewsAreKeptUntilTooMany) {
+  constexpr size_t kMost = 16;
+  ShmViews views(registry_, kMost);
+  const ShmEndpoint& self = registry_->endpoint();
+  uint8_t* address = nullptr;
+  std::vector<uint64_t> ids;
+  std::vector<std::weak_ptr<ShmSegment>> segments;
+  for (size_t i = 0; i < kMost + 1; ++i) {
+    auto segment = makeSegment(4096);
+    segments.push_back(segment);
+    ids.push_back(registry_->add(segment));
+  }
+  for (size_t i = 0; i < kMost; ++i) ASSERT_TRUE(views.resolve(0, self, ids[i], 0, 4096, &address).isOk());
+  ASSERT_TRUE(views.resolve(0, self, ids[0], 96, 4000, &address).isOk());
+  EXPECT_EQ(segments[0].lock()->address() + 96, address);
+  ASSERT_TRUE(views.resolve(0, self, ids[kMost], 0, 1, &address).isOk());
+  EXPECT_EQ(kMost, views.size());
+  // Of withdrawn segments those live on that are still viewed: all but the one that was not used for longest.
+  for (const uint64_t id : ids) registry_->remove(id);
+  EXPECT_FALSE(segments[0].expired());
+  EXPECT_TRUE(segments[1].expired());
+  for (size_t i = 2; i < segments.size(); ++i) EXPECT_FALSE(segments[i].expired()) << i;
+}
+
+TEST_F(ShmRegistryTest, ViewsRefuseWhatIsNotThere) {
+  ShmViews views(registry_, 4);
   const uint64_t id = registry_->add(makeSegment(4096));
-  uint8_t* first = nullptr;
-  uint8_t* second = nullptr;
-  ASSERT_TRUE(imports.view(registry_->endpoint(), id, 4096, &first).isOk());
-  ASSERT_TRUE(imports.view(registry_->endpoint(), id, 4096, &second).isOk());
-  EXPECT_EQ(first, second);
-  EXPECT_EQ(1u, imports.size());
-  imports.drop(registry_->endpoint(), id);
-  EXPECT_EQ(0u, imports.size());
-  EXPECT_EQ(Code::Transport, imports.view(registry_->endpoint(), id + 1000, 0, &first).code());
-  EXPECT_EQ(0u, imports.size());
+  uint8_t* address = nullptr;
+  EXPECT_EQ(Code::Transport, views.resolve(3, registry_->endpoint(), id, 1, 4096, &address).code());
+  EXPECT_EQ(Code::Transport, views.resolve(3, registry_->endpoint(), id, 4097, 0, &address).code());
+  EXPECT_EQ(Code::Transport, views.resolve(3, registry_->endpoint(), id + 1000, 0, 1, &address).code());
+  EXPECT_EQ(nullptr, address);
+  EXPECT_EQ(1u, views.size());
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ Status RecvProxy::advance(int64_t nowNanos, int* work) {
   while (posted_ < head + kSlots && posted_ - taken_ < kNetInFlight) {
     if (Status posted = post(); !posted) return posted;
   }
-  const Status moved = connection_->progress(nowNanos, work);
+  Status moved = connection_->progress(nowNanos, work);
   // What has arrived is delivered also when the connection has just ended.
   while (taken_ < posted_) {
     bool arrived = false;

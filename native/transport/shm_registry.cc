@@ -94,16 +94,4 @@ Status ShmRegistry::import(const ShmEndpoint& peer, uint64_t id, size_t expected
   return Status::ok();
 }
 
-Status ShmImports::view(const ShmEndpoint& peer, uint64_t segment, size_t expectedBytes, uint8_t** address) {
-  std::shared_ptr<ShmSegment>& kept = views_[{peer.token, segment}];
-  if (kept == nullptr) {
-    if (Status imported = registry_->import(peer, segment, expectedBytes, {}, &kept); !imported) {
-      views_.erase({peer.token, segment});
-      return imported;
-    }
-  }
-  *address = kept->address();
-  return Status::ok();
-}
-
 }  // namespace jccl

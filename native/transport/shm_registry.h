@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <utility>
 
 #include "base/status.h"
 #include "transport/shm_endpoint.h"
@@ -58,22 +56,6 @@ class ShmRegistry {
   uint64_t nextId_ = 1;
   ShmEndpoint endpoint_;
   std::unique_ptr<ShmServer> server_;
-};
-
-// Views of others' segments that one communicator keeps: fetched once, dropped when told or with the object. For one
-// thread at a time.
-class ShmImports {
- public:
-  explicit ShmImports(std::shared_ptr<ShmRegistry> registry) : registry_(std::move(registry)) {}
-
-  Status view(const ShmEndpoint& peer, uint64_t segment, size_t expectedBytes, uint8_t** address);
-  void drop(const ShmEndpoint& peer, uint64_t segment) { views_.erase({peer.token, segment}); }
-  void clear() { views_.clear(); }
-  size_t size() const { return views_.size(); }
-
- private:
-  std::shared_ptr<ShmRegistry> registry_;
-  std::map<std::pair<ShmEndpoint::Token, uint64_t>, std::shared_ptr<ShmSegment>> views_;
 };
 
 }  // namespace jccl

@@ -112,7 +112,7 @@ std::string SocketSendConnection::describe() const {
 
 SocketRecvConnection::SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents,
                                            std::vector<UniqueFd> sockets)
-    : config_(config), peer_(peer) {
+    : config_(config) {
   for (UniqueFd& socket : sockets) {
     const auto index = static_cast<uint32_t>(streams_.size());
     streams_.push_back(std::make_unique<SocketRecvStream>(std::move(socket), peer, dataEvents, index));

@@ -76,7 +76,6 @@ class SocketRecvConnection final : public NetRecvConnection, private SocketRecvS
   Slot& slot(uint64_t sequence) { return slots_[sequence % kNetInFlight]; }
 
   const NetConfig& config_;
-  const int peer_;
   std::vector<std::unique_ptr<SocketRecvStream>> streams_;
   std::array<Slot, kNetInFlight> slots_;
   uint64_t posted_ = 0;

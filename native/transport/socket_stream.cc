@@ -38,7 +38,7 @@ std::string SocketStream::describe() const {
 
 Status SocketStream::failed(const char* call, int error) const {
   return Status::transport("net: lost " + describe() + ": " + call + " errno=" + std::to_string(error) + " (" +
-                           std::strerror(error) + "): " + socketHint(error));
+                           errorText(error) + "): " + socketHint(error));
 }
 
 Status SocketStream::closedUnannounced() const {

@@ -1,23 +1,54 @@
 package io.jccl.cli;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
-/** Starts the command as a process of its own. */
+/** Runs the command as a process of its own. */
 final class CommandProcess {
+
+    private static final String CHECK_JNI = "-Xcheck:jni";
+
+    /** How a run of the command ended and what it printed. */
+    record Result(int status, String out, String err) {}
 
     private CommandProcess() {}
 
-    static Process start(Path errorLog, String... arguments) throws IOException {
+    /** Runs the command to its end; under -Xcheck:jni it is checked as well, and so are the ranks that it starts. */
+    static Result run(Path directory, String... arguments) throws IOException, InterruptedException {
+        boolean checked =
+                ManagementFactory.getRuntimeMXBean().getInputArguments().contains(CHECK_JNI);
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
                 "-cp",
-                System.getProperty("java.class.path"),
-                Main.class.getName()));
+                System.getProperty("java.class.path")));
+        if (checked) {
+            command.add(1, CHECK_JNI);
+        }
+        command.add(Main.class.getName());
         command.addAll(List.of(arguments));
-        return new ProcessBuilder(command).redirectError(errorLog.toFile()).start();
+        Path log = directory.resolve("err");
+        ProcessBuilder builder = new ProcessBuilder(command).redirectError(log.toFile());
+        // What the build was started with or by is not to be seen in its tests.
+        builder.environment()
+                .keySet()
+                .removeIf(name -> name.matches("(JCCL|NCCL|OMPI|PMIX?|SLURM)_.*|RANK|WORLD_SIZE"));
+        if (checked) {
+            builder.environment().put("JCCL_JAVA_OPTS", CHECK_JNI);
+        }
+        Process process = builder.start();
+        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        String err = Files.readString(log);
+        assertThat(out + err).doesNotContain("in native method", "JNI call made without checking", "WARNING: JNI ");
+        return new Result(process.exitValue(), out, err);
     }
 }

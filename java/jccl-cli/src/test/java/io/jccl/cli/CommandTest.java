@@ -2,8 +2,8 @@ package io.jccl.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.cli.CommandProcess.Result;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -14,20 +14,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The command from the outside: exit status, standard output, standard error. */
-@Timeout(60)
+@Timeout(180)
 class CommandTest {
 
     @TempDir
     Path directory;
 
-    private record Result(int status, String out, String err) {}
-
     private Result run(String... arguments) throws IOException, InterruptedException {
-        Path log = directory.resolve("err");
-        Process process = CommandProcess.start(log, arguments);
-        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
-        return new Result(process.exitValue(), out, Files.readString(log));
+        return CommandProcess.run(directory, arguments);
     }
 
     @ParameterizedTest
@@ -46,32 +40,32 @@ class CommandTest {
             })
     void wrongUsageIsSaidAndIsStatusTwo(String command, String message) throws IOException, InterruptedException {
         Result result = run(command.split(" "));
-        assertThat(result.status).isEqualTo(2);
-        assertThat(result.err).contains(message).contains("--help");
-        assertThat(result.out).isEmpty();
+        assertThat(result.status()).isEqualTo(2);
+        assertThat(result.err()).contains(message).contains("--help");
+        assertThat(result.out()).isEmpty();
     }
 
     @Test
     void runMarksLinesWithTheirRankAndPassesTheEnvironment() throws IOException, InterruptedException {
         Result result = run("run", "-n", "2", "--", "sh", "-c", "echo $JCCL_RANK of $JCCL_SIZE");
-        assertThat(result.status).isZero();
-        assertThat(result.out.lines()).containsExactlyInAnyOrder("[0] 0 of 2", "[1] 1 of 2");
+        assertThat(result.status()).isZero();
+        assertThat(result.out().lines()).containsExactlyInAnyOrder("[0] 0 of 2", "[1] 1 of 2");
     }
 
     @Test
     void aRankThatFailsEndsTheOthersAndItsStatusIsPassedOn() throws IOException, InterruptedException {
         long begin = System.nanoTime();
         Result result = run("run", "-n", "2", "--", "sh", "-c", "[ $JCCL_RANK = 1 ] && exit 7; exec sleep 50");
-        assertThat(result.status).isEqualTo(7);
-        assertThat(result.err).contains("jccl run: rank 1 ended with status 7");
+        assertThat(result.status()).isEqualTo(7);
+        assertThat(result.err()).contains("jccl run: rank 1 ended with status 7");
         assertThat(TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begin)).isLessThan(25);
     }
 
     @Test
     void aProgramThatDoesNotExistIsNamed() throws IOException, InterruptedException {
         Result result = run("run", "-n", "2", "--", "/no/such/program");
-        assertThat(result.status).isEqualTo(127);
-        assertThat(result.err).contains("command=\"/no/such/program\" cannot be started");
+        assertThat(result.status()).isEqualTo(127);
+        assertThat(result.err()).contains("command=\"/no/such/program\" cannot be started");
     }
 
     @ParameterizedTest
@@ -79,20 +73,20 @@ class CommandTest {
     void perfChecksAndPrintsATable(String collective, String mode) throws IOException, InterruptedException {
         String command = "perf " + collective + " -n 2 -e 64 --iters 5 --check " + mode;
         Result result = run(command.trim().split(" "));
-        assertThat(result.status).as(result.err).isZero();
-        assertThat(result.out).contains("out-of-place").contains("# wrong elements: 0");
+        assertThat(result.status()).as(result.err()).isZero();
+        assertThat(result.out()).contains("out-of-place").contains("# wrong elements: 0");
     }
 
     @Test
     void aSlowerRunIsStatusThree() throws IOException, InterruptedException {
         Path baseline = directory.resolve("base.json");
         String[] measure = {"perf", "all_reduce", "-n", "2", "-e", "8", "--iters", "5", "--json", baseline.toString()};
-        assertThat(run(measure).status).isZero();
+        assertThat(run(measure).status()).isZero();
         String fast = Files.readString(baseline).replaceAll("\"p50_us\":[0-9.E-]+", "\"p50_us\":0.0001");
         Files.writeString(baseline, fast);
         Result result =
                 run("perf", "all_reduce", "-n", "2", "-e", "8", "--iters", "5", "--compare", baseline.toString());
-        assertThat(result.status).isEqualTo(3);
-        assertThat(result.err).contains("regression: all_reduce bytes=8 out of place");
+        assertThat(result.status()).isEqualTo(3);
+        assertThat(result.err()).contains("regression: all_reduce bytes=8 out of place");
     }
 }

@@ -7,17 +7,19 @@ import com.networknt.schema.JsonSchema;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What the command really prints is what the schemas say. */
-@Timeout(60)
+@Timeout(180)
 class SchemaTest {
+
+    @TempDir
+    Path directory;
 
     @ParameterizedTest
     @CsvSource({
@@ -29,19 +31,15 @@ class SchemaTest {
         "topo, topo -n 2 --machines 2 --json"
     })
     void outputIsValid(String schemaName, String command) throws IOException, InterruptedException {
-        Path log = Files.createTempFile("jccl-schema", ".log");
-        Process process = CommandProcess.start(log, command.split(" "));
-        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
-        assertThat(process.exitValue()).as(Files.readString(log)).isZero();
+        CommandProcess.Result result = CommandProcess.run(directory, command.split(" "));
+        assertThat(result.status()).as(result.err()).isZero();
         JsonSchema schema = JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012)
                 .getSchema(Files.readString(Path.of("../../docs/schema/" + schemaName + ".schema.json")));
-        String[] values = schemaName.equals("perf") ? output.split("\n") : new String[] {output};
+        String[] values = schemaName.equals("perf") ? result.out().split("\n") : new String[] {result.out()};
         for (String value : values) {
             assertThat(schema.validate(new ObjectMapper().readTree(value)))
                     .as(value)
                     .isEmpty();
         }
-        Files.delete(log);
     }
 }

@@ -21,7 +21,8 @@ import org.slf4j.LoggerFactory;
  *   <li>torchrun: {@code RANK}, {@code WORLD_SIZE}, {@code MASTER_ADDR}, {@code MASTER_PORT}, {@code LOCAL_RANK}
  *   <li>Open MPI: {@code OMPI_COMM_WORLD_RANK}, {@code _SIZE}, {@code _LOCAL_RANK}, {@code _LOCAL_SIZE}
  *   <li>PMI, as with MPICH: {@code PMI_RANK}, {@code PMI_SIZE}, {@code MPI_LOCALRANKID}, {@code MPI_LOCALNRANKS}
- *   <li>Slurm: {@code SLURM_PROCID}, {@code SLURM_NTASKS}, {@code SLURM_LOCALID}, {@code SLURM_JOB_ID}, ...
+ *   <li>Slurm: {@code SLURM_PROCID}, {@code SLURM_NTASKS}, {@code SLURM_LOCALID}, {@code SLURM_JOB_ID}, ...,
+ *       inside a step that {@code srun} started: the shell of an allocation or of a batch script is no rank
  * </ol>
  *
  * <p>{@code JCCL_RENDEZVOUS} overrides where the ranks of any launcher meet. It is {@code host:port}, {@code
@@ -35,6 +36,8 @@ public final class LauncherEnvironment {
     private static final String RENDEZVOUS = "JCCL_RENDEZVOUS";
     private static final int FIRST_JOB_PORT = 20_000;
     private static final int JOB_PORTS = 10_000;
+    /** Slurm numbers from here on what is no step of srun: the batch script, the shell of an allocation, and so on. */
+    private static final long FIRST_RESERVED_STEP = 0xffff_fff0L;
 
     private final Map<String, String> environment;
 
@@ -102,7 +105,7 @@ public final class LauncherEnvironment {
     private Optional<Launch> read(Dialect dialect, List<String> incomplete) {
         boolean anything =
                 get(dialect.rank()).isPresent() || get(dialect.size()).isPresent();
-        if (!anything) {
+        if (!anything || dialect.name().equals("slurm") && !insideSlurmStep()) {
             return Optional.empty();
         }
         List<String> missing = new ArrayList<>();
@@ -122,6 +125,16 @@ public final class LauncherEnvironment {
                 ? OptionalInt.of(number(dialect.localRank(), 0, size - 1))
                 : OptionalInt.empty();
         return Optional.of(new Launch(dialect.name(), rank, size, localRank, rendezvous.orElseThrow()));
+    }
+
+    private boolean insideSlurmStep() {
+        return slurmStep()
+                .filter(step -> step.matches("[0-9]{1,10}") && Long.parseLong(step) < FIRST_RESERVED_STEP)
+                .isPresent();
+    }
+
+    private Optional<String> slurmStep() {
+        return get("SLURM_STEP_ID").or(() -> get("SLURM_STEPID"));
     }
 
     private int number(String name, int min, int max) {
@@ -188,8 +201,7 @@ public final class LauncherEnvironment {
         if (job.isEmpty() || nodes.isEmpty()) {
             return Optional.empty();
         }
-        String step = job.get() + "."
-                + get("SLURM_STEP_ID").or(() -> get("SLURM_STEPID")).orElse("0");
+        String step = job.get() + "." + slurmStep().orElse("0");
         int port = FIRST_JOB_PORT + Math.floorMod(step.hashCode(), JOB_PORTS);
         return Optional.of(new Launch.Address(
                 firstNode(nodes.get()), port, new Launch.Secret("slurm " + step + " " + nodes.get()), true));

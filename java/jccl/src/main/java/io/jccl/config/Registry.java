@@ -267,15 +267,6 @@ public final class Registry {
             "",
             "Only IPv4 (`AF_INET`) or only IPv6 (`AF_INET6`); empty for both, IPv4 first.");
 
-    /** Threads that drive sockets. */
-    public static final Setting<Integer> SOCKET_NTHREADS = add(
-            NETWORK,
-            "JCCL_SOCKET_NTHREADS",
-            "NCCL_SOCKET_NTHREADS",
-            integer(0, 16),
-            0,
-            "Threads that move the bytes of sockets beside the waiting caller; 0 leaves it to the caller.");
-
     /** TCP connections per connection. */
     public static final Setting<Integer> NSOCKS_PERTHREAD = add(
             NETWORK,
@@ -312,6 +303,16 @@ public final class Registry {
             "warn",
             "What the `jccl` command writes to standard error. The library itself logs through SLF4J, to loggers below"
                     + " `io.jccl`, and leaves levels to the application.");
+
+    /** How its JVMs are started. */
+    public static final Setting<String> JAVA_OPTS = add(
+            COMMAND,
+            "JCCL_JAVA_OPTS",
+            "",
+            text("options of java separated by spaces"),
+            "",
+            "Further options for the JVM of the `jccl` command and of the ranks that `jccl perf` starts; programs"
+                    + " of `jccl run` find the variable in their environment.");
 
     private static final List<Setting<?>> ALL = List.copyOf(COLLECTED);
 

@@ -34,7 +34,6 @@ final class EngineConfig {
         config[NativeCommunicator.CORES] = cores;
         config[NativeCommunicator.SPIN_NANOS] = settings.get(Registry.SPIN_NANOS);
         config[NativeCommunicator.STREAMS_PER_CONNECTION] = settings.get(Registry.NSOCKS_PERTHREAD);
-        config[NativeCommunicator.NET_THREADS] = settings.get(Registry.SOCKET_NTHREADS);
         config[NativeCommunicator.CONNECT_TIMEOUT_NANOS] =
                 settings.get(Registry.INIT_TIMEOUT).toNanos();
         ByteBuffer id = ByteBuffer.wrap(membership.sessionId());

@@ -60,24 +60,22 @@ public final class NativeCommunicator {
     public static final int SPIN_NANOS = 8;
     /** TCP streams per network connection; default 1; the same on all ranks. */
     public static final int STREAMS_PER_CONNECTION = 9;
-    /** Threads that move the network. At present one per communicator, whatever is asked. */
-    public static final int NET_THREADS = 10;
     /** The communicator's 128-bit id, different for every communicator: high half. */
-    public static final int COMM_ID_HI = 11;
+    public static final int COMM_ID_HI = 10;
     /** The id's low half. */
-    public static final int COMM_ID_LO = 12;
+    public static final int COMM_ID_LO = 11;
     /** The job's secret, with which data sockets prove themselves: four words, first. */
-    public static final int SECRET_0 = 13;
+    public static final int SECRET_0 = 12;
     /** Second word of the secret. */
-    public static final int SECRET_1 = 14;
+    public static final int SECRET_1 = 13;
     /** Third word of the secret. */
-    public static final int SECRET_2 = 15;
+    public static final int SECRET_2 = 14;
     /** Fourth word of the secret. */
-    public static final int SECRET_3 = 16;
+    public static final int SECRET_3 = 15;
     /** Time for a network connection to be made, in nanoseconds; default 20 s. */
-    public static final int CONNECT_TIMEOUT_NANOS = 17;
+    public static final int CONNECT_TIMEOUT_NANOS = 16;
     /** Length of the array. */
-    public static final int CONFIG_LENGTH = 18;
+    public static final int CONFIG_LENGTH = 17;
 
     // Transports, the ordinals of io.jccl.TransportKind.
 

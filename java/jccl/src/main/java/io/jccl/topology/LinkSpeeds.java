@@ -20,8 +20,8 @@ public final class LinkSpeeds {
     public static final int UNKNOWN_NET_MBPS = 10_000;
 
     /**
-     * What one rank can copy on the host, in GB/s: a core of an AMD EPYC (family 25 model 17, 2 cores, one NUMA node)
-     * reading and writing with ordinary stores; measured copies lie between 10 and 14.
+     * What one rank can copy on the host, in GB/s: an estimate of what a core of a server reads and writes with ordinary
+     * stores. Paths are compared by it; times are the cost model's.
      */
     public static final double HOST_MEMORY_GBPS = 12;
 

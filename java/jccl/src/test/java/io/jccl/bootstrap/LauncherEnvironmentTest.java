@@ -145,6 +145,18 @@ class LauncherEnvironmentTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"", "4294967291", "4294967290"}) // none, a batch script's, an allocation's shell's
+    void whatSlurmDidNotStartAsAStepIsNoRank(String step) {
+        assertThat(LauncherEnvironment.find(env(
+                        "SLURM_PROCID=0",
+                        "SLURM_NTASKS=4",
+                        "SLURM_JOB_ID=991",
+                        "SLURM_JOB_NODELIST=gpu4",
+                        "SLURM_STEP_ID=" + step)))
+                .isEmpty();
+    }
+
+    @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
@@ -180,7 +192,7 @@ class LauncherEnvironmentTest {
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("jccl lacks JCCL_SIZE, JCCL_RENDEZVOUS")
                 .hasMessageContaining("torchrun lacks RANK, MASTER_ADDR");
-        assertThatThrownBy(() -> LauncherEnvironment.detect(env("SLURM_PROCID=0", "SLURM_NTASKS=2")))
+        assertThatThrownBy(() -> LauncherEnvironment.detect(env("SLURM_PROCID=0", "SLURM_NTASKS=2", "SLURM_STEP_ID=0")))
                 .hasMessageContaining("slurm lacks SLURM_JOB_ID, SLURM_STEP_NODELIST");
         assertThatThrownBy(() -> LauncherEnvironment.detect(env("JCCL_RANK=", "PATH=/bin")))
                 .hasMessageContaining("no launcher's environment was found");

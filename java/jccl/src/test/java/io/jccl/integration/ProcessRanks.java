@@ -1,5 +1,7 @@
 package io.jccl.integration;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.jccl.UniqueId;
 import java.io.File;
 import java.io.IOException;
@@ -120,6 +122,11 @@ final class ProcessRanks implements AutoCloseable {
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }
+        }
+        for (int rank = 0; rank < outputs.size(); rank++) {
+            assertThat(output(rank))
+                    .as("what -Xcheck:jni makes the JVM say of rank " + rank)
+                    .doesNotContain("in native method", "JNI call made without checking", "WARNING: JNI ");
         }
     }
 }

@@ -202,7 +202,7 @@ public final class PerfCommand implements Callable<Integer> {
         int size;
         try {
             options = options();
-            place = threads ? Optional.empty() : LauncherEnvironment.find(System.getenv());
+            place = threads ? Optional.empty() : launch();
             size = place.map(Launch::size).orElseGet(() -> ranks == null ? DEFAULT_RANKS : ranks);
             checkRanks(size);
         } catch (IllegalArgumentException e) {
@@ -218,6 +218,12 @@ public final class PerfCommand implements Callable<Integer> {
         }
         var arguments = spec.commandLine().getParent().getParseResult().originalArgs();
         return new RankProcesses(options, size, arguments).run(System.out, System.err);
+    }
+
+    /** The rank that a launcher made of this process; a lone one that was asked for more ranks starts them itself. */
+    private Optional<Launch> launch() {
+        return LauncherEnvironment.find(System.getenv())
+                .filter(place -> place.size() > 1 || ranks == null || ranks == 1);
     }
 
     private static int runRank(PerfOptions options, Launch place) {

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** Runs all ranks as processes of this machine: each is this very command again, with a launcher's environment. */
 final class RankProcesses {
@@ -55,7 +56,13 @@ final class RankProcesses {
     private List<String> command() {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.add("-XX:+UseSerialGC");
+        List<String> further = Stream.of(
+                        System.getenv().getOrDefault("JCCL_JAVA_OPTS", "").split("\\s+"))
+                .filter(option -> !option.isEmpty())
+                .toList();
+        if (further.stream().noneMatch(option -> option.matches("-XX:\\+Use\\w*GC"))) {
+            command.add("-XX:+UseSerialGC"); // a second collector would be refused
+        }
         command.add("-XX:-UsePerfData");
         command.add("-Xshare:auto");
         if (System.getProperty(ARCHIVE) != null) {
@@ -69,6 +76,7 @@ final class RankProcesses {
         if (options.memory() == MemoryKind.HEAP) {
             command.add("-Xmx" + buffers);
         }
+        command.addAll(further);
         System.getProperties().stringPropertyNames().stream()
                 .filter(name -> name.startsWith("jccl."))
                 .forEach(name -> command.add("-D" + name + "=" + System.getProperty(name)));

@@ -1,0 +1,37 @@
+#include "transport/shm_views.h"
+
+#include <algorithm>
+#include <string>
+
+namespace jccl {
+namespace {
+
+// Among so many at the front the order is left alone: most programs use few buffers again and again.
+constexpr std::ptrdiff_t kUnordered = 8;
+
+}  // namespace
+
+Status ShmViews::resolve(int peer, const ShmEndpoint& endpoint, uint64_t segment, uint64_t offset, size_t bytes,
+                         uint8_t** address) {
+  auto found = std::find_if(views_.begin(), views_.end(),
+                            [&](const View& view) { return view.peer == peer && view.segment == segment; });
+  if (found == views_.end()) {
+    View view{peer, segment, nullptr};
+    if (Status status = registry_->import(endpoint, segment, 0, {}, &view.memory); !status) return status;
+    if (views_.size() >= most_) views_.pop_back();
+    found = views_.insert(views_.begin(), std::move(view));
+  } else if (found - views_.begin() >= kUnordered) {
+    std::rotate(views_.begin(), found, found + 1);
+    found = views_.begin();
+  }
+  const ShmSegment& memory = *found->memory;
+  if (offset > memory.bytes() || bytes > memory.bytes() - offset) {
+    return Status::transport("shm: peer=" + std::to_string(peer) + " offset=" + std::to_string(offset) +
+                             " bytes=" + std::to_string(bytes) + ": outside of its segment=" + std::to_string(segment) +
+                             " of bytes=" + std::to_string(memory.bytes()));
+  }
+  *address = memory.address() + offset;
+  return Status::ok();
+}
+
+}  // namespace jccl

@@ -1,0 +1,38 @@
+// Views of peers' host buffers that one communicator keeps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "transport/shm_registry.h"
+
+namespace jccl {
+
+// Peers' segments are fetched when first asked for and stay mapped; of more than `most` those go that were not used for
+// longest. For one thread at a time.
+class ShmViews {
+ public:
+  ShmViews(std::shared_ptr<ShmRegistry> registry, size_t most) : registry_(std::move(registry)), most_(most) {}
+
+  // Bytes [offset, offset + bytes) of a segment of `peer`. The address is good until half of `most` others were asked
+  // for.
+  Status resolve(int peer, const ShmEndpoint& endpoint, uint64_t segment, uint64_t offset, size_t bytes,
+                 uint8_t** address);
+  size_t size() const { return views_.size(); }
+
+ private:
+  struct View {
+    int peer;
+    uint64_t segment;
+    std::shared_ptr<ShmSegment> memory;
+  };
+
+  std::shared_ptr<ShmRegistry> registry_;
+  size_t most_;
+  std::vector<View> views_;  // the latest used first, as far as the first few are concerned
+};
+
+}  // namespace jccl
