@@ -46,7 +46,7 @@ public final class CostModel {
         return switch (algorithm) {
             case RING -> !pairwise(collective);
             case TREE -> collective == Collective.ALL_REDUCE;
-            case DIRECT -> pairwise(collective) || shape.sharesMemory() && shape.ranks() <= MAX_DIRECT_RANKS;
+            case DIRECT -> pairwise(collective) || shape.ranks() <= MAX_DIRECT_RANKS;
         };
     }
 
