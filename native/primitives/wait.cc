@@ -21,6 +21,10 @@ constexpr int kLooksPerClock = 32;
 constexpr int64_t kLongWaitNanos = 1 * kMillisecond;  // from here on the progress record tells
 constexpr int64_t kFirstNapNanos = 1 * kMillisecond;
 constexpr int64_t kLastNapNanos = 5 * kMillisecond;
+// A yield that took longer let somebody else run on this core.
+constexpr int64_t kOthersRanNanos = 3 * kMicrosecond;
+constexpr int64_t kLeastSpinNanos = 250;
+constexpr uint32_t kWaitsUntilFullSpin = 256;
 
 // Writes the record while a wait is long, and clears it at the end.
 class RecordGuard {
@@ -67,8 +71,12 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
   if (operationStart == 0) operationStart = start;
   const int64_t timeout = control_.timeoutNanos.load(std::memory_order_relaxed);
   int64_t now = start;
+  int64_t before = start;
   for (;;) {
-    if (ready(context)) return true;
+    if (ready(context)) {
+      learn(before - start, now - before);
+      return true;
+    }
     if (control_.failed()) return false;
     if (timeout > 0 && now - operationStart >= timeout) {
       record.show(control_.sequence.load(std::memory_order_relaxed), start);
@@ -82,7 +90,18 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
     }
     if (now - start >= kLongWaitNanos) record.show(control_.sequence.load(std::memory_order_relaxed), start);
     if (yieldOrNap(ready, context, now - start)) return true;
+    before = now;
     now = monotonicNanos();
+  }
+}
+
+// Two ranks on one core, because others use the rest or because the scheduler says so, hinder each other by spinning:
+// the peer does its part only when this thread lets go. Then spins are cut short, until one is tried in full again.
+void Waiter::learn(int64_t waited, int64_t lastRound) {
+  if (++longWaits_ % kWaitsUntilFullSpin == 0) {
+    spinNanos_ = control_.spinNanos;
+  } else if (waited >= spinNanos_ && waited < control_.yieldNanos && lastRound >= kOthersRanNanos) {
+    spinNanos_ = spinNanos_ / 4 < kLeastSpinNanos ? 0 : spinNanos_ / 4;
   }
 }
 
@@ -90,7 +109,7 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
 bool Waiter::yieldOrNap(bool (*ready)(void*), void* context, int64_t waited) {
   const bool moved = control_.progress != nullptr && control_.progress->poll() > 0;
   if (moved) return ready(context);
-  if (waited < control_.spinNanos) {
+  if (waited < spinNanos_) {
     for (int i = 0; i < kLooksPerClock; ++i) {
       if (ready(context)) return true;
       cpuRelax();

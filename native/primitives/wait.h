@@ -63,7 +63,8 @@ struct WaitPlace {
 // One channel's way of waiting.
 class Waiter {
  public:
-  Waiter(WaitControl& control, ProgressRecord& record) : control_(control), record_(record) {}
+  Waiter(WaitControl& control, ProgressRecord& record)
+      : control_(control), record_(record), spinNanos_(control.spinNanos) {}
 
   // Returns true as soon as ready() holds; false when the deadline passed or the communicator has failed.
   template <class Ready>
@@ -84,9 +85,12 @@ class Waiter {
  private:
   bool waitLong(bool (*ready)(void*), void* context, const WaitPlace& place);
   bool yieldOrNap(bool (*ready)(void*), void* context, int64_t waited);
+  void learn(int64_t waited, int64_t lastRound);
 
   WaitControl& control_;
   ProgressRecord& record_;
+  int64_t spinNanos_;  // at most the control's; less while spinning keeps the awaited peer off this core
+  uint32_t longWaits_ = 0;
 };
 
 }  // namespace jccl

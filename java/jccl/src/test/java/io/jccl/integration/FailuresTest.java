@@ -44,6 +44,21 @@ class FailuresTest {
     }
 
     @Test
+    void aStoppedRankIsNamedByEverySurvivor() throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", "3000", "-1", "none")) {
+            for (int rank = 0; rank < 3; rank++) {
+                ranks.awaitOutput(rank, text -> text.contains("READY"), LIMIT);
+            }
+            ranks.stop(2);
+            for (int rank = 0; rank < 2; rank++) {
+                ranks.awaitOutput(rank, text -> text.contains("CLOSED"), LIMIT);
+                assertThat(ranks.output(rank)).containsPattern("(PeerFailed|JcclTimeout)Exception\\[2\\]");
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
+            }
+        }
+    }
+
+    @Test
     void aRankThatNeverCallsIsNamedAfterTheTimeout() throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", "2000", "1", "absent")) {
             for (int rank : new int[] {0, 2}) {

@@ -12,17 +12,21 @@ import java.time.Duration;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ranks as processes: the transports between them, machines acted by host ids, and strangers at the door. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ProcessesTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
+    private static final Pattern WAITED = Pattern.compile("WAITED (\\d+) ms, processor (\\d+) ms");
 
     @TempDir
     Path folder;
@@ -42,6 +46,22 @@ class ProcessesTest {
         try (ProcessRanks ranks = ProcessRanks.start(folder, 4, "machines", hostOfRank)) {
             requireAllFine(ranks, 4);
             assertThat(ranks.output(1)).contains("TRANSPORTS [" + transportsOfRank1.replace("|", ", ") + "]");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"shm", "socket"})
+    void ranksThatWaitForALateOneAreNearIdle(String transport) throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "late", "3000", transport)) {
+            for (int rank = 0; rank < 3; rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
+            }
+            for (int rank = 0; rank < 2; rank++) {
+                Matcher waited = WAITED.matcher(ranks.output(rank));
+                assertThat(waited.find()).as(ranks.output(rank)).isTrue();
+                assertThat(Long.parseLong(waited.group(1))).as("milliseconds waited").isGreaterThan(2000);
+                assertThat(Long.parseLong(waited.group(2))).as("milliseconds of processor time").isLessThan(300);
+            }
         }
     }
 

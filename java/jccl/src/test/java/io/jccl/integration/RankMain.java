@@ -2,6 +2,7 @@ package io.jccl.integration;
 
 import static io.jccl.integration.ResultsTest.longs;
 
+import com.sun.management.OperatingSystemMXBean;
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
@@ -12,9 +13,11 @@ import io.jccl.PeerFailedException;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
 import io.jccl.UniqueId;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /** One rank of {@link ProcessRanks}. Prints a line for each thing that a test looks for. */
 public final class RankMain {
@@ -33,6 +36,7 @@ public final class RankMain {
             case "work" -> work(id, rank, size, rest);
             case "machines" -> machines(id, rank, size, rest);
             case "join" -> join(id, rank, size);
+            case "late" -> late(id, rank, size, rest);
             default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
         }
     }
@@ -143,6 +147,29 @@ public final class RankMain {
             long[] value = {rank};
             comm.allReduce(DataBuffer.of(value), ReduceOp.SUM).await();
             print("RESULT " + value[0]);
+        }
+    }
+
+    /**
+     * The last rank comes late to the second operation; the others say how much processor time they waited with.
+     *
+     * <p>Arguments: how many milliseconds late, and the transport.
+     */
+    private static void late(UniqueId id, int rank, int size, List<String> rest) throws InterruptedException {
+        CommunicatorConfig config =
+                LocalRanks.config().transport(TransportKind.parse(rest.get(1))).build();
+        try (Communicator comm = Communicator.init(id, rank, size, config)) {
+            DataBuffer values = DataBuffer.of(longs(new long[16]));
+            comm.allReduce(values, ReduceOp.SUM).await();
+            if (rank == size - 1) {
+                new CountDownLatch(1).await(Long.parseLong(rest.get(0)), TimeUnit.MILLISECONDS);
+            }
+            OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
+            long wall = System.nanoTime();
+            long before = system.getProcessCpuTime();
+            comm.allReduce(values, ReduceOp.SUM).await();
+            long used = system.getProcessCpuTime() - before;
+            print("WAITED " + (System.nanoTime() - wall) / 1_000_000 + " ms, processor " + used / 1_000_000 + " ms");
         }
     }
 
