@@ -10,13 +10,14 @@ import java.util.concurrent.locks.LockSupport;
  * The thread that carries out operations that nobody waits for, and completes futures.
  *
  * <p>It must not slow down a loop of operations that are awaited at once, so issuing does not wake it while it naps: it
- * looks by itself, after {@value #SHORT_NAP_NANOS} ns, then less often. Only when nothing has happened for a while does it
+ * looks by itself, after {@value #SHORT_NAP_NANOS} ns, then less often, and seldom while all is awaited. Only when nothing has happened for a while does it
  * sleep until it is woken, by the first operation after the pause.
  */
 final class Executor implements Runnable {
 
     private static final long SHORT_NAP_NANOS = 200_000;
     private static final long LONG_NAP_NANOS = 1_000_000;
+    private static final long AWAITED_NAP_NANOS = 4_000_000;
     private static final long SLEEP_NANOS = 500_000_000;
     private static final int LOOKS_BEFORE_SLEEP = 64;
 
@@ -88,10 +89,10 @@ final class Executor implements Runnable {
                 nap = SHORT_NAP_NANOS;
             } else if (last != seen) {
                 idleLooks = 0; // others wait for what they issue; stay out of their way
-                nap = Math.min(2 * nap, LONG_NAP_NANOS);
+                nap = Math.min(2 * nap, AWAITED_NAP_NANOS);
             } else {
                 idleLooks++;
-                nap = Math.min(2 * nap, LONG_NAP_NANOS);
+                nap = nap > LONG_NAP_NANOS ? SHORT_NAP_NANOS : Math.min(2 * nap, LONG_NAP_NANOS);
             }
             seen = last;
             rest(idleLooks, nap);
