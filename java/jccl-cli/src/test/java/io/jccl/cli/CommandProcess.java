@@ -46,7 +46,7 @@ final class CommandProcess {
         }
         Process process = builder.start();
         String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
         String err = Files.readString(log);
         assertThat(out + err).doesNotContain("in native method", "JNI call made without checking", "WARNING: JNI ");
         return new Result(process.exitValue(), out, err);

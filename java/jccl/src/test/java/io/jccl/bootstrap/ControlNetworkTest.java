@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-@Timeout(60)
+@Timeout(120)
 class ControlNetworkTest {
 
     private final List<Bootstrap> group = new ArrayList<>();
@@ -67,11 +67,11 @@ class ControlNetworkTest {
     }
 
     private static BootstrapOptions options() {
-        return Ranks.options().withWaits(Duration.ofMillis(300), Duration.ofMillis(300));
+        return Ranks.options().withWaits(Duration.ofSeconds(3), Duration.ofMillis(300));
     }
 
     private Verdict verdictOf(int rank) throws InterruptedException {
-        Verdict verdict = verdicts.get(rank).poll(5, TimeUnit.SECONDS);
+        Verdict verdict = verdicts.get(rank).poll(20, TimeUnit.SECONDS);
         assertThat(verdict).as("verdict of rank %d", rank).isNotNull();
         return verdict;
     }
@@ -90,7 +90,7 @@ class ControlNetworkTest {
                 assertThat(verdicts.get(rank)).as("told once").isEmpty();
             }
         }
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(5));
         OutOfBand net = group.get(victim == 0 ? 1 : 0).outOfBand();
         assertThatThrownBy(() -> net.barrier(Ranks.SOON)).isInstanceOf(PeerFailedException.class);
     }
@@ -149,7 +149,7 @@ class ControlNetworkTest {
     void aVerdictBeforeTheStartIsToldOnTheStart() throws Exception {
         group.addAll(Ranks.join(2, options()));
         group.get(1).control().report(ReportKind.ABORT, 0, "early");
-        long end = System.nanoTime() + 5_000_000_000L;
+        long end = System.nanoTime() + 20_000_000_000L;
         while (group.get(0).control().verdict().isEmpty() && System.nanoTime() < end) {
             Thread.onSpinWait();
         }
@@ -186,7 +186,7 @@ class ControlNetworkTest {
         entered.get(0).set(5);
         long start = System.nanoTime();
         group.get(0).close();
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(3));
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
         assertThat(verdicts.get(1).poll(200, TimeUnit.MILLISECONDS)).isNull();
         group.get(1).control().report(ReportKind.STALLED, 5, "slow");
         assertThat(verdicts.get(1).poll(100, TimeUnit.MILLISECONDS)).isNull();
@@ -196,7 +196,7 @@ class ControlNetworkTest {
 
     @Test
     void aSilentRankIsFoundByTheHeartbeat() throws Exception {
-        BootstrapOptions quick = options().withHeartbeat(Duration.ofMillis(50), Duration.ofMillis(400));
+        BootstrapOptions quick = options().withHeartbeat(Duration.ofMillis(100), Duration.ofSeconds(3));
         form(3, quick);
         CountDownLatch frozen = new CountDownLatch(1);
         group.get(2).onControlThread(() -> await(frozen));
@@ -210,7 +210,7 @@ class ControlNetworkTest {
 
     private static void await(CountDownLatch latch) {
         try {
-            assertThat(latch.await(20, TimeUnit.SECONDS)).isTrue();
+            assertThat(latch.await(60, TimeUnit.SECONDS)).isTrue();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeoutException;
 /** Ranks as threads of this JVM, over loopback. */
 final class Ranks {
 
-    static final Duration SOON = Duration.ofSeconds(15);
+    static final Duration SOON = Duration.ofSeconds(30);
 
     /** What a rank does. */
     interface Body<T> {
@@ -40,7 +40,7 @@ final class Ranks {
             List<Outcome<T>> outcomes = new ArrayList<>();
             for (Future<T> future : futures) {
                 try {
-                    outcomes.add(new Outcome<>(future.get(30, TimeUnit.SECONDS), null));
+                    outcomes.add(new Outcome<>(future.get(60, TimeUnit.SECONDS), null));
                 } catch (ExecutionException e) {
                     outcomes.add(new Outcome<>(null, e.getCause()));
                 } catch (TimeoutException e) {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Connections that are not ours, in the middle of the forming of a group: they change nothing. */
-@Timeout(60)
+@Timeout(120)
 class StrangersTest {
 
     private final List<Socket> open = new ArrayList<>();

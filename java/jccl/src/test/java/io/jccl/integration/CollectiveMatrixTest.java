@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Collectives over ranks × transport × algorithm × protocol, ranks as threads. Within each of these, cases of type,
  * operation, count, root, memory and alignment are drawn at random with a fixed seed.
  */
-@Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CollectiveMatrixTest {
 
     private static final int[] RANKS = {1, 2, 3, 4, 5, 8};

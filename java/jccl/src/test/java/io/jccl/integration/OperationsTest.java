@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Work, groups, split, and several communicators. */
-@Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class OperationsTest {
 
     @Test
@@ -64,10 +64,10 @@ class OperationsTest {
                 CompletableFuture<Long> result = comm.allReduce(DataBuffer.of(values), ReduceOp.SUM)
                         .toFuture()
                         .thenApply(nothing -> values.get(0));
-                assertThat(result.get(20, TimeUnit.SECONDS)).isEqualTo(10);
+                assertThat(result.get(60, TimeUnit.SECONDS)).isEqualTo(10);
                 Work done = comm.barrier();
                 done.await();
-                assertThat(done.toFuture().get(20, TimeUnit.SECONDS)).isNull();
+                assertThat(done.toFuture().get(60, TimeUnit.SECONDS)).isNull();
             });
         }
     }
