@@ -115,7 +115,9 @@ final class ProcessRanks implements AutoCloseable {
 
     /** Stops a rank as SIGSTOP does: it keeps its connections and does nothing. */
     void stop(int rank) throws IOException, InterruptedException {
-        Process kill = new ProcessBuilder("kill", "-STOP", Long.toString(processes.get(rank).pid())).start();
+        Process kill = new ProcessBuilder(
+                        "kill", "-STOP", Long.toString(processes.get(rank).pid()))
+                .start();
         if (kill.waitFor() != 0) {
             throw new IOException("kill -STOP ended with " + kill.exitValue());
         }

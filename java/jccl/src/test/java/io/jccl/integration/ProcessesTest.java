@@ -59,8 +59,12 @@ class ProcessesTest {
             for (int rank = 0; rank < 2; rank++) {
                 Matcher waited = WAITED.matcher(ranks.output(rank));
                 assertThat(waited.find()).as(ranks.output(rank)).isTrue();
-                assertThat(Long.parseLong(waited.group(1))).as("milliseconds waited").isGreaterThan(2000);
-                assertThat(Long.parseLong(waited.group(2))).as("milliseconds of processor time").isLessThan(300);
+                assertThat(Long.parseLong(waited.group(1)))
+                        .as("milliseconds waited")
+                        .isGreaterThan(2000);
+                assertThat(Long.parseLong(waited.group(2)))
+                        .as("milliseconds of processor time")
+                        .isLessThan(300);
             }
         }
     }
