@@ -5,12 +5,14 @@ import io.jccl.Collective;
 import io.jccl.Protocol;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /**
- * The choice for every collective and size of one communicator, made once. Looking up allocates nothing.
+ * The choice for every collective and size of one communicator. A collective's table is made when it is first looked
+ * up; from then on looking up allocates nothing.
  *
  * <p>Sizes fall into buckets, {@value #STEPS_PER_OCTAVE} between a power of two and the next; a bucket's choice is the
- * best one for its smallest size, so that powers of two get exactly theirs. Immutable and safe to share.
+ * best one for its smallest size, so that powers of two get exactly theirs. Safe to share.
  */
 public final class ChoiceTable {
 
@@ -24,13 +26,17 @@ public final class ChoiceTable {
     private final CostModel model;
     private final TuningOverrides overrides;
     private final List<String> notes = new ArrayList<>();
-    private final long[][] choices = new long[Collective.values().length][];
+    private final List<Ways> ways = new ArrayList<>();
+    private final AtomicReferenceArray<long[]> choices = new AtomicReferenceArray<>(Collective.values().length);
+
+    /** What may carry out a collective. */
+    private record Ways(List<Algorithm> algorithms, List<Protocol> protocols) {}
 
     private ChoiceTable(CostModel model, TuningOverrides overrides) {
         this.model = model;
         this.overrides = overrides;
         for (Collective collective : Collective.values()) {
-            choices[collective.ordinal()] = tabulate(collective);
+            ways.add(new Ways(algorithms(collective), protocols(collective)));
         }
     }
 
@@ -49,7 +55,8 @@ public final class ChoiceTable {
      * @param bytes the larger of one rank's send and receive buffer, as the perf table's size column counts
      */
     public long choose(Collective collective, long bytes) {
-        return choices[collective.ordinal()][bucket(bytes)];
+        long[] table = choices.get(collective.ordinal());
+        return (table == null ? tabulate(collective) : table)[bucket(bytes)];
     }
 
     /** The choice for an operation as an object, for reports. */
@@ -90,13 +97,13 @@ public final class ChoiceTable {
     }
 
     private long[] tabulate(Collective collective) {
-        List<Algorithm> algorithms = algorithms(collective);
-        List<Protocol> protocols = protocols(collective);
+        Ways allowed = ways.get(collective.ordinal());
         long[] table = new long[BUCKETS];
         for (int bucket = 0; bucket < BUCKETS; bucket++) {
-            table[bucket] = best(collective, algorithms, protocols, smallestSize(bucket))
+            table[bucket] = best(collective, allowed.algorithms, allowed.protocols, smallestSize(bucket))
                     .pack();
         }
+        choices.set(collective.ordinal(), table); // whoever else makes it makes the same
         return table;
     }
 
