@@ -1,18 +1,14 @@
 package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
-import java.lang.ref.Reference;
 import java.util.Arrays;
 
 /** A collective with counts per rank. */
-final class VectorOperation extends Operation {
+final class VectorOperation extends BufferOperation {
 
-    private final int signature;
-    private final long choice;
+    private static final int COUNTS_SHOWN = 64;
+
     private final long[] counts;
-    private final HeapStaging staging; // null if no buffer is on the heap
-    private DataBuffer send;
-    private DataBuffer recv;
 
     VectorOperation(
             OperationQueue queue,
@@ -22,31 +18,18 @@ final class VectorOperation extends Operation {
             DataBuffer recv,
             long[] counts,
             HeapStaging staging) {
-        super(queue);
-        this.signature = signature;
-        this.choice = choice;
-        this.send = send;
-        this.recv = recv;
+        super(queue, signature, choice, send, recv, staging);
         this.counts = counts;
-        this.staging = staging;
     }
 
     @Override
-    int execute(long timeoutNanos) {
-        if (staging != null) {
-            long[] places = staging.stageKeepingGaps(send, recv);
-            int status = queue().engine().runV(signature, choice, places[0], places[1], counts, timeoutNanos);
-            if (status == 0) {
-                staging.unstage(recv, places[1]);
-            }
-            return status;
-        }
-        DataBuffer from = send;
-        DataBuffer to = recv;
-        int status = queue().engine().runV(signature, choice, from.address(), to.address(), counts, timeoutNanos);
-        Reference.reachabilityFence(from);
-        Reference.reachabilityFence(to);
-        return status;
+    int call(long from, long to, long timeoutNanos) {
+        return queue().engine().runV(signature, choice, from, to, counts, timeoutNanos);
+    }
+
+    @Override
+    boolean fillsRecv() {
+        return false;
     }
 
     @Override
@@ -56,12 +39,6 @@ final class VectorOperation extends Operation {
                 + (Signatures.op(signature) == null
                         ? ""
                         : " op=" + Signatures.op(signature).label()) + " counts="
-                + (counts.length <= 64 ? Arrays.toString(counts) : "[" + counts.length + " values]") + ")";
-    }
-
-    @Override
-    void release() {
-        send = null;
-        recv = null;
+                + (counts.length <= COUNTS_SHOWN ? Arrays.toString(counts) : "[" + counts.length + " values]") + ")";
     }
 }
