@@ -201,7 +201,7 @@ void Communicator::begin(Operation& operation, int64_t timeoutNanos) {
   control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
   control_.startNanos.store(0, std::memory_order_relaxed);
   history_.begin(operation);
-  lastChoice_.store(operation.choice.encode(), std::memory_order_relaxed);
+  lastChoice_ = operation.choice;
 }
 
 Code Communicator::finish(const Operation& operation) {
@@ -242,10 +242,8 @@ Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
     const size_t recvBytes = operation.code.collective == Collective::AllReduce ? sendBytes : operation.bytes;
     const auto result = zeroCopy_.run(operation, transfer, sendBytes, recvBytes, channels_[0]->waiter());
     if (result != ZeroCopy::Result::Staged) {
-      Choice used = operation.choice;
-      used.algorithm = Algorithm::Direct;
-      used.flags |= Choice::kZeroCopyUsed;
-      lastChoice_.store(used.encode(), std::memory_order_relaxed);
+      lastChoice_.algorithm = Algorithm::Direct;
+      lastChoice_.flags |= Choice::kZeroCopyUsed;
       return finish(operation);
     }
   }
@@ -403,6 +401,7 @@ Code Communicator::runPointToPoint(const std::vector<PointToPointTask>& tasks, i
   control_.sequence.store(sequence_, std::memory_order_relaxed);
   control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
   control_.startNanos.store(0, std::memory_order_relaxed);
+  lastChoice_ = {Algorithm::Direct, Protocol::Simple, 1, 0, 0};
   pointToPoint_.run(tasks, *channels_[0]);
   if (control_.progress != nullptr) control_.progress->kick();
   return failure();

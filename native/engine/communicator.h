@@ -99,7 +99,8 @@ class Communicator {
             int64_t timeoutNanos);
   Code runPointToPoint(const std::vector<PointToPointTask>& tasks, int64_t timeoutNanos);
 
-  Choice lastChoice() const { return Choice::decode(lastChoice_.load(std::memory_order_relaxed)); }
+  // What the last operation used; for the thread that ran it.
+  Choice lastChoice() const { return lastChoice_; }
 
   void abort(Code code);
   Code failure() const { return static_cast<Code>(control_.failure.load(std::memory_order_acquire)); }
@@ -137,7 +138,7 @@ class Communicator {
   const Operation* inFlight_ = nullptr;
   Transfer transferInFlight_;
   uint64_t sequence_ = 0;
-  std::atomic<int64_t> lastChoice_{0};
+  Choice lastChoice_;
   SlotWriting slotWriting_;
   ZeroCopy zeroCopy_;
   PointToPoint pointToPoint_;

@@ -85,7 +85,7 @@ struct Choice {
   }
   bool valid() const {
     return static_cast<int>(algorithm) < kAlgorithmCount && static_cast<int>(protocol) < kProtocolCount &&
-           channels >= 1;
+           channels >= 1 && static_cast<int32_t>(chunkBytes) >= 0;
   }
 };
 

@@ -54,7 +54,7 @@ public class NativeCallBenchmark {
         memory = ByteBuffer.allocateDirect(256).order(ByteOrder.nativeOrder());
         send = NativeCommunicator.directAddress(memory);
         recv = send + 128;
-        require(allReduce8Bytes() == NativeCommunicator.OK, "run");
+        require(allReduce8Bytes() >= NativeCommunicator.OK, "run");
     }
 
     @TearDown(Level.Trial)
@@ -69,7 +69,7 @@ public class NativeCallBenchmark {
     }
 
     @Benchmark
-    public int allReduce8Bytes() {
+    public long allReduce8Bytes() {
         return NativeCommunicator.run(
                 engine, ALL_REDUCE_SUM_FLOAT32, RING_LL_ONE_CHANNEL, send, recv, COUNT, 0, TIMEOUT_NANOS);
     }

@@ -90,7 +90,7 @@ public final class NativeCommunicator {
 
     /** Try to read and write the buffers in place; the same on all ranks of the operation. */
     public static final int FLAG_TRY_ZERO_COPY = 1;
-    /** In {@link #lastChoice}: the buffers were read and written in place. */
+    /** In what {@link #run} returns: the buffers were read and written in place. */
     public static final int FLAG_ZERO_COPY_USED = 2;
 
     // Point-to-point tasks.
@@ -181,8 +181,9 @@ public final class NativeCommunicator {
      *     this rank's part of it
      * @param recv address of the receive buffer
      * @param timeoutNanos from the start of the operation; 0: none
+     * @return the choice that was used, packed like {@code choice}, or a status below {@link #OK}
      */
-    public static native int run(
+    public static native long run(
             long comm, int operation, long choice, long send, long recv, long count, int root, long timeoutNanos);
 
     /**
@@ -191,8 +192,9 @@ public final class NativeCommunicator {
      * @param counts in elements. all_gather: the count of every rank, then where each rank's part lies in {@code recv};
      *     reduce_scatter: the count of every rank, then where each part lies in {@code send}; all_to_all: send counts, send
      *     displacements, receive counts, receive displacements
+     * @return as {@link #run}
      */
-    public static native int runV(
+    public static native long runV(
             long comm, int operation, long choice, long send, long recv, long[] counts, long timeoutNanos);
 
     /**
@@ -200,11 +202,9 @@ public final class NativeCommunicator {
      * number: not all ranks take part.
      *
      * @param tasks {@link #TASK_LENGTH} longs per task
+     * @return as {@link #run}
      */
-    public static native int runPointToPoint(long comm, long[] tasks, long timeoutNanos);
-
-    /** What the last operation used, packed as a choice. */
-    public static native long lastChoice(long comm);
+    public static native long runPointToPoint(long comm, long[] tasks, long timeoutNanos);
 
     /** Ends every wait inside, now and for ever, with this code. Returns at once and frees nothing. */
     public static native void abort(long comm, int code);

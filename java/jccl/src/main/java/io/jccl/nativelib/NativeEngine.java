@@ -44,23 +44,18 @@ public final class NativeEngine {
     }
 
     /** Runs one collective; see {@link NativeCommunicator#run}. */
-    public int run(int operation, long choice, long send, long recv, long count, int root, long timeoutNanos) {
+    public long run(int operation, long choice, long send, long recv, long count, int root, long timeoutNanos) {
         return NativeCommunicator.run(handle, operation, choice, send, recv, count, root, timeoutNanos);
     }
 
     /** Runs one collective with a count per rank; see {@link NativeCommunicator#runV}. */
-    public int runV(int operation, long choice, long send, long recv, long[] counts, long timeoutNanos) {
+    public long runV(int operation, long choice, long send, long recv, long[] counts, long timeoutNanos) {
         return NativeCommunicator.runV(handle, operation, choice, send, recv, counts, timeoutNanos);
     }
 
     /** Runs point-to-point transfers together; see {@link NativeCommunicator#runPointToPoint}. */
-    public int runPointToPoint(long[] tasks, long timeoutNanos) {
+    public long runPointToPoint(long[] tasks, long timeoutNanos) {
         return NativeCommunicator.runPointToPoint(handle, tasks, timeoutNanos);
-    }
-
-    /** What the last operation used, packed like a choice. */
-    public long lastChoice() {
-        return NativeCommunicator.lastChoice(handle);
     }
 
     /** Ends every wait inside the engine with {@code code}; returns at once. */

@@ -33,37 +33,37 @@ abstract class BufferOperation extends Operation {
      *
      * @param from where to send from; 0 where this rank sends nothing
      * @param to where to receive; 0 where this rank receives nothing
-     * @return a status of the native interface
+     * @return as {@link #execute}
      */
-    abstract int call(long from, long to, long timeoutNanos);
+    abstract long call(long from, long to, long timeoutNanos);
 
     /** Whether the operation writes every element of the receive buffer; what it leaves out must survive staging. */
     abstract boolean fillsRecv();
 
     @Override
-    final int execute(long timeoutNanos) {
+    final long execute(long timeoutNanos) {
         if (staging != null) {
             return executeStaged(timeoutNanos);
         }
         DataBuffer from = send;
         DataBuffer to = recv;
-        int status = call(from == null ? 0 : from.address(), to == null ? 0 : to.address(), timeoutNanos);
+        long outcome = call(from == null ? 0 : from.address(), to == null ? 0 : to.address(), timeoutNanos);
         Reference.reachabilityFence(from);
         Reference.reachabilityFence(to);
-        return status;
+        return outcome;
     }
 
-    private int executeStaged(long timeoutNanos) {
+    private long executeStaged(long timeoutNanos) {
         DataBuffer from = send;
         DataBuffer to = recv;
         long[] places = fillsRecv() ? staging.stage(from, to) : staging.stageKeepingGaps(from, to);
-        int status = call(places[0], places[1], timeoutNanos);
-        if (status == NativeCommunicator.OK) {
+        long outcome = call(places[0], places[1], timeoutNanos);
+        if (outcome >= NativeCommunicator.OK) {
             staging.unstage(to, places[1]);
         }
         Reference.reachabilityFence(from); // one of the two may be direct
         Reference.reachabilityFence(to);
-        return status;
+        return outcome;
     }
 
     @Override

@@ -23,7 +23,7 @@ final class CollectiveOperation extends BufferOperation {
     }
 
     @Override
-    int call(long from, long to, long timeoutNanos) {
+    long call(long from, long to, long timeoutNanos) {
         return queue().engine().run(signature, choice, from, to, count, root, timeoutNanos);
     }
 

@@ -17,16 +17,17 @@ final class GroupOperation extends Operation {
     }
 
     @Override
-    int execute(long timeoutNanos) {
+    long execute(long timeoutNanos) {
         long deadline = System.nanoTime() + timeoutNanos;
+        long outcome = NativeCommunicator.OK;
         for (Operation member : members) {
             current = member;
-            int status = member.execute(Math.max(1, deadline - System.nanoTime()));
-            if (status != NativeCommunicator.OK) {
-                return status;
+            outcome = member.execute(Math.max(1, deadline - System.nanoTime()));
+            if (outcome < NativeCommunicator.OK) {
+                break;
             }
         }
-        return NativeCommunicator.OK;
+        return outcome;
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.jccl.runtime;
 
 import io.jccl.Execution;
 import io.jccl.Work;
+import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.tuning.Choice;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -54,9 +55,9 @@ abstract class Operation implements Work {
     /**
      * Carries the operation out on the calling thread.
      *
-     * @return a status of the native interface; its buffers are let go if it is 0
+     * @return the choice that was used, packed, or a status below {@link NativeCommunicator#OK}
      */
-    abstract int execute(long timeoutNanos);
+    abstract long execute(long timeoutNanos);
 
     /** What the operation is, for messages: {@code all_reduce(type=float32 op=sum count=1024)}. */
     abstract String describe();

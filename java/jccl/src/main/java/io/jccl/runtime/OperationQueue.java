@@ -160,17 +160,17 @@ final class OperationQueue {
             return;
         }
         IN_FLIGHT.setOpaque(this, operation);
-        int status;
+        long outcome;
         try {
-            status = operation.execute(deadline == NO_DEADLINE ? timeoutNanos : Deadlines.left(deadline));
+            outcome = operation.execute(deadline == NO_DEADLINE ? timeoutNanos : Deadlines.left(deadline));
         } catch (RuntimeException | OutOfMemoryError e) {
             operation.fail(failures.broken(operation.describe(), e));
             return;
         }
-        if (status == NativeCommunicator.OK) {
-            operation.succeed(engine.lastChoice());
+        if (outcome >= NativeCommunicator.OK) {
+            operation.succeed(outcome);
         } else {
-            operation.fail(failures.ended(status, operation.describe()));
+            operation.fail(failures.ended((int) outcome, operation.describe()));
         }
     }
 
@@ -216,7 +216,7 @@ final class OperationQueue {
         }
 
         @Override
-        int execute(long timeoutNanos) {
+        long execute(long timeoutNanos) {
             return NativeCommunicator.OK;
         }
 

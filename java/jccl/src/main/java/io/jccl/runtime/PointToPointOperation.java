@@ -1,6 +1,7 @@
 package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
+import io.jccl.nativelib.NativeCommunicator;
 import java.lang.ref.Reference;
 import java.util.List;
 
@@ -30,7 +31,7 @@ final class PointToPointOperation extends Operation {
     }
 
     @Override
-    int execute(long timeoutNanos) {
+    long execute(long timeoutNanos) {
         List<Transfer> mine = transfers;
         long[] tasks = new long[mine.size() * LONGS_PER_TASK];
         if (staging != null) {
@@ -51,12 +52,12 @@ final class PointToPointOperation extends Operation {
             tasks[at + 4] = buffer.count();
             at += LONGS_PER_TASK;
         }
-        int status = queue().engine().runPointToPoint(tasks, timeoutNanos);
-        if (status == 0 && staging != null) {
+        long outcome = queue().engine().runPointToPoint(tasks, timeoutNanos);
+        if (outcome >= NativeCommunicator.OK && staging != null) {
             unstage(mine, tasks);
         }
         Reference.reachabilityFence(mine);
-        return status;
+        return outcome;
     }
 
     private void unstage(List<Transfer> mine, long[] tasks) {

@@ -23,7 +23,7 @@ final class VectorOperation extends BufferOperation {
     }
 
     @Override
-    int call(long from, long to, long timeoutNanos) {
+    long call(long from, long to, long timeoutNanos) {
         return queue().engine().runV(signature, choice, from, to, counts, timeoutNanos);
     }
 
