@@ -11,7 +11,10 @@ final class Stopwatch {
     private static final int MAX_ITERATIONS = 200_000;
     private static final int MIN_ITERATIONS = 5;
     private static final int MAX_STAMPS = 20_000;
-    private static final double FIRST_WARMUP_SECONDS = 0.35; // long enough for the JIT compiler's last level
+    private static final double STRETCH_SECONDS = 0.1;
+    private static final int STEADY_STRETCHES = 4;
+    private static final int MAX_STRETCHES = 20;
+    private static final double FASTER = 0.95;
     private static final double WARMUP_SHARE = 0.15;
     private static final double STAMPS_SHARE = 0.5;
     private static final int WARMUP_BATCH_NANOS = 5_000_000;
@@ -27,7 +30,7 @@ final class Stopwatch {
 
     private final Exchange exchange;
     private final PerfOptions options;
-    private boolean warm;
+    private int coldCalls = 2; // out of place, in place: the compiler sees other branches taken
 
     Stopwatch(Exchange exchange, PerfOptions options) {
         this.exchange = exchange;
@@ -60,10 +63,31 @@ final class Stopwatch {
             repeat(call, options.warmup());
             return options.iterations() > 0 ? 0 : estimate(call, 1);
         }
-        double seconds = warm
-                ? options.budgetSeconds() * WARMUP_SHARE
-                : Math.max(FIRST_WARMUP_SECONDS, options.budgetSeconds() * WARMUP_SHARE);
-        warm = true;
+        double seconds = options.budgetSeconds() * WARMUP_SHARE;
+        if (coldCalls > 0) {
+            coldCalls--;
+            untilCompiled(call);
+        }
+        return runFor(call, seconds);
+    }
+
+    /**
+     * Runs the call until the JIT compiler has done with it: with ranks that spin on every core its threads get little
+     * time, so no fixed time is long enough. It is done when a few stretches in a row are no faster than the best before.
+     */
+    private void untilCompiled(Workload.Call call) {
+        double best = runFor(call, STRETCH_SECONDS);
+        int noFaster = 0;
+        for (int stretch = 1; stretch < MAX_STRETCHES && noFaster < STEADY_STRETCHES; stretch++) {
+            double each = runFor(call, STRETCH_SECONDS);
+            stamp(call, (int) Math.max(1, Math.min(MAX_STAMPS, STRETCH_SECONDS * 1e9 / each)));
+            noFaster = each < best * FASTER ? 0 : noFaster + 1;
+            best = Math.min(best, each);
+        }
+    }
+
+    /** Runs the call for so long, in batches; returns the last batch's nanoseconds of an iteration. */
+    private double runFor(Workload.Call call, double seconds) {
         double spent = 0;
         int batch = 1;
         while (true) {
