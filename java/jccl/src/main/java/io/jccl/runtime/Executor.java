@@ -9,17 +9,20 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * The thread that carries out operations that nobody waits for, and completes futures.
  *
- * <p>It must not slow down a loop of operations that are awaited at once, so issuing does not wake it while it naps: it
- * looks by itself, after {@value #SHORT_NAP_NANOS} ns, then less often, and seldom while all is awaited. Only when nothing has happened for a while does it
- * sleep until it is woken, by the first operation after the pause.
+ * <p>When there is nothing to do it sleeps, and the next operation that is issued wakes it: an operation that nobody waits
+ * for begins as soon as a thread can be woken and has let the issuer go first. A loop of operations that are awaited at once must not pay for that. So
+ * while looks find that those who issue also wait, issuing wakes nobody, and this thread looks by itself every
+ * {@value #AWAITED_NAP_NANOS} ns; the first operation that nobody waits for ends this trust.
  */
 final class Executor implements Runnable {
 
-    private static final long SHORT_NAP_NANOS = 200_000;
-    private static final long LONG_NAP_NANOS = 1_000_000;
-    private static final long AWAITED_NAP_NANOS = 4_000_000;
+    private static final long COURTESY_NANOS = 20_000;
+    private static final long FIRST_NAP_NANOS = 100_000;
+    private static final long AWAITED_NAP_NANOS = 1_000_000;
+    private static final long LAST_NAP_NANOS = 2_000_000;
+    private static final long MARK_NANOS = 50_000;
     private static final long SLEEP_NANOS = 500_000_000;
-    private static final int LOOKS_BEFORE_SLEEP = 64;
+    private static final int LOOKS_UNTIL_TRUST = 3;
 
     private static final int AWAKE = 0;
     private static final int NAPPING = 1;
@@ -31,6 +34,7 @@ final class Executor implements Runnable {
     private final Queue<Operation> arrivals = new ConcurrentLinkedQueue<>();
     private final Queue<Operation> futures = new ArrayDeque<>(); // touched by the thread only
     private volatile int mode = AWAKE;
+    private long markedAt; // touched by the thread only
     private volatile boolean stopping;
 
     Executor(String name, OperationQueue queue) {
@@ -48,7 +52,7 @@ final class Executor implements Runnable {
         thread.start();
     }
 
-    /** After an operation was issued: a look at one field, unless nothing had happened for a while. */
+    /** After an operation was issued: a look at one field, unless there was nothing to do before. */
     void wakeIfAsleep() {
         if (mode == ASLEEP) {
             wake();
@@ -78,45 +82,60 @@ final class Executor implements Runnable {
 
     @Override
     public void run() {
-        int idleLooks = 0;
-        long nap = SHORT_NAP_NANOS;
+        int awaited = 0; // how many looks in a row found that others had carried operations out
+        long nap = FIRST_NAP_NANOS;
         Operation seen = null;
         while (!stopping) {
-            boolean busy = queue.carryOutAll() | completeFutures();
+            OperationQueue.Look look = queue.carryOutAll();
+            completeFutures();
             Operation last = queue.inFlight();
-            if (busy) {
-                idleLooks = 0;
-                nap = SHORT_NAP_NANOS;
-            } else if (last != seen) {
-                idleLooks = 0; // others wait for what they issue; stay out of their way
-                nap = Math.min(2 * nap, AWAITED_NAP_NANOS);
-            } else {
-                idleLooks++;
-                nap = nap > LONG_NAP_NANOS ? SHORT_NAP_NANOS : Math.min(2 * nap, LONG_NAP_NANOS);
-            }
+            boolean moved = last != seen;
             seen = last;
-            rest(idleLooks, nap);
+            if (look == OperationQueue.Look.CARRIED_OUT) {
+                mode = AWAKE;
+                awaited = 0;
+                continue; // more may have come meanwhile
+            }
+            if (moved) {
+                awaited = Math.min(awaited + 1, LOOKS_UNTIL_TRUST);
+            }
+            if (moved && awaited == LOOKS_UNTIL_TRUST) {
+                nap(AWAITED_NAP_NANOS);
+                nap = FIRST_NAP_NANOS;
+            } else if (look == OperationQueue.Look.OTHERS_RUN) {
+                nap = moved ? FIRST_NAP_NANOS : Math.min(2 * nap, LAST_NAP_NANOS);
+                nap(nap); // and no sleep: what is issued meanwhile is left to this thread
+            } else {
+                sleep();
+            }
         }
         completeFutures();
     }
 
+    private void nap(long nanos) {
+        mode = NAPPING;
+        LockSupport.parkNanos(this, nanos);
+        mode = AWAKE;
+    }
+
     /**
-     * The last nap before a sleep is already marked as one: whoever issued just before the mark was made is found by the
-     * look after that nap, and whoever issues later sees the mark.
+     * Makes the mark and naps; sleeps if the mark has stood for a while. Whoever issued just before it was made is found by
+     * the look after that nap, and whoever issues later sees it. Whoever wakes this thread by issuing is given a moment to
+     * await the operation itself.
      */
-    private void rest(int idleLooks, long nap) {
-        if (idleLooks >= LOOKS_BEFORE_SLEEP && mode == ASLEEP) {
-            LockSupport.parkNanos(this, SLEEP_NANOS);
-        } else {
-            mode = idleLooks >= LOOKS_BEFORE_SLEEP ? ASLEEP : NAPPING;
-            LockSupport.parkNanos(this, nap);
+    private void sleep() {
+        if (mode != ASLEEP) {
+            mode = ASLEEP;
+            markedAt = System.nanoTime();
         }
-        if (idleLooks < LOOKS_BEFORE_SLEEP) {
-            mode = AWAKE;
+        boolean marked = System.nanoTime() - markedAt >= MARK_NANOS;
+        LockSupport.parkNanos(this, marked ? SLEEP_NANOS : FIRST_NAP_NANOS);
+        if (mode != ASLEEP && !stopping) {
+            nap(COURTESY_NANOS);
         }
     }
 
-    private boolean completeFutures() {
+    private void completeFutures() {
         for (Operation arrival = arrivals.poll(); arrival != null; arrival = arrivals.poll()) {
             futures.add(arrival);
         }
@@ -125,7 +144,6 @@ final class Executor implements Runnable {
                 i.remove();
             }
         }
-        return !futures.isEmpty();
     }
 
     /** Asks the thread to end after what it does now. */

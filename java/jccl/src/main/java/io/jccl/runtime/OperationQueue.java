@@ -116,13 +116,23 @@ final class OperationQueue {
         }
     }
 
-    /** Carries out everything that is in the list now; returns whether there was anything. */
-    boolean carryOutAll() {
+    /** What a look at the list came to. */
+    enum Look {
+        /** There was nothing to carry out. */
+        NOTHING,
+        /** Operations were carried out. */
+        CARRIED_OUT,
+        /** Another thread has the right to run. */
+        OTHERS_RUN
+    }
+
+    /** Carries out everything that is in the list now. */
+    Look carryOutAll() {
         if (!RUNNING.compareAndSet(this, 0, 1)) {
-            return true;
+            return Look.OTHERS_RUN;
         }
         try {
-            return runUpTo(null, NO_DEADLINE);
+            return runUpTo(null, NO_DEADLINE) ? Look.CARRIED_OUT : Look.NOTHING;
         } finally {
             RUNNING.setRelease(this, 0);
         }

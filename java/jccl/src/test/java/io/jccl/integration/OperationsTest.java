@@ -14,9 +14,11 @@ import io.jccl.ReduceOp;
 import io.jccl.Work;
 import java.nio.LongBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -54,6 +56,30 @@ class OperationsTest {
                 assertThat(toArray(values)).containsExactly(6);
             });
         }
+    }
+
+    @Test
+    void whatNobodyAwaitsStartsAtOnceAfterAPause() throws Exception {
+        int rounds = 40;
+        long[] micros = new long[rounds];
+        try (LocalRanks ranks = LocalRanks.start(1)) {
+            LongBuffer from = longs(0);
+            LongBuffer to = longs(0);
+            for (int round = 0; round < rounds; round++) {
+                from.put(0, round + 1);
+                new CountDownLatch(1).await(round % 8, TimeUnit.MILLISECONDS); // the pause
+                long begin = System.nanoTime();
+                ranks.get(0).allReduce(DataBuffer.of(from), DataBuffer.of(to), ReduceOp.SUM);
+                while (to.get(0) != round + 1) { // looks at memory: isDone() would wake the executor
+                    Thread.yield();
+                }
+                micros[round] = (System.nanoTime() - begin) / 1000;
+            }
+        }
+        Arrays.sort(micros);
+        String all = "microseconds " + Arrays.toString(micros);
+        assertThat(micros[rounds / 4]).as(all).isLessThan(1_000);
+        assertThat(micros[rounds * 9 / 10]).as(all).isLessThan(100_000);
     }
 
     @Test

@@ -26,7 +26,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ProcessesTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
-    private static final Pattern WAITED = Pattern.compile("WAITED (\\d+) ms, processor (\\d+) ms");
+    private static final Pattern WAITED = Pattern.compile("WAITED (\\d+) ms, processor (\\d+) ms.*");
+
+    /** One twentieth of the wait, for all threads together; about 30 are used. */
+    private static final long MOST_PROCESSOR_MILLIS = 150;
 
     @TempDir
     Path folder;
@@ -62,9 +65,7 @@ class ProcessesTest {
                 assertThat(Long.parseLong(waited.group(1)))
                         .as("milliseconds waited")
                         .isGreaterThan(2000);
-                assertThat(Long.parseLong(waited.group(2)))
-                        .as("milliseconds of processor time")
-                        .isLessThan(900);
+                assertThat(Long.parseLong(waited.group(2))).as(waited.group()).isLessThan(MOST_PROCESSOR_MILLIS);
             }
         }
     }

@@ -2,7 +2,6 @@ package io.jccl.integration;
 
 import static io.jccl.integration.ResultsTest.longs;
 
-import com.sun.management.OperatingSystemMXBean;
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
@@ -13,9 +12,9 @@ import io.jccl.PeerFailedException;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
 import io.jccl.UniqueId;
-import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -164,12 +163,13 @@ public final class RankMain {
             if (rank == size - 1) {
                 new CountDownLatch(1).await(Long.parseLong(rest.get(0)), TimeUnit.MILLISECONDS);
             }
-            OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
-            long wall = System.nanoTime();
-            long before = system.getProcessCpuTime();
+            ThreadTimes before = ThreadTimes.now();
+            long begin = System.nanoTime();
             comm.allReduce(values, ReduceOp.SUM).await();
-            long used = system.getProcessCpuTime() - before;
-            print("WAITED " + (System.nanoTime() - wall) / 1_000_000 + " ms, processor " + used / 1_000_000 + " ms");
+            long waited = (System.nanoTime() - begin) / 1_000_000;
+            Map<String, Long> used = ThreadTimes.now().millisSince(before);
+            long sum = used.values().stream().mapToLong(Long::longValue).sum();
+            print("WAITED " + waited + " ms, processor " + sum + " ms " + used);
         }
     }
 
