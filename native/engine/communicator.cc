@@ -439,11 +439,15 @@ std::string Communicator::lastError() const {
   }
   const Code code = failure();
   if (code == Code::Ok) return "";
-  std::string text = "rank=" + std::to_string(config_.rank) + " sequence=" + std::to_string(history_.lastEntered());
-  if (HistoryRow row; history_.read(history_.lastEntered(), row)) {
+  std::string text = "rank=" + std::to_string(config_.rank);
+  HistoryRow row;
+  if (!history_.read(history_.lastEntered(), row) || row.state == OperationState::Done) {
+    text += " after sequence=" + std::to_string(history_.lastEntered());  // in sends and receives, which have no number
+  } else {
     const OperationCode operation = OperationCode::decode(row.code);
-    text += std::string(" collective=") + nameOf(operation.collective) + " type=" + nameOf(operation.type) +
-            " op=" + nameOf(operation.op) + " count=" + std::to_string(row.count) + " root=" + std::to_string(row.root);
+    text += " sequence=" + std::to_string(row.sequence) + " collective=" + nameOf(operation.collective) +
+            " type=" + nameOf(operation.type) + " op=" + nameOf(operation.op) + " count=" + std::to_string(row.count) +
+            " root=" + std::to_string(row.root);
   }
   switch (code) {
     case Code::Timeout:
@@ -455,10 +459,10 @@ std::string Communicator::lastError() const {
     default:
       break;
   }
-  for (const auto& row : waiting()) {
-    text += "; channel=" + std::to_string(row.channel) + " peer=" + std::to_string(row.peer) +
-            " transport=" + nameOf(row.transport) + " protocol=" + nameOf(row.protocol) +
-            " waitsFor=" + nameOf(row.waitFor) + " step=" + std::to_string(row.step);
+  for (const auto& wait : waiting()) {
+    text += "; channel=" + std::to_string(wait.channel) + " peer=" + std::to_string(wait.peer) +
+            " transport=" + nameOf(wait.transport) + " protocol=" + nameOf(wait.protocol) +
+            " waitsFor=" + nameOf(wait.waitFor) + " step=" + std::to_string(wait.step);
   }
   return text;
 }

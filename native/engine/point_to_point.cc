@@ -38,6 +38,7 @@ Status PointToPoint::checkOwn(int rank, const std::vector<PointToPointTask>& tas
 void PointToPoint::run(const std::vector<PointToPointTask>& tasks, Channel& channel) {
   copyOwn(tasks);
   enqueue(tasks);
+  mismatch_.reset();
   Waiter& waiter = channel.waiter();
   for (;;) {
     const Queue* unfinished = nullptr;
@@ -60,6 +61,7 @@ void PointToPoint::run(const std::vector<PointToPointTask>& tasks, Channel& chan
       return any;
     };
     if (!waiter.wait(moved, place) || waiter.control().failed()) return;
+    if (mismatch_) return waiter.fail(Code::Mismatch, *mismatch_);  // after the wait, whose end clears its record
   }
 }
 
@@ -101,7 +103,7 @@ bool PointToPoint::advance(Queue& queue, const std::vector<PointToPointTask>& ta
   if (queue.next == queue.tasks.size()) return false;
   const PointToPointTask& task = tasks[queue.tasks[queue.next]];
   if (queue.kind == PointToPointTask::Kind::Send) return advanceSend(queue, task, channel.sendTo(queue.peer));
-  return advanceRecv(queue, task, channel.recvFrom(queue.peer), channel.waiter());
+  return advanceRecv(queue, task, channel.recvFrom(queue.peer));
 }
 
 bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendConnection& connection) {
@@ -121,13 +123,12 @@ bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendC
   return true;
 }
 
-bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvConnection& connection, Waiter& waiter) {
+bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvConnection& connection) {
   const SlotHeader* header = connection.memory.slotHeader(connection.step);
   if (header->published.load(std::memory_order_acquire) != connection.step + 1) return false;
   const size_t bytes = std::min(task.bytes - queue.done, chunkOf(connection.memory.shape));
   if (header->check != checkWord(task.fingerprint, static_cast<uint32_t>(bytes))) {
-    waiter.fail(Code::Mismatch,
-                {connection.peer, connection.transport, WaitFor::Data, Protocol::Simple, connection.step});
+    mismatch_ = {connection.peer, connection.transport, WaitFor::Data, Protocol::Simple, connection.step};
     return true;
   }
   if (bytes != 0) std::memcpy(task.address + queue.done, connection.memory.simplePiece(connection.step, bytes), bytes);

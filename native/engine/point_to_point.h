@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/status.h"
@@ -46,12 +47,13 @@ class PointToPoint {
   void enqueue(const std::vector<PointToPointTask>& tasks);
   bool advance(Queue& queue, const std::vector<PointToPointTask>& tasks, Channel& channel);
   bool advanceSend(Queue& queue, const PointToPointTask& task, SendConnection& connection);
-  bool advanceRecv(Queue& queue, const PointToPointTask& task, RecvConnection& connection, Waiter& waiter);
+  bool advanceRecv(Queue& queue, const PointToPointTask& task, RecvConnection& connection);
   static void account(Queue& queue, const PointToPointTask& task, size_t bytes);
 
   int rank_;
   std::vector<Queue> queues_;
   size_t used_ = 0;
+  std::optional<WaitPlace> mismatch_;  // where a message was not the expected one
 };
 
 }  // namespace jccl

@@ -4,11 +4,13 @@ import io.jccl.DataBuffer;
 import io.jccl.nativelib.NativeCommunicator;
 import java.lang.ref.Reference;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** Sends and receives that run at the same time: a single one, or those of a group. */
 final class PointToPointOperation extends Operation {
 
     private static final int LONGS_PER_TASK = 5;
+    private static final int TRANSFERS_SHOWN = 8;
 
     /**
      * One transfer.
@@ -17,7 +19,14 @@ final class PointToPointOperation extends Operation {
      * @param peer the other rank
      * @param buffer the elements
      */
-    record Transfer(boolean receiving, int peer, DataBuffer buffer) {}
+    record Transfer(boolean receiving, int peer, DataBuffer buffer) {
+
+        /** For messages: {@code send(peer=1 type=float32 count=4)}. */
+        String describe() {
+            return (receiving ? "recv" : "send") + "(peer=" + peer + " type="
+                    + buffer.type().label() + " count=" + buffer.count() + ")";
+        }
+    }
 
     private final HeapStaging staging; // null if no buffer is on the heap
     private final int transferCount;
@@ -71,12 +80,15 @@ final class PointToPointOperation extends Operation {
     @Override
     String describe() {
         List<Transfer> mine = transfers;
-        if (mine.size() != 1) {
-            return "send_recv(transfers=" + transferCount + ")";
+        if (mine.size() == 1) {
+            return mine.get(0).describe();
         }
-        Transfer only = mine.get(0);
-        return (only.receiving() ? "recv(peer=" : "send(peer=") + only.peer() + " type="
-                + only.buffer().type().label() + " count=" + only.buffer().count() + ")";
+        return "send_recv(transfers=" + transferCount
+                + mine.stream()
+                        .limit(TRANSFERS_SHOWN)
+                        .map(one -> " " + one.describe())
+                        .collect(Collectors.joining())
+                + (mine.size() > TRANSFERS_SHOWN ? " ..." : "") + ")";
     }
 
     @Override

@@ -1,9 +1,16 @@
 package io.jccl.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.MismatchedCollectiveException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -11,9 +18,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the survivors say when a rank dies, stays away, or does something else. Ranks are processes. */
+/** What the survivors say when a rank dies, stays away, or does something else. Ranks that die or stay away are processes. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FailuresTest {
 
@@ -86,6 +94,37 @@ class FailuresTest {
                         .as("found without waiting for the time-out")
                         .isLessThan(5000);
             }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"4, 8, float32", "262144, 8, float32", "4, 4, int32"})
+    void aGroupWhoseEndsDifferIsAMismatchOnBothRanks(int sent, int received, String receivedType) {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            DataType type = DataType.valueOf(receivedType.toUpperCase(Locale.ROOT));
+            ranks.run(comm -> {
+                int peer = 1 - comm.rank();
+                DataBuffer out = DataBuffer.of(new float[comm.rank() == 0 ? sent : 1]);
+                DataBuffer in = comm.rank() == 0
+                        ? DataBuffer.of(new float[1])
+                        : DataBuffer.of(ByteBuffer.allocateDirect(4 * received).order(ByteOrder.nativeOrder()), type);
+                long begin = System.nanoTime();
+                assertThatThrownBy(() -> {
+                            comm.group(group -> group.send(peer, out).recv(peer, in))
+                                    .await();
+                            comm.barrier().await(); // rank 0 has what it wants, and hears of it next
+                        })
+                        .isInstanceOf(MismatchedCollectiveException.class)
+                        .hasMessageContaining("rank 1 reports: send_recv(transfers=2 send(peer=0 type=float32 count=1) "
+                                + "recv(peer=0 type=" + receivedType + " count=" + received + "))")
+                        .hasMessageContaining(
+                                "on rank=1: a peer runs another operation, or the same with other arguments: "
+                                        + "rank=1 after sequence=0; channel=0 peer=0")
+                        .hasMessageContaining("waitsFor=data");
+                assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin))
+                        .as("found without waiting for the time-out")
+                        .isLessThan(20_000);
+            });
         }
     }
 
