@@ -16,6 +16,7 @@ import picocli.CommandLine.ScopeType;
 @Command(
         name = "jccl",
         description = {"JCCL: collective communications for the JVM.", ""},
+        versionProvider = Version.class,
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {PerfCommand.class, RunCommand.class, TopoCommand.class, DoctorCommand.class, EnvCommand.class},
         footer = {"", "jccl COMMAND --help tells about one of them."})
@@ -65,6 +66,12 @@ public final class Main {
             scope = ScopeType.INHERIT,
             description = "show this help")
     private boolean help;
+
+    @Option(
+            names = {"-V", "--version"},
+            versionHelp = true,
+            description = "show the version")
+    private boolean version;
 
     private Main() {}
 

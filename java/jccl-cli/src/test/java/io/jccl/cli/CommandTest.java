@@ -46,6 +46,14 @@ class CommandTest {
     }
 
     @Test
+    void versionIsThatOfTheBuild() throws IOException, InterruptedException {
+        Result result = run("--version");
+        assertThat(result.status()).isZero();
+        assertThat(result.out()).matches("(?s)jccl \\d+\\.\\d+\\.\\d+\\S*\nJava \\d+.*\n");
+        assertThat(result.err()).isEmpty();
+    }
+
+    @Test
     void runMarksLinesWithTheirRankAndPassesTheEnvironment() throws IOException, InterruptedException {
         Result result = run("run", "-n", "2", "--", "sh", "-c", "echo $JCCL_RANK of $JCCL_SIZE");
         assertThat(result.status()).isZero();

@@ -1,0 +1,227 @@
+package io.jccl.cli.doctor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.jccl.cli.doctor.Finding.Status;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the doctor says of machines that are made of files. */
+@Timeout(60)
+class DoctorTest {
+
+    private static final int CORES = 8;
+
+    @TempDir
+    Path root;
+
+    /** A machine without a fault; each test breaks one thing. */
+    @BeforeEach
+    void healthy() throws IOException {
+        write(
+                "/proc/self/limits",
+                "Max open files            65536                1048576              files\n"
+                        + "Max locked memory         unlimited            unlimited            bytes\n");
+        write("/proc/self/cgroup", "0::/user/job\n");
+        write("/sys/fs/cgroup/user/job/cpu.max", "max 100000\n");
+        write("/sys/fs/cgroup/user/job/memory.max", "max\n");
+        write("/proc/meminfo", "MemTotal:       65536000 kB\nMemAvailable:   32768000 kB\n");
+        write("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+        write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
+        write("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n");
+        write("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
+        Files.createDirectories(root.resolve("dev/shm"));
+    }
+
+    private void write(String path, String content) throws IOException {
+        Path file = root.resolve(path.substring(1));
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, content);
+    }
+
+    private Machine machine(int ranks, Map<String, String> environment) {
+        return new Machine(root, environment, CORES, ranks);
+    }
+
+    private Machine machine() {
+        return machine(CORES, Map.of());
+    }
+
+    private static void requireOk(List<Finding> findings) {
+        assertThat(findings).allSatisfy(finding -> {
+            assertThat(finding.status()).as(finding.toString()).isEqualTo(Status.OK);
+            assertThat(finding.remedy()).as(finding.toString()).isNull();
+        });
+    }
+
+    private static void requireBad(List<Finding> findings, Status status, String detail, String remedy) {
+        assertThat(findings).singleElement().satisfies(finding -> {
+            assertThat(finding.status()).isEqualTo(status);
+            assertThat(finding.detail()).contains(detail);
+            assertThat(finding.remedy()).contains(remedy);
+        });
+    }
+
+    @Test
+    void aHealthyMachineHasNothingToMend() {
+        Set<String> ofTheFiles = Set.of(
+                "settings",
+                "memory",
+                "huge-pages",
+                "memlock",
+                "cores",
+                "cgroup-cpu",
+                "cpu-governor",
+                "clock",
+                "open-files",
+                "privileges",
+                "cuda",
+                "infiniband");
+        List<Finding> findings = Doctor.examine(machine()).stream()
+                .filter(finding -> ofTheFiles.contains(finding.check()))
+                .toList();
+        assertThat(findings.stream().map(Finding::check).collect(Collectors.toSet()))
+                .isEqualTo(ofTheFiles);
+        requireOk(findings);
+    }
+
+    @Test
+    void aMachineThatShowsNothingIsNotAccused() {
+        Machine bare = new Machine(root.resolve("nothing"), Map.of(), CORES, CORES);
+        requireOk(ProcessorChecks.quota(bare));
+        requireOk(ProcessorChecks.governor(bare));
+        requireOk(ProcessorChecks.clock(bare));
+        requireOk(MemoryChecks.available(bare));
+        requireOk(MemoryChecks.locked(bare));
+        requireOk(MemoryChecks.hugePages(bare));
+        requireOk(SystemChecks.openFiles(bare));
+        requireBad(MemoryChecks.devShm(bare), Status.WARN, "/dev/shm is not there", "mount a tmpfs at /dev/shm");
+    }
+
+    @Test
+    void moreRanksThanCoresTakeTurns() {
+        requireBad(
+                ProcessorChecks.cores(machine(9, Map.of())),
+                Status.WARN,
+                "cores=8 ranks=9: ranks take turns",
+                "run at most 8 ranks here");
+    }
+
+    @Test
+    void aQuotaOfAGroupAboveCounts() throws IOException {
+        write("/sys/fs/cgroup/user/cpu.max", "150000 100000\n");
+        requireBad(
+                ProcessorChecks.quota(machine()),
+                Status.WARN,
+                "quota=1.50 cores, visible cores=8",
+                "raise the container's CPU limit");
+        requireOk(ProcessorChecks.quota(machine(1, Map.of())));
+    }
+
+    @Test
+    void aQuotaOfTheFirstControlGroupsCounts() throws IOException {
+        write("/proc/self/cgroup", "4:cpu,cpuacct:/box\n3:memory:/box\n");
+        write("/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "200000\n");
+        write("/sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n");
+        write("/sys/fs/cgroup/memory/box/memory.limit_in_bytes", Long.toString(1L << 30));
+        requireBad(ProcessorChecks.quota(machine()), Status.WARN, "quota=2.00 cores", "CPU limit");
+        requireBad(MemoryChecks.available(machine()), Status.WARN, "cgroup limit=1 GiB", "memory limit");
+    }
+
+    @Test
+    void littleMemoryForTheRanksIsSaid() throws IOException {
+        write("/proc/meminfo", "MemAvailable:   1048576 kB\n");
+        requireBad(MemoryChecks.available(machine()), Status.WARN, "for each of ranks=8", "run fewer ranks");
+        requireOk(MemoryChecks.available(machine(2, Map.of())));
+    }
+
+    @Test
+    void hugePagesThatAreSwitchedOffAreSaid() throws IOException {
+        write("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
+        requireBad(
+                MemoryChecks.hugePages(machine()),
+                Status.WARN,
+                "transparent huge pages=never",
+                "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");
+    }
+
+    @Test
+    void aClockThatChangesAndOneThatIsSlowAreSaid() throws IOException {
+        write("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n");
+        write("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
+        requireBad(
+                ProcessorChecks.governor(machine()),
+                Status.WARN,
+                "governors={performance=1, powersave=1}",
+                "cpupower frequency-set -g performance");
+        requireBad(ProcessorChecks.clock(machine()), Status.WARN, "clocksource=hpet", "TSC");
+    }
+
+    @Test
+    void fewOpenFilesAreSaidWithTheNumberThatIsWanted() throws IOException {
+        write("/proc/self/limits", "Max open files            256                  256                  files\n");
+        requireBad(
+                SystemChecks.openFiles(machine()),
+                Status.WARN,
+                "limit=256: a rank with 8 peers may open 384",
+                "ulimit -n 4096");
+    }
+
+    @Test
+    void acceleratorsThatAreNotUsedAreSaid() throws IOException {
+        write("/opt/driver/libcuda.so.1", "");
+        write("/proc/driver/nvidia/version", "NVRM version: 550.54\nGCC version: 12\n");
+        write("/sys/class/infiniband/mlx5_0/node_type", "1: CA\n");
+        requireBad(
+                SystemChecks.cuda(machine(2, Map.of("LD_LIBRARY_PATH", "/opt/driver"))),
+                Status.WARN,
+                "driver=/opt/driver/libcuda.so.1 nvml=missing (NVRM version: 550.54)",
+                "none needed");
+        requireBad(SystemChecks.verbs(machine()), Status.WARN, "devices=[mlx5_0]", "JCCL_SOCKET_IFNAME");
+    }
+
+    @Test
+    void settingsThatAreUnknownOrBadAreQuoted() {
+        requireBad(
+                LibraryChecks.settings(machine(1, Map.of("JCCL_TIMEOUTT", "3"))),
+                Status.WARN,
+                "JCCL_TIMEOUTT (from environment) is no setting",
+                "correct or unset it");
+        requireBad(
+                LibraryChecks.settings(machine(1, Map.of("JCCL_TIMEOUT", "soon"))),
+                Status.FAIL,
+                "soon",
+                "correct or unset it");
+    }
+
+    @Test
+    void theReportCountsAndTheWorstFindingDecides() throws IOException {
+        List<Finding> findings = List.of(
+                Finding.ok("one", "fine"),
+                Finding.warn("second", "slow", "mend it"),
+                Finding.fail("3rd", "broken", "fix it"));
+        assertThat(DoctorCommand.toText(findings, false))
+                .isEqualTo("ok    one     fine\n"
+                        + "warn  second  slow\n"
+                        + "              remedy: mend it\n"
+                        + "fail  3rd     broken\n"
+                        + "              remedy: fix it\n"
+                        + "3 checks, 1 warnings, 1 failures\n");
+        JsonNode json = new ObjectMapper().readTree(DoctorCommand.toJson(findings));
+        assertThat(json.get("status").asText()).isEqualTo("fail");
+        assertThat(json.get("checks")).hasSize(3);
+        assertThat(json.get("checks").get(1).get("remedy").asText()).isEqualTo("mend it");
+        assertThat(Doctor.worst(findings.subList(0, 2))).isEqualTo(Status.WARN);
+    }
+}
