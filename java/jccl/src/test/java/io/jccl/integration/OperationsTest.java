@@ -109,6 +109,15 @@ class OperationsTest {
                 Work work = comm.allReduce(DataBuffer.of(longs(1, 2, 3)), ReduceOp.SUM);
                 work.await();
                 assertThat(work.execution()).isEqualTo(new Execution(Algorithm.RING, Protocol.LL128, 1));
+
+                LongBuffer received = longs(0);
+                Work transfers = comm.group(g -> {
+                    g.send(1 - comm.rank(), DataBuffer.of(longs(comm.rank())));
+                    g.recv(1 - comm.rank(), DataBuffer.of(received));
+                });
+                transfers.await();
+                assertThat(received.get(0)).isEqualTo(1 - comm.rank());
+                assertThat(transfers.execution()).isEqualTo(new Execution(Algorithm.DIRECT, Protocol.SIMPLE, 1));
             });
         }
     }
