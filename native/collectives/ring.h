@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "primitives/layout.h"
 #include "primitives/operation.h"
 
 namespace jccl {
@@ -17,7 +18,7 @@ struct RingPlan {
   const int* order = nullptr;
   int size = 1;
   int position = 0;       // of this rank, counted from rank 0 along the ring
-  size_t chunkCount = 1;  // elements per shard and round
+  size_t chunkCount = 1;  // elements per shard and round; for all-reduce no more than one step takes
   size_t begin = 0;       // this channel's elements of the buffer (all-reduce, broadcast, reduce)
   size_t count = 0;
 };
@@ -74,9 +75,29 @@ JCCL_FN inline size_t largestPart(const PartPlan& plan, int size) {
   return largest;
 }
 
+// Beats between two rounds of an all-reduce. A rank has at most one beat's pieces and one more on the way to the next;
+// each is one step, of kSlots that a connection has.
+JCCL_FN inline size_t strideOf(int ranks) {
+  constexpr size_t kMostPiecesPerBeat = kSlots - 2;
+  const size_t sends = 2 * (static_cast<size_t>(ranks) - 1);
+  return (sends + kMostPiecesPerBeat - 1) / kMostPiecesPerBeat;
+}
+
 }  // namespace ring
 
-// Reduce-scatter, then all-gather, a round at a time: 2(n-1) hops per shard, each rank moving 2(n-1)/n of the data.
+// Reduce-scatter, then all-gather: 2(n-1) hops per shard, each rank moving 2(n-1)/n of the data.
+//
+// The buffer is cut into rounds of one chunk per rank. In a round a rank acts 2n-1 times: it sends a first shard, passes
+// others on, and receives the last. Rounds overlap: one begins every `stride` beats, and in each beat every round under
+// way takes one action, the youngest round first. So a rank hands on other pieces while the answer to one is on its way:
+//
+//     2 ranks     beat 0        beat 1        beat 2        beat 3        beat 4
+//     round 0     send          reduce, send  receive
+//     round 1                   send          reduce, send  receive
+//     round 2                                 send          reduce, send  receive
+//
+// A rank sends in a beat, in this order, what the next one takes in the next beat. It must not need more slots for that
+// than there are, or all wait for each other: the stride grows with the ring.
 template <class Primitives>
 JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
   const int n = plan.size;
@@ -84,33 +105,39 @@ JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
     p.reduceCopy(plan.begin, plan.begin, plan.count);
     return;
   }
-  size_t round = 0;
-  do {
-    const size_t left = plan.count - round;
+  const size_t lastAction = 2 * (n - 1);
+  const size_t stride = ring::strideOf(n);
+  const size_t whole = plan.chunkCount * n;
+  const size_t rounds = plan.count <= whole ? 1 : (plan.count + whole - 1) / whole;
+  const auto act = [&](size_t round, size_t action) {
+    const size_t left = plan.count - round * whole;
     // The last round is cut evenly, so that no rank idles while another has a whole chunk.
     const size_t even = ((left + n - 1) / n + 15) / 16 * 16;
     const size_t chunk = ring::smaller(plan.chunkCount, even);
-    // The shard that the rank `distance` places before this one finishes.
-    const auto shardOf = [&](int distance) { return (plan.position - distance + n) % n; };
-    const auto at = [&](int shard) { return plan.begin + round + ring::smaller(left, shard * chunk); };
-    const auto size = [&](int shard) { return ring::clampTo(left, shard * chunk, chunk); };
-
-    int shard = shardOf(1);
-    p.send(at(shard), size(shard));
-    for (int hop = 2; hop < n; ++hop) {
-      shard = shardOf(hop);
-      p.recvReduceSend(at(shard), size(shard));
+    // With every action the shard before: the one of the previous rank first, this rank's own in the middle.
+    const int shard = static_cast<int>((plan.position + 2 * n - 1 - action) % n);
+    const size_t skip = ring::smaller(left, shard * chunk);
+    const size_t at = plan.begin + round * whole + skip;
+    const size_t size = ring::clampTo(left, shard * chunk, chunk);
+    if (action == 0) {
+      p.send(at, size);
+    } else if (action < static_cast<size_t>(n - 1)) {
+      p.recvReduceSend(at, size);
+    } else if (action == static_cast<size_t>(n - 1)) {
+      p.recvReduceCopySend(at, at, size, true);
+    } else if (action < lastAction) {
+      p.recvCopySend(at, size);
+    } else {
+      p.recv(at, size);
     }
-    shard = shardOf(0);
-    p.recvReduceCopySend(at(shard), at(shard), size(shard), true);
-    for (int hop = 1; hop < n - 1; ++hop) {
-      shard = shardOf(hop);
-      p.recvCopySend(at(shard), size(shard));
+  };
+  size_t oldest = 0;  // round under way
+  for (size_t beat = 0; oldest < rounds; ++beat) {
+    for (size_t round = ring::smaller(beat / stride, rounds - 1) + 1; round-- > oldest;) {
+      act(round, beat - round * stride);
     }
-    shard = shardOf(n - 1);
-    p.recv(at(shard), size(shard));
-    round += ring::smaller(left, chunk * n);
-  } while (round < plan.count);
+    if (beat == oldest * stride + lastAction) ++oldest;
+  }
 }
 
 // Every rank's part travels once round the ring.

@@ -8,6 +8,7 @@ namespace {
 // The bytes of a step without a size from the tuning.
 constexpr uint32_t kDefaultStepBytes = 128 * 1024;
 // A ring's chunk is so many slices, each a step: the next rank starts on a slice while this one works on the following.
+// Not in all-reduce, where whole rounds overlap.
 constexpr uint32_t kSlicesPerChunk = 2;
 // LL and LL128 unpack through scratch memory that should stay in the first-level cache.
 constexpr uint32_t kMostPackedSliceBytes = 16 * 1024;
@@ -83,7 +84,9 @@ void Channel::runWith(const Operation& operation, Transfer transfer) {
   const size_t asked = operation.choice.chunkBytes == 0 ? kDefaultStepBytes : operation.choice.chunkBytes;
   if (operation.choice.algorithm == Algorithm::Ring) {
     transfer.sliceCount = elementsIn(std::min(asked, capacity), element);
-    return runRing<P>(operation, transfer, transfer.sliceCount * kSlicesPerChunk);
+    const bool overlaps =
+        operation.code.collective == Collective::AllReduce || operation.code.collective == Collective::Barrier;
+    return runRing<P>(operation, transfer, transfer.sliceCount * (overlaps ? 1 : kSlicesPerChunk));
   }
   transfer.sliceCount = elementsIn(std::min(asked, capacity), element);
   if (operation.choice.algorithm == Algorithm::Tree) return runTree<P>(operation, transfer);

@@ -55,6 +55,12 @@ INSTANTIATE_TEST_SUITE_P(Matrix, AllReduceTest,
                                             ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
                                             ::testing::Values(1, 3), ::testing::Values(false)),
                          nameOfParameter);
+// So many hops that a rank passes on more pieces in a round than a connection has slots.
+INSTANTIATE_TEST_SUITE_P(LongRing, AllReduceTest,
+                         ::testing::Combine(::testing::Values(13), ::testing::Values(Algorithm::Ring),
+                                            ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
+                                            ::testing::Values(1), ::testing::Values(false)),
+                         nameOfParameter);
 INSTANTIATE_TEST_SUITE_P(ZeroCopy, AllReduceTest,
                          ::testing::Combine(::testing::Values(1, 2, 3, 5, 8), ::testing::Values(Algorithm::Ring),
                                             ::testing::Values(Protocol::Simple), ::testing::Values(1),
