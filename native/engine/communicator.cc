@@ -4,12 +4,10 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/shared_cache.h"
 
 namespace jccl {
 namespace {
-
-// From this size of a buffer on, the output is written past the caches: it would push everything else out of them.
-constexpr size_t kStreamingBytes = 4u << 20;
 
 // A spin is worth its time only while the peer runs at the same time.
 constexpr int kSpins = 2000;
@@ -49,6 +47,9 @@ Communicator::Communicator(const CommunicatorConfig& config, uint8_t* segment)
       zeroCopy_(config.rank, config.size),
       pointToPoint_(config.rank) {
   Doorbell::registerPublisher();
+  // The buffers of all ranks that share a cache, one to send and one to receive each.
+  const SharedCache cache = sharedCache();
+  streamingBytes_ = cache.bytes / (2 * std::max(1, std::min(config.localRanks, cache.cores))) + 1;
   segment_.writeHeader(config.rank, config.token);
   zeroCopy_.setOwn(segment_);
   const bool shared = config.localRanks > config.cores;
@@ -181,7 +182,7 @@ Transfer Communicator::transferOf(const Operation& operation) const {
   transfer.reduce = kernels_[static_cast<int>(code.type)][static_cast<int>(code.op)];
   if (code.op == ReduceOp::Avg) transfer.post.divisor = static_cast<uint32_t>(config_.size);
   transfer.fingerprint = narrow(operation.fingerprint);
-  transfer.streaming = operation.bytes >= kStreamingBytes;
+  transfer.streaming = operation.bytes >= streamingBytes_;
   return transfer;
 }
 
@@ -248,10 +249,11 @@ Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
     }
   }
   if (operation.choice.protocol == Protocol::Simple && operation.bytes >= SlotWriting::kLeastBytes && localPeers_ > 0) {
+    const Collective collective = operation.code.collective;
+    transfer.streamingSlots = slotWriting_.streams(collective, operation.bytes);
     const int64_t start = monotonicNanos();
-    transfer.streamingSlots = slotWriting_.streams(operation.bytes, start);
     runChannels(operation, transfer);
-    slotWriting_.took(operation.bytes, transfer.streamingSlots, start, monotonicNanos());
+    slotWriting_.took(collective, operation.bytes, monotonicNanos() - start);
   } else {
     runChannels(operation, transfer);
   }

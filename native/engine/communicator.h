@@ -138,6 +138,7 @@ class Communicator {
   const Operation* inFlight_ = nullptr;
   Transfer transferInFlight_;
   uint64_t sequence_ = 0;
+  size_t streamingBytes_ = 0;  // larger buffers do not fit into the cache: the output is written past it
   Choice lastChoice_;
   SlotWriting slotWriting_;
   ZeroCopy zeroCopy_;

@@ -8,16 +8,23 @@
 //     share no cache                    640              120
 //
 // Cores that share nothing take a line back from each other for every store. Which cores the ranks get nobody can ask
-// reliably (virtual machines move), and it changes while they run. So each rank times its own operations, by size, and
-// keeps to the faster way, and tries the other one now and then: for at most a fiftieth of the time.
+// reliably (virtual machines move), and it changes while they run. So each rank times its own operations, by collective
+// and size, and keeps to the faster way.
 //
-// This is each sender's own affair: the receiver cannot tell the difference, and results do not depend on it.
+// An operation takes as long as its slowest rank, so a rank that tries the faster way alone sees no gain: all must try at
+// the same time. They count operations for that. All ranks of a communicator run the same ones in the same order; of every
+// so many of a kind, the first few are a trial, one way and then the other, on all ranks, and each decides by what it saw.
+//
+// Results do not depend on the way, nor can a receiver tell the difference.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+
+#include "engine/operation.h"
 
 namespace jccl {
 
@@ -26,53 +33,47 @@ class SlotWriting {
   // Below, a piece is written so quickly that reading the clock costs more than can be won.
   static constexpr size_t kLeastBytes = 16 * 1024;
 
-  // Whether an operation of so many bytes that starts now is to write past the cache.
-  bool streams(size_t bytes, int64_t nowNanos) {
-    SizeClass& entry = at(bytes);
-    if (entry.trialsLeft == 0 && isDue(entry, nowNanos)) entry.trialsLeft = kTrials;
-    return entry.trialsLeft > 0 ? !entry.streaming : entry.streaming;
+  // Whether the operation that starts now is to write past the cache. took() follows, before the next of any kind.
+  bool streams(Collective collective, size_t bytes) {
+    Kind& kind = of(collective, bytes);
+    const int trials = trialsOf(bytes);
+    if (kind.place < trials) return false;
+    return kind.place < 2 * trials || kind.streaming;
   }
 
-  // The operation is over; `streamed` is what streams() answered.
-  void took(size_t bytes, bool streamed, int64_t startNanos, int64_t endNanos) {
-    SizeClass& entry = at(bytes);
-    const int64_t nanos = endNanos - startNanos;
-    // The first operation of a trial finds the slots as the other way has left them.
-    const bool settled = entry.trialsLeft != kTrials;
-    if (settled || entry.best[streamed] == 0) note(entry.best[streamed], nanos);
-    if (entry.trialsLeft == 0) return;
-    entry.lastTrialNanos = nanos;
-    if (--entry.trialsLeft > 0) return;
-    entry.trialEndNanos = endNanos;
-    if (entry.best[!entry.streaming] < entry.best[entry.streaming]) entry.streaming = !entry.streaming;
+  // The operation is over.
+  void took(Collective collective, size_t bytes, int64_t nanos) {
+    Kind& kind = of(collective, bytes);
+    const int trials = trialsOf(bytes);
+    const int place = kind.place;
+    kind.place = place + 1 < periodOf(bytes) ? place + 1 : 0;
+    if (place >= 2 * trials) return;
+    // The first of a way does not count: it finds the slots as the other has left them. Waiting for a late peer only ever
+    // adds to the others.
+    int64_t& best = kind.best[place / trials];
+    best = place % trials <= 1 ? nanos : std::min(best, nanos);
+    if (place + 1 == 2 * trials) kind.streaming = kind.best[1] < kind.best[0];
   }
 
  private:
-  static constexpr int kTrials = 3;
-  static constexpr int64_t kTrialShare = 50;  // a trial may take this part of the time
-  static constexpr int kClasses = 64;
+  // Large operations take long, and few of them tell enough. A trial takes some 2 % of the time where one way takes
+  // twice as long as the other.
+  static constexpr size_t kLargeBytes = 8u << 20;
+  static constexpr int trialsOf(size_t bytes) { return bytes < kLargeBytes ? 4 : 3; }
+  static constexpr int periodOf(size_t bytes) { return bytes < kLargeBytes ? 512 : 128; }
 
-  struct SizeClass {
-    int64_t best[2] = {0, 0};  // nanoseconds, [streaming]; 0: not measured yet
-    int64_t trialEndNanos = 0;
-    int64_t lastTrialNanos = 0;
-    int trialsLeft = 0;
+  struct Kind {
+    int64_t best[2] = {0, 0};  // nanoseconds, [streaming], of this trial
+    int place = 0;             // in the period
     bool streaming = false;
   };
 
-  SizeClass& at(size_t bytes) { return classes_[std::bit_width(bytes) % kClasses]; }
-
-  static bool isDue(const SizeClass& entry, int64_t nowNanos) {
-    if (entry.best[entry.streaming] == 0) return false;  // the present way is measured first
-    return nowNanos - entry.trialEndNanos >= kTrials * kTrialShare * entry.lastTrialNanos;
+  Kind& of(Collective collective, size_t bytes) {
+    return kinds_[static_cast<size_t>(collective)][std::bit_width(bytes) % kSizes];
   }
 
-  // The least of what was seen, which forgets: waiting for a late peer only ever adds, and places change.
-  static void note(int64_t& best, int64_t nanos) {
-    best = best == 0 || nanos < best ? nanos : best + (nanos - best) / 16;
-  }
-
-  std::array<SizeClass, kClasses> classes_;
+  static constexpr size_t kSizes = 64;
+  std::array<std::array<Kind, kSizes>, kCollectiveCount> kinds_;
 };
 
 }  // namespace jccl

@@ -1,14 +1,16 @@
-// SlotWriting with made-up times: it must find the faster way, stay with it, and notice when that changes.
+// SlotWriting with made-up times: ranks must find the faster way together, stay with it, and notice when that changes.
 #include "engine/slot_writing.h"
 
 #include <gtest/gtest.h>
+
+#include <array>
 
 namespace jccl {
 namespace {
 
 constexpr size_t kBytes = 1 << 20;
 
-// A machine on which both ways take a fixed time.
+// Two ranks on a machine on which both ways take a fixed time, and an operation as long as the slower rank's way.
 class Machine {
  public:
   Machine(int64_t cachedNanos, int64_t streamedNanos) : nanos_{cachedNanos, streamedNanos} {}
@@ -18,60 +20,82 @@ class Machine {
     nanos_[1] = streamedNanos;
   }
 
-  // Runs operations for so long; returns the share of time spent in streamed ones.
-  double run(SlotWriting& writing, int64_t forNanos, size_t bytes = kBytes) {
-    const int64_t end = now_ + forNanos;
-    int64_t streamedNanos = 0;
-    while (now_ < end) {
-      const int64_t start = now_;
-      const bool streamed = writing.streams(bytes, start);
-      now_ += nanos_[streamed] + (++operations_ % 7 == 0 ? nanos_[streamed] * 20 : 0);  // now and then a peer is late
-      if (streamed) streamedNanos += now_ - start;
-      writing.took(bytes, streamed, start, now_);
+  // Runs so many operations; returns the share of them that both ranks streamed.
+  double run(std::array<SlotWriting, 2>& ranks, int operations, size_t bytes = kBytes,
+             Collective collective = Collective::AllReduce) {
+    int streamedByBoth = 0;
+    for (int i = 0; i < operations; ++i) {
+      const bool first = ranks[0].streams(collective, bytes);
+      const bool second = ranks[1].streams(collective, bytes);
+      int64_t nanos = std::max(nanos_[first], nanos_[second]);
+      if (++operations_ % 7 == 0) nanos *= 20;  // now and then one is late
+      for (auto& rank : ranks) rank.took(collective, bytes, nanos);
+      if (first && second) ++streamedByBoth;
     }
-    return static_cast<double>(streamedNanos) / static_cast<double>(forNanos);
+    return static_cast<double>(streamedByBoth) / operations;
   }
 
  private:
   int64_t nanos_[2];
-  int64_t now_ = 1'000'000;
   int64_t operations_ = 0;
 };
 
 TEST(SlotWriting, staysInTheCacheWhereThatIsFaster) {
-  SlotWriting writing;
-  Machine machine(60'000, 140'000);
-  machine.run(writing, 20'000'000);
-  EXPECT_LT(machine.run(writing, 1'000'000'000), 0.1);
+  std::array<SlotWriting, 2> ranks;
+  EXPECT_LT(Machine(60'000, 140'000).run(ranks, 10'000), 0.05);
 }
 
 TEST(SlotWriting, writesPastTheCacheWhereThatIsFaster) {
-  SlotWriting writing;
-  Machine machine(640'000, 120'000);
-  machine.run(writing, 100'000'000);
-  EXPECT_GT(machine.run(writing, 1'000'000'000), 0.9);
+  std::array<SlotWriting, 2> ranks;
+  EXPECT_GT(Machine(640'000, 120'000).run(ranks, 10'000), 0.95);
 }
 
 TEST(SlotWriting, followsTheRanksToOtherCores) {
-  SlotWriting writing;
+  std::array<SlotWriting, 2> ranks;
   Machine machine(60'000, 140'000);
-  machine.run(writing, 500'000'000);
+  machine.run(ranks, 1'000);
   machine.become(640'000, 120'000);
-  machine.run(writing, 500'000'000);
-  EXPECT_GT(machine.run(writing, 1'000'000'000), 0.9);
+  machine.run(ranks, 1'000);
+  EXPECT_GT(machine.run(ranks, 10'000), 0.95);
   machine.become(60'000, 140'000);
-  machine.run(writing, 500'000'000);
-  EXPECT_LT(machine.run(writing, 1'000'000'000), 0.1);
+  machine.run(ranks, 1'000);
+  EXPECT_LT(machine.run(ranks, 10'000), 0.05);
+}
+
+// Where only one sees a difference, so that they disagree, the next trial still has both go the same way.
+TEST(SlotWriting, triesTheSameWayOnAllRanksAtATime) {
+  std::array<SlotWriting, 2> ranks;
+  int together[2] = {0, 0};
+  for (int i = 0; i < 10'000; ++i) {
+    const bool first = ranks[0].streams(Collective::AllReduce, kBytes);
+    const bool second = ranks[1].streams(Collective::AllReduce, kBytes);
+    if (first == second) ++together[first];
+    ranks[0].took(Collective::AllReduce, kBytes, first ? 100 : 200);
+    ranks[1].took(Collective::AllReduce, kBytes, second ? 200 : 100);
+  }
+  EXPECT_GT(together[0], 20);
+  EXPECT_GT(together[1], 20);
 }
 
 TEST(SlotWriting, decidesForEverySizeOfItsOwn) {
-  SlotWriting writing;
+  std::array<SlotWriting, 2> ranks;
   Machine small(5'000, 12'000);
   Machine large(9'000'000, 3'000'000);
-  small.run(writing, 100'000'000, 64 << 10);
-  large.run(writing, 2'000'000'000, 64 << 20);
-  EXPECT_LT(small.run(writing, 100'000'000, 64 << 10), 0.1);
-  EXPECT_GT(large.run(writing, 5'000'000'000, 64 << 20), 0.9);
+  EXPECT_LT(small.run(ranks, 1'000, 64 << 10), 0.05);
+  EXPECT_GT(large.run(ranks, 1'000, 64 << 20), 0.9);
+  EXPECT_LT(small.run(ranks, 1'000, 64 << 10), 0.05);
+}
+
+TEST(SlotWriting, decidesForEveryCollectiveOfItsOwn) {
+  std::array<SlotWriting, 2> ranks;
+  Machine reducing(5'000, 12'000);
+  Machine gathering(9'000, 3'000);
+  for (int i = 0; i < 2'000; ++i) {
+    reducing.run(ranks, 1);
+    gathering.run(ranks, 1, kBytes, Collective::AllGather);
+  }
+  EXPECT_LT(reducing.run(ranks, 1'000), 0.05);
+  EXPECT_GT(gathering.run(ranks, 1'000, kBytes, Collective::AllGather), 0.95);
 }
 
 }  // namespace
