@@ -1,6 +1,7 @@
 // Two or more forked processes over the real engine, without Java: microseconds per all-reduce.
 //
 //     all_reduce_bench [ranks=2] [bytes=8] [ring|tree|direct|zero] [ll|ll128|simple] [chunkBytes=0] [runs=15] [channels=1]
+//                      [slotBytes=262144]
 //
 // Prints the minimum and the median over the runs, each long enough to be timed. "zero": buffers read in place.
 
@@ -82,6 +83,7 @@ int main(int argc, char** argv) {
   const int ranks = std::stoi(argument(1, "2"));
   const size_t bytes = std::stoull(argument(2, "8"));
   const int channels = std::stoi(argument(7, "1"));
+  const auto slotBytes = static_cast<uint32_t>(std::stoul(argument(8, "262144")));
   const Choice choice =
       choiceOf(argument(3, "direct"), argument(4, "ll"), static_cast<uint32_t>(std::stoul(argument(5, "0"))), channels);
   const int runs = std::stoi(argument(6, "15"));
@@ -94,6 +96,7 @@ int main(int argc, char** argv) {
     config.rank = rank;
     config.size = ranks;
     config.channels = channels;
+    config.simpleSlotBytes = slotBytes;
     config.localRanks = ranks;
     config.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
     communicators.push_back(

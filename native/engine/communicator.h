@@ -29,7 +29,7 @@ struct CommunicatorConfig {
   int rank = 0;
   int size = 1;
   int channels = 1;
-  uint32_t simpleSlotBytes = 128 * 1024;
+  uint32_t simpleSlotBytes = 256 * 1024;
   uint32_t llSlotBytes = 16 * 1024;
   uint32_t ll128SlotBytes = 32 * 1024;
   int localRanks = 1;  // ranks that share this machine's processors

@@ -42,7 +42,7 @@ struct ConnectionMemory {
   uint8_t* simpleSlot(uint64_t step) const { return reinterpret_cast<uint8_t*>(slotHeader(step)) + kSimpleHeaderBytes; }
   // Where a piece of so many bytes lies in its slot; both ends know its size. Behind a network always at the begin.
   // Elsewhere pieces smaller than the slot take turns in its parts: a line that was not used for a while has left the
-  // reader's own cache, and the writer gets it several times faster from the shared one.
+  // reader's own cache, and the writer gets it several times faster from the shared one. For that a slot is larger than a step.
   uint8_t* simplePiece(uint64_t step, uint32_t bytes) const {
     uint8_t* slot = simpleSlot(step);
     if (!rotates || bytes < kRotatingBytes) return slot;

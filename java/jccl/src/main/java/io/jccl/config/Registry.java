@@ -197,7 +197,7 @@ public final class Registry {
             "JCCL_BUFFSIZE",
             "NCCL_BUFFSIZE",
             size(8 * KIB, 512 * MIB),
-            MIB,
+            2 * MIB,
             "Memory of one connection for the protocol SIMPLE, shared by 8 slots.");
 
     /** Memory of LL. */

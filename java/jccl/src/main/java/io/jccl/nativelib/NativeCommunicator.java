@@ -46,7 +46,7 @@ public final class NativeCommunicator {
     public static final int SIZE = 1;
     /** Channels, at least 1; the same on all ranks. */
     public static final int CHANNELS = 2;
-    /** Bytes of a SIMPLE slot (an eighth of JCCL_BUFFSIZE); default 128 KiB; the same on all ranks. */
+    /** Bytes of a SIMPLE slot (an eighth of JCCL_BUFFSIZE); default 256 KiB; the same on all ranks. */
     public static final int SIMPLE_SLOT_BYTES = 3;
     /** Bytes of an LL slot on the wire (an eighth of JCCL_LL_BUFFSIZE); default 16 KiB; the same on all ranks. */
     public static final int LL_SLOT_BYTES = 4;
