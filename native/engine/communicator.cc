@@ -11,9 +11,10 @@ namespace {
 
 // A spin is worth its time only while the peer runs at the same time.
 constexpr int kSpins = 2000;
-constexpr int kSpinsShared = 50;
+constexpr int kSpinsWithNetwork = 50;
+constexpr int kSpinsCrowded = 4;
+constexpr int kFirstYieldsCrowded = 3;
 constexpr int64_t kSpinNanos = 20'000;
-constexpr int64_t kSpinNanosShared = 500;
 
 uint32_t narrow(uint64_t fingerprint) { return static_cast<uint32_t>(fingerprint ^ fingerprint >> 32); }
 
@@ -26,6 +27,9 @@ bool rooted(Collective collective) {
   return collective == Collective::AllToAll || collective == Collective::Gather || collective == Collective::Scatter;
 }
 
+// Whether ranks have to take turns on the cores.
+bool isCrowded(const CommunicatorConfig& config) { return config.localRanks > config.cores; }
+
 bool usesRoot(Collective collective) {
   return collective == Collective::Reduce || collective == Collective::Broadcast || collective == Collective::Gather ||
          collective == Collective::Scatter;
@@ -35,7 +39,9 @@ bool usesRoot(Collective collective) {
 
 SegmentShape Communicator::segmentShape(const CommunicatorConfig& config) {
   return {static_cast<uint32_t>(config.size), static_cast<uint32_t>(config.channels),
-          ConnectionShape(config.simpleSlotBytes, config.llSlotBytes, config.ll128SlotBytes)};
+          ConnectionShape(config.simpleSlotBytes, config.llSlotBytes, config.ll128SlotBytes),
+          // Ranks that share a core share its cache, too: the fewer lines they use, the more of them stay in it.
+          !isCrowded(config)};
 }
 
 Communicator::Communicator(const CommunicatorConfig& config, uint8_t* segment)
@@ -52,10 +58,12 @@ Communicator::Communicator(const CommunicatorConfig& config, uint8_t* segment)
   streamingBytes_ = cache.bytes / (2 * std::max(1, std::min(config.localRanks, cache.cores))) + 1;
   segment_.writeHeader(config.rank, config.token);
   zeroCopy_.setOwn(segment_);
-  const bool shared = config.localRanks > config.cores;
+  const bool crowded = isCrowded(config);
   control_.bell = &segment_.bell();
-  control_.spins = shared ? kSpinsShared : kSpins;
-  control_.spinNanos = config.spinNanos >= 0 ? config.spinNanos : shared ? kSpinNanosShared : kSpinNanos;
+  control_.spins = crowded ? kSpinsCrowded : kSpins;
+  // Who asks for spins gets them before the first yield.
+  control_.firstYields = crowded && config.spinNanos <= 0 ? kFirstYieldsCrowded : 0;
+  control_.spinNanos = config.spinNanos >= 0 ? config.spinNanos : crowded ? 0 : kSpinNanos;
   for (int type = 0; type < kDataTypeCount; ++type) {
     for (int op = 0; op < kReduceOpCount; ++op) {
       kernels_[type][op] = reduceCopyKernel(static_cast<DataType>(type), static_cast<ReduceOp>(op));
@@ -84,12 +92,12 @@ Status Communicator::connectLocal(int peer, TransportKind transport, uint8_t* ba
     uint8_t* theirs = segment.block(config_.rank, c);
     SendConnection& send = channels_[c]->sendTo(peer);
     send.memory = {theirs, reinterpret_cast<HeadLine*>(ours + shape_.connection.headOffset()), shape_.connection};
-    send.memory.rotates = true;
+    send.memory.rotates = shape_.rotates;
     send.receiverBell = &segment.bell();
     send.transport = transport;
     RecvConnection& recv = channels_[c]->recvFrom(peer);
     recv.memory = {ours, reinterpret_cast<HeadLine*>(theirs + shape_.connection.headOffset()), shape_.connection};
-    recv.memory.rotates = true;
+    recv.memory.rotates = shape_.rotates;
     recv.senderBell = &segment.bell();
     recv.transport = transport;
   }
@@ -116,7 +124,9 @@ Status Communicator::connectNet(int peer, int channel, const ConnectionMemory& s
 void Communicator::setProgress(ProgressEngine* progress) {
   control_.progress = progress;
   // Whoever waits also moves the network: looking at memory alone for long would hold it up.
-  if (progress != nullptr) control_.spins = std::min(control_.spins, kSpinsShared);
+  if (progress == nullptr) return;
+  control_.spins = std::min(control_.spins, kSpinsWithNetwork);
+  control_.firstYields = 0;
 }
 
 Status Communicator::setRing(int channel, const std::vector<int>& order) {

@@ -30,7 +30,7 @@ struct SegmentHeader {
   uint32_t size;
   uint32_t channels;
   uint32_t slotBytes[3];  // SIMPLE, LL, LL128
-  uint32_t unused;
+  uint32_t rotates;
   uint64_t token[2];  // the communicator's id
   uint64_t bytes;
 };
@@ -60,6 +60,7 @@ struct SegmentShape {
   uint32_t size = 1;
   uint32_t channels = 1;
   ConnectionShape connection;
+  bool rotates = true;  // see ConnectionMemory; both ends of a connection do the same
 
   static constexpr size_t kBellOffset = 4096;
   static constexpr size_t kBoardOffset = 4096 + 256;
@@ -95,6 +96,7 @@ class Segment {
     h.slotBytes[0] = shape_.connection.simpleSlotBytes();
     h.slotBytes[1] = shape_.connection.llSlotBytes();
     h.slotBytes[2] = shape_.connection.ll128SlotBytes();
+    h.rotates = shape_.rotates;
     h.token[0] = token[0];
     h.token[1] = token[1];
     h.bytes = shape_.bytes();
@@ -105,9 +107,10 @@ class Segment {
   Status verify(int rank, const uint64_t token[2]) const {
     const SegmentHeader& h = header();
     const auto wrong = [&](const char* name, uint64_t found, uint64_t expected) {
-      return Status::transport("segment of rank=" + std::to_string(rank) + " has " + name + "=" +
-                               std::to_string(found) + ", expected " + std::to_string(expected) +
-                               "; all ranks must run the same library with the same JCCL_*BUFFSIZE settings");
+      return Status::transport(
+          "segment of rank=" + std::to_string(rank) + " has " + name + "=" + std::to_string(found) + ", expected " +
+          std::to_string(expected) +
+          "; all ranks must run the same library with the same JCCL_*BUFFSIZE settings and count the same cores");
     };
     if (h.magic != SegmentHeader::kMagic) return wrong("magic", h.magic, SegmentHeader::kMagic);
     if (h.version != SegmentHeader::kVersion) return wrong("version", h.version, SegmentHeader::kVersion);
@@ -118,6 +121,7 @@ class Segment {
     if (h.slotBytes[0] != c.simpleSlotBytes()) return wrong("simpleSlotBytes", h.slotBytes[0], c.simpleSlotBytes());
     if (h.slotBytes[1] != c.llSlotBytes()) return wrong("llSlotBytes", h.slotBytes[1], c.llSlotBytes());
     if (h.slotBytes[2] != c.ll128SlotBytes()) return wrong("ll128SlotBytes", h.slotBytes[2], c.ll128SlotBytes());
+    if (h.rotates != shape_.rotates) return wrong("rotates", h.rotates, shape_.rotates);
     if (h.token[0] != token[0] || h.token[1] != token[1]) return wrong("token", h.token[0], token[0]);
     return Status::ok();
   }

@@ -62,6 +62,8 @@ void Waiter::fail(Code code, const WaitPlace& place) {
   control_.fail(code);
 }
 
+void Waiter::letOthersRun() { sched_yield(); }
+
 bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& place) {
   if (control_.failed()) return false;
   RecordGuard record(record_, place);
@@ -115,7 +117,7 @@ bool Waiter::yieldOrNap(bool (*ready)(void*), void* context, int64_t waited) {
       cpuRelax();
     }
   } else if (waited < control_.yieldNanos) {
-    sched_yield();
+    letOthersRun();
   } else {
     const int64_t nap = std::clamp(waited / 4, kFirstNapNanos, kLastNapNanos);
     if (control_.progress != nullptr) {
