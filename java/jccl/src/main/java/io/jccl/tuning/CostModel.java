@@ -17,13 +17,17 @@ import java.util.Objects;
  *      + bytes x time per byte / parallel    what the busiest rank hands on, shared by channels that have a core each
  * </pre>
  *
- * <p>Where ranks outnumber cores they take turns: hops and steps cost a change of thread, and bytes cost more by the
- * ratio of ranks to cores. Between machines the slower of the local and the network hand-over sets the pace.
+ * <p>Where ranks outnumber cores they take turns: a hop waits until all ranks of a core have had theirs, and a rank handles
+ * as many steps in its turn as there are slots. Bytes cost more by the ratio of ranks to cores, and still more where every
+ * rank sends to all others, because fewer caches have to hold all those pieces. Between machines the slower of the local
+ * and the network hand-over sets the pace.
  */
 public final class CostModel {
 
     private static final int SMALLEST_CHUNK = 1024;
     private static final int LINE = 64;
+    /** Slots of a connection, kSlots in the native library: so many steps a rank can take before it waits. */
+    private static final int SLOTS = 8;
     /** The native library's limit: kMaxFanout peers of a rank. */
     private static final int MAX_DIRECT_RANKS = 64;
 
@@ -68,7 +72,7 @@ public final class CostModel {
         LinkCost local = costs.link(shape.localTransport(), algorithm, protocol);
         LinkCost net = costs.link(TransportKind.SOCKET, algorithm, protocol);
         double turn = turnMicros();
-        double nanosPerByte = local.nanosPerByte() * shape.ranksPerCore();
+        double nanosPerByte = local.nanosPerByte() * shape.ranksPerCore() * crowding(algorithm);
         if (!shape.oneMachine()) {
             double wire = (protocol == Protocol.LL ? 2 : 1) / shape.netGBps();
             nanosPerByte = Math.max(nanosPerByte, Math.max(net.nanosPerByte(), wire));
@@ -77,7 +81,7 @@ public final class CostModel {
                 + (channels - 1) * costs.get(General.CHANNEL_US)
                 + effort.localHops() * (local.hopMicros() + turn)
                 + effort.netHops() * net.hopMicros()
-                + effort.steps() * (costs.get(General.STEP_US) + turn)
+                + effort.steps() * (costs.get(General.STEP_US) + turn / SLOTS)
                 + effort.bytes() * nanosPerByte / parallel(channels) / 1000;
     }
 
@@ -131,7 +135,11 @@ public final class CostModel {
     }
 
     private double turnMicros() {
-        return oversubscribed() ? costs.get(General.OVERSUBSCRIBED_HOP_US) : 0;
+        return oversubscribed() ? costs.get(General.OVERSUBSCRIBED_HOP_US) * shape.ranksPerCore() : 0;
+    }
+
+    private double crowding(Algorithm algorithm) {
+        return oversubscribed() && algorithm == Algorithm.DIRECT ? costs.get(General.OVERSUBSCRIBED_DIRECT_FACTOR) : 1;
     }
 
     private double parallel(int channels) {

@@ -29,6 +29,7 @@ public final class HostCosts {
         CHANNEL_US("channel_us"),
         STEP_US("step_us"),
         OVERSUBSCRIBED_HOP_US("oversubscribed_hop_us"),
+        OVERSUBSCRIBED_DIRECT_FACTOR("oversubscribed_direct_factor"),
         CHUNK_BYTES("chunk_bytes"),
         OVERSUBSCRIBED_CHUNK_BYTES("oversubscribed_chunk_bytes"),
         ZERO_COPY_MIN_BYTES("zero_copy_min_bytes"),
