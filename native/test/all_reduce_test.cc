@@ -67,10 +67,19 @@ INSTANTIATE_TEST_SUITE_P(ZeroCopy, AllReduceTest,
                                             ::testing::Values(true)),
                          nameOfParameter);
 
-// Pieces of many sizes in turn, so that they land in all parts of the slots, written through the cache and past it.
-TEST(AllReducePieces, TakeTurnsInTheirSlots) {
+// Pieces of many sizes in turn, so that they land in all parts of the slots, written through the cache and past it; and
+// at the begin of their slots, where ranks outnumber cores.
+class AllReducePieces : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Cores, AllReducePieces, ::testing::Bool(),
+                         [](const ::testing::TestParamInfo<bool>& info) { return info.param ? "one" : "enough"; });
+
+TEST_P(AllReducePieces, TakeTurnsInTheirSlots) {
   for (const int ranks : {2, 3}) {
-    RankThreads threads(ranks);
+    RankThreads threads(ranks, 1, [](CommunicatorConfig& config) {
+      config.cores = GetParam() ? 1 : config.size;
+      config.simpleSlotBytes = 64 * 1024;
+    });
+    EXPECT_EQ(threads[0].segmentShape().rotates, !GetParam());
     threads.run([&](Communicator& communicator) {
       for (int round = 0; round < 12; ++round) {
         for (size_t count = 1000; count < 120'000; count = count * 2 + 7) {

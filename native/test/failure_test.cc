@@ -153,14 +153,17 @@ TEST(Refusals, LeaveTheCommunicatorUsable) {
 }
 
 TEST(Segments, OfAnotherCommunicatorAreRefused) {
-  RankThreads ours(2);
+  RankThreads ours(2, 1, [](CommunicatorConfig& config) { config.cores = 2; });
   RankThreads others(2, 1, [](CommunicatorConfig& config) { config.token[1] = 12; });
   RankThreads larger(2, 1, [](CommunicatorConfig& config) { config.llSlotBytes = 2048; });
+  RankThreads crowded(2, 1, [](CommunicatorConfig& config) { config.cores = 1; });
   const Status stranger = ours[0].connectLocal(1, TransportKind::Shm, others[1].segment().base());
   EXPECT_EQ(stranger.code(), Code::Transport);
   EXPECT_NE(stranger.message().find("token"), std::string::npos) << stranger.message();
   const Status unlike = ours[0].connectLocal(1, TransportKind::Shm, larger[1].segment().base());
   EXPECT_NE(unlike.message().find("llSlotBytes=2048, expected 1024"), std::string::npos) << unlike.message();
+  const Status fewerCores = ours[0].connectLocal(1, TransportKind::Shm, crowded[1].segment().base());
+  EXPECT_NE(fewerCores.message().find("rotates=0, expected 1"), std::string::npos) << fewerCores.message();
 }
 
 TEST(Waiting, CostsLittleProcessorTime) {
