@@ -38,6 +38,12 @@ class ChoiceTableTest {
         assertThat(crowded).isGreaterThan(roomy);
     }
 
+    @Test
+    void ranks_that_take_turns_leave_direct_where_its_pieces_weigh_more_than_changes_of_thread() {
+        assertThat(directUpTo(table(shape(4, 1, 2, 1), TuningOverrides.none()))).isBetween(8L << 10, 32L << 10);
+        assertThat(directUpTo(table(shape(8, 1, 2, 1), TuningOverrides.none()))).isBetween(2L << 10, 16L << 10);
+    }
+
     private static long directUpTo(ChoiceTable table) {
         long bytes = 8;
         while (table.choice(Collective.ALL_REDUCE, bytes).algorithm() == Algorithm.DIRECT) {
