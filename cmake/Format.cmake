@@ -1,9 +1,12 @@
-# Targets format and format-check: clang-format over every native source. Target tidy: clang-tidy over every one that
-# is compiled. They exist only where the tools do.
+# Targets format and format-check: clang-format over every native source. Target tidy: clang-tidy over the library without
+# its JNI part; tidy-jni: over that, which compiles only in Maven's build, where javac has made the headers. They exist only
+# where the tools do.
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 file(GLOB_RECURSE JCCL_FORMATTED CONFIGURE_DEPENDS native/*.cc native/*.h)
 file(GLOB_RECURSE JCCL_TIDIED CONFIGURE_DEPENDS native/*.cc)
-list(FILTER JCCL_TIDIED EXCLUDE REGEX "/native/(jni|test|bench)/|_avx(2|512)\\.cc$")
+set(JCCL_TIDIED_JNI ${JCCL_TIDIED})
+list(FILTER JCCL_TIDIED_JNI INCLUDE REGEX "/native/jni/")
+list(FILTER JCCL_TIDIED EXCLUDE REGEX "/native/(jni|test|bench)/")
 
 find_program(JCCL_CLANG_FORMAT NAMES clang-format-14 clang-format)
 if(JCCL_CLANG_FORMAT)
@@ -16,4 +19,5 @@ if(JCCL_CLANG_TIDY)
   # reduce.cc asks the processor with GCC's builtin for a feature that clang 14 does not know.
   list(FILTER JCCL_TIDIED EXCLUDE REGEX "/reduce\\.cc$")
   add_custom_target(tidy COMMAND ${JCCL_CLANG_TIDY} -p ${CMAKE_BINARY_DIR} -quiet ${JCCL_TIDIED} VERBATIM)
+  add_custom_target(tidy-jni COMMAND ${JCCL_CLANG_TIDY} -p ${CMAKE_BINARY_DIR} -quiet ${JCCL_TIDIED_JNI} VERBATIM)
 endif()
