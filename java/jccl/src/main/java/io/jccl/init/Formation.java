@@ -21,6 +21,7 @@ import io.jccl.plan.RankChannels;
 import io.jccl.plan.TreeLinks;
 import io.jccl.plan.TreeShape;
 import io.jccl.topology.HostRank;
+import io.jccl.topology.Processors;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.transport.EngineConnections;
 import io.jccl.transport.PeerIdentity;
@@ -136,11 +137,12 @@ public final class Formation {
     }
 
     private void gatherPeers() {
+        SysfsDetector machine = new SysfsDetector(Path.of("/"), System.getProperty("os.arch", ""));
         PeerInfo mine = new PeerInfo(
                 settings.get(Registry.HOST_ID).orElseGet(HostIdentity::machine),
                 HostIdentity.process(),
-                Runtime.getRuntime().availableProcessors(),
-                new SysfsDetector(Path.of("/"), System.getProperty("os.arch", "")).numaNodeOfThisProcess(),
+                machine.processorsOfThisProcess(),
+                machine.numaNodeOfThisProcess(),
                 InitSettings.shared(settings));
         List<byte[]> all = membership.outOfBand().allGather(mine.encode(), left());
         peers = new ArrayList<>();
@@ -335,10 +337,9 @@ public final class Formation {
 
     /** The processors that the ranks of a machine share: as many as the best-off of its processes may use. */
     private int coresOf(int ofRank) {
-        return localRanks(ofRank).stream()
-                .mapToInt(local -> peers.get(local.rank()).cores())
-                .max()
-                .orElseThrow();
+        return Processors.together(localRanks(ofRank).stream()
+                .map(local -> peers.get(local.rank()).processors())
+                .toList());
     }
 
     private Duration left() {

@@ -1,6 +1,7 @@
 package io.jccl.init;
 
 import io.jccl.BootstrapException;
+import io.jccl.topology.Processors;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -15,11 +16,11 @@ import java.util.TreeMap;
  *
  * @param hostId tells machines apart
  * @param process tells processes apart, on whatever machine
- * @param cores how many processors its process may use
+ * @param processors what its process may run on
  * @param numaNode the NUMA node of these processors, -1 if they are of several
  * @param settings the settings that all ranks must share, by name
  */
-record PeerInfo(String hostId, String process, int cores, int numaNode, Map<String, String> settings) {
+record PeerInfo(String hostId, String process, Processors processors, int numaNode, Map<String, String> settings) {
 
     private static final int MAX_SETTINGS = 64;
 
@@ -28,7 +29,8 @@ record PeerInfo(String hostId, String process, int cores, int numaNode, Map<Stri
         try (DataOutputStream out = new DataOutputStream(bytes)) {
             out.writeUTF(hostId);
             out.writeUTF(process);
-            out.writeInt(cores);
+            out.writeInt(processors.count());
+            out.writeUTF(processors.allowed());
             out.writeInt(numaNode);
             out.writeByte(settings.size());
             for (Map.Entry<String, String> setting : settings.entrySet()) {
@@ -47,6 +49,7 @@ record PeerInfo(String hostId, String process, int cores, int numaNode, Map<Stri
             String hostId = in.readUTF();
             String process = in.readUTF();
             int cores = in.readInt();
+            String allowed = in.readUTF();
             int numaNode = in.readInt();
             int count = in.readUnsignedByte();
             if (cores < 1 || count > MAX_SETTINGS) {
@@ -57,7 +60,7 @@ record PeerInfo(String hostId, String process, int cores, int numaNode, Map<Stri
             for (int i = 0; i < count; i++) {
                 settings.put(in.readUTF(), in.readUTF());
             }
-            return new PeerInfo(hostId, process, cores, numaNode, settings);
+            return new PeerInfo(hostId, process, new Processors(cores, allowed), numaNode, settings);
         } catch (IOException e) {
             throw new BootstrapException(
                     "rank=" + rank + " bytes=" + bytes.length

@@ -17,7 +17,7 @@ final class CpuMask {
     }
 
     /** Groups after the first are 32 bits, even where leading zeros were left out. */
-    private static BigInteger parse(String mask) {
+    static BigInteger parse(String mask) {
         BigInteger value = BigInteger.ZERO;
         for (String group : mask.split(",")) {
             value = value.shiftLeft(32).or(new BigInteger(group, 16));

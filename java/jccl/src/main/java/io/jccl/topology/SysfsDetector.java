@@ -69,13 +69,23 @@ public final class SysfsDetector {
         return new XmlElement(ElementType.SYSTEM, Map.of("version", "1"), cpus, 0);
     }
 
-    /** The NUMA node that all processors open to this process belong to, or -1 where there are several. */
-    public int numaNodeOfThisProcess() {
-        String allowed = files.lines("proc/self/status").stream()
+    /** The processors that this process may be scheduled on, and how many of them the JVM says it may keep busy. */
+    public Processors processorsOfThisProcess() {
+        return new Processors(Runtime.getRuntime().availableProcessors(), allowedProcessors());
+    }
+
+    private String allowedProcessors() {
+        return files.lines("proc/self/status").stream()
                 .filter(line -> line.startsWith("Cpus_allowed:"))
                 .map(line -> line.substring(line.indexOf(':') + 1).strip())
+                .filter(CpuMask::isValid)
                 .findFirst()
                 .orElse("");
+    }
+
+    /** The NUMA node that all processors open to this process belong to, or -1 where there are several. */
+    public int numaNodeOfThisProcess() {
+        String allowed = allowedProcessors();
         int found = -1;
         for (int node : numaNodes()) {
             if (CpuMask.intersects(allowed, affinity(node))) {

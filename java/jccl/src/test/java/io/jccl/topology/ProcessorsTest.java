@@ -1,0 +1,46 @@
+package io.jccl.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class ProcessorsTest {
+
+    @Test
+    void processesBoundToPartsHaveThePartsTogether() {
+        assertThat(Processors.together(List.of(new Processors(1, "1"), new Processors(1, "2"))))
+                .isEqualTo(2);
+        assertThat(Processors.together(List.of(new Processors(2, "3"), new Processors(2, "6"))))
+                .isEqualTo(3);
+        assertThat(Processors.together(
+                        List.of(new Processors(1, "80000000,00000000"), new Processors(1, "00000000,1"))))
+                .isEqualTo(2);
+    }
+
+    @Test
+    void processesThatMayRunAnywhereShareTheMachine() {
+        assertThat(Processors.together(List.of(new Processors(4, "f"), new Processors(4, "0000000f"))))
+                .isEqualTo(4);
+    }
+
+    @Test
+    void aQuotaIsTakenToBeShared() {
+        assertThat(Processors.together(List.of(new Processors(2, "ff"), new Processors(2, "ff"))))
+                .isEqualTo(2);
+    }
+
+    @Test
+    void withoutMasksTheLargestCountCounts() {
+        assertThat(Processors.together(List.of(new Processors(2, ""), new Processors(4, "zz"))))
+                .isEqualTo(4);
+    }
+
+    @Test
+    void aProcessRunsSomewhere() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Processors(0, ""))
+                .withMessageContaining("count=0");
+    }
+}
