@@ -6,6 +6,7 @@ import io.jccl.config.Settings;
 import io.jccl.plan.PlanOptions;
 import io.jccl.plan.TreeShape;
 import io.jccl.topology.HostRank;
+import io.jccl.topology.PathPolicy;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.topology.TopologyException;
 import io.jccl.topology.TopologyXmlReader;
@@ -124,6 +125,7 @@ final class TopoCommand implements Callable<Integer> {
                 description,
                 machines,
                 localOnly,
+                PathPolicy.of(settings),
                 cores(),
                 slots(settings),
                 HostCosts.builtIn(),

@@ -1,6 +1,7 @@
 package io.jccl.config;
 
 import static io.jccl.config.ValueTypes.choiceOrAuto;
+import static io.jccl.config.ValueTypes.distance;
 import static io.jccl.config.ValueTypes.duration;
 import static io.jccl.config.ValueTypes.flag;
 import static io.jccl.config.ValueTypes.integer;
@@ -235,7 +236,18 @@ public final class Registry {
             "NCCL_P2P_DISABLE",
             flag(),
             false,
-            "1: ranks of one process do not use each other's memory directly.");
+            "1: ranks of one process do not use each other's memory directly, and no GPU that of another, over NVLink or"
+                    + " PCI.");
+
+    /** How far apart GPUs may be for peer-to-peer. */
+    public static final Setting<Optional<String>> P2P_LEVEL = add(
+            TRANSPORT_GROUP,
+            "JCCL_P2P_LEVEL",
+            "NCCL_P2P_LEVEL",
+            optional(distance()),
+            Optional.empty(),
+            "The farthest that two GPUs may be apart to use each other's memory; farther ones go through host memory. Unset:"
+                    + " PXB, or SYS for two GPUs on AMD.");
 
     /** No shared memory. */
     public static final Setting<Boolean> SHM_DISABLE = add(
@@ -275,6 +287,62 @@ public final class Registry {
             integer(1, 16),
             1,
             "How many TCP connections carry one connection between two ranks; must be the same on all ranks.");
+
+    /** How far a GPU may be from a card that uses its memory. */
+    public static final Setting<Optional<String>> NET_GDR_LEVEL = add(
+            NETWORK,
+            "JCCL_NET_GDR_LEVEL",
+            "NCCL_NET_GDR_LEVEL",
+            optional(distance()),
+            Optional.empty(),
+            "The farthest that a GPU may be from a network card that uses its memory (GPUDirect RDMA); farther ones go through"
+                    + " host memory. Unset: PXB.");
+
+    /** Whether cards read GPU memory. */
+    public static final Setting<Optional<Boolean>> NET_GDR_READ = add(
+            NETWORK,
+            "JCCL_NET_GDR_READ",
+            "NCCL_NET_GDR_READ",
+            optional(flag()),
+            Optional.empty(),
+            "1: network cards also send from GPU memory; 0: they only receive into it. Unset: 1 from compute capability 8.0 on,"
+                    + " or where GPUs have NVLink, or where there is one GPU.");
+
+    /** GPUDirect RDMA over chip-to-chip links. */
+    public static final Setting<Boolean> NET_GDR_C2C = add(
+            NETWORK,
+            "JCCL_NET_GDR_C2C",
+            "NCCL_NET_GDR_C2C",
+            flag(),
+            true,
+            "1: network cards behind a CPU use the memory of GPUs that have a chip-to-chip link to it.");
+
+    /** No NVLink through a neighbour. */
+    public static final Setting<Boolean> NVB_DISABLE = add(
+            TOPOLOGY,
+            "JCCL_NVB_DISABLE",
+            "NCCL_NVB_DISABLE",
+            flag(),
+            false,
+            "1: GPUs without an NVLink to each other do not use that of a third.");
+
+    /** No network through a neighbour. */
+    public static final Setting<Boolean> PXN_DISABLE = add(
+            TOPOLOGY,
+            "JCCL_PXN_DISABLE",
+            "NCCL_PXN_DISABLE",
+            flag(),
+            false,
+            "1: GPUs do not send through the network card of a GPU that they reach by NVLink.");
+
+    /** The network through a neighbour with a chip-to-chip link. */
+    public static final Setting<Boolean> PXN_C2C = add(
+            TOPOLOGY,
+            "JCCL_PXN_C2C",
+            "NCCL_PXN_C2C",
+            flag(),
+            true,
+            "1: they may also do so where that GPU reaches its card over a chip-to-chip link and the CPU.");
 
     /** The topology instead of this machine's. */
     public static final Setting<Optional<Path>> TOPO_FILE = add(

@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -125,6 +126,21 @@ final class ValueTypes {
             names.put(word.toLowerCase(Locale.ROOT), word);
         }
         return choice(names, "one of " + String.join(", ", words), value -> value);
+    }
+
+    /** How far apart two devices are, by name or by the older number. */
+    static ValueType<String> distance() {
+        List<String> names = List.of("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS");
+        Map<String, String> values = new LinkedHashMap<>();
+        names.forEach(name -> values.put(name.toLowerCase(Locale.ROOT), name));
+        List<String> numbered = List.of("LOC", "PIX", "PXB", "PHB", "SYS", "SYS");
+        for (int number = 0; number < numbered.size(); number++) {
+            values.put(Integer.toString(number), numbered.get(number));
+        }
+        return choice(
+                values,
+                "one of " + String.join(", ", names) + ", or 0 to 5 for " + String.join(", ", numbered),
+                value -> value);
     }
 
     /** Any text of one line. */

@@ -29,6 +29,13 @@ final class InitSettings {
             Registry.LL128_BUFFSIZE,
             Registry.TRANSPORT,
             Registry.P2P_DISABLE,
+            Registry.P2P_LEVEL,
+            Registry.NET_GDR_LEVEL,
+            Registry.NET_GDR_READ,
+            Registry.NET_GDR_C2C,
+            Registry.NVB_DISABLE,
+            Registry.PXN_DISABLE,
+            Registry.PXN_C2C,
             Registry.SHM_DISABLE,
             Registry.NSOCKS_PERTHREAD);
 

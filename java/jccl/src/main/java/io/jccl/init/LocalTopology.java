@@ -13,6 +13,7 @@ import io.jccl.topology.HostRank;
 import io.jccl.topology.LinkSpeeds;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodePaths;
+import io.jccl.topology.PathPolicy;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.topology.Topology;
 import io.jccl.topology.TopologyXmlReader;
@@ -59,8 +60,9 @@ final class LocalTopology {
         }
         Topology whole = GraphBuilder.build(description);
         requireEndpoints(settings, whole, localRanks);
-        Topology trimmed = Trimmer.trim(NodePaths.compute(whole), rank, networks);
-        NodePaths paths = NodePaths.compute(trimmed);
+        PathPolicy policy = PathPolicy.of(settings);
+        Topology trimmed = Trimmer.trim(NodePaths.compute(whole, policy), rank, networks);
+        NodePaths paths = NodePaths.compute(trimmed, policy);
         ChannelSearch search = new ChannelSearch(paths, SearchOptions.forHost(cores, localRanks.size(), networks));
         ChannelGraph ring = search.search(Pattern.RING);
         ChannelGraph tree = search.search(Pattern.BALANCED_TREE);

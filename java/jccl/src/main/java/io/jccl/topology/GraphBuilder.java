@@ -18,14 +18,14 @@ public final class GraphBuilder {
     private static final String NVS = "NVS/0";
 
     private final Topology.Builder graph = new Topology.Builder();
-    private final Map<String, String> nameOfBusId = new HashMap<>();
+    private final Map<String, List<String>> namesOfBusId = new HashMap<>();
     private final Map<String, String> cpuOfGpu = new HashMap<>();
     private final List<Node.Cpu> cpus = new ArrayList<>();
     private final List<PendingLink> pending = new ArrayList<>();
     private final Set<Integer> ranks = new HashSet<>();
 
-    /** NVLinks and PCI links name devices that may come later in the file. */
-    private record PendingLink(XmlElement element, String from, int sm) {}
+    /** NVLinks and PCI links name devices that may come later in the file. Ranks on one GPU share its links. */
+    private record PendingLink(XmlElement element, List<String> from, int sm) {}
 
     private GraphBuilder() {}
 
@@ -81,24 +81,38 @@ public final class GraphBuilder {
             for (XmlElement gpu : gpus) {
                 names.add(addGpu(gpu, busId, cpu));
             }
+            // Ranks on one GPU may all describe its links, or one for all.
+            gpus.stream().filter(gpu -> !gpu.children().isEmpty()).findFirst().ifPresent(gpu -> gpu.children()
+                    .forEach(link -> pending.add(new PendingLink(link, names, gpu.integer("sm", 0)))));
         } else if (!nics.isEmpty()) {
             names.add(addNic(element, nics, busId));
         } else if (isBridge(element)) {
             Node.Pci pci = new Node.Pci(busId, ids(element));
             addUnique(pci, element, "busid");
             names.add(pci.name());
-            for (XmlElement child : element.children()) {
-                if (child.type() == ElementType.PCI) {
-                    addPci(child, pci.name(), cpu);
-                } else {
-                    pending.add(new PendingLink(child, pci.name(), 0));
-                }
-            }
+            addBehind(element, element, pci.name(), cpu);
         }
         double bandwidth = LinkSpeeds.pci(element.text("link_speed").orElse(null), element.integer("link_width", 0));
         for (String name : names) {
-            nameOfBusId.putIfAbsent(busId, name);
-            graph.linkBoth(name, parent, LinkType.PCI, bandwidth);
+            graph.linkToParent(name, parent, bandwidth / names.size());
+        }
+        join(names);
+        if (!names.isEmpty()) {
+            namesOfBusId.putIfAbsent(busId, names);
+        }
+    }
+
+    /** What hangs on a bridge or a part of it; parts of a switch that a chip shows as several become the switch itself. */
+    private void addBehind(XmlElement bridge, XmlElement part, String name, String cpu) {
+        for (XmlElement child : part.children()) {
+            if (bridge == part && SplitSwitches.isPart(bridge, child)) {
+                namesOfBusId.putIfAbsent(child.text("busid").orElseThrow(), List.of(name));
+                addBehind(bridge, child, name, cpu);
+            } else if (child.type() == ElementType.PCI) {
+                addPci(child, name, cpu);
+            } else {
+                pending.add(new PendingLink(child, List.of(name), 0));
+            }
         }
     }
 
@@ -131,9 +145,6 @@ public final class GraphBuilder {
         }
         addUnique(gpu, element, gpu.rank() >= 0 ? "rank" : "busid");
         cpuOfGpu.put(gpu.name(), cpu);
-        for (XmlElement child : element.children()) {
-            pending.add(new PendingLink(child, gpu.name(), gpu.sm()));
-        }
         return gpu.name();
     }
 
@@ -155,7 +166,7 @@ public final class GraphBuilder {
                 throw twice(nic, element, "busid");
             }
         }
-        graph.linkBoth(name, cpu, LinkType.PCI, LinkSpeeds.LOCAL_GBPS);
+        graph.linkToParent(name, cpu, LinkSpeeds.LOCAL_GBPS);
         addNets(element, name);
     }
 
@@ -183,18 +194,26 @@ public final class GraphBuilder {
         XmlElement element = link.element;
         switch (element.type()) {
             case NVLINK -> resolveNvLink(link);
-            case C2C -> graph.linkBoth(
-                    link.from,
-                    cpuOfGpu.get(link.from),
-                    LinkType.C2C,
-                    LinkSpeeds.chipToChip(element.number("bw", 0), element.integer("count", 0)));
+            case C2C -> linkToCpu(
+                    link, LinkType.C2C, LinkSpeeds.chipToChip(element.number("bw", 0), element.integer("count", 0)));
             case PCILINK -> {
-                String target = nameOfBusId.get(element.text("target").orElseThrow());
-                if (target != null && target.startsWith("PCI/")) {
-                    graph.link(link.from, target, LinkType.LOC, LinkSpeeds.LOCAL_GBPS);
+                for (String target : targets(element)) {
+                    if (target.startsWith("PCI/") && !link.from.contains(target)) {
+                        graph.link(link.from.get(0), target, LinkType.LOC, LinkSpeeds.LOCAL_GBPS);
+                    }
                 }
             }
             default -> throw new IllegalStateException("unexpected " + element.where());
+        }
+    }
+
+    private List<String> targets(XmlElement link) {
+        return namesOfBusId.getOrDefault(link.text("target").orElseThrow(), List.of());
+    }
+
+    private void linkToCpu(PendingLink link, LinkType type, double bandwidth) {
+        for (String from : link.from) {
+            graph.linkBoth(from, cpuOfGpu.get(from), type, bandwidth / link.from.size());
         }
     }
 
@@ -202,14 +221,28 @@ public final class GraphBuilder {
     private void resolveNvLink(PendingLink link) {
         double bandwidth = link.element.integer("count", 0) * LinkSpeeds.nvLink(link.sm);
         long targetClass = link.element.hex("tclass", 0);
-        String target = nameOfBusId.get(link.element.text("target").orElseThrow());
+        List<String> targets = targets(link.element);
         if (targetClass == CLASS_POWER_NVLINK) {
-            graph.linkBoth(link.from, cpuOfGpu.get(link.from), LinkType.NVL, bandwidth);
+            linkToCpu(link, LinkType.NVL, bandwidth);
         } else if (targetClass >> 8 == CLASS_NVSWITCH) {
             graph.add(new Node.Nvs(0));
-            graph.linkBoth(link.from, NVS, LinkType.NVL, bandwidth);
-        } else if (target != null && (targetClass == 0 || targetClass >> 16 == CLASS_DISPLAY)) {
-            graph.link(link.from, target, LinkType.NVL, bandwidth);
+            link.from.forEach(from -> graph.linkBoth(from, NVS, LinkType.NVL, bandwidth / link.from.size()));
+        } else if (targetClass == 0 || targetClass >> 16 == CLASS_DISPLAY) {
+            double share = bandwidth / link.from.size() / Math.max(1, targets.size());
+            for (String from : link.from) {
+                targets.forEach(target -> graph.link(from, target, LinkType.NVL, share));
+            }
+        }
+    }
+
+    /** Ranks on one GPU. */
+    private void join(List<String> names) {
+        for (String one : names) {
+            for (String other : names) {
+                if (!one.equals(other)) {
+                    graph.link(one, other, LinkType.LOC, LinkSpeeds.LOCAL_GBPS);
+                }
+            }
         }
     }
 

@@ -29,6 +29,8 @@ public final class LinkSpeeds {
     private static final int FULL_SLOT_LANES = 16;
 
     private enum NvLink {
+        /** Not known: the most frequent rate. */
+        UNKNOWN(0, 20.0),
         /** Pascal, NVLink 1: 20 GB/s on paper. */
         SM60(60, 18.0),
         /** Volta, NVLink 2: 25 GB/s on paper. */
@@ -37,6 +39,8 @@ public final class LinkSpeeds {
         SM80(80, 20.0),
         /** Ampere GA10x, NVLink 3 at half width: 14 GB/s on paper. */
         SM86(86, 12.0),
+        /** After GA10x: the rate of A100 again. */
+        SM87(87, 20.0),
         /** Hopper, NVLink 4: 25 GB/s on paper. */
         SM90(90, 20.6),
         /** Blackwell, NVLink 5: 50 GB/s on paper. */
@@ -121,7 +125,7 @@ public final class LinkSpeeds {
         return Arrays.stream(NvLink.values())
                 .filter(row -> row.fromSm <= sm)
                 .max(Comparator.comparingInt(row -> row.fromSm))
-                .orElse(NvLink.SM60)
+                .orElse(NvLink.UNKNOWN)
                 .gbps;
     }
 
@@ -155,6 +159,11 @@ public final class LinkSpeeds {
                 .max(Comparator.comparingInt(row -> row.fromModel))
                 .map(row -> row.gbps)
                 .orElse(UNKNOWN_INTER_SOCKET_GBPS);
+    }
+
+    /** Whether this is a processor of AMD. */
+    static boolean isAmd(CpuModel cpu) {
+        return InterSocket.AMD.fits(cpu);
     }
 
     /** A network device; a speed of 0 or less is not known. */

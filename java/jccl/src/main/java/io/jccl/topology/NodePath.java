@@ -18,6 +18,11 @@ public record NodePath(int from, int to, PathType type, double bandwidthGBps, Li
         via = List.copyOf(via);
     }
 
+    /** No way from one node to another. */
+    static NodePath none(int from, int to) {
+        return new NodePath(from, to, PathType.DIS, 0, List.of());
+    }
+
     /** The number of links. */
     public int hops() {
         return via.size();

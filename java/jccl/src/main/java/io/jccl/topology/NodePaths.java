@@ -1,63 +1,74 @@
 package io.jccl.topology;
 
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.List;
-
 /**
  * The best ways between all nodes where ranks live, all networks and all CPUs of a machine. Immutable.
  */
 public final class NodePaths {
 
-    private final Topology topology;
-    private final int[] place;
-    private final List<List<NodePath>> bySource;
+    private final PathMatrix paths;
+    private final PathPolicy policy;
 
-    private NodePaths(Topology topology, int[] place, List<List<NodePath>> bySource) {
-        this.topology = topology;
-        this.place = place;
-        this.bySource = bySource;
+    private NodePaths(PathMatrix paths, PathPolicy policy) {
+        this.paths = paths;
+        this.policy = policy;
     }
 
-    /** Finds all paths. */
+    /** Finds all paths where nothing is set. */
     public static NodePaths compute(Topology topology) {
-        List<Integer> ends = new ArrayList<>();
-        int[] place = new int[topology.size()];
-        Arrays.fill(place, -1);
-        for (int node = 0; node < topology.size(); node++) {
-            switch (topology.node(node).type()) {
-                case GPU, HOST, NET, CPU -> {
-                    place[node] = ends.size();
-                    ends.add(node);
-                }
-                case PCI, NVS, NIC -> {}
-            }
+        return compute(topology, PathPolicy.defaults());
+    }
+
+    /** Finds all paths that a policy allows. */
+    public static NodePaths compute(Topology topology, PathPolicy policy) {
+        PathMatrix paths = new PathMatrix(topology);
+        if (policy.nvLinkNeighbours()) {
+            NeighbourWays.add(paths);
         }
-        List<List<NodePath>> bySource = new ArrayList<>();
-        for (int source : ends) {
-            bySource.add(new PathFinder(topology, source).to(ends));
-        }
-        return new NodePaths(topology, place, bySource);
+        PeerWays.apply(paths, policy);
+        new NetworkWays(paths, policy).apply();
+        return new NodePaths(paths, policy);
     }
 
     /** The topology whose paths these are. */
     public Topology topology() {
-        return topology;
+        return paths.topology();
+    }
+
+    /** What these paths were allowed to use. */
+    public PathPolicy policy() {
+        return policy;
     }
 
     /** The path between two GPU, HOST, NET or CPU nodes, given by index; of type DIS where there is none. */
     public NodePath path(int from, int to) {
-        if (place[from] < 0 || place[to] < 0) {
-            throw new IllegalArgumentException("from=" + topology.node(from).name() + " to="
-                    + topology.node(to).name() + ": expected GPU, HOST, NET or CPU nodes");
-        }
-        return bySource.get(place[from]).get(place[to]);
+        return paths.get(from, to);
+    }
+
+    /** Whether two GPU nodes, given by index, use each other's memory. */
+    public boolean peerToPeer(int gpu, int other) {
+        return path(gpu, other).type().compareTo(PeerWays.level(topology(), policy)) <= 0;
+    }
+
+    /**
+     * Whether a network device uses GPU memory itself: that of the GPU, or of the GPU through which this one sends.
+     *
+     * @param gpu index of a GPU node
+     * @param net index of a NET node
+     * @param reading whether to send from this memory, not to receive into it
+     */
+    public boolean gpuDirect(int gpu, int net, boolean reading) {
+        return new NetworkWays(paths, policy).gpuDirect(gpu, net, reading);
+    }
+
+    /** The network device that a GPU, given by index, does best to use for a channel; -1 where it reaches none. */
+    public int networkOf(int gpu, int channel) {
+        return new LocalDevices(paths).netOf(gpu, channel);
     }
 
     /** The node of one type that is best reached from a node: nearest type, then widest, then lowest index; or -1. */
     public int nearest(int from, NodeType type) {
         int best = -1;
-        for (int node : topology.indexesOf(type)) {
+        for (int node : topology().indexesOf(type)) {
             if (path(from, node).exists() && (best < 0 || closer(path(from, node), path(from, best)))) {
                 best = node;
             }

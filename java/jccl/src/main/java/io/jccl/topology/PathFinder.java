@@ -4,8 +4,10 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
+import java.util.PriorityQueue;
 
 /**
  * Finds the best ways from one node: the widest, of these those with the fewest links, of these the nearest type.
@@ -14,9 +16,12 @@ import java.util.List;
  * uses no narrower link. That is complete: the shortest of the widest ways need not extend the shortest of the widest
  * ways to the node before.
  *
- * <p>Ranks and networks are ends of a way, never between.
+ * <p>Ranks and networks are ends of a way, never between: what goes through a rank is added by {@link NeighbourWays}
+ * and {@link NetworkWays}.
  */
 final class PathFinder {
+
+    private record Reached(int node, double width) {}
 
     private final Topology topology;
     private final int source;
@@ -25,7 +30,6 @@ final class PathFinder {
     private final int[] hops;
     private final int[] previous;
     private final PathType[] type;
-    private final boolean[] chipToChip;
 
     PathFinder(Topology topology, int source) {
         this.topology = topology;
@@ -35,12 +39,11 @@ final class PathFinder {
         this.hops = new int[size];
         this.previous = new int[size];
         this.type = new PathType[size];
-        this.chipToChip = new boolean[size];
         widen();
     }
 
     /** The paths to all targets, in their order. */
-    List<NodePath> to(List<Integer> targets) {
+    NodePath[] to(List<Integer> targets) {
         NodePath[] paths = new NodePath[targets.size()];
         double[] widths =
                 targets.stream().mapToDouble(target -> width[target]).distinct().toArray();
@@ -50,11 +53,11 @@ final class PathFinder {
             }
             for (int i = 0; i < paths.length; i++) {
                 if (width[targets.get(i)] == threshold) {
-                    paths[i] = threshold > 0 ? path(targets.get(i)) : none(targets.get(i));
+                    paths[i] = threshold > 0 ? path(targets.get(i)) : NodePath.none(source, targets.get(i));
                 }
             }
         }
-        return List.of(paths);
+        return paths;
     }
 
     private boolean passable(int node) {
@@ -68,21 +71,19 @@ final class PathFinder {
     /** Widest ways first, as in Dijkstra's algorithm with the narrowest link in the place of the sum. */
     private void widen() {
         width[source] = LinkSpeeds.LOCAL_GBPS;
-        boolean[] settled = new boolean[width.length];
-        for (int round = 0; round < width.length; round++) {
-            int next = -1;
-            for (int node = 0; node < width.length; node++) {
-                if (!settled[node] && width[node] > 0 && (next < 0 || width[node] > width[next])) {
-                    next = node;
-                }
+        PriorityQueue<Reached> queue =
+                new PriorityQueue<>(Comparator.comparingDouble(Reached::width).reversed());
+        queue.add(new Reached(source, width[source]));
+        while (!queue.isEmpty()) {
+            Reached next = queue.remove();
+            if (next.width < width[next.node] || !passable(next.node)) {
+                continue;
             }
-            if (next < 0) {
-                return;
-            }
-            settled[next] = true;
-            if (passable(next)) {
-                for (Link link : topology.links(next)) {
-                    width[link.to()] = Math.max(width[link.to()], Math.min(width[next], link.bandwidthGBps()));
+            for (Link link : topology.links(next.node)) {
+                double reached = Math.min(next.width, link.bandwidthGBps());
+                if (reached > width[link.to()]) {
+                    width[link.to()] = reached;
+                    queue.add(new Reached(link.to(), reached));
                 }
             }
         }
@@ -92,7 +93,6 @@ final class PathFinder {
         Arrays.fill(hops, Integer.MAX_VALUE);
         hops[source] = 0;
         type[source] = PathType.LOC;
-        chipToChip[source] = false;
         Deque<Integer> queue = new ArrayDeque<>();
         queue.add(source);
         while (!queue.isEmpty()) {
@@ -114,7 +114,6 @@ final class PathFinder {
                 hops[to] = hops[node] + 1;
                 previous[to] = node;
                 type[to] = reached;
-                chipToChip[to] = chipToChip[node] || link.type() == LinkType.C2C;
             }
         }
     }
@@ -132,16 +131,11 @@ final class PathFinder {
                     case LOC -> one == NodeType.PCI && other == NodeType.PCI ? PathType.PXB : PathType.LOC;
                     case PCI -> {
                         if (one == NodeType.CPU || other == NodeType.CPU) {
-                            // A card that a GPU reaches through its chip-to-chip link is nearer than one behind PCI.
-                            boolean nearCard = chipToChip[node] && type[node] == PathType.C2C;
-                            yield nearCard ? PathType.P2C : PathType.PHB;
+                            yield PathType.PHB;
                         }
                         yield one == NodeType.PCI && other == NodeType.PCI ? PathType.PXB : PathType.PIX;
                     }
                 };
-        if (link.type() == LinkType.C2C && type[node] == PathType.PHB) {
-            return PathType.P2C;
-        }
         return type[node].atLeast(step);
     }
 
@@ -152,9 +146,5 @@ final class PathFinder {
         }
         Collections.reverse(via);
         return new NodePath(source, target, type[target], width[target], via);
-    }
-
-    private NodePath none(int target) {
-        return new NodePath(source, target, PathType.DIS, 0, List.of());
     }
 }

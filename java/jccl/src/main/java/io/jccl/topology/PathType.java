@@ -2,7 +2,7 @@ package io.jccl.topology;
 
 /** How far apart two nodes are, the nearest first. */
 public enum PathType {
-    /** The same node. */
+    /** The same node, or another rank on the same GPU. */
     LOC,
     /** NVLink only. */
     NVL,
@@ -22,10 +22,19 @@ public enum PathType {
     PHB,
     /** Through the link between NUMA nodes. */
     SYS,
-    /** Through the network. */
+    /** The network is faster than the way inside the machine, which is given nevertheless. */
     NET,
     /** No path. */
     DIS;
+
+    /**
+     * The type of a way that is made of two, one to a CPU and one on from it: the farther of the two, but what comes over a
+     * chip-to-chip link and goes on to a device behind the same CPU is nearer than what crosses that CPU from PCI to PCI.
+     */
+    static PathType joined(PathType first, PathType second) {
+        boolean chipToDevice = first == C2C && second == PHB || first == PHB && second == C2C;
+        return chipToDevice ? P2C : first.atLeast(second);
+    }
 
     /** The farther of two. */
     public PathType atLeast(PathType other) {

@@ -7,21 +7,31 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.stream.IntStream;
 
 /**
  * A machine as a graph. Nodes are numbered in the order of their type, then in that of the description; the links of a
- * node are sorted by falling bandwidth. Immutable and safe to share.
+ * node are sorted by falling bandwidth, with the link up the PCI tree last. Immutable and safe to share.
  */
 public final class Topology {
 
     private final List<Node> nodes;
     private final List<List<Link>> links;
     private final Map<String, Integer> indexOfName;
+    private final Map<NodeType, List<Integer>> indexesOfType = new EnumMap<>(NodeType.class);
 
     private Topology(List<Node> nodes, List<List<Link>> links, Map<String, Integer> indexOfName) {
         this.nodes = nodes;
         this.links = links;
         this.indexOfName = indexOfName;
+        for (NodeType type : NodeType.values()) {
+            indexesOfType.put(
+                    type,
+                    IntStream.range(0, nodes.size())
+                            .filter(index -> nodes.get(index).type() == type)
+                            .boxed()
+                            .toList());
+        }
     }
 
     /** All nodes; a node's place is its index. */
@@ -39,7 +49,7 @@ public final class Topology {
         return nodes.get(index);
     }
 
-    /** The links that leave a node, the widest first. */
+    /** The links that leave a node, the widest first; the one up the PCI tree is the last. */
     public List<Link> links(int index) {
         return links.get(index);
     }
@@ -52,13 +62,7 @@ public final class Topology {
 
     /** The indexes of all nodes of one type, ascending. */
     public List<Integer> indexesOf(NodeType type) {
-        List<Integer> found = new ArrayList<>();
-        for (int i = 0; i < nodes.size(); i++) {
-            if (nodes.get(i).type() == type) {
-                found.add(i);
-            }
-        }
-        return found;
+        return indexesOfType.get(type);
     }
 
     /** The indexes of all nodes where ranks live, in the order of the ranks. */
@@ -75,20 +79,26 @@ public final class Topology {
 
     /** This topology with only the nodes marked, and the links between them. */
     Topology keep(boolean[] marked) {
-        Builder builder = new Builder();
+        int[] place = new int[marked.length];
+        List<Node> kept = new ArrayList<>();
+        Map<String, Integer> indexes = new HashMap<>();
+        for (int i = 0; i < marked.length; i++) {
+            place[i] = kept.size();
+            if (marked[i]) {
+                indexes.put(nodes.get(i).name(), kept.size());
+                kept.add(nodes.get(i));
+            }
+        }
+        List<List<Link>> keptLinks = new ArrayList<>();
         for (int i = 0; i < marked.length; i++) {
             if (marked[i]) {
-                builder.add(nodes.get(i));
+                keptLinks.add(links.get(i).stream()
+                        .filter(link -> marked[link.to()])
+                        .map(link -> new Link(link.type(), link.bandwidthGBps(), place[link.to()]))
+                        .toList());
             }
         }
-        for (int i = 0; i < marked.length; i++) {
-            for (Link link : marked[i] ? links.get(i) : List.<Link>of()) {
-                if (marked[link.to()]) {
-                    builder.link(nodes.get(i).name(), nodes.get(link.to()).name(), link.type(), link.bandwidthGBps());
-                }
-            }
-        }
-        return builder.build();
+        return new Topology(List.copyOf(kept), List.copyOf(keptLinks), Map.copyOf(indexes));
     }
 
     /** The rank that lives on a node, or -1. */
@@ -99,6 +109,11 @@ public final class Topology {
         return node instanceof Node.Host host ? host.rank() : -1;
     }
 
+    /** Whether a node is a GPU that a rank owns. */
+    static boolean isGpuOfRank(Node node) {
+        return node instanceof Node.Gpu gpu && gpu.rank() >= 0;
+    }
+
     /** Collects nodes and links in any order. One builder builds one topology. */
     static final class Builder {
 
@@ -107,6 +122,7 @@ public final class Topology {
         private record DraftLink(LinkType type, double bandwidthGBps, Draft to) {}
 
         private final Map<String, Draft> drafts = new HashMap<>();
+        private final Map<String, String> parents = new HashMap<>();
         private final List<Draft> order = new ArrayList<>();
         private final Map<NodeType, Integer> counts = new EnumMap<>(NodeType.class);
 
@@ -154,6 +170,16 @@ public final class Topology {
             link(other, one, type, bandwidthGBps);
         }
 
+        /** Links a PCI device to what it hangs on. */
+        void linkToParent(String child, String parent, double bandwidthGBps) {
+            linkBoth(child, parent, LinkType.PCI, bandwidthGBps);
+            parents.put(child, parent);
+        }
+
+        private boolean isUp(Draft from, DraftLink link) {
+            return link.type == LinkType.PCI && link.to.node.name().equals(parents.get(from.node.name()));
+        }
+
         Topology build() {
             order.sort(Comparator.comparing(draft -> draft.node.type()));
             Map<String, Integer> indexes = new HashMap<>();
@@ -165,8 +191,10 @@ public final class Topology {
             List<List<Link>> links = new ArrayList<>();
             for (Draft draft : order) {
                 links.add(draft.links.stream()
+                        .sorted(Comparator.<DraftLink, Boolean>comparing(link -> isUp(draft, link))
+                                .thenComparing(Comparator.comparingDouble(DraftLink::bandwidthGBps)
+                                        .reversed()))
                         .map(link -> new Link(link.type, link.bandwidthGBps, indexes.get(link.to.node.name())))
-                        .sorted(Comparator.comparingDouble(Link::bandwidthGBps).reversed())
                         .toList());
             }
             return new Topology(List.copyOf(nodes), List.copyOf(links), Map.copyOf(indexes));

@@ -1,6 +1,10 @@
 package io.jccl.topology;
 
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.IntPredicate;
 
 /** Removes from a machine what plays no part in a communicator. */
@@ -12,22 +16,15 @@ public final class Trimmer {
      * What the endpoints of local ranks can reach.
      *
      * <p>GPUs that no rank owns go, networks go where {@code networks} is false or no rank reaches them, and bridges and
-     * cards go when nothing is left behind them. Endpoints that rank's endpoint cannot reach go too.
+     * cards go when nothing is left behind them. Endpoints that rank's endpoint cannot reach, not even through others, go
+     * too: containers keep them apart. Those for which the network is merely faster stay.
      *
      * @param rank the rank whose view this is
      * @param networks whether other machines take part
      */
     public static Topology trim(NodePaths paths, int rank, boolean networks) {
         Topology topology = paths.topology();
-        List<Integer> endpoints = topology.endpoints();
-        int self = endpoints.stream()
-                .filter(node -> Topology.rankOf(topology.node(node)) == rank)
-                .findFirst()
-                .orElseThrow(
-                        () -> new IllegalArgumentException("rank=" + rank + ": no endpoint of it in this topology"));
-        List<Integer> kept = endpoints.stream()
-                .filter(node -> paths.path(self, node).exists())
-                .toList();
+        Set<Integer> kept = reachedFrom(paths, endpointOf(topology, rank));
         IntPredicate reached =
                 node -> kept.stream().anyMatch(end -> paths.path(end, node).exists());
         boolean[] keep = new boolean[topology.size()];
@@ -40,6 +37,31 @@ public final class Trimmer {
         }
         dropDeadEnds(topology, keep);
         return topology.keep(keep);
+    }
+
+    private static int endpointOf(Topology topology, int rank) {
+        return topology.endpoints().stream()
+                .filter(node -> Topology.rankOf(topology.node(node)) == rank)
+                .findFirst()
+                .orElseThrow(
+                        () -> new IllegalArgumentException("rank=" + rank + ": no endpoint of it in this topology"));
+    }
+
+    /** All ranks that are kept must agree on who is, so reaching through others counts. */
+    private static Set<Integer> reachedFrom(NodePaths paths, int self) {
+        Set<Integer> reached = new HashSet<>(Set.of(self));
+        Deque<Integer> queue = new ArrayDeque<>(List.of(self));
+        while (!queue.isEmpty()) {
+            int node = queue.remove();
+            for (int other : paths.topology().endpoints()) {
+                boolean linked = paths.path(node, other).exists()
+                        || paths.path(other, node).exists();
+                if (linked && reached.add(other)) {
+                    queue.add(other);
+                }
+            }
+        }
+        return reached;
     }
 
     /** A bridge or card with fewer than two kept neighbours leads nowhere; dropping one can strand the next. */

@@ -16,6 +16,7 @@ import io.jccl.topology.Node;
 import io.jccl.topology.NodePath;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.NodeType;
+import io.jccl.topology.PathPolicy;
 import io.jccl.topology.Topology;
 import io.jccl.topology.Trimmer;
 import io.jccl.topology.XmlElement;
@@ -45,6 +46,7 @@ public final class TopologyReporter {
      * @param description the machine
      * @param machines how many such machines
      * @param localOnly whether networks play no part although there are several machines
+     * @param pathPolicy what paths may use
      * @param cores cores of one machine
      * @param slots payload bytes of one slot per protocol
      * @param costs the constants to predict with
@@ -57,6 +59,7 @@ public final class TopologyReporter {
             XmlElement description,
             int machines,
             boolean localOnly,
+            PathPolicy pathPolicy,
             int cores,
             CommunicatorShape.SlotBytes slots,
             HostCosts costs,
@@ -94,7 +97,7 @@ public final class TopologyReporter {
     private TopologyReport report() {
         Topology all = GraphBuilder.build(request.description);
         List<Integer> endpoints = all.endpoints();
-        NodePaths paths = NodePaths.compute(all);
+        NodePaths paths = NodePaths.compute(all, request.pathPolicy);
         Map<String, TopologyReport.GraphRow> graphs = new LinkedHashMap<>();
         Optional<TopologyReport.PlanRow> plan = Optional.empty();
         List<TopologyReport.TuningRow> tuning = List.of();
@@ -102,7 +105,7 @@ public final class TopologyReporter {
             notes.add("no rank lives on this machine: no channels, no plan");
         } else {
             int first = Topology.rankOf(all.node(endpoints.get(0)));
-            paths = NodePaths.compute(Trimmer.trim(paths, first, request.networks()));
+            paths = NodePaths.compute(Trimmer.trim(paths, first, request.networks()), request.pathPolicy);
             graphs.put("ring", search(paths, Pattern.RING));
             graphs.put("tree", search(paths, Pattern.BALANCED_TREE));
             Plan made = plan(paths.topology(), graphs);

@@ -35,11 +35,13 @@ class LinkSpeedsTest {
         "75, 20",
         "80, 20",
         "86, 12",
-        "89, 12",
+        "87, 20",
+        "89, 20",
         "90, 20.6",
         "100, 40.1",
         "103, 40.1",
-        "0, 18"
+        "120, 40.1",
+        "0, 20"
     })
     void knows_nvlink_speeds(int sm, double expected) {
         assertThat(LinkSpeeds.nvLink(sm)).isEqualTo(expected);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.jccl.plan.PlanOptions;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.Machines;
+import io.jccl.topology.PathPolicy;
 import io.jccl.topology.PathType;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.topology.TopologyXmlReader;
@@ -73,6 +74,7 @@ class TopologyReporterTest {
                         description,
                         machines,
                         false,
+                        PathPolicy.defaults(),
                         8,
                         new CommunicatorShape.SlotBytes(32 << 10, 122_880, 128 << 10),
                         HostCosts.builtIn(),

@@ -1,0 +1,83 @@
+package io.jccl.topology;
+
+import java.util.List;
+
+/**
+ * Ways that begin with an NVLink to a neighbouring GPU and end with that neighbour's own link: to a GPU that has no NVLink
+ * to the first, or to a CPU that the first reaches only through others.
+ */
+final class NeighbourWays {
+
+    /** A way from the source's neighbour on; a CPU that is nearer than this needs no neighbour. */
+    private static final int LINKS = 2;
+
+    private final PathMatrix paths;
+    private final Topology topology;
+
+    private NeighbourWays(PathMatrix paths) {
+        this.paths = paths;
+        this.topology = paths.topology();
+    }
+
+    /** Takes the way through a neighbour wherever it is wider than the own one, or as wide and shorter or nearer. */
+    static void add(PathMatrix paths) {
+        NeighbourWays ways = new NeighbourWays(paths);
+        for (int gpu : ways.topology.indexesOf(NodeType.GPU)) {
+            ways.topology.indexesOf(NodeType.GPU).forEach(to -> ways.improve(gpu, to));
+            ways.topology.indexesOf(NodeType.CPU).forEach(to -> ways.improve(gpu, to));
+        }
+    }
+
+    private void improve(int gpu, int to) {
+        NodePath own = paths.get(gpu, to);
+        boolean ownNvLink = own.type().compareTo(PathType.NVL) <= 0;
+        if (ownNvLink || own.exists() && own.hops() < LINKS) {
+            return;
+        }
+        NodePath best = own;
+        for (Link back : topology.links(to)) {
+            int neighbour = back.to();
+            if (neighbour != gpu && Topology.isGpuOfRank(topology.node(neighbour))) {
+                double width = nvLinkWidth(gpu, neighbour);
+                for (Link last : topology.links(neighbour)) {
+                    if (width > 0 && last.to() == to && last.type() == back.type()) {
+                        best = better(best, way(gpu, neighbour, last, Math.min(width, last.bandwidthGBps())));
+                    }
+                }
+            }
+        }
+        if (best != own) {
+            paths.set(best);
+        }
+    }
+
+    private double nvLinkWidth(int from, int to) {
+        for (Link link : topology.links(from)) {
+            if (link.to() == to && link.type() == LinkType.NVL) {
+                return link.bandwidthGBps();
+            }
+        }
+        return 0;
+    }
+
+    private static NodePath way(int gpu, int neighbour, Link last, double width) {
+        PathType type =
+                switch (last.type()) {
+                    case NVL, LOC -> PathType.NVB;
+                    case C2C -> PathType.C2C;
+                    case PCI, MEM -> PathType.PHB;
+                    case SYS, NET -> throw new IllegalStateException("a GPU with a link of type=" + last.type());
+                };
+        return new NodePath(gpu, last.to(), type, width, List.of(neighbour, last.to()));
+    }
+
+    private static NodePath better(NodePath known, NodePath other) {
+        if (other.bandwidthGBps() != known.bandwidthGBps()) {
+            return other.bandwidthGBps() > known.bandwidthGBps() ? other : known;
+        }
+        if (other.hops() != known.hops()) {
+            return other.hops() < known.hops() ? other : known;
+        }
+        return other.type().compareTo(known.type()) < 0 ? other : known;
+    }
+}

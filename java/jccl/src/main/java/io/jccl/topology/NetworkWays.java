@@ -1,0 +1,118 @@
+package io.jccl.topology;
+
+import java.util.List;
+
+/**
+ * Decides the ways between GPUs and networks: over a CPU's chip-to-chip link, through the GPU beside the card, or through
+ * host memory where card and GPU cannot or should not use GPUDirect RDMA.
+ */
+final class NetworkWays {
+
+    /** Across a CPU the reads and writes of a card to GPU memory are slow on most machines, and fail on some. */
+    private static final PathType FARTHEST_GDR = PathType.PXB;
+
+    /** From this compute capability on, a card's reads of GPU memory do not suffer from other PCI traffic. */
+    private static final int SM_GOOD_READS = 80;
+
+    private final PathMatrix paths;
+    private final Topology topology;
+    private final PathPolicy policy;
+    private final List<Integer> gpus;
+    private final List<Integer> nets;
+
+    NetworkWays(PathMatrix paths, PathPolicy policy) {
+        this.paths = paths;
+        this.topology = paths.topology();
+        this.policy = policy;
+        this.gpus = topology.indexesOf(NodeType.GPU);
+        this.nets = topology.indexesOf(NodeType.NET);
+    }
+
+    /** Changes the ways between GPUs and networks to what the policy and the machine allow. */
+    void apply() {
+        for (int gpu : gpus) {
+            int cpu = paths.nearestCpu(gpu);
+            paths.locals(gpu, NodeType.NET).forEach(net -> retypeChipLink(gpu, cpu, net));
+        }
+        if (policy.networkNeighbours()) {
+            LocalDevices locals = new LocalDevices(paths);
+            int[] relays = nets.stream().mapToInt(locals::gpuOf).toArray();
+            for (int i = 0; i < relays.length; i++) {
+                sendThrough(relays[i], nets.get(i));
+            }
+        }
+        for (int gpu : gpus) {
+            int cpu = paths.nearestCpu(gpu);
+            for (int net : nets) {
+                boolean inPci = paths.get(gpu, net).type().compareTo(PathType.PHB) < 0;
+                if (cpu >= 0 && inPci && !gpuDirect(gpu, net, false)) {
+                    paths.divert(gpu, cpu, net);
+                    paths.divert(net, cpu, gpu);
+                }
+            }
+        }
+    }
+
+    /** Only for cards that the GPU reaches best: the others are better used through the GPU beside them. */
+    private void retypeChipLink(int gpu, int cpu, int net) {
+        if (cpu >= 0
+                && PathType.joined(
+                                paths.get(gpu, cpu).type(), paths.get(net, cpu).type())
+                        == PathType.P2C) {
+            for (NodePath path : List.of(paths.get(gpu, net), paths.get(net, gpu))) {
+                if (path.type().compareTo(PathType.P2C) > 0) {
+                    paths.retype(path, PathType.P2C);
+                }
+            }
+        }
+    }
+
+    /**
+     * Lets GPUs send to a network through the GPU beside it: over NVLink first, then near the card. Only for sending: data
+     * that arrives goes straight to the GPU that wants it.
+     */
+    private void sendThrough(int relay, int net) {
+        PathType farthest = policy.networkNeighboursOverChipLink() ? PathType.P2C : PathType.PXB;
+        if (relay < 0 || paths.get(relay, net).type().compareTo(farthest) > 0) {
+            return;
+        }
+        for (int gpu : gpus) {
+            NodePath own = paths.get(gpu, net);
+            boolean linked = paths.get(relay, gpu).type().compareTo(PathType.NVL) <= 0;
+            boolean better = paths.get(relay, net).bandwidthGBps() > own.bandwidthGBps()
+                    || own.type().compareTo(PathType.PXN) > 0;
+            if (gpu != relay && linked && better) {
+                paths.set(paths.through(gpu, relay, net, PathType.PXN));
+            }
+        }
+    }
+
+    /** Whether a card uses the memory of a GPU, or of the GPU that this one sends through. */
+    boolean gpuDirect(int gpu, int net, boolean reading) {
+        NodePath path = paths.get(gpu, net);
+        if (path.type() == PathType.PXN) {
+            int relay = path.via().stream()
+                    .filter(node -> topology.node(node).type() == NodeType.GPU)
+                    .reduce((first, second) -> second)
+                    .orElseThrow();
+            return gpuDirect(relay, net, reading);
+        }
+        Node.Gpu device = (Node.Gpu) topology.node(gpu);
+        if (!device.gdr() || !((Node.Net) topology.node(net)).gdr() || reading && !mayRead(gpu, device)) {
+            return false;
+        }
+        boolean overChipLink = path.type() == PathType.P2C && policy.gdrOverChipLink();
+        PathType distance = overChipLink ? PathType.C2C : path.type();
+        return distance.compareTo(policy.gdrLevel().orElse(FARTHEST_GDR)) <= 0;
+    }
+
+    private boolean mayRead(int gpu, Node.Gpu device) {
+        return policy.gdrRead().orElseGet(() -> {
+            boolean otherTraffic = gpus.size() > 1
+                    && gpus.stream()
+                            .noneMatch(
+                                    peer -> peer != gpu && paths.get(gpu, peer).type() == PathType.NVL);
+            return device.sm() >= SM_GOOD_READS || !otherTraffic;
+        });
+    }
+}

@@ -1,0 +1,65 @@
+package io.jccl.topology;
+
+import io.jccl.config.Registry;
+import io.jccl.config.Settings;
+import java.util.Optional;
+
+/**
+ * What paths may use.
+ *
+ * @param peerLevel the farthest that two GPUs may be apart to use each other's memory; empty chooses by the machine
+ * @param gdrLevel the farthest that a GPU may be from a network card that uses its memory; empty chooses by the machine
+ * @param gdrRead whether cards may read GPU memory to send from it; empty chooses by the machine
+ * @param gdrOverChipLink whether cards may use the memory of GPUs that they reach through a CPU's chip-to-chip link
+ * @param nvLinkNeighbours whether GPUs without an NVLink to each other use a third one's
+ * @param networkNeighbours whether GPUs send through the network card of a GPU that they reach by NVLink
+ * @param networkNeighboursOverChipLink whether that GPU may reach its card through a CPU's chip-to-chip link
+ * @param reach which ranks can use each other's memory at all
+ */
+public record PathPolicy(
+        Optional<PathType> peerLevel,
+        Optional<PathType> gdrLevel,
+        Optional<Boolean> gdrRead,
+        boolean gdrOverChipLink,
+        boolean nvLinkNeighbours,
+        boolean networkNeighbours,
+        boolean networkNeighboursOverChipLink,
+        PeerReach reach) {
+
+    private static final PathPolicy DEFAULTS =
+            new PathPolicy(Optional.empty(), Optional.empty(), Optional.empty(), true, true, true, true, PeerReach.ALL);
+
+    /** What applies where nothing is set. */
+    public static PathPolicy defaults() {
+        return DEFAULTS;
+    }
+
+    /** What the settings say, with every rank in reach. */
+    public static PathPolicy of(Settings settings) {
+        Optional<PathType> peers = settings.get(Registry.P2P_DISABLE)
+                ? Optional.of(PathType.LOC)
+                : settings.get(Registry.P2P_LEVEL).map(PathType::valueOf);
+        return new PathPolicy(
+                peers,
+                settings.get(Registry.NET_GDR_LEVEL).map(PathType::valueOf),
+                settings.get(Registry.NET_GDR_READ),
+                settings.get(Registry.NET_GDR_C2C),
+                !settings.get(Registry.NVB_DISABLE),
+                !settings.get(Registry.PXN_DISABLE),
+                settings.get(Registry.PXN_C2C),
+                PeerReach.ALL);
+    }
+
+    /** The same with another reach. */
+    public PathPolicy withReach(PeerReach other) {
+        return new PathPolicy(
+                peerLevel,
+                gdrLevel,
+                gdrRead,
+                gdrOverChipLink,
+                nvLinkNeighbours,
+                networkNeighbours,
+                networkNeighboursOverChipLink,
+                other);
+    }
+}

@@ -1,0 +1,85 @@
+package io.jccl.topology;
+
+import java.util.List;
+
+/** Decides which GPUs use each other's memory; where they do not, their way leads through a CPU or is the network's. */
+final class PeerWays {
+
+    /** Beyond a CPU the root complexes of most machines make peer-to-peer slower than a copy in host memory, or refuse it. */
+    private static final PathType FARTHEST = PathType.PXB;
+
+    /** On AMD, pairs were found to be faster peer to peer at any distance. */
+    private static final int GPUS_OF_A_PAIR = 2;
+
+    private PeerWays() {}
+
+    /** Changes the ways between GPUs to what the policy and the machine allow. */
+    static void apply(PathMatrix paths, PathPolicy policy) {
+        Topology topology = paths.topology();
+        PathType level = level(topology, policy);
+        List<Integer> gpus = topology.indexesOf(NodeType.GPU);
+        for (int to : gpus) {
+            int cpu = paths.nearestCpu(to);
+            for (int from : gpus) {
+                if (cpu >= 0 && paths.get(from, to).type().compareTo(level) > 0) {
+                    paths.divert(from, cpu, to);
+                }
+            }
+        }
+        preferNetwork(paths, gpus);
+        separate(paths, policy.reach());
+    }
+
+    /** The farthest that two GPUs may be apart to use each other's memory. */
+    static PathType level(Topology topology, PathPolicy policy) {
+        return policy.peerLevel().orElseGet(() -> {
+            long gpus = topology.nodes().stream().filter(Topology::isGpuOfRank).count();
+            boolean pairOnAmd = gpus <= GPUS_OF_A_PAIR
+                    && topology.nodes().stream()
+                            .filter(Node.Cpu.class::isInstance)
+                            .findFirst()
+                            .filter(cpu -> LinkSpeeds.isAmd(((Node.Cpu) cpu).model()))
+                            .isPresent();
+            return pairOnAmd ? PathType.SYS : FARTHEST;
+        });
+    }
+
+    /** Two GPUs that each have a card nearby which carries more than the way between them do better over the network. */
+    private static void preferNetwork(PathMatrix paths, List<Integer> gpus) {
+        double[] speed = new double[paths.topology().size()];
+        for (int gpu : gpus) {
+            for (int net : paths.topology().indexesOf(NodeType.NET)) {
+                NodePath path = paths.get(gpu, net);
+                if (path.type().compareTo(PathType.PXB) <= 0) {
+                    speed[gpu] = Math.max(speed[gpu], path.bandwidthGBps());
+                }
+            }
+        }
+        for (int from : gpus) {
+            for (int to : gpus) {
+                NodePath path = paths.get(from, to);
+                if (path.exists() && Math.min(speed[from], speed[to]) > path.bandwidthGBps()) {
+                    paths.retype(path, PathType.NET);
+                }
+            }
+        }
+    }
+
+    private static void separate(PathMatrix paths, PeerReach reach) {
+        Topology topology = paths.topology();
+        if (reach == PeerReach.ALL) {
+            return;
+        }
+        for (int from : topology.endpoints()) {
+            for (int to : topology.endpoints()) {
+                if (from != to && !reach.reaches(rank(topology, from), rank(topology, to))) {
+                    paths.set(NodePath.none(from, to));
+                }
+            }
+        }
+    }
+
+    private static int rank(Topology topology, int node) {
+        return Topology.rankOf(topology.node(node));
+    }
+}

@@ -1,0 +1,51 @@
+package io.jccl.topology;
+
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Recognises PCI switches that one chip shows as several: a head with parts below it. Between the parts the chip carries as
+ * much as inside them, so they count as one switch.
+ */
+final class SplitSwitches {
+
+    /**
+     * Chips that do so in their base mode, one row each. The first digit of the subsystem's device id says what a switch may
+     * be, head or part. The ids are those by which NCCL 2.30 recognises them.
+     */
+    private enum Chip {
+        /** Broadcom PEX88000, PCI 4. */
+        PEX88000(0x1000, 0xc010, 0x1000, 0xa, 0xa),
+        /** Broadcom PEX89000, PCI 5. */
+        PEX89000(0x1000, 0xc030, 0x1000, 0x0, 0x1);
+
+        private static final int ROLE_BITS = 12;
+
+        private final List<Integer> ids;
+        private final int head;
+        private final int part;
+
+        Chip(int vendor, int device, int subsystemVendor, int head, int part) {
+            this.ids = List.of(vendor, device, subsystemVendor);
+            this.head = head;
+            this.part = part;
+        }
+
+        private boolean is(XmlElement pci, int role) {
+            return ids.equals(List.of(id(pci, "vendor"), id(pci, "device"), id(pci, "subsystem_vendor")))
+                    && id(pci, "subsystem_device") >> ROLE_BITS == role;
+        }
+
+        private static int id(XmlElement pci, String attribute) {
+            return (int) pci.hex(attribute, -1);
+        }
+    }
+
+    private SplitSwitches() {}
+
+    /** Whether a PCI device is part of the switch that it hangs on; what hangs on a part is not, it may be a head itself. */
+    static boolean isPart(XmlElement head, XmlElement part) {
+        return part.type() == ElementType.PCI
+                && Arrays.stream(Chip.values()).anyMatch(chip -> chip.is(head, chip.head) && chip.is(part, chip.part));
+    }
+}
