@@ -13,6 +13,9 @@ class Agent {
   // Does what can be done without waiting; returns how much that was (0: nothing to do now).
   virtual int doWork(int64_t nowNanos) = 0;
 
+  // Did data move a moment ago, so that more may be on its way? Then doWork() is worth calling again without an event.
+  virtual bool expecting() const { return false; }
+
   // Is there work left that must go on although nobody waits for it?
   virtual bool pending() const { return false; }
 

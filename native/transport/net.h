@@ -105,6 +105,9 @@ class NetRecvConnection : public NetConnection {
   // Has it arrived whole? Then *message says what it was.
   virtual Status test(uint64_t sequence, bool* done, NetMessage* message) = 0;
 
+  // Did data come a moment ago? Then progress() looks for more a few times before it relies on events.
+  virtual bool expecting() const { return false; }
+
   // Makes data that has arrived visible to the device that owns the buffer. Host memory needs nothing.
   virtual Status flush(const NetBuffer& buffer) = 0;
 };

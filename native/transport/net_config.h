@@ -18,6 +18,7 @@ struct NetConfig {
   uint32_t stripeBytes = 256 * 1024;  // a message is spread over streams in pieces of at least so much
   int sendBufferBytes = 0;            // SO_SNDBUF and SO_RCVBUF; 0: let the kernel choose and grow them
   int receiveBufferBytes = 0;
+  int eagerLooks = 32;  // how often a stream that has just delivered is asked for more without an event
 
   int64_t connectTimeoutNanos = 20'000'000'000;   // from the first attempt to a proven connection
   int64_t handshakeTimeoutNanos = 3'000'000'000;  // for one client that has connected and not proven itself

@@ -16,6 +16,9 @@ namespace {
 
 // While it drives, the thread looks again after so long even if no event says so.
 constexpr int64_t kDrivingNapNanos = 10'000'000;
+// How often agents that expect something look for it in one turn.
+constexpr int kLooksPerTurn = 4;
+constexpr int kMostTurnsWithoutEvents = 8;
 
 // The progress a thread had seen when it last polled. Belongs to whichever engine the thread polled last; a wrong one
 // only makes a wait return early.
@@ -78,11 +81,28 @@ void NetProgressEngine::addControl(Agent* agent) {
 
 void NetProgressEngine::wakeThread() { signalEvent(threadWake_); }
 
-int NetProgressEngine::runData(int64_t nowNanos) {
-  dataEvents_.dispatch();
+int NetProgressEngine::runAgents(int64_t nowNanos) {
   int work = 0;
   for (Agent* agent : data_) work += agent->doWork(nowNanos);
   return work;
+}
+
+// Agents that move data, or expect some, know where to look: events are asked for when they found nothing, and now and
+// then for the sake of the others.
+int NetProgressEngine::runData() {
+  int work = runAgents(monotonicNanos());
+  for (int looks = 0; work == 0 && looks < kLooksPerTurn && anyExpecting(); ++looks) {
+    work = runAgents(monotonicNanos());
+  }
+  const bool busy = work > 0 || anyExpecting();
+  if (busy && ++turnsWithoutEvents_ < kMostTurnsWithoutEvents) return work;
+  turnsWithoutEvents_ = 0;
+  if (dataEvents_.dispatch() > 0) work += runAgents(monotonicNanos());
+  return work;
+}
+
+bool NetProgressEngine::anyExpecting() const {
+  return std::any_of(data_.begin(), data_.end(), [](const Agent* agent) { return agent->expecting(); });
 }
 
 bool NetProgressEngine::anyPending() const {
@@ -105,7 +125,7 @@ int NetProgressEngine::poll() {
   seenProgress = progress_.load();
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return 0;  // somebody else moves the data at this moment
-  const int work = runData(monotonicNanos());
+  const int work = runData();
   lock.unlock();
   if (work > 0) noteProgress();
   return work;
@@ -139,7 +159,7 @@ void NetProgressEngine::waitForEvents(int64_t nanos) {
 void NetProgressEngine::kick() {
   bool left = true;
   if (std::unique_lock lock(mutex_, std::try_to_lock); lock) {
-    runData(monotonicNanos());
+    if (anyPending()) runData();
     left = anyPending();
   }
   noteProgress();
@@ -158,7 +178,7 @@ bool NetProgressEngine::threadTurn(int64_t* sleepNanos) {
     if (stopping_.load()) return false;
     controlEvents_.dispatch();
     for (Agent* agent : control_) work += agent->doWork(now);
-    work += runData(now);
+    work += runData();
     if (threadDrives_.load(std::memory_order_relaxed) && !anyPending()) {
       threadDrives_.store(false, std::memory_order_relaxed);
     }

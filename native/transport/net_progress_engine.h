@@ -50,7 +50,9 @@ class NetProgressEngine final : public ProgressEngine {
   void wakeThread();
 
  private:
-  int runData(int64_t nowNanos);
+  int runData();
+  int runAgents(int64_t nowNanos);
+  bool anyExpecting() const;
   bool anyPending() const;
   void noteProgress();
   void lead(int64_t nanos);
@@ -62,6 +64,7 @@ class NetProgressEngine final : public ProgressEngine {
   std::mutex mutex_;
   std::vector<Agent*> data_;
   std::vector<Agent*> control_;
+  int turnsWithoutEvents_ = 0;
 
   std::atomic<uint32_t> progress_{0};  // the futex word: changes with every progress
   std::atomic<uint32_t> followers_{0};

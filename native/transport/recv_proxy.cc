@@ -10,18 +10,12 @@ namespace jccl {
 static_assert(kNetInFlight == kSlots);
 
 RecvProxy::RecvProxy(const ConnectionMemory& memory, int peer, int channel, NetErrorLatch& errors)
-    : memory_(memory), peer_(peer), channel_(channel), errors_(errors) {}
+    : NetProxy(memory, peer, channel, errors) {}
 
 void RecvProxy::attach(std::unique_ptr<NetRecvConnection> connection) {
   const size_t bytes = size_t{kSlots} * (memory_.shape.llSlotBytes() + memory_.shape.ll128SlotBytes());
   landing_.reset(new uint64_t[bytes / sizeof(uint64_t)]);
   connection_ = std::move(connection);
-}
-
-void RecvProxy::close() {
-  if (connection_ != nullptr && !failed_) connection_->close();
-  connection_.reset();
-  failed_ = true;
 }
 
 uint8_t* RecvProxy::landingLL(uint64_t step) const {
@@ -98,6 +92,7 @@ Status RecvProxy::deliver(uint64_t step, const NetMessage& message) {
 }
 
 Status RecvProxy::advance(int64_t nowNanos, int* work) {
+  if (connection_ == nullptr) return Status::ok();
   const uint64_t head = memory_.head->head.load(std::memory_order_acquire);
   while (posted_ < head + kSlots && posted_ - taken_ < kNetInFlight) {
     if (Status posted = post(); !posted) return posted;
@@ -114,20 +109,6 @@ Status RecvProxy::advance(int64_t nowNanos, int* work) {
     ++*work;
   }
   return moved;
-}
-
-int RecvProxy::doWork(int64_t nowNanos) {
-  if (failed_ || connection_ == nullptr) return 0;
-  int work = 0;
-  if (Status advanced = advance(nowNanos, &work); !advanced) {
-    failed_ = true;
-    errors_.set(Status(advanced.code(), advanced.message() + " [receiving step=" + std::to_string(taken_) +
-                                            " channel=" + std::to_string(channel_) + "]"),
-                peer_);
-    connection_.reset();
-    ++work;
-  }
-  return work;
 }
 
 }  // namespace jccl

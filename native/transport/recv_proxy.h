@@ -5,16 +5,15 @@
 #include <memory>
 
 #include "primitives/connection.h"
-#include "transport/agent.h"
 #include "transport/net.h"
-#include "transport/net_error.h"
+#include "transport/net_proxy.h"
 
 namespace jccl {
 
 // A step is posted to the network as soon as the consumer has freed its slot. SIMPLE data lands in the slot itself and
 // is published by the slot's header; LL and LL128 slots are polled by the consumer while they fill, so these land
 // beside it and are moved over cell by cell, line by line. Everything the wire says is checked first.
-class RecvProxy final : public Agent {
+class RecvProxy final : public NetProxy<NetRecvConnection> {
  public:
   RecvProxy(const ConnectionMemory& memory, int peer, int channel, NetErrorLatch& errors);
 
@@ -22,11 +21,11 @@ class RecvProxy final : public Agent {
   void attach(std::unique_ptr<NetRecvConnection> connection);
   bool attached() const { return connection_ != nullptr; }
 
-  int doWork(int64_t nowNanos) override;
-  void close();
+  bool expecting() const override { return attached() && connection_->expecting(); }
 
  private:
-  Status advance(int64_t nowNanos, int* work);
+  Status advance(int64_t nowNanos, int* work) override;
+  std::string activity() const override { return "receiving step=" + std::to_string(taken_); }
   Status post();
   Status deliver(uint64_t step, const NetMessage& message);
   Status deliverLL(uint64_t step, const NetMessage& message);
@@ -35,15 +34,9 @@ class RecvProxy final : public Agent {
   uint8_t* landingLL(uint64_t step) const;
   uint8_t* landingLL128(uint64_t step) const;
 
-  const ConnectionMemory memory_;
-  const int peer_;
-  const int channel_;
-  NetErrorLatch& errors_;
-  std::unique_ptr<NetRecvConnection> connection_;
   std::unique_ptr<uint64_t[]> landing_;  // 8 LL slots, 8 LL128 slots; pages are touched only when used
   uint64_t posted_ = 0;                  // the next step to post
   uint64_t taken_ = 0;                   // the next step to deliver
-  bool failed_ = false;
 };
 
 }  // namespace jccl

@@ -27,7 +27,7 @@ bool allLinesFlagged(uint8_t* slot, uint32_t bytes, uint64_t flag) {
 }  // namespace
 
 SendProxy::SendProxy(const ConnectionMemory& memory, int peer, int channel, Dial dial, NetErrorLatch& errors)
-    : memory_(memory), peer_(peer), channel_(channel), dial_(std::move(dial)), errors_(errors) {}
+    : NetProxy(memory, peer, channel, errors), dial_(std::move(dial)) {}
 
 bool SendProxy::nextIsPublished() const {
   return memory_.slotHeader(posted_)->published.load(std::memory_order_acquire) == posted_ + 1;
@@ -37,12 +37,6 @@ bool SendProxy::pending() const { return !failed_ && (posted_ != done_ || nextIs
 
 int64_t SendProxy::nextDeadlineNanos() const {
   return connection_ == nullptr || failed_ ? INT64_MAX : connection_->nextDeadlineNanos();
-}
-
-void SendProxy::close() {
-  if (connection_ != nullptr && !failed_) connection_->close();
-  connection_.reset();
-  failed_ = true;
 }
 
 Status SendProxy::post(bool* posted) {
@@ -92,20 +86,6 @@ Status SendProxy::advance(int64_t nowNanos, int* work) {
     ++*work;
   }
   return Status::ok();
-}
-
-int SendProxy::doWork(int64_t nowNanos) {
-  if (failed_) return 0;
-  int work = 0;
-  if (Status advanced = advance(nowNanos, &work); !advanced) {
-    failed_ = true;
-    errors_.set(Status(advanced.code(), advanced.message() + " [sending step=" + std::to_string(done_) +
-                                            " channel=" + std::to_string(channel_) + "]"),
-                peer_);
-    connection_.reset();
-    ++work;
-  }
-  return work;
 }
 
 }  // namespace jccl

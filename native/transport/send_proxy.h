@@ -6,9 +6,8 @@
 #include <memory>
 
 #include "primitives/connection.h"
-#include "transport/agent.h"
 #include "transport/net.h"
-#include "transport/net_error.h"
+#include "transport/net_proxy.h"
 
 namespace jccl {
 
@@ -17,33 +16,24 @@ namespace jccl {
 //     published ──(LL: all flags seen)──> posted ──(the network has the bytes)──> done: head moves, the slot is free
 //
 // The network connection is made when the first step is published.
-class SendProxy final : public Agent {
+class SendProxy final : public NetProxy<NetSendConnection> {
  public:
   using Dial = std::function<Status(std::unique_ptr<NetSendConnection>*)>;
 
   SendProxy(const ConnectionMemory& memory, int peer, int channel, Dial dial, NetErrorLatch& errors);
 
-  int doWork(int64_t nowNanos) override;
   bool pending() const override;
   int64_t nextDeadlineNanos() const override;
 
-  // Tells the other end that no more comes.
-  void close();
-
  private:
-  Status advance(int64_t nowNanos, int* work);
+  Status advance(int64_t nowNanos, int* work) override;
+  std::string activity() const override { return "sending step=" + std::to_string(done_); }
   Status post(bool* posted);
   bool nextIsPublished() const;
 
-  const ConnectionMemory memory_;
-  const int peer_;
-  const int channel_;
   const Dial dial_;
-  NetErrorLatch& errors_;
-  std::unique_ptr<NetSendConnection> connection_;
   uint64_t posted_ = 0;  // the next step to hand to the network
   uint64_t done_ = 0;    // the first step whose slot the network still needs
-  bool failed_ = false;
 };
 
 }  // namespace jccl

@@ -65,6 +65,13 @@ void SocketAddress::adoptInterface(const SocketAddress& local) {
   reinterpret_cast<sockaddr_in6*>(&storage_)->sin6_scope_id = v6(local.storage_)->sin6_scope_id;
 }
 
+bool SocketAddress::sameHost(const SocketAddress& other) const {
+  if (family() != other.family()) return false;
+  if (family() == AF_INET) return v4(storage_)->sin_addr.s_addr == v4(other.storage_)->sin_addr.s_addr;
+  return IN6_ARE_ADDR_EQUAL(&v6(storage_)->sin6_addr, &v6(other.storage_)->sin6_addr) &&
+         v6(storage_)->sin6_scope_id == v6(other.storage_)->sin6_scope_id;
+}
+
 std::string SocketAddress::toString() const {
   char text[INET6_ADDRSTRLEN] = "?";
   if (family() == AF_INET) {

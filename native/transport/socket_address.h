@@ -26,6 +26,8 @@ class SocketAddress {
   void setPort(uint16_t port);
   // A link-local peer is behind the interface of the local address that reaches it.
   void adoptInterface(const SocketAddress& local);
+  // The same address, whatever the ports: then it is this machine, if one of the two is.
+  bool sameHost(const SocketAddress& other) const;
   std::string toString() const;  // "10.0.0.1:4711", "[::1]:4711"
 
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage_); }

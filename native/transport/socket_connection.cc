@@ -115,7 +115,7 @@ SocketRecvConnection::SocketRecvConnection(const NetConfig& config, int peer, Ev
     : config_(config) {
   for (UniqueFd& socket : sockets) {
     const auto index = static_cast<uint32_t>(streams_.size());
-    streams_.push_back(std::make_unique<SocketRecvStream>(std::move(socket), peer, dataEvents, index));
+    streams_.push_back(std::make_unique<SocketRecvStream>(std::move(socket), peer, dataEvents, index, config.eagerLooks));
   }
 }
 
@@ -191,6 +191,10 @@ Status SocketRecvConnection::progress(int64_t, int* work) {
     if (Status moved = stream->progress(*this, kTurnBytes, work); !moved) return moved;
   }
   return Status::ok();
+}
+
+bool SocketRecvConnection::expecting() const {
+  return std::any_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->eager(); });
 }
 
 void SocketRecvConnection::close() {

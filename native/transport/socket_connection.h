@@ -57,6 +57,7 @@ class SocketRecvConnection final : public NetRecvConnection, private SocketRecvS
   Status open();
   Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) override;
   Status test(uint64_t sequence, bool* done, NetMessage* message) override;
+  bool expecting() const override;
   Status flush(const NetBuffer&) override { return Status::ok(); }
   Status progress(int64_t nowNanos, int* work) override;
   void close() override;

@@ -24,7 +24,7 @@ Status SocketListener::open(const std::vector<std::string>& addresses) {
     SocketAddress address;
     if (Status parsed = SocketAddress::parse(text, 0, &address); !parsed) return parsed;
     UniqueFd socket;
-    if (Status opened = openDataSocket(address.family(), config_, &socket); !opened) return opened;
+    if (Status opened = openDataSocket(address.family(), Distance::Network, config_, &socket); !opened) return opened;
     const int one = 1;
     if (address.family() == AF_INET6) ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
     if (::bind(socket.get(), address.get(), address.bytes()) != 0) {

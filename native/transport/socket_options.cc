@@ -9,6 +9,9 @@
 namespace jccl {
 namespace {
 
+// SO_SNDBUF to this same machine.
+constexpr int kLocalSendBufferBytes = 256 * 1024;
+
 Status set(int socket, int level, int option, int value, const char* name) {
   if (::setsockopt(socket, level, option, &value, sizeof value) == 0) return Status::ok();
   return Status::system("setsockopt", std::string(name) + "=" + std::to_string(value));
@@ -16,12 +19,14 @@ Status set(int socket, int level, int option, int value, const char* name) {
 
 }  // namespace
 
-Status openDataSocket(int family, const NetConfig& config, UniqueFd* socket) {
+Status openDataSocket(int family, Distance distance, const NetConfig& config, UniqueFd* socket) {
   socket->reset(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!*socket) return Status::system("socket", "family=" + std::to_string(family));
   // The kernel clips sizes beyond net.core.[rw]mem_max; that costs speed, not correctness.
-  if (config.sendBufferBytes > 0) {
-    if (Status s = set(socket->get(), SOL_SOCKET, SO_SNDBUF, config.sendBufferBytes, "SO_SNDBUF"); !s) return s;
+  const bool local = config.sendBufferBytes == 0 && distance == Distance::SameMachine;
+  const int sendBufferBytes = local ? kLocalSendBufferBytes : config.sendBufferBytes;
+  if (sendBufferBytes > 0) {
+    if (Status s = set(socket->get(), SOL_SOCKET, SO_SNDBUF, sendBufferBytes, "SO_SNDBUF"); !s) return s;
   }
   if (config.receiveBufferBytes > 0) {
     if (Status s = set(socket->get(), SOL_SOCKET, SO_RCVBUF, config.receiveBufferBytes, "SO_RCVBUF"); !s) return s;

@@ -30,6 +30,7 @@ void SocketStream::onEvents(uint32_t epollEvents) {
   const bool broken = (epollEvents & (EPOLLERR | EPOLLHUP)) != 0;
   if (broken || (epollEvents & (EPOLLIN | EPOLLRDHUP)) != 0) readable_ = true;
   if (broken || (epollEvents & EPOLLOUT) != 0) writable_ = true;
+  if (broken || (epollEvents & EPOLLRDHUP) != 0) closing_ = true;
 }
 
 std::string SocketStream::describe() const {
@@ -124,6 +125,10 @@ size_t SocketSendStream::finishedFrames(size_t moved) {
 }
 
 Status SocketRecvStream::progress(Owner& owner, size_t budget, int* work) {
+  if (eager()) {
+    --eagerLooksLeft_;
+    readable_ = true;
+  }
   size_t moved = 0;
   Step step = Step::Again;
   while (step == Step::Again) {
@@ -144,7 +149,10 @@ Status SocketRecvStream::progress(Owner& owner, size_t budget, int* work) {
       if (Status received = receive(&step, &moved); !received) return received;
     }
   }
-  *work += moved > 0 ? 1 : 0;
+  if (moved > 0) {
+    ++*work;
+    eagerLooksLeft_ = eagerLooks_;
+  }
   return Status::ok();
 }
 
@@ -175,7 +183,8 @@ Status SocketRecvStream::takeHeader(Owner& owner, Step* step) {
   return Status::ok();
 }
 
-// One call to the kernel: the missing data straight to its place, what follows into the buffer.
+// One call to the kernel: the missing data straight to its place, what follows into the buffer. Behind bulk only the
+// next header is read ahead, since bulk follows bulk.
 Status SocketRecvStream::receive(Step* step, size_t* moved) {
   if (!readable_) {
     *step = Step::Stop;
@@ -187,7 +196,8 @@ Status SocketRecvStream::receive(Step* step, size_t* moved) {
     begin_ = 0;
   }
   const size_t direct = inFrame_ ? missing_ : 0;
-  const size_t ahead = direct > kBulkBytes ? sizeof(SocketFrame) : buffer_.size() - end_;
+  const bool bulk = (inFrame_ ? direct : frame_.length) > kBulkBytes;
+  const size_t ahead = (bulk ? sizeof(SocketFrame) : buffer_.size()) - end_;
   std::array<iovec, 2> parts = {iovec{to_, direct}, iovec{buffer_.data() + end_, ahead}};
   msghdr message{};
   message.msg_iov = direct > 0 ? parts.data() : parts.data() + 1;
@@ -205,6 +215,8 @@ Status SocketRecvStream::receive(Step* step, size_t* moved) {
     *step = Step::Stop;
     return ended_ && !inFrame_ && begin_ == end_ ? Status::ok() : closedUnannounced();
   }
+  // Less than was asked for: the kernel has no more, and will tell when it has.
+  if (static_cast<size_t>(got) < direct + ahead && !closing_) readable_ = false;
   const size_t inPlace = std::min(direct, static_cast<size_t>(got));
   to_ += inPlace;
   missing_ -= inPlace;

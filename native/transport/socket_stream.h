@@ -44,6 +44,7 @@ class SocketStream : public EventHandler {
   const SocketAddress remote_;
   bool readable_ = true;
   bool writable_ = true;
+  bool closing_ = false;  // the end of the stream was told; it is not told again
   bool ended_ = false;
   bool saidGoodbye_ = false;
 };
@@ -109,11 +110,15 @@ class SocketRecvStream : public SocketStream {
     virtual void placed(const SocketFrame& frame) = 0;
   };
 
-  SocketRecvStream(UniqueFd socket, int peer, EventSet& events, uint32_t index)
-      : SocketStream(std::move(socket), peer, events), index_(index) {}
+  // A stream that has just delivered is asked for more up to `eagerLooks` times before it needs an event.
+  SocketRecvStream(UniqueFd socket, int peer, EventSet& events, uint32_t index, int eagerLooks)
+      : SocketStream(std::move(socket), peer, events), index_(index), eagerLooks_(eagerLooks) {}
 
   // Reads until the kernel has no more, the owner has no buffer, or about `budget` bytes have moved.
   Status progress(Owner& owner, size_t budget, int* work);
+
+  // It will be asked for more even if no event comes.
+  bool eager() const { return eagerLooksLeft_ > 0; }
 
  private:
   enum class Step : uint8_t { Again, Stop };
@@ -123,6 +128,8 @@ class SocketRecvStream : public SocketStream {
   void takeBuffered(size_t* moved);
 
   const uint32_t index_;
+  const int eagerLooks_;
+  int eagerLooksLeft_ = 0;
   std::array<uint8_t, 16384> buffer_;  // headers, and small messages, in one call each
   size_t begin_ = 0;
   size_t end_ = 0;

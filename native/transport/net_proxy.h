@@ -1,0 +1,61 @@
+// What the proxies at both ends of a connection share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "primitives/connection.h"
+#include "transport/agent.h"
+#include "transport/net_error.h"
+
+namespace jccl {
+
+// Serves one connection until its first error, which is final: it goes to the transport's latch, with the step and the
+// channel it happened at, and the network connection is given up.
+template <typename Connection>
+class NetProxy : public Agent {
+ public:
+  int doWork(int64_t nowNanos) final {
+    if (failed_) return 0;
+    int work = 0;
+    if (Status advanced = advance(nowNanos, &work); !advanced) {
+      failed_ = true;
+      errors_.set(Status(advanced.code(), advanced.message() + " [" + activity() +
+                                              " channel=" + std::to_string(channel_) + "]"),
+                  peer_);
+      connection_.reset();
+      ++work;
+    }
+    return work;
+  }
+
+  // Tells the other end that no more comes.
+  void close() {
+    if (connection_ != nullptr && !failed_) connection_->close();
+    connection_.reset();
+    failed_ = true;
+  }
+
+ protected:
+  NetProxy(const ConnectionMemory& memory, int peer, int channel, NetErrorLatch& errors)
+      : memory_(memory), peer_(peer), channel_(channel), errors_(errors) {}
+
+  // Does what can be done without waiting and adds to *work how much that was.
+  virtual Status advance(int64_t nowNanos, int* work) = 0;
+
+  // For errors: "sending step=7".
+  virtual std::string activity() const = 0;
+
+  const ConnectionMemory memory_;
+  const int peer_;
+  const int channel_;
+  std::unique_ptr<Connection> connection_;
+  bool failed_ = false;
+
+ private:
+  NetErrorLatch& errors_;
+};
+
+}  // namespace jccl
