@@ -21,6 +21,9 @@ class ProgressEngine {
   // moved. Called when an operation ends, and by abort.
   virtual void kick() = 0;
 
+  // After a failure: once it returns, nothing that was lent to the network (SlotHeader::lent) is read any more.
+  virtual void revoke() {}
+
   // Whether a connection has failed for good: waiting for it is in vain.
   virtual bool failed() const { return false; }
 };

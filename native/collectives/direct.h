@@ -16,6 +16,7 @@ struct DirectPlan {
   int rank = 0;
   int size = 1;
   size_t chunkCount = 1;  // elements per step
+  size_t ahead = 1;       // how many chunks sends run ahead of receives (all-reduce)
   size_t begin = 0;
   size_t count = 0;
 
@@ -24,17 +25,22 @@ struct DirectPlan {
   JCCL_FN int linkOf(int peer) const { return peer < rank ? peer : peer - 1; }
 };
 
-// Sends run one chunk ahead of the receives, so that peers find their next chunk ready.
+// Sends run ahead of the receives, so that peers find their next chunk ready.
 template <class Primitives>
 JCCL_FN void directAllReduce(Primitives& p, const DirectPlan& plan) {
   const auto size = [&](size_t done) { return ring::clampTo(plan.count, done, plan.chunkCount); };
-  p.send(plan.begin, size(0));
+  size_t sent = 0;
+  const auto sendNext = [&] {
+    const size_t next = size(sent);
+    p.send(plan.begin + sent, next);
+    sent += next;
+  };
+  sendNext();
   size_t done = 0;
   do {
-    const size_t next = done + size(done);
-    if (next < plan.count) p.send(plan.begin + next, size(next));
+    while (sent < plan.count && sent <= done + plan.ahead * plan.chunkCount) sendNext();
     p.recvReduceCopy(plan.begin + done, plan.begin + done, size(done), true);
-    done = next;
+    done += size(done);
   } while (done < plan.count);
 }
 

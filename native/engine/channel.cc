@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/lending_primitives.h"
+
 namespace jccl {
 namespace {
 
@@ -12,6 +14,8 @@ constexpr uint32_t kDefaultStepBytes = 128 * 1024;
 constexpr uint32_t kSlicesPerChunk = 2;
 // LL and LL128 unpack through scratch memory that should stay in the first-level cache.
 constexpr uint32_t kMostPackedSliceBytes = 16 * 1024;
+// Pieces that are sent from where they lie cost nothing to have under way: about half of the slots.
+constexpr size_t kLentAhead = 4;
 
 size_t elementsIn(size_t bytes, size_t elementBytes) { return std::max<size_t>(bytes / elementBytes, 1); }
 
@@ -140,9 +144,20 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   const Links links{directRecv_.data(), peers, directSend_.data(), peers, rank_};
   uint8_t* space = nullptr;
   if (!scratch<P>(peers, transfer, space)) return;
-  HostPrimitives<P> primitives(waiter_, transfer, links, space);
-  DirectPlan plan{rank_, size_, transfer.sliceCount, 0, 0};
+  DirectPlan plan;
+  plan.rank = rank_;
+  plan.size = size_;
+  plan.chunkCount = transfer.sliceCount;
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
+  if constexpr (P == Protocol::Simple) {
+    if (lends(operation)) {
+      plan.ahead = kLentAhead;
+      LendingPrimitives primitives(waiter_, transfer, links);
+      directAllReduce(primitives, plan);
+      return primitives.finish();
+    }
+  }
+  HostPrimitives<P> primitives(waiter_, transfer, links, space);
   switch (operation.code.collective) {
     case Collective::AllReduce:
     case Collective::Barrier:
@@ -158,6 +173,11 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
     default:
       return;
   }
+}
+
+bool Channel::lends(const Operation& operation) const {
+  return operation.code.collective == Collective::AllReduce && operation.bytes >= LendingPrimitives::kLeastBytes &&
+         std::all_of(directSend_.begin(), directSend_.end(), [](const SendConnection* c) { return c->isNet(); });
 }
 
 PartPlan Channel::partsOf(const Operation& operation) const {

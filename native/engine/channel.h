@@ -58,6 +58,7 @@ class Channel {
   template <Protocol P>
   void runDirect(const Operation& operation, const Transfer& transfer);
 
+  bool lends(const Operation& operation) const;
   PartPlan partsOf(const Operation& operation) const;
   template <Protocol P>
   bool scratch(int links, const Transfer& transfer, uint8_t*& space);

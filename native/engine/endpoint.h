@@ -62,6 +62,7 @@ class Endpoint final : private BufferResolver {
     int poll() override { return net_.poll(); }
     void waitForEvents(int64_t nanos) override { net_.waitForEvents(nanos); }
     void kick() override { net_.kick(); }
+    void revoke() override { net_.revoke(); }
     bool failed() const override { return net_.failed(); }
 
    private:

@@ -41,7 +41,8 @@
 //
 // Networks: the sender writes into a local block that a send proxy drains. For every protocol it then also fills the
 // slot's SIMPLE header: bytes = wire bytes from the start of the slot's data (LL: whole cells; LL128: whole lines;
-// SIMPLE: the payload), proto, check, then published. The proxy frees slots by head. At the other end the receive proxy
+// SIMPLE: the payload), proto, check, then published. A SIMPLE payload may lie elsewhere: then `lent` in the unused part
+// of the header says where, until the slot is freed. The proxy frees slots by head. At the other end the receive proxy
 // writes the slot, LL cells by 8-byte stores, LL128 lines flag last, SIMPLE data and header with published last.
 #pragma once
 
@@ -73,6 +74,7 @@ struct alignas(64) SlotHeader {
   uint32_t check;
   uint32_t bytes;
   uint8_t protocol;
+  const uint8_t* lent;  // on the way to a network only: where the payload is, if not in the slot
 };
 static_assert(sizeof(SlotHeader) == 64);
 static_assert(offsetof(SlotHeader, check) == 8 && offsetof(SlotHeader, bytes) == 12 &&

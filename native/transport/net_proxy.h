@@ -22,8 +22,8 @@ class NetProxy : public Agent {
     int work = 0;
     if (Status advanced = advance(nowNanos, &work); !advanced) {
       failed_ = true;
-      errors_.set(Status(advanced.code(), advanced.message() + " [" + activity() +
-                                              " channel=" + std::to_string(channel_) + "]"),
+      errors_.set(Status(advanced.code(),
+                         advanced.message() + " [" + activity() + " channel=" + std::to_string(channel_) + "]"),
                   peer_);
       connection_.reset();
       ++work;

@@ -117,6 +117,11 @@ int NetTransport::Acceptor::doWork(int64_t nowNanos) {
 
 int64_t NetTransport::Acceptor::nextDeadlineNanos() const { return owner_.listener_->nextDeadlineNanos(); }
 
+void NetTransport::revoke() {
+  const std::lock_guard lock(engine_.mutex());
+  for (const auto& [key, sender] : senders_) sender->revoke();
+}
+
 void NetTransport::close(int64_t flushNanos) {
   if (closed_) return;
   closed_ = true;

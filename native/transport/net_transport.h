@@ -47,6 +47,9 @@ class NetTransport {
   void waitForEvents(int64_t nanos) { engine_.waitForEvents(nanos); }
   void kick() { engine_.kick(); }
 
+  // After a failure: see ProgressEngine::revoke.
+  void revoke();
+
   // The first error of any connection; the rank it is about, or -1.
   bool failed() const { return errors_.isSet(); }
   Status error(int* peer) const { return errors_.get(peer); }

@@ -39,6 +39,12 @@ int64_t SendProxy::nextDeadlineNanos() const {
   return connection_ == nullptr || failed_ ? INT64_MAX : connection_->nextDeadlineNanos();
 }
 
+void SendProxy::revoke() {
+  for (uint64_t slot = 0; slot < kSlots; ++slot) {
+    if (memory_.slotHeader(slot)->lent != nullptr) failed_ = true;
+  }
+}
+
 Status SendProxy::post(bool* posted) {
   const SlotHeader* header = memory_.slotHeader(posted_);
   const uint32_t bytes = header->bytes;
@@ -55,7 +61,8 @@ Status SendProxy::post(bool* posted) {
                             " bytes=" + std::to_string(bytes) + " room=" + std::to_string(room) +
                             ": the slot's header is wrong");
   }
-  uint8_t* data = memory_.slotData(protocol, posted_);
+  const bool lent = protocol == Protocol::Simple && header->lent != nullptr;
+  uint8_t* data = lent ? const_cast<uint8_t*>(header->lent) : memory_.slotData(protocol, posted_);
   if (isLL && !allCellsFlagged(data, bytes, static_cast<uint32_t>(posted_ + 1))) return Status::ok();
   if (isLL128 && !allLinesFlagged(data, bytes, posted_ + 1)) return Status::ok();
   if (connection_ == nullptr) {
@@ -79,7 +86,7 @@ Status SendProxy::advance(int64_t nowNanos, int* work) {
     bool left = false;
     if (Status tested = connection_->test(done_, &left); !tested) return tested;
     if (!left) break;
-    ++done_;
+    memory_.slotHeader(done_++)->lent = nullptr;
   }
   if (done_ != before) {
     memory_.head->head.store(done_, std::memory_order_release);

@@ -15,7 +15,7 @@ namespace jccl {
 //
 //     published ──(LL: all flags seen)──> posted ──(the network has the bytes)──> done: head moves, the slot is free
 //
-// The network connection is made when the first step is published.
+// What a slot's header lends instead is sent from there. The network connection is made when the first step is published.
 class SendProxy final : public NetProxy<NetSendConnection> {
  public:
   using Dial = std::function<Status(std::unique_ptr<NetSendConnection>*)>;
@@ -24,6 +24,10 @@ class SendProxy final : public NetProxy<NetSendConnection> {
 
   bool pending() const override;
   int64_t nextDeadlineNanos() const override;
+
+  // Sends nothing any more if something that was lent has not left. The connection stays open: cutting it would look to
+  // the peer like a failure of its own.
+  void revoke();
 
  private:
   Status advance(int64_t nowNanos, int* work) override;

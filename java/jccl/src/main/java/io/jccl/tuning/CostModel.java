@@ -117,7 +117,10 @@ public final class CostModel {
 
     /** Whether this size is too large for data to be staged to all peers at once. */
     boolean tooLargeForDirect(Collective collective, long bytes) {
-        General limit = oversubscribed() ? General.OVERSUBSCRIBED_DIRECT_MAX_BYTES : General.DIRECT_MAX_BYTES;
+        boolean lent = collective == Collective.ALL_REDUCE && shape.ranks() == 2 && !shape.sharesMemory();
+        General limit = lent
+                ? General.LENT_DIRECT_MAX_BYTES
+                : oversubscribed() ? General.OVERSUBSCRIBED_DIRECT_MAX_BYTES : General.DIRECT_MAX_BYTES;
         return !pairwise(collective) && bytes > costs.get(limit);
     }
 

@@ -34,7 +34,8 @@ public final class HostCosts {
         OVERSUBSCRIBED_CHUNK_BYTES("oversubscribed_chunk_bytes"),
         ZERO_COPY_MIN_BYTES("zero_copy_min_bytes"),
         DIRECT_MAX_BYTES("direct_max_bytes"),
-        OVERSUBSCRIBED_DIRECT_MAX_BYTES("oversubscribed_direct_max_bytes");
+        OVERSUBSCRIBED_DIRECT_MAX_BYTES("oversubscribed_direct_max_bytes"),
+        LENT_DIRECT_MAX_BYTES("lent_direct_max_bytes");
 
         private final String key;
 
