@@ -80,15 +80,25 @@ public final class LinkSpeeds {
 
     /** Between two NUMA nodes. Rows of one vendor start at a model and hold up to the next. */
     private enum InterSocket {
+        /** POWER9, X bus: 64 GB/s on paper. */
         POWER("ppc64", "", -1, -1, 32),
+        /** Any ARM server; NVIDIA's Grace is counted by its chip-to-chip links. */
         ARM("arm64", "", -1, -1, 6),
+        /** Zen, Infinity Fabric between sockets. */
         AMD("x86_64", "AuthenticAMD", -1, -1, 16),
+        /** Up to Broadwell, QPI: 19.2 GB/s on paper. */
         INTEL_QPI("x86_64", "GenuineIntel", -1, -1, 6),
+        /** From Skylake on, UPI at 10.4 GT/s: 20.8 GB/s on paper. */
         INTEL_SKYLAKE("x86_64", "GenuineIntel", 6, 0x55, 10),
+        /** From Sapphire Rapids on, UPI at 16 GT/s: 32 GB/s on paper. */
         INTEL_SAPPHIRE_RAPIDS("x86_64", "GenuineIntel", 6, 0x8F, 22),
+        /** From Emerald Rapids on, UPI at 20 GT/s: 40 GB/s on paper. */
         INTEL_EMERALD_RAPIDS("x86_64", "GenuineIntel", 6, 0xCF, 40),
+        /** Zhaoxin under the name of VIA. */
         ZHAOXIN("x86_64", "CentaurHauls", -1, -1, 6),
+        /** Zhaoxin under its own name, ZPI. */
         ZHAOXIN_SHANGHAI("x86_64", "Shanghai", -1, -1, 6),
+        /** From Yongfeng on, ZPI 2. */
         ZHAOXIN_YONGFENG("x86_64", "Shanghai", 7, 0x5B, 9);
 
         private final String arch;

@@ -1,0 +1,171 @@
+package io.jccl.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.CommunicatorConfig;
+import io.jccl.config.Settings;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class PathPolicyTest {
+
+    @ParameterizedTest
+    @CsvSource({
+        // Without NVLink the cards beside GPUs of different sockets carry more than what joins the sockets.
+        "nvlink-mesh, JCCL_P2P_DISABLE, 1, GPU/0, GPU/1, PHB, 12",
+        "nvlink-mesh, NCCL_P2P_DISABLE, 1, GPU/0, GPU/2, NET, 10",
+        "nvlink-mesh, JCCL_P2P_DISABLE, 1, GPU/2, NET/0, SYS, 10",
+        "nvlink-mesh, JCCL_NVB_DISABLE, 1, GPU/0, GPU/3, NET, 10",
+        "nvlink-mesh, JCCL_NVB_DISABLE, 1, GPU/0, GPU/2, NVL, 20",
+        "nvlink-mesh, NCCL_PXN_DISABLE, 1, GPU/2, NET/0, SYS, 10",
+        "nvlink-mesh, JCCL_NET_GDR_LEVEL, LOC, GPU/0, NET/0, PHB, 12",
+        "nvlink-mesh, JCCL_NET_GDR_LEVEL, 0, NET/0, GPU/0, PHB, 12",
+        "nvlink-mesh, JCCL_NET_GDR_LEVEL, pix, NET/0, GPU/0, PIX, 12",
+        "multiport-card, JCCL_P2P_LEVEL, NVL, GPU/0, GPU/1, PHB, 24",
+        "multiport-card, JCCL_P2P_LEVEL, 1, GPU/0, GPU/1, PIX, 24",
+        "chip-to-chip, JCCL_PXN_C2C, 0, GPU/1, NET/0, SYS, 6",
+        "chip-to-chip, JCCL_PXN_C2C, 0, GPU/0, NET/1, PXN, 48",
+        "shared-gpus, JCCL_P2P_DISABLE, 1, GPU/0, GPU/1, LOC, 5000",
+    })
+    void settings_change_paths(
+            String machine, String setting, String value, String from, String to, PathType type, double bandwidth) {
+        NodePaths paths =
+                NodePaths.compute(Machines.topology("paths/" + machine), policy(Map.of(setting, value)));
+        NodePath path = paths.path(node(paths, from), node(paths, to));
+        assertThat(path.type()).isEqualTo(type);
+        assertThat(path.bandwidthGBps()).isEqualTo(bandwidth);
+    }
+
+    @Test
+    void what_is_diverted_leads_through_a_cpu() {
+        NodePaths paths =
+                NodePaths.compute(Machines.topology("paths/nvlink-mesh"), policy(Map.of("JCCL_P2P_DISABLE", "1")));
+        assertThat(paths.path(node(paths, "GPU/0"), node(paths, "GPU/1")).via())
+                .extracting(node -> paths.topology().node(node).name())
+                .containsExactly("PCI/0000:10:00.0", "CPU/0", "PCI/0000:10:00.0", "GPU/1");
+    }
+
+    @Test
+    void unset_settings_are_the_defaults() {
+        assertThat(policy(Map.of())).isEqualTo(PathPolicy.defaults());
+        assertThatThrownBy(() -> policy(Map.of("JCCL_P2P_LEVEL", "NEAR")))
+                .hasMessageContaining("JCCL_P2P_LEVEL")
+                .hasMessageContaining("NEAR");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "nvlink-mesh, GPU/0, GPU/1, true",
+        "nvlink-mesh, GPU/0, GPU/3, true",
+        "multiport-card, GPU/0, GPU/1, true",
+        "pcie-root-ports, GPU/0, GPU/1, false",
+        "pcie-network-faster, GPU/0, GPU/1, true",
+        "pcie-network-faster, GPU/0, GPU/2, false",
+        "shared-gpus, GPU/0, GPU/1, true",
+    })
+    void gpus_use_each_others_memory_where_it_pays(String machine, String one, String other, boolean expected) {
+        NodePaths paths = Machines.paths("paths/" + machine);
+        assertThat(paths.peerToPeer(node(paths, one), node(paths, other))).isEqualTo(expected);
+    }
+
+    @Test
+    void a_pair_on_amd_is_peer_to_peer_at_any_distance() {
+        assertThat(pairOnTwoSockets("AuthenticAMD").peerToPeer(0, 1)).isTrue();
+        assertThat(pairOnTwoSockets("GenuineIntel").peerToPeer(0, 1)).isFalse();
+    }
+
+    private static NodePaths pairOnTwoSockets(String vendor) {
+        Topology.Builder builder = new Topology.Builder();
+        for (int i = 0; i < 2; i++) {
+            builder.add(new Node.Gpu("0000:0" + i + ":00.0", i, i, 80, true));
+            builder.add(new Node.Cpu(i, new CpuModel("x86_64", vendor, 25, 1), ""));
+            builder.linkToParent("GPU/" + i, "CPU/" + i, 24);
+        }
+        builder.linkBoth("CPU/0", "CPU/1", LinkType.SYS, 16);
+        return NodePaths.compute(builder.build());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "nvlink-mesh, '', GPU/0, NET/0, false, true",
+        "nvlink-mesh, '', GPU/0, NET/0, true, true",
+        "nvlink-mesh, JCCL_NET_GDR_READ=0, GPU/0, NET/0, true, false",
+        "nvlink-mesh, JCCL_NET_GDR_READ=0, GPU/0, NET/0, false, true",
+        "nvlink-mesh, JCCL_P2P_DISABLE=1, GPU/0, NET/0, true, false",
+        "nvlink-mesh, '', GPU/2, NET/0, false, true",
+        "nvlink-mesh, '', GPU/3, NET/0, false, false",
+        "nvlink-mesh, JCCL_NET_GDR_LEVEL=SYS, GPU/3, NET/0, false, true",
+        "multiport-card, '', GPU/0, NET/1, true, true",
+        "multiport-card, JCCL_NET_GDR_LEVEL=SYS, GPU/0, NET/2, false, false",
+        "chip-to-chip, '', GPU/0, NET/0, false, true",
+        "chip-to-chip, '', GPU/1, NET/0, false, true",
+        "chip-to-chip, JCCL_NET_GDR_C2C=0, GPU/0, NET/0, false, false",
+        "power-nvlink, '', GPU/0, NET/0, false, false",
+    })
+    void cards_use_gpu_memory_where_it_pays(
+            String machine, String setting, String gpu, String net, boolean reading, boolean expected) {
+        Map<String, String> environment = setting.isEmpty()
+                ? Map.of()
+                : Map.of(setting.substring(0, setting.indexOf('=')), setting.substring(setting.indexOf('=') + 1));
+        NodePaths paths = NodePaths.compute(Machines.topology("paths/" + machine), policy(environment));
+        assertThat(paths.gpuDirect(node(paths, gpu), node(paths, net), reading)).isEqualTo(expected);
+    }
+
+    @Test
+    void containers_keep_ranks_apart() {
+        PathPolicy policy = PathPolicy.defaults()
+                .withReach(PeerReach.sameEnclosure(Map.of(0, "host/23", 1, "host/23", 2, "host/42", 3, "host/42")));
+        NodePaths paths = NodePaths.compute(Machines.topology("paths/nvlink-mesh"), policy);
+        assertThat(paths.path(node(paths, "GPU/0"), node(paths, "GPU/1")).type())
+                .isEqualTo(PathType.NVL);
+        assertThat(paths.path(node(paths, "GPU/0"), node(paths, "GPU/2")).exists())
+                .isFalse();
+        assertThat(ranks(Trimmer.trim(paths, 0, true))).containsExactly(0, 1);
+        assertThat(ranks(Trimmer.trim(paths, 3, true))).containsExactly(2, 3);
+        NodePaths again = NodePaths.compute(Trimmer.trim(paths, 3, true), policy);
+        assertThat(again.path(node(again, "GPU/3"), node(again, "NET/0")).type())
+                .isEqualTo(PathType.SYS);
+        PathPolicy unknown = policy.withReach(PeerReach.sameEnclosure(Map.of(0, "host/23")));
+        assertThat(ranks(Trimmer.trim(NodePaths.compute(paths.topology(), unknown), 1, true)))
+                .containsExactly(1);
+    }
+
+    @Test
+    void a_faster_network_does_not_tear_a_machine_apart() {
+        NodePaths paths = Machines.paths("paths/pcie-network-faster");
+        Topology trimmed = Trimmer.trim(paths, 0, true);
+        assertThat(ranks(trimmed)).containsExactly(0, 1, 2, 3, 4);
+        NodePaths alone = NodePaths.compute(Trimmer.trim(paths, 0, false));
+        assertThat(alone.path(node(alone, "GPU/0"), node(alone, "GPU/2")).type())
+                .isEqualTo(PathType.SYS);
+    }
+
+    @Test
+    void gpus_that_share_cards_take_different_ones_in_turn() {
+        NodePaths paths = Machines.paths("paths/multiport-card");
+        int gpu0 = node(paths, "GPU/0");
+        int gpu1 = node(paths, "GPU/1");
+        assertThat(List.of(paths.networkOf(gpu0, 0), paths.networkOf(gpu1, 0)))
+                .containsExactly(node(paths, "NET/0"), node(paths, "NET/1"));
+        NodePaths none = Machines.paths("paths/linked-switches");
+        assertThat(none.networkOf(node(none, "GPU/0"), 0)).isEqualTo(-1);
+    }
+
+    private static List<Integer> ranks(Topology topology) {
+        return topology.endpoints().stream()
+                .map(node -> Topology.rankOf(topology.node(node)))
+                .toList();
+    }
+
+    private static int node(NodePaths paths, String name) {
+        return paths.topology().find(name).orElseThrow();
+    }
+
+    private static PathPolicy policy(Map<String, String> environment) {
+        return PathPolicy.of(Settings.load(CommunicatorConfig.defaults(), name -> null, environment));
+    }
+}
