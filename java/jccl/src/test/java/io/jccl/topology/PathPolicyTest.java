@@ -33,8 +33,7 @@ class PathPolicyTest {
     })
     void settings_change_paths(
             String machine, String setting, String value, String from, String to, PathType type, double bandwidth) {
-        NodePaths paths =
-                NodePaths.compute(Machines.topology("paths/" + machine), policy(Map.of(setting, value)));
+        NodePaths paths = NodePaths.compute(Machines.topology("paths/" + machine), policy(Map.of(setting, value)));
         NodePath path = paths.path(node(paths, from), node(paths, to));
         assertThat(path.type()).isEqualTo(type);
         assertThat(path.bandwidthGBps()).isEqualTo(bandwidth);

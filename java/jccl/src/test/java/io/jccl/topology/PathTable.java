@@ -64,7 +64,9 @@ final class PathTable {
     }
 
     void add(Expected row) {
-        assertThat(rows.put(row.from + " " + row.to, row)).as(row + " is given twice").isNull();
+        assertThat(rows.put(row.from + " " + row.to, row))
+                .as(row + " is given twice")
+                .isNull();
     }
 
     int size() {

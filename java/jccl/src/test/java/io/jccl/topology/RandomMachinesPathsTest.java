@@ -44,7 +44,9 @@ class RandomMachinesPathsTest {
                 case PIX -> assertThat(inner).as(as).isSubsetOf(NodeType.PCI, NodeType.NIC);
                 case PXB -> assertThat(inner).as(as).contains(NodeType.PCI).isSubsetOf(NodeType.PCI, NodeType.NIC);
                 case PXN -> assertThat(inner).as(as).contains(NodeType.GPU, NodeType.NIC);
-                case PHB, SYS, P2C -> assertThat(chainOfTypes(topology, path)).as(as).contains(NodeType.CPU);
+                case PHB, SYS, P2C -> assertThat(chainOfTypes(topology, path))
+                        .as(as)
+                        .contains(NodeType.CPU);
                 case C2C -> assertThat(chainOfTypes(topology, path)).as(as).contains(NodeType.CPU, NodeType.GPU);
                 case NET -> assertThat(topology.indexesOf(NodeType.NET)).as(as).isNotEmpty();
                 case DIS -> assertThat(path.via()).as(as).isEmpty();
@@ -106,7 +108,8 @@ class RandomMachinesPathsTest {
     }
 
     private static List<NodeType> chainOfTypes(Topology topology, NodePath path) {
-        List<NodeType> types = new ArrayList<>(List.of(topology.node(path.from()).type()));
+        List<NodeType> types =
+                new ArrayList<>(List.of(topology.node(path.from()).type()));
         path.via().forEach(node -> types.add(topology.node(node).type()));
         return types;
     }

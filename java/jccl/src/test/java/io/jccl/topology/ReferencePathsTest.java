@@ -69,8 +69,7 @@ class ReferencePathsTest {
                             link.get("bw").asDouble(),
                             link.get("to").asText()));
                 }
-                expected.put(
-                        node.get("name").asText(), links.stream().sorted().toList());
+                expected.put(node.get("name").asText(), links.stream().sorted().toList());
             }
             assertThat(found).as(machine.getKey().toString()).isEqualTo(expected);
         }
@@ -92,9 +91,10 @@ class ReferencePathsTest {
         assumeTrue(machines != null && references != null, "no references on this machine");
         Map<Path, JsonNode> found = new TreeMap<>();
         try (Stream<Path> files = Files.list(machines)) {
-            for (Path file : files.filter(path -> path.toString().endsWith(".xml")).toList()) {
-                Path reference = references.resolve(
-                        file.getFileName().toString().replace(".xml", ".json"));
+            for (Path file :
+                    files.filter(path -> path.toString().endsWith(".xml")).toList()) {
+                Path reference =
+                        references.resolve(file.getFileName().toString().replace(".xml", ".json"));
                 JsonNode json = new ObjectMapper().readTree(reference.toFile());
                 if (!json.path("split").asBoolean()) {
                     found.put(file, json);
