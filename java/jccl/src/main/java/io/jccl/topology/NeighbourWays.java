@@ -19,7 +19,7 @@ final class NeighbourWays {
         this.topology = paths.topology();
     }
 
-    /** Takes the way through a neighbour wherever it is wider than the own one, or as wide and shorter or nearer. */
+    /** Takes the way through a neighbour wherever it is wider than the own one, or as wide and shorter. */
     static void add(PathMatrix paths) {
         NeighbourWays ways = new NeighbourWays(paths);
         for (int gpu : ways.topology.indexesOf(NodeType.GPU)) {
@@ -75,9 +75,6 @@ final class NeighbourWays {
         if (other.bandwidthGBps() != known.bandwidthGBps()) {
             return other.bandwidthGBps() > known.bandwidthGBps() ? other : known;
         }
-        if (other.hops() != known.hops()) {
-            return other.hops() < known.hops() ? other : known;
-        }
-        return other.type().compareTo(known.type()) < 0 ? other : known;
+        return other.hops() < known.hops() ? other : known;
     }
 }

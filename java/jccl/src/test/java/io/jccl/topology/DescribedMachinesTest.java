@@ -23,6 +23,7 @@ class DescribedMachinesTest {
                 "virtual-flat-bus",
                 "power-nvlink",
                 "linked-switches",
+                "nvlink-across-sockets",
             })
     void paths_are_those_of_the_table(String machine) {
         NodePaths paths = Machines.paths("paths/" + machine);
@@ -33,6 +34,17 @@ class DescribedMachinesTest {
                 paths.topology().node(paths.topology().endpoints().get(0)));
         NodePaths trimmed = NodePaths.compute(Trimmer.trim(paths, first, true));
         assertThat(table.differences(trimmed)).isEmpty();
+    }
+
+    @Test
+    void a_neighbour_is_asked_only_for_what_is_wider_or_shorter() {
+        String amd = Machines.text("paths/nvlink-across-sockets").replace("GenuineIntel", "AuthenticAMD");
+        NodePaths paths = NodePaths.compute(GraphBuilder.build(TopologyXmlReader.read(amd)));
+        Topology topology = paths.topology();
+        NodePath path = paths.path(
+                topology.find("GPU/0").orElseThrow(), topology.find("CPU/1").orElseThrow());
+        assertThat(path.type()).isEqualTo(PathType.SYS);
+        assertThat(path.bandwidthGBps()).isEqualTo(12);
     }
 
     @Test
