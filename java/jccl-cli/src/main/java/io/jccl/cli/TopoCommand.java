@@ -1,6 +1,9 @@
 package io.jccl.cli;
 
 import io.jccl.CommunicatorConfig;
+import io.jccl.cli.topo.TopoJson;
+import io.jccl.cli.topo.TopoText;
+import io.jccl.cli.topo.svg.TopoSvg;
 import io.jccl.config.Registry;
 import io.jccl.config.Settings;
 import io.jccl.plan.PlanOptions;
@@ -39,6 +42,7 @@ import picocli.CommandLine.Spec;
         sortOptions = false)
 final class TopoCommand implements Callable<Integer> {
 
+    private static final List<String> FORMATS = List.of("text", "json", "xml", "svg");
     private static final int SLOTS = 8;
 
     @Spec
@@ -68,7 +72,7 @@ final class TopoCommand implements Callable<Integer> {
             names = "--format",
             paramLabel = "FORMAT",
             defaultValue = "text",
-            description = "text, json or xml (default: ${DEFAULT-VALUE})")
+            description = "text, json, xml or svg (default: ${DEFAULT-VALUE})")
     private String format;
 
     @Option(names = "--json", description = "the same as --format json")
@@ -79,8 +83,8 @@ final class TopoCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         String wanted = json ? "json" : format.toLowerCase(Locale.ROOT);
-        if (!List.of("text", "json", "xml").contains(wanted)) {
-            throw usage("format=\"" + format + "\": unknown; name one of [text, json, xml]");
+        if (!FORMATS.contains(wanted)) {
+            throw usage("format=\"" + format + "\": unknown; name one of " + FORMATS);
         }
         if (machines < 1 || ranks < 0) {
             throw usage("machines=" + machines + " ranks=" + ranks + ": expected at least 1 of each");
@@ -92,7 +96,12 @@ final class TopoCommand implements Callable<Integer> {
                 return Main.FINE;
             }
             TopologyReport report = TopologyReporter.report(request(description), System::nanoTime);
-            System.out.println(wanted.equals("json") ? TopoJson.write(report) : TopoText.write(report));
+            System.out.println(
+                    switch (wanted) {
+                        case "json" -> TopoJson.write(report);
+                        case "svg" -> TopoSvg.write(report);
+                        default -> TopoText.write(report);
+                    });
             return Main.FINE;
         } catch (TopologyException e) {
             throw usage(e.getMessage());

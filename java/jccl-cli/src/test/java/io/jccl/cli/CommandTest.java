@@ -35,7 +35,7 @@ class CommandTest {
                 "perf all_reduce -r 2 -n 2 | root=2: expected 0 to 1 for ranks=2",
                 "perf all_reduce -b 16 -e 8 | min=16 max=8: expected 1 <= min <= max",
                 "perf all_reduce --nonsense | Unknown option: '--nonsense'",
-                "topo --format svg | format=\"svg\": unknown; name one of [text, json, xml]",
+                "topo --format pdf | format=\"pdf\": unknown; name one of [text, json, xml, svg]",
                 "--log-level loud env | log-level=\"loud\": unknown"
             })
     void wrongUsageIsSaidAndIsStatusTwo(String command, String message) throws IOException, InterruptedException {

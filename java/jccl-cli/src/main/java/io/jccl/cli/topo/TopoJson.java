@@ -1,4 +1,4 @@
-package io.jccl.cli;
+package io.jccl.cli.topo;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.jccl.cli.output.Json;
@@ -9,11 +9,12 @@ import java.util.List;
 import java.util.Map;
 
 /** Writes a topology report by {@code docs/schema/topo.schema.json}. */
-final class TopoJson {
+public final class TopoJson {
 
     private TopoJson() {}
 
-    static String write(TopologyReport report) {
+    /** The report as text. */
+    public static String write(TopologyReport report) {
         return Json.pretty(json -> {
             json.writeStartObject();
             json.writeStringField("source", report.source());

@@ -1,0 +1,128 @@
+package io.jccl.cli.topo;
+
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Channels that visit the same ranks in the same order, some of them perhaps backwards, seen as one.
+ *
+ * @param pattern their shape
+ * @param order the ranks in the order of the first of them
+ * @param forward the channels that follow this order, by number
+ * @param backward the channels that follow it backwards
+ * @param doors where they enter and leave the machine; empty where networks play no part
+ */
+public record Band(
+        Pattern pattern, List<Integer> order, List<Integer> forward, List<Integer> backward, Set<Door> doors) {
+
+    /**
+     * A network device that channels use, and the rank beside it.
+     *
+     * @param net the device
+     * @param rank the rank
+     * @param enters whether data comes in through it
+     * @param leaves whether data goes out through it
+     */
+    public record Door(int net, int rank, boolean enters, boolean leaves) {}
+
+    /** The bands of a graph, the one with most channels first. */
+    public static List<Band> of(ChannelGraph graph) {
+        Map<List<Integer>, Draft> drafts = new LinkedHashMap<>();
+        for (int channel = 0; channel < graph.channels(); channel++) {
+            List<Integer> order = graph.orders().get(channel);
+            boolean cycle = graph.pattern() == Pattern.RING && graph.nets().isEmpty();
+            List<Integer> there = cycle ? fromLowest(order) : order;
+            List<Integer> back = cycle ? fromLowest(reversed(order)) : reversed(order);
+            boolean reversible = graph.pattern() == Pattern.RING || graph.nets().isEmpty();
+            Draft draft = drafts.get(there);
+            boolean forward = draft != null || !reversible || !drafts.containsKey(back);
+            if (draft == null) {
+                draft = forward ? new Draft(there) : drafts.get(back);
+                drafts.putIfAbsent(draft.order, draft);
+            }
+            (forward ? draft.forward : draft.backward).add(channel);
+            if (!graph.nets().isEmpty()) {
+                addDoors(draft.doors, graph, channel);
+            }
+        }
+        List<Band> bands = new ArrayList<>();
+        drafts.values()
+                .forEach(draft ->
+                        bands.add(new Band(graph.pattern(), draft.order, draft.forward, draft.backward, draft.doors)));
+        bands.sort((one, other) -> Integer.compare(other.channels(), one.channels()));
+        return List.copyOf(bands);
+    }
+
+    private static final class Draft {
+        private final List<Integer> order;
+        private final List<Integer> forward = new ArrayList<>();
+        private final List<Integer> backward = new ArrayList<>();
+        private final Set<Door> doors = new LinkedHashSet<>();
+
+        private Draft(List<Integer> order) {
+            this.order = order;
+        }
+    }
+
+    /** A ring enters at its first rank and leaves at its last; a tree is joined at its first, and at its second if split. */
+    private static void addDoors(Set<Door> doors, ChannelGraph graph, int channel) {
+        List<Integer> order = graph.orders().get(channel);
+        ChannelGraph.Nets nets = graph.nets().get(channel);
+        if (graph.pattern() == Pattern.RING) {
+            doors.add(new Door(nets.in(), order.get(0), true, false));
+            doors.add(new Door(nets.out(), order.get(order.size() - 1), false, true));
+            return;
+        }
+        boolean split = graph.pattern() != Pattern.TREE && order.size() > 1;
+        doors.add(new Door(nets.in(), order.get(0), true, true));
+        doors.add(new Door(nets.out(), order.get(split ? 1 : 0), true, true));
+    }
+
+    /** How many channels there are. */
+    public int channels() {
+        return forward.size() + backward.size();
+    }
+
+    /** Whether the last rank is joined to the first on this machine. */
+    public boolean closed() {
+        return pattern == Pattern.RING && doors.isEmpty() && order.size() > 1;
+    }
+
+    /** Whether data flows one way only, so that arrows make sense. */
+    public boolean oneWay() {
+        return pattern == Pattern.RING && backward.isEmpty();
+    }
+
+    /** The ranks as a line of text. */
+    public String route() {
+        String arrow = oneWay() ? " → " : pattern == Pattern.RING ? " ⇄ " : " — ";
+        String text = order.stream().map(String::valueOf).collect(Collectors.joining(arrow));
+        return closed() ? text + arrow + order.get(0) : text;
+    }
+
+    /** The network devices in use as text; empty where there are none. */
+    public String doorNames() {
+        List<Integer> nets = doors.stream().map(Door::net).distinct().sorted().toList();
+        return nets.isEmpty() ? "" : "NET " + Numbers.ranges(nets);
+    }
+
+    private static List<Integer> reversed(List<Integer> order) {
+        List<Integer> copy = new ArrayList<>(order);
+        Collections.reverse(copy);
+        return copy;
+    }
+
+    private static List<Integer> fromLowest(List<Integer> cycle) {
+        List<Integer> copy = new ArrayList<>(cycle);
+        Collections.rotate(copy, -copy.indexOf(Collections.min(copy)));
+        return copy;
+    }
+}

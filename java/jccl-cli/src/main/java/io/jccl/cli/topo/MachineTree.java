@@ -1,0 +1,67 @@
+package io.jccl.cli.topo;
+
+import io.jccl.tuning.TopologyReport;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * A tree over whole machines, and the channels that follow it.
+ *
+ * @param up by machine, the machine above it, or -1 at the root
+ * @param channels the channels, ascending
+ */
+public record MachineTree(List<Integer> up, List<Integer> channels) {
+
+    /** The different trees of a plan over machines of equally many ranks, in the order of their first channels. */
+    public static List<MachineTree> of(TopologyReport.PlanRow plan) {
+        int ranksPerMachine = plan.ranks() / plan.machines();
+        Map<List<Integer>, List<Integer>> channelsOf = new LinkedHashMap<>();
+        for (int channel = 0; channel < plan.trees().size(); channel++) {
+            List<Integer> upOfRank = plan.trees().get(channel).up();
+            Integer[] up = new Integer[plan.machines()];
+            Arrays.fill(up, -1);
+            for (int rank = 0; rank < plan.ranks(); rank++) {
+                int above = upOfRank.get(rank);
+                if (above >= 0 && above / ranksPerMachine != rank / ranksPerMachine) {
+                    up[rank / ranksPerMachine] = above / ranksPerMachine;
+                }
+            }
+            channelsOf.computeIfAbsent(List.of(up), key -> new ArrayList<>()).add(channel);
+        }
+        List<MachineTree> trees = new ArrayList<>();
+        channelsOf.forEach((up, channels) -> trees.add(new MachineTree(up, List.copyOf(channels))));
+        return trees;
+    }
+
+    /** The machine at the top. */
+    public int root() {
+        return up.indexOf(-1);
+    }
+
+    /** The machines below each machine, by number and ascending. */
+    public List<List<Integer>> below() {
+        List<List<Integer>> below = new ArrayList<>();
+        IntStream.range(0, up.size()).forEach(machine -> below.add(new ArrayList<>()));
+        IntStream.range(0, up.size())
+                .filter(machine -> up.get(machine) >= 0)
+                .forEach(machine -> below.get(up.get(machine)).add(machine));
+        return below;
+    }
+
+    /** The most steps from the root to a machine. */
+    public int depth() {
+        int deepest = 0;
+        for (int machine = 0; machine < up.size(); machine++) {
+            int depth = 0;
+            for (int at = up.get(machine); at >= 0; at = up.get(at)) {
+                depth++;
+            }
+            deepest = Math.max(deepest, depth);
+        }
+        return deepest;
+    }
+}

@@ -1,0 +1,149 @@
+package io.jccl.cli.topo;
+
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.topology.Node;
+import io.jccl.topology.NodeType;
+import io.jccl.tuning.TopologyReport;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/** The few lines that say most about a report, for text and pictures alike. */
+public final class Summary {
+
+    private Summary() {}
+
+    /** The bands of every graph of a report. */
+    public static Map<String, List<Band>> bands(TopologyReport report) {
+        Map<String, List<Band>> bands = new LinkedHashMap<>();
+        report.graphs().forEach((name, row) -> bands.put(name, Band.of(row.graph())));
+        return bands;
+    }
+
+    /** What a machine is made of. */
+    public static String machine(MachineView machine) {
+        List<String> parts = new ArrayList<>();
+        int gpus = machine.ofType(NodeType.GPU).size();
+        if (gpus > 0) {
+            parts.add(Numbers.count(gpus, "GPU") + architectures(machine));
+        }
+        add(parts, machine.ofType(NodeType.HOST).size(), "rank", " in host memory");
+        if (!machine.ofType(NodeType.NVS).isEmpty()) {
+            parts.add("NVLink switches");
+        }
+        add(parts, machine.ofType(NodeType.PCI).size(), "PCI switch", "");
+        add(parts, machine.ofType(NodeType.NIC).size(), "network card", "");
+        add(parts, machine.ofType(NodeType.NET).size(), "network port", speeds(machine));
+        add(parts, machine.ofType(NodeType.CPU).size(), "NUMA node", processors(machine));
+        return String.join(", ", parts);
+    }
+
+    private static void add(List<String> parts, int count, String noun, String more) {
+        if (count > 0) {
+            parts.add(Numbers.count(count, noun) + more);
+        }
+    }
+
+    private static String architectures(MachineView machine) {
+        TreeSet<Integer> found = new TreeSet<>();
+        machine.ofType(NodeType.GPU).forEach(name -> machine.detail(name).ifPresent(node -> {
+            if (node instanceof Node.Gpu gpu && gpu.sm() > 0) {
+                found.add(gpu.sm());
+            }
+        }));
+        return found.isEmpty()
+                ? ""
+                : found.stream().map(sm -> sm / 10 + "." + sm % 10).collect(Collectors.joining(" and ", " (sm ", ")"));
+    }
+
+    private static String speeds(MachineView machine) {
+        TreeSet<Double> found = new TreeSet<>();
+        machine.ofType(NodeType.NET).forEach(name -> machine.detail(name).ifPresent(node -> {
+            if (node instanceof Node.Net net) {
+                found.add(net.bandwidthGBps());
+            }
+        }));
+        return found.isEmpty()
+                ? ""
+                : found.stream().map(Numbers::bandwidth).collect(Collectors.joining(" or ", " of ", " GB/s"));
+    }
+
+    private static String processors(MachineView machine) {
+        return machine.ofType(NodeType.CPU).stream()
+                .flatMap(name -> machine.detail(name).stream())
+                .map(node -> node instanceof Node.Cpu cpu
+                        ? (cpu.model().arch() + " " + cpu.model().vendor()).strip()
+                        : "")
+                .filter(model -> !model.isEmpty())
+                .distinct()
+                .reduce((one, other) -> one + ", " + other)
+                .map(models -> " (" + models + ")")
+                .orElse("");
+    }
+
+    /** A line per graph: what its channels carry. */
+    public static List<String> channels(TopologyReport report) {
+        List<String> lines = new ArrayList<>();
+        report.graphs().forEach((name, row) -> {
+            ChannelGraph graph = row.graph();
+            StringBuilder line = new StringBuilder(capital(name) + ": ");
+            line.append(total(graph.channels(), graph.bwIntra()))
+                    .append(" over ")
+                    .append(graph.typeIntra());
+            if (!graph.nets().isEmpty()) {
+                line.append(" inside, ").append(total(graph.channels(), graph.bwInter()));
+                line.append(" over ").append(graph.typeInter()).append(" to the network ports");
+            }
+            lines.add(line.toString());
+        });
+        return lines;
+    }
+
+    /** The plan in a line. */
+    public static Optional<String> plan(TopologyReport report) {
+        return report.plan()
+                .map(plan -> "Plan: " + Numbers.count(plan.ranks(), "rank") + " on "
+                        + Numbers.count(plan.machines(), "machine") + ", " + Numbers.count(plan.channels(), "channel"));
+    }
+
+    /** A band in a line. */
+    public static String band(Band band, double eachGBps) {
+        StringBuilder line = new StringBuilder(total(band.channels(), eachGBps));
+        line.append(", ").append(numbers(band.forward()));
+        if (!band.backward().isEmpty() && band.pattern() == Pattern.RING) {
+            line.append(" one way, ").append(numbers(band.backward())).append(" the other");
+        } else if (!band.backward().isEmpty()) {
+            line.append(" from the first, ").append(numbers(band.backward())).append(" from the last");
+        }
+        line.append(":  ").append(band.route());
+        String doors = band.doorNames();
+        if (!doors.isEmpty()) {
+            line.append("  by ").append(doors);
+        }
+        return line.toString();
+    }
+
+    private static String total(int channels, double eachGBps) {
+        String sum = Numbers.bandwidth(eachGBps * channels) + " GB/s";
+        return channels == 1 ? sum : channels + " × " + Numbers.bandwidth(eachGBps) + " = " + sum;
+    }
+
+    /** A name with a capital letter. */
+    public static String capital(String name) {
+        return Character.toUpperCase(name.charAt(0)) + name.substring(1);
+    }
+
+    private static String numbers(List<Integer> channels) {
+        return (channels.size() == 1 ? "channel " : "channels ") + Numbers.ranges(channels);
+    }
+
+    /** A tree over machines in a line. */
+    public static String tree(MachineTree tree) {
+        return capital(numbers(tree.channels())) + ": root is machine " + tree.root() + ", depth " + tree.depth();
+    }
+}

@@ -1,0 +1,235 @@
+package io.jccl.cli.topo;
+
+import io.jccl.cli.output.ByteSizes;
+import io.jccl.cli.output.TextTable;
+import io.jccl.topology.LinkType;
+import io.jccl.topology.NodeType;
+import io.jccl.tuning.Choice;
+import io.jccl.tuning.TopologyReport;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Writes a topology report for people: what the machine is, what was found on it, and what is chosen. */
+public final class TopoText {
+
+    /** More columns than this do not fit on a screen: pairs are counted instead. */
+    private static final int MOST_COLUMNS = 16;
+
+    private static final int MOST_MACHINES_DRAWN = 16;
+
+    private final TopologyReport report;
+    private final MachineView machine;
+    private final StringBuilder out = new StringBuilder();
+
+    private TopoText(TopologyReport report) {
+        this.report = report;
+        this.machine = MachineView.of(report);
+    }
+
+    /** The report as text. */
+    public static String write(TopologyReport report) {
+        return new TopoText(report).write();
+    }
+
+    private String write() {
+        line(report.source() + ": " + Summary.machine(machine));
+        writeMachine();
+        writePaths();
+        writeChannels();
+        writePlan();
+        writeTuning();
+        report.notes().forEach(note -> heading("note: " + note));
+        return out.toString().stripTrailing();
+    }
+
+    private void line(String text) {
+        out.append(text.stripTrailing()).append('\n');
+    }
+
+    private void heading(String text) {
+        out.append('\n').append(text).append('\n');
+    }
+
+    private void writeMachine() {
+        heading("MACHINE (links with GB/s each way)");
+        for (String root : machine.roots()) {
+            writeTree(root, "", "", "");
+        }
+        for (String nvs : machine.ofType(NodeType.NVS)) {
+            line(nvs + others(nvs));
+        }
+        machine.evenMesh().ifPresent(wire -> line("between any two NUMA nodes: " + wire.type() + " " + wire.label()));
+    }
+
+    private void writeTree(String node, String indent, String branch, String below) {
+        String link = machine.upward(node)
+                .map(wire -> wire.type() + " " + wire.label() + " ")
+                .orElse("");
+        line(indent + branch + link + node + others(node));
+        List<String> children = machine.children(node);
+        for (int i = 0; i < children.size(); i++) {
+            boolean last = i == children.size() - 1;
+            writeTree(children.get(i), indent + below, last ? "└─ " : "├─ ", last ? "   " : "│  ");
+        }
+    }
+
+    /** The links of a node that are neither in the tree nor told once for all; equal ones together. */
+    private String others(String node) {
+        Map<String, List<String>> ends = new LinkedHashMap<>();
+        for (Wire wire : machine.wiresAt(node)) {
+            String other = wire.opposite(node);
+            boolean told = machine.upward(node).filter(wire::equals).isPresent()
+                    || machine.upward(other).filter(wire::equals).isPresent()
+                    || wire.type() == LinkType.SYS && machine.evenMesh().isPresent();
+            if (!told) {
+                String label = wire.type() + " " + wire.label();
+                ends.computeIfAbsent(label, key -> new ArrayList<>()).add(other);
+            }
+        }
+        StringBuilder text = new StringBuilder();
+        ends.forEach((label, names) ->
+                text.append("   ").append(label).append(" to ").append(String.join(" ", names)));
+        return text.toString();
+    }
+
+    private void writePaths() {
+        List<String> ends = new ArrayList<>(machine.ofType(NodeType.GPU));
+        ends.addAll(machine.ofType(NodeType.HOST));
+        if (ends.isEmpty()) {
+            return;
+        }
+        heading("PATHS (type and GB/s)");
+        Map<String, Map<String, TopologyReport.PathRow>> paths = new HashMap<>();
+        report.paths().forEach(path -> paths.computeIfAbsent(path.from(), from -> new HashMap<>())
+                .put(path.to(), path));
+        writePathTable(paths, ends, ends);
+        writePathTable(paths, ends, machine.ofType(NodeType.NET));
+        writePathTable(paths, ends, machine.ofType(NodeType.CPU));
+    }
+
+    private void writePathTable(
+            Map<String, Map<String, TopologyReport.PathRow>> paths, List<String> rows, List<String> columns) {
+        if (columns.isEmpty()) {
+            return;
+        }
+        if (rows.size() > MOST_COLUMNS || columns.size() > MOST_COLUMNS) {
+            countPaths(paths, rows, columns);
+            return;
+        }
+        List<String> headings = new ArrayList<>(List.of(""));
+        headings.addAll(columns);
+        TextTable table = new TextTable(headings.toArray(String[]::new));
+        for (String row : rows) {
+            List<String> cells = new ArrayList<>(List.of(row));
+            columns.forEach(column -> cells.add(row.equals(column) ? "-" : describe(paths, row, column)));
+            table.row(cells.toArray(String[]::new));
+        }
+        out.append(table);
+    }
+
+    private void countPaths(
+            Map<String, Map<String, TopologyReport.PathRow>> paths, List<String> rows, List<String> columns) {
+        Map<String, Integer> counts = new LinkedHashMap<>();
+        for (String row : rows) {
+            for (String column : columns) {
+                if (!row.equals(column)) {
+                    counts.merge(describe(paths, row, column), 1, Integer::sum);
+                }
+            }
+        }
+        String from = prefix(rows.get(0));
+        String to = prefix(columns.get(0));
+        counts.entrySet().stream()
+                .sorted(Map.Entry.comparingByValue(Comparator.reverseOrder()))
+                .forEach(entry -> line(
+                        from + " to " + to + "  " + entry.getKey() + "  " + Numbers.count(entry.getValue(), "pair")));
+    }
+
+    private static String prefix(String name) {
+        return name.substring(0, name.indexOf('/'));
+    }
+
+    private static String describe(Map<String, Map<String, TopologyReport.PathRow>> paths, String from, String to) {
+        TopologyReport.PathRow path = paths.getOrDefault(from, Map.of()).get(to);
+        if (path == null) {
+            return "";
+        }
+        return path.via().isEmpty() ? path.type().name() : path.type() + " " + Numbers.bandwidth(path.bw());
+    }
+
+    private void writeChannels() {
+        if (report.graphs().isEmpty()) {
+            return;
+        }
+        heading("CHANNELS");
+        List<String> totals = Summary.channels(report);
+        int graph = 0;
+        for (Map.Entry<String, List<Band>> bands : Summary.bands(report).entrySet()) {
+            TopologyReport.GraphRow row = report.graphs().get(bands.getKey());
+            line(totals.get(graph) + "  (found in " + Numbers.shortest(row.searchMillis(), 1) + " ms)");
+            bands.getValue()
+                    .forEach(band -> line("  " + Summary.band(band, row.graph().bwIntra())));
+            graph++;
+        }
+    }
+
+    private void writePlan() {
+        Summary.plan(report).ifPresent(this::heading);
+        report.plan().filter(plan -> plan.machines() > 1).ifPresent(plan -> {
+            for (MachineTree tree : MachineTree.of(plan)) {
+                String drawn = plan.machines() <= MOST_MACHINES_DRAWN ? ": " + nested(tree, tree.root()) : "";
+                line("  " + Summary.tree(tree) + drawn);
+            }
+        });
+    }
+
+    /** A machine with those below it in parentheses. */
+    private static String nested(MachineTree tree, int machine) {
+        List<String> below = tree.below().get(machine).stream()
+                .map(child -> nested(tree, child))
+                .toList();
+        return below.isEmpty() ? "" + machine : machine + " (" + String.join(" ", below) + ")";
+    }
+
+    private void writeTuning() {
+        if (report.tuning().isEmpty()) {
+            return;
+        }
+        heading("CHOICES");
+        TextTable table = new TextTable("COLLECTIVE", "SIZES", "ALGORITHM", "PROTOCOL", "CHANNELS", "PREDICTED us");
+        List<TopologyReport.TuningRow> rows = report.tuning();
+        for (int begin = 0; begin < rows.size(); ) {
+            TopologyReport.TuningRow first = rows.get(begin);
+            int end = begin;
+            while (end + 1 < rows.size()
+                    && rows.get(end + 1).collective() == first.collective()
+                    && shownAlike(rows.get(end + 1).choice(), first.choice())) {
+                end++;
+            }
+            TopologyReport.TuningRow last = rows.get(end);
+            table.row(
+                    first.collective().label(),
+                    span(ByteSizes.format(first.bytes()), ByteSizes.format(last.bytes())),
+                    first.choice().algorithm().label(),
+                    first.choice().protocol().label(),
+                    Integer.toString(first.choice().channels()),
+                    span(Numbers.shortest(first.timeMicros(), 2), Numbers.shortest(last.timeMicros(), 2)));
+            begin = end + 1;
+        }
+        out.append(table);
+    }
+
+    private static boolean shownAlike(Choice one, Choice other) {
+        return one.algorithm() == other.algorithm()
+                && one.protocol() == other.protocol()
+                && one.channels() == other.channels();
+    }
+
+    private static String span(String first, String last) {
+        return first.equals(last) ? first : first + " to " + last;
+    }
+}

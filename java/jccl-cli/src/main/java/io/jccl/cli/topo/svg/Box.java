@@ -1,0 +1,50 @@
+package io.jccl.cli.topo.svg;
+
+/**
+ * A rectangle.
+ *
+ * @param x its left edge
+ * @param y its upper edge
+ * @param width to the right
+ * @param height downwards
+ */
+record Box(double x, double y, double width, double height) {
+
+    double right() {
+        return x + width;
+    }
+
+    double bottom() {
+        return y + height;
+    }
+
+    double middleX() {
+        return x + width / 2;
+    }
+
+    double middleY() {
+        return y + height / 2;
+    }
+
+    /** Whether the two share more than an edge. */
+    boolean overlaps(Box other) {
+        return x < other.right() && other.x < right() && y < other.bottom() && other.y < bottom();
+    }
+
+    /** Whether the other lies inside this one. */
+    boolean contains(Box other) {
+        return x <= other.x && y <= other.y && right() >= other.right() && bottom() >= other.bottom();
+    }
+
+    /** This one, larger by a margin on every side. */
+    Box grow(double margin) {
+        return new Box(x - margin, y - margin, width + 2 * margin, height + 2 * margin);
+    }
+
+    /** The smallest that contains both. */
+    Box union(Box other) {
+        double left = Math.min(x, other.x);
+        double top = Math.min(y, other.y);
+        return new Box(left, top, Math.max(right(), other.right()) - left, Math.max(bottom(), other.bottom()) - top);
+    }
+}

@@ -1,0 +1,277 @@
+package io.jccl.cli.topo.svg;
+
+import io.jccl.cli.topo.MachineView;
+import io.jccl.topology.NodeType;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Where everything of one machine lies, the same for every set of routes drawn over it. From top to bottom: links between
+ * NUMA nodes, the NUMA nodes, the levels of PCI switches, endpoints and cards, network ports, and the NVLinks.
+ */
+final class FloorPlan {
+
+    private static final double PADDING = 12;
+    private static final double LEG_GAP = 30;
+    private static final double SHORT_GAP = 16;
+    private static final double BUS_LABEL = 20;
+
+    private final Wiring wiring;
+    private final Labels labels;
+    private final Columns columns;
+    private final List<Lanes> routes = new ArrayList<>();
+    private final double pitch;
+    private final Map<String, Box> boxes = new LinkedHashMap<>();
+    private final Map<String, Box> frames = new LinkedHashMap<>();
+    private double height;
+
+    /**
+     * Plans the floor.
+     *
+     * @param traces the sets of routes that will be drawn
+     * @param pitch the distance between two routes
+     */
+    FloorPlan(Wiring wiring, Labels labels, List<List<Trace>> traces, double pitch) {
+        this.wiring = wiring;
+        this.labels = labels;
+        this.pitch = pitch;
+        int[] most = new int[wiring.legs().size()];
+        for (List<Trace> set : traces) {
+            int[] count = Lanes.perLeg(set, most.length);
+            for (int leg = 0; leg < most.length; leg++) {
+                most[leg] = Math.max(most[leg], count[leg]);
+            }
+        }
+        columns = new Columns(wiring, labels, most, pitch);
+        traces.forEach(set -> routes.add(new Lanes(set, wiring, columns, pitch)));
+        placeRows();
+    }
+
+    private void placeRows() {
+        MachineView machine = wiring.machine();
+        int leafLevel = 1;
+        Map<Integer, List<String>> bars = new HashMap<>();
+        List<String> leaves = new ArrayList<>();
+        List<String> ports = new ArrayList<>();
+        for (String name : machine.names()) {
+            if (labels.isLeaf(name)) {
+                leaves.add(name);
+            } else if (!labels.isBar(name)) {
+                ports.add(name);
+            } else if (machine.type(name) != NodeType.NVS) {
+                int level = machine.depth(name);
+                bars.computeIfAbsent(level, key -> new ArrayList<>()).add(name);
+                leafLevel = Math.max(leafLevel, level + 1);
+            }
+        }
+        double y = tracksAbove(0, PADDING);
+        double frameTop = y;
+        y += PADDING;
+        for (int level = 0; level < leafLevel; level++) {
+            y = level == 0 ? y : tracksAbove(level, y) + LEG_GAP;
+            y = row(bars.getOrDefault(level, List.of()), y);
+        }
+        y = tracksAbove(leafLevel, y) + LEG_GAP;
+        y = leaves(leaves, ports, y) + PADDING;
+        frame(frameTop, y);
+        y = tracksBelow(y);
+        for (String nvs : machine.ofType(NodeType.NVS)) {
+            y = row(List.of(nvs), y + LEG_GAP + 6);
+        }
+        height = y + PADDING;
+    }
+
+    private double row(List<String> nodes, double y) {
+        double tallest = 0;
+        for (String node : nodes) {
+            tallest = Math.max(tallest, nodeHeight(node));
+        }
+        for (String node : nodes) {
+            put(node, y, tallest);
+        }
+        return y + tallest;
+    }
+
+    /** Endpoints are as high as a card with its ports. */
+    private double leaves(List<String> leaves, List<String> ports, double y) {
+        double cards = 0;
+        double others = 0;
+        for (String leaf : leaves) {
+            if (wiring.machine().type(leaf) == NodeType.NIC) {
+                cards = Math.max(cards, nodeHeight(leaf));
+            } else {
+                others = Math.max(others, nodeHeight(leaf));
+            }
+        }
+        double below = ports.isEmpty() ? y : row(ports, y + cards + LEG_GAP - 4);
+        double bottom = Math.max(Math.max(below, y + cards), y + others);
+        for (String leaf : leaves) {
+            put(leaf, y, wiring.machine().type(leaf) == NodeType.NIC ? cards : bottom - y);
+        }
+        return bottom;
+    }
+
+    private void put(String node, double y, double height) {
+        boxes.put(node, new Box(columns.left(node), y, columns.right(node) - columns.left(node), height));
+    }
+
+    private double nodeHeight(String node) {
+        return labels.height(node) + laneHeight(node);
+    }
+
+    private double laneHeight(String strip) {
+        int lanes = lanes(strip);
+        return lanes == 0 ? 0 : lanes * pitch + 4;
+    }
+
+    private int lanes(String strip) {
+        return routes.stream().mapToInt(set -> set.lanes(strip)).max().orElse(0);
+    }
+
+    private double tracksAbove(int level, double y) {
+        double bottom = y;
+        for (Strip strip : wiring.strips()) {
+            if (strip.kind() == Strip.Kind.BUS && level == 0) {
+                double[] span = columns.span(strip);
+                double tall = BUS_LABEL + laneHeight(strip.id());
+                boxes.put(strip.id(), new Box(span[0], bottom, span[1] - span[0], tall));
+                bottom += tall;
+            }
+        }
+        bottom = packTracks(
+                wiring.strips().stream()
+                        .filter(strip -> strip.kind() == Strip.Kind.ABOVE && strip.level() == level)
+                        .toList(),
+                bottom);
+        return bottom == y ? y : bottom + SHORT_GAP;
+    }
+
+    private double tracksBelow(double y) {
+        return packTracks(
+                wiring.strips().stream()
+                        .filter(strip -> strip.kind() == Strip.Kind.BELOW)
+                        .toList(),
+                y);
+    }
+
+    private double packTracks(List<Strip> tracks, double y) {
+        List<Strip> shortFirst = new ArrayList<>(tracks);
+        shortFirst.sort((one, other) -> Double.compare(length(one), length(other)));
+        Packing packing = new Packing(24);
+        List<List<Strip>> rows = new ArrayList<>();
+        for (Strip strip : shortFirst) {
+            double[] span = columns.span(strip);
+            int row = packing.place(span[0], span[1]);
+            while (rows.size() <= row) {
+                rows.add(new ArrayList<>());
+            }
+            rows.get(row).add(strip);
+        }
+        double at = y;
+        for (List<Strip> row : rows) {
+            double tall = 16;
+            for (Strip strip : row) {
+                double line = Look.stroke(strip.wire().bandwidthGBps());
+                tall = Math.max(tall, Math.max(line, laneHeight(strip.id())) + 6);
+            }
+            for (Strip strip : row) {
+                double[] span = columns.span(strip);
+                boxes.put(strip.id(), new Box(span[0], at, span[1] - span[0], tall));
+            }
+            at += tall;
+        }
+        return at;
+    }
+
+    private double length(Strip strip) {
+        double[] span = columns.span(strip);
+        return span[1] - span[0];
+    }
+
+    private void frame(double top, double bottom) {
+        for (String root : wiring.machine().roots()) {
+            double[] span = columns.frame(root);
+            frames.put(root, new Box(span[0], top, span[1] - span[0], bottom - top));
+        }
+    }
+
+    /** Where a node's box or the level piece of a link lies. */
+    Box box(String strip) {
+        return boxes.get(strip);
+    }
+
+    /** The frames round the NUMA nodes, by the name of the NUMA node. */
+    Map<String, Box> frames() {
+        return frames;
+    }
+
+    double x(Leg leg) {
+        return columns.x(leg);
+    }
+
+    /** The box that a leg lies in, as wide as its line. */
+    Box line(Leg leg) {
+        double top = end(leg.upper(), true);
+        double bottom = end(leg.lower(), false);
+        double width = Look.stroke(leg.wire().bandwidthGBps());
+        return new Box(columns.x(leg) - width / 2, top, width, bottom - top);
+    }
+
+    private double end(String strip, boolean lowerEdge) {
+        Box box = boxes.get(strip);
+        Strip.Kind kind = wiring.strip(strip).kind();
+        if (kind == Strip.Kind.ABOVE || kind == Strip.Kind.BELOW) {
+            return box.middleY();
+        }
+        return lowerEdge ? box.bottom() : box.y();
+    }
+
+    /** The y of a lane of a strip in one set of routes; lane 0 is nearest to the boxes that most of its routes go to. */
+    double laneY(Lanes set, String strip, int lane) {
+        Box box = boxes.get(strip);
+        Strip.Kind kind = wiring.strip(strip).kind();
+        boolean fromTop = kind == Strip.Kind.BELOW || kind == Strip.Kind.NODE && isBelow(strip);
+        double used =
+                kind == Strip.Kind.NODE || kind == Strip.Kind.BUS ? 3 : (box.height() - set.lanes(strip) * pitch) / 2;
+        double offset = used + (lane + 0.5) * pitch;
+        return fromTop ? box.y() + offset : box.bottom() - offset;
+    }
+
+    private boolean isBelow(String node) {
+        return wiring.machine().type(node) == NodeType.NVS;
+    }
+
+    /** The baseline of the first line of text in a node's box; routes end at the edges of boxes that are no bars. */
+    double textY(String node) {
+        Box box = boxes.get(node);
+        return isBelow(node) ? box.bottom() - 6 : box.y() + (labels.isBar(node) ? 15 : 21);
+    }
+
+    /** The sets of routes, in the order in which they were given. */
+    List<Lanes> routes() {
+        return routes;
+    }
+
+    Wiring wiring() {
+        return wiring;
+    }
+
+    Labels labels() {
+        return labels;
+    }
+
+    double pitch() {
+        return pitch;
+    }
+
+    double width() {
+        return columns.width();
+    }
+
+    double height() {
+        return height;
+    }
+}

@@ -1,0 +1,118 @@
+package io.jccl.cli.topo.svg;
+
+import io.jccl.cli.topo.MachineView;
+import io.jccl.cli.topo.Numbers;
+import io.jccl.topology.Node;
+import io.jccl.topology.NodeType;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What stands in the boxes of nodes. */
+final class Labels {
+
+    static final double NAME_SIZE = 12;
+    static final double SMALL_SIZE = 10;
+    private static final int LONGEST = 12;
+
+    private final MachineView machine;
+
+    Labels(MachineView machine) {
+        this.machine = machine;
+    }
+
+    /** Whether the box is a bar with one line of text, wider than high. */
+    boolean isBar(String node) {
+        return switch (machine.type(node)) {
+            case CPU, PCI, NVS -> true;
+            case GPU, HOST, NIC, NET -> false;
+        };
+    }
+
+    /** The first line. */
+    String name(String node) {
+        String number = node.substring(node.indexOf('/') + 1);
+        return switch (machine.type(node)) {
+            case GPU -> node.startsWith("GPU/") ? "GPU " + number : "GPU";
+            case HOST -> "rank " + number;
+            case CPU -> "NUMA " + number;
+            case PCI -> "PCI " + shortBusId(number);
+            case NVS -> "NVLink switches";
+            case NIC -> "NIC";
+            case NET -> "NET " + number;
+        };
+    }
+
+    /** The lines below it. */
+    List<String> details(String node) {
+        List<String> lines = new ArrayList<>();
+        machine.detail(node).ifPresent(detail -> {
+            if (detail instanceof Node.Gpu gpu) {
+                if (gpu.sm() > 0) {
+                    lines.add("sm " + gpu.sm() / 10 + "." + gpu.sm() % 10);
+                }
+                lines.add(shortBusId(gpu.busId()));
+            } else if (detail instanceof Node.Nic nic) {
+                lines.add(shortBusId(nic.busId()));
+            } else if (detail instanceof Node.Net net) {
+                lines.add(cut(net.device()));
+            } else if (detail instanceof Node.Host) {
+                lines.add("host memory");
+            }
+        });
+        lines.removeIf(String::isEmpty);
+        return lines;
+    }
+
+    /** The width that all lines need. */
+    double width(String node) {
+        double widest = Look.width(name(node), NAME_SIZE);
+        for (String line : details(node)) {
+            widest = Math.max(widest, Look.width(line, SMALL_SIZE));
+        }
+        return widest + 10;
+    }
+
+    /** The height that all lines need. */
+    double height(String node) {
+        return isBar(node) ? 22 : 32 + 13 * details(node).size();
+    }
+
+    /** What is told when one points at the box. */
+    String tooltip(String node) {
+        StringBuilder text = new StringBuilder(node);
+        machine.detail(node).ifPresent(detail -> {
+            if (detail instanceof Node.Cpu cpu) {
+                text.append(" ")
+                        .append(cpu.model().arch())
+                        .append(' ')
+                        .append(cpu.model().vendor());
+            } else if (detail instanceof Node.Net net) {
+                text.append(' ').append(net.device());
+                text.append(", ").append(Numbers.bandwidth(net.bandwidthGBps())).append(" GB/s");
+            } else if (detail instanceof Node.Gpu gpu) {
+                text.append(' ').append(gpu.busId());
+            }
+        });
+        machine.wiresAt(node).forEach(wire -> text.append('\n')
+                .append(wire.type())
+                .append(' ')
+                .append(wire.label())
+                .append(" GB/s: ")
+                .append(wire.opposite(node)));
+        return text.toString();
+    }
+
+    /** Whether a node is drawn in the row of boxes below the trees of switches. */
+    boolean isLeaf(String node) {
+        NodeType type = machine.type(node);
+        return !isBar(node) && !(type == NodeType.NET && machine.parent(node).isPresent());
+    }
+
+    private static String shortBusId(String busId) {
+        return busId.startsWith("0000:") ? busId.substring("0000:".length()) : busId;
+    }
+
+    private static String cut(String text) {
+        return text.length() <= LONGEST ? text : text.substring(0, LONGEST - 1) + "…";
+    }
+}

@@ -1,0 +1,76 @@
+package io.jccl.cli.topo.svg;
+
+import io.jccl.cli.topo.MachineView;
+import io.jccl.topology.LinkType;
+import io.jccl.topology.NodeType;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Says what the boxes and lines of a machine mean; only of kinds that are there. */
+final class Legend {
+
+    private static final double SWATCH = 24;
+    private static final double ROW = 20;
+
+    private final List<Entry> entries = new ArrayList<>();
+    private double height = ROW;
+
+    private record Entry(String text, NodeType node, LinkType link, double x, double y) {}
+
+    /** A legend that is at most this wide. */
+    Legend(MachineView machine, double width) {
+        double x = 0;
+        List<Entry> found = new ArrayList<>();
+        for (NodeType type : NodeType.values()) {
+            if (!machine.ofType(type).isEmpty()) {
+                found.add(new Entry(Look.meaning(type), type, null, 0, 0));
+            }
+        }
+        for (LinkType type : LinkType.values()) {
+            if (machine.wires().stream().anyMatch(wire -> wire.type() == type)) {
+                found.add(new Entry(Look.meaning(type), null, type, 0, 0));
+            }
+        }
+        for (Entry entry : found) {
+            double needed = SWATCH + 6 + Look.width(entry.text, 12) + 8;
+            if (x + needed > width && x > 0) {
+                x = 0;
+                height += ROW;
+            }
+            entries.add(new Entry(entry.text, entry.node, entry.link, x, height - ROW));
+            x += needed;
+        }
+    }
+
+    double height() {
+        return height;
+    }
+
+    void draw(Svg svg, double left, double top) {
+        for (Entry entry : entries) {
+            double x = left + entry.x;
+            double y = top + entry.y;
+            if (entry.node != null) {
+                svg.empty(
+                        "rect",
+                        "x",
+                        x,
+                        "y",
+                        y + 3,
+                        "width",
+                        SWATCH,
+                        "height",
+                        13.0,
+                        "rx",
+                        3,
+                        "fill",
+                        Look.fill(entry.node),
+                        "stroke",
+                        Look.edge(entry.node));
+            } else {
+                svg.empty("rect", "x", x, "y", y + 7, "width", SWATCH, "height", 6.0, "fill", Look.colour(entry.link));
+            }
+            svg.text(x + SWATCH + 6, y + 14, "route", entry.text);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+package io.jccl.cli.topo.svg;
+
+import io.jccl.cli.topo.MachineView;
+import io.jccl.cli.topo.Wire;
+import io.jccl.topology.NodeType;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Draws the boxes and links of a floor plan. */
+final class MachinePainter {
+
+    private static final double LABEL_SIZE = 11;
+
+    private final FloorPlan plan;
+    private final Wiring wiring;
+    private final MachineView machine;
+
+    /** The bandwidth beside a link. */
+    record LinkLabel(String text, double x, double y, boolean middle) {
+        Box box() {
+            double width = Look.width(text, LABEL_SIZE);
+            return new Box(middle ? x - width / 2 : x, y - LABEL_SIZE + 2, width, LABEL_SIZE);
+        }
+    }
+
+    MachinePainter(FloorPlan plan) {
+        this.plan = plan;
+        this.wiring = plan.wiring();
+        this.machine = wiring.machine();
+    }
+
+    /** The frames round NUMA nodes and all links that end at the boxes they touch. */
+    void links(Svg svg) {
+        plan.frames().forEach((root, box) -> rectangle(svg, box, 10, "#fafbfc", "#c6ced6"));
+        wiring.strips().forEach(strip -> {
+            if (strip.kind() == Strip.Kind.BUS) {
+                Box bus = plan.box(strip.id());
+                rectangle(svg, bus, 6, "#fdf1e3", Look.colour(strip.wire().type()));
+                svg.text(
+                        bus.x() + 8,
+                        bus.y() + 14,
+                        "small",
+                        "between any two NUMA nodes: " + strip.wire().label() + " GB/s");
+            }
+        });
+        for (Leg leg : wiring.legs()) {
+            if (!isPartOfTrack(leg) && !passesOverBox(leg)) {
+                drawLeg(svg, leg, false);
+            }
+        }
+        wiring.strips().stream().filter(this::isTrack).forEach(strip -> drawTrack(svg, strip));
+    }
+
+    /** The boxes of all nodes. */
+    void boxes(Svg svg) {
+        for (String name : machine.names()) {
+            svg.open("g", "data-node", name);
+            svg.leaf("title", plan.labels().tooltip(name));
+            drawBox(svg, name);
+            svg.close("g");
+        }
+    }
+
+    /** The links that pass over boxes which they have nothing to do with. */
+    void bridges(Svg svg) {
+        for (Leg leg : wiring.legs()) {
+            if (!isPartOfTrack(leg) && passesOverBox(leg)) {
+                drawLeg(svg, leg, true);
+            }
+        }
+    }
+
+    /** The bandwidths of all links. */
+    void labels(Svg svg) {
+        for (LinkLabel label : labels()) {
+            svg.text(label.x, label.y, label.middle ? "bandwidth middle" : "bandwidth", label.text);
+        }
+    }
+
+    List<LinkLabel> labels() {
+        List<LinkLabel> labels = new ArrayList<>();
+        for (Leg leg : wiring.legs()) {
+            if (leg.labelled()) {
+                Box line = plan.line(leg);
+                labels.add(new LinkLabel(leg.wire().label(), line.right() + 2, line.bottom() - 8, false));
+            }
+        }
+        for (Strip strip : wiring.strips()) {
+            if (isTrack(strip)) {
+                Box box = plan.box(strip.id());
+                labels.add(new LinkLabel(strip.wire().label(), box.middleX(), box.middleY() + 4, true));
+            }
+        }
+        return labels;
+    }
+
+    private boolean isTrack(Strip strip) {
+        return strip.kind() == Strip.Kind.ABOVE || strip.kind() == Strip.Kind.BELOW;
+    }
+
+    private boolean isPartOfTrack(Leg leg) {
+        return isTrack(wiring.strip(leg.upper())) || isTrack(wiring.strip(leg.lower()));
+    }
+
+    private boolean passesOverBox(Leg leg) {
+        Box line = plan.line(leg);
+        return machine.names().stream()
+                .filter(name -> !name.equals(leg.upper()) && !name.equals(leg.lower()))
+                .anyMatch(name -> plan.box(name).overlaps(line));
+    }
+
+    private void drawLeg(Svg svg, Leg leg, boolean over) {
+        Box line = plan.line(leg);
+        String path = "M" + Svg.number(line.middleX()) + " " + Svg.number(line.y()) + "V" + Svg.number(line.bottom());
+        drawWire(svg, leg.wire(), path, over);
+    }
+
+    private void drawTrack(Svg svg, Strip strip) {
+        List<Leg> legs = wiring.at(strip.id());
+        Box one = plan.line(legs.get(0));
+        Box other = plan.line(legs.get(1));
+        boolean below = strip.kind() == Strip.Kind.BELOW;
+        String path = "M" + Svg.number(one.middleX()) + " " + Svg.number(below ? one.y() : one.bottom())
+                + "V" + Svg.number(plan.box(strip.id()).middleY())
+                + "H" + Svg.number(other.middleX())
+                + "V" + Svg.number(below ? other.y() : other.bottom());
+        drawWire(svg, strip.wire(), path, true);
+    }
+
+    private static void drawWire(Svg svg, Wire wire, String path, boolean casing) {
+        double width = Look.stroke(wire.bandwidthGBps());
+        if (casing) {
+            svg.empty("path", "class", "casing", "d", path, "stroke-width", width + 3);
+        }
+        svg.empty(
+                "path",
+                "class",
+                "wire",
+                "d",
+                path,
+                "stroke",
+                Look.colour(wire.type()),
+                "stroke-width",
+                width,
+                "data-link",
+                wire.one() + " " + wire.other());
+    }
+
+    /** What stands in the boxes: a group of its own, because it has to be read where routes pass. */
+    void names(Svg svg) {
+        machine.names().forEach(name -> writeName(svg, name));
+    }
+
+    private void drawBox(Svg svg, String name) {
+        NodeType type = machine.type(name);
+        rectangle(svg, plan.box(name), 5, Look.fill(type), Look.edge(type));
+    }
+
+    private void writeName(Svg svg, String name) {
+        Box box = plan.box(name);
+        double y = plan.textY(name);
+        if (plan.labels().isBar(name)) {
+            svg.text(barTextX(name, box), y, "name", plan.labels().name(name));
+            return;
+        }
+        svg.text(box.middleX(), y, "name middle", plan.labels().name(name));
+        for (String line : plan.labels().details(name)) {
+            y += 13;
+            svg.text(box.middleX(), y, "small middle", line);
+        }
+    }
+
+    /** The leftmost place for a bar's name that no link passes over; the left end if there is none. */
+    private double barTextX(String name, Box box) {
+        List<Box> bridges = wiring.legs().stream()
+                .filter(leg -> !leg.upper().equals(name) && !leg.lower().equals(name) && !isPartOfTrack(leg))
+                .map(plan::line)
+                .filter(box::overlaps)
+                .toList();
+        List<Double> candidates = new ArrayList<>(List.of(box.x() + 6));
+        bridges.forEach(bridge -> candidates.add(bridge.right() + 6));
+        double width = Look.width(plan.labels().name(name), Labels.NAME_SIZE);
+        return candidates.stream()
+                .filter(x -> x + width <= box.right())
+                .filter(x ->
+                        bridges.stream().noneMatch(bridge -> new Box(x, box.y(), width, box.height()).overlaps(bridge)))
+                .findFirst()
+                .orElse(box.x() + 6);
+    }
+
+    private static void rectangle(Svg svg, Box box, double radius, String fill, String edge) {
+        svg.empty(
+                "rect",
+                "x",
+                box.x(),
+                "y",
+                box.y(),
+                "width",
+                box.width(),
+                "height",
+                box.height(),
+                "rx",
+                radius,
+                "fill",
+                fill,
+                "stroke",
+                edge);
+    }
+}

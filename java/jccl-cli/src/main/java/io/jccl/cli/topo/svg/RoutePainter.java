@@ -1,0 +1,117 @@
+package io.jccl.cli.topo.svg;
+
+import io.jccl.cli.topo.Band;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Draws the routes of one set of bands over a floor plan. */
+final class RoutePainter {
+
+    private static final double CORNER = 5;
+
+    private final FloorPlan plan;
+    private final Lanes lanes;
+    private final List<Band> bands;
+
+    RoutePainter(FloorPlan plan, Lanes lanes, List<Band> bands) {
+        this.plan = plan;
+        this.lanes = lanes;
+        this.bands = bands;
+    }
+
+    void routes(Svg svg) {
+        for (int number = 0; number < bands.size(); number++) {
+            svg.open("g", "data-band", number, "stroke", Look.route(number), "fill", Look.route(number));
+            for (int trace = 0; trace < lanes.traces().size(); trace++) {
+                if (lanes.traces().get(trace).band() == number) {
+                    step(svg, trace, stroke(number));
+                }
+            }
+            svg.close("g");
+        }
+    }
+
+    /** As wide as the lane allows for the band of most channels, the others by their share of it. */
+    private double stroke(int number) {
+        double widest = plan.pitch() * 0.6;
+        double share = bands.get(number).channels() / (double) bands.get(0).channels();
+        return Math.max(2.2, widest * share);
+    }
+
+    private void step(Svg svg, int number, double stroke) {
+        Trace trace = lanes.traces().get(number);
+        List<double[]> points = points(number, trace);
+        String path = rounded(points);
+        svg.empty("path", "class", "casing", "d", path, "stroke-width", stroke + 1.5);
+        svg.empty(
+                "path",
+                "class",
+                "lane",
+                "d",
+                path,
+                "stroke-width",
+                stroke,
+                "data-via",
+                String.join(" ", trace.nodes(plan.wiring())));
+        double[] begin = points.get(0);
+        double[] end = points.get(points.size() - 1);
+        double dot = Math.min(plan.pitch() / 2, stroke * 0.5 + 1);
+        svg.empty("circle", "cx", begin[0], "cy", begin[1], "r", dot, "stroke", "none");
+        if (trace.arrow()) {
+            arrow(svg, end, points.get(points.size() - 2), stroke);
+        } else {
+            svg.empty("circle", "cx", end[0], "cy", end[1], "r", dot, "stroke", "none");
+        }
+    }
+
+    private void arrow(Svg svg, double[] tip, double[] from, double stroke) {
+        double side = Math.min(plan.pitch() / 2 + 0.5, stroke / 2 + 2.5);
+        double back = tip[1] + (from[1] > tip[1] ? 2 : -2) * side;
+        String path = "M" + Svg.number(tip[0]) + " " + Svg.number(tip[1])
+                + "L" + Svg.number(tip[0] - side) + " " + Svg.number(back)
+                + "L" + Svg.number(tip[0] + side) + " " + Svg.number(back) + "Z";
+        svg.empty("path", "d", path, "stroke", "none");
+    }
+
+    private List<double[]> points(int number, Trace trace) {
+        List<double[]> points = new ArrayList<>();
+        List<Leg> legs = trace.legs();
+        int last = legs.size() - 1;
+        points.add(new double[] {lanes.x(number, 0), edge(trace.strips().get(0), legs.get(0))});
+        for (int place = 1; place <= last; place++) {
+            double y = plan.laneY(lanes, trace.strips().get(place), lanes.lane(number, place));
+            points.add(new double[] {lanes.x(number, place - 1), y});
+            points.add(new double[] {lanes.x(number, place), y});
+        }
+        points.add(new double[] {lanes.x(number, last), edge(trace.strips().get(last + 1), legs.get(last))});
+        return points;
+    }
+
+    private double edge(String node, Leg leg) {
+        Box box = plan.box(node);
+        return leg.upper().equals(node) ? box.bottom() - 3 : box.y() + 3;
+    }
+
+    /** A path through points, round at its corners. */
+    private static String rounded(List<double[]> points) {
+        StringBuilder path = new StringBuilder("M" + pair(points.get(0)));
+        for (int i = 1; i + 1 < points.size(); i++) {
+            double[] corner = points.get(i);
+            double[] before = toward(corner, points.get(i - 1));
+            double[] after = toward(corner, points.get(i + 1));
+            path.append('L').append(pair(before));
+            path.append('Q').append(pair(corner)).append(' ').append(pair(after));
+        }
+        return path.append('L').append(pair(points.get(points.size() - 1))).toString();
+    }
+
+    private static double[] toward(double[] from, double[] to) {
+        double length = Math.hypot(to[0] - from[0], to[1] - from[1]);
+        double share = length == 0 ? 0 : Math.min(CORNER, length / 2) / length;
+        return new double[] {from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share};
+    }
+
+    private static String pair(double[] point) {
+        return Svg.number(point[0]) + " " + Svg.number(point[1]);
+    }
+}

@@ -1,0 +1,256 @@
+package io.jccl.cli.topo.svg;
+
+import io.jccl.cli.topo.Band;
+import io.jccl.cli.topo.MachineTree;
+import io.jccl.cli.topo.MachineView;
+import io.jccl.cli.topo.Numbers;
+import io.jccl.cli.topo.Summary;
+import io.jccl.tuning.TopologyReport;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Draws a report as one picture: the machine with the bandwidth of its links, the same machine with the routes of ring and
+ * tree channels over it, and the trees over all machines. Equal reports give equal pictures.
+ */
+public final class TopoSvg {
+
+    private static final double MARGIN = 24;
+    private static final double LINE = 20;
+    private static final double LETTER_SIZE = 11.5;
+    private static final double NARROWEST = 760;
+    /** More different routes than this cannot be told apart in a picture. */
+    private static final int MOST_BANDS = 16;
+
+    private final TopologyReport report;
+    private final MachineView machine;
+    private final Map<String, List<Band>> bands;
+    private final FloorPlan plan;
+    private final List<TreePainter> trees = new ArrayList<>();
+    private final List<MachineTree> machineTrees;
+    private final Svg body = new Svg();
+    private final double width;
+    private double y = MARGIN;
+
+    private TopoSvg(TopologyReport report) {
+        this.report = report;
+        this.machine = MachineView.of(report);
+        this.bands = Summary.bands(report);
+        this.plan = plan(report, machine, bands);
+        this.machineTrees = report.plan()
+                .filter(made -> made.machines() > 1)
+                .map(MachineTree::of)
+                .orElse(List.of());
+        machineTrees.forEach(tree -> trees.add(new TreePainter(tree)));
+        double widest = Math.max(NARROWEST, plan.width());
+        for (TreePainter tree : trees) {
+            widest = Math.max(widest, tree.width());
+        }
+        this.width = widest + 2 * MARGIN;
+    }
+
+    /** The picture of a report, as an SVG document. */
+    public static String write(TopologyReport report) {
+        return new TopoSvg(report).write();
+    }
+
+    /** Where the machine of a report and its routes lie. */
+    static FloorPlan plan(TopologyReport report, MachineView machine, Map<String, List<Band>> bands) {
+        Wiring wiring = new Wiring(machine);
+        Traces traces = new Traces(wiring, report);
+        int most = bands.values().stream().mapToInt(TopoSvg::drawn).max().orElse(0);
+        return new FloorPlan(
+                wiring,
+                new Labels(machine),
+                bands.values().stream()
+                        .map(list -> traces.of(list.subList(0, drawn(list))))
+                        .toList(),
+                most <= 3 ? 9 : most <= 6 ? 7 : 5.5);
+    }
+
+    private static int drawn(List<Band> list) {
+        return Math.min(MOST_BANDS, list.size());
+    }
+
+    private String write() {
+        header();
+        machinePanel();
+        int set = 0;
+        for (Map.Entry<String, List<Band>> graph : bands.entrySet()) {
+            routePanel(graph.getKey(), graph.getValue(), plan.routes().get(set));
+            set++;
+        }
+        treePanel();
+        double height = y + MARGIN - LINE;
+        Svg svg = new Svg();
+        svg.open(
+                "svg",
+                "xmlns",
+                "http://www.w3.org/2000/svg",
+                "width",
+                width,
+                "height",
+                height,
+                "viewBox",
+                "0 0 " + Svg.number(width) + " " + Svg.number(height));
+        svg.leaf("title", "Topology of " + report.source());
+        svg.leaf("style", Look.STYLE);
+        svg.empty("rect", "width", width, "height", height, "fill", "#ffffff");
+        return svg + body.toString() + "</svg>";
+    }
+
+    private void header() {
+        y += 18;
+        body.text(MARGIN, y, "title", report.source());
+        y += 4;
+        line("figures", Summary.machine(machine));
+        Summary.channels(report).forEach(text -> line("figures", text));
+        Summary.plan(report).ifPresent(text -> line("figures", text));
+        report.notes().forEach(note -> line("figures", "Note: " + note));
+        y += LINE;
+    }
+
+    /** Text in as many lines as it needs; words stay whole. */
+    private void line(String styles, String text) {
+        wrapped(styles, text, 0);
+    }
+
+    private void wrapped(String styles, String text, double indent) {
+        StringBuilder line = new StringBuilder();
+        for (String word : text.split(" ")) {
+            double needed = Look.width(line + " " + word, LETTER_SIZE);
+            if (!line.isEmpty() && needed > width - 2 * MARGIN - indent) {
+                y += LINE;
+                body.text(MARGIN + indent, y, styles, line.toString());
+                line.setLength(0);
+            }
+            line.append(line.isEmpty() ? "" : " ").append(word);
+        }
+        y += LINE;
+        body.text(MARGIN + indent, y, styles, line.toString());
+    }
+
+    private void heading(String title, String about) {
+        y += LINE;
+        body.text(MARGIN, y, "heading", title);
+        line("about", about);
+        y += 8;
+    }
+
+    private void machinePanel() {
+        heading("The machine", "The number beside a link is its bandwidth in GB/s each way; the thicker, the more.");
+        new Legend(machine, width - 2 * MARGIN).draw(body, MARGIN, y);
+        y += new Legend(machine, width - 2 * MARGIN).height() + 4;
+        MachinePainter painter = new MachinePainter(plan);
+        beginPanel();
+        body.open("g", "id", "links");
+        painter.links(body);
+        body.close("g");
+        body.open("g", "id", "boxes");
+        painter.boxes(body);
+        body.close("g");
+        body.open("g", "id", "bridges");
+        painter.bridges(body);
+        body.close("g");
+        body.open("g", "id", "names");
+        painter.names(body);
+        body.close("g");
+        painter.labels(body);
+        endPanel();
+    }
+
+    private void beginPanel() {
+        body.open("g", "transform", "translate(" + Svg.number(MARGIN) + " " + Svg.number(y) + ")");
+    }
+
+    private void endPanel() {
+        body.close("g");
+        y += plan.height() + LINE;
+    }
+
+    private void routePanel(String name, List<Band> list, Lanes lanes) {
+        boolean ring = name.equals("ring");
+        heading(Summary.capital(name) + " channels", about(ring, list.stream().anyMatch(band -> !band.doors()
+                .isEmpty())));
+        double each = report.graphs().get(name).graph().bwIntra();
+        for (int number = 0; number < drawn(list); number++) {
+            bandRow(number, list.get(number), each);
+        }
+        if (list.size() > MOST_BANDS) {
+            int left = list.stream().skip(MOST_BANDS).mapToInt(Band::channels).sum();
+            line("about", "and " + Numbers.count(left, "channel") + " more on other routes: --format json names them");
+        }
+        if (lanes.traces().isEmpty()) {
+            line("about", "One rank alone: nothing travels.");
+            return;
+        }
+        y += 10;
+        beginPanel();
+        body.empty("use", "href", "#links", "opacity", "0.3");
+        body.empty("use", "href", "#boxes");
+        body.empty("use", "href", "#bridges", "opacity", "0.3");
+        new RoutePainter(plan, lanes, list.subList(0, drawn(list))).routes(body);
+        body.empty("use", "href", "#names");
+        endPanel();
+    }
+
+    private static String about(boolean ring, boolean networks) {
+        if (!ring) {
+            return "Each coloured line is a chain of all ranks: sums flow towards its first rank, results back"
+                    + (networks ? ", and from machine to machine by network ports." : ".");
+        }
+        return networks
+                ? "Each coloured line comes in by a network port, passes every rank once and leaves for the next machine."
+                : "Each coloured line passes every rank once and returns to the first.";
+    }
+
+    private void bandRow(int number, Band band, double each) {
+        body.empty(
+                "rect",
+                "x",
+                MARGIN,
+                "y",
+                y + LINE - 9,
+                "width",
+                26.0,
+                "height",
+                8.0,
+                "rx",
+                4,
+                "fill",
+                Look.route(number));
+        wrapped("route", Summary.band(band, each), 34);
+    }
+
+    private void treePanel() {
+        if (machineTrees.isEmpty()) {
+            return;
+        }
+        TopologyReport.PlanRow made = report.plan().orElseThrow();
+        heading(
+                "The trees over " + made.machines() + " machines",
+                "Each chip is a whole machine. Sums flow up from machine to machine, results down; inside each, along the "
+                        + "tree channels above.");
+        y += 4;
+        double x = 0;
+        double tallest = 0;
+        for (int number = 0; number < trees.size(); number++) {
+            TreePainter painter = trees.get(number);
+            String caption = Summary.tree(machineTrees.get(number));
+            double needed = Math.max(painter.width(), Look.width(caption, 12)) + MARGIN;
+            if (x > 0 && x + needed > width - 2 * MARGIN) {
+                y += tallest + LINE;
+                x = 0;
+                tallest = 0;
+            }
+            body.open("g", "transform", "translate(" + Svg.number(MARGIN + x) + " " + Svg.number(y + 30) + ")");
+            body.text(0, -12, "route", caption);
+            painter.draw(body);
+            body.close("g");
+            x += needed;
+            tallest = Math.max(tallest, painter.height() + 30);
+        }
+        y += tallest + LINE;
+    }
+}

@@ -1,0 +1,80 @@
+package io.jccl.cli.topo.svg;
+
+import io.jccl.cli.topo.Band;
+import io.jccl.topology.PathType;
+import io.jccl.topology.Topology;
+import io.jccl.tuning.TopologyReport;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Follows the channels of a report along the links of its machine. */
+final class Traces {
+
+    private final Wiring wiring;
+    private final Map<String, Map<String, TopologyReport.PathRow>> paths = new HashMap<>();
+    private final Map<Integer, String> nodeOfRank = new HashMap<>();
+
+    Traces(Wiring wiring, TopologyReport report) {
+        this.wiring = wiring;
+        for (TopologyReport.PathRow path : report.paths()) {
+            paths.computeIfAbsent(path.from(), from -> new HashMap<>()).put(path.to(), path);
+        }
+        for (String name : wiring.machine().names()) {
+            wiring.machine().detail(name).ifPresent(node -> nodeOfRank.put(Topology.rankOf(node), name));
+        }
+    }
+
+    /** The steps of all bands. */
+    List<Trace> of(List<Band> bands) {
+        List<Trace> traces = new ArrayList<>();
+        for (int number = 0; number < bands.size(); number++) {
+            Band band = bands.get(number);
+            List<Integer> order = band.order();
+            for (int i = 0; i + 1 < order.size(); i++) {
+                add(traces, number, node(order.get(i)), node(order.get(i + 1)), band.oneWay());
+            }
+            if (band.closed()) {
+                add(traces, number, node(order.get(order.size() - 1)), node(order.get(0)), band.oneWay());
+            }
+            for (Band.Door door : band.doors()) {
+                String net = "NET/" + door.net();
+                boolean arrow = band.oneWay() && door.enters() != door.leaves();
+                if (door.enters()) {
+                    add(traces, number, net, node(door.rank()), arrow);
+                } else {
+                    add(traces, number, node(door.rank()), net, arrow);
+                }
+            }
+        }
+        return traces;
+    }
+
+    private String node(int rank) {
+        return nodeOfRank.getOrDefault(rank, "");
+    }
+
+    /** A step without a path over links that are drawn (ranks that share a GPU, say) has nothing to draw. */
+    private void add(List<Trace> traces, int band, String from, String to, boolean arrow) {
+        TopologyReport.PathRow path = paths.getOrDefault(from, Map.of()).get(to);
+        if (path == null || path.type() == PathType.DIS || path.via().isEmpty()) {
+            return;
+        }
+        List<Leg> legs = new ArrayList<>();
+        List<String> strips = new ArrayList<>(List.of(from));
+        String at = from;
+        for (String next : path.via()) {
+            List<Leg> step = wiring.between(at, next);
+            if (step.isEmpty()) {
+                return;
+            }
+            for (Leg leg : step) {
+                strips.add(leg.opposite(strips.get(strips.size() - 1)));
+            }
+            legs.addAll(step);
+            at = next;
+        }
+        traces.add(new Trace(band, List.copyOf(legs), List.copyOf(strips), arrow));
+    }
+}

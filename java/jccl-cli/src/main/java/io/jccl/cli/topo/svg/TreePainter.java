@@ -1,0 +1,132 @@
+package io.jccl.cli.topo.svg;
+
+import io.jccl.cli.topo.MachineTree;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Draws a tree over machines: every machine a chip, those below it beneath it. */
+final class TreePainter {
+
+    private static final double CHIP_HEIGHT = 22;
+    private static final double ROW = 46;
+    private static final double GAP = 8;
+    /** More machines than this are not told apart; what is left out is counted instead. */
+    private static final int MOST_CHIPS = 64;
+
+    private final Map<Integer, Box> chips = new LinkedHashMap<>();
+    private final Map<Integer, Integer> hidden = new LinkedHashMap<>();
+    private final MachineTree tree;
+    private final List<List<Integer>> below;
+    private final double chipWidth;
+    private final int levels;
+    private double next;
+    private double height;
+
+    TreePainter(MachineTree tree) {
+        this.tree = tree;
+        this.below = tree.below();
+        this.levels = levels();
+        String widest = tree.up().size() > MOST_CHIPS
+                ? "+" + tree.up().size()
+                : "" + tree.up().size();
+        this.chipWidth = Math.max(26, Look.width(widest, 12) + 8);
+        place(tree.root(), 0);
+    }
+
+    /** As many levels as have few enough chips together, the first two at least. */
+    private int levels() {
+        List<Integer> row = List.of(tree.root());
+        int chipsSoFar = 0;
+        int count = 0;
+        while (!row.isEmpty() && (chipsSoFar + row.size() <= MOST_CHIPS || count < 2)) {
+            chipsSoFar += row.size();
+            count++;
+            row = row.stream().flatMap(machine -> below.get(machine).stream()).toList();
+        }
+        return count;
+    }
+
+    private double place(int machine, int level) {
+        List<Double> middles = new ArrayList<>();
+        if (level + 1 < levels) {
+            below.get(machine).forEach(child -> middles.add(place(child, level + 1)));
+        } else if (!below.get(machine).isEmpty()) {
+            hidden.put(machine, size(machine) - 1);
+        }
+        double middle;
+        if (middles.isEmpty()) {
+            middle = next + chipWidth / 2;
+            next += chipWidth + GAP;
+        } else {
+            middle = (middles.get(0) + middles.get(middles.size() - 1)) / 2;
+        }
+        Box chip = new Box(middle - chipWidth / 2, level * ROW, chipWidth, CHIP_HEIGHT);
+        chips.put(machine, chip);
+        height = Math.max(height, chip.bottom() + (hidden.containsKey(machine) ? 16 : 0));
+        return middle;
+    }
+
+    private int size(int machine) {
+        int count = 0;
+        List<Integer> open = new ArrayList<>(List.of(machine));
+        while (!open.isEmpty()) {
+            count++;
+            open.addAll(below.get(open.remove(open.size() - 1)));
+        }
+        return count;
+    }
+
+    double width() {
+        return next - GAP;
+    }
+
+    double height() {
+        return height;
+    }
+
+    /** The chips by machine. */
+    Map<Integer, Box> chips() {
+        return chips;
+    }
+
+    void draw(Svg svg) {
+        chips.forEach((machine, chip) -> {
+            int above = tree.up().get(machine);
+            if (above >= 0) {
+                Box parent = chips.get(above);
+                double middle = (parent.bottom() + chip.y()) / 2;
+                String path = "M" + Svg.number(chip.middleX()) + " " + Svg.number(chip.y())
+                        + "C" + Svg.number(chip.middleX()) + " " + Svg.number(middle)
+                        + " " + Svg.number(parent.middleX()) + " " + Svg.number(middle)
+                        + " " + Svg.number(parent.middleX()) + " " + Svg.number(parent.bottom());
+                svg.empty("path", "class", "wire", "d", path, "stroke", Look.PLAIN, "stroke-width", 2.0);
+            }
+        });
+        chips.forEach((machine, chip) -> {
+            svg.empty(
+                    "rect",
+                    "x",
+                    chip.x(),
+                    "y",
+                    chip.y(),
+                    "width",
+                    chip.width(),
+                    "height",
+                    chip.height(),
+                    "rx",
+                    5,
+                    "fill",
+                    "#ffffff",
+                    "stroke",
+                    Look.PLAIN,
+                    "data-machine",
+                    machine);
+            svg.text(chip.middleX(), chip.y() + 15, "name middle", Integer.toString(machine));
+            if (hidden.containsKey(machine)) {
+                svg.text(chip.middleX(), chip.bottom() + 12, "small middle", "+" + hidden.get(machine));
+            }
+        });
+    }
+}

@@ -1,0 +1,59 @@
+package io.jccl.cli.topo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.topology.PathType;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class BandTest {
+
+    private static ChannelGraph graph(Pattern pattern, List<List<Integer>> orders, List<ChannelGraph.Nets> nets) {
+        return new ChannelGraph(pattern, 20, 20, PathType.NVL, PathType.PIX, false, orders, nets);
+    }
+
+    @Test
+    void ringsThatAreTurnedOrReversedAreOneBand() {
+        List<Band> bands = Band.of(graph(
+                Pattern.RING,
+                List.of(List.of(0, 2, 1, 3), List.of(0, 1, 2, 3), List.of(2, 3, 0, 1), List.of(3, 2, 1, 0)),
+                List.of()));
+        assertThat(bands).hasSize(2);
+        assertThat(bands.get(0).order()).containsExactly(0, 1, 2, 3);
+        assertThat(bands.get(0).forward()).containsExactly(1, 2);
+        assertThat(bands.get(0).backward()).containsExactly(3);
+        assertThat(bands.get(0).oneWay()).isFalse();
+        assertThat(bands.get(1).route()).isEqualTo("0 → 2 → 1 → 3 → 0");
+    }
+
+    @Test
+    void ringsThatLeaveTheMachineAreNotTurned() {
+        List<Band> bands = Band.of(graph(
+                Pattern.RING,
+                List.of(List.of(0, 1, 2), List.of(1, 2, 0), List.of(2, 1, 0)),
+                List.of(new ChannelGraph.Nets(0, 1), new ChannelGraph.Nets(1, 1), new ChannelGraph.Nets(1, 0))));
+        assertThat(bands).hasSize(2);
+        assertThat(bands.get(0).backward()).containsExactly(2);
+        assertThat(bands.get(0).doors())
+                .containsExactly(
+                        new Band.Door(0, 0, true, false),
+                        new Band.Door(1, 2, false, true),
+                        new Band.Door(1, 2, true, false),
+                        new Band.Door(0, 0, false, true));
+        assertThat(bands.get(0).closed()).isFalse();
+        assertThat(bands.get(1).oneWay()).isTrue();
+    }
+
+    @Test
+    void treesKeepTheirFirstRankWhereItIsTheDoor() {
+        List<List<Integer>> orders = List.of(List.of(0, 1, 2), List.of(2, 1, 0));
+        assertThat(Band.of(graph(Pattern.BALANCED_TREE, orders, List.of()))).hasSize(1);
+        List<Band> bands = Band.of(graph(
+                Pattern.BALANCED_TREE, orders, List.of(new ChannelGraph.Nets(0, 0), new ChannelGraph.Nets(0, 0))));
+        assertThat(bands).hasSize(2);
+        assertThat(bands.get(0).doors())
+                .containsExactly(new Band.Door(0, 0, true, true), new Band.Door(0, 1, true, true));
+    }
+}

@@ -1,0 +1,148 @@
+package io.jccl.cli.topo;
+
+import io.jccl.plan.PlanOptions;
+import io.jccl.plan.TreeShape;
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.topology.PathPolicy;
+import io.jccl.topology.PathType;
+import io.jccl.topology.TopologyXmlReader;
+import io.jccl.topology.XmlElement;
+import io.jccl.tuning.CommunicatorShape;
+import io.jccl.tuning.HostCosts;
+import io.jccl.tuning.TopologyReport;
+import io.jccl.tuning.TopologyReporter;
+import io.jccl.tuning.TuningOverrides;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.IntStream;
+
+/** Reports of machines that the tests make up. */
+public final class Reports {
+
+    /** How the GPUs of a made-up machine are joined. */
+    public enum Fabric {
+        /** By PCI only. */
+        PCI,
+        /** Every GPU to a switch. */
+        SWITCH,
+        /** Every GPU to every other. */
+        MESH,
+        /** Every GPU to its CPU, past the PCI switch. */
+        CHIP_TO_CHIP
+    }
+
+    private Reports() {}
+
+    /** The report of a description. */
+    public static TopologyReport of(String xml, int machines) {
+        XmlElement description = TopologyXmlReader.read(xml);
+        return TopologyReporter.report(
+                new TopologyReporter.Request(
+                        "made <up> & \"so\".xml",
+                        "test",
+                        description,
+                        machines,
+                        false,
+                        PathPolicy.defaults(),
+                        4,
+                        new CommunicatorShape.SlotBytes(8192, 16384, 65536),
+                        HostCosts.builtIn(),
+                        TuningOverrides.of("", "", 1, 0, 0),
+                        new PlanOptions(1, PlanOptions.CHANNEL_LIMIT, TreeShape.BALANCED)),
+                () -> 0);
+    }
+
+    /** A machine of NUMA nodes that have PCI switches that have GPUs and, each, one network card with two ports. */
+    public static String machine(int cpus, int switches, int gpus, Fabric fabric) {
+        StringBuilder xml = new StringBuilder("<system version=\"1\">");
+        int all = cpus * switches * gpus;
+        int rank = 0;
+        int bus = 1;
+        for (int cpu = 0; cpu < cpus; cpu++) {
+            xml.append("<cpu numaid=\"").append(cpu);
+            xml.append("\" arch=\"x86_64\" vendor=\"GenuineIntel\" familyid=\"6\" modelid=\"85\">");
+            for (int i = 0; i < switches; i++) {
+                pci(xml, address(0x80 + bus), "0x060400");
+                for (int gpu = 0; gpu < gpus; gpu++) {
+                    pci(xml, address(rank + 1), "0x030200");
+                    xml.append(String.format("<gpu dev=\"%d\" sm=\"80\" rank=\"%d\" gdr=\"1\">", rank, rank));
+                    fabric(xml, fabric, rank, all);
+                    xml.append("</gpu></pci>");
+                    rank++;
+                }
+                pci(xml, address(0xc0 + bus), "0x020700");
+                xml.append("<nic>");
+                for (int port = 1; port <= 2; port++) {
+                    int dev = 2 * bus + port - 3;
+                    xml.append(String.format(
+                            "<net name=\"port%d\" dev=\"%d\" speed=\"100000\" port=\"%d\" guid=\"0x%x\" gdr=\"1\"/>",
+                            dev, dev, port, bus));
+                }
+                xml.append("</nic></pci></pci>");
+                bus++;
+            }
+            xml.append("</cpu>");
+        }
+        return xml.append("</system>").toString();
+    }
+
+    private static void fabric(StringBuilder xml, Fabric fabric, int rank, int all) {
+        switch (fabric) {
+            case PCI -> {}
+            case SWITCH -> xml.append("<nvlink target=\"0000:ff:00.0\" count=\"6\" tclass=\"0x068000\"/>");
+            case MESH -> IntStream.range(0, all)
+                    .filter(other -> other != rank)
+                    .forEach(other -> xml.append(String.format(
+                            "<nvlink target=\"%s\" count=\"1\" tclass=\"0x030200\"/>", address(other + 1))));
+            case CHIP_TO_CHIP -> xml.append("<c2c bw=\"50000\" count=\"8\"/>");
+        }
+    }
+
+    private static String address(int bus) {
+        return String.format("0000:%02x:00.0", bus);
+    }
+
+    private static void pci(StringBuilder xml, String busId, String type) {
+        xml.append(
+                String.format("<pci busid=\"%s\" class=\"%s\" link_speed=\"16 GT/s\" link_width=\"16\">", busId, type));
+    }
+
+    /** The same report with channels in orders drawn by chance; equal seeds give equal channels. */
+    public static TopologyReport withRandomChannels(TopologyReport report, int channels, boolean networks, long seed) {
+        Random random = new Random(seed);
+        List<Integer> ranks =
+                new ArrayList<>(report.graphs().get("ring").graph().orders().get(0));
+        int ports = (int) report.nodes().stream()
+                .filter(node -> node.type().equals("NET"))
+                .count();
+        Map<String, TopologyReport.GraphRow> graphs = new LinkedHashMap<>();
+        for (Pattern pattern : List.of(Pattern.RING, Pattern.BALANCED_TREE)) {
+            List<List<Integer>> orders = new ArrayList<>();
+            List<ChannelGraph.Nets> nets = new ArrayList<>();
+            for (int channel = 0; channel < channels; channel++) {
+                Collections.shuffle(ranks, random);
+                orders.add(List.copyOf(ranks));
+                if (networks) {
+                    nets.add(new ChannelGraph.Nets(random.nextInt(ports), random.nextInt(ports)));
+                }
+            }
+            ChannelGraph graph = new ChannelGraph(pattern, 10, 10, PathType.PHB, PathType.PHB, networks, orders, nets);
+            graphs.put(pattern == Pattern.RING ? "ring" : "tree", new TopologyReport.GraphRow(graph, 1.5));
+        }
+        return new TopologyReport(
+                report.source(),
+                report.version(),
+                report.description(),
+                report.nodes(),
+                report.paths(),
+                graphs,
+                report.plan(),
+                report.tuning(),
+                report.notes());
+    }
+}

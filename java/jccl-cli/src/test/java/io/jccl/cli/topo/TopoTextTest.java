@@ -1,0 +1,51 @@
+package io.jccl.cli.topo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.tuning.TopologyReport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class TopoTextTest {
+
+    @ParameterizedTest
+    @EnumSource(Reports.Fabric.class)
+    void everyNodeHasItsLineAndEveryLinkIsTold(Reports.Fabric fabric) {
+        TopologyReport report = Reports.of(Reports.machine(2, 1, 2, fabric), 2);
+        String text = TopoText.write(report);
+        String machine = text.substring(text.indexOf("MACHINE"), text.indexOf("PATHS"));
+        for (TopologyReport.NodeRow node : report.nodes()) {
+            assertThat(machine.lines().map(line -> line.replaceAll("^[ │├└─]*([A-Z0-9]+ [0-9.]+ )?", "") + " "))
+                    .filteredOn(line -> line.startsWith(node.name() + " "))
+                    .as(node.name())
+                    .hasSize(1);
+        }
+        for (Wire wire : MachineView.of(report).wires()) {
+            assertThat(machine).contains(wire.type() + " " + wire.label());
+        }
+        assertThat(text).contains("CHANNELS\nRing: ", "\nTree: ", "\nPlan: 8 ranks on 2 machines, ");
+    }
+
+    @Test
+    void aMeshOfNumaNodesIsToldOnce() {
+        String text = TopoText.write(Reports.of(Reports.machine(4, 1, 1, Reports.Fabric.PCI), 1));
+        assertThat(text).containsOnlyOnce("between any two NUMA nodes: SYS 10");
+    }
+
+    @Test
+    void manyRanksAreCountedInsteadOfListed() {
+        String text = TopoText.write(Reports.of(Reports.machine(2, 2, 5, Reports.Fabric.PCI), 1));
+        assertThat(text).contains("GPU to GPU  PIX 24  80 pairs", "GPU to GPU  SYS 10  200 pairs");
+    }
+
+    @Test
+    void choicesOfNeighbouringSizesAreOneRow() {
+        TopologyReport report = Reports.of(
+                "<system version=\"1\"><cpu numaid=\"0\"><host rank=\"0\"/><host rank=\"1\"/></cpu></system>", 1);
+        String text = TopoText.write(report);
+        long rows = text.lines().filter(line -> line.startsWith("all_reduce")).count();
+        assertThat(rows).isBetween(1L, 9L);
+        assertThat(text.lines().filter(line -> line.startsWith("barrier"))).hasSize(1);
+    }
+}

@@ -1,0 +1,124 @@
+package io.jccl.cli.topo.svg;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.cli.topo.MachineTree;
+import io.jccl.cli.topo.Reports;
+import io.jccl.cli.topo.Reports.Fabric;
+import io.jccl.tuning.TopologyReport;
+import java.io.StringReader;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
+import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.w3c.dom.Document;
+import org.w3c.dom.Element;
+import org.w3c.dom.NodeList;
+import org.xml.sax.InputSource;
+
+class TopoSvgTest {
+
+    private static final String HOSTS =
+            "<system version=\"1\"><cpu numaid=\"0\"><host rank=\"0\"/><host rank=\"1\"/></cpu></system>";
+
+    private static Document parse(String svg) throws Exception {
+        return DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(new InputSource(new StringReader(svg)));
+    }
+
+    private static List<Element> with(Document document, String attribute) {
+        NodeList all = document.getElementsByTagName("*");
+        return IntStream.range(0, all.getLength())
+                .mapToObj(index -> (Element) all.item(index))
+                .filter(element -> element.hasAttribute(attribute))
+                .toList();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Fabric.class)
+    void everyNodeIsDrawnOnceAndRoutesFollowDrawnLinks(Fabric fabric) throws Exception {
+        TopologyReport report = Reports.of(Reports.machine(2, 2, 2, fabric), 2);
+        Document svg = parse(TopoSvg.write(Reports.withRandomChannels(report, 5, true, 1)));
+        assertThat(with(svg, "data-node").stream().map(element -> element.getAttribute("data-node")))
+                .containsExactlyInAnyOrderElementsOf(report.nodes().stream()
+                        .map(TopologyReport.NodeRow::name)
+                        .toList());
+        Set<Set<String>> links = new HashSet<>();
+        with(svg, "data-link")
+                .forEach(element ->
+                        links.add(Set.of(element.getAttribute("data-link").split(" "))));
+        List<Element> routes = with(svg, "data-via");
+        assertThat(routes).isNotEmpty();
+        for (Element route : routes) {
+            String[] via = route.getAttribute("data-via").split(" ");
+            for (int i = 0; i + 1 < via.length; i++) {
+                assertThat(links).contains(Set.of(via[i], via[i + 1]));
+            }
+        }
+        assertThat(svg.getDocumentElement().getTextContent()).contains("made <up> & \"so\".xml");
+    }
+
+    @Test
+    void equalReportsGiveEqualPictures() {
+        String xml = Reports.machine(2, 2, 2, Fabric.MESH);
+        TopologyReport one = Reports.withRandomChannels(Reports.of(xml, 2), 6, true, 3);
+        TopologyReport other = Reports.withRandomChannels(Reports.of(xml, 2), 6, true, 3);
+        assertThat(TopoSvg.write(one)).isEqualTo(TopoSvg.write(other));
+    }
+
+    @Test
+    void channelsOnOneRouteAreOneLineWithTheirNumber() throws Exception {
+        TopologyReport report = Reports.of(Reports.machine(1, 1, 2, Fabric.SWITCH), 1);
+        String svg = TopoSvg.write(Reports.withRandomChannels(report, 12, false, 1));
+        // Two ranks have one ring and one chain, whatever their order.
+        assertThat(with(parse(svg), "data-band")).hasSize(2);
+        assertThat(svg).contains("12 × 10 = 120 GB/s");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 16, 64, 300})
+    void treesOverMachinesDoNotOverlapAndHideNothingUpTo64(int machines) throws Exception {
+        TopologyReport report = Reports.of(HOSTS, machines);
+        for (MachineTree tree : MachineTree.of(report.plan().orElseThrow())) {
+            TreePainter painter = new TreePainter(tree);
+            List<Box> chips = new ArrayList<>(painter.chips().values());
+            if (machines <= 64) {
+                assertThat(chips).hasSize(machines);
+            } else {
+                assertThat(chips).hasSizeBetween(20, 64);
+            }
+            for (int i = 0; i < chips.size(); i++) {
+                assertThat(chips.get(i).x()).isNotNegative();
+                assertThat(chips.get(i).right()).isLessThanOrEqualTo(painter.width() + 0.1);
+                for (int j = 0; j < i; j++) {
+                    assertThat(chips.get(i).overlaps(chips.get(j))).isFalse();
+                }
+            }
+        }
+        assertThat(with(parse(TopoSvg.write(report)), "data-machine")).isNotEmpty();
+    }
+
+    @Test
+    void aMachineAloneHasNoTreesOverMachinesAndOneWithoutRanksNoRoutes() throws Exception {
+        assertThat(TopoSvg.write(Reports.of(HOSTS, 1)))
+                .contains("Ring channels")
+                .doesNotContain("trees over");
+        String empty = TopoSvg.write(Reports.of("<system version=\"1\"><cpu numaid=\"0\"/></system>", 1));
+        assertThat(with(parse(empty), "data-node")).hasSize(1);
+        assertThat(empty).contains("no rank lives on this machine").doesNotContain("Ring channels");
+    }
+
+    @Test
+    void textOfTheDescriptionCannotBreakThePicture() throws Exception {
+        String xml =
+                "<system version=\"1\"><cpu numaid=\"0\"><host rank=\"0\"/><nic><net name=\"&lt;b&gt;&amp;&quot;\" "
+                        + "dev=\"0\"/></nic></cpu></system>";
+        Document svg = parse(TopoSvg.write(Reports.of(xml, 2)));
+        assertThat(svg.getDocumentElement().getTextContent()).contains("<b>&\"");
+    }
+}
