@@ -7,7 +7,6 @@ import io.jccl.cli.topo.svg.TopoSvg;
 import io.jccl.config.Registry;
 import io.jccl.config.Settings;
 import io.jccl.plan.PlanOptions;
-import io.jccl.plan.TreeShape;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.PathPolicy;
 import io.jccl.topology.SysfsDetector;
@@ -144,7 +143,7 @@ final class TopoCommand implements Callable<Integer> {
                         min,
                         max,
                         settings.get(Registry.CHUNK_BYTES)),
-                new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max, TreeShape.BALANCED));
+                new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max));
     }
 
     private static CommunicatorShape.SlotBytes slots(Settings settings) {

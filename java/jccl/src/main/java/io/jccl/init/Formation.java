@@ -19,7 +19,6 @@ import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
 import io.jccl.plan.RankChannels;
 import io.jccl.plan.TreeLinks;
-import io.jccl.plan.TreeShape;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.Processors;
 import io.jccl.topology.SysfsDetector;
@@ -36,8 +35,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.slf4j.Logger;
@@ -158,11 +159,17 @@ public final class Formation {
         List<HostRank> local = localRanks(rank);
         boolean networks = local.size() < size;
         LocalTopology.Found mine = LocalTopology.search(settings, rank, hostOf(rank), local, coresOf(rank), networks);
-        List<byte[]> all = membership.outOfBand().allGather(ChannelsCodec.encode(mine), left());
+        boolean lowest = local.get(0).rank() == rank;
+        List<byte[]> all = membership.outOfBand().allGather(ChannelsCodec.encode(mine, lowest), left());
+        Map<String, List<Integer>> ranksOf = new HashMap<>();
+        for (int peer = 0; peer < size; peer++) {
+            ranksOf.computeIfAbsent(hostOf(peer), host -> new ArrayList<>()).add(peer);
+        }
         List<RankChannels> channels = new ArrayList<>();
         netGBps = Double.POSITIVE_INFINITY;
         for (int peer = 0; peer < size; peer++) {
-            LocalTopology.Found found = ChannelsCodec.decode(peer, hostOf(peer), all.get(peer));
+            LocalTopology.Found found =
+                    ChannelsCodec.decode(peer, hostOf(peer), ranksOf.get(hostOf(peer)), all.get(peer));
             channels.add(found.channels());
             netGBps = Math.min(netGBps, found.netGBps());
         }
@@ -172,8 +179,7 @@ public final class Formation {
     private void makePlan(List<RankChannels> channels) {
         int min = Math.max(1, settings.get(Registry.MIN_NCHANNELS));
         int max = settings.get(Registry.MAX_NCHANNELS);
-        plan = Plan.build(
-                channels, new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max, TreeShape.BALANCED));
+        plan = Plan.build(channels, new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max));
     }
 
     private void createEngine() {

@@ -20,6 +20,7 @@ import io.jccl.topology.TopologyXmlReader;
 import io.jccl.topology.TopologyXmlWriter;
 import io.jccl.topology.Trimmer;
 import io.jccl.topology.XmlElement;
+import io.jccl.tuning.PlanInput;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -66,7 +67,7 @@ final class LocalTopology {
         ChannelSearch search = new ChannelSearch(paths, SearchOptions.forHost(cores, localRanks.size(), networks));
         ChannelGraph ring = search.search(Pattern.RING);
         ChannelGraph tree = search.search(Pattern.BALANCED_TREE);
-        return new Found(new RankChannels(rank, hostId, ring.orders(), tree.orders()), networkGBps(trimmed));
+        return new Found(PlanInput.of(rank, hostId, trimmed, ring, tree), networkGBps(trimmed));
     }
 
     /** Machines that are acted on one real one may have no network device: then the speed of an unknown one is taken. */

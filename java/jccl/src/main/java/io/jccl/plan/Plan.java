@@ -1,13 +1,15 @@
 package io.jccl.plan;
 
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The channels of a communicator: for each channel one ring through all ranks and one tree over all ranks.
  *
- * <p>The ring of a channel visits the machines one after the other, and inside each follows the order found there. The
- * tree of a channel is a chain inside each machine; between machines, even channels follow the first tree of
- * {@link DoubleBinaryTree} and odd channels the second, so that two neighbouring channels load the machines evenly.
+ * <p>The ring of a channel visits the machines one after the other, and inside each follows an order found there: it comes
+ * into a machine by the rail on which it left the one before, wherever that has such a device. The tree of a channel is a
+ * chain inside each machine; between machines, even channels follow the first tree of {@link DoubleBinaryTree} and odd
+ * channels the second, so that two neighbouring channels load the machines evenly.
  *
  * <p>Immutable, and safe to share. Memory grows with ranks times channels.
  */
@@ -16,13 +18,25 @@ public final class Plan {
     private final int size;
     private final List<Machine> machines;
     private final int[] machineOfRank;
+    private final Alignment alignment;
+    private final List<FoundChannels> foundRings;
+    private final int[][] ringChoice;
     private final int[][] rings;
     private final TreeOfRanks[] trees;
 
-    Plan(List<Machine> machines, int[] machineOfRank, int[][] rings, TreeOfRanks[] trees) {
+    Plan(
+            List<MachineChannels> found,
+            int[] machineOfRank,
+            Alignment alignment,
+            int[][] ringChoice,
+            int[][] rings,
+            TreeOfRanks[] trees) {
         this.size = machineOfRank.length;
-        this.machines = List.copyOf(machines);
+        this.machines = found.stream().map(MachineChannels::machine).toList();
         this.machineOfRank = machineOfRank;
+        this.alignment = alignment;
+        this.foundRings = found.stream().map(MachineChannels::rings).toList();
+        this.ringChoice = ringChoice;
         this.rings = rings;
         this.trees = trees;
     }
@@ -47,6 +61,25 @@ public final class Plan {
     /** The number of channels. */
     public int channels() {
         return rings.length;
+    }
+
+    /** What the rings of all machines have in common. */
+    public AgreedGraph ringGraph() {
+        return alignment.rings();
+    }
+
+    /** What the trees of all machines have in common. */
+    public AgreedGraph treeGraph() {
+        return alignment.trees();
+    }
+
+    /** The network devices by which the ring of a channel comes into a machine and leaves it, where they are known. */
+    public Optional<Rail> ringRail(int channel, int machine) {
+        List<Rail> rails = foundRings.get(machine).rails();
+        int[] choice = ringChoice[machine];
+        return rails.isEmpty()
+                ? Optional.empty()
+                : Optional.of(rails.get(choice[checkChannel(channel) % choice.length]));
     }
 
     /** The machines, numbered by their lowest rank. */

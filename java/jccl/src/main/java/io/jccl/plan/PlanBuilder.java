@@ -11,11 +11,8 @@ final class PlanBuilder {
     private final PlanOptions options;
     private final RankChannels[] byRank;
     private final List<Machine> machines = new ArrayList<>();
+    private final List<MachineChannels> found = new ArrayList<>();
     private final int[] machineOfRank;
-    /** Per machine and channel found there: the ranks in ring order, and in chain order. */
-    private final List<int[][]> ringOrders = new ArrayList<>();
-
-    private final List<int[][]> treeOrders = new ArrayList<>();
 
     PlanBuilder(List<RankChannels> ranks, PlanOptions options) {
         if (ranks.isEmpty()) {
@@ -38,22 +35,21 @@ final class PlanBuilder {
 
     Plan build() {
         groupByMachine();
-        for (Machine machine : machines) {
-            RankChannels first = byRank[machine.ranks().get(0)];
-            int[][] rings = orders(machine, first.ringOrders(), "ring");
-            ringOrders.add(rings);
-            treeOrders.add(first.treeOrders().isEmpty() ? rings : orders(machine, first.treeOrders(), "tree"));
-        }
-        int channels = channelCount();
-        int[][] rings = new int[channels][];
-        TreeOfRanks[] trees = new TreeOfRanks[channels];
+        machines.forEach(machine -> found.add(MachineChannels.agree(machine, byRank)));
+        Alignment alignment = Alignment.of(found, options);
+        int distinct = alignment.rings().channels();
+        int[][] ringChoice = chooseRings(distinct);
+        int[][] treeChoice = chooseTrees(distinct);
+        int[][] rings = new int[alignment.channels()][];
+        TreeOfRanks[] trees = new TreeOfRanks[alignment.channels()];
         DoubleBinaryTree shape = new DoubleBinaryTree(machines.size());
-        for (int channel = 0; channel < channels; channel++) {
-            int found = machines.size() > 1 ? channel / 2 : channel;
-            rings[channel] = ring(found);
-            trees[channel] = tree(shape, channel % 2, found);
+        for (int channel = 0; channel < alignment.channels(); channel++) {
+            rings[channel] = ring(ringChoice, channel % distinct);
+            // Both trees over the machines use one found tree, so that together they load its devices evenly.
+            int pair = machines.size() > 1 ? channel / 2 : channel;
+            trees[channel] = tree(shape, channel % 2, treeChoice, pair % distinct);
         }
-        return new Plan(machines, machineOfRank, rings, trees);
+        return new Plan(found, machineOfRank, alignment, ringChoice, rings, trees);
     }
 
     private void groupByMachine() {
@@ -71,68 +67,72 @@ final class PlanBuilder {
         });
     }
 
-    private static int[][] orders(Machine machine, List<List<Integer>> found, String kind) {
-        if (found.isEmpty()) {
-            return new int[][] {toArray(machine.ranks())};
+    /** A ring comes into a machine by the rail on which it left the one before; machines that cross rails so alternate. */
+    private int[][] chooseRings(int distinct) {
+        int[][] chosen = new int[machines.size()][];
+        int[] outs = null;
+        for (int machine = 0; machine < chosen.length; machine++) {
+            RailMatcher matcher = new RailMatcher(found.get(machine).rings(), distinct);
+            chosen[machine] = outs == null ? matcher.inOrder() : matcher.matching(outs);
+            outs = matcher.outs(chosen[machine]);
         }
-        int[][] orders = new int[found.size()][];
-        for (int channel = 0; channel < orders.length; channel++) {
-            List<Integer> order = found.get(channel);
-            if (!order.stream().sorted().toList().equals(machine.ranks())) {
-                throw new IllegalArgumentException(kind + " order=" + order + " of channel=" + channel + " on host="
-                        + machine.hostId() + ": expected a permutation of its ranks " + machine.ranks());
-            }
-            orders[channel] = toArray(order);
-        }
-        return orders;
+        return chosen;
     }
 
-    /** What the machine with the fewest channels can carry, twice that between machines, then the bounds. */
-    private int channelCount() {
-        int found = ringOrders.stream().mapToInt(orders -> orders.length).min().orElseThrow();
-        int channels = machines.size() > 1 ? 2 * found : found;
-        return Math.min(options.maxChannels(), Math.max(options.minChannels(), channels));
+    /** Any two machines may be neighbours in a tree, so all of them follow the rails of the first. */
+    private int[][] chooseTrees(int distinct) {
+        int[][] chosen = new int[machines.size()][];
+        int[] rails = null;
+        for (int machine = 0; machine < chosen.length; machine++) {
+            RailMatcher matcher = new RailMatcher(found.get(machine).trees(), distinct);
+            chosen[machine] = rails == null ? matcher.inOrder() : matcher.matching(rails);
+            rails = rails == null ? matcher.ins(chosen[machine]) : rails;
+        }
+        return chosen;
     }
 
-    private int[] ring(int found) {
+    private int[] ring(int[][] choice, int distinct) {
         int[] ring = new int[byRank.length];
         int at = 0;
-        for (int[][] orders : ringOrders) {
-            int[] order = orders[found % orders.length];
-            System.arraycopy(order, 0, ring, at, order.length);
-            at += order.length;
+        for (MachineChannels machine : found) {
+            for (int rank : order(machine, machine.rings(), choice, distinct)) {
+                ring[at++] = rank;
+            }
         }
         return ring;
     }
 
     /** Edges between machines come first, so that the data that has far to go is the first to be passed on. */
-    private TreeOfRanks tree(DoubleBinaryTree shape, int which, int found) {
+    private TreeOfRanks tree(DoubleBinaryTree shape, int which, int[][] choice, int distinct) {
         TreeOfRanks tree = new TreeOfRanks(byRank.length);
-        for (Machine machine : machines) {
-            int[] chain = chain(machine.index(), found);
+        for (MachineChannels machine : found) {
+            List<Integer> chain = chain(machine, choice, distinct);
             for (int child = 0; child < 2; child++) {
-                int below = shape.child(which, machine.index(), child);
+                int below = shape.child(which, machine.machine().index(), child);
                 if (below != DoubleBinaryTree.NONE) {
-                    int place = options.treeShape().childPlace(child, chain.length);
-                    tree.connect(chain[place], chain(below, found)[0]);
+                    int place = machine.treeShape().childPlace(child, chain.size());
+                    tree.connect(
+                            chain.get(place),
+                            chain(found.get(below), choice, distinct).get(0));
                 }
             }
         }
-        for (Machine machine : machines) {
-            int[] chain = chain(machine.index(), found);
-            for (int place = 1; place < chain.length; place++) {
-                tree.connect(chain[place - 1], chain[place]);
+        for (MachineChannels machine : found) {
+            List<Integer> chain = chain(machine, choice, distinct);
+            for (int place = 1; place < chain.size(); place++) {
+                tree.connect(chain.get(place - 1), chain.get(place));
             }
         }
         return tree;
     }
 
-    private int[] chain(int machine, int found) {
-        int[][] orders = treeOrders.get(machine);
-        return orders[found % orders.length];
+    private static List<Integer> chain(MachineChannels machine, int[][] choice, int distinct) {
+        return order(machine, machine.trees(), choice, distinct);
     }
 
-    private static int[] toArray(List<Integer> ranks) {
-        return ranks.stream().mapToInt(Integer::intValue).toArray();
+    private static List<Integer> order(MachineChannels machine, FoundChannels channels, int[][] choice, int distinct) {
+        return channels.orders().isEmpty()
+                ? machine.machine().ranks()
+                : channels.orders().get(choice[machine.machine().index()][distinct]);
     }
 }

@@ -137,23 +137,21 @@ public final class TopologyReporter {
         List<Integer> local = topology.endpoints().stream()
                 .map(node -> Topology.rankOf(topology.node(node)))
                 .toList();
+        RankChannels found = PlanInput.of(
+                local.get(0),
+                "",
+                topology,
+                graphs.get("ring").graph(),
+                graphs.get("tree").graph());
         List<RankChannels> ranks = new ArrayList<>();
         for (int machine = 0; machine < request.machines; machine++) {
             int base = machine * local.size();
-            List<List<Integer>> rings = renumber(graphs.get("ring").graph().orders(), local, base);
-            List<List<Integer>> trees = renumber(graphs.get("tree").graph().orders(), local, base);
+            RankChannels lowest = found.renumbered("machine-" + machine, rank -> base + local.indexOf(rank));
             for (int i = 0; i < local.size(); i++) {
-                ranks.add(new RankChannels(base + i, "machine-" + machine, rings, trees));
+                ranks.add(lowest.withRank(base + i));
             }
         }
         return Plan.build(ranks, request.planOptions);
-    }
-
-    private static List<List<Integer>> renumber(List<List<Integer>> orders, List<Integer> local, int base) {
-        return orders.stream()
-                .map(order ->
-                        order.stream().map(rank -> base + local.indexOf(rank)).toList())
-                .toList();
     }
 
     private static TopologyReport.PlanRow planRow(Plan plan) {

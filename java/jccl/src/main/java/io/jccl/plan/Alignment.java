@@ -1,0 +1,130 @@
+package io.jccl.plan;
+
+import io.jccl.topology.PathType;
+import java.util.List;
+import java.util.function.Function;
+import java.util.function.IntToDoubleFunction;
+
+/**
+ * How many channels run through all machines, and what each of them carries.
+ *
+ * <p>Every channel of the plan passes through every machine, so the machine that can give it the least bounds it. Where
+ * machines found different numbers of channels, one with fewer repeats its own, each copy at its share of the bandwidth,
+ * and one with more leaves some out. The number taken is the one with which rings and trees carry the most; of equals
+ * the smallest. Host ranks take no more channels than the machine with the fewest found, because each occupies a core.
+ *
+ * <p>Each of these channels is then carried by one or several of the plan's: between machines by two, so that both trees
+ * of {@link DoubleBinaryTree} use it; on GPUs by two, and by more where one thread block would have to move too much.
+ *
+ * @param rings what the rings have in common
+ * @param trees what the trees have in common
+ * @param channels the number of channels of the plan
+ */
+record Alignment(AgreedGraph rings, AgreedGraph trees, int channels) {
+
+    /** More channels than were found anywhere are made only up to this number: each takes a multiprocessor of a GPU. */
+    private static final int REPEATED_LIMIT = 16;
+
+    /** NCCL splits channels above 45 GB/s in four instead of two until it has {@link #REPEATED_LIMIT}. */
+    private static final double GBPS_OF_ONE_BLOCK = 22.5;
+
+    /** Doubles that differ by less are rounding errors. */
+    private static final double ROUNDING = 1e-9;
+
+    static Alignment of(List<MachineChannels> machines, PlanOptions options) {
+        boolean gpu = machines.stream().allMatch(MachineChannels::gpu);
+        boolean alone =
+                machines.size() == 1 && machines.get(0).machine().ranks().size() == 1;
+        int found = alone ? 1 : distinct(machines, gpu, options);
+        AgreedGraph rings = agree(machines, MachineChannels::rings, found);
+        AgreedGraph trees = agree(machines, MachineChannels::trees, found);
+        int copies = alone ? 1 : copies(machines.size() > 1, gpu, rings);
+        int channels = Math.min(options.maxChannels(), Math.max(options.minChannels(), found * copies));
+        return new Alignment(rings, trees, channels);
+    }
+
+    private static int distinct(List<MachineChannels> machines, boolean gpu, PlanOptions options) {
+        int limit = Math.min(options.maxChannels(), gpu ? mostOnGpus(machines) : fewestRings(machines));
+        double bestRings = best(limit, found -> total(machines, MachineChannels::rings, found));
+        double bestTrees = best(limit, found -> total(machines, MachineChannels::trees, found));
+        int chosen = 1;
+        double score = 0;
+        for (int found = 1; found <= limit; found++) {
+            double reached = total(machines, MachineChannels::rings, found) / bestRings
+                    + total(machines, MachineChannels::trees, found) / bestTrees;
+            if (reached > score + ROUNDING) {
+                chosen = found;
+                score = reached;
+            }
+        }
+        return chosen;
+    }
+
+    private static int mostOnGpus(List<MachineChannels> machines) {
+        int most = REPEATED_LIMIT;
+        for (MachineChannels machine : machines) {
+            most = Math.max(
+                    most, Math.max(machine.rings().channels(), machine.trees().channels()));
+        }
+        return most;
+    }
+
+    private static int fewestRings(List<MachineChannels> machines) {
+        return machines.stream()
+                .mapToInt(machine -> machine.rings().channels())
+                .min()
+                .orElseThrow();
+    }
+
+    private static double best(int limit, IntToDoubleFunction total) {
+        double best = 0;
+        for (int found = 1; found <= limit; found++) {
+            best = Math.max(best, total.applyAsDouble(found));
+        }
+        return best;
+    }
+
+    private static double total(
+            List<MachineChannels> machines, Function<MachineChannels, FoundChannels> kind, int found) {
+        boolean networks = machines.size() > 1;
+        double least = Double.POSITIVE_INFINITY;
+        for (MachineChannels machine : machines) {
+            FoundChannels channels = kind.apply(machine);
+            double each = networks ? Math.min(channels.bwIntra(), channels.bwInter()) : channels.bwIntra();
+            least = Math.min(least, each / repeats(channels, found));
+        }
+        return found * least;
+    }
+
+    /** How often the most repeated channel of a machine is used. */
+    private static int repeats(FoundChannels channels, int found) {
+        return (found + channels.channels() - 1) / channels.channels();
+    }
+
+    private static AgreedGraph agree(
+            List<MachineChannels> machines, Function<MachineChannels, FoundChannels> kind, int found) {
+        double bwIntra = Double.POSITIVE_INFINITY;
+        double bwInter = Double.POSITIVE_INFINITY;
+        PathType typeIntra = PathType.LOC;
+        PathType typeInter = PathType.LOC;
+        boolean crossNic = false;
+        for (MachineChannels machine : machines) {
+            FoundChannels channels = kind.apply(machine);
+            bwIntra = Math.min(bwIntra, channels.bwIntra() / repeats(channels, found));
+            bwInter = Math.min(bwInter, channels.bwInter() / repeats(channels, found));
+            typeIntra = typeIntra.atLeast(channels.typeIntra());
+            typeInter = typeInter.atLeast(channels.typeInter());
+            crossNic |= channels.crossNic();
+        }
+        return new AgreedGraph(found, bwIntra, machines.size() > 1 ? bwInter : bwIntra, typeIntra, typeInter, crossNic);
+    }
+
+    private static int copies(boolean networks, boolean gpu, AgreedGraph rings) {
+        int copies = networks || gpu ? 2 : 1;
+        double each = rings.totalBandwidthGBps() / rings.channels();
+        while (gpu && each / copies > GBPS_OF_ONE_BLOCK && rings.channels() * copies < REPEATED_LIMIT) {
+            copies *= 2;
+        }
+        return copies;
+    }
+}

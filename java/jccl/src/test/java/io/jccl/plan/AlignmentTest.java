@@ -1,0 +1,231 @@
+package io.jccl.plan;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.jccl.topology.PathType;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class AlignmentTest {
+
+    private final List<RankChannels> ranks = new ArrayList<>();
+
+    @Test
+    void equal_machines_keep_what_they_found_and_carry_each_channel_by_two() {
+        machine(8, rings(8, 24, straight(8)));
+        machine(8, rings(8, 24, straight(8)));
+        Plan plan = plan();
+        assertThat(plan.ringGraph()).isEqualTo(new AgreedGraph(8, 24, 24, PathType.NVL, PathType.PIX, false));
+        assertThat(plan.channels()).isEqualTo(16);
+    }
+
+    @Test
+    void eight_gpus_and_four_with_half_the_network_meet_at_the_smaller_ones_bandwidth() {
+        machine(8, rings(8, 24, straight(8)));
+        machine(4, rings(4, 24, straight(4)));
+        AgreedGraph agreed = plan().ringGraph();
+        assertThat(agreed.channels()).isEqualTo(4);
+        assertThat(agreed.totalBandwidthGBps()).isEqualTo(96);
+    }
+
+    /** Taking the smaller number and the smaller bandwidth would leave half of what both can carry. */
+    @Test
+    void a_machine_of_few_wide_channels_splits_them_for_one_of_many_narrow_ones() {
+        machine(8, rings(8, 12, straight(8)));
+        machine(4, rings(4, 24, straight(4)));
+        AgreedGraph agreed = plan().ringGraph();
+        assertThat(agreed.channels()).isEqualTo(8);
+        assertThat(agreed.totalBandwidthGBps()).isEqualTo(96);
+    }
+
+    @Test
+    void numbers_that_do_not_divide_each_other_meet_at_a_multiple() {
+        machine(6, rings(3, 10, straight(3)));
+        machine(4, rings(2, 15, straight(2)));
+        AgreedGraph agreed = plan().ringGraph();
+        assertThat(agreed.channels()).isEqualTo(6);
+        assertThat(agreed.totalBandwidthGBps()).isCloseTo(30, within(1e-9));
+    }
+
+    @Test
+    void the_farthest_type_and_any_crossing_count() {
+        machine(2, rings(1, 10, straight(1)));
+        machine(2, new FoundChannels(9, 8, PathType.SYS, PathType.PHB, true, orders(2, 1), straight(1)));
+        assertThat(plan().ringGraph()).isEqualTo(new AgreedGraph(1, 9, 8, PathType.SYS, PathType.PHB, true));
+    }
+
+    @Test
+    void ranks_of_one_machine_that_differ_take_the_lowest_ranks_orders_and_the_worst_numbers() {
+        FoundChannels good = new FoundChannels(20, 20, PathType.NVL, PathType.PIX, false, orders(2, 2), List.of());
+        FoundChannels bad =
+                new FoundChannels(5, 20, PathType.SYS, PathType.PIX, false, List.of(List.of(1, 0)), List.of());
+        ranks.add(new RankChannels(0, "a", false, good, good, TreeShape.CHAIN));
+        ranks.add(new RankChannels(1, "a", false, bad, good, TreeShape.CHAIN));
+        Plan plan = plan();
+        assertThat(plan.channels()).isEqualTo(2);
+        assertThat(plan.ring(0)).containsExactly(0, 1);
+        assertThat(plan.ringGraph()).isEqualTo(new AgreedGraph(2, 5, 5, PathType.SYS, PathType.PIX, false));
+        assertThat(plan.treeGraph().bwIntra()).isEqualTo(20);
+    }
+
+    @Test
+    void wide_channels_of_gpus_are_carried_by_four_until_there_are_sixteen() {
+        machine(4, rings(4, 48, straight(4)));
+        machine(4, rings(4, 48, straight(4)));
+        assertThat(plan().channels()).isEqualTo(16);
+        ranks.clear();
+        machine(4, rings(2, 40, straight(2)));
+        machine(4, rings(2, 40, straight(2)));
+        assertThat(plan().channels()).isEqualTo(4);
+    }
+
+    @Test
+    void one_machine_of_gpus_carries_each_channel_by_two_and_one_of_host_ranks_by_one() {
+        machine(8, rings(12, 20, List.of()));
+        assertThat(plan().channels()).isEqualTo(24);
+        FoundChannels found = FoundChannels.of(orders(2, 3));
+        List<RankChannels> host = List.of(
+                new RankChannels(0, "a", false, found, found, TreeShape.CHAIN),
+                new RankChannels(1, "a", false, found, found, TreeShape.CHAIN));
+        assertThat(Plan.build(host, PlanOptions.defaults()).channels()).isEqualTo(3);
+    }
+
+    @Test
+    void host_ranks_take_no_more_channels_than_the_machine_with_the_fewest() {
+        FoundChannels three = new FoundChannels(1, 1, PathType.SYS, PathType.PHB, false, orders(2, 3), List.of());
+        FoundChannels one = new FoundChannels(9, 9, PathType.SYS, PathType.PHB, false, List.of(List.of(2)), List.of());
+        List<RankChannels> host = List.of(
+                new RankChannels(0, "a", false, three, three, TreeShape.CHAIN),
+                new RankChannels(1, "a", false, three, three, TreeShape.CHAIN),
+                new RankChannels(2, "b", false, one, one, TreeShape.CHAIN));
+        Plan plan = Plan.build(host, PlanOptions.defaults());
+        assertThat(plan.ringGraph().channels()).isEqualTo(1);
+        assertThat(plan.channels()).isEqualTo(2);
+    }
+
+    @Test
+    void a_rank_alone_has_one_channel() {
+        machine(1, rings(8, 24, straight(8)));
+        assertThat(plan().channels()).isEqualTo(1);
+    }
+
+    /** In at 0 and out at 1 must be followed by in at 1 and out at 0: every other machine swaps the pair. */
+    @Test
+    void rings_that_cross_rails_alternate_so_that_each_step_between_machines_stays_on_one() {
+        List<Rail> crossing = List.of(new Rail(0, 1), new Rail(1, 0), new Rail(2, 3), new Rail(3, 2));
+        for (int machine = 0; machine < 6; machine++) {
+            machine(4, rings(4, 48, crossing));
+        }
+        assertRailsMeet(plan(), true);
+    }
+
+    /** An odd number of swaps cannot come home on the same rail, but all the steps before the last do. */
+    @Test
+    void an_odd_number_of_crossing_machines_changes_rails_at_the_last_step_only() {
+        List<Rail> crossing = List.of(new Rail(0, 1), new Rail(1, 0));
+        for (int machine = 0; machine < 5; machine++) {
+            machine(4, rings(2, 48, crossing));
+        }
+        assertRailsMeet(plan(), false);
+    }
+
+    @Test
+    void machines_that_list_their_devices_in_another_order_meet_on_the_same_rails() {
+        machine(4, rings(4, 24, straight(4)));
+        machine(4, rings(4, 24, List.of(new Rail(2, 2), new Rail(0, 0), new Rail(3, 3), new Rail(1, 1))));
+        machine(8, rings(8, 24, reversed(8)));
+        Plan plan = plan();
+        assertRailsMeet(plan, true);
+        for (int channel = 0; channel < plan.channels(); channel++) {
+            for (int rank = 0; rank < plan.size(); rank++) {
+                int above = plan.tree(channel, rank).up();
+                if (above >= 0 && !plan.sameMachine(rank, above)) {
+                    assertThat(treeRail(plan, channel, rank)).isEqualTo(channel / 2 % 4);
+                }
+            }
+        }
+    }
+
+    @Test
+    void a_device_that_the_next_machine_lacks_leaves_the_other_channels_on_their_rails() {
+        machine(4, rings(4, 24, straight(4)));
+        machine(4, rings(4, 24, List.of(new Rail(7, 7), new Rail(1, 1), new Rail(0, 0), new Rail(2, 2))));
+        Plan plan = plan();
+        for (int channel = 0; channel < 3; channel++) {
+            assertThat(plan.ringRail(channel, 1)).contains(new Rail(channel, channel));
+        }
+        assertThat(plan.ringRail(3, 1)).contains(new Rail(7, 7));
+    }
+
+    /** In {@link #rings} channel {@code c} of a machine starts at its rank {@code c mod members}. */
+    private int treeRail(Plan plan, int channel, int rank) {
+        List<Integer> members = plan.machineOf(rank).ranks();
+        FoundChannels found = ranks.get(rank).trees();
+        int start = members.indexOf(rank);
+        return found.rails().get(start).in();
+    }
+
+    private static void assertRailsMeet(Plan plan, boolean closed) {
+        int machines = plan.machines().size();
+        for (int channel = 0; channel < plan.channels(); channel++) {
+            for (int machine = 0; machine < (closed ? machines : machines - 1); machine++) {
+                Rail here = plan.ringRail(channel, machine).orElseThrow();
+                Rail next = plan.ringRail(channel, (machine + 1) % machines).orElseThrow();
+                assertThat(next.in())
+                        .as("channel %d after machine %d", channel, machine)
+                        .isEqualTo(here.out());
+            }
+        }
+    }
+
+    private Plan plan() {
+        Plan plan = Plan.build(ranks, PlanOptions.defaults());
+        PlanChecks.check(plan);
+        return plan;
+    }
+
+    private void machine(int members, FoundChannels found) {
+        int base = ranks.size();
+        FoundChannels own = new FoundChannels(
+                found.bwIntra(),
+                found.bwInter(),
+                found.typeIntra(),
+                found.typeInter(),
+                found.crossNic(),
+                IntStream.range(0, found.orders().size())
+                        .mapToObj(channel -> rotated(base, members, channel))
+                        .toList(),
+                found.rails());
+        for (int i = 0; i < members; i++) {
+            ranks.add(new RankChannels(base + i, "host-" + base, true, own, own, TreeShape.BALANCED));
+        }
+    }
+
+    private static FoundChannels rings(int channels, double gbps, List<Rail> rails) {
+        return new FoundChannels(gbps, gbps, PathType.NVL, PathType.PIX, false, orders(1, channels), rails);
+    }
+
+    private static List<List<Integer>> orders(int members, int channels) {
+        return Collections.nCopies(channels, rotated(0, members, 0));
+    }
+
+    private static List<Integer> rotated(int base, int members, int by) {
+        return IntStream.range(0, members)
+                .mapToObj(i -> base + (i + by) % members)
+                .toList();
+    }
+
+    private static List<Rail> straight(int rails) {
+        return IntStream.range(0, rails).mapToObj(i -> new Rail(i, i)).toList();
+    }
+
+    private static List<Rail> reversed(int rails) {
+        List<Rail> list = new ArrayList<>(straight(rails));
+        Collections.reverse(list);
+        return list;
+    }
+}

@@ -1,0 +1,123 @@
+package io.jccl.plan;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayDeque;
+import java.util.BitSet;
+import java.util.Deque;
+import java.util.List;
+
+/** What must hold for every plan, whatever it was built from. */
+public final class PlanChecks {
+
+    private PlanChecks() {}
+
+    /** Checks the rings and trees of all channels. */
+    public static void check(Plan plan) {
+        for (int channel = 0; channel < plan.channels(); channel++) {
+            ringVisitsEveryRankOnce(plan, channel);
+            treeSpans(plan, channel);
+            treeIsAChainInsideEachMachine(plan, channel);
+            if (plan.machines().size() > 1) {
+                treeFollowsTheDoubleBinaryTree(plan, channel);
+            }
+        }
+        innerMachinesOfOneTreeAreLeavesOfTheOther(plan);
+    }
+
+    /** Both plans say the same about every rank. */
+    public static void assertSame(Plan one, Plan other) {
+        assertThat(other.channels()).isEqualTo(one.channels());
+        assertThat(other.ringGraph()).isEqualTo(one.ringGraph());
+        assertThat(other.treeGraph()).isEqualTo(one.treeGraph());
+        for (int channel = 0; channel < one.channels(); channel++) {
+            assertThat(other.ring(channel)).isEqualTo(one.ring(channel));
+            for (int rank = 0; rank < one.size(); rank++) {
+                assertThat(other.tree(channel, rank)).isEqualTo(one.tree(channel, rank));
+            }
+        }
+    }
+
+    private static void ringVisitsEveryRankOnce(Plan plan, int channel) {
+        int[] ring = plan.ring(channel);
+        BitSet visited = new BitSet();
+        int crossings = 0;
+        for (int i = 0; i < ring.length; i++) {
+            visited.set(ring[i]);
+            crossings += plan.sameMachine(ring[i], ring[(i + 1) % ring.length]) ? 0 : 1;
+        }
+        assertThat(ring).hasSize(plan.size());
+        assertThat(visited.cardinality()).isEqualTo(plan.size());
+        assertThat(visited.length()).isEqualTo(plan.size());
+        assertThat(crossings).isEqualTo(plan.machineCrossings());
+    }
+
+    /** From the one root all ranks are reached, each once, and every child names the parent that names it. */
+    private static void treeSpans(Plan plan, int channel) {
+        BitSet reached = new BitSet();
+        Deque<Integer> next = new ArrayDeque<>();
+        for (int rank = 0; rank < plan.size(); rank++) {
+            if (plan.tree(channel, rank).isRoot()) {
+                next.add(rank);
+            }
+        }
+        assertThat(next).as("roots of channel %d", channel).hasSize(1);
+        while (!next.isEmpty()) {
+            int rank = next.remove();
+            assertThat(reached.get(rank)).as("rank %d reached before", rank).isFalse();
+            reached.set(rank);
+            for (int child : plan.tree(channel, rank).down()) {
+                assertThat(plan.tree(channel, child).up()).isEqualTo(rank);
+                next.add(child);
+            }
+        }
+        assertThat(reached.cardinality()).isEqualTo(plan.size());
+    }
+
+    private static void treeIsAChainInsideEachMachine(Plan plan, int channel) {
+        for (Machine machine : plan.machines()) {
+            int entries = 0;
+            for (int rank : machine.ranks()) {
+                TreeLinks links = plan.tree(channel, rank);
+                entries += links.isRoot() || !plan.sameMachine(rank, links.up()) ? 1 : 0;
+                long inside = links.down().stream()
+                        .filter(child -> plan.sameMachine(rank, child))
+                        .count();
+                assertThat(inside).isLessThanOrEqualTo(1);
+            }
+            assertThat(entries).isEqualTo(1);
+        }
+    }
+
+    private static void treeFollowsTheDoubleBinaryTree(Plan plan, int channel) {
+        DoubleBinaryTree shape = new DoubleBinaryTree(plan.machines().size());
+        for (Machine machine : plan.machines()) {
+            int above = DoubleBinaryTree.NONE;
+            for (int rank : machine.ranks()) {
+                int up = plan.tree(channel, rank).up();
+                if (up >= 0 && !plan.sameMachine(rank, up)) {
+                    above = plan.machineOf(up).index();
+                }
+            }
+            assertThat(above).isEqualTo(shape.parent(channel % 2, machine.index()));
+        }
+    }
+
+    /** With an odd number of machines, one is inner in both. */
+    private static void innerMachinesOfOneTreeAreLeavesOfTheOther(Plan plan) {
+        int machines = plan.machines().size();
+        for (int channel = 0; channel + 1 < plan.channels() && machines > 1; channel += 2) {
+            int inBoth = 0;
+            for (Machine machine : plan.machines()) {
+                inBoth +=
+                        isInner(plan, channel, machine.ranks()) && isInner(plan, channel + 1, machine.ranks()) ? 1 : 0;
+            }
+            assertThat(inBoth).isLessThanOrEqualTo(machines % 2);
+        }
+    }
+
+    private static boolean isInner(Plan plan, int channel, List<Integer> ranks) {
+        return ranks.stream().anyMatch(rank -> plan.tree(channel, rank).down().stream()
+                .anyMatch(child -> !plan.sameMachine(rank, child)));
+    }
+}

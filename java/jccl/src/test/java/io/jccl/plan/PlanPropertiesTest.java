@@ -1,0 +1,133 @@
+package io.jccl.plan;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.topology.PathType;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Thousands of random sets of machines, none like the other. */
+class PlanPropertiesTest {
+
+    private static final int ROUNDS = 3000;
+
+    @Test
+    @Timeout(value = 5, unit = TimeUnit.MINUTES)
+    void every_plan_has_rings_that_visit_all_and_complementary_trees_that_span() {
+        for (int round = 0; round < ROUNDS; round++) {
+            Random random = new Random(round);
+            int machines = 1 + random.nextInt(round % 4 == 0 ? 40 : 6);
+            List<RankChannels> ranks = new RandomMachines(random, machines).ranks();
+            int least = random.nextInt(3) == 0 ? 1 + random.nextInt(8) : 1;
+            int most = random.nextInt(3) == 0 ? least + random.nextInt(20) : 2 + least;
+            PlanOptions options = new PlanOptions(least, most);
+            Plan plan = Plan.build(ranks, options);
+            assertThat(plan.machines()).hasSize(machines);
+            assertThat(plan.channels()).isBetween(least, most);
+            PlanChecks.check(plan);
+        }
+    }
+
+    @Test
+    void every_rank_comes_to_the_same_plan_in_whatever_order_it_hears_of_the_others() {
+        for (int round = 0; round < 300; round++) {
+            Random random = new Random(-round);
+            List<RankChannels> ranks = new RandomMachines(random, 1 + random.nextInt(8)).ranks();
+            Plan plan = Plan.build(ranks, PlanOptions.defaults());
+            Collections.shuffle(ranks, random);
+            PlanChecks.assertSame(plan, Plan.build(ranks, PlanOptions.defaults()));
+        }
+    }
+
+    /** Worked out anew from what went in: how often the plan uses each machine's channels bounds what it may claim. */
+    @Test
+    void no_machine_is_asked_for_more_than_it_found() {
+        for (int round = 0; round < 1000; round++) {
+            Random random = new Random(7000 + round);
+            List<RankChannels> ranks = new RandomMachines(random, 1 + random.nextInt(12)).ranks();
+            Plan plan = Plan.build(ranks, PlanOptions.defaults());
+            for (RankChannels rank : ranks) {
+                int lowest = plan.machineOf(rank.rank()).ranks().get(0);
+                int rings = Math.max(1, ranks.get(lowest).rings().orders().size());
+                requireCarried(plan, plan.ringGraph(), rank.rings(), rings);
+                int trees = ranks.get(lowest).trees().orders().size();
+                requireCarried(plan, plan.treeGraph(), rank.trees(), trees == 0 ? rings : trees);
+            }
+        }
+    }
+
+    private static void requireCarried(Plan plan, AgreedGraph agreed, FoundChannels brought, int found) {
+        double uses = Math.ceil((double) agreed.channels() / found);
+        assertThat(agreed.bwIntra() * uses).isLessThanOrEqualTo(brought.bwIntra() * (1 + 1e-9));
+        if (plan.machines().size() > 1) {
+            assertThat(agreed.bwInter() * uses).isLessThanOrEqualTo(brought.bwInter() * (1 + 1e-9));
+        }
+        assertThat(agreed.typeIntra()).isGreaterThanOrEqualTo(brought.typeIntra());
+        assertThat(agreed.typeInter()).isGreaterThanOrEqualTo(brought.typeInter());
+        assertThat(agreed.crossNic() || !brought.crossNic()).isTrue();
+    }
+
+    /** Each plan channel's ring is made of found orders, and no found order is used more than its even share. */
+    @Test
+    void rings_consist_of_orders_that_were_found() {
+        for (int round = 0; round < 500; round++) {
+            List<RankChannels> ranks = new RandomMachines(new Random(90_000 + round), 1 + round % 9).ranks();
+            Plan plan = Plan.build(ranks, PlanOptions.defaults());
+            for (int channel = 0; channel < plan.channels(); channel++) {
+                int at = 0;
+                for (Machine machine : plan.machines()) {
+                    List<Integer> part = new ArrayList<>();
+                    for (int i = 0; i < machine.ranks().size(); i++) {
+                        part.add(plan.ring(channel)[at++]);
+                    }
+                    List<List<Integer>> found =
+                            ranks.get(machine.ranks().get(0)).rings().orders();
+                    assertThat(found.isEmpty() ? List.of(machine.ranks()) : found)
+                            .contains(part);
+                }
+            }
+        }
+    }
+
+    @Test
+    @Timeout(value = 20, unit = TimeUnit.SECONDS)
+    void a_thousand_ranks_are_planned_without_delay() {
+        for (int perMachine : new int[] {1, 8, 16}) {
+            List<RankChannels> ranks = new ArrayList<>();
+            for (int machine = 0; machine < 1024 / perMachine; machine++) {
+                ranks.addAll(railMachine(machine, perMachine, 32));
+            }
+            long start = System.nanoTime();
+            Plan plan = Plan.build(ranks, PlanOptions.defaults());
+            assertThat(plan.size()).isEqualTo(1024);
+            assertThat(plan.channels()).isEqualTo(PlanOptions.CHANNEL_LIMIT);
+            // Some 50 ms in truth; the bound catches what grows with the square of ranks or machines.
+            assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(5));
+        }
+    }
+
+    private static List<RankChannels> railMachine(int machine, int members, int channels) {
+        List<List<Integer>> orders = new ArrayList<>();
+        List<Rail> rails = new ArrayList<>();
+        for (int channel = 0; channel < channels; channel++) {
+            List<Integer> order = new ArrayList<>();
+            for (int i = 0; i < members; i++) {
+                order.add(machine * members + (i + channel) % members);
+            }
+            orders.add(order);
+            rails.add(new Rail(channel % 8, channel % 8));
+        }
+        FoundChannels found = new FoundChannels(24, 24, PathType.NVL, PathType.PIX, false, orders, rails);
+        List<RankChannels> ranks = new ArrayList<>();
+        for (int i = 0; i < members; i++) {
+            ranks.add(
+                    new RankChannels(machine * members + i, "host-" + machine, true, found, found, TreeShape.BALANCED));
+        }
+        return ranks;
+    }
+}

@@ -1,0 +1,80 @@
+package io.jccl.plan;
+
+import io.jccl.topology.PathType;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+
+/** Sets of machines as unlike each other as a cluster can be. */
+final class RandomMachines {
+
+    private final Random random;
+    private final int machines;
+
+    RandomMachines(Random random, int machines) {
+        this.random = random;
+        this.machines = machines;
+    }
+
+    /** What all ranks bring, in rank order; the ranks of a machine lie anywhere. */
+    List<RankChannels> ranks() {
+        List<Integer> hostOf = new ArrayList<>();
+        for (int machine = 0; machine < machines; machine++) {
+            int members = random.nextInt(5) == 0 ? 1 : 1 + random.nextInt(16);
+            hostOf.addAll(Collections.nCopies(members, machine));
+        }
+        if (random.nextBoolean()) {
+            Collections.shuffle(hostOf, random);
+        }
+        RankChannels[] ranks = new RankChannels[hostOf.size()];
+        int gpuMachines = random.nextInt(3);
+        for (int machine = 0; machine < machines; machine++) {
+            List<Integer> members = new ArrayList<>();
+            for (int rank = 0; rank < ranks.length; rank++) {
+                if (hostOf.get(rank) == machine) {
+                    members.add(rank);
+                }
+            }
+            boolean gpu = gpuMachines == 0 || gpuMachines == 1 && random.nextBoolean();
+            machine("host-" + machine, gpu, members, ranks);
+        }
+        return new ArrayList<>(List.of(ranks));
+    }
+
+    private void machine(String host, boolean gpu, List<Integer> members, RankChannels[] ranks) {
+        FoundChannels rings = found(members, random.nextInt(gpu ? 33 : 5));
+        FoundChannels trees = found(members, random.nextInt(4) == 0 ? 0 : random.nextInt(gpu ? 33 : 5));
+        TreeShape shape = TreeShape.values()[random.nextInt(TreeShape.values().length)];
+        boolean agree = random.nextInt(4) > 0;
+        for (int rank : members) {
+            ranks[rank] = new RankChannels(rank, host, gpu, rings, trees, shape);
+            if (!agree) {
+                rings = found(members, random.nextInt(8));
+                trees = found(members, random.nextInt(8));
+            }
+        }
+    }
+
+    private FoundChannels found(List<Integer> members, int channels) {
+        List<List<Integer>> orders = new ArrayList<>();
+        List<Rail> rails = new ArrayList<>();
+        int nets = random.nextInt(10);
+        for (int channel = 0; channel < channels; channel++) {
+            List<Integer> order = new ArrayList<>(members);
+            Collections.shuffle(order, random);
+            orders.add(order);
+            if (nets > 0) {
+                rails.add(new Rail(random.nextInt(nets), random.nextInt(nets)));
+            }
+        }
+        return new FoundChannels(
+                0.1 + 50 * random.nextDouble(),
+                0.1 + 50 * random.nextDouble(),
+                PathType.values()[random.nextInt(10)],
+                PathType.values()[random.nextInt(10)],
+                random.nextBoolean(),
+                orders,
+                rails);
+    }
+}
