@@ -1,7 +1,6 @@
 package io.jccl.cli.topo;
 
 import io.jccl.plan.PlanOptions;
-import io.jccl.plan.TreeShape;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.topology.PathPolicy;
@@ -53,7 +52,7 @@ public final class Reports {
                         new CommunicatorShape.SlotBytes(8192, 16384, 65536),
                         HostCosts.builtIn(),
                         TuningOverrides.of("", "", 1, 0, 0),
-                        new PlanOptions(1, PlanOptions.CHANNEL_LIMIT, TreeShape.BALANCED)),
+                        new PlanOptions(1, PlanOptions.CHANNEL_LIMIT)),
                 () -> 0);
     }
 
