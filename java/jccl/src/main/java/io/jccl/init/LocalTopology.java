@@ -64,9 +64,9 @@ final class LocalTopology {
         PathPolicy policy = PathPolicy.of(settings);
         Topology trimmed = Trimmer.trim(NodePaths.compute(whole, policy), rank, networks);
         NodePaths paths = NodePaths.compute(trimmed, policy);
-        ChannelSearch search = new ChannelSearch(paths, SearchOptions.forHost(cores, localRanks.size(), networks));
+        ChannelSearch search = new ChannelSearch(paths, SearchOptions.forMachine(trimmed, cores, networks));
         ChannelGraph ring = search.search(Pattern.RING);
-        ChannelGraph tree = search.search(Pattern.BALANCED_TREE);
+        ChannelGraph tree = search.searchTree(ring);
         return new Found(PlanInput.of(rank, hostId, trimmed, ring, tree), networkGBps(trimmed));
     }
 

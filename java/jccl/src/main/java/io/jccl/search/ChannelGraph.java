@@ -52,4 +52,14 @@ public record ChannelGraph(
     public double totalBandwidthGBps() {
         return bwIntra * channels();
     }
+
+    /** What all channels carry together to other machines, in GB/s. */
+    public double interBandwidthGBps() {
+        return bwInter * channels();
+    }
+
+    /** Whether all channels visit the ranks in one order. */
+    public boolean sameChannels() {
+        return orders.stream().distinct().count() == 1;
+    }
 }

@@ -1,33 +1,80 @@
 package io.jccl.search;
 
-import io.jccl.topology.LinkSpeeds;
-import io.jccl.topology.Node;
-import io.jccl.topology.NodePath;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.NodeType;
-import io.jccl.topology.PathType;
 import io.jccl.topology.Topology;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 
 /**
- * Finds channels by locality: a chain from neighbour to nearest neighbour, so that ranks of one NUMA node follow each
- * other and each link between NUMA nodes is crossed as seldom as possible. All channels use this one order; where
- * networks take part, each is rotated to begin beside its network device. The bandwidth is what the busiest link leaves
- * to each channel, so that what is claimed can be carried.
+ * Finds the channels of a machine: routes through all ranks that together carry as much as the links allow, each the same.
+ * What is claimed can be carried: on no directed link, nor on a network port that several devices share, do the channels
+ * put more than its bandwidth. Effort is counted in steps, so that the same machine gives the same channels everywhere.
+ *
+ * <p>Not safe to share. See {@code docs/search.md} for how it works and how close it comes to the bound of the smallest
+ * cut.
  */
 public final class ChannelSearch {
+
+    /** Crossing rails is only worth more than this share of bandwidth. */
+    private static final double WORTH_CROSSING = 1e-3;
+
+    /** More channels, or a simpler tree, only for more than this share of bandwidth. */
+    private static final double WORTH_MORE = 1e-6;
+
+    private static final double EQUAL = 1e-9;
 
     private final Topology topology;
     private final NodePaths paths;
     private final SearchOptions options;
+    private final Capacities capacities;
+    private final List<Integer> ranks;
+    private final List<Integer> nets;
+    private long steps;
+    private boolean reached;
 
     /** A search on one machine. */
     public ChannelSearch(NodePaths paths, SearchOptions options) {
         this.topology = paths.topology();
         this.paths = paths;
         this.options = options;
+        this.capacities = new Capacities(topology);
+        this.ranks = topology.endpoints();
+        this.nets = options.networks() ? usableNets() : List.of();
+    }
+
+    private List<Integer> usableNets() {
+        return topology.indexesOf(NodeType.NET).stream()
+                .filter(net -> ranks.stream()
+                        .anyMatch(rank -> paths.path(net, rank).exists()
+                                && paths.path(rank, net).exists()))
+                .toList();
+    }
+
+    /**
+     * Trees that go with rings, one for each: the best of balanced trees, split trees and chains; of equals the first.
+     *
+     * @param rings what was found for {@link Pattern#RING}
+     */
+    public ChannelGraph searchTree(ChannelGraph rings) {
+        SearchOptions asMany = options.withChannels(rings.channels());
+        List<Pattern> patterns = nets.isEmpty() || ranks.size() == 1
+                ? List.of(Pattern.BALANCED_TREE)
+                : List.of(Pattern.BALANCED_TREE, Pattern.SPLIT_TREE, Pattern.TREE);
+        ChannelGraph best = null;
+        long spent = 0;
+        for (Pattern pattern : patterns) {
+            ChannelSearch search = new ChannelSearch(paths, asMany.withSteps(options.steps() / patterns.size()));
+            ChannelGraph found = search.search(pattern);
+            spent += search.steps;
+            if (best == null || found.interBandwidthGBps() > best.interBandwidthGBps() * (1 + WORTH_MORE)) {
+                best = found;
+            }
+            if (search.reached) {
+                break;
+            }
+        }
+        steps = spent;
+        return best;
     }
 
     /**
@@ -36,140 +83,65 @@ public final class ChannelSearch {
      * @throws IllegalArgumentException if no rank lives on this machine, or two cannot reach each other
      */
     public ChannelGraph search(Pattern pattern) {
-        List<Integer> chain = chain();
-        List<Integer> nets = options.networks() ? netsByDistance(chain) : List.of();
-        int channels = options.channels();
-        List<List<Integer>> orders = new ArrayList<>();
-        List<ChannelGraph.Nets> devices = new ArrayList<>();
-        LinkLoad intra = new LinkLoad(topology);
-        LinkLoad inter = new LinkLoad(topology);
-        PathType typeIntra = PathType.LOC;
-        PathType typeInter = PathType.LOC;
-        for (int channel = 0; channel < channels; channel++) {
-            List<Integer> order = new ArrayList<>(chain);
-            if (!nets.isEmpty()) {
-                int net = nets.get(channel % nets.size());
-                rotateTo(order, net);
-                devices.add(new ChannelGraph.Nets(net(net), net(net)));
-                typeInter = typeInter.atLeast(loadNetwork(inter, pattern, order, net));
-            }
-            typeIntra = typeIntra.atLeast(loadRanks(intra, pattern, order, nets.isEmpty()));
-            orders.add(order.stream()
-                    .map(node -> Topology.rankOf(topology.node(node)))
-                    .toList());
-        }
-        double bwIntra = chain.size() == 1 ? LinkSpeeds.LOCAL_GBPS / channels : intra.share();
-        double bwInter = nets.isEmpty() ? bwIntra : inter.share();
-        return new ChannelGraph(
-                pattern,
-                bwIntra,
-                bwInter,
-                typeIntra,
-                nets.isEmpty() ? PathType.PIX : typeInter,
-                false,
-                orders,
-                devices);
-    }
-
-    private int net(int node) {
-        return ((Node.Net) topology.node(node)).dev();
-    }
-
-    /** From the lowest rank on, each time the nearest endpoint that is left; ties go to the lower rank. */
-    private List<Integer> chain() {
-        List<Integer> left = new ArrayList<>(topology.endpoints());
-        if (left.isEmpty()) {
+        if (ranks.isEmpty()) {
             throw new IllegalArgumentException(
-                    "endpoints=0: no rank lives on this machine; give gpu elements a rank, or" + " add host elements");
+                    "endpoints=0: no rank lives on this machine; give gpu elements a rank, or add host elements");
         }
-        List<Integer> chain = new ArrayList<>();
-        int at = left.remove(0);
-        chain.add(at);
-        while (!left.isEmpty()) {
-            int best = left.get(0);
-            for (int candidate : left) {
-                if (NodePaths.closer(paths.path(at, candidate), paths.path(at, best))) {
-                    best = candidate;
-                }
-            }
-            if (!paths.path(at, best).exists()) {
-                throw new IllegalArgumentException("from=" + topology.node(at).name() + " to="
-                        + topology.node(best).name() + ": no path; trim the topology to what a rank can reach");
-            }
-            left.remove(Integer.valueOf(best));
-            chain.add(best);
-            at = best;
+        ChannelGraph found = search(pattern, nets);
+        if (found == null && !nets.isEmpty()) {
+            found = search(pattern, List.of());
         }
-        return chain;
+        if (found == null) {
+            throw new IllegalArgumentException("ranks=" + ranks.stream()
+                    .map(node -> topology.node(node).name())
+                    .toList() + ": no route through all of them; trim the topology to what a rank can reach");
+        }
+        return found;
     }
 
-    /** The network devices that are as near to some rank as any is, those first that the first ranks are nearest to. */
-    private List<Integer> netsByDistance(List<Integer> chain) {
-        List<Integer> nets = new ArrayList<>();
-        NodePath nearest = null;
-        for (int endpoint : chain) {
-            int net = paths.nearest(endpoint, NodeType.NET);
-            if (net >= 0 && (nearest == null || NodePaths.closer(paths.path(endpoint, net), nearest))) {
-                nearest = paths.path(endpoint, net);
-            }
-        }
-        if (nearest == null) {
-            return nets;
-        }
-        for (int endpoint : chain) {
-            for (int net : topology.indexesOf(NodeType.NET)) {
-                NodePath path = paths.path(endpoint, net);
-                boolean asNear = path.type() == nearest.type() && path.bandwidthGBps() >= nearest.bandwidthGBps();
-                if (asNear && !nets.contains(net)) {
-                    nets.add(net);
-                }
-            }
-        }
-        return nets;
+    /** How many steps the last search took. */
+    public long steps() {
+        return steps;
     }
 
-    private void rotateTo(List<Integer> order, int net) {
-        int best = 0;
-        for (int place = 1; place < order.size(); place++) {
-            if (NodePaths.closer(paths.path(order.get(place), net), paths.path(order.get(best), net))) {
-                best = place;
-            }
-        }
-        Collections.rotate(order, -best);
+    /** The steps that the search of one pattern takes at most. */
+    public long mostSteps() {
+        return Math.max(options.steps(), 2 * RouteFinder.stepsOfFirst(ranks.size(), nets.size()));
     }
 
-    /** Data comes in at the first rank; a ring leaves at the last, a tree at the first or second. */
-    private PathType loadNetwork(LinkLoad load, Pattern pattern, List<Integer> order, int net) {
-        int last = order.size() - 1;
-        int out =
-                switch (pattern) {
-                    case RING -> last;
-                    case TREE -> 0;
-                    case SPLIT_TREE, BALANCED_TREE -> Math.min(1, last);
-                };
-        NodePath in = paths.path(net, order.get(0));
-        NodePath leave = paths.path(order.get(out), net);
-        load.add(in);
-        load.add(leave);
-        return in.type().atLeast(leave.type());
+    private ChannelGraph search(Pattern pattern, List<Integer> devices) {
+        StepBudget budget = new StepBudget(mostSteps());
+        long forFirst = RouteFinder.stepsOfFirst(ranks.size(), devices.size());
+        double bound = budget.share((budget.left() - forFirst) / 8, part -> bound(pattern, !devices.isEmpty(), part));
+        Traffic plain = new Traffic(paths, capacities, pattern, ranks, devices, false);
+        boolean mayCross = pattern == Pattern.RING
+                && devices.size() > 1
+                && options.crossNic() != SearchOptions.CrossNic.NEVER
+                && options.maxChannels() > 1;
+        long forPlain = mayCross ? Math.max(forFirst, budget.left() / 2) : budget.left();
+        Ladder.Best best = budget.share(forPlain, part -> new Ladder(plain, options, part, bound).climb());
+        Traffic traffic = plain;
+        if (mayCross && (best == null || !best.reaches(bound) || options.crossNic() == SearchOptions.CrossNic.ALWAYS)) {
+            Traffic mirrored = new Traffic(paths, capacities, pattern, ranks, devices, true);
+            Ladder.Best crossing =
+                    budget.share(budget.left(), part -> new Ladder(mirrored, options, part, bound / 2).climb());
+            if (crossing != null && (best == null || 2 * crossing.total() >= best.total() * worthCrossing())) {
+                best = crossing;
+                traffic = mirrored;
+            }
+        }
+        steps = budget.spent();
+        reached = best != null && best.reaches(traffic.mirrored() ? bound / 2 : bound);
+        return best == null ? null : new GraphAssembly(paths, traffic, options, ranks, devices).assemble(pattern, best);
     }
 
-    private PathType loadRanks(LinkLoad load, Pattern pattern, List<Integer> order, boolean closed) {
-        PathType farthest = PathType.LOC;
-        boolean ring = pattern == Pattern.RING && closed;
-        for (int place = 0; place < order.size(); place++) {
-            boolean wraps = place + 1 == order.size();
-            if (order.size() < 2 || wraps && !ring) {
-                break;
-            }
-            int from = order.get(place);
-            int to = order.get((place + 1) % order.size());
-            load.add(paths.path(from, to));
-            if (pattern != Pattern.RING) {
-                load.add(paths.path(to, from));
-            }
-            farthest = farthest.atLeast(paths.path(from, to).type());
-        }
-        return farthest;
+    private double worthCrossing() {
+        return options.crossNic() == SearchOptions.CrossNic.ALWAYS ? 1 - EQUAL : 1 + WORTH_CROSSING;
+    }
+
+    private double bound(Pattern pattern, boolean networks, StepBudget budget) {
+        return pattern == Pattern.RING
+                ? CutBound.ofRings(paths, networks, budget)
+                : CutBound.ofTrees(paths, networks, budget);
     }
 }

@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /** Works out the {@link TopologyReport} of a machine, as initialisation would decide. One reporter makes one report. */
 public final class TopologyReporter {
@@ -106,8 +107,11 @@ public final class TopologyReporter {
         } else {
             int first = Topology.rankOf(all.node(endpoints.get(0)));
             paths = NodePaths.compute(Trimmer.trim(paths, first, request.networks()), request.pathPolicy);
-            graphs.put("ring", search(paths, Pattern.RING));
-            graphs.put("tree", search(paths, Pattern.BALANCED_TREE));
+            ChannelSearch search = new ChannelSearch(
+                    paths, SearchOptions.forMachine(paths.topology(), request.cores, request.networks()));
+            TopologyReport.GraphRow ring = timed(() -> search.search(Pattern.RING));
+            graphs.put("ring", ring);
+            graphs.put("tree", timed(() -> search.searchTree(ring.graph())));
             Plan made = plan(paths.topology(), graphs);
             plan = Optional.of(planRow(made));
             tuning = tuning(made, paths.topology(), graphs.get("ring").graph());
@@ -124,11 +128,9 @@ public final class TopologyReporter {
                 notes);
     }
 
-    private TopologyReport.GraphRow search(NodePaths paths, Pattern pattern) {
-        int ranks = paths.topology().endpoints().size();
+    private TopologyReport.GraphRow timed(Supplier<ChannelGraph> search) {
         long start = nanoClock.getAsLong();
-        SearchOptions options = SearchOptions.forHost(request.cores, ranks, request.networks());
-        ChannelGraph graph = new ChannelSearch(paths, options).search(pattern);
+        ChannelGraph graph = search.get();
         return new TopologyReport.GraphRow(graph, (nanoClock.getAsLong() - start) / 1e6);
     }
 

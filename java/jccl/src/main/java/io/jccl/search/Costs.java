@@ -1,0 +1,112 @@
+package io.jccl.search;
+
+import java.util.Arrays;
+
+/**
+ * What each part of a route costs at present. An entry is a way into the machine: one for each
+ * network device, or a single one where networks play no part or a channel may leave by another device than it came by.
+ */
+final class Costs {
+
+    /** The cost of what cannot be: no sum of others reaches it. */
+    static final double IMPOSSIBLE = 1e30;
+
+    final int ranks;
+    final int entries;
+    final boolean closed;
+    /** From rank to rank, row by row. */
+    final double[] edge;
+
+    final double[][] first;
+    final double[][] second;
+    final double[][] last;
+
+    private final int[][] netIn;
+    private final int[][] netOut;
+
+    /** What a load costs, and how much a distance counts beside it. */
+    interface Pricing {
+        double of(Load load, int distance);
+    }
+
+    Costs(Traffic traffic, Pricing pricing) {
+        ranks = traffic.ranks();
+        closed = traffic.closed();
+        edge = new double[ranks * ranks];
+        for (int from = 0; from < ranks; from++) {
+            for (int to = 0; to < ranks; to++) {
+                edge[from * ranks + to] = from == to
+                        ? IMPOSSIBLE
+                        : price(pricing, traffic.edge(from, to), traffic.distance(from, to));
+            }
+        }
+        entries = traffic.mirrored() || traffic.nets() == 0 ? 1 : traffic.nets();
+        first = new double[entries][ranks];
+        second = new double[entries][ranks];
+        last = new double[entries][ranks];
+        netIn = new int[entries][ranks];
+        netOut = new int[entries][ranks];
+        if (traffic.nets() == 0) {
+            Arrays.fill(netIn[0], -1);
+            Arrays.fill(netOut[0], -1);
+        } else {
+            fillEntries(traffic, pricing);
+        }
+    }
+
+    private void fillEntries(Traffic traffic, Pricing pricing) {
+        if (traffic.mirrored()) {
+            Arrays.fill(first[0], IMPOSSIBLE);
+            Arrays.fill(last[0], IMPOSSIBLE);
+        }
+        for (int net = 0; net < traffic.nets(); net++) {
+            for (int rank = 0; rank < ranks; rank++) {
+                int distance = traffic.netDistance(net, rank);
+                double in = price(pricing, traffic.first(net, rank), distance);
+                double out = price(pricing, traffic.last(net, rank), distance);
+                int entry = traffic.mirrored() ? 0 : net;
+                if (!traffic.mirrored() || in < first[0][rank]) {
+                    first[entry][rank] = in;
+                    netIn[entry][rank] = net;
+                }
+                if (!traffic.mirrored() || out < last[0][rank]) {
+                    last[entry][rank] = out;
+                    netOut[entry][rank] = net;
+                }
+                second[entry][rank] = price(pricing, traffic.second(net, rank), distance);
+            }
+        }
+    }
+
+    private static double price(Pricing pricing, Load load, int distance) {
+        if (load == Load.NONE) {
+            return 0;
+        }
+        return load == null ? IMPOSSIBLE : pricing.of(load, distance);
+    }
+
+    double edge(int from, int to) {
+        return edge[from * ranks + to];
+    }
+
+    /** What a whole route costs. */
+    double total(int[] order, int entry) {
+        double total = first[entry][order[0]] + second[entry][order[Math.min(1, ranks - 1)]] + last[entry][order[ranks - 1]];
+        for (int place = 1; place < ranks; place++) {
+            total += edge[order[place - 1] * ranks + order[place]];
+        }
+        return closed ? total + edge[order[ranks - 1] * ranks + order[0]] : total;
+    }
+
+    /** The route with these ranks and this entry. */
+    Route route(int[] order, int entry) {
+        return new Route(order, netIn[entry][order[0]], netOut[entry][order[ranks - 1]]);
+    }
+
+    /** The least that entering and leaving costs. */
+    double leastEnds(int entry) {
+        return Arrays.stream(first[entry]).min().orElseThrow()
+                + Arrays.stream(second[entry]).min().orElseThrow()
+                + Arrays.stream(last[entry]).min().orElseThrow();
+    }
+}

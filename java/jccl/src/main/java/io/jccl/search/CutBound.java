@@ -1,0 +1,167 @@
+package io.jccl.search;
+
+import io.jccl.topology.Link;
+import io.jccl.topology.Node;
+import io.jccl.topology.NodePath;
+import io.jccl.topology.NodePaths;
+import io.jccl.topology.NodeType;
+import io.jccl.topology.Topology;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What no set of channels can exceed. Every ring enters and leaves every part of a machine that holds some of its ranks,
+ * so the links into the smallest such part are a bound, and those out of it too. Found by the largest flows between
+ * ranks. Where networks take part, all flows from outside to each rank and back are a bound; and every route leads from
+ * one of any two ranks to the other, one way or the other. Flows split at will and pass through anything: the bound can
+ * lie above what fixed paths allow.
+ */
+public final class CutBound {
+
+    private final FlowNetwork flows = new FlowNetwork();
+    private final Topology topology;
+    private final List<Integer> ends;
+    private final int outside;
+    private final StepBudget budget;
+    private double leaving;
+
+    private CutBound(Topology topology, boolean networks, Set<List<Integer>> usable, StepBudget budget) {
+        this.topology = topology;
+        this.ends = topology.endpoints();
+        this.budget = budget;
+        for (int node = 0; node < topology.size(); node++) {
+            flows.addNode();
+        }
+        outside = flows.addNode();
+        double sum = 0;
+        for (int node = 0; node < topology.size(); node++) {
+            for (Link link : topology.links(node)) {
+                if (usable == null || usable.contains(List.of(node, link.to()))) {
+                    flows.addArc(node, link.to(), link.bandwidthGBps());
+                    sum += link.bandwidthGBps();
+                    leaving += topology.node(node).type().isEndpoint() ? link.bandwidthGBps() : 0;
+                }
+            }
+        }
+        if (networks) {
+            addOutside(sum);
+        }
+    }
+
+    /** From outside through each port to the devices that are views of it, and back. */
+    private void addOutside(double unbounded) {
+        Map<List<Long>, Integer> ports = new HashMap<>();
+        for (int node = 0; node < topology.size(); node++) {
+            if (topology.node(node) instanceof Node.Net net) {
+                Integer port = ports.get(List.of(net.guid(), (long) net.port()));
+                if (port == null) {
+                    port = flows.addNode();
+                    ports.put(List.of(net.guid(), (long) net.port()), port);
+                    double width = portGBps(net.guid(), net.port());
+                    flows.addArc(outside, port, width);
+                    flows.addArc(port, outside, width);
+                }
+                flows.addArc(port, node, unbounded);
+                flows.addArc(node, port, unbounded);
+            }
+        }
+    }
+
+    private double portGBps(long guid, int port) {
+        return topology.nodes().stream()
+                .filter(node -> node instanceof Node.Net net && net.guid() == guid && net.port() == port)
+                .mapToDouble(node -> ((Node.Net) node).bandwidthGBps())
+                .max()
+                .orElseThrow();
+    }
+
+    /**
+     * The bound in GB/s for all rings of a machine together; infinite where there is nothing to cross.
+     *
+     * @param networks whether rings come from networks and leave by them
+     */
+    public static double ofRings(Topology topology, boolean networks) {
+        return new CutBound(topology, networks, null, new StepBudget(Long.MAX_VALUE)).rings(networks);
+    }
+
+    /** Likewise, over those links only that some path uses; what the steps do not suffice for is not a bound. */
+    static double ofRings(NodePaths paths, boolean networks, StepBudget budget) {
+        return new CutBound(paths.topology(), networks, usable(paths, networks), budget).rings(networks);
+    }
+
+    /**
+     * The bound in GB/s for all trees of a machine together, as bandwidth one way. A chain may begin on either side of a
+     * cut, and has one link less than it has ranks.
+     */
+    static double ofTrees(NodePaths paths, boolean networks, StepBudget budget) {
+        return new CutBound(paths.topology(), networks, usable(paths, networks), budget).trees(networks);
+    }
+
+    private double rings(boolean networks) {
+        return networks ? Math.min(fromOutside(), eitherWay()) : oneWay();
+    }
+
+    private double trees(boolean networks) {
+        double chains = ends.size() < 2 ? Double.POSITIVE_INFINITY : leaving / (ends.size() - 1);
+        return Math.min(chains, networks ? Math.min(fromOutside(), eitherWay()) : eitherWay());
+    }
+
+    private double fromOutside() {
+        double least = Double.POSITIVE_INFINITY;
+        for (int end : ends) {
+            least = Math.min(least, flows.largest(outside, end, budget));
+            least = Math.min(least, flows.largest(end, outside, budget));
+        }
+        return least;
+    }
+
+    private double oneWay() {
+        double least = Double.POSITIVE_INFINITY;
+        for (int end : ends.subList(1, ends.size())) {
+            least = Math.min(least, flows.largest(ends.get(0), end, budget));
+            least = Math.min(least, flows.largest(end, ends.get(0), budget));
+        }
+        return least;
+    }
+
+    /** The outside is no way from one rank to another. */
+    private double eitherWay() {
+        double least = Double.POSITIVE_INFINITY;
+        for (int end : ends.subList(1, ends.size())) {
+            double there = flows.largestWithout(outside, ends.get(0), end, budget);
+            double back = flows.largestWithout(outside, end, ends.get(0), budget);
+            least = Math.min(least, there + back);
+        }
+        return least;
+    }
+
+    private static Set<List<Integer>> usable(NodePaths paths, boolean networks) {
+        List<Integer> ends = new ArrayList<>(paths.topology().endpoints());
+        if (networks) {
+            ends.addAll(paths.topology().indexesOf(NodeType.NET));
+        }
+        Set<List<Integer>> links = new HashSet<>();
+        for (int from : ends) {
+            for (int to : ends) {
+                boolean ranks = paths.topology().node(from).type().isEndpoint()
+                        || paths.topology().node(to).type().isEndpoint();
+                if (from != to && ranks) {
+                    addLinks(links, paths.path(from, to));
+                }
+            }
+        }
+        return links;
+    }
+
+    private static void addLinks(Set<List<Integer>> links, NodePath path) {
+        int at = path.from();
+        for (int next : path.via()) {
+            links.add(List.of(at, next));
+            at = next;
+        }
+    }
+}

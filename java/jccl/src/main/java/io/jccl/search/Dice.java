@@ -1,0 +1,24 @@
+package io.jccl.search;
+
+/** Numbers that look random and are the same in every run and on every JVM (Marsaglia's xorshift). */
+final class Dice {
+
+    private long state = 0x9E3779B97F4A7C15L;
+
+    private long next() {
+        state ^= state << 13;
+        state ^= state >>> 7;
+        state ^= state << 17;
+        return state;
+    }
+
+    /** From 0 up to, but not including, 1. */
+    double nextShare() {
+        return (next() >>> 11) * 0x1.0p-53;
+    }
+
+    /** From 0 up to, but not including, {@code bound}. */
+    int next(int bound) {
+        return (int) Math.floorMod(next(), (long) bound);
+    }
+}

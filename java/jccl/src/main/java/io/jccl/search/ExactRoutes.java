@@ -1,0 +1,135 @@
+package io.jccl.search;
+
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.stream.IntStream;
+
+/**
+ * The cheapest of all routes by dynamic programming over sets of visited ranks (Held and Karp). Of routes that cost the
+ * same, the one whose ranks come first in order. Not safe to share: it keeps its table.
+ */
+final class ExactRoutes implements RouteFinder {
+
+    /** Costs closer than this, relatively, are equal: sums of the same numbers in another order differ by rounding. */
+    private static final double EQUAL = 1e-12;
+
+    private final int ranks;
+    private final int all;
+    /** By visited set and last rank: what is left to pay until the end. */
+    private final double[] rest;
+
+    ExactRoutes(int ranks) {
+        this.ranks = ranks;
+        this.all = (1 << ranks) - 1;
+        this.rest = new double[(all + 1) * ranks];
+    }
+
+    static long steps(int ranks) {
+        return Math.max(1, ((long) ranks * ranks << ranks) / 4);
+    }
+
+    @Override
+    public Route cheapest(Costs costs, Route start, StepBudget budget) {
+        if (costs.entries == 1) {
+            return budget.take(steps(ranks)) ? best(costs, 0, Costs.IMPOSSIBLE, null) : null;
+        }
+        if (!budget.take(steps(ranks))) {
+            return null;
+        }
+        double leastInside = leastInside(costs);
+        int[] entries = IntStream.range(0, costs.entries)
+                .boxed()
+                .sorted(Comparator.comparingDouble(costs::leastEnds))
+                .mapToInt(Integer::intValue)
+                .toArray();
+        Route found = null;
+        double least = Costs.IMPOSSIBLE;
+        for (int entry : entries) {
+            if (costs.leastEnds(entry) + leastInside >= least * (1 - EQUAL) || !budget.take(steps(ranks))) {
+                break;
+            }
+            Route route = best(costs, entry, least, found);
+            if (route != found) {
+                found = route;
+                least = costs.total(route.order(), entry);
+            }
+        }
+        return found;
+    }
+
+    private Route best(Costs costs, int entry, double least, Route otherwise) {
+        fill(costs, costs.second[entry], costs.last[entry]);
+        int from = -1;
+        double total = least;
+        for (int rank = 0; rank < (costs.closed ? 1 : ranks); rank++) {
+            double candidate = costs.first[entry][rank] + rest[(1 << rank) * ranks + rank];
+            if (ranks == 1) {
+                candidate += costs.second[entry][rank];
+            }
+            if (candidate < total - EQUAL * Math.abs(candidate)) {
+                total = candidate;
+                from = rank;
+            }
+        }
+        return from < 0 ? otherwise : costs.route(follow(costs, costs.second[entry], from), entry);
+    }
+
+    private double leastInside(Costs costs) {
+        double[] free = new double[ranks];
+        fill(costs, free, free);
+        double least = Double.POSITIVE_INFINITY;
+        for (int rank = 0; rank < ranks; rank++) {
+            least = Math.min(least, rest[(1 << rank) * ranks + rank]);
+        }
+        return least;
+    }
+
+    private void fill(Costs costs, double[] second, double[] last) {
+        double[] edge = costs.edge;
+        for (int at = 0; at < ranks; at++) {
+            rest[all * ranks + at] = costs.closed ? edge[at * ranks] : last[at];
+        }
+        for (int visited = all - 1; visited > 0; visited--) {
+            if (costs.closed && (visited & 1) == 0) {
+                continue;
+            }
+            boolean one = (visited & visited - 1) == 0;
+            for (int set = visited; set != 0; set &= set - 1) {
+                int at = Integer.numberOfTrailingZeros(set);
+                double least = Double.POSITIVE_INFINITY;
+                for (int open = all & ~visited; open != 0; open &= open - 1) {
+                    int next = Integer.numberOfTrailingZeros(open);
+                    double cost = edge[at * ranks + next] + rest[(visited | 1 << next) * ranks + next];
+                    if (one) {
+                        cost += second[next];
+                    }
+                    if (cost < least) {
+                        least = cost;
+                    }
+                }
+                rest[visited * ranks + at] = least;
+            }
+        }
+    }
+
+    private int[] follow(Costs costs, double[] second, int from) {
+        int[] order = new int[ranks];
+        Arrays.fill(order, from);
+        int visited = 1 << from;
+        for (int place = 1; place < ranks; place++) {
+            int at = order[place - 1];
+            double target = rest[visited * ranks + at];
+            for (int next = 0; next < ranks; next++) {
+                double cost = costs.edge(at, next)
+                        + rest[(visited | 1 << next) * ranks + next]
+                        + (place == 1 ? second[next] : 0);
+                if ((visited & 1 << next) == 0 && cost <= target + EQUAL * Math.abs(target)) {
+                    order[place] = next;
+                    visited |= 1 << next;
+                    break;
+                }
+            }
+        }
+        return order;
+    }
+}

@@ -1,0 +1,82 @@
+package io.jccl.search;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+
+/** Directed arcs with widths, and the largest flow between two nodes (Edmonds and Karp). */
+final class FlowNetwork {
+
+    /** Less than this share of the widest arc counts as nothing: what rounding leaves. */
+    private static final double NOTHING = 1e-12;
+
+    private final List<List<Integer>> arcsOf = new ArrayList<>();
+    private final List<Integer> target = new ArrayList<>();
+    private final List<Double> width = new ArrayList<>();
+
+    int addNode() {
+        arcsOf.add(new ArrayList<>());
+        return arcsOf.size() - 1;
+    }
+
+    /** Arcs come in pairs; the second is the way back, of no width of its own. */
+    void addArc(int from, int to, double gbps) {
+        arcsOf.get(from).add(target.size());
+        target.add(to);
+        width.add(gbps);
+        arcsOf.get(to).add(target.size());
+        target.add(from);
+        width.add(0.0);
+    }
+
+    /** The largest flow, or infinity if the steps do not suffice to know it. */
+    double largest(int from, int to, StepBudget budget) {
+        return largestWithout(-1, from, to, budget);
+    }
+
+    /** Likewise, but not through one of the nodes. */
+    double largestWithout(int closed, int from, int to, StepBudget budget) {
+        double[] left = width.stream().mapToDouble(Double::doubleValue).toArray();
+        double nothing = NOTHING * Arrays.stream(left).max().orElse(0);
+        int[] by = new int[arcsOf.size()];
+        double flow = 0;
+        while (true) {
+            if (!budget.take(left.length)) {
+                return Double.POSITIVE_INFINITY;
+            }
+            if (!reaches(from, to, closed, left, nothing, by)) {
+                return flow;
+            }
+            double least = Double.POSITIVE_INFINITY;
+            for (int at = to; at != from; at = target.get(by[at] ^ 1)) {
+                least = Math.min(least, left[by[at]]);
+            }
+            for (int at = to; at != from; at = target.get(by[at] ^ 1)) {
+                left[by[at]] -= least;
+                left[by[at] ^ 1] += least;
+            }
+            flow += least;
+        }
+    }
+
+    private boolean reaches(int from, int to, int closed, double[] left, double nothing, int[] by) {
+        Arrays.fill(by, -1);
+        Deque<Integer> queue = new ArrayDeque<>(List.of(from));
+        while (!queue.isEmpty()) {
+            int node = queue.remove();
+            for (int arc : arcsOf.get(node)) {
+                int next = target.get(arc);
+                if (next != from && next != closed && by[next] < 0 && left[arc] > nothing) {
+                    by[next] = arc;
+                    if (next == to) {
+                        return true;
+                    }
+                    queue.add(next);
+                }
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,124 @@
+package io.jccl.search;
+
+import io.jccl.topology.LinkSpeeds;
+import io.jccl.topology.Node;
+import io.jccl.topology.NodePath;
+import io.jccl.topology.NodePaths;
+import io.jccl.topology.PathType;
+import io.jccl.topology.Topology;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** Turns routes into channels: splits those that are wider than a channel can use, and measures what each carries. */
+final class GraphAssembly {
+
+    private static final double ROUNDING = 1e-9;
+
+    private final NodePaths paths;
+    private final Traffic traffic;
+    private final SearchOptions options;
+    private final List<Integer> ranks;
+    private final List<Integer> nets;
+
+    GraphAssembly(
+            NodePaths paths, Traffic traffic, SearchOptions options, List<Integer> ranks, List<Integer> nets) {
+        this.paths = paths;
+        this.traffic = traffic;
+        this.options = options;
+        this.ranks = ranks;
+        this.nets = nets;
+    }
+
+    ChannelGraph assemble(Pattern pattern, Ladder.Best best) {
+        int found = best.routes().size() * (traffic.mirrored() ? 2 : 1);
+        double total = Math.min(best.total() * (traffic.mirrored() ? 2 : 1), LinkSpeeds.LOCAL_GBPS);
+        int copies = copies(found, total);
+        double each = total / (found * copies);
+        List<List<Integer>> orders = new ArrayList<>();
+        List<ChannelGraph.Nets> devices = new ArrayList<>();
+        for (int copy = 0; copy < copies; copy++) {
+            for (Route route : best.routes()) {
+                addChannel(orders, devices, route);
+            }
+        }
+        return new ChannelGraph(
+                pattern,
+                traffic.isTree() && !nets.isEmpty() ? spareInside(best.routes(), copies, each) : each,
+                each,
+                typeIntra(best.routes()),
+                typeInter(best.routes()),
+                best.routes().stream().anyMatch(route -> route.netIn() != route.netOut()),
+                orders,
+                devices);
+    }
+
+    private int copies(int found, double total) {
+        int wanted = (int) Math.min(
+                options.maxChannels(), Math.ceil(total / (found * options.channelGBps()) * (1 - ROUNDING)));
+        // An even number of channels divides better, among trees and among machines.
+        wanted += wanted > 1 && (wanted * found) % 2 == 1 ? 1 : 0;
+        int least = (options.minChannels() + found - 1) / found;
+        return Math.max(1, Math.max(least, Math.min(wanted, options.maxChannels() / found)));
+    }
+
+    private void addChannel(List<List<Integer>> orders, List<ChannelGraph.Nets> devices, Route route) {
+        List<Integer> order = new ArrayList<>();
+        for (int place : route.order()) {
+            order.add(Topology.rankOf(paths.topology().node(ranks.get(place))));
+        }
+        orders.add(order);
+        if (!nets.isEmpty()) {
+            devices.add(new ChannelGraph.Nets(dev(route.netIn()), dev(route.netOut())));
+        }
+        if (traffic.mirrored()) {
+            List<Integer> reversed = new ArrayList<>(order);
+            Collections.reverse(reversed);
+            orders.add(reversed);
+            devices.add(new ChannelGraph.Nets(dev(route.netOut()), dev(route.netIn())));
+        }
+    }
+
+    private int dev(int net) {
+        return ((Node.Net) paths.topology().node(nets.get(net))).dev();
+    }
+
+    /** What a tree can carry inside the machine while its share of the network is {@code each}. */
+    private double spareInside(List<Route> routes, int copies, double each) {
+        Packing packing = new Packing(traffic);
+        packing.reset(routes);
+        double most = LinkSpeeds.LOCAL_GBPS / (routes.size() * copies);
+        return Math.max(each, Math.min(most, packing.bandwidthInside(each * copies) / copies));
+    }
+
+    private PathType typeIntra(List<Route> routes) {
+        PathType farthest = PathType.LOC;
+        for (Route route : routes) {
+            int[] order = route.order();
+            for (int place = 1; place < order.length + (traffic.closed() ? 1 : 0); place++) {
+                int from = ranks.get(order[place - 1]);
+                int to = ranks.get(order[place % order.length]);
+                farthest = farthest.atLeast(paths.path(from, to).type());
+                if (traffic.isTree() || traffic.mirrored()) {
+                    farthest = farthest.atLeast(paths.path(to, from).type());
+                }
+            }
+        }
+        return farthest;
+    }
+
+    private PathType typeInter(List<Route> routes) {
+        if (nets.isEmpty()) {
+            return PathType.PIX;
+        }
+        PathType farthest = PathType.LOC;
+        for (Route route : routes) {
+            int[] order = route.order();
+            int out = traffic.outPlace(order.length);
+            NodePath enter = paths.path(nets.get(route.netIn()), ranks.get(order[0]));
+            NodePath leave = paths.path(ranks.get(order[out]), nets.get(route.netOut()));
+            farthest = farthest.atLeast(enter.type()).atLeast(leave.type());
+        }
+        return farthest;
+    }
+}

@@ -1,0 +1,78 @@
+package io.jccl.search;
+
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/** Tries one number of routes after the other, few and one for each network device first, until the bound is reached or the steps are spent. */
+final class Ladder {
+
+    private static final double WORTH_MORE = 1e-6;
+    private static final double EQUAL = 1e-9;
+    private static final int[] RUNGS = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12};
+    private static final int MOST_ROUTES = 16;
+
+    private final Traffic traffic;
+    private final SearchOptions options;
+    private final StepBudget budget;
+    private final double bound;
+
+    /**
+     * What was found.
+     *
+     * @param routes every one with the same bandwidth
+     * @param total GB/s of all together; of mirrored routes, one way
+     */
+    record Best(List<Route> routes, double total) {
+
+        boolean reaches(double bound) {
+            return total >= bound * (1 - EQUAL);
+        }
+    }
+
+    Ladder(Traffic traffic, SearchOptions options, StepBudget budget, double bound) {
+        this.traffic = traffic;
+        this.options = options;
+        this.budget = budget;
+        this.bound = bound;
+    }
+
+    /** The best routes; the fewest of equals. Null if there is no route. */
+    Best climb() {
+        RouteFinder finder = RouteFinder.forRanks(traffic.ranks());
+        long forFirst = RouteFinder.stepsOfFirst(traffic.ranks(), traffic.nets());
+        int[] rungs = rungs();
+        long weight = IntStream.of(rungs).sum();
+        Best best = null;
+        for (int count : rungs) {
+            // What is left is shared in proportion: every route more has to be laid.
+            long share = Math.max(best == null ? forFirst : 0, budget.left() / weight * count);
+            weight -= count;
+            Packer.Found found = budget.share(share, part -> new Packer(traffic, finder, part, bound).pack(count));
+            if (found != null && (best == null || found.total() > best.total * (1 + WORTH_MORE))) {
+                best = new Best(found.routes(), found.total());
+                if (best.reaches(bound)) {
+                    break;
+                }
+            }
+        }
+        return best;
+    }
+
+    /** The numbers of routes of which a whole number of copies gives an allowed number of channels. */
+    private int[] rungs() {
+        int channelsPerRoute = traffic.mirrored() ? 2 : 1;
+        int perNet = traffic.nets() / channelsPerRoute;
+        return IntStream.concat(IntStream.of(RUNGS), IntStream.of(perNet, traffic.ranks(), options.maxChannels()))
+                .filter(count -> count >= 1 && count <= MOST_ROUTES)
+                .filter(count -> {
+                    int channels = count * channelsPerRoute;
+                    return (options.minChannels() + channels - 1) / channels * channels <= options.maxChannels();
+                })
+                .distinct()
+                .boxed()
+                .sorted(Comparator.comparing((Integer count) -> count > 2 && count != perNet).thenComparing(count -> count))
+                .mapToInt(Integer::intValue)
+                .toArray();
+    }
+}

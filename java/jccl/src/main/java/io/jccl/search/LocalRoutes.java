@@ -1,0 +1,78 @@
+package io.jccl.search;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * Routes for more ranks than can be tried in all orders: from neighbour to cheapest neighbour, then better by moving and
+ * turning stretches of ranks as long as that helps. Holds no state.
+ */
+final class LocalRoutes implements RouteFinder {
+
+    /** Entries that are tried, the cheapest first. */
+    private static final int ENTRIES = 2;
+
+    private static final double BETTER = 1e-9;
+
+    static long stepsOfFirst(int ranks, int entries) {
+        return (long) ranks * ranks * ENTRIES + (long) ranks * entries;
+    }
+
+    @Override
+    public Route cheapest(Costs costs, Route start, StepBudget budget) {
+        int ranks = costs.ranks;
+        int[] entries = IntStream.range(0, costs.entries)
+                .boxed()
+                .sorted(Comparator.comparingDouble(costs::leastEnds))
+                .limit(ENTRIES)
+                .mapToInt(Integer::intValue)
+                .toArray();
+        Route found = null;
+        double least = Costs.IMPOSSIBLE;
+        for (int entry : entries) {
+            List<int[]> seeds = new ArrayList<>();
+            if (budget.take((long) ranks * ranks)) {
+                seeds.add(nearest(costs, entry));
+            }
+            if (start != null) {
+                seeds.add(start.order());
+            }
+            for (int[] seed : seeds) {
+                Tour tour = new Tour(costs, entry, seed);
+                tour.improve(budget);
+                if (tour.total() < least * (1 - BETTER)) {
+                    least = tour.total();
+                    found = costs.route(tour.order(), entry);
+                }
+            }
+        }
+        return found;
+    }
+
+    private static int[] nearest(Costs costs, int entry) {
+        int ranks = costs.ranks;
+        int[] order = new int[ranks];
+        boolean[] visited = new boolean[ranks];
+        for (int place = 0; place < ranks; place++) {
+            int best = -1;
+            double least = Double.POSITIVE_INFINITY;
+            for (int rank = 0; rank < ranks; rank++) {
+                if (!visited[rank]) {
+                    double cost = place == 0 ? costs.first[entry][rank] : costs.edge(order[place - 1], rank);
+                    if (place == 1) {
+                        cost += costs.second[entry][rank];
+                    }
+                    if (best < 0 || cost < least - BETTER * Math.abs(least)) {
+                        best = rank;
+                        least = cost;
+                    }
+                }
+            }
+            visited[best] = true;
+            order[place] = best;
+        }
+        return order;
+    }
+}

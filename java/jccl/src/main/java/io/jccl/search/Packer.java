@@ -1,0 +1,166 @@
+package io.jccl.search;
+
+import java.util.List;
+
+/**
+ * Finds routes that together carry as much as possible. Each route in turn is taken out and laid anew where it now costs
+ * least; when that leads no further, a few at a time are laid anew at disturbed prices. In the end routes are drawn nearer
+ * where that costs no bandwidth.
+ */
+final class Packer {
+
+    private static final double BETTER = 1e-9;
+    private static final double ROUNDING = 1e-12;
+    /** So many disturbances without gain, and the search ends. */
+    private static final int PATIENCE = 24;
+
+    private static final int MOST_DISTURBED = 3;
+    private static final int MOST_SWEEPS = 4;
+    private static final double NOISE = 0.5;
+
+    private final Traffic traffic;
+    private final RouteFinder finder;
+    private final StepBudget budget;
+    private final double bound;
+    private final Packing packing;
+    private final Dice dice = new Dice();
+
+    /**
+     * Routes, and what they carry.
+     *
+     * @param routes every one with the same bandwidth
+     * @param total GB/s of all together
+     */
+    record Found(List<Route> routes, double total) {}
+
+    /** A packer that ends when {@code bound} GB/s are reached. */
+    Packer(Traffic traffic, RouteFinder finder, StepBudget budget, double bound) {
+        this.traffic = traffic;
+        this.finder = finder;
+        this.budget = budget;
+        this.bound = bound;
+        this.packing = new Packing(traffic);
+    }
+
+    /** The best {@code count} routes found; null if there is no route or the steps did not suffice for so many. */
+    Found pack(int count) {
+        packing.reset(List.of());
+        double fullAt = fullAt(bound, count);
+        for (int i = 0; i < count; i++) {
+            Route route = finder.cheapest(costs(fullAt, 0), null, budget);
+            if (route == null) {
+                return null;
+            }
+            packing.add(route);
+        }
+        Found best = found();
+        int stale = 0;
+        while (stale < PATIENCE && !reached(best)) {
+            fullAt = fullAt(Math.min(bound, best.total), count);
+            long before = budget.spent();
+            if (stale > 0) {
+                packing.reset(best.routes);
+                disturb(fullAt);
+            }
+            settle(fullAt, best);
+            Found now = found();
+            if (now.total > best.total * (1 + BETTER)) {
+                best = now;
+                stale = 0;
+            } else {
+                stale++;
+            }
+            if (budget.spent() == before) {
+                break;
+            }
+        }
+        packing.reset(best.routes);
+        drawNearer(best.total / count);
+        return found();
+    }
+
+    boolean reached(Found found) {
+        return found.total >= bound * (1 - BETTER);
+    }
+
+    private static double fullAt(double total, int count) {
+        return Double.isInfinite(total) ? 1 : total / count;
+    }
+
+    private Found found() {
+        return new Found(List.copyOf(packing.routes()), packing.total());
+    }
+
+    private Costs costs(double fullAt, double noise) {
+        return new Costs(traffic, new Prices(traffic, packing, fullAt, noise, dice));
+    }
+
+    private void settle(double fullAt, Found best) {
+        for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+            boolean changed = false;
+            for (int i = 0; i < packing.routes().size(); i++) {
+                changed |= layAnew(i, fullAt);
+            }
+            if (!changed || packing.total() > best.total * (1 + BETTER)) {
+                return;
+            }
+        }
+    }
+
+    private boolean layAnew(int index, double fullAt) {
+        double before = Prices.potential(traffic, packing, fullAt);
+        Route old = packing.remove(index);
+        Route route = finder.cheapest(costs(fullAt, 0), old, budget);
+        packing.insert(index, route == null ? old : route);
+        if (route == null || route.sameAs(old)) {
+            return false;
+        }
+        if (Prices.potential(traffic, packing, fullAt) < before * (1 - BETTER)) {
+            return true;
+        }
+        packing.remove(index);
+        packing.insert(index, old);
+        return false;
+    }
+
+    private void disturb(double fullAt) {
+        int count = Math.min(packing.routes().size(), 1 + dice.next(MOST_DISTURBED));
+        Route[] removed = new Route[count];
+        for (int i = 0; i < count; i++) {
+            removed[i] = packing.remove(dice.next(packing.routes().size()));
+        }
+        for (Route old : removed) {
+            Route route = finder.cheapest(costs(fullAt, NOISE), old, budget);
+            packing.add(route == null ? old : route);
+        }
+    }
+
+    /** Lays each route anew by distance alone, over what the others leave free. */
+    private void drawNearer(double bandwidth) {
+        for (int i = 0; i < packing.routes().size(); i++) {
+            double inside = packing.bandwidthInside(bandwidth);
+            Route old = packing.remove(i);
+            Route route = finder.cheapest(new Costs(traffic, room(bandwidth)), old, budget);
+            packing.insert(i, route == null ? old : route);
+            boolean narrower = packing.bandwidth() < bandwidth * (1 - ROUNDING)
+                    || traffic.isTree() && packing.bandwidthInside(bandwidth) < inside * (1 - ROUNDING);
+            if (narrower) {
+                packing.remove(i);
+                packing.insert(i, old);
+            }
+        }
+    }
+
+    private Costs.Pricing room(double bandwidth) {
+        return (load, distance) -> {
+            for (int i = 0; i < load.resources().length; i++) {
+                int resource = load.resources()[i];
+                double uses = packing.uses(resource) + load.weights()[i];
+                if (uses * bandwidth > traffic.gbps(resource) * (1 + ROUNDING)) {
+                    return Costs.IMPOSSIBLE;
+                }
+            }
+            return distance;
+        };
+    }
+}

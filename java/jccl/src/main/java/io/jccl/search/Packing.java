@@ -1,0 +1,103 @@
+package io.jccl.search;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** A number of routes of equal bandwidth, and what they put on each resource. Changes in place. */
+final class Packing {
+
+    private final Traffic traffic;
+    private final List<Route> routes = new ArrayList<>();
+    private final double[] uses;
+
+    Packing(Traffic traffic) {
+        this.traffic = traffic;
+        this.uses = new double[traffic.resources()];
+    }
+
+    /** Starts again with these routes. */
+    void reset(List<Route> all) {
+        routes.clear();
+        Arrays.fill(uses, 0);
+        all.forEach(this::add);
+    }
+
+    void add(Route route) {
+        routes.add(route);
+        count(route, 1);
+    }
+
+    Route remove(int index) {
+        Route route = routes.remove(index);
+        count(route, -1);
+        return route;
+    }
+
+    /** Puts a route where one was removed. */
+    void insert(int index, Route route) {
+        routes.add(index, route);
+        count(route, 1);
+    }
+
+    List<Route> routes() {
+        return routes;
+    }
+
+    double uses(int resource) {
+        return uses[resource];
+    }
+
+    private void count(Route route, double sign) {
+        traffic.forEachLoad(route, load -> count(load, sign), load -> count(load, sign));
+    }
+
+    private void count(Load load, double sign) {
+        for (int i = 0; i < load.resources().length; i++) {
+            // Weights are halves and wholes, so that sums are exact and removing undoes adding.
+            uses[load.resources()[i]] += sign * load.weights()[i];
+        }
+    }
+
+    /** What the busiest resource leaves to each route; infinite if none is used. */
+    double bandwidth() {
+        double least = Double.POSITIVE_INFINITY;
+        for (int resource = 0; resource < uses.length; resource++) {
+            if (uses[resource] > 0) {
+                least = Math.min(least, traffic.gbps(resource) / uses[resource]);
+            }
+        }
+        return least;
+    }
+
+    /** What all routes carry together. */
+    double total() {
+        return bandwidth() * routes.size();
+    }
+
+    /**
+     * What each route could carry between ranks while it exchanges {@code outside} GB/s with the network.
+     *
+     * @return infinite if no resource is used between ranks
+     */
+    double bandwidthInside(double outside) {
+        double[] intra = new double[uses.length];
+        for (Route route : routes) {
+            traffic.forEachLoad(
+                    route,
+                    load -> {
+                        for (int i = 0; i < load.resources().length; i++) {
+                            intra[load.resources()[i]] += load.weights()[i];
+                        }
+                    },
+                    load -> {});
+        }
+        double least = Double.POSITIVE_INFINITY;
+        for (int i = 0; i < uses.length; i++) {
+            if (intra[i] > 0) {
+                least = Math.min(least, (traffic.gbps(i) - outside * (uses[i] - intra[i])) / intra[i]);
+            }
+        }
+        return least;
+    }
+}

@@ -1,0 +1,69 @@
+package io.jccl.search;
+
+/**
+ * What it costs to use a resource once more, rising steeply as the resource fills up: the cheapest route is the one that
+ * leaves most to those that come after it.
+ */
+final class Prices implements Costs.Pricing {
+
+    /** How much dearer a full resource is than an empty one: e to this power. */
+    private static final double STEEPNESS = 12;
+
+    /** From here on, in multiples of full, prices rise no more: far from any solution, and numbers stay finite. */
+    private static final double FLAT = 3;
+
+    /** Beside prices, distance decides only between equals. */
+    private static final double DISTANCE_SHARE = 1e-7;
+
+    private final double[] whole;
+    private final double[] half;
+    private final double perDistance;
+
+    /**
+     * Prices at the present uses.
+     *
+     * @param fullAt the bandwidth of a route in GB/s at which resources count as full
+     * @param noise prices are raised at random by up to this share
+     */
+    Prices(Traffic traffic, Packing packing, double fullAt, double noise, Dice dice) {
+        whole = new double[traffic.resources()];
+        half = new double[traffic.resources()];
+        double sum = 0;
+        for (int i = 0; i < whole.length; i++) {
+            double per = fullAt / traffic.gbps(i);
+            double at = packing.uses(i) * per;
+            double present = cost(at);
+            double factor = noise > 0 ? 1 + noise * dice.nextShare() : 1;
+            whole[i] = factor * (cost(at + per) - present);
+            half[i] = factor * (cost(at + per / 2) - present);
+            sum += whole[i];
+        }
+        perDistance = DISTANCE_SHARE * sum / whole.length;
+    }
+
+    private static double cost(double fill) {
+        return fill <= FLAT
+                ? Math.exp(STEEPNESS * fill)
+                : Math.exp(STEEPNESS * FLAT) * (1 + STEEPNESS * (fill - FLAT));
+    }
+
+    /** The sum of all resources' costs at the present uses: lower is better balanced. */
+    static double potential(Traffic traffic, Packing packing, double fullAt) {
+        double sum = 0;
+        for (int i = 0; i < traffic.resources(); i++) {
+            if (packing.uses(i) > 0) {
+                sum += cost(packing.uses(i) * fullAt / traffic.gbps(i));
+            }
+        }
+        return sum;
+    }
+
+    @Override
+    public double of(Load load, int distance) {
+        double sum = perDistance * distance;
+        for (int i = 0; i < load.resources().length; i++) {
+            sum += load.weights()[i] == 1 ? whole[load.resources()[i]] : half[load.resources()[i]];
+        }
+        return sum;
+    }
+}

@@ -1,0 +1,224 @@
+package io.jccl.search;
+
+import io.jccl.topology.NodePath;
+import io.jccl.topology.NodePaths;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * What the parts of a channel put on a machine's resources, by pattern. Ranks and networks are numbered by their place
+ * in the lists given.
+ *
+ * <p>A ring loads every path once. A tree is counted twice, on two sets of the same resources: once with all data going
+ * down, from the network and the first rank to the last, and once with all data going up. A tree that fits both carries
+ * a reduce or a broadcast at its bandwidth, and an all-reduce at half of it in both directions at once: bus bandwidth, as
+ * for rings.
+ *
+ * <p>A mirrored ring stands for two channels: the ring, and the same ring the other way round.
+ */
+final class Traffic {
+
+    /** Tie-breaks between paths of one type: fewer links. A path of a farther type counts as many links. */
+    private static final int HOPS_PER_TYPE = 16;
+
+    private final int ranks;
+    private final int nets;
+    private final Pattern pattern;
+    private final boolean mirrored;
+    private final double[] gbps;
+    private final Load[][] edges;
+    private final Load[][] first;
+    private final Load[][] second;
+    private final Load[][] last;
+    private final int[][] far;
+
+    private final NodePaths paths;
+    private final Capacities capacities;
+    private final List<Integer> rankNodes;
+    private final List<Integer> netNodes;
+
+    /**
+     * Works out the loads.
+     *
+     * @param rankNodes the nodes of all ranks
+     * @param netNodes the network devices that may be used; empty where networks play no part
+     * @param mirrored whether each channel stands for two that go opposite ways, entering where the other leaves; only
+     *     for rings that use networks
+     */
+    Traffic(
+            NodePaths paths,
+            Capacities capacities,
+            Pattern pattern,
+            List<Integer> rankNodes,
+            List<Integer> netNodes,
+            boolean mirrored) {
+        this.paths = paths;
+        this.capacities = capacities;
+        this.pattern = pattern;
+        this.rankNodes = rankNodes;
+        this.netNodes = netNodes;
+        this.ranks = rankNodes.size();
+        this.nets = netNodes.size();
+        this.mirrored = mirrored;
+        this.gbps = new double[capacities.size() * (isTree() ? 2 : 1)];
+        for (int i = 0; i < gbps.length; i++) {
+            gbps[i] = capacities.gbps(i % capacities.size());
+        }
+        this.edges = new Load[ranks][ranks];
+        this.far = new int[ranks][ranks];
+        this.first = new Load[nets][ranks];
+        this.second = new Load[nets][ranks];
+        this.last = new Load[nets][ranks];
+        fillEdges();
+        fillEnds();
+    }
+
+    private void fillEdges() {
+        for (int from = 0; from < ranks; from++) {
+            for (int to = 0; to < ranks; to++) {
+                if (from != to) {
+                    NodePath path = paths.path(rankNodes.get(from), rankNodes.get(to));
+                    far[from][to] = HOPS_PER_TYPE * path.type().ordinal() + path.hops();
+                    Load there = down(rankNodes.get(from), rankNodes.get(to), 1);
+                    edges[from][to] = isTree()
+                            ? Load.both(there, up(rankNodes.get(to), rankNodes.get(from), 1))
+                            : mirrored ? Load.both(there, down(rankNodes.get(to), rankNodes.get(from), 1)) : there;
+                }
+            }
+        }
+    }
+
+    private void fillEnds() {
+        for (int net = 0; net < nets; net++) {
+            int netNode = netNodes.get(net);
+            for (int rank = 0; rank < ranks; rank++) {
+                int node = rankNodes.get(rank);
+                second[net][rank] = Load.NONE;
+                last[net][rank] = Load.NONE;
+                switch (pattern) {
+                    case RING -> {
+                        Load in = down(netNode, node, 1);
+                        Load out = down(node, netNode, 1);
+                        first[net][rank] = mirrored ? Load.both(in, out) : in;
+                        last[net][rank] = mirrored ? Load.both(in, out) : out;
+                    }
+                    case TREE -> first[net][rank] = Load.both(parent(netNode, node), children(netNode, node, 1));
+                    case SPLIT_TREE -> {
+                        first[net][rank] = parent(netNode, node);
+                        second[net][rank] = children(netNode, node, 1);
+                    }
+                    case BALANCED_TREE -> {
+                        first[net][rank] = Load.both(parent(netNode, node), children(netNode, node, 0.5));
+                        second[net][rank] = children(netNode, node, 0.5);
+                    }
+                }
+            }
+        }
+    }
+
+    private Load parent(int net, int rank) {
+        return Load.both(down(net, rank, 1), up(rank, net, 1));
+    }
+
+    private Load children(int net, int rank, double weight) {
+        return Load.both(down(rank, net, weight), up(net, rank, weight));
+    }
+
+    private Load down(int from, int to, double weight) {
+        int[] uses = capacities.uses(paths.path(from, to));
+        return uses == null ? null : Load.of(uses, weight, 0);
+    }
+
+    private Load up(int from, int to, double weight) {
+        int[] uses = capacities.uses(paths.path(from, to));
+        return uses == null ? null : Load.of(uses, weight, capacities.size());
+    }
+
+    boolean isTree() {
+        return pattern != Pattern.RING;
+    }
+
+    /** Whether the last rank sends to the first. */
+    boolean closed() {
+        return pattern == Pattern.RING && nets == 0 && ranks > 1;
+    }
+
+    /** Whether a channel may leave by another network device than it comes in by. */
+    boolean mirrored() {
+        return mirrored;
+    }
+
+    int ranks() {
+        return ranks;
+    }
+
+    int nets() {
+        return nets;
+    }
+
+    /** How many resources the loads are counted on. */
+    int resources() {
+        return gbps.length;
+    }
+
+    double gbps(int resource) {
+        return gbps[resource];
+    }
+
+    /** From one rank to the next; null if there is no path. */
+    Load edge(int from, int to) {
+        return edges[from][to];
+    }
+
+    /** The network's share of the first rank; null if there is no path. */
+    Load first(int net, int rank) {
+        return first[net][rank];
+    }
+
+    /** The network's share of the second rank of a tree; null if there is no path. */
+    Load second(int net, int rank) {
+        return second[net][rank];
+    }
+
+    /** The network's share of the last rank of a ring; null if there is no path. */
+    Load last(int net, int rank) {
+        return last[net][rank];
+    }
+
+    /** How far two ranks are apart, to decide between routes that load the machine alike. */
+    int distance(int from, int to) {
+        return far[from][to];
+    }
+
+    /** Likewise from a network to a rank, there and back. */
+    int netDistance(int net, int rank) {
+        NodePath in = paths.path(netNodes.get(net), rankNodes.get(rank));
+        NodePath out = paths.path(rankNodes.get(rank), netNodes.get(net));
+        return HOPS_PER_TYPE * (in.type().ordinal() + out.type().ordinal()) + in.hops() + out.hops();
+    }
+
+    /** The place in the order of the rank, farthest from the first, that sends to other machines. */
+    int outPlace(int places) {
+        return switch (pattern) {
+            case RING -> places - 1;
+            case TREE -> 0;
+            case SPLIT_TREE, BALANCED_TREE -> Math.min(1, places - 1);
+        };
+    }
+
+    /** Calls the visitor with each part of a channel. */
+    void forEachLoad(Route route, Consumer<Load> intra, Consumer<Load> inter) {
+        int[] order = route.order();
+        for (int place = 1; place < ranks; place++) {
+            intra.accept(edges[order[place - 1]][order[place]]);
+        }
+        if (closed()) {
+            intra.accept(edges[order[ranks - 1]][order[0]]);
+        }
+        if (nets > 0) {
+            inter.accept(first[route.netIn()][order[0]]);
+            inter.accept(second[route.netIn()][order[Math.min(1, ranks - 1)]]);
+            inter.accept(last[route.netOut()][order[ranks - 1]]);
+        }
+    }
+}
