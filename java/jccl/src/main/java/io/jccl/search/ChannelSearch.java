@@ -132,7 +132,7 @@ public final class ChannelSearch {
         }
         steps = budget.spent();
         reached = best != null && best.reaches(traffic.mirrored() ? bound / 2 : bound);
-        return best == null ? null : new GraphAssembly(paths, traffic, options, ranks, devices).assemble(pattern, best);
+        return best == null ? null : new GraphAssembly(paths, traffic, ranks, devices).assemble(pattern, best);
     }
 
     private double worthCrossing() {

@@ -1,12 +1,11 @@
 package io.jccl.search;
 
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.stream.IntStream;
 
 /**
  * The cheapest of all routes by dynamic programming over sets of visited ranks (Held and Karp). Of routes that cost the
- * same, the one whose ranks come first in order. Not safe to share: it keeps its table.
+ * same, one that keeps neighbours together and takes low ranks first. Not safe to share: it keeps its table.
  */
 final class ExactRoutes implements RouteFinder {
 
@@ -112,23 +111,28 @@ final class ExactRoutes implements RouteFinder {
         }
     }
 
+    /** Of next ranks that cost the same in the end, the one that costs least now: neighbours stay together. */
     private int[] follow(Costs costs, double[] second, int from) {
         int[] order = new int[ranks];
-        Arrays.fill(order, from);
+        order[0] = from;
         int visited = 1 << from;
         for (int place = 1; place < ranks; place++) {
             int at = order[place - 1];
             double target = rest[visited * ranks + at];
+            int best = -1;
             for (int next = 0; next < ranks; next++) {
-                double cost = costs.edge(at, next)
-                        + rest[(visited | 1 << next) * ranks + next]
-                        + (place == 1 ? second[next] : 0);
-                if ((visited & 1 << next) == 0 && cost <= target + EQUAL * Math.abs(target)) {
-                    order[place] = next;
-                    visited |= 1 << next;
-                    break;
+                if ((visited & 1 << next) == 0) {
+                    double cost = costs.edge(at, next)
+                            + rest[(visited | 1 << next) * ranks + next]
+                            + (place == 1 ? second[next] : 0);
+                    boolean leads = cost <= target + EQUAL * Math.abs(target);
+                    if (leads && (best < 0 || costs.edge(at, next) < costs.edge(at, best) * (1 - EQUAL))) {
+                        best = next;
+                    }
                 }
             }
+            order[place] = best;
+            visited |= 1 << best;
         }
         return order;
     }

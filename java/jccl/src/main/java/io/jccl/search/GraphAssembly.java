@@ -10,22 +10,17 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** Turns routes into channels: splits those that are wider than a channel can use, and measures what each carries. */
+/** Turns routes into channels, and measures what each carries. */
 final class GraphAssembly {
-
-    private static final double ROUNDING = 1e-9;
 
     private final NodePaths paths;
     private final Traffic traffic;
-    private final SearchOptions options;
     private final List<Integer> ranks;
     private final List<Integer> nets;
 
-    GraphAssembly(
-            NodePaths paths, Traffic traffic, SearchOptions options, List<Integer> ranks, List<Integer> nets) {
+    GraphAssembly(NodePaths paths, Traffic traffic, List<Integer> ranks, List<Integer> nets) {
         this.paths = paths;
         this.traffic = traffic;
-        this.options = options;
         this.ranks = ranks;
         this.nets = nets;
     }
@@ -33,33 +28,19 @@ final class GraphAssembly {
     ChannelGraph assemble(Pattern pattern, Ladder.Best best) {
         int found = best.routes().size() * (traffic.mirrored() ? 2 : 1);
         double total = Math.min(best.total() * (traffic.mirrored() ? 2 : 1), LinkSpeeds.LOCAL_GBPS);
-        int copies = copies(found, total);
-        double each = total / (found * copies);
+        double each = total / found;
         List<List<Integer>> orders = new ArrayList<>();
         List<ChannelGraph.Nets> devices = new ArrayList<>();
-        for (int copy = 0; copy < copies; copy++) {
-            for (Route route : best.routes()) {
-                addChannel(orders, devices, route);
-            }
-        }
+        best.routes().forEach(route -> addChannel(orders, devices, route));
         return new ChannelGraph(
                 pattern,
-                traffic.isTree() && !nets.isEmpty() ? spareInside(best.routes(), copies, each) : each,
+                traffic.isTree() && !nets.isEmpty() ? spareInside(best.routes(), each) : each,
                 each,
                 typeIntra(best.routes()),
                 typeInter(best.routes()),
                 best.routes().stream().anyMatch(route -> route.netIn() != route.netOut()),
                 orders,
                 devices);
-    }
-
-    private int copies(int found, double total) {
-        int wanted = (int) Math.min(
-                options.maxChannels(), Math.ceil(total / (found * options.channelGBps()) * (1 - ROUNDING)));
-        // An even number of channels divides better, among trees and among machines.
-        wanted += wanted > 1 && (wanted * found) % 2 == 1 ? 1 : 0;
-        int least = (options.minChannels() + found - 1) / found;
-        return Math.max(1, Math.max(least, Math.min(wanted, options.maxChannels() / found)));
     }
 
     private void addChannel(List<List<Integer>> orders, List<ChannelGraph.Nets> devices, Route route) {
@@ -84,11 +65,11 @@ final class GraphAssembly {
     }
 
     /** What a tree can carry inside the machine while its share of the network is {@code each}. */
-    private double spareInside(List<Route> routes, int copies, double each) {
+    private double spareInside(List<Route> routes, double each) {
         Packing packing = new Packing(traffic);
         packing.reset(routes);
-        double most = LinkSpeeds.LOCAL_GBPS / (routes.size() * copies);
-        return Math.max(each, Math.min(most, packing.bandwidthInside(each * copies) / copies));
+        double most = LinkSpeeds.LOCAL_GBPS / routes.size();
+        return Math.max(each, Math.min(most, packing.bandwidthInside(each)));
     }
 
     private PathType typeIntra(List<Route> routes) {

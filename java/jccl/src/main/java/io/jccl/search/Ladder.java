@@ -1,5 +1,6 @@
 package io.jccl.search;
 
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -56,7 +57,32 @@ final class Ladder {
                 }
             }
         }
-        return best;
+        return best == null ? null : copied(best, finder);
+    }
+
+    /** As many channels as options ask for; where there are other network devices, over these too. */
+    private Best copied(Best best, RouteFinder finder) {
+        int copies = copies(best);
+        List<Route> all = Collections.nCopies(copies, best.routes).stream()
+                .flatMap(List::stream)
+                .toList();
+        if (copies == 1 || traffic.nets() < 2) {
+            return new Best(all, best.total);
+        }
+        Packer.Found spread = budget.share(
+                budget.left(), part -> new Packer(traffic, finder, part, bound).spread(all, best.total));
+        return new Best(spread.routes(), spread.total());
+    }
+
+    private int copies(Best best) {
+        int found = best.routes.size() * (traffic.mirrored() ? 2 : 1);
+        double total = best.total * (traffic.mirrored() ? 2 : 1);
+        int wanted = (int)
+                Math.min(options.maxChannels(), Math.ceil(total / (found * options.channelGBps()) * (1 - EQUAL)));
+        // An even number of channels divides better, among trees and among machines.
+        wanted += wanted > 1 && (wanted * found) % 2 == 1 ? 1 : 0;
+        int least = (options.minChannels() + found - 1) / found;
+        return Math.max(1, Math.max(least, Math.min(wanted, options.maxChannels() / found)));
     }
 
     /** The numbers of routes of which a whole number of copies gives an allowed number of channels. */

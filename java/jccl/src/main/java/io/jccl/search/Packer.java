@@ -79,6 +79,18 @@ final class Packer {
         return found();
     }
 
+    /** The same number of routes laid so that they share the machine more evenly, and no less bandwidth. */
+    Found spread(List<Route> routes, double total) {
+        packing.reset(routes);
+        Found start = new Found(routes, total);
+        settle(fullAt(total, routes.size()), start);
+        if (packing.total() < total * (1 - ROUNDING)) {
+            return start;
+        }
+        drawNearer(packing.bandwidth());
+        return found();
+    }
+
     boolean reached(Found found) {
         return found.total >= bound * (1 - BETTER);
     }
@@ -141,7 +153,7 @@ final class Packer {
             double inside = packing.bandwidthInside(bandwidth);
             Route old = packing.remove(i);
             Route route = finder.cheapest(new Costs(traffic, room(bandwidth)), old, budget);
-            packing.insert(i, route == null ? old : route);
+            packing.insert(i, route != null && traffic.distance(route) < traffic.distance(old) ? route : old);
             boolean narrower = packing.bandwidth() < bandwidth * (1 - ROUNDING)
                     || traffic.isTree() && packing.bandwidthInside(bandwidth) < inside * (1 - ROUNDING);
             if (narrower) {

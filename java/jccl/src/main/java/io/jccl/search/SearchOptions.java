@@ -44,7 +44,7 @@ public record SearchOptions(
     private static final int HOPPER = 90;
 
     /** Enough for every machine known to come within a hundredth of its bound; some 30 ms. */
-    private static final long STEPS = 8_000_000;
+    private static final long STEPS = 4_000_000;
 
     /** Refuses what makes no sense. */
     public SearchOptions {

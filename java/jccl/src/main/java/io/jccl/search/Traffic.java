@@ -197,6 +197,18 @@ final class Traffic {
         return HOPS_PER_TYPE * (in.type().ordinal() + out.type().ordinal()) + in.hops() + out.hops();
     }
 
+    /** How far all parts of a route are together. */
+    int distance(Route route) {
+        int[] order = route.order();
+        int sum = closed() ? far[order[ranks - 1]][order[0]] : 0;
+        for (int place = 1; place < ranks; place++) {
+            sum += far[order[place - 1]][order[place]];
+        }
+        return nets == 0
+                ? sum
+                : sum + netDistance(route.netIn(), order[0]) + netDistance(route.netOut(), order[outPlace(ranks)]);
+    }
+
     /** The place in the order of the rank, farthest from the first, that sends to other machines. */
     int outPlace(int places) {
         return switch (pattern) {

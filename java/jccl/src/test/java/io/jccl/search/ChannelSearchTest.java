@@ -5,16 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.jccl.topology.GraphBuilder;
-import io.jccl.topology.Link;
 import io.jccl.topology.Machines;
-import io.jccl.topology.NodePath;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.PathType;
 import io.jccl.topology.Topology;
 import io.jccl.topology.TopologyXmlReader;
-import java.util.HashMap;
+import io.jccl.topology.Trimmer;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -58,18 +55,22 @@ class ChannelSearchTest {
     @ParameterizedTest
     @CsvSource({"1, 1, 1", "2, 2, 1", "8, 2, 4", "64, 2, 4", "2, 8, 1", "6, 2, 3"})
     void a_host_rank_gets_a_channel_per_core(int cores, int ranks, int channels) {
-        assertThat(SearchOptions.forHost(cores, ranks, false).channels()).isEqualTo(channels);
+        assertThat(SearchOptions.forHost(cores, ranks, false).maxChannels()).isEqualTo(channels);
     }
 
     /** What all channels put on each directed link is at most its bandwidth, counted independently of the search. */
     @Test
     void never_claims_more_than_the_links_carry() {
         for (String machine : Machines.NAMES) {
-            NodePaths paths = Machines.paths(machine);
             for (int channels = 1; channels <= 4; channels++) {
                 for (Pattern pattern : Pattern.values()) {
-                    ChannelGraph graph = new ChannelSearch(paths, new SearchOptions(channels, false)).search(pattern);
-                    check(paths, graph);
+                    for (boolean networks : new boolean[] {false, true}) {
+                        NodePaths paths = trimmed(Machines.topology(machine), networks);
+                        ChannelGraph graph =
+                                new ChannelSearch(paths, new SearchOptions(channels, networks)).search(pattern);
+                        assertThat(graph.channels()).isEqualTo(channels);
+                        ChannelChecker.check(paths, graph, machine);
+                    }
                 }
             }
         }
@@ -83,40 +84,12 @@ class ChannelSearchTest {
                 .hasMessageContaining("no rank lives on this machine");
     }
 
+    private static NodePaths trimmed(Topology whole, boolean networks) {
+        int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
+        return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole), first, networks));
+    }
+
     private static ChannelGraph search(String machine, SearchOptions options, Pattern pattern) {
         return new ChannelSearch(Machines.paths(machine), options).search(pattern);
-    }
-
-    private static void check(NodePaths paths, ChannelGraph graph) {
-        Topology topology = paths.topology();
-        List<Integer> endpoints = topology.endpoints();
-        Map<List<Integer>, Double> load = new HashMap<>();
-        for (List<Integer> order : graph.orders()) {
-            assertThat(order).doesNotHaveDuplicates().hasSize(endpoints.size());
-            int edges = graph.pattern() == Pattern.RING ? order.size() : order.size() - 1;
-            for (int i = 0; i < edges; i++) {
-                int from = endpoints.get(order.get(i));
-                int to = endpoints.get(order.get((i + 1) % order.size()));
-                carry(load, paths.path(from, to), graph.bwIntra());
-                if (graph.pattern() != Pattern.RING) {
-                    carry(load, paths.path(to, from), graph.bwIntra());
-                }
-            }
-        }
-        load.forEach((edge, carried) -> assertThat(carried)
-                .isLessThanOrEqualTo(topology.links(edge.get(0)).stream()
-                                .filter(link -> link.to() == edge.get(1))
-                                .mapToDouble(Link::bandwidthGBps)
-                                .max()
-                                .orElseThrow()
-                        * (1 + 1e-9)));
-    }
-
-    private static void carry(Map<List<Integer>, Double> load, NodePath path, double bandwidth) {
-        int at = path.from();
-        for (int next : path.via()) {
-            load.merge(List.of(at, next), bandwidth, Double::sum);
-            at = next;
-        }
     }
 }

@@ -1,0 +1,151 @@
+package io.jccl.search;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+/**
+ * Machine descriptions made up from a number: sockets of several makers, nested PCI switches, GPUs with NVLinks to each
+ * other, to switches or to none, and network devices in odd places, some sharing a port.
+ */
+final class RandomMachine {
+
+    private static final String[] CPUS = {
+        "arch='x86_64' vendor='GenuineIntel' familyid='6' modelid='85'",
+        "arch='x86_64' vendor='GenuineIntel' familyid='6' modelid='143'",
+        "arch='x86_64' vendor='AuthenticAMD' familyid='25' modelid='17'",
+        "arch='x86_64' vendor='  Shanghai  ' familyid='7' modelid='91'",
+        "arch='arm64'",
+        "arch='ppc64'"
+    };
+    private static final int[] SMS = {60, 70, 80, 86, 90, 100, 120};
+    private static final int[] SPEEDS = {1000, 10000, 25000, 100000, 200000, 400000, 800000};
+    private static final String[] PCI_SPEEDS = {"2.5 GT/s", "8.0 GT/s PCIe", "16.0 GT/s PCIe", "32.0 GT/s PCIe"};
+
+    private final Random random;
+    private final StringBuilder xml = new StringBuilder();
+    private final int gpus;
+    private final int sm;
+    private final boolean switched;
+    private final int[][] nvLinks;
+    private int nextBus = 1;
+    private int nextGpu;
+    private int nextNet;
+
+    private RandomMachine(long seed, int mostGpus) {
+        random = new Random(seed);
+        gpus = 1 + random.nextInt(mostGpus);
+        sm = SMS[random.nextInt(SMS.length)];
+        switched = random.nextInt(4) == 0;
+        nvLinks = new int[gpus][gpus];
+        if (!switched && random.nextBoolean()) {
+            for (int link = random.nextInt(2 * gpus); link > 0; link--) {
+                int one = random.nextInt(gpus);
+                int other = random.nextInt(gpus);
+                if (one != other) {
+                    int count = 1 + random.nextInt(3);
+                    nvLinks[one][other] = count;
+                    nvLinks[other][one] = count;
+                }
+            }
+        }
+    }
+
+    /** A description with 1 to {@code mostGpus} GPUs; the same for the same seed. */
+    static String description(long seed, int mostGpus) {
+        return new RandomMachine(seed, mostGpus).describe();
+    }
+
+    private String describe() {
+        int sockets = 1 + random.nextInt(4);
+        String cpu = CPUS[random.nextInt(CPUS.length)];
+        List<List<String>> devices = new ArrayList<>();
+        for (int socket = 0; socket < sockets; socket++) {
+            devices.add(new ArrayList<>());
+        }
+        for (int gpu = 0; gpu < gpus; gpu++) {
+            devices.get(random.nextInt(sockets)).add("gpu");
+        }
+        for (int net = random.nextInt(gpus + 3); net > 0; net--) {
+            devices.get(random.nextInt(sockets)).add("net");
+        }
+        xml.append("<system version='1'>");
+        for (int socket = 0; socket < sockets; socket++) {
+            xml.append("<cpu numaid='").append(socket).append("' ").append(cpu).append(">");
+            children(devices.get(socket), 0);
+            xml.append("</cpu>");
+        }
+        return xml.append("</system>").toString();
+    }
+
+    /** Devices stand beside each other, or behind a switch. */
+    private void children(List<String> devices, int depth) {
+        List<String> left = new ArrayList<>(devices);
+        while (!left.isEmpty()) {
+            if (depth < 3 && random.nextInt(3) > 0) {
+                int count = 1 + random.nextInt(left.size());
+                List<String> behind = new ArrayList<>(left.subList(0, count));
+                left.subList(0, count).clear();
+                pci("0x060400");
+                children(behind, depth + 1);
+                xml.append("</pci>");
+            } else if (left.remove(0).equals("gpu")) {
+                gpu();
+            } else {
+                net();
+            }
+        }
+    }
+
+    private String pci(String deviceClass) {
+        String busId = String.format("0000:%02x:00.0", nextBus++);
+        pci(busId, deviceClass);
+        return busId;
+    }
+
+    private void pci(String busId, String deviceClass) {
+        xml.append(String.format(
+                "<pci busid='%s' class='%s' link_speed='%s' link_width='%d'>",
+                busId, deviceClass, PCI_SPEEDS[random.nextInt(PCI_SPEEDS.length)], 4 << random.nextInt(3)));
+    }
+
+    /** GPUs have bus numbers of their own, so that NVLinks can name those that come later. */
+    private static String busOfGpu(int gpu) {
+        return String.format("0001:%02x:00.0", gpu);
+    }
+
+    private void gpu() {
+        int gpu = nextGpu++;
+        pci(busOfGpu(gpu), "0x030200");
+        xml.append(String.format("<gpu dev='%d' sm='%d' rank='%d' gdr='%d'>", gpu, sm, gpu, random.nextInt(2)));
+        if (switched) {
+            xml.append("<nvlink target='ffff:ff:ff.f' count='").append(4 + random.nextInt(15)).append("' tclass='0x068000'/>");
+        }
+        for (int other = 0; other < gpus; other++) {
+            if (nvLinks[gpu][other] > 0) {
+                xml.append(String.format(
+                        "<nvlink target='%s' count='%d' tclass='0x030200'/>", busOfGpu(other), nvLinks[gpu][other]));
+            }
+        }
+        xml.append("</gpu></pci>");
+    }
+
+    private void net() {
+        pci("0x020700");
+        xml.append("<nic>");
+        int ports = 1 + random.nextInt(2);
+        for (int port = 0; port < ports; port++) {
+            int dev = nextNet++;
+            boolean shared = dev > 0 && random.nextInt(4) == 0;
+            xml.append(String.format(
+                    "<net name='n%d' dev='%d' speed='%d' port='%d' guid='0x%x' maxconn='65536' gdr='%d'/>",
+                    dev,
+                    dev,
+                    SPEEDS[random.nextInt(SPEEDS.length)],
+                    shared ? 1 : 1 + port,
+                    shared ? dev : dev + 1,
+                    random.nextInt(2)));
+        }
+        xml.append("</nic></pci>");
+    }
+}

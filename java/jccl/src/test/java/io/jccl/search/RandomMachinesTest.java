@@ -1,0 +1,94 @@
+package io.jccl.search;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.topology.GraphBuilder;
+import io.jccl.topology.NodePaths;
+import io.jccl.topology.Topology;
+import io.jccl.topology.TopologyXmlReader;
+import io.jccl.topology.Trimmer;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What must hold on any machine, tried on thousands that nobody thought of. */
+@Timeout(300)
+class RandomMachinesTest {
+
+    private static final long STEPS = 30_000;
+
+    @Test
+    void channels_can_be_carried_and_cost_no_more_steps_than_allowed() {
+        for (int seed = 0; seed < 3000; seed++) {
+            searchBothCases(seed, 8, STEPS);
+        }
+    }
+
+    @Test
+    void machines_with_more_gpus_than_all_orders_can_be_tried_for() {
+        for (int seed = 0; seed < 300; seed++) {
+            searchBothCases(seed, 40, STEPS);
+        }
+    }
+
+    @Test
+    void a_search_without_steps_still_finds_channels() {
+        for (int seed = 0; seed < 500; seed++) {
+            searchBothCases(seed, 14, 0);
+        }
+    }
+
+    @Test
+    void a_repeated_search_finds_the_same() {
+        for (int seed = 0; seed < 300; seed++) {
+            assertThat(searchBothCases(seed, 12, STEPS)).isEqualTo(searchBothCases(seed, 12, STEPS));
+        }
+    }
+
+    @Test
+    void rings_come_close_to_the_bound_of_the_smallest_cut() {
+        int close = 0;
+        int all = 0;
+        for (int seed = 0; seed < 400; seed++) {
+            NodePaths paths = paths(seed, 8, false);
+            if (paths.topology().endpoints().size() > 1) {
+                SearchOptions options =
+                        SearchOptions.forGpus(paths.topology(), false).withSteps(1_000_000);
+                double total = new ChannelSearch(paths, options).search(Pattern.RING).totalBandwidthGBps();
+                double bound = CutBound.ofRings(paths.topology(), false);
+                assertThat(total).isLessThanOrEqualTo(bound * (1 + 1e-9));
+                all++;
+                close += total > 0.9 * bound ? 1 : 0;
+            }
+        }
+        assertThat((double) close / all).isGreaterThan(0.6);
+    }
+
+    private static List<ChannelGraph> searchBothCases(long seed, int mostGpus, long steps) {
+        List<ChannelGraph> found = new ArrayList<>();
+        for (boolean networks : new boolean[] {false, true}) {
+            NodePaths paths = paths(seed, mostGpus, networks);
+            SearchOptions options =
+                    SearchOptions.forGpus(paths.topology(), networks).withSteps(steps);
+            ChannelSearch search = new ChannelSearch(paths, options);
+            String what = "seed=" + seed + " networks=" + networks;
+            ChannelGraph rings = search.search(Pattern.RING);
+            assertThat(search.steps()).as(what).isLessThanOrEqualTo(search.mostSteps());
+            ChannelChecker.check(paths, rings, what);
+            ChannelGraph trees = search.searchTree(rings);
+            ChannelChecker.check(paths, trees, what);
+            assertThat(trees.channels()).as(what).isEqualTo(rings.channels());
+            found.add(rings);
+            found.add(trees);
+        }
+        return found;
+    }
+
+    private static NodePaths paths(long seed, int mostGpus, boolean networks) {
+        Topology whole =
+                GraphBuilder.build(TopologyXmlReader.read(RandomMachine.description(seed, mostGpus)));
+        int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
+        return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole), first, networks));
+    }
+}
