@@ -92,9 +92,9 @@ public final class ChannelSearch {
             found = search(pattern, List.of());
         }
         if (found == null) {
-            throw new IllegalArgumentException("ranks=" + ranks.stream()
-                    .map(node -> topology.node(node).name())
-                    .toList() + ": no route through all of them; trim the topology to what a rank can reach");
+            throw new IllegalArgumentException("ranks="
+                    + ranks.stream().map(node -> topology.node(node).name()).toList()
+                    + ": no route through all of them; trim the topology to what a rank can reach");
         }
         return found;
     }

@@ -35,9 +35,8 @@ final class Costs {
         edge = new double[ranks * ranks];
         for (int from = 0; from < ranks; from++) {
             for (int to = 0; to < ranks; to++) {
-                edge[from * ranks + to] = from == to
-                        ? IMPOSSIBLE
-                        : price(pricing, traffic.edge(from, to), traffic.distance(from, to));
+                edge[from * ranks + to] =
+                        from == to ? IMPOSSIBLE : price(pricing, traffic.edge(from, to), traffic.distance(from, to));
             }
         }
         entries = traffic.mirrored() || traffic.nets() == 0 ? 1 : traffic.nets();
@@ -91,7 +90,8 @@ final class Costs {
 
     /** What a whole route costs. */
     double total(int[] order, int entry) {
-        double total = first[entry][order[0]] + second[entry][order[Math.min(1, ranks - 1)]] + last[entry][order[ranks - 1]];
+        double total =
+                first[entry][order[0]] + second[entry][order[Math.min(1, ranks - 1)]] + last[entry][order[ranks - 1]];
         for (int place = 1; place < ranks; place++) {
             total += edge[order[place - 1] * ranks + order[place]];
         }

@@ -69,16 +69,16 @@ final class Ladder {
         if (copies == 1 || traffic.nets() < 2) {
             return new Best(all, best.total);
         }
-        Packer.Found spread = budget.share(
-                budget.left(), part -> new Packer(traffic, finder, part, bound).spread(all, best.total));
+        Packer.Found spread =
+                budget.share(budget.left(), part -> new Packer(traffic, finder, part, bound).spread(all, best.total));
         return new Best(spread.routes(), spread.total());
     }
 
     private int copies(Best best) {
         int found = best.routes.size() * (traffic.mirrored() ? 2 : 1);
         double total = best.total * (traffic.mirrored() ? 2 : 1);
-        int wanted = (int)
-                Math.min(options.maxChannels(), Math.ceil(total / (found * options.channelGBps()) * (1 - EQUAL)));
+        int wanted =
+                (int) Math.min(options.maxChannels(), Math.ceil(total / (found * options.channelGBps()) * (1 - EQUAL)));
         // An even number of channels divides better, among trees and among machines.
         wanted += wanted > 1 && (wanted * found) % 2 == 1 ? 1 : 0;
         int least = (options.minChannels() + found - 1) / found;
@@ -97,7 +97,8 @@ final class Ladder {
                 })
                 .distinct()
                 .boxed()
-                .sorted(Comparator.comparing((Integer count) -> count > 2 && count != perNet).thenComparing(count -> count))
+                .sorted(Comparator.comparing((Integer count) -> count > 2 && count != perNet)
+                        .thenComparing(count -> count))
                 .mapToInt(Integer::intValue)
                 .toArray();
     }

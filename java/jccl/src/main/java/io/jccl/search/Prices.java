@@ -42,9 +42,7 @@ final class Prices implements Costs.Pricing {
     }
 
     private static double cost(double fill) {
-        return fill <= FLAT
-                ? Math.exp(STEEPNESS * fill)
-                : Math.exp(STEEPNESS * FLAT) * (1 + STEEPNESS * (fill - FLAT));
+        return fill <= FLAT ? Math.exp(STEEPNESS * fill) : Math.exp(STEEPNESS * FLAT) * (1 + STEEPNESS * (fill - FLAT));
     }
 
     /** The sum of all resources' costs at the present uses: lower is better balanced. */

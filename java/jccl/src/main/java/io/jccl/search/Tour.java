@@ -50,7 +50,8 @@ final class Tour {
             improved = false;
             for (int from = 1; from < cycle.length; from++) {
                 for (int to = 0; to < cycle.length; to++) {
-                    if (!budget.take(LONGEST_MOVE + Math.max(1, to - from) + (Math.min(from, to + 1) <= 2 ? whole : 0))) {
+                    if (!budget.take(
+                            LONGEST_MOVE + Math.max(1, to - from) + (Math.min(from, to + 1) <= 2 ? whole : 0))) {
                         return;
                     }
                     improved |= turn(from, to) || move(from, to);
@@ -86,8 +87,12 @@ final class Tour {
             if (behind >= from - 1 && behind <= end) {
                 continue;
             }
-            double change = cost(cycle[from - 1], after(end)) + cost(cycle[behind], cycle[from]) + cost(cycle[end], after(behind));
-            change -= cost(cycle[from - 1], cycle[from]) + cost(cycle[end], after(end)) + cost(cycle[behind], after(behind));
+            double change = cost(cycle[from - 1], after(end))
+                    + cost(cycle[behind], cycle[from])
+                    + cost(cycle[end], after(behind));
+            change -= cost(cycle[from - 1], cycle[from])
+                    + cost(cycle[end], after(end))
+                    + cost(cycle[behind], after(behind));
             if (promises(change, Math.min(from, behind + 1)) && take(moved(from, length, behind))) {
                 return true;
             }

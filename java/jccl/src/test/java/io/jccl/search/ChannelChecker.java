@@ -124,7 +124,9 @@ final class ChannelChecker {
 
     private void send(Map<String, Double> carried, int from, int to, double gbps) {
         NodePath path = paths.path(from, to);
-        assertThat(path.exists()).as(what + " " + name(from) + " to " + name(to)).isTrue();
+        assertThat(path.exists())
+                .as(what + " " + name(from) + " to " + name(to))
+                .isTrue();
         List<Integer> stations = new ArrayList<>(List.of(from));
         stations.addAll(path.via());
         for (int i = 0; i + 1 < stations.size(); i++) {

@@ -119,7 +119,9 @@ final class RandomMachine {
         pci(busOfGpu(gpu), "0x030200");
         xml.append(String.format("<gpu dev='%d' sm='%d' rank='%d' gdr='%d'>", gpu, sm, gpu, random.nextInt(2)));
         if (switched) {
-            xml.append("<nvlink target='ffff:ff:ff.f' count='").append(4 + random.nextInt(15)).append("' tclass='0x068000'/>");
+            xml.append("<nvlink target='ffff:ff:ff.f' count='")
+                    .append(4 + random.nextInt(15))
+                    .append("' tclass='0x068000'/>");
         }
         for (int other = 0; other < gpus; other++) {
             if (nvLinks[gpu][other] > 0) {

@@ -55,7 +55,8 @@ class RandomMachinesTest {
             if (paths.topology().endpoints().size() > 1) {
                 SearchOptions options =
                         SearchOptions.forGpus(paths.topology(), false).withSteps(1_000_000);
-                double total = new ChannelSearch(paths, options).search(Pattern.RING).totalBandwidthGBps();
+                double total =
+                        new ChannelSearch(paths, options).search(Pattern.RING).totalBandwidthGBps();
                 double bound = CutBound.ofRings(paths.topology(), false);
                 assertThat(total).isLessThanOrEqualTo(bound * (1 + 1e-9));
                 all++;
@@ -86,8 +87,7 @@ class RandomMachinesTest {
     }
 
     private static NodePaths paths(long seed, int mostGpus, boolean networks) {
-        Topology whole =
-                GraphBuilder.build(TopologyXmlReader.read(RandomMachine.description(seed, mostGpus)));
+        Topology whole = GraphBuilder.build(TopologyXmlReader.read(RandomMachine.description(seed, mostGpus)));
         int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
         return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole), first, networks));
     }

@@ -80,11 +80,14 @@ class ReferenceSearchTest {
                 Path.of("target", "search.md"), rows.stream().map(Row::toString).toList());
         assertThat(rows).hasSizeGreaterThan(80);
         for (Row row : rows) {
-            // The bound is what no search exceeds: where NCCL's figure for a part of the machine is above it, it stands.
+            // The bound is what no search exceeds: where NCCL's figure for a part of the machine is above it, it
+            // stands.
             double expected = row.split ? Math.min(row.ncclRing, row.bound) : row.ncclRing;
             assertThat(row.ring).as(row.toString()).isGreaterThanOrEqualTo(expected * (1 - ROUNDING));
             assertThat(row.ring).as(row.toString()).isLessThanOrEqualTo(row.bound * (1 + ROUNDING));
-            assertThat(row.tree).as(row.toString()).isGreaterThanOrEqualTo(Math.min(row.ncclTree, expected) * (1 - ROUNDING));
+            assertThat(row.tree)
+                    .as(row.toString())
+                    .isGreaterThanOrEqualTo(Math.min(row.ncclTree, expected) * (1 - ROUNDING));
             if (row.token()) {
                 assertThat(row.ring).as(row.toString()).isGreaterThan(10 * TOKEN_GBPS);
             }
@@ -141,8 +144,9 @@ class ReferenceSearchTest {
     private static double total(String reference, boolean networks, String kind) {
         String graphs = reference.substring(reference.indexOf("\"graphs\""));
         String part = graphs.substring(graphs.indexOf(networks ? "\"multi\"" : "\"single\""));
-        Matcher graph = java.util.regex.Pattern.compile("\"" + kind
-                        + "\":\\{\"pattern\":\"\\w+\",\"channels\":(\\d+),\"bw_intra\":([\\d.]+),\"bw_inter\":([\\d.]+)")
+        Matcher graph = java.util.regex.Pattern.compile(
+                        "\"" + kind
+                                + "\":\\{\"pattern\":\"\\w+\",\"channels\":(\\d+),\"bw_intra\":([\\d.]+),\"bw_inter\":([\\d.]+)")
                 .matcher(part);
         assertThat(graph.find()).isTrue();
         return Integer.parseInt(graph.group(1))
