@@ -1,0 +1,34 @@
+// What the management library knows of this machine's GPUs, as numbers that cross to Java in one call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace jccl::nvml {
+
+// A report as numbers; io.jccl.device.GpuInventory reads the same layout.
+//
+//   ┌───────┐ per GPU:
+//   │ count │ ┌───────┬────────┬────┬─────┬───────────┬──────────┬───────┬───────┬─────────────┬─────────────┐
+//   └───────┘ │ index │ bus id │ sm │ mig │ c2c count │ c2c MB/s │ links │ peers │ links × 3   │ peers × 1   │
+//             └───────┴────────┴────┴─────┴───────────┴──────────┴───────┴───────┴─────────────┴─────────────┘
+//   link: number │ type of the other end │ its bus id; only links that are up and can carry memory traffic
+//   peer: the status of peer access to the GPU at this place of the report, 0 is yes
+//
+// A bus id is domain << 20 | bus << 12 | device << 4 | function. -1 stands for whatever is not known.
+struct Report {
+  bool available = false;
+  std::vector<std::int64_t> numbers;
+  std::vector<std::string> remarks;  // why something is not known
+};
+
+inline constexpr std::int64_t kUnknown = -1;
+
+// Never fails: a library that cannot be used gives an empty report with a remark.
+Report readReport(const std::string& library);
+
+// "00000000:3B:00.0" as one number; kUnknown for anything else.
+std::int64_t packBusId(const char* text);
+
+}  // namespace jccl::nvml
