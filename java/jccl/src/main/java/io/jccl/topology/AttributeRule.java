@@ -1,6 +1,5 @@
 package io.jccl.topology;
 
-import java.util.Locale;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
@@ -16,6 +15,11 @@ record AttributeRule(String name, boolean required, Kind kind) {
     /** The most characters of a value: the affinity mask of some thousands of processors fits. */
     static final int MAX_LENGTH = 4096;
 
+    private static final String BUS = "[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-9a-fA-F]";
+
+    private static final Pattern WHOLE = Pattern.compile("-?[0-9]{1,10}");
+    private static final Pattern DECIMAL = Pattern.compile("[0-9]+(\\.[0-9]*)?([eE][+-]?[0-9]{1,2})?");
+
     /** The forms of values. */
     enum Kind {
         TEXT("text", text -> true),
@@ -23,10 +27,14 @@ record AttributeRule(String name, boolean required, Kind kind) {
         COUNT("a whole number from 0 to 1048576", text -> inRange(text, 0, 1 << 20)),
         INTEGER("a whole number from -1 to 2147483647", text -> inRange(text, -1, Integer.MAX_VALUE)),
         NUMBER("a decimal number from 0 to 1e9", AttributeRule::isDecimal),
-        BUS_ID(
-                "a bus id such as 0000:3b:00.0",
-                Pattern.compile("[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-9a-fA-F]")
-                        .asMatchPredicate()),
+        BUS_ID("a bus id such as 0000:3b:00.0", Pattern.compile(BUS).asMatchPredicate()),
+        BUS_IDS(
+                "bus ids such as 0000:3b:00.0 separated by blanks",
+                Pattern.compile(BUS + "( " + BUS + ")*").asMatchPredicate()),
+        /** A remote end that its library did not know is written in an older form, cut short. */
+        LINK_TARGET(
+                "a bus id such as 0000:3b:00.0, or fffffff:ffff:ff for a device that is not visible",
+                Pattern.compile(BUS + "|fffffff:ffff:ff").asMatchPredicate()),
         HEX(
                 "a hexadecimal number such as 0x10de",
                 Pattern.compile("0x[0-9a-fA-F]{1,16}").asMatchPredicate()),
@@ -60,7 +68,7 @@ record AttributeRule(String name, boolean required, Kind kind) {
     }
 
     private static boolean inRange(String text, long least, long most) {
-        if (!text.matches("-?[0-9]{1,10}")) {
+        if (!WHOLE.matcher(text).matches()) {
             return false;
         }
         long value = Long.parseLong(text);
@@ -68,8 +76,6 @@ record AttributeRule(String name, boolean required, Kind kind) {
     }
 
     private static boolean isDecimal(String text) {
-        return text.length() <= 32
-                && text.toLowerCase(Locale.ROOT).matches("[0-9]+(\\.[0-9]*)?(e[+-]?[0-9]{1,2})?")
-                && Double.parseDouble(text) <= 1e9;
+        return text.length() <= 32 && DECIMAL.matcher(text).matches() && Double.parseDouble(text) <= 1e9;
     }
 }

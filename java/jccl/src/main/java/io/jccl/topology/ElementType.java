@@ -14,8 +14,9 @@ import java.util.Optional;
 
 /**
  * The elements of a machine description, with what each may contain. This is NCCL's dialect, to which JCCL adds the
- * element {@code host}, and the attribute {@code origin} on any element: where values come from that were not simply
- * read from the system.
+ * element {@code host}; the attribute {@code origin} on any element, which says where values come from that were not
+ * simply read from the system; on GPUs {@code nop2p}, the bus ids of GPUs whose memory they cannot reach; and on network
+ * devices their state, driver, link layer and network interface, and whether they are virtual.
  */
 public enum ElementType {
     /** The machine. */
@@ -47,9 +48,10 @@ public enum ElementType {
             optional("mig", Kind.FLAG),
             optional("rank", Kind.INTEGER),
             optional("gdr", Kind.FLAG),
-            optional("keep", Kind.FLAG)),
+            optional("keep", Kind.FLAG),
+            optional("nop2p", Kind.BUS_IDS)),
     /** NVLinks from a GPU to one other device. */
-    NVLINK(required("target", Kind.BUS_ID), required("count", Kind.COUNT), optional("tclass", Kind.HEX)),
+    NVLINK(required("target", Kind.LINK_TARGET), required("count", Kind.COUNT), optional("tclass", Kind.HEX)),
     /** Chip-to-chip links from a GPU to its CPU. */
     C2C(required("bw", Kind.NUMBER), required("count", Kind.COUNT)),
     /** A link between two PCI switches beside the tree. */
@@ -70,6 +72,8 @@ public enum ElementType {
             optional("keep", Kind.FLAG),
             optional("state", Kind.TEXT),
             optional("driver", Kind.TEXT),
+            optional("layer", Kind.TEXT),
+            optional("interface", Kind.TEXT),
             optional("virtual", Kind.FLAG)),
     /** The endpoint of a rank that works on host memory, with the memory bandwidth in GB/s. */
     HOST(required("rank", Kind.COUNT), optional("bw", Kind.NUMBER));

@@ -24,14 +24,17 @@ import javax.xml.stream.XMLStreamReader;
 
 /**
  * Reads a machine description. The text is not trusted: it may be at most {@value #MAX_BYTES} bytes with
- * {@value #MAX_ELEMENTS} elements nested {@value #MAX_DEPTH} deep; document types, entities, processing instructions
- * and text between elements are refused; and every element and attribute must be one that {@link ElementType} knows.
+ * {@value #MAX_ELEMENTS} elements nested {@value #MAX_DEPTH} deep; document types, entities, processing instructions,
+ * name spaces and text between elements are refused; and every element and attribute must be one that {@link ElementType} knows.
  */
 public final class TopologyXmlReader {
 
     static final int MAX_BYTES = 8 << 20;
     static final int MAX_ELEMENTS = 65_536;
     static final int MAX_DEPTH = 48;
+
+    /** Never changed after it was made. */
+    private static final XMLInputFactory FACTORY = factory();
 
     private final Deque<Open> open = new ArrayDeque<>();
     private XmlElement root;
@@ -88,6 +91,13 @@ public final class TopologyXmlReader {
         return factory;
     }
 
+    /** One at a time: factories need not bear several threads. */
+    private static XMLStreamReader newReader(String text) throws XMLStreamException {
+        synchronized (FACTORY) {
+            return FACTORY.createXMLStreamReader(new StringReader(text));
+        }
+    }
+
     /** Decoded here: the JDK's parser reports bytes that are no UTF-8 on the standard error stream. */
     private static String decode(byte[] bytes) {
         ByteBuffer in = ByteBuffer.wrap(bytes);
@@ -103,11 +113,13 @@ public final class TopologyXmlReader {
     private XmlElement parse(String text) {
         int line = 0;
         try {
-            XMLStreamReader reader = factory().createXMLStreamReader(new StringReader(text));
+            XMLStreamReader reader = newReader(text);
             while (reader.hasNext()) {
                 int event = reader.next();
-                line = reader.getLocation().getLineNumber();
-                handle(event, reader, line);
+                // The parser stands behind what it read: a tag of several lines began where the text before it ended.
+                int end = reader.getLocation().getLineNumber();
+                handle(event, reader, open.isEmpty() ? end : line);
+                line = end;
             }
             reader.close();
         } catch (XMLStreamException e) {
@@ -154,6 +166,10 @@ public final class TopologyXmlReader {
 
     private void start(XMLStreamReader reader, int line) {
         String tag = reader.getLocalName();
+        if (!reader.getName().getPrefix().isEmpty() || reader.getNamespaceCount() > 0) {
+            throw new TopologyException("line=" + line + " element=<" + XmlElement.printable(tag)
+                    + ">: name spaces are refused; remove xmlns and prefixes");
+        }
         ElementType type = ElementType.ofTag(tag)
                 .orElseThrow(() -> new TopologyException("line=" + line + " element=<" + XmlElement.printable(tag)
                         + ">: unknown; remove it, or correct its name"));
@@ -171,6 +187,11 @@ public final class TopologyXmlReader {
         }
         Map<String, String> attributes = new LinkedHashMap<>();
         for (int i = 0; i < reader.getAttributeCount(); i++) {
+            if (!reader.getAttributeName(i).getPrefix().isEmpty()) {
+                throw new TopologyException("line=" + line + " element=<" + tag + "> attribute="
+                        + XmlElement.printable(reader.getAttributeLocalName(i))
+                        + ": name spaces are refused; remove its prefix");
+            }
             attributes.put(reader.getAttributeLocalName(i), reader.getAttributeValue(i));
         }
         open.push(new Open(type, attributes, new ArrayList<>(), line));

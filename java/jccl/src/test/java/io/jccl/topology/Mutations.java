@@ -2,9 +2,15 @@ package io.jccl.topology;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
-import java.util.Random;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.SplittableRandom;
 
-/** Damages descriptions: bytes changed, spans cut out, doubled or replaced by nasty tokens. */
+/**
+ * Damages descriptions: bytes changed, spans cut out, doubled or replaced by nasty tokens; or only what a well-formed file
+ * may say by mistake.
+ */
 final class Mutations {
 
     private static final String[] TOKENS = {
@@ -33,18 +39,43 @@ final class Mutations {
         "\u00e9"
     };
 
-    private final Random random;
+    private final SplittableRandom random;
 
     Mutations(long seed) {
-        this.random = new Random(seed);
+        this.random = new SplittableRandom(seed);
     }
 
     byte[] mutate(String text) {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        boolean gentle = random.nextBoolean();
         for (int count = 1 + random.nextInt(3); count > 0; count--) {
-            bytes = once(bytes);
+            bytes = gentle ? gently(bytes) : once(bytes);
         }
         return bytes;
+    }
+
+    /** What a well-formed file may say by mistake: another digit, or a line that is missing, twice, or elsewhere. */
+    private byte[] gently(byte[] bytes) {
+        List<String> lines = new ArrayList<>(
+                new String(bytes, StandardCharsets.UTF_8).lines().toList());
+        int at = random.nextInt(lines.size());
+        switch (lines.size() < 3 ? 0 : random.nextInt(4)) {
+            case 0 -> lines.set(at, anotherDigit(lines.get(at)));
+            case 1 -> lines.remove(at);
+            case 2 -> lines.add(at, lines.get(at));
+            default -> Collections.swap(lines, at, random.nextInt(lines.size()));
+        }
+        return String.join("\n", lines).getBytes(StandardCharsets.UTF_8);
+    }
+
+    private String anotherDigit(String line) {
+        int start = random.nextInt(line.length() + 1);
+        for (int i = start; i < line.length(); i++) {
+            if (Character.isDigit(line.charAt(i))) {
+                return line.substring(0, i) + random.nextInt(10) + line.substring(i + 1);
+            }
+        }
+        return line;
     }
 
     private byte[] once(byte[] bytes) {

@@ -1,0 +1,87 @@
+package io.jccl.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Damaged descriptions are read, or refused with a clear error; nothing else happens. */
+@Timeout(300)
+class TopologyXmlFuzzTest {
+
+    private static final int MUTATIONS = 100_000;
+    /** Paths take far longer than reading: they are found on some. */
+    private static final int PATHS_EVERY = 1024;
+
+    private static final int LONGEST_MESSAGE = 1000;
+
+    /** Every mutation has a seed of its own, so that each can be repeated, whichever thread made it. */
+    @Test
+    void a_mutated_description_is_read_or_refused_clearly() throws IOException {
+        List<String> machines = machines();
+        long refused = IntStream.range(0, MUTATIONS)
+                .parallel()
+                .filter(seed -> isRefused(machines.get(seed % machines.size()), seed))
+                .count();
+        assertThat(refused).isBetween(MUTATIONS / 5L, MUTATIONS - MUTATIONS / 20L);
+    }
+
+    /** The project's own machines, and those beside it that are small enough to be read often. */
+    private static List<String> machines() throws IOException {
+        List<String> machines = new ArrayList<>();
+        Machines.NAMES.forEach(name -> machines.add(Machines.text(name)));
+        Optional<Path> folder = SharedMaterial.find("topologies");
+        if (folder.isPresent()) {
+            try (Stream<Path> files = Files.list(folder.get())) {
+                for (Path file : files.sorted().toList()) {
+                    if (Files.size(file) < 3_000) {
+                        machines.add(Files.readString(file));
+                    }
+                }
+            }
+        }
+        return machines;
+    }
+
+    private static boolean isRefused(String machine, int seed) {
+        byte[] bytes = new Mutations(seed).mutate(machine);
+        try {
+            XmlElement read = TopologyXmlReader.read(new ByteArrayInputStream(bytes), "mutation");
+            requireSame(read, TopologyXmlReader.read(TopologyXmlWriter.write(read)), seed);
+            Topology graph = GraphBuilder.build(read);
+            if (seed % PATHS_EVERY == 0) {
+                NodePaths.compute(graph);
+            }
+            return false;
+        } catch (TopologyException e) {
+            requireClear(e.getMessage(), seed);
+            return true;
+        } catch (RuntimeException | StackOverflowError e) {
+            throw new AssertionError("mutation " + seed + ": " + new String(bytes, StandardCharsets.ISO_8859_1), e);
+        }
+    }
+
+    private static void requireSame(XmlElement read, XmlElement again, int seed) {
+        if (!again.equals(read)) {
+            throw new AssertionError("mutation " + seed + ": written and read again it is another");
+        }
+    }
+
+    private static void requireClear(String message, int seed) {
+        boolean placed = message.contains("line=") || message.contains("nodes=");
+        boolean printable = message.chars().noneMatch(Character::isISOControl);
+        if (!placed || !printable || message.length() > LONGEST_MESSAGE) {
+            throw new AssertionError("mutation " + seed + ": no clear error: " + message);
+        }
+    }
+}
