@@ -8,6 +8,7 @@ import io.jccl.config.Registry;
 import io.jccl.config.Settings;
 import io.jccl.plan.PlanOptions;
 import io.jccl.topology.HostRank;
+import io.jccl.topology.MachineSource;
 import io.jccl.topology.PathPolicy;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.topology.TopologyException;
@@ -115,11 +116,13 @@ final class TopoCommand implements Callable<Integer> {
         if (file != null) {
             return TopologyXmlReader.read(file);
         }
-        int numa = new SysfsDetector(Path.of("/"), System.getProperty("os.arch", "")).numaNodeOfThisProcess();
+        int numa = SysfsDetector.ofThisMachine().numaNodeOfThisProcess();
         int here = ranks == 0 ? cores() : ranks;
-        return SysfsDetector.detectThisMachine(IntStream.range(0, here)
-                .mapToObj(rank -> new HostRank(rank, numa))
-                .toList());
+        return MachineSource.describe(
+                Settings.load(CommunicatorConfig.defaults()),
+                IntStream.range(0, here)
+                        .mapToObj(rank -> new HostRank(rank, numa))
+                        .toList());
     }
 
     private TopologyReporter.Request request(XmlElement description) {
@@ -128,7 +131,7 @@ final class TopoCommand implements Callable<Integer> {
         int max = settings.get(Registry.MAX_NCHANNELS);
         String version = TopoCommand.class.getPackage().getImplementationVersion();
         return new TopologyReporter.Request(
-                file == null ? "this machine" : file.toString(),
+                file == null ? MachineSource.name(settings) : file.toString(),
                 version == null ? "unknown" : version,
                 description,
                 machines,

@@ -362,6 +362,16 @@ public final class Registry {
             Optional.empty(),
             "Where rank 0 of each machine writes the topology that it found, as XML.");
 
+    /** Which library tells of GPUs. */
+    public static final Setting<String> NVML_LIBRARY = add(
+            TOPOLOGY,
+            "JCCL_NVML_LIBRARY",
+            "",
+            text("auto, off, or the name or path of a library"),
+            "auto",
+            "The library that tells of GPUs and NVLinks: `auto` for the driver's own `libnvidia-ml.so.1`, `off` for none,"
+                    + " or the name or path of another. Where none answers, GPUs are known by the kernel alone.");
+
     /** What the command logs. */
     public static final Setting<String> DEBUG = add(
             COMMAND,

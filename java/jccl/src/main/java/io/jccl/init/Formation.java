@@ -31,7 +31,6 @@ import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.CostModel;
 import io.jccl.tuning.HostCosts;
 import io.jccl.tuning.TuningOverrides;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -138,7 +137,7 @@ public final class Formation {
     }
 
     private void gatherPeers() {
-        SysfsDetector machine = new SysfsDetector(Path.of("/"), System.getProperty("os.arch", ""));
+        SysfsDetector machine = SysfsDetector.ofThisMachine();
         PeerInfo mine = new PeerInfo(
                 settings.get(Registry.HOST_ID).orElseGet(HostIdentity::machine),
                 HostIdentity.process(),

@@ -11,12 +11,11 @@ import io.jccl.search.SearchOptions;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.LinkSpeeds;
+import io.jccl.topology.MachineSource;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.PathPolicy;
-import io.jccl.topology.SysfsDetector;
 import io.jccl.topology.Topology;
-import io.jccl.topology.TopologyXmlReader;
 import io.jccl.topology.TopologyXmlWriter;
 import io.jccl.topology.Trimmer;
 import io.jccl.topology.XmlElement;
@@ -53,9 +52,7 @@ final class LocalTopology {
      */
     static Found search(
             Settings settings, int rank, String hostId, List<HostRank> localRanks, int cores, boolean networks) {
-        XmlElement description = settings.get(Registry.TOPO_FILE)
-                .map(TopologyXmlReader::read)
-                .orElseGet(() -> SysfsDetector.detectThisMachine(localRanks));
+        XmlElement description = MachineSource.describe(settings, localRanks);
         if (localRanks.get(0).rank() == rank) {
             settings.get(Registry.TOPO_DUMP_FILE).ifPresent(file -> dump(file, description));
         }

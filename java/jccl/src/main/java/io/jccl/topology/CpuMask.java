@@ -11,6 +11,11 @@ final class CpuMask {
         return mask.length() <= AttributeRule.MAX_LENGTH && mask.matches("[0-9a-fA-F]+(,[0-9a-fA-F]+)*");
     }
 
+    /** Whether a mask names a processor at all. */
+    static boolean isAny(String mask) {
+        return isValid(mask) && parse(mask).signum() != 0;
+    }
+
     /** Whether two masks share a processor; a mask that cannot be read shares none. */
     static boolean intersects(String one, String other) {
         return isValid(one) && isValid(other) && parse(one).and(parse(other)).signum() != 0;

@@ -14,7 +14,7 @@ final class NetDevices {
     private static final String TYPE_LOOPBACK = "772";
     /** Devices that lead only to other programs of this machine. */
     private static final Pattern INTERNAL =
-            Pattern.compile("(docker|veth|virbr|vnet|br-|ifb|dummy|tap|tun|cni|flannel).*");
+            Pattern.compile("(docker|veth|virbr|vnet|br-|ifb|dummy|tap|tun|cni|flannel|sit|ip6tnl|gre|teql).*");
 
     private final SystemFiles files;
     private final PciDevices pci;
@@ -27,9 +27,11 @@ final class NetDevices {
      * @param state up, down, unknown, or empty
      * @param driver its driver, empty where not known
      * @param virtual whether no hardware of this machine stands behind it
+     * @param master the device that it is a part of, such as a bond; empty where there is none
      * @param chain bus ids from the root port to the card, empty where it is not on PCI
      */
-    record Device(String name, int mbps, String state, String driver, boolean virtual, List<String> chain) {
+    record Device(
+            String name, int mbps, String state, String driver, boolean virtual, String master, List<String> chain) {
 
         String busId() {
             return chain.isEmpty() ? "" : chain.get(chain.size() - 1);
@@ -70,17 +72,22 @@ final class NetDevices {
     private Device device(String name) {
         Optional<String> path = files.realPath(CLASS + name);
         int mbps = file(name, "speed").map(PciDevices::integer).orElse(0);
-        String driver = files.realPath(CLASS + name + "/device/driver")
-                .map(real -> real.substring(real.lastIndexOf('/') + 1))
-                .orElse("");
         boolean virtual = path.map(real -> real.contains("/devices/virtual/")).orElse(false);
         return new Device(
                 name,
                 Math.max(0, mbps),
                 file(name, "operstate").orElse(""),
-                driver.replaceAll("[^\\x21-\\x7e]", "?"),
+                nameAt(CLASS + name + "/device/driver"),
                 virtual,
+                nameAt(CLASS + name + "/master"),
                 path.map(pci::busIdsIn).orElse(List.of()));
+    }
+
+    /** The name of what a link leads to, or empty. */
+    private String nameAt(String link) {
+        return files.realPath(link)
+                .map(real -> real.substring(real.lastIndexOf('/') + 1).replaceAll("[^\\x21-\\x7e]", "?"))
+                .orElse("");
     }
 
     private Optional<String> file(String device, String name) {

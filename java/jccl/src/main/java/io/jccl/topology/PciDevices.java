@@ -16,9 +16,11 @@ final class PciDevices {
     private static final int MAX_LEVELS = 16;
 
     private final SystemFiles files;
+    private final CpuNodes nodes;
 
-    PciDevices(SystemFiles files) {
+    PciDevices(SystemFiles files, CpuNodes nodes) {
         this.files = files;
+        this.nodes = nodes;
     }
 
     List<String> busIds() {
@@ -60,9 +62,27 @@ final class PciDevices {
         return files.line(DEVICES + busId + "/" + name);
     }
 
-    /** The NUMA node, or -1 where the kernel does not know, as is usual in virtual machines. */
-    int numaNode(String busId) {
-        return file(busId, "numa_node").map(PciDevices::integer).orElse(-1);
+    /** The class of a device that is here, such as {@code 0x030200}. */
+    Optional<String> classOf(String busId) {
+        return file(busId, "class").filter(text -> text.matches("0x[0-9a-fA-F]{1,8}"));
+    }
+
+    /**
+     * The NUMA node with processors that is nearest to a device, or -1 where the kernel does not know, as is usual in
+     * virtual machines. It is asked for the device, then for the bridges above it, then for the processors that it calls
+     * local.
+     *
+     * @param chain bus ids from the root port to the device
+     */
+    int numaNode(List<String> chain) {
+        for (int i = chain.size() - 1; i >= 0; i--) {
+            int told = file(chain.get(i), "numa_node").map(PciDevices::integer).orElse(-1);
+            int node = told < 0 ? -1 : nodes.nearest(told);
+            if (node >= 0) {
+                return node;
+            }
+        }
+        return file(chain.get(chain.size() - 1), "local_cpus").map(nodes::only).orElse(-1);
     }
 
     /** The attributes of a {@code pci} element; what had to be left out is named in {@code origin}. */
@@ -85,9 +105,7 @@ final class PciDevices {
         if (!numaKnown) {
             missing.add("numa_node");
         }
-        if (!missing.isEmpty()) {
-            attributes.put("origin", "sysfs without " + String.join(" ", missing));
-        }
+        Origin.without("sysfs", missing).ifPresent(origin -> attributes.put("origin", origin));
         return attributes;
     }
 

@@ -57,7 +57,7 @@ final class PciTree {
             Map<String, Branch> level = at == null ? tops : at.below;
             at = level.computeIfAbsent(busId, id -> new Branch(id, above));
         }
-        numaOfTop.merge(way.get(0), pci.numaNode(device), (known, found) -> known >= 0 ? known : found);
+        numaOfTop.merge(way.get(0), pci.numaNode(chain), (known, found) -> known >= 0 ? known : found);
         return at;
     }
 
@@ -69,11 +69,9 @@ final class PciTree {
             boolean known = contents.containsKey(numa);
             contents.get(known ? numa : first).add(element(branch, known));
         });
-        if (!unplaced.isEmpty()) {
-            for (XmlElement net : unplaced) {
-                Map<String, String> origin = Map.of("origin", "no pci device");
-                contents.get(first).add(new XmlElement(ElementType.NIC, origin, List.of(net), 0));
-            }
+        for (XmlElement net : unplaced) {
+            Map<String, String> origin = Map.of("origin", "no pci device");
+            contents.get(first).add(new XmlElement(ElementType.NIC, origin, List.of(net), 0));
         }
     }
 

@@ -1,48 +1,80 @@
 package io.jccl.topology;
 
+import io.jccl.config.Settings;
+import io.jccl.device.GpuInventory;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 
 /**
  * Describes a Linux machine from what its kernel tells: NUMA nodes and processors, the PCI switches above network cards
- * and GPUs, and network devices. Every value is optional; where one had to be assumed, the element's {@code origin}
- * says so. Whatever the files contain, the result is a description that can be read back; it never fails.
+ * and GPUs, and network devices; and from what the GPUs' management library adds. Every value is optional; where one had
+ * to be assumed, or comes from elsewhere than the kernel, the element's {@code origin} says so. Whatever the files
+ * contain, the result is a description that can be read back; it never fails.
  */
 public final class SysfsDetector {
 
-    private static final String NODES = "sys/devices/system/node";
-    private static final String NVIDIA = "0x10de";
-    private static final int MAX_DEVICES = 256;
+    /** Verbs adapters are described, but no transport of JCCL moves data by verbs. */
+    private static final boolean VERBS_CARRIED = false;
 
     private final SystemFiles files;
+    private final CpuNodes nodes;
     private final PciDevices pci;
-    private final NetDevices nets;
-    private final String arch;
+    private final GpuDevices gpus;
+    private final NetElements nets;
 
     /**
+     * A machine made of files, whose GPUs nobody but the kernel tells of.
+     *
      * @param root what stands for {@code /}
      * @param osArch the architecture as Java names it in the property {@code os.arch}
      */
     public SysfsDetector(Path root, String osArch) {
-        this.files = new SystemFiles(root);
-        this.pci = new PciDevices(files);
-        this.nets = new NetDevices(files, pci);
-        this.arch = switch (osArch) {
-            case "amd64" -> "x86_64";
-            case "aarch64" -> "arm64";
-            case "ppc64le" -> "ppc64";
-            default -> osArch;
-        };
+        this(root, osArch, GpuInventory.absent(ManagementLibrary.NAME, List.of("not asked")), VERBS_CARRIED);
     }
 
-    /** Describes the machine that this program runs on. */
+    /**
+     * A machine made of files and of GPUs.
+     *
+     * @param root what stands for {@code /}
+     * @param osArch the architecture as Java names it in the property {@code os.arch}
+     * @param inventory what the management library tells of its GPUs
+     */
+    public SysfsDetector(Path root, String osArch, GpuInventory inventory) {
+        this(root, osArch, inventory, VERBS_CARRIED);
+    }
+
+    SysfsDetector(Path root, String osArch, GpuInventory inventory, boolean verbsCarried) {
+        this.files = new SystemFiles(root);
+        this.nodes = new CpuNodes(
+                files,
+                switch (osArch) {
+                    case "amd64" -> "x86_64";
+                    case "aarch64" -> "arm64";
+                    case "ppc64le" -> "ppc64";
+                    default -> osArch;
+                });
+        this.pci = new PciDevices(files, nodes);
+        this.gpus = new GpuDevices(files, pci, inventory);
+        this.nets = new NetElements(new NetDevices(files, pci), new VerbsDevices(files, pci), verbsCarried);
+    }
+
+    /** This machine without what a management library would tell. */
+    public static SysfsDetector ofThisMachine() {
+        return new SysfsDetector(Path.of("/"), System.getProperty("os.arch", ""));
+    }
+
+    /** Describes the machine that this program runs on, without asking a management library. */
     public static XmlElement detectThisMachine(List<HostRank> ranks) {
-        return new SysfsDetector(Path.of("/"), System.getProperty("os.arch", "")).detect(ranks);
+        return ofThisMachine().detect(ranks);
+    }
+
+    /** Describes the machine that this program runs on; the settings name the management library. */
+    public static XmlElement detectThisMachine(Settings settings, List<HostRank> ranks) {
+        return new SysfsDetector(Path.of("/"), System.getProperty("os.arch", ""), ManagementLibrary.ask(settings))
+                .detect(ranks);
     }
 
     /**
@@ -52,26 +84,29 @@ public final class SysfsDetector {
      */
     public XmlElement detect(List<HostRank> ranks) {
         Map<Integer, List<XmlElement>> contents = new TreeMap<>();
-        for (int node : numaNodes()) {
-            contents.put(node, new ArrayList<>());
-        }
+        nodes.list().forEach(node -> contents.put(node, new ArrayList<>()));
         boolean assumed = contents.isEmpty();
         if (assumed) {
             contents.put(0, new ArrayList<>());
         }
-        addPci(contents);
-        for (HostRank rank : ranks) {
-            addHost(contents, rank);
-        }
+        PciTree tree = new PciTree(pci, contents);
+        nets.list().forEach(net -> tree.addNet(net.chain(), net.element()));
+        gpus.list().forEach(gpu -> tree.addGpu(gpu.chain(), gpu.element()));
+        tree.finish();
         List<XmlElement> cpus = new ArrayList<>();
         contents.forEach((node, children) ->
-                cpus.add(new XmlElement(ElementType.CPU, cpuAttributes(node, assumed), children, 0)));
-        return new XmlElement(ElementType.SYSTEM, Map.of("version", "1"), cpus, 0);
+                cpus.add(new XmlElement(ElementType.CPU, nodes.attributes(node, assumed), children, 0)));
+        return HostElements.add(new XmlElement(ElementType.SYSTEM, Map.of("version", "1"), cpus, 0), ranks);
     }
 
     /** The processors that this process may be scheduled on, and how many of them the JVM says it may keep busy. */
     public Processors processorsOfThisProcess() {
         return new Processors(Runtime.getRuntime().availableProcessors(), allowedProcessors());
+    }
+
+    /** The NUMA node that all processors open to this process belong to, or -1 where there are several. */
+    public int numaNodeOfThisProcess() {
+        return nodes.only(allowedProcessors());
     }
 
     private String allowedProcessors() {
@@ -81,143 +116,5 @@ public final class SysfsDetector {
                 .filter(CpuMask::isValid)
                 .findFirst()
                 .orElse("");
-    }
-
-    /** The NUMA node that all processors open to this process belong to, or -1 where there are several. */
-    public int numaNodeOfThisProcess() {
-        String allowed = allowedProcessors();
-        int found = -1;
-        for (int node : numaNodes()) {
-            if (CpuMask.intersects(allowed, affinity(node))) {
-                if (found >= 0) {
-                    return -1;
-                }
-                found = node;
-            }
-        }
-        return found;
-    }
-
-    private List<Integer> numaNodes() {
-        return files.names(NODES).stream()
-                .filter(name -> name.matches("node[0-9]{1,4}"))
-                .map(name -> Integer.parseInt(name.substring(4)))
-                .limit(MAX_DEVICES)
-                .toList();
-    }
-
-    private String affinity(int node) {
-        return files.line(NODES + "/node" + node + "/cpumap")
-                .filter(CpuMask::isValid)
-                .orElse("");
-    }
-
-    private Map<String, String> cpuAttributes(int node, boolean assumed) {
-        Map<String, String> attributes = new LinkedHashMap<>();
-        attributes.put("numaid", Integer.toString(node));
-        List<String> missing = new ArrayList<>();
-        if (assumed) {
-            missing.add("numa nodes");
-        }
-        String affinity = affinity(node);
-        putKnown(attributes, missing, "affinity", affinity);
-        putKnown(attributes, missing, "arch", arch.replaceAll("[^\\x21-\\x7e]", "?"));
-        if (arch.equals("x86_64")) {
-            Map<String, String> info = cpuInfo();
-            putKnown(attributes, missing, "vendor", info.getOrDefault("vendor_id", ""));
-            putKnown(attributes, missing, "familyid", number(info.get("cpu family")));
-            putKnown(attributes, missing, "modelid", number(info.get("model")));
-        }
-        if (!missing.isEmpty()) {
-            attributes.put("origin", "sysfs without " + String.join(" ", missing));
-        }
-        return attributes;
-    }
-
-    private static void putKnown(Map<String, String> attributes, List<String> missing, String name, String value) {
-        if (value.isEmpty() || value.length() > AttributeRule.MAX_LENGTH) {
-            missing.add(name);
-        } else {
-            attributes.put(name, value);
-        }
-    }
-
-    private static String number(String text) {
-        return text != null && text.matches("[0-9]{1,6}") ? text : "";
-    }
-
-    private Map<String, String> cpuInfo() {
-        Map<String, String> info = new LinkedHashMap<>();
-        for (String line : files.lines("proc/cpuinfo")) {
-            int colon = line.indexOf(':');
-            if (colon > 0) {
-                info.putIfAbsent(
-                        line.substring(0, colon).strip(),
-                        line.substring(colon + 1).strip());
-            }
-        }
-        return info;
-    }
-
-    private void addPci(Map<Integer, List<XmlElement>> contents) {
-        PciTree tree = new PciTree(pci, contents);
-        List<NetDevices.Device> devices =
-                nets.list().stream().limit(MAX_DEVICES).toList();
-        boolean physical = devices.stream().anyMatch(device -> !device.virtual() && !device.isDown());
-        int dev = 0;
-        for (NetDevices.Device device : devices) {
-            boolean used = !device.isDown() && !device.isInternal() && (!physical || !device.virtual());
-            tree.addNet(device.chain(), netElement(device, used ? dev++ : -1));
-        }
-        int gpus = 0;
-        for (String busId : pci.busIds()) {
-            boolean display = pci.file(busId, "class")
-                    .map(text -> text.startsWith("0x03"))
-                    .orElse(false);
-            if (display && pci.file(busId, "vendor").equals(Optional.of(NVIDIA)) && gpus < MAX_DEVICES) {
-                Map<String, String> attributes = new LinkedHashMap<>();
-                attributes.put("dev", Integer.toString(gpus++));
-                attributes.put("origin", "sysfs without sm rank");
-                tree.addGpu(pci.chainTo(busId), new XmlElement(ElementType.GPU, attributes, List.of(), 0));
-            }
-        }
-        tree.finish();
-    }
-
-    private static XmlElement netElement(NetDevices.Device device, int dev) {
-        Map<String, String> attributes = new LinkedHashMap<>();
-        attributes.put("name", device.name());
-        attributes.put("dev", Integer.toString(dev));
-        List<String> notes = new ArrayList<>();
-        if (device.mbps() > 0) {
-            attributes.put("speed", Integer.toString(device.mbps()));
-        } else {
-            notes.add("sysfs without speed");
-        }
-        attributes.put("gdr", "0");
-        if (!device.state().isEmpty()) {
-            attributes.put("state", device.state());
-        }
-        if (!device.driver().isEmpty()) {
-            attributes.put("driver", device.driver());
-        }
-        attributes.put("virtual", device.virtual() ? "1" : "0");
-        if (dev < 0) {
-            notes.add(device.isDown() ? "not used because it is down" : "not used because it is virtual");
-        }
-        if (!notes.isEmpty()) {
-            attributes.put("origin", String.join("; ", notes));
-        }
-        return new XmlElement(ElementType.NET, attributes, List.of(), 0);
-    }
-
-    private static void addHost(Map<Integer, List<XmlElement>> contents, HostRank rank) {
-        Map<String, String> attributes = new LinkedHashMap<>();
-        attributes.put("rank", Integer.toString(rank.rank()));
-        attributes.put("bw", Double.toString(LinkSpeeds.HOST_MEMORY_GBPS));
-        boolean known = contents.containsKey(rank.numaNode());
-        attributes.put("origin", known ? "bw assumed" : "bw assumed; bound to no numa node");
-        int node = known ? rank.numaNode() : contents.keySet().iterator().next();
-        contents.get(node).add(new XmlElement(ElementType.HOST, attributes, List.of(), 0));
     }
 }

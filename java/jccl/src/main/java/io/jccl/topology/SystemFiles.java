@@ -35,6 +35,10 @@ final class SystemFiles {
 
     /** The lines of a file with control characters replaced; of a huge file the beginning. */
     List<String> lines(String path) {
+        // A pipe or a device would let its reader wait.
+        if (!Files.isRegularFile(resolve(path))) {
+            return List.of();
+        }
         try (InputStream in = Files.newInputStream(resolve(path))) {
             String text = new String(in.readNBytes(MAX_BYTES), StandardCharsets.UTF_8);
             return text.lines()

@@ -86,6 +86,9 @@ class DoctorTest {
                 "clock",
                 "open-files",
                 "privileges",
+                "numa",
+                "networks",
+                "pci-links",
                 "cuda",
                 "infiniband");
         List<Finding> findings = Doctor.examine(machine()).stream()
@@ -189,6 +192,58 @@ class DoctorTest {
                 "driver=/opt/driver/libcuda.so.1 nvml=missing (NVRM version: 550.54)",
                 "none needed");
         requireBad(SystemChecks.verbs(machine()), Status.WARN, "devices=[mlx5_0]", "JCCL_SOCKET_IFNAME");
+    }
+
+    /** A GPU at x8 of x16 on one node, a network card on the other. */
+    private void devices() throws IOException {
+        write("/sys/devices/system/node/node0/cpumap", "f\n");
+        write("/sys/devices/system/node/node1/cpumap", "f0\n");
+        device("0000:01:00.0", "0x030200", "0x10de");
+        write("/sys/devices/pci0000:00/0000:01:00.0/max_link_width", "16\n");
+        write("/sys/devices/pci0000:00/0000:01:00.0/current_link_width", "8\n");
+        device("0000:02:00.0", "0x020000", "0x15b3");
+        String net = "/sys/devices/pci0000:00/0000:02:00.0/net/ens2";
+        write(net + "/type", "1\n");
+        write(net + "/operstate", "up\n");
+        write("/sys/devices/virtual/net/docker0/type", "1\n");
+        Files.createDirectories(root.resolve("sys/class/net"));
+        Files.createSymbolicLink(root.resolve("sys/class/net/ens2"), root.resolve(net.substring(1)));
+        Files.createSymbolicLink(
+                root.resolve("sys/class/net/docker0"), root.resolve("sys/devices/virtual/net/docker0"));
+    }
+
+    private void device(String busId, String pciClass, String vendor) throws IOException {
+        String path = "/sys/devices/pci0000:00/" + busId;
+        write(path + "/class", pciClass + "\n");
+        write(path + "/vendor", vendor + "\n");
+        write(path + "/numa_node", "1\n");
+        Files.createDirectories(root.resolve("sys/bus/pci/devices"));
+        Files.createSymbolicLink(root.resolve("sys/bus/pci/devices/" + busId), root.resolve(path.substring(1)));
+    }
+
+    @Test
+    void devicesAreToldWithWhereTheirValuesComeFrom() throws IOException {
+        devices();
+        Machine machine = machine(2, Map.of("JCCL_NVML_LIBRARY", "off"));
+        requireOk(DeviceChecks.numa(machine));
+        assertThat(DeviceChecks.numa(machine).get(0).detail())
+                .startsWith("node 0 cpu mask f")
+                .contains(", node 1 cpu mask f0");
+        requireOk(DeviceChecks.networks(machine));
+        assertThat(DeviceChecks.networks(machine).get(0).detail())
+                .isEqualTo(
+                        "ens2 speed unknown at 0000:02:00.0; besides docker0 (sysfs without speed; not used because it"
+                                + " is virtual); an unknown speed counts as 10 Gb/s");
+        requireBad(
+                DeviceChecks.gpus(machine),
+                Status.WARN,
+                "1: 0 at 0000:01:00.0 (sysfs without sm nvlink c2c gdr): nvml tells nothing (JCCL_NVML_LIBRARY=off)",
+                "JCCL_NVML_LIBRARY");
+        requireBad(
+                DeviceChecks.pciLinks(machine),
+                Status.WARN,
+                "narrower than the device can be: 0000:01:00.0 x8 of x16",
+                "seat the card again");
     }
 
     @Test

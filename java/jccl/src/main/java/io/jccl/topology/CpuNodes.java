@@ -1,0 +1,127 @@
+package io.jccl.topology;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** What the kernel tells of NUMA nodes and of the processors on them. */
+final class CpuNodes {
+
+    private static final String NODES = "sys/devices/system/node";
+    private static final int MAX_NODES = 256;
+
+    private final SystemFiles files;
+    private final String arch;
+    private final List<Integer> all;
+    private final List<Integer> withCpus;
+
+    /** @param arch the architecture in the spelling of machine descriptions */
+    CpuNodes(SystemFiles files, String arch) {
+        this.files = files;
+        this.arch = arch;
+        this.all = files.names(NODES).stream()
+                .filter(name -> name.matches("node[0-9]{1,4}"))
+                .map(name -> Integer.parseInt(name.substring(4)))
+                .sorted()
+                .limit(MAX_NODES)
+                .toList();
+        List<Integer> populated =
+                all.stream().filter(node -> CpuMask.isAny(affinity(node))).toList();
+        this.withCpus = populated.isEmpty() ? all : populated;
+    }
+
+    /**
+     * The nodes that have processors, ascending. Others are memory only: of a GPU, or behind a CXL link. Where no node
+     * tells its processors it is all of them.
+     */
+    List<Integer> list() {
+        return withCpus;
+    }
+
+    /** The node with processors that is nearest to a node, by the kernel's table of distances; -1 where not known. */
+    int nearest(int node) {
+        if (withCpus.contains(node)) {
+            return node;
+        }
+        String[] distances = all.contains(node)
+                ? files.line(NODES + "/node" + node + "/distance").orElse("").split("\\s+")
+                : new String[0];
+        int best = -1;
+        int least = Integer.MAX_VALUE;
+        for (int i = 0; i < distances.length && distances.length == all.size(); i++) {
+            int distance = PciDevices.integer(distances[i]);
+            if (distance > 0 && distance < least && withCpus.contains(all.get(i))) {
+                least = distance;
+                best = all.get(i);
+            }
+        }
+        return best;
+    }
+
+    /** The only node with processors of a mask, or -1 where there are none or several. */
+    int only(String mask) {
+        List<Integer> found = withCpus.stream()
+                .filter(node -> CpuMask.intersects(mask, affinity(node)))
+                .toList();
+        return found.size() == 1 ? found.get(0) : -1;
+    }
+
+    private String affinity(int node) {
+        return files.line(NODES + "/node" + node + "/cpumap")
+                .filter(CpuMask::isValid)
+                .orElse("");
+    }
+
+    /**
+     * The attributes of a {@code cpu} element; what had to be left out is named in {@code origin}.
+     *
+     * @param assumed whether the kernel tells of no nodes at all
+     */
+    Map<String, String> attributes(int node, boolean assumed) {
+        Map<String, String> attributes = new LinkedHashMap<>();
+        attributes.put("numaid", Integer.toString(node));
+        List<String> missing = new ArrayList<>();
+        if (assumed) {
+            missing.add("numa nodes");
+        }
+        putKnown(attributes, missing, "affinity", affinity(node));
+        putKnown(attributes, missing, "arch", arch.replaceAll("[^\\x21-\\x7e]", "?"));
+        if (arch.equals("x86_64")) {
+            Map<String, String> info = cpuInfo();
+            putKnown(attributes, missing, "vendor", info.getOrDefault("vendor_id", ""));
+            putKnown(attributes, missing, "familyid", number(info.get("cpu family")));
+            putKnown(attributes, missing, "modelid", number(info.get("model")));
+        }
+        Origin.without("sysfs", missing).ifPresent(origin -> attributes.put("origin", origin));
+        return attributes;
+    }
+
+    private static void putKnown(Map<String, String> attributes, List<String> missing, String name, String value) {
+        if (value.isEmpty() || value.length() > AttributeRule.MAX_LENGTH) {
+            missing.add(name);
+        } else {
+            attributes.put(name, value);
+        }
+    }
+
+    private static String number(String text) {
+        return Optional.ofNullable(text)
+                .filter(known -> known.matches("[0-9]{1,6}"))
+                .orElse("");
+    }
+
+    private Map<String, String> cpuInfo() {
+        Map<String, String> info = new LinkedHashMap<>();
+        for (String line : files.lines("proc/cpuinfo")) {
+            int colon = line.indexOf(':');
+            if (colon > 0) {
+                info.putIfAbsent(
+                        line.substring(0, colon).strip(),
+                        line.substring(colon + 1).strip());
+            }
+        }
+        return info;
+    }
+}

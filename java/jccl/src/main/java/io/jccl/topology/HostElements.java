@@ -1,0 +1,64 @@
+package io.jccl.topology;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Puts ranks that work on host memory into a machine description. */
+public final class HostElements {
+
+    private HostElements() {}
+
+    /**
+     * The description with an endpoint for each rank on its NUMA node, or on the first where it is bound to none.
+     *
+     * @throws TopologyException if there is no {@code cpu} element to put them on
+     */
+    public static XmlElement add(XmlElement system, List<HostRank> ranks) {
+        List<XmlElement> cpus = system.children(ElementType.CPU);
+        if (cpus.isEmpty()) {
+            throw new TopologyException(system.where() + ": no cpu; expected at least one for the ranks to run on");
+        }
+        List<List<XmlElement>> contents = new ArrayList<>();
+        cpus.forEach(cpu -> contents.add(new ArrayList<>(cpu.children())));
+        for (HostRank rank : ranks) {
+            int place = placeOf(cpus, rank.numaNode());
+            contents.get(Math.max(0, place)).add(element(rank, place >= 0));
+        }
+        List<XmlElement> filled = new ArrayList<>();
+        for (int i = 0; i < cpus.size(); i++) {
+            filled.add(cpus.get(i).withChildren(contents.get(i)));
+        }
+        return system.withChildren(filled);
+    }
+
+    /**
+     * The description with an endpoint for each rank if it names no rank at all, as descriptions do that come with a
+     * machine; else as it is.
+     */
+    public static XmlElement addWhereNone(XmlElement system, List<HostRank> ranks) {
+        return namesRank(system) ? system : add(system, ranks);
+    }
+
+    private static boolean namesRank(XmlElement element) {
+        return element.integer("rank", -1) >= 0 || element.children().stream().anyMatch(HostElements::namesRank);
+    }
+
+    private static int placeOf(List<XmlElement> cpus, int numaNode) {
+        for (int i = 0; i < cpus.size(); i++) {
+            if (numaNode >= 0 && cpus.get(i).integer("numaid", -1) == numaNode) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    private static XmlElement element(HostRank rank, boolean placed) {
+        Map<String, String> attributes = new LinkedHashMap<>();
+        attributes.put("rank", Integer.toString(rank.rank()));
+        attributes.put("bw", Double.toString(LinkSpeeds.HOST_MEMORY_GBPS));
+        attributes.put("origin", placed ? "bw assumed" : "bw assumed; bound to no numa node");
+        return new XmlElement(ElementType.HOST, attributes, List.of(), 0);
+    }
+}

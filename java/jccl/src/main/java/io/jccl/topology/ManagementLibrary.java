@@ -1,0 +1,40 @@
+package io.jccl.topology;
+
+import io.jccl.config.Registry;
+import io.jccl.config.Settings;
+import io.jccl.device.GpuInventory;
+import io.jccl.nativelib.NativeLoadException;
+import io.jccl.nativelib.NativeNvml;
+import java.util.List;
+
+/** Asks NVIDIA's management library for the GPUs of this machine. */
+public final class ManagementLibrary {
+
+    /** What it is called in {@code origin}. */
+    static final String NAME = "nvml";
+
+    private static final String USUAL = "libnvidia-ml.so.1";
+
+    private ManagementLibrary() {}
+
+    /** The GPUs by the library that the settings name; never fails. */
+    public static GpuInventory ask(Settings settings) {
+        String wanted = settings.get(Registry.NVML_LIBRARY);
+        return switch (wanted) {
+            case "off" -> GpuInventory.absent(NAME, List.of("JCCL_NVML_LIBRARY=off"));
+            case "auto" -> ask(USUAL);
+            default -> ask(wanted);
+        };
+    }
+
+    private static GpuInventory ask(String library) {
+        try {
+            NativeNvml.Answer answer = NativeNvml.ask(library);
+            return answer.numbers() == null
+                    ? GpuInventory.absent(NAME, answer.remarks())
+                    : GpuInventory.decode(NAME, answer.numbers(), answer.remarks());
+        } catch (NativeLoadException e) {
+            return GpuInventory.absent(NAME, List.of("the native library cannot be loaded: " + e.getMessage()));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+package io.jccl.topology;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Network devices as elements of a machine description. A port that has both verbs and a network interface is one
+ * device, under the name of its adapter. A device that cannot be used is there all the same, with {@code dev="-1"} and
+ * the reason in {@code origin}.
+ */
+final class NetElements {
+
+    private static final int MAX_DEVICES = 256;
+
+    private final NetDevices interfaces;
+    private final VerbsDevices verbs;
+    private final boolean verbsCarried;
+
+    /**
+     * A device in its place.
+     *
+     * @param chain bus ids from the root port to the card, empty where it is not on PCI
+     * @param element its description
+     */
+    record Placed(List<String> chain, XmlElement element) {}
+
+    /** A device before it has a number; the reason against its use is empty where it can be used. */
+    private record Draft(
+            String name, List<String> chain, Map<String, String> attributes, List<String> notes, String against) {
+
+        String busId() {
+            return chain.isEmpty() ? "" : chain.get(chain.size() - 1);
+        }
+    }
+
+    /** @param verbsCarried whether JCCL can move data by verbs: a port without an interface is of use only then */
+    NetElements(NetDevices interfaces, VerbsDevices verbs, boolean verbsCarried) {
+        this.interfaces = interfaces;
+        this.verbs = verbs;
+        this.verbsCarried = verbsCarried;
+    }
+
+    /** All devices, those on PCI first, in the order of their bus ids. */
+    List<Placed> list() {
+        List<NetDevices.Device> devices = interfaces.list();
+        Map<String, NetDevices.Device> byName = new HashMap<>();
+        devices.forEach(device -> byName.put(device.name(), device));
+        List<Draft> drafts = new ArrayList<>();
+        List<VerbsDevices.Port> ports = verbs.list();
+        ports.forEach(port -> drafts.add(draft(port, byName.get(port.netInterface()))));
+        Set<String> taken = ports.stream()
+                .filter(VerbsDevices.Port::isActive)
+                .map(VerbsDevices.Port::netInterface)
+                .filter(name -> !name.isEmpty())
+                .collect(Collectors.toSet());
+        boolean physical = devices.stream().anyMatch(device -> !device.virtual() && !device.isDown());
+        devices.stream()
+                .filter(device ->
+                        ports.stream().noneMatch(port -> port.netInterface().equals(device.name())))
+                .forEach(device -> drafts.add(draft(device, physical, taken.contains(device.master()))));
+        drafts.sort(Comparator.comparing((Draft draft) -> draft.chain.isEmpty())
+                .thenComparing(Draft::busId)
+                .thenComparing(Draft::name));
+        int dev = 0;
+        List<Placed> placed = new ArrayList<>();
+        for (Draft draft : drafts.subList(0, Math.min(MAX_DEVICES, drafts.size()))) {
+            placed.add(new Placed(draft.chain, element(draft, draft.against.isEmpty() ? dev++ : -1)));
+        }
+        return placed;
+    }
+
+    private Draft draft(VerbsDevices.Port port, NetDevices.Device on) {
+        Map<String, String> attributes = new LinkedHashMap<>();
+        List<String> notes = new ArrayList<>();
+        putSpeed(attributes, notes, port.mbps() > 0 || on == null ? port.mbps() : on.mbps());
+        attributes.put("port", Integer.toString(port.number()));
+        putKnown(attributes, "guid", port.guid());
+        attributes.put("gdr", verbsCarried ? "1" : "0");
+        putKnown(attributes, "state", port.state());
+        putKnown(attributes, "driver", on == null ? "" : on.driver());
+        putKnown(attributes, "layer", port.linkLayer());
+        putKnown(attributes, "interface", on == null ? "" : on.name());
+        return new Draft(port.device(), port.chain(), attributes, notes, against(port, on));
+    }
+
+    private String against(VerbsDevices.Port port, NetDevices.Device on) {
+        if (!port.isActive()) {
+            return "not used because its port is not active";
+        }
+        if (!verbsCarried && (on == null || on.isDown())) {
+            return "not used because it has no network interface that is up, and there is no transport for verbs";
+        }
+        return "";
+    }
+
+    private static Draft draft(NetDevices.Device device, boolean physical, boolean masterTaken) {
+        Map<String, String> attributes = new LinkedHashMap<>();
+        List<String> notes = new ArrayList<>();
+        putSpeed(attributes, notes, device.mbps());
+        attributes.put("gdr", "0");
+        putKnown(attributes, "state", device.state());
+        putKnown(attributes, "driver", device.driver());
+        attributes.put("virtual", device.virtual() ? "1" : "0");
+        String against = "";
+        if (device.isDown()) {
+            against = "not used because it is down";
+        } else if (device.isInternal() || physical && device.virtual()) {
+            against = "not used because it is virtual";
+        } else if (masterTaken) {
+            against = "not used because it is a part of " + device.master();
+        }
+        return new Draft(device.name(), device.chain(), attributes, notes, against);
+    }
+
+    private static XmlElement element(Draft draft, int dev) {
+        Map<String, String> attributes = new LinkedHashMap<>();
+        attributes.put("name", draft.name);
+        attributes.put("dev", Integer.toString(dev));
+        attributes.putAll(draft.attributes);
+        List<String> notes = new ArrayList<>(draft.notes);
+        if (!draft.against.isEmpty()) {
+            notes.add(draft.against);
+        }
+        if (!notes.isEmpty()) {
+            attributes.put("origin", String.join("; ", notes));
+        }
+        return new XmlElement(ElementType.NET, attributes, List.of(), 0);
+    }
+
+    private static void putSpeed(Map<String, String> attributes, List<String> notes, int mbps) {
+        if (mbps > 0) {
+            attributes.put("speed", Integer.toString(mbps));
+        } else {
+            notes.add("sysfs without speed");
+        }
+    }
+
+    private static void putKnown(Map<String, String> attributes, String name, String value) {
+        if (!value.isEmpty()) {
+            attributes.put(name, value);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+package io.jccl.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.device.GpuInventory;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Machines made of files: adapters for verbs, and the network interfaces on them. */
+class VerbsDevicesTest {
+
+    private static final String FIRST = "pci0000:00/0000:00:01.0/0000:01:00.0";
+    private static final String SECOND = "pci0000:00/0000:00:02.0/0000:02:00.0";
+
+    @TempDir
+    Path root;
+
+    /** An InfiniBand port without an interface, a RoCE port with one, and a plain interface. */
+    static void cluster(Path root) {
+        SysfsTree tree = new SysfsTree(root);
+        tree.device(FIRST, "0x020700", 0).device(SECOND, "0x020000", 0);
+        tree.verbs("mlx5_0", FIRST, "400 Gb/sec (4X NDR)", "4: ACTIVE", "InfiniBand", "506b:4b03:00a1:0000");
+        tree.verbs("mlx5_1", SECOND, "100 Gb/sec (4X EDR)", "4: ACTIVE", "Ethernet", "506b:4b03:00a1:0010");
+        tree.net("ens2", SECOND + "/net/ens2", "100000", "up");
+        tree.file("sys/devices/" + SECOND + "/infiniband/mlx5_1/ports/1/gid_attrs/ndevs/0", "ens2\n");
+        tree.net("eno1", "pci0000:00/0000:09:00.0/net/eno1", "1000", "up");
+    }
+
+    @Test
+    void a_port_with_verbs_and_an_interface_is_one_device() {
+        cluster(root);
+        assertThat(nets(true))
+                .containsExactly(
+                        "<net name=\"mlx5_0\" dev=\"0\" speed=\"400000\" port=\"1\" guid=\"0x506b4b0300a10000\" gdr=\"1\""
+                                + " state=\"active\" layer=\"InfiniBand\"/>",
+                        "<net name=\"mlx5_1\" dev=\"1\" speed=\"100000\" port=\"1\" guid=\"0x506b4b0300a10010\" gdr=\"1\""
+                                + " state=\"active\" layer=\"Ethernet\" interface=\"ens2\"/>",
+                        "<net name=\"eno1\" dev=\"2\" speed=\"1000\" gdr=\"0\" state=\"up\" virtual=\"0\"/>");
+    }
+
+    @Test
+    void without_a_transport_for_verbs_only_ports_with_an_interface_are_used() {
+        cluster(root);
+        assertThat(nets(false).get(0))
+                .contains("name=\"mlx5_0\" dev=\"-1\"")
+                .contains("not used because it has no network interface that is up");
+        assertThat(nets(false).get(1)).contains("name=\"mlx5_1\" dev=\"0\"").contains("gdr=\"0\"");
+    }
+
+    @Test
+    void a_port_that_is_not_active_is_not_used() {
+        cluster(root);
+        SysfsTree tree = new SysfsTree(root);
+        tree.file("sys/devices/" + FIRST + "/infiniband/mlx5_0/ports/1/state", "1: DOWN\n");
+        assertThat(nets(true).get(0))
+                .contains("dev=\"-1\"")
+                .contains("state=\"down\"")
+                .contains("origin=\"not used because its port is not active\"");
+    }
+
+    @Test
+    void a_port_that_tells_nothing_but_its_name_is_described_all_the_same() {
+        SysfsTree tree = new SysfsTree(root).device(FIRST, "0x020700", 0);
+        tree.verbs("hfi1_0", FIRST, "garbage", "4: ACTIVE", "", "0000:0000:0000:0000");
+        assertThat(nets(true))
+                .containsExactly("<net name=\"hfi1_0\" dev=\"0\" port=\"1\" gdr=\"1\" state=\"active\""
+                        + " origin=\"sysfs without speed\"/>");
+    }
+
+    @Test
+    void ports_of_one_card_find_their_interfaces_by_number() {
+        SysfsTree tree = new SysfsTree(root).device(FIRST, "0x020700", 0);
+        tree.verbs("mlx4_0", FIRST, "56 Gb/sec (4X FDR)", "4: ACTIVE", "InfiniBand", "506b:4b03:00a1:0000");
+        String second = "sys/devices/" + FIRST + "/infiniband/mlx4_0/ports/2/";
+        tree.file(second + "rate", "56 Gb/sec (4X FDR)\n").file(second + "state", "4: ACTIVE\n");
+        for (int port = 0; port < 2; port++) {
+            tree.net("ib" + port, FIRST + "/net/ib" + port, "56000", "up");
+            tree.file("sys/devices/" + FIRST + "/net/ib" + port + "/dev_port", port + "\n");
+        }
+        assertThat(nets(false)).hasSize(2);
+        assertThat(nets(false).get(0)).contains("port=\"1\"").contains("interface=\"ib0\"");
+        assertThat(nets(false).get(1)).contains("port=\"2\"").contains("interface=\"ib1\"");
+    }
+
+    @Test
+    void interfaces_that_a_bonded_adapter_carries_are_not_used_twice() {
+        SysfsTree tree = new SysfsTree(root).device(FIRST, "0x020000", 0);
+        tree.verbs("mlx5_bond_0", FIRST, "200 Gb/sec (2X NDR)", "4: ACTIVE", "Ethernet", "506b:4b03:00a1:0000");
+        tree.net("bond0", "virtual/net/bond0", "200000", "up");
+        tree.net("ens1", FIRST + "/net/ens1", "100000", "up");
+        tree.link("sys/devices/" + FIRST + "/net/ens1/master", "sys/devices/virtual/net/bond0");
+        tree.file("sys/devices/" + FIRST + "/infiniband/mlx5_bond_0/ports/1/gid_attrs/ndevs/0", "bond0\n");
+        assertThat(nets(false)).hasSize(2);
+        assertThat(nets(false).get(0)).contains("name=\"ens1\" dev=\"-1\"").contains("a part of bond0");
+        assertThat(nets(false).get(1))
+                .contains("name=\"mlx5_bond_0\" dev=\"0\"")
+                .contains("interface=\"bond0\"");
+    }
+
+    private List<String> nets(boolean verbsCarried) {
+        GpuInventory none = GpuInventory.absent("nvml", List.of());
+        XmlElement system = new SysfsDetector(root, "amd64", none, verbsCarried).detect(List.of());
+        assertThat(TopologyXmlReader.read(TopologyXmlWriter.write(system))).isEqualTo(system);
+        return TopologyXmlWriter.write(system)
+                .lines()
+                .map(String::strip)
+                .filter(line -> line.startsWith("<net "))
+                .toList();
+    }
+}
