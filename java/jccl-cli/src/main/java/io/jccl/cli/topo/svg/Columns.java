@@ -14,7 +14,6 @@ final class Columns {
     private static final double GAP = 10;
     private static final double FRAME_GAP = 16;
     private static final double FRAME_PADDING = 10;
-    private static final double LEAF_WIDTH = 66;
     private static final double PORT_GAP = 4;
 
     private final Wiring wiring;
@@ -63,7 +62,7 @@ final class Columns {
         for (String child : machine.children(node)) {
             children += needed(child) + GAP;
         }
-        double own = Math.max(labels.width(node), labels.isBar(node) ? 0 : LEAF_WIDTH);
+        double own = Math.max(labels.width(node), labels.leastWidth(node));
         double ports = Math.max(portsWidth(ports(node, true)), portsWidth(ports(node, false))) + 6;
         return Math.max(Math.max(own, ports), children);
     }

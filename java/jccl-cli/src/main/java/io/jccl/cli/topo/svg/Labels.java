@@ -12,12 +12,18 @@ final class Labels {
 
     static final double NAME_SIZE = 12;
     static final double SMALL_SIZE = 10;
+    private static final double LEAF_WIDTH = 66;
     private static final int LONGEST = 12;
 
+    /** More ranks in host memory than this have their numbers only, so that a picture of all is not too wide. */
+    private static final int MOST_HOSTS_NAMED = 16;
+
     private final MachineView machine;
+    private final boolean manyHosts;
 
     Labels(MachineView machine) {
         this.machine = machine;
+        this.manyHosts = machine.ofType(NodeType.HOST).size() > MOST_HOSTS_NAMED;
     }
 
     /** Whether the box is a bar with one line of text, wider than high. */
@@ -33,7 +39,7 @@ final class Labels {
         String number = node.substring(node.indexOf('/') + 1);
         return switch (machine.type(node)) {
             case GPU -> node.startsWith("GPU/") ? "GPU " + number : "GPU";
-            case HOST -> "rank " + number;
+            case HOST -> manyHosts ? number : "rank " + number;
             case CPU -> "NUMA " + number;
             case PCI -> "PCI " + shortBusId(number);
             case NVS -> "NVLink switches";
@@ -55,7 +61,7 @@ final class Labels {
                 lines.add(shortBusId(nic.busId()));
             } else if (detail instanceof Node.Net net) {
                 lines.add(cut(net.device()));
-            } else if (detail instanceof Node.Host) {
+            } else if (detail instanceof Node.Host && !manyHosts) {
                 lines.add("host memory");
             }
         });
@@ -70,6 +76,12 @@ final class Labels {
             widest = Math.max(widest, Look.width(line, SMALL_SIZE));
         }
         return widest + 10;
+    }
+
+    /** The least width of a box, which makes boxes of one kind alike. */
+    double leastWidth(String node) {
+        boolean small = isBar(node) || machine.type(node) == NodeType.HOST && manyHosts;
+        return small ? 0 : LEAF_WIDTH;
     }
 
     /** The height that all lines need. */

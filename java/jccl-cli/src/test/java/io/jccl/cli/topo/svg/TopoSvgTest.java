@@ -114,6 +114,16 @@ class TopoSvgTest {
     }
 
     @Test
+    void manyRanksInHostMemoryTakeLittleWidthEach() throws Exception {
+        StringBuilder xml = new StringBuilder("<system version=\"1\"><cpu numaid=\"0\">");
+        IntStream.range(0, 64).forEach(rank -> xml.append("<host rank=\"" + rank + "\"/>"));
+        Document svg = parse(TopoSvg.write(Reports.of(xml + "</cpu></system>", 1)));
+        assertThat(with(svg, "data-node")).hasSize(65);
+        assertThat(Double.parseDouble(svg.getDocumentElement().getAttribute("width")))
+                .isLessThan(64 * 66);
+    }
+
+    @Test
     void textOfTheDescriptionCannotBreakThePicture() throws Exception {
         String xml =
                 "<system version=\"1\"><cpu numaid=\"0\"><host rank=\"0\"/><nic><net name=\"&lt;b&gt;&amp;&quot;\" "
