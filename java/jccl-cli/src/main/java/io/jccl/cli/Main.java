@@ -4,6 +4,8 @@ import io.jccl.cli.doctor.DoctorCommand;
 import io.jccl.cli.launch.RunCommand;
 import io.jccl.cli.output.Terminal;
 import io.jccl.cli.perf.PerfCommand;
+import io.jccl.cli.tune.TrialRankCommand;
+import io.jccl.cli.tune.TuneCommand;
 import java.io.PrintWriter;
 import java.util.Locale;
 import picocli.CommandLine;
@@ -18,7 +20,15 @@ import picocli.CommandLine.ScopeType;
         description = {"JCCL: collective communications for the JVM.", ""},
         versionProvider = Version.class,
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {PerfCommand.class, RunCommand.class, TopoCommand.class, DoctorCommand.class, EnvCommand.class},
+        subcommands = {
+            PerfCommand.class,
+            RunCommand.class,
+            TopoCommand.class,
+            TuneCommand.class,
+            TrialRankCommand.class,
+            DoctorCommand.class,
+            EnvCommand.class
+        },
         footer = {"", "jccl COMMAND --help tells about one of them."})
 public final class Main {
 

@@ -192,6 +192,16 @@ public final class Registry {
             0,
             "How many bytes travel in one step; 0 chooses for each operation. Never more than a slot holds.");
 
+    /** The constants of the cost model. */
+    public static final Setting<Optional<Path>> HOST_COSTS = add(
+            CHOICE,
+            "JCCL_HOST_COSTS",
+            "",
+            optional(path("a file that `jccl tune` wrote")),
+            Optional.empty(),
+            "A file with the constants of the cost model, as `jccl tune -o FILE` writes it, to use instead of the built-in"
+                    + " ones; must have the same content on all ranks.");
+
     /** Memory of SIMPLE. */
     public static final Setting<Integer> BUFFSIZE = add(
             MEMORY,

@@ -12,14 +12,6 @@ import java.security.NoSuchAlgorithmException;
 /** What the native engine must know, in the layout that it expects. */
 final class EngineConfig {
 
-    private static final int SLOTS = 8;
-    /** A cell of LL is 8 bytes, 4 of them payload; the first cell of a slot is its header. */
-    private static final int LL_CELL_BYTES = 8;
-
-    private static final int LL128_LINE_BYTES = 128;
-    private static final int LL128_PAYLOAD_BYTES = 120;
-    private static final int LL128_HEADER_BYTES = 8;
-
     private EngineConfig() {}
 
     static long[] of(Settings settings, Bootstrap membership, int channels, int localRanks, int cores) {
@@ -27,9 +19,9 @@ final class EngineConfig {
         config[NativeCommunicator.RANK] = membership.rank();
         config[NativeCommunicator.SIZE] = membership.size();
         config[NativeCommunicator.CHANNELS] = channels;
-        config[NativeCommunicator.SIMPLE_SLOT_BYTES] = slot(settings.get(Registry.BUFFSIZE));
-        config[NativeCommunicator.LL_SLOT_BYTES] = slot(settings.get(Registry.LL_BUFFSIZE));
-        config[NativeCommunicator.LL128_SLOT_BYTES] = slot(settings.get(Registry.LL128_BUFFSIZE));
+        config[NativeCommunicator.SIMPLE_SLOT_BYTES] = SlotBytes.memory(settings.get(Registry.BUFFSIZE));
+        config[NativeCommunicator.LL_SLOT_BYTES] = SlotBytes.memory(settings.get(Registry.LL_BUFFSIZE));
+        config[NativeCommunicator.LL128_SLOT_BYTES] = SlotBytes.memory(settings.get(Registry.LL128_BUFFSIZE));
         config[NativeCommunicator.LOCAL_RANKS] = localRanks;
         config[NativeCommunicator.CORES] = cores;
         config[NativeCommunicator.SPIN_NANOS] = settings.get(Registry.SPIN_NANOS);
@@ -45,20 +37,6 @@ final class EngineConfig {
         config[NativeCommunicator.SECRET_2] = key.getLong();
         config[NativeCommunicator.SECRET_3] = key.getLong();
         return config;
-    }
-
-    /** The payload that one slot of each protocol holds. */
-    static SlotBytes slots(Settings settings) {
-        return new SlotBytes(
-                (slot(settings.get(Registry.LL_BUFFSIZE)) / LL_CELL_BYTES - 1) * LL_CELL_BYTES / 2,
-                slot(settings.get(Registry.LL128_BUFFSIZE)) / LL128_LINE_BYTES * LL128_PAYLOAD_BYTES
-                        - LL128_HEADER_BYTES,
-                slot(settings.get(Registry.BUFFSIZE)));
-    }
-
-    /** An eighth of a connection's memory, in whole lines of LL128. */
-    private static int slot(int connectionBytes) {
-        return connectionBytes / SLOTS / LL128_LINE_BYTES * LL128_LINE_BYTES;
     }
 
     private static byte[] sha256(byte[] bytes) {

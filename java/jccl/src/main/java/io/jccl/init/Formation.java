@@ -53,6 +53,7 @@ public final class Formation {
 
     private final CommunicatorConfig config;
     private final Settings settings;
+    private final HostCosts costs;
     private final Bootstrap membership;
     private final int rank;
     private final int size;
@@ -66,9 +67,11 @@ public final class Formation {
     private List<PeerTransport> transports;
     private ChoiceTable choices;
 
-    private Formation(CommunicatorConfig config, Settings settings, Bootstrap membership, Timeline timeline) {
+    private Formation(
+            CommunicatorConfig config, Settings settings, HostCosts costs, Bootstrap membership, Timeline timeline) {
         this.config = config;
         this.settings = settings;
+        this.costs = costs;
         this.membership = membership;
         this.rank = membership.rank();
         this.size = membership.size();
@@ -84,9 +87,10 @@ public final class Formation {
     /** Forms the communicator of an id; see {@link io.jccl.Communicator#init}. */
     public static FormedCommunicator form(UniqueId id, int rank, int size, CommunicatorConfig config) {
         Settings settings = InitSettings.load(config);
+        HostCosts costs = HostCosts.of(settings);
         Timeline timeline = new Timeline(System::nanoTime);
         Bootstrap membership = Bootstrap.join(id, rank, size, InitSettings.bootstrap(settings));
-        return new Formation(config, settings, membership, timeline).form();
+        return new Formation(config, settings, costs, membership, timeline).form();
     }
 
     /**
@@ -96,20 +100,22 @@ public final class Formation {
      */
     public static FormedCommunicator fromEnvironment(int generation, CommunicatorConfig config) {
         Settings settings = InitSettings.load(config);
+        HostCosts costs = HostCosts.of(settings);
         BootstrapOptions options = InitSettings.bootstrap(settings);
         Timeline timeline = new Timeline(System::nanoTime);
         Launch launch = LauncherEnvironment.detect(System.getenv());
         Bootstrap membership = Bootstrap.join(launch, generation, options);
-        return new Formation(config, settings, membership, timeline).form();
+        return new Formation(config, settings, costs, membership, timeline).form();
     }
 
     /** Forms communicators of those ranks of one that give the same color; see {@link io.jccl.Communicator#split}. */
     public static Optional<FormedCommunicator> split(FormedCommunicator parent, int color, int key) {
         Settings settings = InitSettings.load(parent.config());
+        HostCosts costs = HostCosts.of(settings);
         Timeline timeline = new Timeline(System::nanoTime);
         return parent.membership()
                 .split(color, key, InitSettings.bootstrap(settings))
-                .map(membership -> new Formation(parent.config(), settings, membership, timeline).form());
+                .map(membership -> new Formation(parent.config(), settings, costs, membership, timeline).form());
     }
 
     private FormedCommunicator form() {
@@ -143,7 +149,7 @@ public final class Formation {
                 HostIdentity.process(),
                 machine.processorsOfThisProcess(),
                 machine.numaNodeOfThisProcess(),
-                InitSettings.shared(settings));
+                InitSettings.shared(settings, costs));
         List<byte[]> all = membership.outOfBand().allGather(mine.encode(), left());
         peers = new ArrayList<>();
         for (int peer = 0; peer < size; peer++) {
@@ -259,14 +265,14 @@ public final class Formation {
                 plan.treeDepth(0),
                 slowestLocalTransport(),
                 netGBps,
-                EngineConfig.slots(settings));
+                CommunicatorShape.SlotBytes.of(settings));
         TuningOverrides overrides = TuningOverrides.of(
                 settings.get(Registry.ALGO),
                 settings.get(Registry.PROTO),
                 settings.get(Registry.MIN_NCHANNELS),
                 settings.get(Registry.MAX_NCHANNELS),
                 settings.get(Registry.CHUNK_BYTES));
-        choices = ChoiceTable.build(new CostModel(HostCosts.builtIn(), shape), overrides);
+        choices = ChoiceTable.build(new CostModel(costs, shape), overrides);
         if (rank == 0) {
             choices.notes().forEach(LOG::info);
         }

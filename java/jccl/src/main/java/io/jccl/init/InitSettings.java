@@ -6,6 +6,7 @@ import io.jccl.config.Registry;
 import io.jccl.config.Setting;
 import io.jccl.config.Settings;
 import io.jccl.nativelib.NativeLoader;
+import io.jccl.tuning.HostCosts;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -39,6 +40,8 @@ final class InitSettings {
             Registry.SHM_DISABLE,
             Registry.NSOCKS_PERTHREAD);
 
+    private static final int MAX_SOURCE = 200;
+
     private InitSettings() {}
 
     /** The settings of a communicator; what looks like a slip is logged. */
@@ -55,12 +58,17 @@ final class InitSettings {
                 .withInterfaces(settings.get(Registry.SOCKET_IFNAME), settings.get(Registry.SOCKET_FAMILY));
     }
 
-    /** The settings that must be the same on all ranks, as texts by name. */
-    static Map<String, String> shared(Settings settings) {
+    /**
+     * What must be the same on all ranks, as texts by the names of the settings. Of the cost model's constants it is the
+     * content that counts, not where each rank has the file.
+     */
+    static Map<String, String> shared(Settings settings, HostCosts costs) {
         Map<String, String> texts = new TreeMap<>();
         for (Setting<?> setting : SHARED) {
             texts.put(setting.name(), settings.text(setting));
         }
+        String source = costs.source().substring(0, Math.min(costs.source().length(), MAX_SOURCE));
+        texts.put(Registry.HOST_COSTS.name(), "table " + costs.fingerprint() + ": " + source);
         return texts;
     }
 }

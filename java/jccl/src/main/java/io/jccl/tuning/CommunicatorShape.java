@@ -2,6 +2,8 @@ package io.jccl.tuning;
 
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
+import io.jccl.config.Registry;
+import io.jccl.config.Settings;
 import java.util.Objects;
 
 /**
@@ -37,6 +39,28 @@ public record CommunicatorShape(
      * @param simple of the SIMPLE protocol
      */
     public record SlotBytes(int ll, int ll128, int simple) {
+
+        private static final int SLOTS = 8;
+        /** A cell of LL is 8 bytes, 4 of them payload; the first cell of a slot is its header. */
+        private static final int LL_CELL_BYTES = 8;
+
+        private static final int LL128_LINE_BYTES = 128;
+        private static final int LL128_PAYLOAD_BYTES = 120;
+        private static final int LL128_HEADER_BYTES = 8;
+
+        /** The slots of connections whose memory the settings give. */
+        public static SlotBytes of(Settings settings) {
+            return new SlotBytes(
+                    (memory(settings.get(Registry.LL_BUFFSIZE)) / LL_CELL_BYTES - 1) * LL_CELL_BYTES / 2,
+                    memory(settings.get(Registry.LL128_BUFFSIZE)) / LL128_LINE_BYTES * LL128_PAYLOAD_BYTES
+                            - LL128_HEADER_BYTES,
+                    memory(settings.get(Registry.BUFFSIZE)));
+        }
+
+        /** The memory of one slot: an eighth of a connection's, in whole lines of LL128. */
+        public static int memory(int connectionBytes) {
+            return connectionBytes / SLOTS / LL128_LINE_BYTES * LL128_LINE_BYTES;
+        }
 
         /** Refuses slots that cannot carry a line. */
         public SlotBytes {
@@ -76,6 +100,12 @@ public record CommunicatorShape(
     /** Edges between the root and the deepest machine of a double binary tree over so many machines. */
     public static int treeDepthOver(int machines) {
         return machines == 1 ? 0 : Integer.SIZE - Integer.numberOfLeadingZeros(machines - 1);
+    }
+
+    /** The same communicator with another transport between ranks of one machine. */
+    public CommunicatorShape over(TransportKind transport) {
+        return new CommunicatorShape(
+                ranks, machines, localRanks, cores, channels, treeDepth, transport, netGBps, slots);
     }
 
     /** Whether all ranks are on one machine. */

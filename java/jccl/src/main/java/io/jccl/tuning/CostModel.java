@@ -14,7 +14,8 @@ import java.util.Objects;
  * time = operation + further channels
  *      + hops x hop time                     the longest way that a byte goes
  *      + steps x step time                   handling of steps by the busiest rank
- *      + bytes x time per byte / parallel    what the busiest rank hands on, shared by channels that have a core each
+ *      + bytes x time per byte / parallel    what the busiest rank hands on, shared by channels that have a core each;
+ *                                            the time per byte depends on the operation's size
  * </pre>
  *
  * <p>Where ranks outnumber cores they take turns: a hop waits until all ranks of a core have had theirs, and a rank handles
@@ -66,16 +67,16 @@ public final class CostModel {
     public double micros(
             Collective collective, Algorithm algorithm, Protocol protocol, long bytes, int channels, int chunkBytes) {
         if (shape.ranks() == 1) {
-            return costs.get(General.OPERATION_US) + bytes * copyNanosPerByte() / 1000;
+            return costs.get(General.OPERATION_US) + bytes * copyNanosPerByte(bytes) / 1000;
         }
         Effort effort = Effort.of(collective, algorithm, shape, bytes, channels, chunkBytes);
         LinkCost local = costs.link(shape.localTransport(), algorithm, protocol);
         LinkCost net = costs.link(TransportKind.SOCKET, algorithm, protocol);
         double turn = turnMicros();
-        double nanosPerByte = local.nanosPerByte() * shape.ranksPerCore() * crowding(algorithm);
+        double nanosPerByte = local.nanosPerByte(bytes) * shape.ranksPerCore() * crowding(algorithm);
         if (!shape.oneMachine()) {
             double wire = (protocol == Protocol.LL ? 2 : 1) / shape.netGBps();
-            nanosPerByte = Math.max(nanosPerByte, Math.max(net.nanosPerByte(), wire));
+            nanosPerByte = Math.max(nanosPerByte, Math.max(net.nanosPerByte(bytes), wire));
         }
         return costs.get(General.OPERATION_US)
                 + (channels - 1) * costs.get(General.CHANNEL_US)
@@ -150,7 +151,7 @@ public final class CostModel {
         return Math.min(channels, coresPerRank);
     }
 
-    private double copyNanosPerByte() {
-        return costs.link(TransportKind.P2P, Algorithm.DIRECT, Protocol.SIMPLE).nanosPerByte();
+    private double copyNanosPerByte(long bytes) {
+        return costs.link(TransportKind.P2P, Algorithm.DIRECT, Protocol.SIMPLE).nanosPerByte(bytes);
     }
 }

@@ -3,17 +3,19 @@ package io.jccl.tuning;
 import io.jccl.Algorithm;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
+import io.jccl.config.Registry;
+import io.jccl.config.Settings;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.Reader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.util.HashSet;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Map;
-import java.util.Properties;
-import java.util.Set;
-import java.util.TreeMap;
+import java.util.zip.CRC32C;
 
 /**
  * The measured constants of the host backend, one table with its source. The format is that of the resource
@@ -21,20 +23,31 @@ import java.util.TreeMap;
  */
 public final class HostCosts {
 
-    private static final String RESOURCE = "host-costs.properties";
+    static final String RESOURCE = "host-costs.properties";
 
     /** The constants that do not depend on transport, algorithm and protocol. */
-    enum General {
+    public enum General {
+        /** Fixed time of an operation. */
         OPERATION_US("operation_us"),
+        /** Fixed time of every further channel. */
         CHANNEL_US("channel_us"),
+        /** Handling one step. */
         STEP_US("step_us"),
+        /** What a hand-over costs more when ranks take turns on the cores. */
         OVERSUBSCRIBED_HOP_US("oversubscribed_hop_us"),
+        /** What a byte of a direct operation costs more then. */
         OVERSUBSCRIBED_DIRECT_FACTOR("oversubscribed_direct_factor"),
+        /** The largest step. */
         CHUNK_BYTES("chunk_bytes"),
+        /** The largest step when ranks take turns. */
         OVERSUBSCRIBED_CHUNK_BYTES("oversubscribed_chunk_bytes"),
+        /** From this size on shared buffers are used in place. */
         ZERO_COPY_MIN_BYTES("zero_copy_min_bytes"),
+        /** Beyond this size data is not staged to all peers at once. */
         DIRECT_MAX_BYTES("direct_max_bytes"),
+        /** The same when ranks take turns. */
         OVERSUBSCRIBED_DIRECT_MAX_BYTES("oversubscribed_direct_max_bytes"),
+        /** The same between two ranks with a network between them, which send from where the data lies. */
         LENT_DIRECT_MAX_BYTES("lent_direct_max_bytes");
 
         private final String key;
@@ -42,13 +55,18 @@ public final class HostCosts {
         General(String key) {
             this.key = key;
         }
+
+        /** The name in the file. */
+        public String key() {
+            return key;
+        }
     }
 
     private final String source;
     private final double[] general;
     private final LinkCost[] links;
 
-    private HostCosts(String source, double[] general, LinkCost[] links) {
+    HostCosts(String source, double[] general, LinkCost[] links) {
         this.source = source;
         this.general = general;
         this.links = links;
@@ -67,6 +85,26 @@ public final class HostCosts {
     }
 
     /**
+     * The table that the settings name a file of, or the one that the library brings.
+     *
+     * @throws IllegalArgumentException if the file cannot be read, if a key is missing or unknown, or a value is no number
+     *     from 0 up
+     */
+    public static HostCosts of(Settings settings) {
+        return settings.get(Registry.HOST_COSTS).map(HostCosts::read).orElseGet(HostCosts::builtIn);
+    }
+
+    private static HostCosts read(Path file) {
+        String name = Registry.HOST_COSTS.name() + "=" + file;
+        try (Reader in = Files.newBufferedReader(file)) {
+            return read(in, name);
+        } catch (IOException e) {
+            throw new IllegalArgumentException(
+                    name + ": cannot be read (" + e + "): expected a file that `jccl tune -o FILE` wrote", e);
+        }
+    }
+
+    /**
      * Reads a table.
      *
      * @param in the text; not closed
@@ -74,55 +112,7 @@ public final class HostCosts {
      * @throws IllegalArgumentException if a key is missing or unknown, or a value is no number from 0 up
      */
     public static HostCosts read(Reader in, String name) throws IOException {
-        Properties properties = new Properties();
-        properties.load(in);
-        return parse(properties, name);
-    }
-
-    private static HostCosts parse(Properties properties, String name) {
-        Set<String> left = new HashSet<>(properties.stringPropertyNames());
-        double[] general = new double[General.values().length];
-        for (General constant : General.values()) {
-            general[constant.ordinal()] = number(properties, constant.key, name, left);
-        }
-        LinkCost[] links = new LinkCost[linkCount()];
-        for (TransportKind transport : TransportKind.values()) {
-            for (Algorithm algorithm : Algorithm.values()) {
-                for (Protocol protocol : Protocol.values()) {
-                    String key = key(transport, algorithm, protocol);
-                    links[index(transport, algorithm, protocol)] = new LinkCost(
-                            number(properties, key + ".hop_us", name, left),
-                            number(properties, key + ".ns_per_byte", name, left));
-                }
-            }
-        }
-        left.remove("source");
-        if (!left.isEmpty()) {
-            throw new IllegalArgumentException(name + ": unknown key="
-                    + left.iterator().next() + ": expected the keys of the built-in " + RESOURCE);
-        }
-        return new HostCosts(properties.getProperty("source", name), general, links);
-    }
-
-    private static double number(Properties properties, String key, String name, Set<String> left) {
-        left.remove(key);
-        String text = properties.getProperty(key);
-        if (text == null) {
-            throw new IllegalArgumentException(name + ": key=" + key + " is missing: every constant has to be given");
-        }
-        try {
-            double value = Double.parseDouble(text.trim());
-            if (value >= 0 && !Double.isInfinite(value)) {
-                return value;
-            }
-        } catch (NumberFormatException e) {
-            throw refused(name, key, text, e);
-        }
-        throw refused(name, key, text, null);
-    }
-
-    private static IllegalArgumentException refused(String name, String key, String text, Exception cause) {
-        return new IllegalArgumentException(name + ": " + key + "=" + text + ": expected a number from 0 up", cause);
+        return new HostCostsReader(in, name).read();
     }
 
     /** Where the numbers come from. */
@@ -135,23 +125,37 @@ public final class HostCosts {
         return links[index(transport, algorithm, protocol)];
     }
 
-    /** This table with other rows; for calibration. */
+    /** This table with other rows, named as in the file without the last part; for calibration. */
     HostCosts with(String newSource, Map<String, LinkCost> rows) {
         LinkCost[] changed = links.clone();
-        for (TransportKind transport : TransportKind.values()) {
-            for (Algorithm algorithm : Algorithm.values()) {
-                for (Protocol protocol : Protocol.values()) {
-                    LinkCost row = rows.get(key(transport, algorithm, protocol));
-                    if (row != null) {
-                        changed[index(transport, algorithm, protocol)] = row;
-                    }
-                }
+        forEachLink((transport, algorithm, protocol) -> {
+            LinkCost row = rows.get(key(transport, algorithm, protocol));
+            if (row != null) {
+                changed[index(transport, algorithm, protocol)] = row;
             }
-        }
+        });
         return new HostCosts(newSource, general, changed);
     }
 
-    double get(General constant) {
+    /** This table with another value of one constant, from 0 up. */
+    public HostCosts with(General constant, double value) {
+        if (!(value >= 0) || Double.isInfinite(value)) {
+            throw new IllegalArgumentException(constant.key + "=" + value + ": expected a number from 0 up");
+        }
+        double[] changed = general.clone();
+        changed[constant.ordinal()] = value;
+        return new HostCosts(source, changed, links);
+    }
+
+    /** A short text that differs when tables differ. */
+    public String fingerprint() {
+        CRC32C checksum = new CRC32C();
+        checksum.update(toText().getBytes(StandardCharsets.UTF_8));
+        return String.format(Locale.ROOT, "%08x", checksum.getValue());
+    }
+
+    /** The value of a constant. */
+    public double get(General constant) {
         return general[constant.ordinal()];
     }
 
@@ -159,42 +163,37 @@ public final class HostCosts {
         return (int) Math.min(Integer.MAX_VALUE, general[constant.ordinal()]);
     }
 
-    /** The table as text in the format that {@link #read} takes. */
+    /** The table as text in the format that {@link #read} takes, with comments. */
     public String toText() {
-        StringBuilder text = new StringBuilder("source=")
-                .append(source.replace("\\", "\\\\"))
-                .append('\n');
-        for (General constant : General.values()) {
-            text.append(constant.key).append('=').append(get(constant)).append('\n');
-        }
-        Map<String, LinkCost> sorted = new TreeMap<>();
+        return HostCostsWriter.write(this);
+    }
+
+    /** Every combination that has a row. */
+    static void forEachLink(LinkAction action) {
         for (TransportKind transport : TransportKind.values()) {
             for (Algorithm algorithm : Algorithm.values()) {
                 for (Protocol protocol : Protocol.values()) {
-                    sorted.put(key(transport, algorithm, protocol), link(transport, algorithm, protocol));
+                    action.accept(transport, algorithm, protocol);
                 }
             }
         }
-        sorted.forEach((key, cost) -> text.append(key)
-                .append(".hop_us=")
-                .append(cost.hopMicros())
-                .append('\n')
-                .append(key)
-                .append(".ns_per_byte=")
-                .append(cost.nanosPerByte())
-                .append('\n'));
-        return text.toString();
+    }
+
+    /** Is told of a row. */
+    @FunctionalInterface
+    interface LinkAction {
+        void accept(TransportKind transport, Algorithm algorithm, Protocol protocol);
     }
 
     static String key(TransportKind transport, Algorithm algorithm, Protocol protocol) {
         return transport.label() + "." + algorithm.label() + "." + protocol.label();
     }
 
-    private static int linkCount() {
+    static int linkCount() {
         return TransportKind.values().length * Algorithm.values().length * Protocol.values().length;
     }
 
-    private static int index(TransportKind transport, Algorithm algorithm, Protocol protocol) {
+    static int index(TransportKind transport, Algorithm algorithm, Protocol protocol) {
         return (transport.ordinal() * Algorithm.values().length + algorithm.ordinal()) * Protocol.values().length
                 + protocol.ordinal();
     }

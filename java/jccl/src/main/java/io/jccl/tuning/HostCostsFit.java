@@ -6,18 +6,25 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
 
 /**
- * Computes the rows of {@link HostCosts} from measurements: for each transport, algorithm and protocol, the hop time and
- * the time per byte with which the model's formula comes closest to what was measured. Closest means the least sum of
+ * Computes constants of {@link HostCosts} from measurements. A row - a transport, algorithm and protocol - gets the hop time
+ * and the times per byte with which the model's formula comes closest to what was measured. Closest means the least sum of
  * squared relative errors, so that microseconds and milliseconds count alike.
  *
- * <p>Measure on machines with a core for each rank, one machine for the local transports; for {@code socket} put each
- * rank on a machine of its own, or make ranks act so. Rows without at least two sizes stay as they were.
+ * <p>Measure rows with a core for each rank, on one machine for the local transports; for {@code socket} force it there, or
+ * make ranks act several machines. Measurements with more ranks than cores serve {@link #crowded} only. Rows without at
+ * least two sizes stay as they were.
  */
 public final class HostCostsFit {
 
     private static final double LEAST_NANOS_PER_BYTE = 1e-4;
+    /** How much the fit minds that times per byte differ from one size to the next: only where nothing else decides. */
+    private static final double SMOOTHING = 1e-4;
+    /** A time per byte cannot fall faster than this from a size to the next, or a larger operation would be predicted faster. */
+    private static final double STEEPEST_FALL = 2;
 
     private HostCostsFit() {}
 
@@ -30,11 +37,13 @@ public final class HostCostsFit {
     public static HostCosts fit(HostCosts base, List<Measurement> measurements, String source) {
         Map<String, List<Measurement>> groups = new LinkedHashMap<>();
         for (Measurement measurement : measurements) {
-            String key = HostCosts.key(
-                    transport(measurement.shape()),
-                    measurement.choice().algorithm(),
-                    measurement.choice().protocol());
-            groups.computeIfAbsent(key, any -> new ArrayList<>()).add(measurement);
+            if (!takesTurns(measurement)) {
+                String key = HostCosts.key(
+                        transport(measurement.shape()),
+                        measurement.choice().algorithm(),
+                        measurement.choice().protocol());
+                groups.computeIfAbsent(key, any -> new ArrayList<>()).add(measurement);
+            }
         }
         Map<String, LinkCost> rows = new LinkedHashMap<>();
         groups.forEach((key, group) -> {
@@ -45,38 +54,108 @@ public final class HostCostsFit {
         return base.with(source, rows);
     }
 
+    /**
+     * The time that a step costs: what operations of the same size take longer the more steps they are cut into.
+     *
+     * @param measurements of one algorithm, protocol and communicator with different chunks
+     * @return the median over the sizes, or nothing if no size has several chunks or smaller ones are not slower
+     */
+    public static OptionalDouble stepMicros(List<Measurement> measurements) {
+        Map<Long, List<Measurement>> sizes = new TreeMap<>();
+        measurements.forEach(measurement -> sizes.computeIfAbsent(measurement.bytes(), any -> new ArrayList<>())
+                .add(measurement));
+        double[] slopes = sizes.values().stream()
+                .mapToDouble(HostCostsFit::stepSlope)
+                .filter(slope -> !Double.isNaN(slope))
+                .sorted()
+                .toArray();
+        double median = slopes.length == 0 ? -1 : slopes[slopes.length / 2];
+        return median > 0 ? OptionalDouble.of(median) : OptionalDouble.empty();
+    }
+
+    private static double stepSlope(List<Measurement> sameSize) {
+        double steps =
+                sameSize.stream().mapToDouble(m -> effort(m).steps()).average().orElseThrow();
+        double micros =
+                sameSize.stream().mapToDouble(Measurement::micros).average().orElseThrow();
+        double covariance = 0;
+        double variance = 0;
+        for (Measurement measurement : sameSize) {
+            double off = effort(measurement).steps() - steps;
+            covariance += off * (measurement.micros() - micros);
+            variance += off * off;
+        }
+        return variance == 0 ? Double.NaN : covariance / variance;
+    }
+
+    /**
+     * The value of a constant with which the model comes closest to measurements of ranks that take turns on the cores.
+     *
+     * @param costs with everything else that the model needs
+     * @param constant one that the predicted time depends on linearly
+     * @param measurements with more ranks than cores; others are left out
+     * @return nothing if no measurement depends on it, or only a negative value would do
+     */
+    public static OptionalDouble crowded(HostCosts costs, General constant, List<Measurement> measurements) {
+        HostCosts without = costs.with(constant, 0);
+        HostCosts one = costs.with(constant, 1);
+        double factors = 0;
+        double products = 0;
+        for (Measurement measurement : measurements) {
+            if (takesTurns(measurement)) {
+                double base = predicted(without, measurement);
+                double factor = (predicted(one, measurement) - base) / measurement.micros();
+                factors += factor * factor;
+                products += factor * (1 - base / measurement.micros());
+            }
+        }
+        return factors > 0 && products >= 0 ? OptionalDouble.of(products / factors) : OptionalDouble.empty();
+    }
+
+    private static double predicted(HostCosts costs, Measurement measurement) {
+        return new CostModel(costs, measurement.shape())
+                .micros(measurement.collective(), measurement.choice(), measurement.bytes());
+    }
+
+    private static boolean takesTurns(Measurement measurement) {
+        return measurement.shape().ranksPerCore() > 1;
+    }
+
     private static TransportKind transport(CommunicatorShape shape) {
         return shape.oneMachine() ? shape.localTransport() : TransportKind.SOCKET;
     }
 
-    /** Least squares in two unknowns; where one comes out negative it is zero and the other is solved alone. */
+    /** Least squares over the hop time and the times per byte, none below zero. */
     private static LinkCost solve(HostCosts base, List<Measurement> group) {
-        double hh = 0;
-        double hb = 0;
-        double bb = 0;
-        double hy = 0;
-        double by = 0;
+        int sizes = LinkCost.SIZES.size();
+        LeastSquares equations = new LeastSquares(1 + sizes);
         for (Measurement measurement : group) {
             Effort effort = effort(measurement);
             double weight = 1 / measurement.micros();
-            double hops = (effort.localHops() + effort.netHops()) * weight;
-            double kilobytes = effort.bytes() / 1000 * weight;
-            double rest = (measurement.micros() - fixed(base, measurement, effort)) * weight;
-            hh += hops * hops;
-            hb += hops * kilobytes;
-            bb += kilobytes * kilobytes;
-            hy += hops * rest;
-            by += kilobytes * rest;
+            double[] row = new double[1 + sizes];
+            row[0] = (effort.localHops() + effort.netHops()) * weight;
+            double[] shares = LinkCost.shares(measurement.bytes());
+            for (int i = 0; i < sizes; i++) {
+                row[1 + i] = effort.bytes() / 1000 * shares[i] * weight;
+            }
+            equations.add(row, (measurement.micros() - fixed(base, measurement, effort)) * weight);
         }
-        double determinant = hh * bb - hb * hb;
-        double hop = determinant == 0 ? -1 : (hy * bb - by * hb) / determinant;
-        double perByte = determinant == 0 ? -1 : (by * hh - hy * hb) / determinant;
-        if (hop < 0 || !(perByte >= 0)) {
-            boolean onlyBytes = hop < 0 && bb > 0;
-            hop = onlyBytes || hh == 0 ? 0 : Math.max(0, hy / hh);
-            perByte = onlyBytes ? Math.max(0, by / bb) : 0;
+        double scale = equations.scale() * SMOOTHING;
+        for (int i = 1; i < sizes; i++) {
+            double[] row = new double[1 + sizes];
+            row[i] = -scale;
+            row[i + 1] = scale;
+            equations.add(row, 0);
         }
-        return new LinkCost(rounded(hop), Math.max(LEAST_NANOS_PER_BYTE, rounded(perByte)));
+        double[] solution = equations.solve();
+        List<Double> nanosPerByte = new ArrayList<>();
+        double least = LEAST_NANOS_PER_BYTE;
+        for (int i = 1; i <= sizes; i++) {
+            double value = Math.max(least, rounded(solution[i]));
+            nanosPerByte.add(value);
+            least = Math.max(LEAST_NANOS_PER_BYTE, value / STEEPEST_FALL);
+        }
+        return new LinkCost(rounded(solution[0]), nanosPerByte);
     }
 
     private static Effort effort(Measurement measurement) {

@@ -95,23 +95,50 @@ public final class TopologyReporter {
         return new TopologyReporter(request, nanoClock).report();
     }
 
+    /**
+     * What the cost model would know of the communicator of all ranks of the request, which are at least one.
+     *
+     * @throws io.jccl.topology.TopologyException if the description is contradictory
+     */
+    public static CommunicatorShape shape(Request request) {
+        TopologyReporter reporter = new TopologyReporter(request, System::nanoTime);
+        NodePaths paths =
+                reporter.trimmed(NodePaths.compute(GraphBuilder.build(request.description), request.pathPolicy));
+        Map<String, TopologyReport.GraphRow> graphs = reporter.graphs(paths);
+        return reporter.shape(
+                reporter.plan(paths.topology(), graphs),
+                paths.topology(),
+                graphs.get("ring").graph());
+    }
+
+    private NodePaths trimmed(NodePaths all) {
+        int first =
+                Topology.rankOf(all.topology().node(all.topology().endpoints().get(0)));
+        return NodePaths.compute(Trimmer.trim(all, first, request.networks()), request.pathPolicy);
+    }
+
+    private Map<String, TopologyReport.GraphRow> graphs(NodePaths paths) {
+        Map<String, TopologyReport.GraphRow> graphs = new LinkedHashMap<>();
+        ChannelSearch search = new ChannelSearch(
+                paths, SearchOptions.forMachine(paths.topology(), request.cores, request.networks()));
+        TopologyReport.GraphRow ring = timed(() -> search.search(Pattern.RING));
+        graphs.put("ring", ring);
+        graphs.put("tree", timed(() -> search.searchTree(ring.graph())));
+        return graphs;
+    }
+
     private TopologyReport report() {
         Topology all = GraphBuilder.build(request.description);
         List<Integer> endpoints = all.endpoints();
         NodePaths paths = NodePaths.compute(all, request.pathPolicy);
-        Map<String, TopologyReport.GraphRow> graphs = new LinkedHashMap<>();
+        Map<String, TopologyReport.GraphRow> graphs = Map.of();
         Optional<TopologyReport.PlanRow> plan = Optional.empty();
         List<TopologyReport.TuningRow> tuning = List.of();
         if (endpoints.isEmpty()) {
             notes.add("no rank lives on this machine: no channels, no plan");
         } else {
-            int first = Topology.rankOf(all.node(endpoints.get(0)));
-            paths = NodePaths.compute(Trimmer.trim(paths, first, request.networks()), request.pathPolicy);
-            ChannelSearch search = new ChannelSearch(
-                    paths, SearchOptions.forMachine(paths.topology(), request.cores, request.networks()));
-            TopologyReport.GraphRow ring = timed(() -> search.search(Pattern.RING));
-            graphs.put("ring", ring);
-            graphs.put("tree", timed(() -> search.searchTree(ring.graph())));
+            paths = trimmed(paths);
+            graphs = graphs(paths);
             Plan made = plan(paths.topology(), graphs);
             plan = Optional.of(planRow(made));
             tuning = tuning(made, paths.topology(), graphs.get("ring").graph());
@@ -186,16 +213,7 @@ public final class TopologyReporter {
             notes.add("the cost table has constants for host ranks only: no tuning for GPUs");
             return List.of();
         }
-        CommunicatorShape shape = new CommunicatorShape(
-                plan.size(),
-                request.machines,
-                topology.endpoints().size(),
-                request.cores,
-                plan.channels(),
-                plan.treeDepth(0),
-                TransportKind.SHM,
-                ring.bwInter() * ring.channels(),
-                request.slots);
+        CommunicatorShape shape = shape(plan, topology, ring);
         ChoiceTable table = ChoiceTable.build(new CostModel(request.costs, shape), request.overrides);
         notes.addAll(table.notes());
         List<TopologyReport.TuningRow> rows = new ArrayList<>();
@@ -207,6 +225,19 @@ public final class TopologyReporter {
             }
         }
         return rows;
+    }
+
+    private CommunicatorShape shape(Plan plan, Topology topology, ChannelGraph ring) {
+        return new CommunicatorShape(
+                plan.size(),
+                request.machines,
+                topology.endpoints().size(),
+                request.cores,
+                plan.channels(),
+                plan.treeDepth(0),
+                TransportKind.SHM,
+                ring.bwInter() * ring.channels(),
+                request.slots);
     }
 
     private static List<TopologyReport.NodeRow> nodeRows(Topology topology) {

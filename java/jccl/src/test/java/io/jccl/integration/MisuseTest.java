@@ -14,7 +14,11 @@ import io.jccl.Group;
 import io.jccl.HostBuffer;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
+import io.jccl.tuning.HostCosts;
+import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,6 +32,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What a caller is told who does something wrong. Nothing of it harms the communicator. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -246,6 +251,27 @@ class MisuseTest {
                 .rootCause()
                 .hasMessageContaining("JCCL_BUFFSIZE=\"")
                 .hasMessageContaining("this setting must be the same on all ranks");
+    }
+
+    @Test
+    void tablesOfCostsThatDifferAreNamed(@TempDir Path directory) throws IOException {
+        Path file = directory.resolve("mine.properties");
+        Files.writeString(
+                file, HostCosts.builtIn().with(HostCosts.General.STEP_US, 0.77).toText());
+        Assertions.assertThatThrownBy(() -> LocalRanks.start(2, rank -> LocalRanks.config()
+                        .initTimeout(Duration.ofSeconds(10))
+                        .setting("JCCL_HOST_COSTS", rank == 0 ? "" : file.toString())
+                        .build()))
+                .hasRootCauseInstanceOf(BootstrapException.class)
+                .rootCause()
+                .hasMessageContaining("JCCL_HOST_COSTS=\"table ")
+                .hasMessageContaining("this setting must be the same on all ranks");
+        LocalRanks.start(
+                        2,
+                        LocalRanks.config()
+                                .setting("JCCL_HOST_COSTS", file.toString())
+                                .build())
+                .close();
     }
 
     @Test

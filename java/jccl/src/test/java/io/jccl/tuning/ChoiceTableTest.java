@@ -8,6 +8,11 @@ import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import io.jccl.plan.DoubleBinaryTree;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.Reader;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
@@ -19,6 +24,16 @@ class ChoiceTableTest {
 
     private static final CommunicatorShape.SlotBytes SLOTS =
             new CommunicatorShape.SlotBytes(32 << 10, 122_880, 128 << 10);
+
+    /** Costs that stay when the built-in ones are measured again. */
+    static HostCosts fixedCosts() {
+        try (Reader in = new InputStreamReader(
+                ChoiceTableTest.class.getResourceAsStream("fixed-costs.properties"), StandardCharsets.UTF_8)) {
+            return HostCosts.read(in, "fixed-costs.properties");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
 
     @Test
     void two_ranks_start_direct_and_end_in_the_ring() {
@@ -232,7 +247,7 @@ class ChoiceTableTest {
     }
 
     private static ChoiceTable table(CommunicatorShape shape, TuningOverrides overrides) {
-        return ChoiceTable.build(new CostModel(HostCosts.builtIn(), shape), overrides);
+        return ChoiceTable.build(new CostModel(fixedCosts(), shape), overrides);
     }
 
     @Test

@@ -217,7 +217,9 @@ public final class PerfCommand implements Callable<Integer> {
             }
         }
         var arguments = spec.commandLine().getParent().getParseResult().originalArgs();
-        return new RankProcesses(options, size, arguments).run(System.out, System.err);
+        RankProcesses.Buffers buffers =
+                new RankProcesses.Buffers(2 * options.ladder().maxBytes(), options.memory() == MemoryKind.HEAP);
+        return new RankProcesses("jccl perf", buffers, size, arguments).run(System.out, System.err);
     }
 
     /** The rank that a launcher made of this process; a lone one that was asked for more ranks starts them itself. */

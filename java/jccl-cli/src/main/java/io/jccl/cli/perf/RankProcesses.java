@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Runs all ranks as processes of this machine: each is this very command again, with a launcher's environment. */
-final class RankProcesses {
+/** Runs all ranks as processes of this machine: each is the {@code jccl} command again, with a launcher's environment. */
+public final class RankProcesses {
 
     /** The system property that tells a rank which process to outlive by nothing. */
     static final String SUPERVISOR = "jccl.perf.supervisor";
@@ -27,28 +27,39 @@ final class RankProcesses {
     private static final Duration GRACE = Duration.ofSeconds(3);
     private static final long SPARE_BYTES = 512L << 20;
 
-    private final PerfOptions options;
+    private final String name;
+    private final Buffers buffers;
     private final int ranks;
     private final List<String> arguments;
 
     /**
-     * @param arguments those of this command, for the ranks
+     * The memory that a rank's buffers take.
+     *
+     * @param bytes of all together
+     * @param onHeap whether they are Java arrays
      */
-    RankProcesses(PerfOptions options, int ranks, List<String> arguments) {
-        this.options = options;
+    public record Buffers(long bytes, boolean onHeap) {}
+
+    /**
+     * @param name of the command that starts them, for its words
+     * @param arguments of the {@code jccl} command in each rank
+     */
+    public RankProcesses(String name, Buffers buffers, int ranks, List<String> arguments) {
+        this.name = name;
+        this.buffers = buffers;
         this.ranks = ranks;
-        this.arguments = arguments;
+        this.arguments = List.copyOf(arguments);
     }
 
     /** Runs to the end; returns the status of this command. */
-    int run(PrintStream out, PrintStream err) throws InterruptedException, IOException {
+    public int run(PrintStream out, PrintStream err) throws InterruptedException, IOException {
         Job.Colours colours = new Job.Colours(false, Terminal.colours(Terminal.Stream.ERR));
         Job job = new Job(ranks, command(), Map.of(), Job.Output.FIRST_RANK, colours, LINGER, GRACE, false);
         Outcome outcome = new LocalLauncher(job, out, err).run();
         if (outcome.status() <= Main.REGRESSION) {
             return outcome.status(); // rank 0 or the failed rank has said why
         }
-        err.println("jccl perf: rank " + outcome.failedRank() + " ended with " + Outcome.describe(outcome.status())
+        err.println(name + ": rank " + outcome.failedRank() + " ended with " + Outcome.describe(outcome.status())
                 + "; the others were ended");
         return Main.FAILED;
     }
@@ -71,10 +82,10 @@ final class RankProcesses {
             command.add("-Xlog:cds+dynamic=off");
             command.add("-Xlog:class+path=off");
         }
-        long buffers = 2 * options.ladder().maxBytes() + SPARE_BYTES;
-        command.add("-XX:MaxDirectMemorySize=" + buffers);
-        if (options.memory() == MemoryKind.HEAP) {
-            command.add("-Xmx" + buffers);
+        long memory = buffers.bytes() + SPARE_BYTES;
+        command.add("-XX:MaxDirectMemorySize=" + memory);
+        if (buffers.onHeap()) {
+            command.add("-Xmx" + memory);
         }
         command.addAll(further);
         System.getProperties().stringPropertyNames().stream()
@@ -89,7 +100,7 @@ final class RankProcesses {
     }
 
     /** In a rank: ends this process when its supervisor has ended, however that came about. */
-    static void followSupervisor() {
+    public static void followSupervisor() {
         Long pid = Long.getLong(SUPERVISOR);
         if (pid == null) {
             return;

@@ -1,0 +1,93 @@
+package io.jccl.cli.perf;
+
+import io.jccl.Collective;
+import io.jccl.Communicator;
+import io.jccl.DataType;
+import io.jccl.ReduceOp;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Times single collectives of several communicators of the same ranks with one stopwatch, on one rank: float32 sums, root 0,
+ * out of place. All ranks make the same calls in the same order.
+ */
+public final class Timing implements AutoCloseable {
+
+    private record Buffers(Region send, Region recv) {}
+
+    private final PerfOptions direct;
+    private final PerfOptions shared;
+    private final Exchange exchange;
+    private final Stopwatch stopwatch;
+    private final Map<MemoryKind, Buffers> buffers = new EnumMap<>(MemoryKind.class);
+
+    /**
+     * @param lead what ranks agree through; not measured
+     * @param maxBytes the largest operation
+     * @param seconds the time for one measurement
+     */
+    public Timing(Communicator lead, long maxBytes, double seconds) {
+        this.direct = options(maxBytes, seconds, MemoryKind.DIRECT);
+        this.shared = options(maxBytes, seconds, MemoryKind.SHARED);
+        this.exchange = new Exchange(lead);
+        this.stopwatch = new Stopwatch(exchange, direct);
+    }
+
+    private static PerfOptions options(long maxBytes, double seconds, MemoryKind memory) {
+        return new PerfOptions(
+                Collective.ALL_REDUCE,
+                new SizeLadder(1, maxBytes, 2, 0),
+                DataType.FLOAT32,
+                ReduceOp.SUM,
+                0,
+                0,
+                -1,
+                seconds,
+                null,
+                null,
+                null,
+                0,
+                memory,
+                false,
+                Optional.empty(),
+                Optional.empty(),
+                0);
+    }
+
+    /**
+     * The slowest rank's average time of an operation, in microseconds.
+     *
+     * @param sharedMemory whether buffers are {@link io.jccl.HostBuffer}s, else direct ones
+     */
+    public double micros(Communicator communicator, Collective collective, long bytes, boolean sharedMemory) {
+        PerfOptions options = sharedMemory ? shared : direct;
+        Buffers memory = buffers.computeIfAbsent(options.memory(), any -> allocate(options));
+        Shape shape =
+                Shape.of(collective, communicator.size(), bytes, options.type().bytes());
+        Workload workload = new Workload(communicator, shape, options, memory.send, memory.recv, false);
+        return stopwatch.measure(workload.call()).averageUs();
+    }
+
+    private static Buffers allocate(PerfOptions options) {
+        long bytes = options.ladder().maxBytes();
+        Buffers memory =
+                new Buffers(Region.allocate(options.memory(), bytes), Region.allocate(options.memory(), bytes));
+        memory.send.set((byte) 0, 0, bytes); // touches its pages; sums of zeros neither overflow nor get slow
+        memory.recv.set((byte) 0, 0, bytes);
+        return memory;
+    }
+
+    /** The largest of all ranks' numbers. */
+    public double max(double value) {
+        return exchange.max(value);
+    }
+
+    @Override
+    public void close() {
+        for (Buffers memory : buffers.values()) {
+            memory.send.close();
+            memory.recv.close();
+        }
+    }
+}

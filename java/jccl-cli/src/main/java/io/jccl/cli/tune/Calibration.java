@@ -1,0 +1,277 @@
+package io.jccl.cli.tune;
+
+import io.jccl.TransportKind;
+import io.jccl.tuning.CommunicatorShape;
+import io.jccl.tuning.HostCosts;
+import io.jccl.tuning.HostCosts.General;
+import io.jccl.tuning.HostCostsFit;
+import io.jccl.tuning.Measurement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/** Turns the times of trials into a table of costs. What they do not tell stays as the table in use has it, with a note. */
+final class Calibration {
+
+    /** A row whose larger operation takes less than this share of a smaller one's time is not believed. */
+    private static final double BELIEVABLE_FALL = 0.7;
+    /** Nor one whose rounds lie so far apart, at half of its sizes. */
+    private static final double BELIEVABLE_SPREAD = 0.4;
+    /** Staging to all peers may be so much slower than the best and still count as good. */
+    private static final double AS_GOOD = 1.03;
+    /** Operations up to this size show what taking turns costs. */
+    private static final long SMALL_BYTES = 4096;
+
+    /** All times of one way in one trial, ascending by size. */
+    private record Series(Trial trial, Way way, CommunicatorShape shape, List<Times> times) {
+
+        boolean crowded() {
+            return shape.ranksPerCore() > 1;
+        }
+
+        boolean isLocal() {
+            return trial.transport() != TransportKind.SOCKET;
+        }
+
+        boolean isForced() {
+            return way.name().contains("/");
+        }
+
+        boolean isChunk() {
+            return way.name().startsWith(TuneTrials.CHUNK);
+        }
+
+        boolean isDirect() {
+            return way.name().startsWith("direct/");
+        }
+
+        Optional<Times> at(long bytes) {
+            return times.stream().filter(some -> some.bytes() == bytes).findFirst();
+        }
+    }
+
+    private final TunedMachine machine;
+    private final Consumer<String> notes;
+    private final List<Series> all = new ArrayList<>();
+
+    /**
+     * @param notes told, in words, what stays as it was and why
+     */
+    Calibration(TunedMachine machine, Consumer<String> notes) {
+        this.machine = machine;
+        this.notes = notes;
+    }
+
+    /** Takes in what a trial gave. */
+    void add(Trial trial, List<Times> times) {
+        CommunicatorShape shape = machine.shape(trial.transport(), trial.ranks(), 1);
+        for (int i = 0; i < trial.ways().size(); i++) {
+            int way = i;
+            List<Times> mine = times.stream().filter(some -> some.way() == way).toList();
+            all.add(new Series(trial, trial.ways().get(way), shape, mine));
+        }
+    }
+
+    /** The table that the trials give. */
+    HostCosts table(String source) {
+        HostCosts costs = machine.costs();
+        costs = with(costs, General.OPERATION_US, alone());
+        costs = with(
+                costs,
+                General.STEP_US,
+                HostCostsFit.stepMicros(measurements(
+                        series -> series.isChunk() && !series.crowded(),
+                        times -> times.bytes() < TuneTrials.CHUNKS_MATTER_FROM)));
+        costs = HostCostsFit.fit(
+                costs,
+                measurements(series -> series.isForced() && !series.crowded() && isBelievable(series), times -> true),
+                source);
+        Predicate<Series> taking = series -> series.isForced() && series.crowded();
+        List<Measurement> small = measurements(taking, times -> times.bytes() <= SMALL_BYTES);
+        costs = with(
+                costs,
+                General.OVERSUBSCRIBED_HOP_US,
+                HostCostsFit.crowded(costs, General.OVERSUBSCRIBED_HOP_US, small));
+        List<Measurement> direct = measurements(taking.and(Series::isDirect), times -> times.bytes() > SMALL_BYTES);
+        costs = with(
+                costs,
+                General.OVERSUBSCRIBED_DIRECT_FACTOR,
+                HostCostsFit.crowded(costs, General.OVERSUBSCRIBED_DIRECT_FACTOR, direct));
+        costs = with(costs, General.CHANNEL_US, channel());
+        costs = with(costs, General.CHUNK_BYTES, chunk(false));
+        costs = with(costs, General.OVERSUBSCRIBED_CHUNK_BYTES, chunk(true));
+        costs = with(costs, General.DIRECT_MAX_BYTES, directLimit(series -> series.isLocal() && !series.crowded()));
+        costs = with(costs, General.OVERSUBSCRIBED_DIRECT_MAX_BYTES, directLimit(Series::crowded));
+        costs = with(
+                costs,
+                General.LENT_DIRECT_MAX_BYTES,
+                directLimit(series -> !series.isLocal() && series.trial().ranks() == 2));
+        return with(costs, General.ZERO_COPY_MIN_BYTES, zeroCopyFrom());
+    }
+
+    private HostCosts with(HostCosts costs, General constant, OptionalDouble value) {
+        if (value.isPresent()) {
+            return costs.with(constant, value.getAsDouble());
+        }
+        notes.accept(constant.key() + " stays " + costs.get(constant)
+                + ": this run cannot show it, or its measurements contradict it");
+        return costs;
+    }
+
+    private List<Measurement> measurements(Predicate<Series> which, Predicate<Times> sizes) {
+        List<Measurement> measurements = new ArrayList<>();
+        all.stream().filter(which).forEach(series -> series.times().stream()
+                .filter(sizes)
+                .map(times -> new Measurement(
+                        series.shape(),
+                        series.trial().collective(),
+                        machine.choice(
+                                series.shape(), series.way(), series.trial().collective(), times.bytes()),
+                        times.bytes(),
+                        times.median()))
+                .forEach(measurements::add));
+        return measurements;
+    }
+
+    private boolean isBelievable(Series series) {
+        Times before = null;
+        for (Times times : series.times()) {
+            if (before != null && times.median() < before.median() * BELIEVABLE_FALL) {
+                disbelieve(
+                        series,
+                        String.format(
+                                Locale.ROOT,
+                                "bytes=%d took %.3g us and bytes=%d only %.3g us",
+                                before.bytes(),
+                                before.median(),
+                                times.bytes(),
+                                times.median()));
+                return false;
+            }
+            before = times;
+        }
+        long wide = series.times().stream()
+                .filter(times -> times.spread() > BELIEVABLE_SPREAD)
+                .count();
+        if (2 * wide > series.times().size()) {
+            disbelieve(
+                    series,
+                    "the rounds lie more than " + Math.round(BELIEVABLE_SPREAD * 100) + " % apart at most sizes");
+            return false;
+        }
+        return true;
+    }
+
+    private void disbelieve(Series series, String why) {
+        notes.accept(
+                "the row of " + series.way().name() + " over " + series.trial().title() + " is left out: " + why
+                        + "; try again with a larger --budget on a quiet machine");
+    }
+
+    private OptionalDouble alone() {
+        return all.stream()
+                .filter(series -> series.trial().ranks() == 1)
+                .flatMap(series -> series.times().stream())
+                .mapToDouble(Times::median)
+                .findFirst();
+    }
+
+    private OptionalDouble channel() {
+        for (Series two : all) {
+            if (two.way().name().equals(TuneTrials.TWO_CHANNELS)) {
+                Series one = all.stream()
+                        .filter(series -> series.trial() == two.trial()
+                                && series.way().name().equals("ring/simple"))
+                        .findFirst()
+                        .orElseThrow();
+                return two.times().stream()
+                        .mapToDouble(times -> times.median()
+                                - one.at(times.bytes()).orElseThrow().median())
+                        .filter(more -> more > 0)
+                        .max();
+            }
+        }
+        return OptionalDouble.empty();
+    }
+
+    /** The step size that is fastest over the large operations, by the mean of the relative times. */
+    private OptionalDouble chunk(boolean crowded) {
+        Map<Integer, List<Double>> relative = new TreeMap<>();
+        List<Series> chunks = all.stream()
+                .filter(series -> series.isChunk() && series.crowded() == crowded)
+                .toList();
+        for (long bytes : sizes(chunks)) {
+            if (bytes < TuneTrials.CHUNKS_MATTER_FROM) {
+                continue;
+            }
+            double best = best(chunks, bytes, series -> true);
+            for (Series series : chunks) {
+                int chunk = Integer.parseInt(series.way().name().substring(TuneTrials.CHUNK.length()));
+                series.at(bytes).ifPresent(times -> relative.computeIfAbsent(chunk, any -> new ArrayList<>())
+                        .add(times.median() / best));
+            }
+        }
+        return relative.entrySet().stream()
+                .min(Map.Entry.comparingByValue((one, other) -> Double.compare(mean(one), mean(other))))
+                .map(entry -> OptionalDouble.of(entry.getKey()))
+                .orElse(OptionalDouble.empty());
+    }
+
+    /** The largest size at which going to all peers at once is as good as the other algorithms, in any of some trials. */
+    private OptionalDouble directLimit(Predicate<Series> which) {
+        Map<Trial, List<Series>> trials =
+                all.stream().filter(which.and(Series::isForced)).collect(Collectors.groupingBy(Series::trial));
+        return trials.values().stream()
+                .flatMapToDouble(series -> sizes(series).stream()
+                        .filter(bytes -> best(series, bytes, Series::isDirect)
+                                <= AS_GOOD * best(series, bytes, any -> !any.isDirect()))
+                        .mapToDouble(Long::doubleValue))
+                .max();
+    }
+
+    /** The size from which on using shared buffers in place is faster, up to the largest. */
+    private OptionalDouble zeroCopyFrom() {
+        OptionalDouble from = OptionalDouble.empty();
+        List<Series> shared =
+                all.stream().filter(series -> series.way().sharedMemory()).toList();
+        for (long bytes : sizes(shared)) {
+            double inPlace = best(shared, bytes, series -> series.way().name().equals(TuneTrials.IN_PLACE));
+            double staged = best(shared, bytes, series -> series.way().name().equals(TuneTrials.STAGED));
+            if (inPlace >= staged) {
+                from = OptionalDouble.empty();
+            } else if (from.isEmpty()) {
+                from = OptionalDouble.of(bytes);
+            }
+        }
+        return from;
+    }
+
+    private static double best(List<Series> among, long bytes, Predicate<Series> which) {
+        return among.stream()
+                .filter(which)
+                .flatMap(series -> series.at(bytes).stream())
+                .mapToDouble(Times::median)
+                .min()
+                .orElse(Double.POSITIVE_INFINITY);
+    }
+
+    private static List<Long> sizes(List<Series> among) {
+        return among.stream()
+                .flatMap(series -> series.times().stream())
+                .map(Times::bytes)
+                .distinct()
+                .sorted()
+                .toList();
+    }
+
+    private static double mean(List<Double> values) {
+        return values.stream().mapToDouble(value -> value).average().orElseThrow();
+    }
+}

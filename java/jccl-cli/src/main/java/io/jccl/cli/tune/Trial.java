@@ -1,0 +1,44 @@
+package io.jccl.cli.tune;
+
+import io.jccl.Collective;
+import io.jccl.TransportKind;
+import java.util.List;
+import java.util.TreeSet;
+
+/**
+ * What one group of ranks is to time: ways beside each other, in rounds, so that all meet the same moods of the machine.
+ *
+ * @param transport that joins the ranks; with {@code p2p} they are threads of one process, else processes
+ * @param ranks how many
+ * @param collective the operation
+ * @param ways each forms a communicator of its own
+ * @param seconds the time for all rounds; the first is always made in full
+ * @param secondsEach the time for one measurement
+ * @param progress whether to show how far it is
+ */
+record Trial(
+        TransportKind transport,
+        int ranks,
+        Collective collective,
+        List<Way> ways,
+        double seconds,
+        double secondsEach,
+        boolean progress) {
+
+    /** For people, for example {@code shm, 2 ranks}. */
+    String title() {
+        return transport.label() + ", " + ranks + (ranks == 1 ? " rank" : " ranks");
+    }
+
+    /** Whether the ranks are threads of one process. */
+    boolean threads() {
+        return transport == TransportKind.P2P;
+    }
+
+    /** All sizes of all ways, ascending. */
+    List<Long> sizes() {
+        TreeSet<Long> sizes = new TreeSet<>();
+        ways.forEach(way -> sizes.addAll(way.sizes()));
+        return List.copyOf(sizes);
+    }
+}

@@ -1,0 +1,183 @@
+package io.jccl.cli.tune;
+
+import io.jccl.Collective;
+import io.jccl.CommunicatorConfig;
+import io.jccl.TransportKind;
+import io.jccl.cli.Main;
+import io.jccl.cli.output.ByteSizes;
+import io.jccl.cli.output.Terminal;
+import io.jccl.config.Settings;
+import io.jccl.tuning.HostCosts;
+import io.jccl.tuning.HostCosts.General;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code jccl tune}. */
+@Command(
+        name = "tune",
+        description = {
+            "Measures the constants of the cost model on this machine and writes them as a file for JCCL_HOST_COSTS.",
+            "",
+            "Ranks of this machine time all_reduce with every algorithm and protocol over each transport, in rounds. What "
+                    + "cannot be measured, or contradicts itself, stays as it was, with a note on standard error. With "
+                    + "--verify it measures instead how much slower the automatic choice is than the best.",
+            ""
+        },
+        footer = {"", "Example:  jccl tune -o costs.properties && JCCL_HOST_COSTS=costs.properties jccl tune --verify"},
+        sortOptions = false)
+public final class TuneCommand implements Callable<Integer> {
+
+    private static final long LEAST_MAX_BYTES = 64;
+    private static final double MOST_SECONDS = 86_400;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(
+            names = {"-o", "--output"},
+            paramLabel = "FILE",
+            description = "where the table goes (default: standard output)")
+    private Path output;
+
+    @Option(names = "--verify", description = "measure how good the choices of the table in use are; writes no table")
+    private boolean verify;
+
+    @Option(
+            names = "--transport",
+            paramLabel = "NAME",
+            split = ",",
+            description = "only these: p2p (threads), shm, socket (default: all; with --verify shm and socket)")
+    private List<String> transports;
+
+    @Option(
+            names = "--collective",
+            paramLabel = "NAME",
+            defaultValue = "all_reduce",
+            description = "what --verify measures (default: ${DEFAULT-VALUE})")
+    private String collective;
+
+    @Option(
+            names = "--budget",
+            paramLabel = "SECONDS",
+            defaultValue = "120",
+            description = "time for all rounds; one round is always made (default: ${DEFAULT-VALUE})")
+    private double budget;
+
+    @Option(
+            names = {"-e", "--max-bytes"},
+            paramLabel = "MAX",
+            defaultValue = "16M",
+            description = "largest size (default: ${DEFAULT-VALUE})")
+    private String maxBytes;
+
+    @Option(names = "--each", paramLabel = "SECONDS", defaultValue = "0.004", hidden = true)
+    private double secondsEach;
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        TuneTrials trials;
+        Collective verified;
+        try {
+            verified = Collective.parse(collective);
+            trials = trials();
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+        }
+        return verify ? verify(trials, verified) : tune(trials);
+    }
+
+    private TuneTrials trials() {
+        long largest = ByteSizes.parse(maxBytes);
+        if (largest < LEAST_MAX_BYTES) {
+            throw new IllegalArgumentException(
+                    "max=" + largest + ": expected at least " + LEAST_MAX_BYTES + " bytes; set it with -e");
+        }
+        if (!(budget > 0 && budget <= MOST_SECONDS)) {
+            throw new IllegalArgumentException("budget=" + budget + ": expected seconds above 0 and up to a day");
+        }
+        Settings settings = Settings.load(CommunicatorConfig.defaults());
+        return new TuneTrials(
+                TunedMachine.here(settings),
+                wanted(),
+                TuneTrials.ladder(largest),
+                secondsEach,
+                Terminal.isTerminal(Terminal.Stream.ERR));
+    }
+
+    private Set<TransportKind> wanted() {
+        EnumSet<TransportKind> wanted = EnumSet.noneOf(TransportKind.class);
+        if (transports != null) {
+            transports.forEach(name -> wanted.add(TransportKind.parse(name)));
+            return wanted;
+        }
+        return verify ? EnumSet.of(TransportKind.SHM, TransportKind.SOCKET) : EnumSet.allOf(TransportKind.class);
+    }
+
+    private int tune(TuneTrials trials) throws IOException, InterruptedException {
+        HostCosts inUse = trials.machine().costs();
+        Path inPlace = Files.createTempFile("jccl-tune", ".properties");
+        Path staged = Files.createTempFile("jccl-tune", ".properties");
+        Calibration calibration = new Calibration(trials.machine(), this::note);
+        try {
+            Files.writeString(
+                    inPlace, inUse.with(General.ZERO_COPY_MIN_BYTES, 0).toText());
+            Files.writeString(
+                    staged,
+                    inUse.with(General.ZERO_COPY_MIN_BYTES, Long.MAX_VALUE).toText());
+            for (Trial trial : trials.forTable(budget, inPlace, staged)) {
+                calibration.add(trial, TrialFiles.run(trial, System.out, System.err));
+            }
+        } finally {
+            Files.delete(inPlace);
+            Files.delete(staged);
+        }
+        String table = calibration.table(source(trials.machine())).toText();
+        if (output == null) {
+            System.out.print(table);
+        } else {
+            Files.writeString(output, table);
+        }
+        return Main.FINE;
+    }
+
+    private int verify(TuneTrials trials, Collective verified) throws IOException, InterruptedException {
+        System.out.println("# table in use: " + trials.machine().costs().source());
+        for (Trial trial : trials.forVerification(budget, verified)) {
+            List<Times> times = TrialFiles.run(trial, System.out, System.err);
+            System.out.println();
+            System.out.println("# " + verified.label() + " over " + trial.title() + ", rounds: "
+                    + times.stream()
+                            .mapToInt(some -> some.micros().size())
+                            .max()
+                            .orElse(0));
+            System.out.print(Regret.toText(Regret.of(trials.machine(), trial, times)));
+        }
+        return Main.FINE;
+    }
+
+    private void note(String text) {
+        System.err.println("jccl tune: " + text);
+    }
+
+    private String source(TunedMachine machine) {
+        String command =
+                String.join(" ", spec.commandLine().getParent().getParseResult().originalArgs());
+        return "measured on " + machine.processor() + ", " + machine.cores() + " cores, "
+                + machine.roomyRanks().stream().map(String::valueOf).collect(Collectors.joining(" and "))
+                + " ranks, and " + machine.crowdedRanks() + " that take turns, on "
+                + LocalDate.now(ZoneOffset.UTC) + " by `jccl " + command + "`";
+    }
+}

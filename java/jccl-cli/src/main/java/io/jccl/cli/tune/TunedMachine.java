@@ -1,0 +1,72 @@
+package io.jccl.cli.tune;
+
+import io.jccl.Collective;
+import io.jccl.TransportKind;
+import io.jccl.cli.ThisMachine;
+import io.jccl.config.Settings;
+import io.jccl.plan.PlanOptions;
+import io.jccl.tuning.Choice;
+import io.jccl.tuning.ChoiceTable;
+import io.jccl.tuning.CommunicatorShape;
+import io.jccl.tuning.CostModel;
+import io.jccl.tuning.HostCosts;
+import io.jccl.tuning.TopologyReporter;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * The machine that is tuned, and the choices of the cost model for groups of ranks on it.
+ *
+ * @param cores processors that this process may use
+ * @param settings that hold here
+ * @param costs the table in use here
+ */
+record TunedMachine(int cores, Settings settings, HostCosts costs) {
+
+    static TunedMachine here(Settings settings) {
+        return new TunedMachine(Runtime.getRuntime().availableProcessors(), settings, HostCosts.of(settings));
+    }
+
+    /** The processors as Linux names them. */
+    String processor() {
+        try {
+            TreeMap<String, String> first = new TreeMap<>();
+            for (String line : Files.readAllLines(Path.of("/proc/cpuinfo"))) {
+                String[] parts = line.split(":", 2);
+                if (parts.length == 2) {
+                    first.putIfAbsent(parts[0].strip(), parts[1].strip());
+                }
+            }
+            return first.getOrDefault("model name", "unknown processor") + " (family "
+                    + first.getOrDefault("cpu family", "?") + " model " + first.getOrDefault("model", "?") + ")";
+        } catch (IOException e) {
+            return "unknown processor";
+        }
+    }
+
+    /** What the model knows of the ranks of a trial. */
+    CommunicatorShape shape(TransportKind transport, int ranks, int channels) {
+        PlanOptions options = new PlanOptions(channels, channels);
+        return TopologyReporter.shape(ThisMachine.request(Optional.empty(), ranks, 1, false, settings, options))
+                .over(transport);
+    }
+
+    /** How an operation is carried out in a way. */
+    Choice choice(CommunicatorShape shape, Way way, Collective collective, long bytes) {
+        return ChoiceTable.build(new CostModel(costs, shape), way.overrides()).choice(collective, bytes);
+    }
+
+    /** How many ranks have a core each: 2, and 4 where there are so many. */
+    List<Integer> roomyRanks() {
+        return cores >= 4 ? List.of(2, 4) : List.of(2);
+    }
+
+    /** So many ranks that they take turns. */
+    int crowdedRanks() {
+        return 2 * Math.max(2, cores);
+    }
+}

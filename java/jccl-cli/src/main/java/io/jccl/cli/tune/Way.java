@@ -1,0 +1,92 @@
+package io.jccl.cli.tune;
+
+import io.jccl.Algorithm;
+import io.jccl.CommunicatorConfig;
+import io.jccl.Protocol;
+import io.jccl.TransportKind;
+import io.jccl.config.Registry;
+import io.jccl.config.Settings;
+import io.jccl.tuning.TuningOverrides;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * One way to carry out an operation, forced through settings.
+ *
+ * @param name for people
+ * @param settings of its communicator
+ * @param sharedMemory whether its buffers are shared between the ranks
+ * @param sizes in bytes, that it is timed at
+ */
+record Way(String name, Map<String, String> settings, boolean sharedMemory, List<Long> sizes) {
+
+    /** A way takes part in many; peers are silent for longer than usual so that they do not disturb. */
+    private static final Map<String, String> QUIET = Map.of(
+            Registry.HEARTBEAT_INTERVAL.name(), "30s",
+            Registry.HEARTBEAT_TIMEOUT.name(), "120s");
+
+    /** What the cost model chooses, with one channel. */
+    static Way automatic(TransportKind transport, List<Long> sizes) {
+        Map<String, String> settings = new LinkedHashMap<>(QUIET);
+        settings.put(Registry.TRANSPORT.name(), transport.label());
+        settings.put(Registry.ALGO.name(), "auto");
+        settings.put(Registry.PROTO.name(), "auto");
+        settings.put(Registry.CHUNK_BYTES.name(), "0");
+        settings.put(Registry.MIN_NCHANNELS.name(), "1");
+        settings.put(Registry.MAX_NCHANNELS.name(), "1");
+        return new Way("automatic", settings, false, sizes);
+    }
+
+    /** An algorithm and a protocol. */
+    static Way forced(TransportKind transport, Algorithm algorithm, Protocol protocol, List<Long> sizes) {
+        return automatic(transport, sizes)
+                .with(Registry.ALGO.name(), algorithm.label())
+                .with(Registry.PROTO.name(), protocol.label())
+                .named(algorithm.label() + "/" + protocol.label());
+    }
+
+    /** Every algorithm with every protocol. */
+    static List<Way> allForced(TransportKind transport, List<Long> sizes) {
+        List<Way> ways = new ArrayList<>();
+        for (Algorithm algorithm : Algorithm.values()) {
+            for (Protocol protocol : Protocol.values()) {
+                ways.add(forced(transport, algorithm, protocol, sizes));
+            }
+        }
+        return ways;
+    }
+
+    Way named(String newName) {
+        return new Way(newName, settings, sharedMemory, sizes);
+    }
+
+    Way with(String setting, String value) {
+        Map<String, String> changed = new LinkedHashMap<>(settings);
+        changed.put(setting, value);
+        return new Way(name, changed, sharedMemory, sizes);
+    }
+
+    Way inSharedMemory() {
+        return new Way(name, settings, true, sizes);
+    }
+
+    /** The configuration of its communicator. */
+    CommunicatorConfig config() {
+        CommunicatorConfig.Builder builder = CommunicatorConfig.builder();
+        settings.forEach(builder::setting);
+        return builder.build();
+    }
+
+    /** What its settings say to the choice. */
+    TuningOverrides overrides() {
+        Settings all = Settings.load(config());
+        return TuningOverrides.of(
+                all.get(Registry.ALGO),
+                all.get(Registry.PROTO),
+                all.get(Registry.MIN_NCHANNELS),
+                all.get(Registry.MAX_NCHANNELS),
+                all.get(Registry.CHUNK_BYTES));
+    }
+}

@@ -1,0 +1,77 @@
+package io.jccl.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.CommunicatorConfig;
+import io.jccl.cli.CommandProcess.Result;
+import io.jccl.config.Settings;
+import io.jccl.tuning.HostCosts;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** {@code jccl tune} from the outside, with as little measuring as there can be. */
+@Timeout(180)
+class TuneTest {
+
+    @TempDir
+    Path directory;
+
+    private Result run(String... arguments) throws IOException, InterruptedException {
+        return CommandProcess.run(directory, arguments);
+    }
+
+    @Test
+    void aTableIsWrittenThatRanksAccept() throws IOException, InterruptedException {
+        Path table = directory.resolve("costs.properties");
+        Result tuned = run(
+                "tune",
+                "--transport",
+                "shm",
+                "--budget",
+                "0.01",
+                "--each",
+                "0.0002",
+                "-e",
+                "1K",
+                "-o",
+                table.toString());
+        assertThat(tuned.status()).as(tuned.err()).isZero();
+        assertThat(tuned.out()).isEmpty();
+        HostCosts costs = HostCosts.of(Settings.load(CommunicatorConfig.builder()
+                .setting("JCCL_HOST_COSTS", table.toString())
+                .build()));
+        assertThat(costs.source()).contains("by `jccl tune --transport shm");
+        assertThat(Files.readString(table)).contains("# Costs of the host backend", "shm.ring.ll.hop_us=");
+        assertThat(tuned.err()).contains("chunk_bytes stays");
+    }
+
+    @Test
+    void verifyingTellsTheRegretOfEverySize() throws IOException, InterruptedException {
+        Result result =
+                run("tune", "--verify", "--transport", "p2p", "--budget", "0.01", "--each", "0.0002", "-e", "64");
+        assertThat(result.status()).as(result.err()).isZero();
+        assertThat(result.out())
+                .contains("# table in use: ", "# all_reduce over p2p, 2 ranks", "SLOWER BY", "\n8 B ", "\n64 B ");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "tune --transport ether | transport=\"ether\": unknown",
+                "tune -e 1 | max=1: expected at least 64",
+                "tune --budget 0 | budget=0.0: expected seconds above 0",
+                "tune --verify --collective sum | collective=\"sum\": unknown"
+            })
+    void wrongUsageIsStatusTwo(String command, String message) throws IOException, InterruptedException {
+        Result result = run(command.split(" "));
+        assertThat(result.status()).isEqualTo(2);
+        assertThat(result.err()).contains(message).contains("--help");
+    }
+}

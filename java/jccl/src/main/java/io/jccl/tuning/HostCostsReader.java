@@ -1,0 +1,92 @@
+package io.jccl.tuning;
+
+import io.jccl.tuning.HostCosts.General;
+import java.io.IOException;
+import java.io.Reader;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Properties;
+import java.util.Set;
+
+/** Reads the text form of {@link HostCosts}, and refuses what is missing, unknown or no number. */
+final class HostCostsReader {
+
+    private final Properties properties = new Properties();
+    private final Set<String> left;
+    private final String name;
+
+    HostCostsReader(Reader in, String name) throws IOException {
+        this.name = name;
+        try {
+            properties.load(in);
+        } catch (IllegalArgumentException e) { // a bad escape sequence
+            throw new IllegalArgumentException(
+                    name + ": is no properties file (" + e.getMessage() + "): expected lines of KEY=VALUE", e);
+        }
+        left = new HashSet<>(properties.stringPropertyNames());
+    }
+
+    HostCosts read() {
+        double[] general = new double[General.values().length];
+        for (General constant : General.values()) {
+            general[constant.ordinal()] = number(constant.key(), text(constant.key()));
+        }
+        LinkCost[] links = new LinkCost[HostCosts.linkCount()];
+        HostCosts.forEachLink((transport, algorithm, protocol) -> {
+            String key = HostCosts.key(transport, algorithm, protocol);
+            String hop = key + HostCostsWriter.HOP;
+            links[HostCosts.index(transport, algorithm, protocol)] =
+                    new LinkCost(number(hop, text(hop)), numbers(key + HostCostsWriter.PER_BYTE));
+        });
+        left.remove(HostCostsWriter.SOURCE);
+        if (!left.isEmpty()) {
+            throw new IllegalArgumentException(name + ": unknown key=" + Collections.min(left)
+                    + ": expected the keys of the built-in " + HostCosts.RESOURCE);
+        }
+        return new HostCosts(properties.getProperty(HostCostsWriter.SOURCE, name), general, links);
+    }
+
+    private String text(String key) {
+        left.remove(key);
+        String text = properties.getProperty(key);
+        if (text == null) {
+            throw new IllegalArgumentException(name + ": key=" + key + " is missing: every constant has to be given");
+        }
+        return text.strip();
+    }
+
+    /** One number for all sizes, or one for each. */
+    private List<Double> numbers(String key) {
+        String text = text(key);
+        List<Double> numbers = new ArrayList<>();
+        for (String part : text.split("\\s+")) {
+            numbers.add(number(key, part));
+        }
+        if (numbers.size() == 1) {
+            return Collections.nCopies(LinkCost.SIZES.size(), numbers.get(0));
+        }
+        if (numbers.size() != LinkCost.SIZES.size()) {
+            throw new IllegalArgumentException(name + ": " + key + "=" + text + ": expected one number, or "
+                    + LinkCost.SIZES.size() + " for operations of " + LinkCost.SIZES + " bytes");
+        }
+        return numbers;
+    }
+
+    private double number(String key, String text) {
+        try {
+            double value = Double.parseDouble(text);
+            if (value >= 0 && !Double.isInfinite(value)) {
+                return value;
+            }
+        } catch (NumberFormatException e) {
+            throw refused(key, text, e);
+        }
+        throw refused(key, text, null);
+    }
+
+    private IllegalArgumentException refused(String key, String text, Exception cause) {
+        return new IllegalArgumentException(name + ": " + key + "=" + text + ": expected a number from 0 up", cause);
+    }
+}
