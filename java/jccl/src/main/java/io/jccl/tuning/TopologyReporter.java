@@ -119,8 +119,8 @@ public final class TopologyReporter {
 
     private Map<String, TopologyReport.GraphRow> graphs(NodePaths paths) {
         Map<String, TopologyReport.GraphRow> graphs = new LinkedHashMap<>();
-        ChannelSearch search = new ChannelSearch(
-                paths, SearchOptions.forMachine(paths.topology(), request.cores, request.networks()));
+        ChannelSearch search =
+                new ChannelSearch(paths, SearchOptions.forMachine(paths.topology(), request.cores, request.networks()));
         TopologyReport.GraphRow ring = timed(() -> search.search(Pattern.RING));
         graphs.put("ring", ring);
         graphs.put("tree", timed(() -> search.searchTree(ring.graph())));
