@@ -76,6 +76,11 @@ final class Capacities {
         return gbps.get(resource);
     }
 
+    /** The number of the link between two nodes. */
+    int link(int from, int to) {
+        return links.get(new Edge(from, to));
+    }
+
     /** What a path goes over; null if it leads nowhere. */
     int[] uses(NodePath path) {
         if (!path.exists()) {

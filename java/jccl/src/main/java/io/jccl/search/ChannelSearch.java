@@ -112,8 +112,9 @@ public final class ChannelSearch {
     private ChannelGraph search(Pattern pattern, List<Integer> devices) {
         StepBudget budget = new StepBudget(mostSteps());
         long forFirst = RouteFinder.stepsOfFirst(ranks.size(), devices.size());
-        double bound = budget.share((budget.left() - forFirst) / 8, part -> bound(pattern, !devices.isEmpty(), part));
         Traffic plain = new Traffic(paths, capacities, pattern, ranks, devices, false);
+        double bound = budget.share(
+                (budget.left() - forFirst) / 8, part -> CutBound.of(topology, capacities, plain, part));
         boolean mayCross = pattern == Pattern.RING
                 && devices.size() > 1
                 && options.crossNic() != SearchOptions.CrossNic.NEVER
@@ -137,11 +138,5 @@ public final class ChannelSearch {
 
     private double worthCrossing() {
         return options.crossNic() == SearchOptions.CrossNic.ALWAYS ? 1 - EQUAL : 1 + WORTH_CROSSING;
-    }
-
-    private double bound(Pattern pattern, boolean networks, StepBudget budget) {
-        return pattern == Pattern.RING
-                ? CutBound.ofRings(paths, networks, budget)
-                : CutBound.ofTrees(paths, networks, budget);
     }
 }

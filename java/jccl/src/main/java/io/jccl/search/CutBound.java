@@ -2,16 +2,11 @@ package io.jccl.search;
 
 import io.jccl.topology.Link;
 import io.jccl.topology.Node;
-import io.jccl.topology.NodePath;
-import io.jccl.topology.NodePaths;
-import io.jccl.topology.NodeType;
 import io.jccl.topology.Topology;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.function.BiPredicate;
 
 /**
  * What no set of channels can exceed. Every ring enters and leaves every part of a machine that holds some of its ranks,
@@ -29,7 +24,7 @@ public final class CutBound {
     private final StepBudget budget;
     private double leaving;
 
-    private CutBound(Topology topology, boolean networks, Set<List<Integer>> usable, StepBudget budget) {
+    private CutBound(Topology topology, boolean networks, BiPredicate<Integer, Integer> usable, StepBudget budget) {
         this.topology = topology;
         this.ends = topology.endpoints();
         this.budget = budget;
@@ -40,7 +35,7 @@ public final class CutBound {
         double sum = 0;
         for (int node = 0; node < topology.size(); node++) {
             for (Link link : topology.links(node)) {
-                if (usable == null || usable.contains(List.of(node, link.to()))) {
+                if (usable.test(node, link.to())) {
                     flows.addArc(node, link.to(), link.bandwidthGBps());
                     sum += link.bandwidthGBps();
                     leaving += topology.node(node).type().isEndpoint() ? link.bandwidthGBps() : 0;
@@ -85,20 +80,20 @@ public final class CutBound {
      * @param networks whether rings come from networks and leave by them
      */
     public static double ofRings(Topology topology, boolean networks) {
-        return new CutBound(topology, networks, null, new StepBudget(Long.MAX_VALUE)).rings(networks);
-    }
-
-    /** Likewise, over those links only that some path uses; what the steps do not suffice for is not a bound. */
-    static double ofRings(NodePaths paths, boolean networks, StepBudget budget) {
-        return new CutBound(paths.topology(), networks, usable(paths, networks), budget).rings(networks);
+        return new CutBound(topology, networks, (from, to) -> true, new StepBudget(Long.MAX_VALUE)).rings(networks);
     }
 
     /**
-     * The bound in GB/s for all trees of a machine together, as bandwidth one way. A chain may begin on either side of a
+     * The bound in GB/s for what one kind of traffic can reach, over those links only that it uses anywhere; what the
+     * steps do not suffice for is not a bound. For trees it is bandwidth one way: a chain may begin on either side of a
      * cut, and has one link less than it has ranks.
      */
-    static double ofTrees(NodePaths paths, boolean networks, StepBudget budget) {
-        return new CutBound(paths.topology(), networks, usable(paths, networks), budget).trees(networks);
+    static double of(Topology topology, Capacities capacities, Traffic traffic, StepBudget budget) {
+        boolean[] used = traffic.used();
+        boolean networks = traffic.nets() > 0;
+        CutBound cut =
+                new CutBound(topology, networks, (from, to) -> used[capacities.link(from, to)], budget);
+        return traffic.isTree() ? cut.trees(networks) : cut.rings(networks);
     }
 
     private double rings(boolean networks) {
@@ -137,31 +132,5 @@ public final class CutBound {
             least = Math.min(least, there + back);
         }
         return least;
-    }
-
-    private static Set<List<Integer>> usable(NodePaths paths, boolean networks) {
-        List<Integer> ends = new ArrayList<>(paths.topology().endpoints());
-        if (networks) {
-            ends.addAll(paths.topology().indexesOf(NodeType.NET));
-        }
-        Set<List<Integer>> links = new HashSet<>();
-        for (int from : ends) {
-            for (int to : ends) {
-                boolean ranks = paths.topology().node(from).type().isEndpoint()
-                        || paths.topology().node(to).type().isEndpoint();
-                if (from != to && ranks) {
-                    addLinks(links, paths.path(from, to));
-                }
-            }
-        }
-        return links;
-    }
-
-    private static void addLinks(Set<List<Integer>> links, NodePath path) {
-        int at = path.from();
-        for (int next : path.via()) {
-            links.add(List.of(at, next));
-            at = next;
-        }
     }
 }

@@ -43,8 +43,11 @@ public record SearchOptions(
     private static final double HOPPER_CHANNEL_GBPS = 50;
     private static final int HOPPER = 90;
 
-    /** Enough for every machine known to come within a hundredth of its bound; some 30 ms. */
+    /** Twice what any known machine needs to come to what its paths allow; some 20 ms. */
     private static final long STEPS = 4_000_000;
+
+    /** Ranks on the host share memory: beyond the first good order there is little to find, and they wait for it. */
+    private static final long HOST_STEPS = 400_000;
 
     /** Refuses what makes no sense. */
     public SearchOptions {
@@ -98,7 +101,8 @@ public record SearchOptions(
      */
     public static SearchOptions forHost(int cores, int localRanks, boolean networks) {
         int coresPerRank = cores / Math.max(1, localRanks);
-        return new SearchOptions(Math.max(1, Math.min(MAX_HOST_CHANNELS, coresPerRank)), networks);
+        return new SearchOptions(Math.max(1, Math.min(MAX_HOST_CHANNELS, coresPerRank)), networks)
+                .withSteps(HOST_STEPS);
     }
 
     /** These options for exactly so many channels. */

@@ -134,6 +134,21 @@ final class Traffic {
         return uses == null ? null : Load.of(uses, weight, capacities.size());
     }
 
+    /** By number of {@link Capacities}: whether any route could use it. */
+    boolean[] used() {
+        boolean[] used = new boolean[capacities.size()];
+        for (Load[][] loads : List.of(edges, first, second, last)) {
+            for (Load[] row : loads) {
+                for (Load load : row) {
+                    for (int i = 0; load != null && i < load.resources().length; i++) {
+                        used[load.resources()[i] % used.length] = true;
+                    }
+                }
+            }
+        }
+        return used;
+    }
+
     boolean isTree() {
         return pattern != Pattern.RING;
     }
