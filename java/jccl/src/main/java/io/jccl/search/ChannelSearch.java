@@ -113,8 +113,8 @@ public final class ChannelSearch {
         StepBudget budget = new StepBudget(mostSteps());
         long forFirst = RouteFinder.stepsOfFirst(ranks.size(), devices.size());
         Traffic plain = new Traffic(paths, capacities, pattern, ranks, devices, false);
-        double bound = budget.share(
-                (budget.left() - forFirst) / 8, part -> CutBound.of(topology, capacities, plain, part));
+        double bound =
+                budget.share((budget.left() - forFirst) / 8, part -> CutBound.of(topology, capacities, plain, part));
         boolean mayCross = pattern == Pattern.RING
                 && devices.size() > 1
                 && options.crossNic() != SearchOptions.CrossNic.NEVER

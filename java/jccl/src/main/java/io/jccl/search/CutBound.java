@@ -91,8 +91,7 @@ public final class CutBound {
     static double of(Topology topology, Capacities capacities, Traffic traffic, StepBudget budget) {
         boolean[] used = traffic.used();
         boolean networks = traffic.nets() > 0;
-        CutBound cut =
-                new CutBound(topology, networks, (from, to) -> used[capacities.link(from, to)], budget);
+        CutBound cut = new CutBound(topology, networks, (from, to) -> used[capacities.link(from, to)], budget);
         return traffic.isTree() ? cut.trees(networks) : cut.rings(networks);
     }
 
