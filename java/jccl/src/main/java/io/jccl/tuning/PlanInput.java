@@ -8,6 +8,10 @@ import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.Topology;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 
 /** What the search of one machine gives to the plan. */
 public final class PlanInput {
@@ -26,6 +30,28 @@ public final class PlanInput {
     public static RankChannels of(int rank, String hostId, Topology topology, ChannelGraph ring, ChannelGraph tree) {
         boolean gpu = topology.indexesOf(NodeType.HOST).isEmpty();
         return new RankChannels(rank, hostId, gpu, found(ring), found(tree), shape(tree.pattern()));
+    }
+
+    /**
+     * All ranks of several machines, numbered machine by machine and on each in the order of its own numbers. The machines
+     * may differ.
+     *
+     * @param machines what the lowest rank of each brings, by the numbers of its own topology
+     */
+    public static List<RankChannels> together(List<RankChannels> machines) {
+        List<RankChannels> ranks = new ArrayList<>();
+        for (int machine = 0; machine < machines.size(); machine++) {
+            int base = ranks.size();
+            Map<Integer, Integer> numbers = new HashMap<>();
+            machines.get(machine).rings().orders().get(0).stream()
+                    .sorted()
+                    .forEach(local -> numbers.put(local, base + numbers.size()));
+            RankChannels lowest = machines.get(machine).renumbered("machine-" + machine, numbers::get);
+            for (int i = 0; i < numbers.size(); i++) {
+                ranks.add(lowest.withRank(base + i));
+            }
+        }
+        return ranks;
     }
 
     private static FoundChannels found(ChannelGraph graph) {

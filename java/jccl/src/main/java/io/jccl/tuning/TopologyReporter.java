@@ -161,26 +161,15 @@ public final class TopologyReporter {
         return new TopologyReport.GraphRow(graph, (nanoClock.getAsLong() - start) / 1e6);
     }
 
-    /** Ranks are numbered machine by machine; on each they follow the order of the ranks in the description. */
     private Plan plan(Topology topology, Map<String, TopologyReport.GraphRow> graphs) {
-        List<Integer> local = topology.endpoints().stream()
-                .map(node -> Topology.rankOf(topology.node(node)))
-                .toList();
+        int first = Topology.rankOf(topology.node(topology.endpoints().get(0)));
         RankChannels found = PlanInput.of(
-                local.get(0),
-                "",
+                first,
+                request.source,
                 topology,
                 graphs.get("ring").graph(),
                 graphs.get("tree").graph());
-        List<RankChannels> ranks = new ArrayList<>();
-        for (int machine = 0; machine < request.machines; machine++) {
-            int base = machine * local.size();
-            RankChannels lowest = found.renumbered("machine-" + machine, rank -> base + local.indexOf(rank));
-            for (int i = 0; i < local.size(); i++) {
-                ranks.add(lowest.withRank(base + i));
-            }
-        }
-        return Plan.build(ranks, request.planOptions);
+        return Plan.build(PlanInput.together(Collections.nCopies(request.machines, found)), request.planOptions);
     }
 
     private static TopologyReport.PlanRow planRow(Plan plan) {
