@@ -7,6 +7,7 @@ import io.jccl.plan.Plan;
 import io.jccl.plan.PlanChecks;
 import io.jccl.plan.PlanOptions;
 import io.jccl.plan.RankChannels;
+import io.jccl.search.ChannelGraph;
 import io.jccl.search.ChannelSearch;
 import io.jccl.search.Pattern;
 import io.jccl.search.SearchOptions;
@@ -80,8 +81,9 @@ class PlanOfUnlikeMachinesTest {
         Topology all = GraphBuilder.build(description);
         int first = Topology.rankOf(all.node(all.endpoints().get(0)));
         Topology topology = Trimmer.trim(NodePaths.compute(all), first, true);
-        ChannelSearch search = new ChannelSearch(NodePaths.compute(topology), new SearchOptions(4, true));
-        return PlanInput.of(
-                first, "described", topology, search.search(Pattern.RING), search.search(Pattern.BALANCED_TREE));
+        ChannelSearch search =
+                new ChannelSearch(NodePaths.compute(topology), SearchOptions.forMachine(topology, 8, true));
+        ChannelGraph rings = search.search(Pattern.RING);
+        return PlanInput.of(first, "described", topology, rings, search.searchTree(rings));
     }
 }
