@@ -1,6 +1,5 @@
 package io.jccl.cli;
 
-import io.jccl.config.Registry;
 import io.jccl.config.Settings;
 import io.jccl.plan.PlanOptions;
 import io.jccl.topology.HostRank;
@@ -54,12 +53,7 @@ public final class ThisMachine {
                 Runtime.getRuntime().availableProcessors(),
                 CommunicatorShape.SlotBytes.of(settings),
                 HostCosts.of(settings),
-                TuningOverrides.of(
-                        settings.get(Registry.ALGO),
-                        settings.get(Registry.PROTO),
-                        options.minChannels(),
-                        settings.get(Registry.MAX_NCHANNELS),
-                        settings.get(Registry.CHUNK_BYTES)),
+                TuningOverrides.of(settings),
                 options);
     }
 }

@@ -5,6 +5,7 @@ import static io.jccl.config.ValueTypes.distance;
 import static io.jccl.config.ValueTypes.duration;
 import static io.jccl.config.ValueTypes.flag;
 import static io.jccl.config.ValueTypes.integer;
+import static io.jccl.config.ValueTypes.integers;
 import static io.jccl.config.ValueTypes.longInteger;
 import static io.jccl.config.ValueTypes.optional;
 import static io.jccl.config.ValueTypes.path;
@@ -201,6 +202,28 @@ public final class Registry {
             Optional.empty(),
             "A file with the constants of the cost model, as `jccl tune -o FILE` writes it, to use instead of the built-in"
                     + " ones; must have the same content on all ranks.");
+
+    /** Where LL128 may be used between GPUs. */
+    public static final Setting<String> LL128 = add(
+            CHOICE,
+            "JCCL_LL128",
+            "",
+            word("off", "auto", "force"),
+            "auto",
+            "Whether the protocol LL128 may be used between GPUs. `auto`: on one machine over NVLink, between GPUs of one"
+                    + " generation from compute capability 7.0 on, or of any from 9.0 on. `force`: everywhere; where a link"
+                    + " tears 128-byte lines results are wrong and nothing says so. Between host ranks it always works.");
+
+    /** Bytes per thread. */
+    public static final Setting<List<Integer>> THREAD_THRESHOLDS = add(
+            CHOICE,
+            "JCCL_THREAD_THRESHOLDS",
+            "NCCL_THREAD_THRESHOLDS",
+            integers(6, -2, MIB),
+            List.of(),
+            "How many bytes each thread of a GPU's channel should have before a further channel is used: up to six numbers,"
+                    + " for tree with LL, LL128 and SIMPLE, then for ring; a negative one leaves the built-in value (8, 8"
+                    + " and 64; for ring with LL 8 times the number of ranks).");
 
     /** Memory of SIMPLE. */
     public static final Setting<Integer> BUFFSIZE = add(

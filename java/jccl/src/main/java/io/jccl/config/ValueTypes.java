@@ -40,6 +40,20 @@ final class ValueTypes {
                 value -> Long.toString(value));
     }
 
+    /** Up to so many whole numbers, separated by spaces or commas. */
+    static ValueType<List<Integer>> integers(int count, int min, int max) {
+        return new ValueType<>(
+                "up to " + count + " whole numbers from " + min + " to " + max + ", separated by spaces or commas",
+                text -> {
+                    List<Integer> values = Arrays.stream(text.trim().split("[\\s,]+"))
+                            .map(number -> (int) within(Long.parseLong(number), min, max))
+                            .toList();
+                    within(values.size(), 1, count);
+                    return values;
+                },
+                values -> values.stream().map(String::valueOf).collect(Collectors.joining(" ")));
+    }
+
     /** Bytes; K, M and G are powers of 1024. */
     static ValueType<Integer> size(int min, int max) {
         return new ValueType<>(

@@ -266,13 +266,7 @@ public final class Formation {
                 slowestLocalTransport(),
                 netGBps,
                 CommunicatorShape.SlotBytes.of(settings));
-        TuningOverrides overrides = TuningOverrides.of(
-                settings.get(Registry.ALGO),
-                settings.get(Registry.PROTO),
-                settings.get(Registry.MIN_NCHANNELS),
-                settings.get(Registry.MAX_NCHANNELS),
-                settings.get(Registry.CHUNK_BYTES));
-        choices = ChoiceTable.build(new CostModel(costs, shape), overrides);
+        choices = ChoiceTable.build(new CostModel(costs, shape), TuningOverrides.of(settings));
         if (rank == 0) {
             choices.notes().forEach(LOG::info);
         }

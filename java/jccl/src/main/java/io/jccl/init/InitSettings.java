@@ -25,6 +25,8 @@ final class InitSettings {
             Registry.MIN_NCHANNELS,
             Registry.MAX_NCHANNELS,
             Registry.CHUNK_BYTES,
+            Registry.LL128,
+            Registry.THREAD_THRESHOLDS,
             Registry.BUFFSIZE,
             Registry.LL_BUFFSIZE,
             Registry.LL128_BUFFSIZE,

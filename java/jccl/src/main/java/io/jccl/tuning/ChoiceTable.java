@@ -5,7 +5,9 @@ import io.jccl.Collective;
 import io.jccl.Protocol;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Function;
 
 /**
  * The choice for every collective and size of one communicator. A collective's table is made when it is first looked
@@ -23,20 +25,21 @@ public final class ChoiceTable {
 
     private static final int BUCKETS = OCTAVES * STEPS_PER_OCTAVE + 1;
 
-    private final CostModel model;
+    private final TimeModel model;
     private final TuningOverrides overrides;
     private final List<String> notes = new ArrayList<>();
-    private final List<Ways> ways = new ArrayList<>();
+    private final List<List<Way>> ways = new ArrayList<>();
     private final AtomicReferenceArray<long[]> choices = new AtomicReferenceArray<>(Collective.values().length);
 
     /** What may carry out a collective. */
-    private record Ways(List<Algorithm> algorithms, List<Protocol> protocols) {}
+    private record Way(Algorithm algorithm, Protocol protocol) {}
 
-    private ChoiceTable(CostModel model, TuningOverrides overrides) {
+    private ChoiceTable(TimeModel model, TuningOverrides overrides) {
         this.model = model;
         this.overrides = overrides;
+        notes.addAll(model.notes());
         for (Collective collective : Collective.values()) {
-            ways.add(new Ways(algorithms(collective), protocols(collective)));
+            ways.add(allowed(collective));
         }
     }
 
@@ -45,7 +48,7 @@ public final class ChoiceTable {
      *
      * @throws IllegalArgumentException if a setting leaves no way to carry out the collectives it names, or none at all
      */
-    public static ChoiceTable build(CostModel model, TuningOverrides overrides) {
+    public static ChoiceTable build(TimeModel model, TuningOverrides overrides) {
         return new ChoiceTable(model, overrides);
     }
 
@@ -97,103 +100,72 @@ public final class ChoiceTable {
     }
 
     private long[] tabulate(Collective collective) {
-        Ways allowed = ways.get(collective.ordinal());
+        List<Way> allowed = ways.get(collective.ordinal());
         long[] table = new long[BUCKETS];
         for (int bucket = 0; bucket < BUCKETS; bucket++) {
-            table[bucket] = best(collective, allowed.algorithms, allowed.protocols, smallestSize(bucket))
-                    .pack();
+            table[bucket] = best(collective, allowed, smallestSize(bucket)).pack();
         }
         choices.set(collective.ordinal(), table); // whoever else makes it makes the same
         return table;
     }
 
-    private List<Algorithm> algorithms(Collective collective) {
-        List<Algorithm> existing = new ArrayList<>();
-        List<Algorithm> allowed = new ArrayList<>();
+    /** The ways that exist for a collective, restricted by the settings: first the algorithms, then their protocols. */
+    private List<Way> allowed(Collective collective) {
+        List<Way> existing = new ArrayList<>();
         for (Algorithm algorithm : Algorithm.values()) {
-            if (model.exists(collective, algorithm)) {
-                existing.add(algorithm);
-                if (overrides.algorithms().allows(collective, algorithm)) {
-                    allowed.add(algorithm);
+            for (Protocol protocol : Protocol.values()) {
+                if (model.exists(collective, algorithm, protocol)) {
+                    existing.add(new Way(algorithm, protocol));
                 }
             }
         }
+        List<Way> some = restrict(collective, "JCCL_ALGO", overrides.algorithms(), existing, Way::algorithm);
+        return restrict(collective, "JCCL_PROTO", overrides.protocols(), some, Way::protocol);
+    }
+
+    private <E extends Enum<E>> List<Way> restrict(
+            Collective collective, String setting, Selection<E> selection, List<Way> existing, Function<Way, E> part) {
+        List<Way> allowed = existing.stream()
+                .filter(way -> selection.allows(collective, part.apply(way)))
+                .toList();
         if (!allowed.isEmpty()) {
             return allowed;
         }
-        String what = "JCCL_ALGO=" + overrides.algorithms() + ": " + collective.label() + " has only "
-                + existing.stream().map(Algorithm::label).toList() + " with ranks="
-                + model.shape().ranks()
-                + " on machines=" + model.shape().machines();
-        // All-reduce has every algorithm: a setting that fits nothing there can only be a mistake.
-        if (overrides.algorithms().names(collective) || collective == Collective.ALL_REDUCE) {
-            throw new IllegalArgumentException(what + "; allow one of these, or unset JCCL_ALGO");
+        String what = setting + "=" + selection + ": " + collective.label() + " has only "
+                + existing.stream().map(part).distinct().map(ChoiceTable::label).toList() + " with "
+                + model.described();
+        // All-reduce has every way that any collective has: a setting that fits nothing there can only be a mistake.
+        if (selection.names(collective) || collective == Collective.ALL_REDUCE) {
+            throw new IllegalArgumentException(what + "; allow one of these, or unset " + setting);
         }
         notes.add(what + "; the setting does not apply to it");
         return existing;
     }
 
-    private List<Protocol> protocols(Collective collective) {
-        List<Protocol> allowed = new ArrayList<>();
-        for (Protocol protocol : Protocol.values()) {
-            if (overrides.protocols().allows(collective, protocol)) {
-                allowed.add(protocol);
-            }
-        }
-        return allowed;
+    private static String label(Enum<?> value) {
+        return value.name().toLowerCase(Locale.ROOT);
     }
 
-    private Choice best(Collective collective, List<Algorithm> algorithms, List<Protocol> protocols, long bytes) {
+    private Choice best(Collective collective, List<Way> allowed, long bytes) {
+        boolean several = allowed.stream().map(Way::algorithm).distinct().count() > 1;
         Choice best = null;
         double bestMicros = Double.POSITIVE_INFINITY;
-        for (Algorithm algorithm : algorithms) {
-            if (algorithms.size() > 1 && algorithm == Algorithm.DIRECT && model.tooLargeForDirect(collective, bytes)) {
+        for (Way way : allowed) {
+            if (several && !model.worthComparing(collective, way.algorithm, bytes)) {
                 continue;
             }
-            for (Protocol protocol : protocols) {
-                for (int channels : channelCounts()) {
-                    int chunk = chunk(collective, algorithm, protocol, bytes, channels);
-                    double micros = model.micros(collective, algorithm, protocol, bytes, channels, chunk);
-                    if (micros < bestMicros) {
-                        bestMicros = micros;
-                        best = new Choice(algorithm, protocol, channels, chunk, zeroCopy(collective, bytes));
-                    }
+            for (Choice choice : model.ways(collective, way.algorithm, way.protocol, bytes, overrides)) {
+                double micros = model.micros(collective, choice, bytes);
+                if (micros < bestMicros) {
+                    bestMicros = micros;
+                    best = choice;
                 }
             }
         }
         if (best == null) {
-            throw new IllegalStateException("collective=" + collective.label() + " bytes=" + bytes + ": no choice of "
-                    + algorithms + " and " + protocols);
+            throw new IllegalStateException(
+                    "collective=" + collective.label() + " bytes=" + bytes + ": no choice of " + allowed);
         }
         return best;
-    }
-
-    private int chunk(Collective collective, Algorithm algorithm, Protocol protocol, long bytes, int channels) {
-        int forced = overrides.chunkBytes();
-        return forced > 0
-                ? Math.min(forced, model.shape().slots().of(protocol))
-                : model.bestChunk(collective, algorithm, protocol, bytes, channels);
-    }
-
-    /** In place means the direct algorithm in bulk: it is tried unless the settings forbid either. */
-    private boolean zeroCopy(Collective collective, long bytes) {
-        return model.worthZeroCopy(collective, bytes)
-                && overrides.algorithms().allows(collective, Algorithm.DIRECT)
-                && overrides.protocols().allows(collective, Protocol.SIMPLE);
-    }
-
-    /** Powers of two within the bounds, and the bounds. */
-    private List<Integer> channelCounts() {
-        int most = model.shape().channels();
-        if (overrides.maxChannels() > 0) {
-            most = Math.min(most, overrides.maxChannels());
-        }
-        int least = Math.min(most, Math.max(1, overrides.minChannels()));
-        List<Integer> counts = new ArrayList<>();
-        for (int count = least; count < most; count = Math.max(count + 1, Integer.highestOneBit(count) * 2)) {
-            counts.add(count);
-        }
-        counts.add(most);
-        return counts;
     }
 }

@@ -5,10 +5,12 @@ import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
 import io.jccl.tuning.HostCosts.General;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 
 /**
- * Predicts how long an operation takes.
+ * Predicts operations between host ranks from measured costs.
  *
  * <pre>
  * time = operation + further channels
@@ -23,7 +25,7 @@ import java.util.Objects;
  * rank sends to all others, because fewer caches have to hold all those pieces. Between machines the slower of the local
  * and the network hand-over sets the pace.
  */
-public final class CostModel {
+public final class CostModel implements TimeModel {
 
     private static final int SMALLEST_CHUNK = 1024;
     private static final int LINE = 64;
@@ -44,6 +46,17 @@ public final class CostModel {
     /** The communicator that is modelled. */
     public CommunicatorShape shape() {
         return shape;
+    }
+
+    @Override
+    public String described() {
+        return "ranks=" + shape.ranks() + " on machines=" + shape.machines();
+    }
+
+    /** Every protocol works wherever the algorithm does. */
+    @Override
+    public boolean exists(Collective collective, Algorithm algorithm, Protocol protocol) {
+        return exists(collective, algorithm);
     }
 
     /** Whether there is a schedule for this combination in this communicator. */
@@ -86,7 +99,7 @@ public final class CostModel {
                 + effort.bytes() * nanosPerByte / parallel(channels) / 1000;
     }
 
-    /** Predicted time of a choice, in microseconds. */
+    @Override
     public double micros(Collective collective, Choice choice, long bytes) {
         return micros(collective, choice.algorithm(), choice.protocol(), bytes, choice.channels(), choice.chunkBytes());
     }
@@ -116,17 +129,52 @@ public final class CostModel {
         return best;
     }
 
-    /** Whether this size is too large for data to be staged to all peers at once. */
-    boolean tooLargeForDirect(Collective collective, long bytes) {
+    /** Data beyond some size is not staged to all peers at once. */
+    @Override
+    public boolean worthComparing(Collective collective, Algorithm algorithm, long bytes) {
         boolean lent = collective == Collective.ALL_REDUCE && shape.ranks() == 2 && !shape.sharesMemory();
         General limit = lent
                 ? General.LENT_DIRECT_MAX_BYTES
                 : oversubscribed() ? General.OVERSUBSCRIBED_DIRECT_MAX_BYTES : General.DIRECT_MAX_BYTES;
-        return !pairwise(collective) && bytes > costs.get(limit);
+        return algorithm != Algorithm.DIRECT || pairwise(collective) || bytes <= costs.get(limit);
+    }
+
+    @Override
+    public List<Choice> ways(
+            Collective collective, Algorithm algorithm, Protocol protocol, long bytes, TuningOverrides overrides) {
+        boolean zeroCopy = zeroCopy(collective, bytes, overrides);
+        int forced = overrides.chunkBytes();
+        List<Choice> ways = new ArrayList<>();
+        for (int channels : channelCounts(overrides)) {
+            int chunk = forced > 0
+                    ? Math.min(forced, shape.slots().of(protocol))
+                    : bestChunk(collective, algorithm, protocol, bytes, channels);
+            ways.add(new Choice(algorithm, protocol, channels, chunk, zeroCopy));
+        }
+        return ways;
+    }
+
+    /** Powers of two within the bounds, and the bounds. */
+    private List<Integer> channelCounts(TuningOverrides overrides) {
+        int most = overrides.mostChannels(shape.channels());
+        List<Integer> counts = new ArrayList<>();
+        int count = overrides.leastChannels(shape.channels());
+        for (; count < most; count = Math.max(count + 1, Integer.highestOneBit(count) * 2)) {
+            counts.add(count);
+        }
+        counts.add(most);
+        return counts;
+    }
+
+    /** In place means the direct algorithm in bulk: it is tried unless the settings forbid either. */
+    private boolean zeroCopy(Collective collective, long bytes, TuningOverrides overrides) {
+        return worthZeroCopy(collective, bytes)
+                && overrides.algorithms().allows(collective, Algorithm.DIRECT)
+                && overrides.protocols().allows(collective, Protocol.SIMPLE);
     }
 
     /** Whether buffers that all peers can address should be used in place. */
-    boolean worthZeroCopy(Collective collective, long bytes) {
+    private boolean worthZeroCopy(Collective collective, long bytes) {
         return shape.sharesMemory()
                 && !pairwise(collective)
                 && collective != Collective.BARRIER

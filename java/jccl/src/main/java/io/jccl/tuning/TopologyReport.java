@@ -19,7 +19,7 @@ import java.util.Optional;
  * @param paths from every rank's endpoint to all endpoints, networks and CPUs, and from networks to endpoints
  * @param graphs the channels found, by name: {@code ring} and {@code tree}; empty where no rank lives on the machine
  * @param plan the channels over all machines; absent where no rank lives on the machine
- * @param tuning the choice per collective and size; empty where the cost table has no constants for the endpoints
+ * @param tuning the choice per collective and size; empty where no rank lives on the machine
  * @param notes what a reader should know, in words
  */
 public record TopologyReport(

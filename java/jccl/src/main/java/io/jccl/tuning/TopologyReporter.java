@@ -141,7 +141,7 @@ public final class TopologyReporter {
             graphs = graphs(paths);
             Plan made = plan(paths.topology(), graphs);
             plan = Optional.of(planRow(made));
-            tuning = tuning(made, paths.topology(), graphs.get("ring").graph());
+            tuning = tuning(made, paths.topology(), graphs);
         }
         return new TopologyReport(
                 request.source,
@@ -197,13 +197,9 @@ public final class TopologyReporter {
         return new TopologyReport.PlanRow(plan.size(), plan.machines().size(), plan.channels(), rings, trees);
     }
 
-    private List<TopologyReport.TuningRow> tuning(Plan plan, Topology topology, ChannelGraph ring) {
-        if (!topology.indexesOf(NodeType.GPU).isEmpty()) {
-            notes.add("the cost table has constants for host ranks only: no tuning for GPUs");
-            return List.of();
-        }
-        CommunicatorShape shape = shape(plan, topology, ring);
-        ChoiceTable table = ChoiceTable.build(new CostModel(request.costs, shape), request.overrides);
+    private List<TopologyReport.TuningRow> tuning(
+            Plan plan, Topology topology, Map<String, TopologyReport.GraphRow> graphs) {
+        ChoiceTable table = ChoiceTable.build(model(plan, topology, graphs), request.overrides);
         notes.addAll(table.notes());
         List<TopologyReport.TuningRow> rows = new ArrayList<>();
         for (Collective collective : Collective.values()) {
@@ -214,6 +210,15 @@ public final class TopologyReporter {
             }
         }
         return rows;
+    }
+
+    private TimeModel model(Plan plan, Topology topology, Map<String, TopologyReport.GraphRow> graphs) {
+        ChannelGraph ring = graphs.get("ring").graph();
+        if (GpuShape.describes(topology)) {
+            ChannelGraph tree = graphs.get("tree").graph();
+            return new GraphCostModel(GpuShape.of(plan, topology, ring, tree, request.slots), request.overrides);
+        }
+        return new CostModel(request.costs, shape(plan, topology, ring));
     }
 
     private CommunicatorShape shape(Plan plan, Topology topology, ChannelGraph ring) {

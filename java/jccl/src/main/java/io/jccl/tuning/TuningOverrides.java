@@ -2,6 +2,9 @@ package io.jccl.tuning;
 
 import io.jccl.Algorithm;
 import io.jccl.Protocol;
+import io.jccl.config.Registry;
+import io.jccl.config.Settings;
+import java.util.Locale;
 import java.util.Objects;
 
 /**
@@ -12,18 +15,24 @@ import java.util.Objects;
  * @param minChannels at least so many channels, 0 for no bound; the plan's count is the upper limit
  * @param maxChannels at most so many channels, 0 for no bound
  * @param chunkBytes the size of a step, 0 to choose it
+ * @param ll128 where LL128 may be used between GPUs ({@code JCCL_LL128})
+ * @param thresholds when a further channel is used between GPUs ({@code JCCL_THREAD_THRESHOLDS})
  */
 public record TuningOverrides(
         Selection<Algorithm> algorithms,
         Selection<Protocol> protocols,
         int minChannels,
         int maxChannels,
-        int chunkBytes) {
+        int chunkBytes,
+        Ll128 ll128,
+        ThreadThresholds thresholds) {
 
     /** Checks the bounds against each other. */
     public TuningOverrides {
         Objects.requireNonNull(algorithms, "algorithms");
         Objects.requireNonNull(protocols, "protocols");
+        Objects.requireNonNull(ll128, "ll128");
+        Objects.requireNonNull(thresholds, "thresholds");
         if (minChannels < 0 || maxChannels < 0 || maxChannels > 0 && minChannels > maxChannels) {
             throw new IllegalArgumentException("minChannels=" + minChannels + " maxChannels=" + maxChannels
                     + ": expected 0 <= minChannels <= maxChannels, or maxChannels=0 for no bound");
@@ -35,10 +44,23 @@ public record TuningOverrides(
 
     /** No overrides. */
     public static TuningOverrides none() {
-        return new TuningOverrides(Selection.all(Algorithm.class), Selection.all(Protocol.class), 0, 0, 0);
+        return of(null, null, 0, 0, 0);
     }
 
-    /** Overrides as the settings give them; null or blank texts restrict nothing. */
+    /** Overrides as the settings give them. */
+    public static TuningOverrides of(Settings settings) {
+        return of(
+                        settings.get(Registry.ALGO),
+                        settings.get(Registry.PROTO),
+                        settings.get(Registry.MIN_NCHANNELS),
+                        settings.get(Registry.MAX_NCHANNELS),
+                        settings.get(Registry.CHUNK_BYTES))
+                .with(
+                        Ll128.valueOf(settings.get(Registry.LL128).toUpperCase(Locale.ROOT)),
+                        new ThreadThresholds(settings.get(Registry.THREAD_THRESHOLDS)));
+    }
+
+    /** Overrides of what concerns all ranks; null or blank texts restrict nothing. */
     public static TuningOverrides of(
             String algorithms, String protocols, int minChannels, int maxChannels, int chunkBytes) {
         return new TuningOverrides(
@@ -46,6 +68,24 @@ public record TuningOverrides(
                 Selection.parse(Protocol.class, "JCCL_PROTO", protocols),
                 minChannels,
                 maxChannels,
-                chunkBytes);
+                chunkBytes,
+                Ll128.AUTO,
+                ThreadThresholds.defaults());
+    }
+
+    /** These overrides with others for GPUs. */
+    TuningOverrides with(Ll128 otherLl128, ThreadThresholds otherThresholds) {
+        return new TuningOverrides(
+                algorithms, protocols, minChannels, maxChannels, chunkBytes, otherLl128, otherThresholds);
+    }
+
+    /** The upper bound of a choice's channels in a plan of so many. */
+    int mostChannels(int planned) {
+        return maxChannels > 0 ? Math.min(planned, maxChannels) : planned;
+    }
+
+    /** The lower bound of a choice's channels in a plan of so many. */
+    int leastChannels(int planned) {
+        return Math.min(mostChannels(planned), Math.max(1, minChannels));
     }
 }

@@ -7,6 +7,7 @@ import io.jccl.Algorithm;
 import io.jccl.CommunicatorConfig;
 import io.jccl.TransportKind;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,6 +37,20 @@ class SettingsTest {
                 .isNotEmpty()
                 .allSatisfy(setting ->
                         assertThat(setting.type().parse(setting.defaultText())).isEqualTo(setting.defaultValue()));
+    }
+
+    @Test
+    void listsOfNumbersAreReadAsNcclWritesThem() {
+        Settings settings = fromEnvironment(Map.of("NCCL_THREAD_THRESHOLDS", "-2 8, 64"));
+
+        assertThat(settings.get(Registry.THREAD_THRESHOLDS)).containsExactly(-2, 8, 64);
+        assertThat(settings.text(Registry.THREAD_THRESHOLDS)).isEqualTo("-2 8 64");
+        for (String bad : List.of("8 x", "-3", "1 2 3 4 5 6 7", ",")) {
+            assertThatThrownBy(() -> fromEnvironment(Map.of("JCCL_THREAD_THRESHOLDS", bad)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("JCCL_THREAD_THRESHOLDS=\"" + bad)
+                    .hasMessageContaining("up to 6 whole numbers");
+        }
     }
 
     @Test

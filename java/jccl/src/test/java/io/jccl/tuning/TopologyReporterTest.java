@@ -2,7 +2,10 @@ package io.jccl.tuning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.Collective;
+import io.jccl.Protocol;
 import io.jccl.plan.PlanOptions;
+import io.jccl.search.ChannelGraph;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.Machines;
 import io.jccl.topology.PathPolicy;
@@ -50,11 +53,19 @@ class TopologyReporterTest {
     }
 
     @Test
-    void says_that_gpus_have_no_cost_constants_yet() {
+    void predicts_gpus_from_their_channels() {
         TopologyReport report = report(TopologyXmlReader.read(Machines.text("gpu4-nvswitch")), 1);
-        assertThat(report.tuning()).isEmpty();
-        assertThat(report.notes()).anySatisfy(note -> assertThat(note).contains("no tuning for GPUs"));
-        assertThat(report.graphs().get("ring").graph().typeIntra()).isEqualTo(PathType.NVL);
+        ChannelGraph ring = report.graphs().get("ring").graph();
+        assertThat(ring.typeIntra()).isEqualTo(PathType.NVL);
+        assertThat(report.notes()).noneSatisfy(note -> assertThat(note).contains("tuning"));
+        List<TopologyReport.TuningRow> broadcasts = report.tuning().stream()
+                .filter(row -> row.collective() == Collective.BROADCAST)
+                .toList();
+        assertThat(broadcasts.get(0).choice().protocol()).isEqualTo(Protocol.LL);
+        TopologyReport.TuningRow largest = broadcasts.get(broadcasts.size() - 1);
+        assertThat(largest.choice().protocol()).isEqualTo(Protocol.SIMPLE);
+        assertThat(largest.bytes() / largest.timeMicros() / 1000)
+                .isBetween(0.8 * ring.totalBandwidthGBps(), ring.totalBandwidthGBps());
     }
 
     @Test

@@ -51,7 +51,7 @@ public final class Reports {
                         4,
                         new CommunicatorShape.SlotBytes(8192, 16384, 65536),
                         HostCosts.builtIn(),
-                        TuningOverrides.of("", "", 1, 0, 0),
+                        TuningOverrides.none(),
                         new PlanOptions(1, PlanOptions.CHANNEL_LIMIT)),
                 () -> 0);
     }

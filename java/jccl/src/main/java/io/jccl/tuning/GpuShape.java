@@ -1,0 +1,100 @@
+package io.jccl.tuning;
+
+import io.jccl.plan.Plan;
+import io.jccl.search.ChannelGraph;
+import io.jccl.topology.Node;
+import io.jccl.topology.NodeType;
+import io.jccl.topology.Topology;
+import java.util.IntSummaryStatistics;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * What the cost model has to know of a communicator whose ranks own GPUs. Every rank must pass equal values: take those
+ * agreed in the bootstrap, not this rank's own.
+ *
+ * @param ranks the number of ranks
+ * @param machines the number of machines
+ * @param localRanks the most ranks on one machine
+ * @param channels the plan's channels
+ * @param treeDepth edges between the root of a tree and its deepest rank, as the plan counts them
+ * @param ring the channels for rings
+ * @param tree the channels for trees
+ * @param minCapability the lowest compute capability times ten, 0 where not known
+ * @param maxCapability the highest
+ * @param amdProcessors whether any machine has processors of AMD, which hand data to the network otherwise than Intel's
+ * @param slots payload bytes that one slot holds per protocol
+ */
+public record GpuShape(
+        int ranks,
+        int machines,
+        int localRanks,
+        int channels,
+        int treeDepth,
+        GraphSummary ring,
+        GraphSummary tree,
+        int minCapability,
+        int maxCapability,
+        boolean amdProcessors,
+        CommunicatorShape.SlotBytes slots) {
+
+    private static final String AMD = "AuthenticAMD";
+
+    /** Checks that the numbers fit each other. */
+    public GpuShape {
+        Objects.requireNonNull(ring, "ring");
+        Objects.requireNonNull(tree, "tree");
+        Objects.requireNonNull(slots, "slots");
+        if (ranks < 1 || machines < 1 || machines > ranks || localRanks < 1 || localRanks > ranks - machines + 1) {
+            throw new IllegalArgumentException("ranks=" + ranks + " machines=" + machines + " localRanks=" + localRanks
+                    + ": expected 1 <= machines <= ranks and 1 <= localRanks <= ranks - machines + 1");
+        }
+        if (channels < 1 || treeDepth < 0 || minCapability < 0 || maxCapability < minCapability) {
+            throw new IllegalArgumentException("channels=" + channels + " treeDepth=" + treeDepth + " minCapability="
+                    + minCapability + " maxCapability=" + maxCapability
+                    + ": expected at least 1 channel, depth and capabilities from 0 up, the lower capability first");
+        }
+    }
+
+    /**
+     * The communicator of a plan over machines that are all like this one.
+     *
+     * @param topology one machine; its ranks own GPUs
+     */
+    public static GpuShape of(
+            Plan plan, Topology topology, ChannelGraph ring, ChannelGraph tree, CommunicatorShape.SlotBytes slots) {
+        IntSummaryStatistics capabilities = topology.endpoints().stream()
+                .mapToInt(endpoint -> ((Node.Gpu) topology.node(endpoint)).sm())
+                .summaryStatistics();
+        int localRanks = plan.machines().stream()
+                .mapToInt(machine -> machine.ranks().size())
+                .max()
+                .orElseThrow();
+        return new GpuShape(
+                plan.size(),
+                plan.machines().size(),
+                localRanks,
+                plan.channels(),
+                plan.treeDepth(0),
+                GraphSummary.of(ring),
+                GraphSummary.of(tree),
+                capabilities.getMin(),
+                capabilities.getMax(),
+                topology.indexesOf(NodeType.CPU).stream()
+                        .anyMatch(cpu ->
+                                ((Node.Cpu) topology.node(cpu)).model().vendor().equals(AMD)),
+                slots);
+    }
+
+    /** Whether every rank of a machine owns a GPU, so that this model applies to it. */
+    public static boolean describes(Topology topology) {
+        List<Integer> endpoints = topology.endpoints();
+        return !endpoints.isEmpty()
+                && endpoints.stream().allMatch(endpoint -> topology.node(endpoint) instanceof Node.Gpu);
+    }
+
+    /** Whether all ranks are on one machine. */
+    public boolean oneMachine() {
+        return machines == 1;
+    }
+}

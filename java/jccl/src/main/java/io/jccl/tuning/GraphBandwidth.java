@@ -1,0 +1,132 @@
+package io.jccl.tuning;
+
+import io.jccl.Algorithm;
+import io.jccl.Collective;
+import io.jccl.Protocol;
+import io.jccl.search.Pattern;
+import io.jccl.tuning.GraphCosts.Generation;
+
+/**
+ * How many bytes of an operation between GPUs are done in a second. What the channels carry together is reduced by what a
+ * protocol spends on flags and by what a channel's threads can move, then divided by how often a byte is carried.
+ */
+final class GraphBandwidth {
+
+    /** What LL leaves of a ring's bandwidth: half for the flags, half again where data is reduced or leaves the machine. */
+    private static final double RING_LL = 1.0 / 4;
+
+    private static final double RING_LL_COPYING_LOCALLY = 1.0 / 3;
+    /** What LL128 leaves: 120 of 128 bytes, less the shuffling; still less where each machine has one rank. */
+    private static final double RING_LL128 = 0.92;
+
+    private static final double RING_LL128_ALONE = 0.7;
+    /** What receiving from several ranks leaves of a tree's bandwidth. */
+    private static final double TREE = 0.92;
+
+    private static final double TREE_LL = 1 / 3.8;
+    private static final double TREE_LL128 = 120.0 / 128;
+    private static final double TREE_LL128_ONE_MACHINE = 7.0 / 9;
+    /** What is left where one rank of a machine sends and receives everything that crosses the network. */
+    private static final double TREE_AT_ONE_RANK = 0.85;
+    /** A tree carries each byte up and down. */
+    private static final double TREE_TRIPS = 2;
+
+    private final GpuShape shape;
+    private final Generation generation;
+    private final double llGBps;
+
+    GraphBandwidth(GpuShape shape) {
+        this.shape = shape;
+        this.generation = Generation.of(shape.minCapability());
+        this.llGBps = GraphCosts.llGBps(generation, shape.machines(), shape.amdProcessors());
+    }
+
+    /** Bytes of the operation per nanosecond: the larger of a rank's buffers, as the perf table's algbw. */
+    double gbps(Collective collective, Algorithm algorithm, Protocol protocol, long bytes) {
+        return switch (algorithm) {
+            case RING -> carriedByRing(collective, protocol) / ringTrips(collective);
+            case TREE -> carriedByTree(protocol) * GraphCosts.treeFilling(protocol, bytes) / TREE_TRIPS;
+            case DIRECT -> direct(collective, protocol);
+        };
+    }
+
+    /** What the rings carry together without any protocol's costs. */
+    double ringGBps() {
+        GraphSummary ring = shape.ring();
+        double each = shape.oneMachine() ? ring.bwIntra() : Math.min(ring.bwIntra(), ring.bwInter());
+        return each * usable(ring);
+    }
+
+    private double carriedByRing(Collective collective, Protocol protocol) {
+        double all = ringGBps();
+        return switch (protocol) {
+            case LL -> Math.min(llGBps, all * ringLl(collective));
+            case LL128 -> Math.min(
+                    all * (shape.localRanks() < 2 ? RING_LL128_ALONE : RING_LL128),
+                    usable(shape.ring()) * GraphCosts.ringLl128GBps(generation));
+            case SIMPLE -> all;
+        };
+    }
+
+    private double ringLl(Collective collective) {
+        return shape.oneMachine() && !GraphLatency.twoPhases(collective) && collective != Collective.REDUCE
+                ? RING_LL_COPYING_LOCALLY
+                : RING_LL;
+    }
+
+    /** How often a byte passes a rank's link on its way round. */
+    private double ringTrips(Collective collective) {
+        double part = (shape.ranks() - 1.0) / shape.ranks();
+        return switch (collective) {
+            case ALL_REDUCE, BARRIER -> shape.ranks() == 1 ? 1 : 2 * part;
+            case ALL_GATHER, REDUCE_SCATTER -> shape.ranks() == 1 ? 1 : part;
+            default -> 1;
+        };
+    }
+
+    private double carriedByTree(Protocol protocol) {
+        GraphSummary tree = shape.tree();
+        double simple = Math.min(treeGBps() * TREE, usable(tree) * GraphCosts.treeGBps(generation, shape.machines()));
+        double carried =
+                switch (protocol) {
+                    case LL -> Math.min(simple * TREE_LL, llGBps);
+                    case LL128 -> Math.min(
+                            simple * (shape.oneMachine() ? TREE_LL128_ONE_MACHINE : TREE_LL128),
+                            usable(tree) * GraphCosts.treeLl128GBps(generation, shape.machines()));
+                    case SIMPLE -> simple;
+                };
+        return tree.pattern() == Pattern.TREE ? carried * TREE_AT_ONE_RANK : carried;
+    }
+
+    /**
+     * What the trees carry together. Two machines are each the root of one tree and the leaf of the other: half the data
+     * goes each way, where with more machines all of it does.
+     */
+    private double treeGBps() {
+        GraphSummary tree = shape.tree();
+        double each =
+                switch (shape.machines()) {
+                    case 1 -> tree.bwIntra();
+                    case 2 -> Math.min(tree.bwIntra(), 2 * tree.bwInter());
+                    default -> Math.min(tree.bwIntra(), tree.bwInter());
+                };
+        return each * usable(tree);
+    }
+
+    /** At best: as if every rank's own way to all others were as wide as its rings, and networks were shared evenly. */
+    private double direct(Collective collective, Protocol protocol) {
+        double all = ringGBps();
+        if (collective != Collective.SEND_RECV && !shape.oneMachine()) {
+            double toOthers = (shape.ranks() - shape.localRanks()) / (double) shape.ranks();
+            boolean everyRankSends = collective == Collective.ALL_TO_ALL;
+            double perRank = all / (everyRankSends ? shape.localRanks() : 1) / toOthers;
+            all = Math.min(perRank, shape.ring().bwIntra() * usable(shape.ring()));
+        }
+        return protocol == Protocol.LL ? Math.min(llGBps, all * ringLl(collective)) : all;
+    }
+
+    /** Channels that were found and that the plan uses; repeated ones share the links of those they repeat. */
+    private int usable(GraphSummary graph) {
+        return Math.min(graph.channels(), shape.channels());
+    }
+}

@@ -1,0 +1,141 @@
+package io.jccl.tuning;
+
+import io.jccl.Algorithm;
+import io.jccl.Collective;
+import io.jccl.Protocol;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * Predicts operations between GPUs from the channels that were found.
+ *
+ * <pre>
+ * time = base + hops x hop time + bytes / bandwidth
+ * </pre>
+ *
+ * <p>The constants were measured with all channels for large sizes and fewer for small ones, so a size has the channels
+ * that it keeps busy; fewer than that, where a setting wants it so, carry less in proportion.
+ */
+public final class GraphCostModel implements TimeModel {
+
+    private static final double BYTES_PER_MICRO = 1000;
+    private static final int LINE = 64;
+    private static final int KIB = 1024;
+
+    /**
+     * A tree's SIMPLE chunk is halved while it is above this many bytes and there are fewer of them than so many times the
+     * tree's depth: what keeps its pipeline full. Source: the articles on NCCL's double binary trees.
+     */
+    private static final int[][] TREE_CHUNK_RULES = {{128 * KIB, 8}, {64 * KIB, 4}, {32 * KIB, 1}};
+
+    private final GpuShape shape;
+    private final Ll128 ll128;
+    private final ThreadThresholds thresholds;
+    private final GraphLatency latency;
+    private final GraphBandwidth bandwidth;
+
+    /**
+     * A model of one communicator.
+     *
+     * @param overrides of which only what concerns GPUs is looked at
+     */
+    public GraphCostModel(GpuShape shape, TuningOverrides overrides) {
+        this.shape = Objects.requireNonNull(shape, "shape");
+        this.ll128 = overrides.ll128();
+        this.thresholds = overrides.thresholds();
+        this.latency = new GraphLatency(shape);
+        this.bandwidth = new GraphBandwidth(shape);
+    }
+
+    @Override
+    public String described() {
+        String text = "GPU ranks=" + shape.ranks() + " on machines=" + shape.machines();
+        if (ll128 == Ll128.OFF) {
+            return text + " and JCCL_LL128=off";
+        }
+        Optional<String> danger = Ll128Rule.danger(shape, shape.ring());
+        return ll128 == Ll128.FORCE || danger.isEmpty()
+                ? text
+                : text + " (no ll128: " + danger.get() + "; JCCL_LL128=force uses it all the same)";
+    }
+
+    @Override
+    public List<String> notes() {
+        if (ll128 != Ll128.FORCE) {
+            return List.of();
+        }
+        return Ll128Rule.danger(shape, shape.ring())
+                .or(() -> Ll128Rule.danger(shape, shape.tree()))
+                .map(danger -> List.of("JCCL_LL128=force: ll128 may be used although " + danger
+                        + ", which would falsify results without a message"))
+                .orElse(List.of());
+    }
+
+    @Override
+    public boolean exists(Collective collective, Algorithm algorithm, Protocol protocol) {
+        return switch (algorithm) {
+            case RING -> !pointToPoint(collective) && fits(protocol, shape.ring());
+            case TREE -> GraphLatency.twoPhases(collective) && shape.ranks() > 1 && fits(protocol, shape.tree());
+            case DIRECT -> pointToPoint(collective) && protocol != Protocol.LL128;
+        };
+    }
+
+    private boolean fits(Protocol protocol, GraphSummary graph) {
+        return protocol != Protocol.LL128 || Ll128Rule.allows(ll128, shape, graph);
+    }
+
+    /** What has no kernel of its own: sends and receives between pairs, in LL or SIMPLE. */
+    private static boolean pointToPoint(Collective collective) {
+        return switch (collective) {
+            case ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, BARRIER -> false;
+            case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV -> true;
+        };
+    }
+
+    @Override
+    public List<Choice> ways(
+            Collective collective, Algorithm algorithm, Protocol protocol, long bytes, TuningOverrides overrides) {
+        int channels = Math.max(
+                overrides.leastChannels(shape.channels()),
+                Math.min(overrides.mostChannels(shape.channels()), busyChannels(algorithm, protocol, bytes)));
+        int slot = shape.slots().of(protocol);
+        int chunk = overrides.chunkBytes() > 0
+                ? Math.min(overrides.chunkBytes(), slot)
+                : wholeLines(chunk(algorithm, protocol, bytes, channels, slot));
+        return List.of(new Choice(algorithm, protocol, channels, chunk, false));
+    }
+
+    @Override
+    public double micros(Collective collective, Choice choice, long bytes) {
+        double gbps = bandwidth.gbps(collective, choice.algorithm(), choice.protocol(), bytes);
+        int busy = busyChannels(choice.algorithm(), choice.protocol(), bytes);
+        double part = Math.min(1, choice.channels() / (double) busy);
+        return latency.micros(collective, choice.algorithm(), choice.protocol(), bytes)
+                + bytes / (gbps * part * BYTES_PER_MICRO);
+    }
+
+    /** As many channels as have something to do for each of their threads. */
+    private int busyChannels(Algorithm algorithm, Protocol protocol, long bytes) {
+        long perChannel =
+                GraphCosts.threads(protocol, bandwidth.ringGBps()) * thresholds.of(algorithm, protocol, shape.ranks());
+        return perChannel == 0 ? shape.channels() : (int) Math.max(1, Math.min(shape.channels(), bytes / perChannel));
+    }
+
+    private int chunk(Algorithm algorithm, Protocol protocol, long bytes, int channels, int slot) {
+        int chunk = slot;
+        if (algorithm == Algorithm.TREE && protocol == Protocol.SIMPLE) {
+            for (int[] rule : TREE_CHUNK_RULES) {
+                while (chunk > rule[0] && bytes / ((long) channels * chunk) < (long) shape.treeDepth() * rule[1]) {
+                    chunk /= 2;
+                }
+            }
+        }
+        return chunk;
+    }
+
+    /** Steps are a multiple of a cache line, so that every type fits and pieces stay aligned. */
+    private static int wholeLines(int bytes) {
+        return Math.max(LINE, bytes / LINE * LINE);
+    }
+}

@@ -1,0 +1,33 @@
+package io.jccl.tuning;
+
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.topology.PathType;
+import java.util.Objects;
+
+/**
+ * What the cost model has to know of the channels found on a machine; where machines differ, of what all of them have.
+ *
+ * @param pattern the shape of the channels
+ * @param channels how many were found, before any is repeated
+ * @param bwIntra GB/s of each channel between ranks of one machine
+ * @param bwInter GB/s of each channel to other machines
+ * @param typeIntra the farthest that two neighbouring ranks are apart
+ */
+public record GraphSummary(Pattern pattern, int channels, double bwIntra, double bwInter, PathType typeIntra) {
+
+    /** Refuses channels that carry nothing. */
+    public GraphSummary {
+        Objects.requireNonNull(pattern, "pattern");
+        Objects.requireNonNull(typeIntra, "typeIntra");
+        if (channels < 1 || !(bwIntra > 0) || !(bwInter > 0)) {
+            throw new IllegalArgumentException("channels=" + channels + " bwIntra=" + bwIntra + " bwInter=" + bwInter
+                    + ": expected at least 1 channel and more than 0 GB/s");
+        }
+    }
+
+    /** The summary of channels that a search found. */
+    public static GraphSummary of(ChannelGraph graph) {
+        return new GraphSummary(graph.pattern(), graph.channels(), graph.bwIntra(), graph.bwInter(), graph.typeIntra());
+    }
+}

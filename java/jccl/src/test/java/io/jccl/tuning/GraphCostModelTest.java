@@ -1,0 +1,269 @@
+package io.jccl.tuning;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import io.jccl.Algorithm;
+import io.jccl.Collective;
+import io.jccl.Protocol;
+import io.jccl.search.Pattern;
+import io.jccl.topology.PathType;
+import java.util.List;
+import org.assertj.core.data.Percentage;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class GraphCostModelTest {
+
+    private static final GpuShape DGX_A100 = GpuShapes.of(8, 1, 12, 20, PathType.NVL, 80);
+    private static final GpuShape PCIE = GpuShapes.of(8, 1, 1, 12, PathType.PHB, 86);
+
+    /** What nccl-tests' all_reduce_perf shows on such machines at 1 GiB and more, as widely published, NVLS off. */
+    @ParameterizedTest
+    @CsvSource({
+        "DGX-1 V100,        8, 1,  6, 20, NVL, 70, 120",
+        "DGX A100,          8, 1, 12, 20, NVL, 80, 230",
+        "two DGX A100,      8, 2,  8, 24, NVL, 80, 190",
+        "DGX H100,          8, 1, 12, 30, NVL, 90, 360",
+        "32 DGX H100,       8, 32, 8, 48, NVL, 90, 350",
+        "8 A10G in a VM,    8, 1,  1, 12, SYS, 86, 11",
+        "8 L40S behind CPU, 8, 1,  1, 24, PHB, 89, 22",
+    })
+    void bus_bandwidth_is_what_such_machines_are_known_for(
+            String name, int local, int machines, int channels, double gbps, PathType type, int sm, double known) {
+        GpuShape shape = GpuShapes.of(local, machines, channels, gbps, type, sm);
+        long bytes = 4L << 30;
+        double micros = table(shape, TuningOverrides.none()).predictedMicros(Collective.ALL_REDUCE, bytes);
+        double busbw = bytes / micros / 1000 * 2 * (shape.ranks() - 1) / shape.ranks();
+        assertThat(busbw).as(name).isCloseTo(known, Percentage.withPercentage(25));
+    }
+
+    @Test
+    void eight_bytes_take_as_long_as_a_launch_and_the_hops() {
+        // 6.6 µs to launch, 14 hops of 0.6 µs.
+        assertThat(micros(DGX_A100, "ring", "ll", 8)).isCloseTo(15.0, within(0.01));
+        // 6.8 µs to launch, 3 levels of machines and back over a network of 5 µs, 7 hops of 0.6 µs each way.
+        assertThat(micros(GpuShapes.of(8, 8, 8, 24, PathType.NVL, 80), "tree", "ll", 8))
+                .isCloseTo(6.8 + 2 * (3 * 5 + 7 * 0.6), within(0.01));
+    }
+
+    @Test
+    void every_kernels_collective_has_its_own_share_of_the_ring() {
+        long bytes = 1L << 36;
+        ChoiceTable table = table(DGX_A100, TuningOverrides.of("ring", "simple", 0, 0, 0));
+        assertThat(gbps(table, Collective.ALL_REDUCE, bytes)).isCloseTo(240 * 8 / 14.0, within(1.0));
+        assertThat(gbps(table, Collective.ALL_GATHER, bytes)).isCloseTo(240 * 8 / 7.0, within(1.0));
+        assertThat(gbps(table, Collective.REDUCE_SCATTER, bytes)).isCloseTo(240 * 8 / 7.0, within(1.0));
+        assertThat(gbps(table, Collective.BROADCAST, bytes)).isCloseTo(240, within(1.0));
+        assertThat(gbps(table, Collective.REDUCE, bytes)).isCloseTo(240, within(1.0));
+    }
+
+    @Test
+    void what_has_no_kernel_goes_point_to_point_and_shares_the_network() {
+        GpuShape shape = GpuShapes.of(8, 4, 8, 24, PathType.NVL, 80);
+        ChoiceTable table = table(shape, TuningOverrides.none());
+        for (Collective collective :
+                List.of(Collective.ALL_TO_ALL, Collective.GATHER, Collective.SCATTER, Collective.SEND_RECV)) {
+            assertThat(table.choice(collective, 1 << 20).algorithm()).isEqualTo(Algorithm.DIRECT);
+        }
+        // Of each rank's data three quarters leave the machine, which 8 ranks share: 192 GB/s / 8 / 0.75.
+        assertThat(gbps(table, Collective.ALL_TO_ALL, 1L << 36)).isCloseTo(32, within(0.5));
+        // Only one rank of a machine receives; three quarters come from outside, the rest at the same time.
+        assertThat(gbps(table, Collective.GATHER, 1L << 36)).isCloseTo(192, within(1.0));
+    }
+
+    @Test
+    void two_machines_may_use_trees_twice_as_wide_as_the_network() {
+        GraphSummary ring = new GraphSummary(Pattern.RING, 4, 12, 12, PathType.NVL);
+        GraphSummary tree = new GraphSummary(Pattern.BALANCED_TREE, 4, 24, 12, PathType.NVL);
+        GpuShape two = GpuShapes.of(8, 2, 8, ring, tree, 80, 80, false);
+        GpuShape three = GpuShapes.of(8, 3, 8, ring, tree, 80, 80, false);
+        double ofTwo = gbps(table(two, TuningOverrides.of("tree", "simple", 0, 0, 0)), Collective.ALL_REDUCE, 1L << 36);
+        double ofThree =
+                gbps(table(three, TuningOverrides.of("tree", "simple", 0, 0, 0)), Collective.ALL_REDUCE, 1L << 36);
+        assertThat(ofTwo).isBetween(30.0, 48.0);
+        assertThat(ofThree).isBetween(15.0, 24.0);
+    }
+
+    @Test
+    void repeated_channels_carry_no_more_and_missing_ones_carry_less() {
+        GraphSummary ring = new GraphSummary(Pattern.RING, 8, 24, 24, PathType.NVL);
+        double once = gbps(ringOnly(GpuShapes.of(8, 2, 8, ring, ring, 80, 80, false)), Collective.BROADCAST, 1L << 36);
+        double twice =
+                gbps(ringOnly(GpuShapes.of(8, 2, 16, ring, ring, 80, 80, false)), Collective.BROADCAST, 1L << 36);
+        double half = gbps(ringOnly(GpuShapes.of(8, 2, 4, ring, ring, 80, 80, false)), Collective.BROADCAST, 1L << 36);
+        assertThat(twice).isCloseTo(once, within(0.1));
+        assertThat(half).isCloseTo(once / 2, within(0.1));
+    }
+
+    @Test
+    void processors_of_amd_slow_the_network_down() {
+        GraphSummary graph = new GraphSummary(Pattern.RING, 8, 24, 24, PathType.NVL);
+        GpuShape intel = GpuShapes.of(8, 4, 8, graph, graph, 80, 80, false);
+        GpuShape amd = GpuShapes.of(8, 4, 8, graph, graph, 80, 80, true);
+        assertThat(micros(amd, "ring", "simple", 8)).isGreaterThan(micros(intel, "ring", "simple", 8));
+        assertThat(micros(amd, "ring", "ll", 8 << 20)).isGreaterThan(micros(intel, "ring", "ll", 8 << 20));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "NVL, 1, 80, 80, true",
+        "NVB, 1, 70, 70, true",
+        "LOC, 1, 90, 90, true",
+        "NVL, 1, 90, 100, true",
+        "NVL, 1, 80, 90, false",
+        "NVL, 1, 61, 61, false",
+        "NVL, 1, 0, 0, false",
+        "C2C, 1, 90, 90, false",
+        "PIX, 1, 90, 90, false",
+        "SYS, 1, 80, 80, false",
+        "NVL, 2, 90, 90, false",
+    })
+    void ll128_only_where_lines_arrive_whole(PathType type, int machines, int min, int max, boolean safe) {
+        GraphSummary ring = new GraphSummary(Pattern.RING, 8, 24, 24, type);
+        GpuShape shape = GpuShapes.of(4, machines, 8, ring, ring, min, max, false);
+        assertThat(uses(table(shape, TuningOverrides.none()), Protocol.LL128)).isEqualTo(safe);
+        TuningOverrides off = TuningOverrides.none().with(Ll128.OFF, ThreadThresholds.defaults());
+        assertThat(uses(table(shape, off), Protocol.LL128)).isFalse();
+        TuningOverrides force =
+                TuningOverrides.of(null, "ll128", 0, 0, 0).with(Ll128.FORCE, ThreadThresholds.defaults());
+        ChoiceTable forced = table(shape, force);
+        assertThat(forced.choice(Collective.ALL_REDUCE, 1 << 20).protocol()).isEqualTo(Protocol.LL128);
+        assertThat(forced.notes().stream().anyMatch(note -> note.contains("falsify results")))
+                .isEqualTo(!safe);
+        TuningOverrides asked = TuningOverrides.of(null, "LL128", 0, 0, 0);
+        if (safe) {
+            assertThat(table(shape, asked).choice(Collective.ALL_REDUCE, 8).protocol())
+                    .isEqualTo(Protocol.LL128);
+        } else {
+            assertThatThrownBy(() -> table(shape, asked))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("JCCL_PROTO=LL128: all_reduce has only [ll, simple]")
+                    .hasMessageContaining("no ll128: ")
+                    .hasMessageContaining("JCCL_LL128=force");
+        }
+    }
+
+    private static boolean uses(ChoiceTable table, Protocol protocol) {
+        for (long bytes = 8; bytes <= 1L << 30; bytes *= 2) {
+            if (table.choice(Collective.ALL_REDUCE, bytes).protocol() == protocol
+                    || table.choice(Collective.BROADCAST, bytes).protocol() == protocol) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    @Test
+    void settings_are_followed_or_refused_with_what_there_is() {
+        ChoiceTable tree = table(DGX_A100, TuningOverrides.of("tree", "^ll128,ll", 0, 0, 0));
+        assertThat(tree.choice(Collective.ALL_REDUCE, 8))
+                .extracting(Choice::algorithm, Choice::protocol)
+                .containsExactly(Algorithm.TREE, Protocol.SIMPLE);
+        assertThat(tree.choice(Collective.BROADCAST, 8))
+                .extracting(Choice::algorithm, Choice::protocol)
+                .containsExactly(Algorithm.RING, Protocol.SIMPLE);
+        assertThat(tree.notes())
+                .anySatisfy(note -> assertThat(note).contains("JCCL_ALGO=tree: broadcast has only [ring]"));
+        ChoiceTable named = table(DGX_A100, TuningOverrides.of("ring;allreduce:tree", "simple;broadcast:ll", 0, 0, 0));
+        assertThat(named.choice(Collective.ALL_REDUCE, 1 << 30).algorithm()).isEqualTo(Algorithm.TREE);
+        assertThat(named.choice(Collective.BROADCAST, 1 << 30).protocol()).isEqualTo(Protocol.LL);
+        assertThatThrownBy(() -> table(DGX_A100, TuningOverrides.of("direct", null, 0, 0, 0)))
+                .hasMessageContaining("JCCL_ALGO=direct: all_reduce has only [ring, tree]")
+                .hasMessageContaining("GPU ranks=8 on machines=1");
+        assertThatThrownBy(() -> table(DGX_A100, TuningOverrides.of("all_gather:tree", null, 0, 0, 0)))
+                .hasMessageContaining("all_gather has only [ring]");
+    }
+
+    @Test
+    void channels_grow_with_the_size_within_the_bounds() {
+        ChoiceTable free = table(DGX_A100, TuningOverrides.none());
+        assertThat(free.choice(Collective.ALL_REDUCE, 8).channels()).isEqualTo(1);
+        assertThat(free.choice(Collective.ALL_REDUCE, 1 << 30).channels()).isEqualTo(12);
+        int before = 1;
+        ChoiceTable ring = table(DGX_A100, TuningOverrides.of("ring", "simple", 0, 0, 0));
+        for (long bytes = 8; bytes <= 1 << 30; bytes *= 2) {
+            int now = ring.choice(Collective.ALL_REDUCE, bytes).channels();
+            assertThat(now).isGreaterThanOrEqualTo(before);
+            before = now;
+        }
+        ChoiceTable bounded = table(DGX_A100, TuningOverrides.of(null, null, 2, 3, 0));
+        assertThat(bounded.choice(Collective.ALL_REDUCE, 8).channels()).isEqualTo(2);
+        assertThat(bounded.choice(Collective.ALL_REDUCE, 1 << 30).channels()).isEqualTo(3);
+        assertThat(bounded.predictedMicros(Collective.BROADCAST, 1 << 30)
+                        / free.predictedMicros(Collective.BROADCAST, 1 << 30))
+                .isCloseTo(4, within(0.1));
+    }
+
+    @Test
+    void thresholds_say_when_a_further_channel_pays() {
+        // Threads of SIMPLE in a ring are the sixth number; 512 of them make a channel, 256 on slow links.
+        ThreadThresholds eager = new ThreadThresholds(List.of(-2, -2, -2, -2, -2, 1));
+        TuningOverrides overrides =
+                TuningOverrides.of("ring", "simple", 0, 0, 0).with(Ll128.AUTO, eager);
+        assertThat(table(DGX_A100, overrides).choice(Collective.BROADCAST, 2048).channels())
+                .isEqualTo(4);
+        TuningOverrides usual = TuningOverrides.of("ring", "simple", 0, 0, 0);
+        assertThat(table(DGX_A100, usual)
+                        .choice(Collective.BROADCAST, 4 * 64 * 512)
+                        .channels())
+                .isEqualTo(4);
+        ThreadThresholds none = new ThreadThresholds(List.of(0, 0, 0, 0, 0, 0));
+        assertThat(table(DGX_A100, TuningOverrides.none().with(Ll128.AUTO, none))
+                        .choice(Collective.ALL_REDUCE, 8)
+                        .channels())
+                .isEqualTo(12);
+        assertThatThrownBy(() -> new ThreadThresholds(List.of(1, 2, 3, 4, 5, 6, 7)))
+                .hasMessageContaining("expected at most 6");
+    }
+
+    @Test
+    void chunks_of_trees_shrink_until_the_pipeline_fills() {
+        ChoiceTable tree =
+                table(GpuShapes.of(8, 32, 8, 24, PathType.NVL, 80), TuningOverrides.of("tree", "simple", 0, 0, 0));
+        assertThat(tree.choice(Collective.ALL_REDUCE, 64 << 10).chunkBytes()).isEqualTo(32 << 10);
+        assertThat(tree.choice(Collective.ALL_REDUCE, 4L << 30).chunkBytes()).isEqualTo(512 << 10);
+        ChoiceTable forced = table(PCIE, TuningOverrides.of(null, null, 0, 0, 4096));
+        assertThat(forced.choice(Collective.ALL_REDUCE, 1 << 20).chunkBytes()).isEqualTo(4096);
+    }
+
+    @Test
+    void a_single_rank_only_copies() {
+        ChoiceTable table = table(GpuShapes.of(1, 1, 1, 40, PathType.LOC, 90), TuningOverrides.none());
+        for (Collective collective : Collective.values()) {
+            assertThat(table.predictedMicros(collective, 1 << 20)).isPositive().isLessThan(1000);
+        }
+    }
+
+    @Test
+    void shapes_that_contradict_themselves_are_refused() {
+        GraphSummary ring = new GraphSummary(Pattern.RING, 1, 24, 24, PathType.NVL);
+        assertThatThrownBy(() -> new GpuShape(4, 5, 1, 1, 3, ring, ring, 80, 80, false, GpuShapes.SLOTS))
+                .hasMessageContaining("machines=5");
+        assertThatThrownBy(() -> new GpuShape(4, 1, 4, 0, 3, ring, ring, 80, 80, false, GpuShapes.SLOTS))
+                .hasMessageContaining("channels=0");
+        assertThatThrownBy(() -> new GpuShape(4, 1, 4, 1, 3, ring, ring, 80, 70, false, GpuShapes.SLOTS))
+                .hasMessageContaining("maxCapability=70");
+        assertThatThrownBy(() -> new GraphSummary(Pattern.RING, 1, 0, 24, PathType.NVL))
+                .hasMessageContaining("bwIntra=0.0");
+    }
+
+    private static ChoiceTable ringOnly(GpuShape shape) {
+        return table(shape, TuningOverrides.of("ring", "simple", 0, 0, 0));
+    }
+
+    private static double micros(GpuShape shape, String algorithm, String protocol, long bytes) {
+        return table(shape, TuningOverrides.of(algorithm, protocol, 0, 0, 0))
+                .predictedMicros(Collective.ALL_REDUCE, bytes);
+    }
+
+    private static double gbps(ChoiceTable table, Collective collective, long bytes) {
+        return bytes / table.predictedMicros(collective, bytes) / 1000;
+    }
+
+    private static ChoiceTable table(GpuShape shape, TuningOverrides overrides) {
+        return ChoiceTable.build(new GraphCostModel(shape, overrides), overrides);
+    }
+}
