@@ -128,10 +128,10 @@ public final class XmlElement {
         return new XmlElement(type, attributes, others, line);
     }
 
-    /** What can be shown of text from a file that is not trusted. */
+    /** What can be shown of text from a file that is not trusted: no control characters, nor such as turn the line round. */
     static String printable(String text) {
         String head = text.length() > 60 ? text.substring(0, 60) + "…" : text;
-        return head.replaceAll("\\p{Cntrl}", "?");
+        return head.replaceAll("[\\p{Cc}\\p{Cf}]", "?");
     }
 
     @Override
