@@ -115,7 +115,8 @@ SocketRecvConnection::SocketRecvConnection(const NetConfig& config, int peer, Ev
     : config_(config) {
   for (UniqueFd& socket : sockets) {
     const auto index = static_cast<uint32_t>(streams_.size());
-    streams_.push_back(std::make_unique<SocketRecvStream>(std::move(socket), peer, dataEvents, index, config.eagerLooks));
+    streams_.push_back(
+        std::make_unique<SocketRecvStream>(std::move(socket), peer, dataEvents, index, config.eagerLooks));
   }
 }
 
