@@ -23,17 +23,8 @@ const char* nameOf(WaitFor waitFor) {
   return names[static_cast<int>(waitFor)];
 }
 
-bool rooted(Collective collective) {
-  return collective == Collective::AllToAll || collective == Collective::Gather || collective == Collective::Scatter;
-}
-
 // Whether ranks have to take turns on the cores.
 bool isCrowded(const CommunicatorConfig& config) { return config.localRanks > config.cores; }
-
-bool usesRoot(Collective collective) {
-  return collective == Collective::Reduce || collective == Collective::Broadcast || collective == Collective::Gather ||
-         collective == Collective::Scatter;
-}
 
 }  // namespace
 
@@ -311,17 +302,17 @@ Code Communicator::run(OperationCode code, Choice choice, uint64_t send, uint64_
   operation.send = reinterpret_cast<const uint8_t*>(send);
   operation.recv = reinterpret_cast<uint8_t*>(recv);
   operation.count = static_cast<size_t>(count);
-  operation.root = usesRoot(code.collective) ? root : 0;
+  operation.root = hasRoot(code.collective) ? root : 0;
   operation.bytes = operation.count * sizeOf(code.type);
   if (code.collective == Collective::AllGather || code.collective == Collective::ReduceScatter) {
     operation.bytes *= config_.size;
   }
-  if (rooted(code.collective)) return runRooted(operation, timeoutNanos);
+  if (isExchange(code.collective)) return runExchange(operation, timeoutNanos);
   return execute(operation, timeoutNanos);
 }
 
 // All-to-all, gather and scatter are groups of sends and receives.
-Code Communicator::runRooted(Operation& operation, int64_t timeoutNanos) {
+Code Communicator::runExchange(Operation& operation, int64_t timeoutNanos) {
   const size_t bytes = operation.bytes;
   const Collective collective = operation.code.collective;
   const bool isRoot = config_.rank == operation.root;

@@ -117,7 +117,7 @@ class Communicator {
   Code execute(Operation& operation, int64_t timeoutNanos);
   void runChannels(const Operation& operation, const Transfer& transfer);
   Code executeTasks(Operation& operation, std::vector<PointToPointTask>& tasks, int64_t timeoutNanos);
-  Code runRooted(Operation& operation, int64_t timeoutNanos);
+  Code runExchange(Operation& operation, int64_t timeoutNanos);
   Choice settle(Choice choice, Collective collective) const;
   Transfer transferOf(const Operation& operation) const;
   size_t inputBytes(const Operation& operation) const;

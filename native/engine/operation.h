@@ -25,6 +25,17 @@ enum class Collective : uint8_t {
 };
 inline constexpr int kCollectiveCount = 10;
 
+// Whether the collective treats one rank unlike the others.
+constexpr bool hasRoot(Collective collective) {
+  return collective == Collective::Reduce || collective == Collective::Broadcast || collective == Collective::Gather ||
+         collective == Collective::Scatter;
+}
+
+// Whether it consists of sends and receives between pairs of ranks.
+constexpr bool isExchange(Collective collective) {
+  return collective == Collective::AllToAll || collective == Collective::Gather || collective == Collective::Scatter;
+}
+
 enum class Algorithm : uint8_t { Ring = 0, Tree = 1, Direct = 2 };
 inline constexpr int kAlgorithmCount = 3;
 inline constexpr int kProtocolCount = 3;
