@@ -1,0 +1,157 @@
+package io.jccl.search;
+
+import io.jccl.topology.NodePaths;
+import io.jccl.topology.NodeType;
+import io.jccl.topology.PathType;
+import io.jccl.topology.Topology;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * One machine in one case, ours beside NCCL's. All figures are GB/s of all channels together; trees count what they
+ * exchange with other machines where there are any.
+ *
+ * @param ranks of the machine
+ * @param ncclRanks of these, the ones that NCCL's channels visit
+ * @param ring of all ranks
+ * @param part of NCCL's ranks only: what ours finds for them; equal to {@code ring} where these are all
+ * @param charged what {@code ring} would be by {@link NcclCharges}
+ * @param bound the smallest cut over all links
+ * @param reachable the smallest cut over the links that some path uses
+ * @param nvLinkOnly whether ranks exchange data by NVLink alone
+ */
+record ReferenceRow(
+        String machine,
+        boolean networks,
+        int ranks,
+        int ncclRanks,
+        double ncclRing,
+        double ring,
+        double part,
+        double charged,
+        double bound,
+        double reachable,
+        boolean nvLinkOnly,
+        double ncclTree,
+        double tree) {
+
+    /** What NCCL falls back to when its search fails. */
+    static final double TOKEN_GBPS = 0.1;
+
+    static final double ROUNDING = 1e-9;
+
+    static final List<String> HEADER = List.of(
+            "| machine | machines | NCCL rings | JCCL rings | ratio | bound | why | NCCL trees | JCCL trees |",
+            "|---|---|---:|---:|---:|---:|---|---:|---:|");
+
+    /** Searches; empty if networks are asked for and the machine has none. */
+    static Optional<ReferenceRow> of(ReferenceMachine machine, boolean networks) {
+        if (networks && !machine.hasNetworks()) {
+            return Optional.empty();
+        }
+        ReferenceMachine.Found nccl = machine.nccl(networks, "ring");
+        NodePaths paths = machine.paths(networks);
+        SearchOptions options = SearchOptions.forGpus(paths.topology(), networks);
+        ChannelGraph ring = search(paths, options, machine.name());
+        ChannelGraph tree = new ChannelSearch(paths, options).searchTree(ring);
+        ChannelChecker.check(paths, tree, machine.name());
+        int ranks = paths.topology().endpoints().size();
+        double part = nccl.ranks().size() == ranks
+                ? ring.interBandwidthGBps()
+                : search(machine.pathsAmong(nccl.ranks(), networks), options, machine.name() + " in part")
+                        .interBandwidthGBps();
+        return Optional.of(new ReferenceRow(
+                machine.name(),
+                networks,
+                ranks,
+                nccl.ranks().size(),
+                nccl.total(),
+                ring.interBandwidthGBps(),
+                part,
+                NcclCharges.carried(paths, ring),
+                CutBound.ofRings(paths.topology(), networks),
+                reachable(paths, networks),
+                ring.typeIntra().compareTo(PathType.NVB) <= 0,
+                machine.nccl(networks, "tree").total(),
+                tree.interBandwidthGBps()));
+    }
+
+    private static ChannelGraph search(NodePaths paths, SearchOptions options, String what) {
+        ChannelGraph ring = new ChannelSearch(paths, options).search(Pattern.RING);
+        ChannelChecker.check(paths, ring, what);
+        return ring;
+    }
+
+    private static double reachable(NodePaths paths, boolean networks) {
+        Topology topology = paths.topology();
+        Capacities capacities = new Capacities(topology);
+        List<Integer> nets = networks ? topology.indexesOf(NodeType.NET) : List.of();
+        Traffic rings = new Traffic(paths, capacities, Pattern.RING, topology.endpoints(), nets, false);
+        return CutBound.of(topology, capacities, rings, new StepBudget(Long.MAX_VALUE));
+    }
+
+    /** Whether NCCL found nothing. */
+    boolean token() {
+        return ncclRing <= TOKEN_GBPS * (1 + ROUNDING);
+    }
+
+    /** Whether NCCL tore the machine, so that its figure is for fewer ranks. */
+    boolean torn() {
+        return ncclRanks < ranks;
+    }
+
+    /** Whether there is nothing to cross: one GPU without a network. */
+    boolean alone() {
+        return Double.isInfinite(bound);
+    }
+
+    double ratio() {
+        return ring / ncclRing;
+    }
+
+    /** Why the figure is another than NCCL's, or below the bound. */
+    String why() {
+        if (alone()) {
+            return "one GPU: no link to cross";
+        }
+        if (torn()) {
+            String ofPart = "NCCL: " + ncclRanks + " of " + ranks + " GPUs; JCCL for these: " + number(part);
+            return ring < ncclRing * (1 - ROUNDING) ? ofPart + "; all: the cut between sockets" : ofPart;
+        }
+        if (token()) {
+            return "NCCL finds nothing";
+        }
+        if (ratio() > 1 + ROUNDING) {
+            if (charged > ring * (1 - ROUNDING)) {
+                return "between NCCL's speeds";
+            }
+            return "by NCCL's charges: " + number(charged);
+        }
+        return ring < bound * (1 - ROUNDING) ? "bound counts PCI beside NVLink" : "both at the bound";
+    }
+
+    @Override
+    public String toString() {
+        return String.format(
+                Locale.ROOT,
+                "| %s | %s | %s | %s | %s | %s | %s | %s | %s |",
+                machine,
+                networks ? "several" : "one",
+                number(ncclRing),
+                number(ring),
+                alone() || torn() ? "" : String.format(Locale.ROOT, "%.3f", ratio()),
+                number(bound),
+                why(),
+                number(ncclTree),
+                number(tree));
+    }
+
+    private static String number(double gbps) {
+        if (Double.isInfinite(gbps)) {
+            return "none";
+        }
+        String text = String.format(Locale.ROOT, gbps < 100 ? "%.3f" : "%.1f", gbps);
+        return text.replaceFirst("\\.?0+$", "");
+    }
+}
