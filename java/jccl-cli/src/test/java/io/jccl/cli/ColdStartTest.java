@@ -1,0 +1,77 @@
+package io.jccl.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.cli.topo.Reports;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * {@code jccl topo} answers at once also in a new JVM. What counts is processor time, that of the JVM's own threads
+ * included: other work on the machine changes it little. {@code scripts/check-topo} looks at the clock, with the script's
+ * archive of classes.
+ */
+@Timeout(120)
+class ColdStartTest {
+
+    /** Twice what the clock may show, because compilers run beside the program, and there is no archive of classes here. */
+    private static final double MOST_SECONDS = 3;
+
+    @TempDir
+    Path directory;
+
+    @ParameterizedTest
+    @EnumSource(Reports.Fabric.class)
+    void topoOfSixteenGpusTakesLittleProcessorTime(Reports.Fabric fabric) throws IOException, InterruptedException {
+        Assumptions.assumeFalse(
+                ManagementFactory.getRuntimeMXBean().getInputArguments().contains("-Xcheck:jni"),
+                "a checked JVM is slower by design");
+        Path description = directory.resolve("machine.xml");
+        Files.writeString(description, Reports.machine(2, 2, 4, fabric));
+        assertThat(processorSeconds("topo", "--file", description.toString(), "--machines", "2"))
+                .isBetween(0.05, MOST_SECONDS);
+    }
+
+    /** POSIX {@code times}: its second line is user and system time of what the shell has waited for. */
+    private double processorSeconds(String... arguments) throws IOException, InterruptedException {
+        String command = "\"$@\" >out 2>err; status=$?; times; exit $status";
+        ProcessBuilder builder = new ProcessBuilder("sh", "-c", command, "sh");
+        builder.command()
+                .addAll(List.of(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:+UseParallelGC",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Main.class.getName()));
+        builder.command().addAll(List.of(arguments));
+        builder.environment().keySet().removeIf(name -> name.matches("(JCCL|NCCL)_.*"));
+        Process process =
+                builder.directory(directory.toFile()).redirectErrorStream(true).start();
+        String times = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.exitValue())
+                .as(Files.readString(directory.resolve("err")))
+                .isZero();
+        assertThat(Files.readString(directory.resolve("out"))).contains("CHANNELS");
+        Matcher children =
+                Pattern.compile("(\\d+)m([\\d.]+)s\\s+(\\d+)m([\\d.]+)s\\s*$").matcher(times);
+        assertThat(children.find()).as(times).isTrue();
+        return seconds(children, 1) + seconds(children, 3);
+    }
+
+    private static double seconds(Matcher time, int group) {
+        return 60 * Integer.parseInt(time.group(group)) + Double.parseDouble(time.group(group + 1));
+    }
+}
