@@ -1,12 +1,10 @@
 package io.jccl.tuning;
 
-import io.jccl.plan.PlanOptions;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodeType;
-import io.jccl.topology.PathPolicy;
 import io.jccl.topology.PathType;
 import io.jccl.topology.Topology;
 import io.jccl.topology.XmlElement;
@@ -88,19 +86,6 @@ final class GpuShapes {
     }
 
     static TopologyReport report(XmlElement description, int machines) {
-        return TopologyReporter.report(
-                new TopologyReporter.Request(
-                        "test",
-                        "0",
-                        description,
-                        machines,
-                        false,
-                        PathPolicy.defaults(),
-                        8,
-                        SLOTS,
-                        HostCosts.builtIn(),
-                        TuningOverrides.none(),
-                        PlanOptions.defaults()),
-                () -> 0);
+        return ReportRequests.report(description, machines, SLOTS, 0);
     }
 }

@@ -4,11 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.Collective;
 import io.jccl.Protocol;
-import io.jccl.plan.PlanOptions;
 import io.jccl.search.ChannelGraph;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.Machines;
-import io.jccl.topology.PathPolicy;
 import io.jccl.topology.PathType;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.topology.TopologyXmlReader;
@@ -78,20 +76,7 @@ class TopologyReporterTest {
     }
 
     private static TopologyReport report(XmlElement description, int machines) {
-        long[] clock = {0};
-        return TopologyReporter.report(
-                new TopologyReporter.Request(
-                        "test",
-                        "0",
-                        description,
-                        machines,
-                        false,
-                        PathPolicy.defaults(),
-                        8,
-                        new CommunicatorShape.SlotBytes(32 << 10, 122_880, 128 << 10),
-                        HostCosts.builtIn(),
-                        TuningOverrides.none(),
-                        PlanOptions.defaults()),
-                () -> clock[0] += 1_000_000);
+        return ReportRequests.report(
+                description, machines, new CommunicatorShape.SlotBytes(32 << 10, 122_880, 128 << 10), 1_000_000);
     }
 }
