@@ -4,6 +4,7 @@ import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodeType;
+import io.jccl.topology.PathType;
 import io.jccl.tuning.TopologyReport;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -92,23 +93,56 @@ public final class Summary {
         report.graphs().forEach((name, row) -> {
             ChannelGraph graph = row.graph();
             StringBuilder line = new StringBuilder(capital(name) + ": ");
-            line.append(total(graph.channels(), graph.bwIntra()))
-                    .append(" over ")
-                    .append(graph.typeIntra());
+            line.append(total(graph.channels(), graph.bwIntra())).append(' ');
             if (!graph.nets().isEmpty()) {
-                line.append(" inside, ").append(total(graph.channels(), graph.bwInter()));
-                line.append(" over ").append(graph.typeInter()).append(" to the network ports");
+                line.append("inside, ");
+            }
+            line.append(way(graph.typeIntra()));
+            if (!graph.nets().isEmpty()) {
+                line.append("; ").append(total(graph.channels(), graph.bwInter()));
+                line.append(" to the network ports, ").append(way(graph.typeInter()));
             }
             lines.add(line.toString());
         });
         return lines;
     }
 
+    /** A type of path in words, before its letters. */
+    private static String way(PathType type) {
+        String words =
+                switch (type) {
+                    case LOC -> "inside one GPU";
+                    case NVL -> "over NVLink";
+                    case NVB -> "over NVLinks, some through a third GPU";
+                    case C2C -> "over chip-to-chip links";
+                    case PIX -> "through one PCI switch";
+                    case PXB -> "through several PCI switches";
+                    case P2C -> "over the chip-to-chip link and the CPU";
+                    case PXN -> "some through the GPU beside the card";
+                    case PHB -> "through the CPU";
+                    case SYS -> "across CPUs";
+                    case NET -> "where the network would be faster";
+                    case DIS -> "nowhere";
+                };
+        return words + " (" + type + ")";
+    }
+
     /** The plan in a line. */
     public static Optional<String> plan(TopologyReport report) {
         return report.plan()
                 .map(plan -> "Plan: " + Numbers.count(plan.ranks(), "rank") + " on "
-                        + Numbers.count(plan.machines(), "machine") + ", " + Numbers.count(plan.channels(), "channel"));
+                        + Numbers.count(plan.machines(), "machine") + ", " + Numbers.count(plan.channels(), "channel")
+                        + copies(report, plan));
+    }
+
+    /** Where a plan has more channels than were found on one machine. */
+    private static String copies(TopologyReport report, TopologyReport.PlanRow plan) {
+        int found = report.graphs().values().stream()
+                .mapToInt(row -> row.graph().channels())
+                .max()
+                .orElse(0);
+        boolean even = found > 0 && plan.channels() > found && plan.channels() % found == 0;
+        return even ? " (" + plan.channels() / found + " along each channel of a machine)" : "";
     }
 
     /** A band in a line. */

@@ -63,6 +63,7 @@ public final class TopoText {
             line(nvs + others(nvs));
         }
         machine.evenMesh().ifPresent(wire -> line("between any two NUMA nodes: " + wire.type() + " " + wire.label()));
+        Origins.lines(report.description(), machine).forEach(origin -> line("origin of " + origin));
     }
 
     private void writeTree(String node, String indent, String branch, String below) {

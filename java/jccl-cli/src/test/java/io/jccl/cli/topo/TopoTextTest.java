@@ -48,4 +48,35 @@ class TopoTextTest {
         assertThat(rows).isBetween(1L, 9L);
         assertThat(text.lines().filter(line -> line.startsWith("barrier"))).hasSize(1);
     }
+
+    @Test
+    void originsAreToldOnceForAllNodesThatShareThem() {
+        String text = TopoText.write(Reports.of(
+                """
+                <system version="1"><cpu numaid="0" origin="sysfs without affinity">
+                <pci busid="0000:01:00.0" class="0x030200" origin="sysfs without link_speed">
+                <gpu dev="0" sm="80" rank="0" origin="nvml without sm"/></pci>
+                <pci busid="0000:02:00.0" class="0x030200"><gpu dev="1" sm="80" rank="1" origin="nvml without sm"/></pci>
+                <pci busid="0000:03:00.0" class="0x020700" origin="sysfs without link_speed"><nic>
+                <net name="a" dev="0" speed="100000"/><net name="b" dev="-1" origin="not used"/></nic></pci>
+                </cpu></system>
+                """,
+                2));
+        String machine = text.substring(text.indexOf("MACHINE"), text.indexOf("\nPATHS"));
+        assertThat(machine.lines().filter(line -> line.startsWith("origin of ")))
+                .containsExactly(
+                        "origin of CPU/0: sysfs without affinity",
+                        "origin of NIC/0000:03:00.0, GPU/0: sysfs without link_speed",
+                        "origin of GPU/0, 1: nvml without sm");
+    }
+
+    @Test
+    void typesOfPathsAreSaidInWords() {
+        String text = TopoText.write(Reports.of(Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), 2));
+        assertThat(text)
+                .containsPattern(
+                        "Ring: .* GB/s inside, over NVLink \\(NVL\\); .* to the network ports, through one PCI")
+                .containsPattern(
+                        "Plan: 8 ranks on 2 machines, \\d+ channels \\(\\d along each channel of a machine\\)");
+    }
 }

@@ -11,6 +11,11 @@ final class MachinePainter {
 
     private static final double LABEL_SIZE = 11;
 
+    /** How far a label may be from the middle of its track, in hundredths of the track, and in which steps that is tried. */
+    private static final int FARTHEST = 46;
+
+    private static final int STEP = 2;
+
     private final FloorPlan plan;
     private final Wiring wiring;
     private final MachineView machine;
@@ -73,6 +78,9 @@ final class MachinePainter {
     /** The bandwidths of all links. */
     void labels(Svg svg) {
         for (LinkLabel label : labels()) {
+            if (label.middle) {
+                plate(svg, label.box(), "#ffffff");
+            }
             svg.text(label.x, label.y, label.middle ? "bandwidth middle" : "bandwidth", label.text);
         }
     }
@@ -87,11 +95,26 @@ final class MachinePainter {
         }
         for (Strip strip : wiring.strips()) {
             if (isTrack(strip)) {
-                Box box = plan.box(strip.id());
-                labels.add(new LinkLabel(strip.wire().label(), box.middleX(), box.middleY() + 4, true));
+                labels.add(trackLabel(strip));
             }
         }
         return labels;
+    }
+
+    /** In the middle of the track, or as near to it as no link crosses. */
+    private LinkLabel trackLabel(Strip strip) {
+        Box box = plan.box(strip.id());
+        List<Box> crossing = wiring.legs().stream().map(plan::line).toList();
+        for (int off = 0; off <= FARTHEST; off += STEP) {
+            for (int side : new int[] {-off, off}) {
+                double x = box.middleX() + box.width() * side / 100;
+                LinkLabel label = new LinkLabel(strip.wire().label(), x, box.middleY() + 4, true);
+                if (crossing.stream().noneMatch(label.box()::overlaps)) {
+                    return label;
+                }
+            }
+        }
+        return new LinkLabel(strip.wire().label(), box.middleX(), box.middleY() + 4, true);
     }
 
     private boolean isTrack(Strip strip) {
@@ -159,15 +182,35 @@ final class MachinePainter {
     private void writeName(Svg svg, String name) {
         Box box = plan.box(name);
         double y = plan.textY(name);
+        String text = plan.labels().name(name);
+        String fill = Look.fill(machine.type(name));
         if (plan.labels().isBar(name)) {
-            svg.text(barTextX(name, box), y, "name", plan.labels().name(name));
+            double x = barTextX(name, box);
+            plate(svg, textBox(x + Look.width(text, Labels.NAME_SIZE) / 2, y, text, Labels.NAME_SIZE), fill);
+            svg.text(x, y, "name", text);
             return;
         }
-        svg.text(box.middleX(), y, "name middle", plan.labels().name(name));
-        for (String line : plan.labels().details(name)) {
+        Box plate = textBox(box.middleX(), y, text, Labels.NAME_SIZE);
+        List<String> details = plan.labels().details(name);
+        for (int line = 0; line < details.size(); line++) {
+            plate = plate.union(textBox(box.middleX(), y + 13 * (line + 1), details.get(line), Labels.SMALL_SIZE));
+        }
+        plate(svg, plate, fill);
+        svg.text(box.middleX(), y, "name middle", text);
+        for (String line : details) {
             y += 13;
             svg.text(box.middleX(), y, "small middle", line);
         }
+    }
+
+    private static Box textBox(double middle, double baseline, String text, double size) {
+        double width = Look.width(text, size);
+        return new Box(middle - width / 2, baseline - size, width, size + 2);
+    }
+
+    /** What lies behind letters, so that they can be read over links and routes. */
+    private static void plate(Svg svg, Box box, String fill) {
+        rectangle(svg, box, 3, fill, "none");
     }
 
     /** The leftmost place for a bar's name that no link passes over; the left end if there is none. */

@@ -62,6 +62,13 @@ class FloorPlanTest {
                         .as("%s on %s", labels.get(i), node)
                         .isFalse();
             }
+            if (labels.get(i).middle()) {
+                for (Leg leg : plan.wiring().legs()) {
+                    assertThat(labels.get(i).box().overlaps(plan.line(leg)))
+                            .as("%s on %s", labels.get(i), leg)
+                            .isFalse();
+                }
+            }
             for (int j = 0; j < i; j++) {
                 assertThat(labels.get(i).box().overlaps(labels.get(j).box()))
                         .as("%s on %s", labels.get(i), labels.get(j))
