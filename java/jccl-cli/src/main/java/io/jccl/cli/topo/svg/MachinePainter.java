@@ -16,6 +16,9 @@ final class MachinePainter {
 
     private static final int STEP = 2;
 
+    /** What letters most likely need of the width that is left for them. */
+    private static final double LIKELY = 0.9;
+
     private final FloorPlan plan;
     private final Wiring wiring;
     private final MachineView machine;
@@ -186,7 +189,8 @@ final class MachinePainter {
         String fill = Look.fill(machine.type(name));
         if (plan.labels().isBar(name)) {
             double x = barTextX(name, box);
-            plate(svg, textBox(x + Look.width(text, Labels.NAME_SIZE) / 2, y, text, Labels.NAME_SIZE), fill);
+            double middle = x + Look.width(text, Labels.NAME_SIZE) * LIKELY / 2;
+            plate(svg, textBox(middle, y, text, Labels.NAME_SIZE), fill);
             svg.text(x, y, "name", text);
             return;
         }
@@ -204,7 +208,7 @@ final class MachinePainter {
     }
 
     private static Box textBox(double middle, double baseline, String text, double size) {
-        double width = Look.width(text, size);
+        double width = Look.width(text, size) * LIKELY;
         return new Box(middle - width / 2, baseline - size, width, size + 2);
     }
 
