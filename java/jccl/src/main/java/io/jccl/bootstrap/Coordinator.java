@@ -11,6 +11,7 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /**
  * Who lives, who left, and what is wrong: the judgement of the {@link Hub}, without sockets and with the time passed in.
@@ -205,14 +206,11 @@ final class Coordinator {
 
     private void judge(Inquiry inquiry) {
         List<RankStatus> rows = new ArrayList<>(inquiry.answers.values());
-        SortedSet<Integer> missing = new TreeSet<>();
+        SortedSet<Integer> missing = missing(rows, inquiry.sequence);
         SortedSet<Integer> left = new TreeSet<>();
         for (RankStatus row : rows) {
-            if (row.missed(inquiry.sequence)) {
-                missing.add(row.rank());
-                if (row.state() == RankStatus.State.DEPARTED) {
-                    left.add(row.rank());
-                }
+            if (row.state() == RankStatus.State.DEPARTED && row.missed(inquiry.sequence)) {
+                left.add(row.rank());
             }
         }
         long fingerprints = rows.stream()
@@ -236,6 +234,19 @@ final class Coordinator {
         } else if (inquiry.kind == ReportKind.TRANSPORT) {
             decide(verdict(Verdict.Kind.TRANSPORT, inquiry, new TreeSet<>(), missing, rows, inquiry.text));
         }
+    }
+
+    /**
+     * Who keeps the others waiting. Ranks may be an operation apart: one that is late because it waits for a peer itself
+     * is no more to blame than those who wait for it, unless all late ones wait.
+     */
+    private static SortedSet<Integer> missing(List<RankStatus> rows, long sequence) {
+        List<RankStatus> late =
+                rows.stream().filter(row -> row.missed(sequence)).toList();
+        List<RankStatus> idle =
+                late.stream().filter(row -> row.waits().isEmpty()).toList();
+        return (idle.isEmpty() ? late : idle)
+                .stream().map(RankStatus::rank).collect(Collectors.toCollection(TreeSet::new));
     }
 
     private static Verdict verdict(

@@ -21,7 +21,8 @@ import java.util.stream.Collectors;
  * @param sequence the operation in question, 0 if none
  * @param reporter the rank whose report led to it, or -1 if the control network itself noticed
  * @param failedRanks ranks that died, or left while others needed them; ascending
- * @param missingRanks ranks that never entered the operation, or did not answer; ascending
+ * @param missingRanks ranks that never entered the operation, or did not answer; without those that only wait for another
+ *     of them; ascending
  * @param rows what each rank said, in rank order; empty if nobody was asked
  * @param text what was seen, in words
  */

@@ -2,13 +2,16 @@ package io.jccl.bootstrap;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.ChannelWait;
 import io.jccl.Collective;
 import io.jccl.DataType;
 import io.jccl.JcclTimeoutException;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
+import io.jccl.Protocol;
 import io.jccl.RankOperation;
 import io.jccl.ReduceOp;
+import io.jccl.TransportKind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -64,6 +67,11 @@ class CoordinatorTest {
         return new RankStatus(rank, RankStatus.State.ANSWERED, lastEntered, Optional.empty(), List.of());
     }
 
+    private static RankStatus waiting(int rank, long lastEntered, int peer) {
+        ChannelWait wait = new ChannelWait(rank, 0, peer, TransportKind.SHM, true, Protocol.SIMPLE, 12);
+        return new RankStatus(rank, RankStatus.State.ANSWERED, lastEntered, Optional.empty(), List.of(wait));
+    }
+
     private void answer(RankStatus status, long now) {
         Query query = queries.stream()
                 .filter(one -> one.rank() == status.rank())
@@ -99,6 +107,26 @@ class CoordinatorTest {
         coordinator.tick(QUERY);
         assertThat(verdicts.get(0).missingRanks()).containsExactly(1);
         assertThat(verdicts.get(0).describe()).contains("rank=1 did not answer");
+    }
+
+    @Test
+    void aRankThatIsLateOnlyBecauseItWaitsForAnotherIsNotMissing() {
+        coordinator.report(1, ReportKind.TIMEOUT, 8, "late", 0); // rank 1 is one operation ahead
+        answer(waiting(0, 7, 2), MS);
+        answer(entered(1, 8, 5, 10), MS);
+        coordinator.tick(QUERY);
+        assertThat(verdicts.get(0).missingRanks()).containsExactly(2);
+        assertThat(verdicts.get(0).describe())
+                .contains("rank=0 never entered sequence=8, its last is 7", "waits for data from peer=2");
+    }
+
+    @Test
+    void lateRanksThatAllWaitAreAllMissing() {
+        coordinator.report(1, ReportKind.TIMEOUT, 8, "late", 0);
+        answer(waiting(0, 7, 2), MS);
+        answer(entered(1, 8, 5, 10), MS);
+        answer(waiting(2, 7, 0), MS);
+        assertThat(verdicts.get(0).missingRanks()).containsExactly(0, 2);
     }
 
     @Test
