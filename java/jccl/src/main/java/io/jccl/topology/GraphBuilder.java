@@ -139,7 +139,8 @@ public final class GraphBuilder {
                 element.integer("dev", -1),
                 element.integer("rank", -1),
                 element.integer("sm", 0),
-                element.flag("gdr"));
+                element.flag("gdr"),
+                element.text("nop2p").map(ids -> List.of(ids.split(" "))).orElse(List.of()));
         if (gpu.rank() >= 0) {
             checkRank(gpu.rank(), element);
         }

@@ -37,7 +37,8 @@ final class NeighbourWays {
         NodePath best = own;
         for (Link back : topology.links(to)) {
             int neighbour = back.to();
-            if (neighbour != gpu && Topology.isGpuOfRank(topology.node(neighbour))) {
+            boolean barred = topology.barred(gpu, neighbour) || topology.barred(neighbour, to);
+            if (neighbour != gpu && !barred && Topology.isGpuOfRank(topology.node(neighbour))) {
                 double width = nvLinkWidth(gpu, neighbour);
                 for (Link last : topology.links(neighbour)) {
                     if (width > 0 && last.to() == to && last.type() == back.type()) {

@@ -1,5 +1,7 @@
 package io.jccl.topology;
 
+import java.util.List;
+
 /** A node of the graph. What it is linked to is known by the {@link Topology}, which numbers the nodes. */
 public sealed interface Node {
 
@@ -17,8 +19,29 @@ public sealed interface Node {
      * @param rank the rank that owns it, -1 where none does
      * @param sm its compute capability times ten, 0 where not known
      * @param gdr whether network cards can reach its memory
+     * @param barredPeers the PCI addresses of GPUs whose memory it cannot use
      */
-    record Gpu(String busId, int dev, int rank, int sm, boolean gdr) implements Node {
+    record Gpu(String busId, int dev, int rank, int sm, boolean gdr, List<String> barredPeers) implements Node {
+
+        /** Takes a copy. */
+        public Gpu {
+            barredPeers = List.copyOf(barredPeers);
+        }
+
+        /** A GPU that can use the memory of every other. */
+        public Gpu(String busId, int dev, int rank, int sm, boolean gdr) {
+            this(busId, dev, rank, sm, gdr, List.of());
+        }
+
+        private boolean bars(Gpu other) {
+            return barredPeers.stream().anyMatch(other.busId::equalsIgnoreCase);
+        }
+
+        /** Whether neither of two GPUs uses the other's memory, because one of them says that it cannot. */
+        boolean isBarredFrom(Gpu other) {
+            return !busId.equalsIgnoreCase(other.busId) && (bars(other) || other.bars(this));
+        }
+
         @Override
         public NodeType type() {
             return NodeType.GPU;

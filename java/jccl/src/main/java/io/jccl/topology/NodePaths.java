@@ -46,7 +46,8 @@ public final class NodePaths {
 
     /** Whether two GPU nodes, given by index, use each other's memory. */
     public boolean peerToPeer(int gpu, int other) {
-        return path(gpu, other).type().compareTo(PeerWays.level(topology(), policy)) <= 0;
+        NodePath path = path(gpu, other);
+        return path.type().compareTo(PeerWays.level(topology(), policy)) <= 0 && PeerWays.mayUse(path, topology());
     }
 
     /**

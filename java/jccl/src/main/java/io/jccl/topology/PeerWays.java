@@ -21,13 +21,28 @@ final class PeerWays {
         for (int to : gpus) {
             int cpu = paths.nearestCpu(to);
             for (int from : gpus) {
-                if (cpu >= 0 && paths.get(from, to).type().compareTo(level) > 0) {
-                    paths.divert(from, cpu, to);
+                boolean barred = !mayUse(paths.get(from, to), topology);
+                if (barred || paths.get(from, to).type().compareTo(level) > 0) {
+                    divert(paths, from, cpu, to, barred);
                 }
             }
         }
         preferNetwork(paths, gpus);
         separate(paths, policy.reach());
+    }
+
+    /** What must not go from one GPU to the other and has no way through a CPU has none at all. */
+    private static void divert(PathMatrix paths, int from, int cpu, int to, boolean barred) {
+        if (cpu >= 0 && paths.get(from, cpu).exists() && paths.get(cpu, to).exists()) {
+            paths.divert(from, cpu, to);
+        } else if (barred) {
+            paths.set(NodePath.none(from, to));
+        }
+    }
+
+    /** Whether the GPUs at the ends of a way can use each other's memory, or that of the GPU between them. */
+    static boolean mayUse(NodePath path, Topology topology) {
+        return path.type() == PathType.NVB || !topology.barred(path.from(), path.to());
     }
 
     /** The farthest that two GPUs may be apart to use each other's memory. */

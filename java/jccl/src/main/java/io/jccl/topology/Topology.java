@@ -109,6 +109,13 @@ public final class Topology {
         return node instanceof Node.Host host ? host.rank() : -1;
     }
 
+    /** Whether two nodes are GPUs that cannot use each other's memory. */
+    boolean barred(int one, int other) {
+        return nodes.get(one) instanceof Node.Gpu gpu
+                && nodes.get(other) instanceof Node.Gpu peer
+                && gpu.isBarredFrom(peer);
+    }
+
     /** Whether a node is a GPU that a rank owns. */
     static boolean isGpuOfRank(Node node) {
         return node instanceof Node.Gpu gpu && gpu.rank() >= 0;

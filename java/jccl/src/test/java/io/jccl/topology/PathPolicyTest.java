@@ -154,6 +154,72 @@ class PathPolicyTest {
         assertThat(none.networkOf(node(none, "GPU/0"), 0)).isEqualTo(-1);
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        // Two NVLinks are of no use between these: their way leads through the CPU, as without any.
+        "0, 1, '', GPU/0, GPU/1, PHB, false",
+        "0, 1, '', GPU/1, GPU/0, PHB, false",
+        "0, 1, JCCL_P2P_LEVEL=SYS, GPU/0, GPU/1, PHB, false",
+        "0, 1, '', GPU/0, GPU/2, NVL, true",
+        // Through a third one, whose memory both use.
+        "0, 3, '', GPU/0, GPU/3, NVB, true",
+        // The third one's own link is what is barred: the other neighbour takes its place.
+        "0, 1, '', GPU/0, GPU/3, NVB, true",
+        "0, 1, '', GPU/2, GPU/3, NVL, true",
+    })
+    void gpus_that_are_barred_meet_in_host_memory(
+            int one, int other, String setting, String from, String to, PathType type, boolean peerToPeer) {
+        Map<String, String> environment = setting.isEmpty()
+                ? Map.of()
+                : Map.of(setting.substring(0, setting.indexOf('=')), setting.substring(setting.indexOf('=') + 1));
+        NodePaths paths = NodePaths.compute(barring(Map.of(one, List.of(other))), policy(environment));
+        assertThat(paths.path(node(paths, from), node(paths, to)).type()).isEqualTo(type);
+        assertThat(paths.peerToPeer(node(paths, from), node(paths, to))).isEqualTo(peerToPeer);
+    }
+
+    @Test
+    void no_way_leads_over_an_nvlink_that_is_barred() {
+        // 0 is barred from both its NVLink neighbours: neither they nor what lies behind them is reached by NVLink.
+        NodePaths paths = NodePaths.compute(barring(Map.of(0, List.of(1, 2))), PathPolicy.defaults());
+        for (String other : List.of("GPU/1", "GPU/2", "GPU/3")) {
+            for (NodePath path : List.of(
+                    paths.path(node(paths, "GPU/0"), node(paths, other)),
+                    paths.path(node(paths, other), node(paths, "GPU/0")))) {
+                assertThat(path.type()).as(other).isIn(PathType.PHB, PathType.SYS, PathType.NET);
+                assertThat(path.via())
+                        .extracting(node -> paths.topology().node(node).type())
+                        .contains(NodeType.CPU);
+            }
+        }
+        assertThat(paths.path(node(paths, "GPU/0"), node(paths, "NET/1")).type()).isEqualTo(PathType.SYS);
+        // The search keeps to what the paths say: every rank is there, over other ways.
+        NodePaths trimmed = NodePaths.compute(Trimmer.trim(paths, 0, true));
+        assertThat(ranks(trimmed.topology())).containsExactly(0, 1, 2, 3);
+    }
+
+    @Test
+    void barred_gpus_without_a_cpu_have_no_way() {
+        Topology.Builder builder = new Topology.Builder();
+        for (int i = 0; i < 2; i++) {
+            builder.add(new Node.Gpu("0000:0" + i + ":00.0", i, i, 80, true, List.of("0000:0" + (1 - i) + ":00.0")));
+        }
+        builder.linkBoth("GPU/0", "GPU/1", LinkType.NVL, 20);
+        NodePaths paths = NodePaths.compute(builder.build());
+        assertThat(paths.path(0, 1).exists()).isFalse();
+        assertThat(paths.peerToPeer(0, 1)).isFalse();
+    }
+
+    /** The mesh, in which some GPUs name others that they cannot reach. */
+    private static Topology barring(Map<Integer, List<Integer>> barred) {
+        List<String> ids = List.of("0000:11:00.0", "0000:12:00.0", "0000:21:00.0", "0000:22:00.0");
+        String[] text = {Machines.text("paths/nvlink-mesh")};
+        barred.forEach((gpu, others) -> text[0] = text[0].replace(
+                "<gpu dev=\"" + gpu + "\"",
+                "<gpu dev=\"" + gpu + "\" nop2p=\""
+                        + String.join(" ", others.stream().map(ids::get).toList()) + "\""));
+        return GraphBuilder.build(TopologyXmlReader.read(text[0]));
+    }
+
     private static List<Integer> ranks(Topology topology) {
         return topology.endpoints().stream()
                 .map(node -> Topology.rankOf(topology.node(node)))

@@ -12,9 +12,12 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -49,6 +52,24 @@ class TopologyXmlTest {
                     .as(file.getFileName().toString())
                     .isNotEmpty();
         }
+    }
+
+    /** What no machine of the tests has is not damaged by {@link TopologyXmlFuzzTest} either. */
+    @Test
+    void the_machines_of_the_tests_have_every_element_and_attribute() {
+        Map<ElementType, Set<String>> seen = new EnumMap<>(ElementType.class);
+        for (String name : NAMES) {
+            collect(TopologyXmlReader.read(Machines.text(name)), seen);
+        }
+        for (ElementType type : ElementType.values()) {
+            assertThat(seen.getOrDefault(type, Set.of())).as(type.tag()).containsAll(type.attributeNames());
+        }
+    }
+
+    private static void collect(XmlElement element, Map<ElementType, Set<String>> seen) {
+        seen.computeIfAbsent(element.type(), type -> new HashSet<>())
+                .addAll(element.attributes().keySet());
+        element.children().forEach(child -> collect(child, seen));
     }
 
     @Test
