@@ -384,7 +384,8 @@ public final class Registry {
             "NCCL_TOPO_FILE",
             optional(path("an XML file")),
             Optional.empty(),
-            "An XML file with the topology to use instead of this machine's.");
+            "An XML file that describes this machine. What it says counts; what it leaves out is looked for on the machine. One"
+                    + " that names ranks is taken as it is.");
 
     /** Where to write the topology. */
     public static final Setting<Optional<Path>> TOPO_DUMP_FILE = add(

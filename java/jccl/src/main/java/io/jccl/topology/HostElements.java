@@ -33,15 +33,8 @@ public final class HostElements {
         return system.withChildren(filled);
     }
 
-    /**
-     * The description with an endpoint for each rank if it names no rank at all, as descriptions do that come with a
-     * machine; else as it is.
-     */
-    public static XmlElement addWhereNone(XmlElement system, List<HostRank> ranks) {
-        return namesRank(system) ? system : add(system, ranks);
-    }
-
-    private static boolean namesRank(XmlElement element) {
+    /** Whether a description says itself where ranks live; those that come with a machine do not. */
+    static boolean namesRank(XmlElement element) {
         return element.integer("rank", -1) >= 0 || element.children().stream().anyMatch(HostElements::namesRank);
     }
 

@@ -3,8 +3,13 @@ package io.jccl.topology;
 import io.jccl.config.Registry;
 import io.jccl.config.Settings;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
 
-/** Where the description of this machine comes from: the file that the settings name, or detection. */
+/**
+ * Where the description of this machine comes from: detection, and before it the file that the settings name. What the
+ * file says counts; what it leaves out is filled with what detection finds. A file that names ranks is complete.
+ */
 public final class MachineSource {
 
     private MachineSource() {}
@@ -23,8 +28,17 @@ public final class MachineSource {
      * @throws TopologyException if the file is no acceptable description
      */
     public static XmlElement describe(Settings settings, List<HostRank> ranks) {
-        return settings.get(Registry.TOPO_FILE)
-                .map(file -> HostElements.addWhereNone(TopologyXmlReader.read(file), ranks))
-                .orElseGet(() -> SysfsDetector.detectThisMachine(settings, ranks));
+        return describe(settings, ranks, () -> SysfsDetector.detectThisMachine(settings, List.of()));
+    }
+
+    /** @param detection finds the machine without its ranks */
+    static XmlElement describe(Settings settings, List<HostRank> ranks, Supplier<XmlElement> detection) {
+        Optional<XmlElement> given = settings.get(Registry.TOPO_FILE).map(TopologyXmlReader::read);
+        if (given.filter(HostElements::namesRank).isPresent()) {
+            return given.get();
+        }
+        XmlElement found = detection.get();
+        return HostElements.add(
+                given.map(file -> DescriptionMerge.merge(file, found)).orElse(found), ranks);
     }
 }

@@ -42,14 +42,30 @@ class MachineSourceTest {
     }
 
     @Test
-    void a_file_that_is_missing_or_has_no_place_for_ranks_is_named() throws IOException {
+    void a_file_that_is_missing_is_named() {
         Settings missing = settings("NCCL_TOPO_FILE", folder.resolve("missing.xml"));
         assertThatThrownBy(() -> MachineSource.describe(missing, RANKS))
                 .isInstanceOf(TopologyException.class)
                 .hasMessageContaining("missing.xml: cannot be read");
+    }
+
+    @Test
+    void holes_of_a_file_are_filled_from_the_machine() throws IOException {
+        XmlElement found = TopologyXmlReader.read("<system version='1'><cpu numaid='0' arch='x86_64'>"
+                + "<nic><net name='eth0' dev='0' speed='10000'/></nic></cpu></system>");
         Settings empty =
                 settings("NCCL_TOPO_FILE", Files.writeString(folder.resolve("empty.xml"), "<system version='1'/>"));
-        assertThatThrownBy(() -> MachineSource.describe(empty, RANKS)).hasMessageContaining("no cpu");
+        Topology graph = GraphBuilder.build(MachineSource.describe(empty, RANKS, () -> found));
+        assertThat(graph.endpoints()).hasSize(3);
+        assertThat(graph.find("NET/0")).isPresent();
+        Settings slow = settings(
+                "JCCL_TOPO_FILE",
+                Files.writeString(
+                        folder.resolve("slow.xml"),
+                        "<system version='1'><cpu numaid='0'><nic><net name='eth0' dev='4' speed='1000'/></nic></cpu></system>"));
+        Topology slower = GraphBuilder.build(MachineSource.describe(slow, RANKS, () -> found));
+        assertThat(((Node.Net) slower.node(slower.find("NET/4").orElseThrow())).bandwidthGBps()).isEqualTo(0.125);
+        assertThat(((Node.Cpu) slower.node(slower.find("CPU/0").orElseThrow())).model().arch()).isEqualTo("x86_64");
     }
 
     @Test
