@@ -2,6 +2,7 @@ package io.jccl.cli;
 
 import io.jccl.config.Settings;
 import io.jccl.plan.PlanOptions;
+import io.jccl.search.SearchOptions;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.MachineSource;
 import io.jccl.topology.PathPolicy;
@@ -54,6 +55,7 @@ public final class ThisMachine {
                 CommunicatorShape.SlotBytes.of(settings),
                 HostCosts.of(settings),
                 TuningOverrides.of(settings),
-                options);
+                options,
+                SearchOptions.CrossNic.of(settings));
     }
 }

@@ -6,6 +6,7 @@ import io.jccl.cli.topo.TopoText;
 import io.jccl.cli.topo.svg.TopoSvg;
 import io.jccl.config.Registry;
 import io.jccl.config.Settings;
+import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
 import io.jccl.topology.TopologyException;
 import io.jccl.topology.TopologyXmlWriter;
@@ -15,6 +16,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -68,6 +70,12 @@ final class TopoCommand implements Callable<Integer> {
     @Option(names = "--json", description = "the same as --format json")
     private boolean json;
 
+    @Option(
+            names = "--rank",
+            paramLabel = "R",
+            description = "with json: of paths and plan only what concerns this rank of all machines")
+    private Integer rank;
+
     private TopoCommand() {}
 
     @Override
@@ -79,6 +87,9 @@ final class TopoCommand implements Callable<Integer> {
         if (machines < 1 || ranks < 0) {
             throw usage("machines=" + machines + " ranks=" + ranks + ": expected at least 1 of each");
         }
+        if (rank != null && !wanted.equals("json")) {
+            throw usage("rank=" + rank + " format=" + wanted + ": only JSON can be limited to a rank");
+        }
         try {
             TopologyReporter.Request request = request();
             if (wanted.equals("xml")) {
@@ -87,16 +98,26 @@ final class TopoCommand implements Callable<Integer> {
                 return Main.FINE;
             }
             TopologyReport report = TopologyReporter.report(request, System::nanoTime);
-            System.out.println(
-                    switch (wanted) {
-                        case "json" -> TopoJson.write(report);
-                        case "svg" -> TopoSvg.write(report);
-                        default -> TopoText.write(report);
-                    });
+            switch (wanted) {
+                case "json" -> TopoJson.write(report, checkedRank(report), System.out);
+                case "svg" -> System.out.println(TopoSvg.write(report));
+                default -> System.out.println(TopoText.write(report));
+            }
             return Main.FINE;
         } catch (TopologyException e) {
             throw usage(e.getMessage());
         }
+    }
+
+    private OptionalInt checkedRank(TopologyReport report) {
+        if (rank == null) {
+            return OptionalInt.empty();
+        }
+        int ranks = report.plan().map(Plan::size).orElse(0);
+        if (rank < 0 || rank >= ranks) {
+            throw usage("rank=" + rank + ": expected one of the " + ranks + " ranks of the plan, from 0");
+        }
+        return OptionalInt.of(rank);
     }
 
     private ParameterException usage(String message) {

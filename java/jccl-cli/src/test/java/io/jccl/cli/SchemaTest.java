@@ -28,7 +28,8 @@ class SchemaTest {
         "env, env --json",
         "doctor, doctor --json",
         "topo, topo -n 2 --json",
-        "topo, topo -n 2 --machines 2 --json"
+        "topo, topo -n 2 --machines 2 --json",
+        "topo, topo -n 2 --machines 3 --json --rank 5"
     })
     void outputIsValid(String schemaName, String command) throws IOException, InterruptedException {
         CommandProcess.Result result = CommandProcess.run(directory, command.split(" "));

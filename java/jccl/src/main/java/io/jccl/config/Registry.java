@@ -7,6 +7,7 @@ import static io.jccl.config.ValueTypes.flag;
 import static io.jccl.config.ValueTypes.integer;
 import static io.jccl.config.ValueTypes.integers;
 import static io.jccl.config.ValueTypes.longInteger;
+import static io.jccl.config.ValueTypes.multiple;
 import static io.jccl.config.ValueTypes.optional;
 import static io.jccl.config.ValueTypes.path;
 import static io.jccl.config.ValueTypes.selection;
@@ -183,6 +184,26 @@ public final class Registry {
             integer(0, MAX_CHANNELS),
             0,
             "At most so many channels; 0 is no bound.");
+
+    /** Whether rings may change network devices. */
+    public static final Setting<Integer> CROSS_NIC = add(
+            CHOICE,
+            "JCCL_CROSS_NIC",
+            "NCCL_CROSS_NIC",
+            integer(0, 2),
+            2,
+            "Whether a ring may leave a machine by another network device than it came in by. 0: never, all traffic of a rail"
+                    + " stays on it; 1: wherever it gives no less bandwidth; 2: where it gives more.");
+
+    /** Threads of a GPU's channel. */
+    public static final Setting<Integer> NTHREADS = add(
+            CHOICE,
+            "JCCL_NTHREADS",
+            "NCCL_NTHREADS",
+            multiple(0, 1024, 32),
+            0,
+            "How many threads each channel of a GPU has: whole warps of 32; 0 chooses for each protocol. The more, the more"
+                    + " bytes an operation needs before it uses a further channel (`JCCL_THREAD_THRESHOLDS`).");
 
     /** The size of a step. */
     public static final Setting<Integer> CHUNK_BYTES = add(

@@ -33,6 +33,18 @@ final class ValueTypes {
                 value -> Integer.toString(value));
     }
 
+    /** A whole number in steps of another, from a multiple of it. */
+    static ValueType<Integer> multiple(int min, int max, int step) {
+        return new ValueType<>(
+                "a multiple of " + step + " from " + min + " to " + max,
+                text -> {
+                    int value = (int) within(Long.parseLong(text), min, max);
+                    within(value % step, 0, 0);
+                    return value;
+                },
+                value -> Integer.toString(value));
+    }
+
     static ValueType<Long> longInteger(long min, long max) {
         return new ValueType<>(
                 "a whole number from " + min + " to " + max,

@@ -28,6 +28,30 @@ public final class HostIdentity {
         return read(Path.of("/proc/sys/kernel/random/boot_id")).orElseGet(HostIdentity::hostName);
     }
 
+    /**
+     * Tells apart processes of one machine that cannot hand memory to each other: a descriptor travels by a socket that is
+     * seen only inside a network namespace, and only between processes of one user.
+     */
+    public static String enclosure() {
+        return networkNamespace() + ", " + user();
+    }
+
+    private static String networkNamespace() {
+        try {
+            return "network namespace " + Files.readSymbolicLink(Path.of("/proc/self/ns/net"));
+        } catch (IOException e) {
+            return "network namespace unknown"; // not Linux, or hidden by a container
+        }
+    }
+
+    private static String user() {
+        try {
+            return "user " + Files.getAttribute(Path.of("/proc/self"), "unix:uid");
+        } catch (IOException | UnsupportedOperationException e) {
+            return "user " + System.getProperty("user.name", "unknown");
+        }
+    }
+
     private static Optional<String> read(Path file) {
         try {
             return Optional.of(Files.readString(file).strip()).filter(text -> !text.isEmpty());

@@ -7,6 +7,7 @@ import io.jccl.plan.Rail;
 import io.jccl.plan.RankChannels;
 import io.jccl.plan.TreeShape;
 import io.jccl.topology.PathType;
+import io.jccl.tuning.MachineTraits;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -18,7 +19,7 @@ import java.util.Set;
  * A rank's search result as bytes.
  *
  * <pre>
- * f64 netGBps │ u8 gpu │ u8 treeShape │ rings │ trees
+ * f64 netGBps │ u8 gpu │ u8 treeShape │ u16 minCapability │ u16 maxCapability │ u8 amd │ rings │ trees
  *
  * rings, trees:  f64 bwIntra │ f64 bwInter │ u8 typeIntra │ u8 typeInter │ u8 crossNic │ u8 withRails │ u8 orders
  *                per order: i32 ranks, as many as the machine has │ withRails: i32 in │ i32 out
@@ -28,7 +29,7 @@ import java.util.Set;
  */
 final class ChannelsCodec {
 
-    private static final int HEAD_BYTES = 8 + 1 + 1;
+    private static final int HEAD_BYTES = 8 + 1 + 1 + 2 + 2 + 1;
     private static final int GRAPH_BYTES = 8 + 8 + 5;
 
     private ChannelsCodec() {}
@@ -46,6 +47,9 @@ final class ChannelsCodec {
         out.putDouble(found.netGBps());
         putFlag(out, channels.gpu());
         out.put((byte) channels.treeShape().ordinal());
+        MachineTraits traits = found.traits();
+        out.putShort((short) traits.minCapability()).putShort((short) traits.maxCapability());
+        putFlag(out, traits.amdProcessors());
         put(out, rings);
         put(out, trees);
         return out.array();
@@ -93,13 +97,15 @@ final class ChannelsCodec {
             }
             boolean gpu = flag(in, "gpu");
             TreeShape shape = constant(in, "treeShape", TreeShape.values());
+            MachineTraits traits = new MachineTraits(
+                    Short.toUnsignedInt(in.getShort()), Short.toUnsignedInt(in.getShort()), flag(in, "amdProcessors"));
             boolean lowest = machine.get(0) == rank;
             FoundChannels rings = found(in, machine, lowest);
             FoundChannels trees = found(in, machine, lowest);
             if (in.hasRemaining()) {
                 throw new IllegalArgumentException("remaining=" + in.remaining() + ": expected no more bytes");
             }
-            return new LocalTopology.Found(new RankChannels(rank, hostId, gpu, rings, trees, shape), netGBps);
+            return new LocalTopology.Found(new RankChannels(rank, hostId, gpu, rings, trees, shape), netGBps, traits);
         } catch (BufferUnderflowException e) {
             throw refused(rank, bytes, "it ends too early", e);
         } catch (IllegalArgumentException e) {

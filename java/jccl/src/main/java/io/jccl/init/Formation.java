@@ -19,8 +19,6 @@ import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
 import io.jccl.plan.RankChannels;
 import io.jccl.plan.TreeLinks;
-import io.jccl.topology.HostRank;
-import io.jccl.topology.Processors;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.transport.EngineConnections;
 import io.jccl.transport.PeerIdentity;
@@ -28,16 +26,16 @@ import io.jccl.transport.TransportMap;
 import io.jccl.transport.TransportSelector;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.CommunicatorShape;
-import io.jccl.tuning.CostModel;
 import io.jccl.tuning.HostCosts;
+import io.jccl.tuning.MachineTraits;
+import io.jccl.tuning.PlannedModel;
 import io.jccl.tuning.TuningOverrides;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.EnumSet;
-import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.slf4j.Logger;
@@ -61,6 +59,9 @@ public final class Formation {
     private final Timeline timeline;
 
     private List<PeerInfo> peers;
+    private PeerMap map;
+    private MachineTraits traits;
+    private TransportKind slowestInside;
     private Plan plan;
     private double netGBps;
     private NativeEngine engine;
@@ -146,6 +147,7 @@ public final class Formation {
         SysfsDetector machine = SysfsDetector.ofThisMachine();
         PeerInfo mine = new PeerInfo(
                 settings.get(Registry.HOST_ID).orElseGet(HostIdentity::machine),
+                HostIdentity.enclosure(),
                 HostIdentity.process(),
                 machine.processorsOfThisProcess(),
                 machine.numaNodeOfThisProcess(),
@@ -158,26 +160,27 @@ public final class Formation {
         for (int peer = 1; peer < size; peer++) {
             peers.get(0).requireSameSettings(0, peer, peers.get(peer)); // all ranks find the same difference
         }
+        map = new PeerMap(peers);
+        if (rank == 0) {
+            map.notes().forEach(LOG::warn);
+        }
     }
 
     private List<RankChannels> gatherChannels() {
-        List<HostRank> local = localRanks(rank);
-        boolean networks = local.size() < size;
-        LocalTopology.Found mine = LocalTopology.search(settings, rank, hostOf(rank), local, coresOf(rank), networks);
-        boolean lowest = local.get(0).rank() == rank;
+        LocalTopology.Found mine = LocalTopology.search(settings, rank, map);
+        boolean lowest = map.ranksOfMachine(rank).get(0) == rank;
         List<byte[]> all = membership.outOfBand().allGather(ChannelsCodec.encode(mine, lowest), left());
-        Map<String, List<Integer>> ranksOf = new HashMap<>();
-        for (int peer = 0; peer < size; peer++) {
-            ranksOf.computeIfAbsent(hostOf(peer), host -> new ArrayList<>()).add(peer);
-        }
         List<RankChannels> channels = new ArrayList<>();
+        List<MachineTraits> machines = new ArrayList<>();
         netGBps = Double.POSITIVE_INFINITY;
         for (int peer = 0; peer < size; peer++) {
             LocalTopology.Found found =
-                    ChannelsCodec.decode(peer, hostOf(peer), ranksOf.get(hostOf(peer)), all.get(peer));
+                    ChannelsCodec.decode(peer, map.machineOf(peer), map.ranksOfMachine(peer), all.get(peer));
             channels.add(found.channels());
+            machines.add(found.traits());
             netGBps = Math.min(netGBps, found.netGBps());
         }
+        traits = MachineTraits.together(machines);
         return channels;
     }
 
@@ -189,7 +192,7 @@ public final class Formation {
 
     private void createEngine() {
         engine = NativeEngine.create(EngineConfig.of(
-                settings, membership, plan.channels(), localRanks(rank).size(), coresOf(rank)));
+                settings, membership, plan.channels(), map.ranksOfHost(rank).size(), map.coresOfHost(rank)));
     }
 
     private void connect() {
@@ -222,6 +225,8 @@ public final class Formation {
                 .map(selector::select)
                 .toList();
         List<byte[]> all = membership.outOfBand().allGather(TransportSelector.encode(size, mine), left());
+        slowestInside = TransportSelector.slowestInside(
+                all, plan.machines().stream().map(Machine::ranks).toList());
         return TransportSelector.agree(rank, mine, all);
     }
 
@@ -247,56 +252,51 @@ public final class Formation {
     }
 
     private void tabulateChoices() {
-        int localRanks = plan.machines().stream()
-                .mapToInt(machine -> machine.ranks().size())
-                .max()
-                .orElseThrow();
-        int fullest = plan.machines().stream()
-                .min((one, other) -> Double.compare(coresPerRank(one), coresPerRank(other)))
-                .orElseThrow()
-                .ranks()
-                .get(0);
-        CommunicatorShape shape = new CommunicatorShape(
-                size,
-                plan.machines().size(),
-                localRanks,
-                coresOf(fullest),
-                plan.channels(),
-                plan.treeDepth(0),
-                slowestLocalTransport(),
-                netGBps,
-                CommunicatorShape.SlotBytes.of(settings));
-        choices = ChoiceTable.build(new CostModel(costs, shape), TuningOverrides.of(settings));
+        CommunicatorShape.SlotBytes slots = CommunicatorShape.SlotBytes.of(settings);
+        TuningOverrides overrides = TuningOverrides.of(settings);
+        choices = ChoiceTable.build(
+                PlannedModel.of(plan, traits, slots, overrides, costs, () -> shape(slots)), overrides);
         if (rank == 0) {
             choices.notes().forEach(LOG::info);
         }
     }
 
-    private double coresPerRank(Machine machine) {
-        return (double) coresOf(machine.ranks().get(0)) / machine.ranks().size();
+    private CommunicatorShape shape(CommunicatorShape.SlotBytes slots) {
+        int localRanks = plan.machines().stream()
+                .mapToInt(machine -> machine.ranks().size())
+                .max()
+                .orElseThrow();
+        int fullest = plan.machines().stream()
+                .min(Comparator.comparingDouble(this::coresPerRank))
+                .orElseThrow()
+                .ranks()
+                .get(0);
+        return new CommunicatorShape(
+                size,
+                plan.machines().size(),
+                localRanks,
+                map.coresOfMachine(fullest),
+                plan.channels(),
+                plan.treeDepth(0),
+                slowestInside,
+                netGBps,
+                slots);
     }
 
-    /** All ranks must come to the same answer, so every rank looks at all pairs and not at its own transports. */
-    private TransportKind slowestLocalTransport() {
-        Optional<TransportKind> forced = settings.get(Registry.TRANSPORT);
-        if (forced.isPresent()) {
-            return forced.get();
-        }
-        boolean threads = true;
-        for (Machine machine : plan.machines()) {
-            String process = peers.get(machine.ranks().get(0)).process();
-            threads &= machine.ranks().stream()
-                    .allMatch(peer -> peers.get(peer).process().equals(process));
-        }
-        if (threads && !settings.get(Registry.P2P_DISABLE)) {
-            return TransportKind.P2P;
-        }
-        return settings.get(Registry.SHM_DISABLE) ? TransportKind.SOCKET : TransportKind.SHM;
+    private double coresPerRank(Machine machine) {
+        return (double) map.coresOfMachine(machine.ranks().get(0))
+                / machine.ranks().size();
     }
 
     private FormedCommunicator finished() {
         String id = HexFormat.of().formatHex(membership.sessionId(), 0, 4);
         LOG.info("communicator={} {}", id, TransportMap.describe(rank, transports));
+        if (socketsAreNoChoice()) {
+            String host = peers.get(rank).hostId();
+            TransportMap.detours(
+                            rank, transports, peer -> peers.get(peer).hostId().equals(host))
+                    .forEach(line -> LOG.info("communicator={} {}", id, line));
+        }
         LOG.info(
                 "communicator={} rank={} size={} machines={} channels={} ready: {}",
                 id,
@@ -326,25 +326,9 @@ public final class Formation {
         }
     }
 
-    private List<HostRank> localRanks(int ofRank) {
-        List<HostRank> local = new ArrayList<>();
-        for (int peer = 0; peer < size; peer++) {
-            if (hostOf(peer).equals(hostOf(ofRank))) {
-                local.add(new HostRank(peer, peers.get(peer).numaNode()));
-            }
-        }
-        return local;
-    }
-
-    private String hostOf(int ofRank) {
-        return peers.get(ofRank).hostId();
-    }
-
-    /** The processors that the ranks of a machine share: as many as the best-off of its processes may use. */
-    private int coresOf(int ofRank) {
-        return Processors.together(localRanks(ofRank).stream()
-                .map(local -> peers.get(local.rank()).processors())
-                .toList());
+    /** Whether no setting asks for sockets inside a host, so that whoever uses them has a reason. */
+    private boolean socketsAreNoChoice() {
+        return settings.get(Registry.TRANSPORT).isEmpty() && !settings.get(Registry.SHM_DISABLE);
     }
 
     private Duration left() {

@@ -24,6 +24,8 @@ final class InitSettings {
             Registry.PROTO,
             Registry.MIN_NCHANNELS,
             Registry.MAX_NCHANNELS,
+            Registry.CROSS_NIC,
+            Registry.NTHREADS,
             Registry.CHUNK_BYTES,
             Registry.LL128,
             Registry.THREAD_THRESHOLDS,

@@ -19,6 +19,7 @@ import io.jccl.topology.Topology;
 import io.jccl.topology.TopologyXmlWriter;
 import io.jccl.topology.Trimmer;
 import io.jccl.topology.XmlElement;
+import io.jccl.tuning.MachineTraits;
 import io.jccl.tuning.PlanInput;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -38,33 +39,38 @@ final class LocalTopology {
      *
      * @param channels the channels found on its machine
      * @param netGBps the bandwidth of its machine's best network device, in GB/s
+     * @param traits what else its machine is
      */
-    record Found(RankChannels channels, double netGBps) {}
+    record Found(RankChannels channels, double netGBps, MachineTraits traits) {}
 
     /**
      * Detects or reads the topology, finds the paths, trims, and searches rings and trees.
      *
      * @param rank this rank
-     * @param hostId this rank's machine
-     * @param localRanks the ranks of this machine
-     * @param cores how many processors they share
-     * @param networks whether other machines take part
+     * @param peers who shares this rank's host, and who can hand it memory
      */
-    static Found search(
-            Settings settings, int rank, String hostId, List<HostRank> localRanks, int cores, boolean networks) {
-        XmlElement description = MachineSource.describe(settings, localRanks);
-        if (localRanks.get(0).rank() == rank) {
+    static Found search(Settings settings, int rank, PeerMap peers) {
+        List<HostRank> hostRanks = peers.ranksOfHost(rank);
+        XmlElement description = MachineSource.describe(settings, hostRanks);
+        if (hostRanks.get(0).rank() == rank) {
             settings.get(Registry.TOPO_DUMP_FILE).ifPresent(file -> dump(file, description));
         }
         Topology whole = GraphBuilder.build(description);
-        requireEndpoints(settings, whole, localRanks);
-        PathPolicy policy = PathPolicy.of(settings);
+        requireEndpoints(settings, whole, hostRanks.stream().map(HostRank::rank).toList());
+        PathPolicy policy = PathPolicy.of(settings).withReach(peers.reach());
+        boolean networks = peers.hasOtherMachines(rank);
         Topology trimmed = Trimmer.trim(NodePaths.compute(whole, policy), rank, networks);
+        requireEndpoints(settings, trimmed, peers.ranksOfMachine(rank));
         NodePaths paths = NodePaths.compute(trimmed, policy);
-        ChannelSearch search = new ChannelSearch(paths, SearchOptions.forMachine(trimmed, cores, networks));
+        SearchOptions options = SearchOptions.forMachine(trimmed, peers.coresOfMachine(rank), networks)
+                .withCrossNic(SearchOptions.CrossNic.of(settings));
+        ChannelSearch search = new ChannelSearch(paths, options);
         ChannelGraph ring = search.search(Pattern.RING);
         ChannelGraph tree = search.searchTree(ring);
-        return new Found(PlanInput.of(rank, hostId, trimmed, ring, tree), networkGBps(trimmed));
+        return new Found(
+                PlanInput.of(rank, peers.machineOf(rank), trimmed, ring, tree),
+                networkGBps(trimmed),
+                MachineTraits.of(trimmed));
     }
 
     /** Machines that are acted on one real one may have no network device: then the speed of an unknown one is taken. */
@@ -76,11 +82,11 @@ final class LocalTopology {
                 .orElse(LinkSpeeds.network(0));
     }
 
-    private static void requireEndpoints(Settings settings, Topology topology, List<HostRank> localRanks) {
+    private static void requireEndpoints(Settings settings, Topology topology, List<Integer> ranks) {
         Set<Integer> found = topology.endpoints().stream()
                 .map(node -> Topology.rankOf(topology.node(node)))
                 .collect(Collectors.toCollection(TreeSet::new));
-        Set<Integer> wanted = localRanks.stream().map(HostRank::rank).collect(Collectors.toCollection(TreeSet::new));
+        Set<Integer> wanted = new TreeSet<>(ranks);
         if (!found.equals(wanted)) {
             throw new BootstrapException("JCCL_TOPO_FILE=\"" + settings.text(Registry.TOPO_FILE) + "\" ranks=" + found
                     + ": expected endpoints for exactly the ranks of this machine, " + wanted

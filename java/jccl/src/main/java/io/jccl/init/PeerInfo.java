@@ -15,12 +15,19 @@ import java.util.TreeMap;
  * What every rank tells every other before anything is planned.
  *
  * @param hostId tells machines apart
+ * @param enclosure tells apart processes of one machine that cannot hand memory to each other
  * @param process tells processes apart, on whatever machine
  * @param processors what its process may run on
  * @param numaNode the NUMA node of these processors, -1 if they are of several
  * @param settings the settings that all ranks must share, by name
  */
-record PeerInfo(String hostId, String process, Processors processors, int numaNode, Map<String, String> settings) {
+record PeerInfo(
+        String hostId,
+        String enclosure,
+        String process,
+        Processors processors,
+        int numaNode,
+        Map<String, String> settings) {
 
     private static final int MAX_SETTINGS = 64;
 
@@ -28,6 +35,7 @@ record PeerInfo(String hostId, String process, Processors processors, int numaNo
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream out = new DataOutputStream(bytes)) {
             out.writeUTF(hostId);
+            out.writeUTF(enclosure);
             out.writeUTF(process);
             out.writeInt(processors.count());
             out.writeUTF(processors.allowed());
@@ -47,6 +55,7 @@ record PeerInfo(String hostId, String process, Processors processors, int numaNo
     static PeerInfo decode(int rank, byte[] bytes) {
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
             String hostId = in.readUTF();
+            String enclosure = in.readUTF();
             String process = in.readUTF();
             int cores = in.readInt();
             String allowed = in.readUTF();
@@ -60,7 +69,7 @@ record PeerInfo(String hostId, String process, Processors processors, int numaNo
             for (int i = 0; i < count; i++) {
                 settings.put(in.readUTF(), in.readUTF());
             }
-            return new PeerInfo(hostId, process, new Processors(cores, allowed), numaNode, settings);
+            return new PeerInfo(hostId, enclosure, process, new Processors(cores, allowed), numaNode, settings);
         } catch (IOException e) {
             throw new BootstrapException(
                     "rank=" + rank + " bytes=" + bytes.length

@@ -1,5 +1,6 @@
 package io.jccl.plan;
 
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
@@ -18,6 +19,8 @@ public final class Plan {
     private final int size;
     private final List<Machine> machines;
     private final int[] machineOfRank;
+    private final boolean gpu;
+    private final TreeShape treeShape;
     private final Alignment alignment;
     private final List<FoundChannels> foundRings;
     private final int[][] ringChoice;
@@ -34,6 +37,11 @@ public final class Plan {
         this.size = machineOfRank.length;
         this.machines = found.stream().map(MachineChannels::machine).toList();
         this.machineOfRank = machineOfRank;
+        this.gpu = found.stream().allMatch(MachineChannels::gpu);
+        this.treeShape = found.stream()
+                .map(MachineChannels::treeShape)
+                .min(Comparator.naturalOrder())
+                .orElseThrow();
         this.alignment = alignment;
         this.foundRings = found.stream().map(MachineChannels::rings).toList();
         this.ringChoice = ringChoice;
@@ -61,6 +69,16 @@ public final class Plan {
     /** The number of channels. */
     public int channels() {
         return rings.length;
+    }
+
+    /** Whether the memory and the work of every rank are on a GPU. */
+    public boolean gpu() {
+        return gpu;
+    }
+
+    /** Of the shapes of all machines' trees the one that puts the most on one rank: chains first, then split trees. */
+    public TreeShape treeShape() {
+        return treeShape;
     }
 
     /** What the rings of all machines have in common. */
@@ -105,6 +123,11 @@ public final class Plan {
     /** The neighbours of a rank in the tree of a channel. */
     public TreeLinks tree(int channel, int rank) {
         return trees[checkChannel(channel)].links(checkRank(rank));
+    }
+
+    /** The parent of a rank in the tree of a channel, or -1 at the root. */
+    public int treeParent(int channel, int rank) {
+        return trees[checkChannel(channel)].parent(checkRank(rank));
     }
 
     /** The most edges between the root and a rank in the tree of a channel. */

@@ -34,6 +34,10 @@ final class TreeOfRanks {
         throw new IllegalStateException("parent=" + parent + " has more than " + TreeLinks.MAX_CHILDREN + " children");
     }
 
+    int parent(int rank) {
+        return up[rank];
+    }
+
     TreeLinks links(int rank) {
         List<Integer> children = new ArrayList<>(TreeLinks.MAX_CHILDREN);
         int base = rank * TreeLinks.MAX_CHILDREN;

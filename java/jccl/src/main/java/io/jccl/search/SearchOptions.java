@@ -1,5 +1,7 @@
 package io.jccl.search;
 
+import io.jccl.config.Registry;
+import io.jccl.config.Settings;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.Topology;
@@ -25,7 +27,16 @@ public record SearchOptions(
         /** Only where that gives more bandwidth. */
         IF_BETTER,
         /** Wherever it gives no less bandwidth. */
-        ALWAYS
+        ALWAYS;
+
+        /** What the settings say ({@code JCCL_CROSS_NIC}). */
+        public static CrossNic of(Settings settings) {
+            return switch (settings.get(Registry.CROSS_NIC)) {
+                case 0 -> NEVER;
+                case 1 -> ALWAYS;
+                default -> IF_BETTER;
+            };
+        }
     }
 
     /** More channels than this never paid on the host: each needs a core of its own on every rank. */

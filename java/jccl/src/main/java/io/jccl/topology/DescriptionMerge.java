@@ -225,13 +225,15 @@ final class DescriptionMerge {
     private static boolean fill(Draft known, XmlElement found) {
         for (String name : IDENTITY.getOrDefault(known.type, List.of())) {
             String given = known.attributes.getOrDefault(name, "");
-            if (!given.isEmpty() && found.text(name).filter(other -> !alike(given, other)).isPresent()) {
+            if (!given.isEmpty()
+                    && found.text(name).filter(other -> !alike(given, other)).isPresent()) {
                 return false;
             }
         }
         List<String> filled = new ArrayList<>();
         found.attributes().forEach((name, value) -> {
-            if (!name.equals("origin") && known.attributes.getOrDefault(name, "").isEmpty()) {
+            if (!name.equals("origin")
+                    && known.attributes.getOrDefault(name, "").isEmpty()) {
                 known.attributes.put(name, value);
                 filled.add(name);
             }
@@ -246,6 +248,7 @@ final class DescriptionMerge {
         return one.equalsIgnoreCase(other)
                 || one.startsWith("0x")
                         && other.startsWith("0x")
-                        && Long.parseUnsignedLong(one.substring(2), 16) == Long.parseUnsignedLong(other.substring(2), 16);
+                        && Long.parseUnsignedLong(one.substring(2), 16)
+                                == Long.parseUnsignedLong(other.substring(2), 16);
     }
 }

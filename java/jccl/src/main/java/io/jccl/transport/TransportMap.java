@@ -2,15 +2,37 @@ package io.jccl.transport;
 
 import io.jccl.PeerTransport;
 import io.jccl.TransportKind;
+import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.StringJoiner;
+import java.util.function.IntPredicate;
 
 /** The transports of one rank in words, for the log. */
 public final class TransportMap {
 
     private TransportMap() {}
+
+    /**
+     * Why a rank uses sockets to ranks of its own host, one line per reason; empty where it uses none.
+     *
+     * @param sameHost whether a peer is on this rank's host
+     */
+    public static List<String> detours(int rank, List<PeerTransport> transports, IntPredicate sameHost) {
+        Map<String, StringJoiner> peers = new LinkedHashMap<>();
+        for (PeerTransport one : transports) {
+            if (one.kind() == TransportKind.SOCKET && sameHost.test(one.peer())) {
+                peers.computeIfAbsent(one.reason(), reason -> new StringJoiner(",", "{", "}"))
+                        .add(Integer.toString(one.peer()));
+            }
+        }
+        List<String> lines = new ArrayList<>();
+        peers.forEach((reason, ranks) ->
+                lines.add("rank " + rank + ": socket to " + ranks + " although on the same host: " + reason));
+        return lines;
+    }
 
     /** For example {@code rank 0: shm to {1}, socket to {2,3}}. */
     public static String describe(int rank, List<PeerTransport> transports) {

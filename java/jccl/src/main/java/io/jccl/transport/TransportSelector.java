@@ -102,6 +102,40 @@ public final class TransportSelector {
     }
 
     /**
+     * The slowest transport between any two ranks of one machine, by which all ranks predict; p2p where each is alone.
+     *
+     * @param all what {@link #encode} made on each rank, by rank
+     * @param machines the ranks of each machine
+     */
+    public static TransportKind slowestInside(List<byte[]> all, List<List<Integer>> machines) {
+        int slowest = 0;
+        for (List<Integer> ranks : machines) {
+            for (int rank : ranks) {
+                byte[] kinds = all.get(rank);
+                requireSense(rank, kinds.length == all.size(), kinds);
+                for (int peer : ranks) {
+                    if (peer != rank) {
+                        slowest = Math.max(slowest, kind(rank, kinds, peer).ordinal());
+                    }
+                }
+            }
+        }
+        return TransportKind.values()[slowest];
+    }
+
+    private static TransportKind kind(int rank, byte[] kinds, int peer) {
+        requireSense(rank, kinds[peer] >= 0 && kinds[peer] < TransportKind.values().length, kinds);
+        return TransportKind.values()[kinds[peer]];
+    }
+
+    private static void requireSense(int peer, boolean sense, byte[] kinds) {
+        if (!sense) {
+            throw new TransportException("peer=" + peer + ": sent transports that make no sense, length=" + kinds.length
+                    + "; use the same JCCL version on all ranks");
+        }
+    }
+
+    /**
      * Brings the choices of all ranks together.
      *
      * @param rank this rank
@@ -113,11 +147,8 @@ public final class TransportSelector {
         List<PeerTransport> agreed = new ArrayList<>();
         for (PeerTransport one : mine) {
             byte[] theirs = all.get(one.peer());
-            if (theirs.length != all.size() || theirs[rank] < 0 || theirs[rank] >= TransportKind.values().length) {
-                throw new TransportException("peer=" + one.peer() + ": sent transports that make no sense, length="
-                        + theirs.length + "; use the same JCCL version on all ranks");
-            }
-            TransportKind back = TransportKind.values()[theirs[rank]];
+            requireSense(one.peer(), theirs.length == all.size(), theirs);
+            TransportKind back = kind(one.peer(), theirs, rank);
             agreed.add(
                     back.compareTo(one.kind()) > 0
                             ? new PeerTransport(

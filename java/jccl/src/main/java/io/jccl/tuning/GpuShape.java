@@ -1,12 +1,7 @@
 package io.jccl.tuning;
 
 import io.jccl.plan.Plan;
-import io.jccl.search.ChannelGraph;
-import io.jccl.topology.Node;
-import io.jccl.topology.NodeType;
-import io.jccl.topology.Topology;
-import java.util.IntSummaryStatistics;
-import java.util.List;
+import io.jccl.search.Pattern;
 import java.util.Objects;
 
 /**
@@ -38,8 +33,6 @@ public record GpuShape(
         boolean amdProcessors,
         CommunicatorShape.SlotBytes slots) {
 
-    private static final String AMD = "AuthenticAMD";
-
     /** Checks that the numbers fit each other. */
     public GpuShape {
         Objects.requireNonNull(ring, "ring");
@@ -57,15 +50,11 @@ public record GpuShape(
     }
 
     /**
-     * The communicator of a plan over machines that are all like this one.
+     * The communicator of a plan over any machines; all its ranks own GPUs.
      *
-     * @param topology one machine; its ranks own GPUs
+     * @param traits those of all machines together
      */
-    public static GpuShape of(
-            Plan plan, Topology topology, ChannelGraph ring, ChannelGraph tree, CommunicatorShape.SlotBytes slots) {
-        IntSummaryStatistics capabilities = topology.endpoints().stream()
-                .mapToInt(endpoint -> ((Node.Gpu) topology.node(endpoint)).sm())
-                .summaryStatistics();
+    public static GpuShape of(Plan plan, MachineTraits traits, CommunicatorShape.SlotBytes slots) {
         int localRanks = plan.machines().stream()
                 .mapToInt(machine -> machine.ranks().size())
                 .max()
@@ -76,21 +65,12 @@ public record GpuShape(
                 localRanks,
                 plan.channels(),
                 plan.treeDepth(0),
-                GraphSummary.of(ring),
-                GraphSummary.of(tree),
-                capabilities.getMin(),
-                capabilities.getMax(),
-                topology.indexesOf(NodeType.CPU).stream()
-                        .anyMatch(cpu ->
-                                ((Node.Cpu) topology.node(cpu)).model().vendor().equals(AMD)),
+                GraphSummary.of(Pattern.RING, plan.ringGraph()),
+                GraphSummary.of(PlanInput.pattern(plan.treeShape()), plan.treeGraph()),
+                traits.minCapability(),
+                traits.maxCapability(),
+                traits.amdProcessors(),
                 slots);
-    }
-
-    /** Whether every rank of a machine owns a GPU, so that this model applies to it. */
-    public static boolean describes(Topology topology) {
-        List<Integer> endpoints = topology.endpoints();
-        return !endpoints.isEmpty()
-                && endpoints.stream().allMatch(endpoint -> topology.node(endpoint) instanceof Node.Gpu);
     }
 
     /** Whether all ranks are on one machine. */

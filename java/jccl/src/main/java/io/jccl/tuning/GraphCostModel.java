@@ -31,6 +31,7 @@ public final class GraphCostModel implements TimeModel {
 
     private final GpuShape shape;
     private final Ll128 ll128;
+    private final int threads;
     private final ThreadThresholds thresholds;
     private final GraphLatency latency;
     private final GraphBandwidth bandwidth;
@@ -43,6 +44,7 @@ public final class GraphCostModel implements TimeModel {
     public GraphCostModel(GpuShape shape, TuningOverrides overrides) {
         this.shape = Objects.requireNonNull(shape, "shape");
         this.ll128 = overrides.ll128();
+        this.threads = overrides.threads();
         this.thresholds = overrides.thresholds();
         this.latency = new GraphLatency(shape);
         this.bandwidth = new GraphBandwidth(shape);
@@ -117,8 +119,8 @@ public final class GraphCostModel implements TimeModel {
 
     /** As many channels as have something to do for each of their threads. */
     private int busyChannels(Algorithm algorithm, Protocol protocol, long bytes) {
-        long perChannel =
-                GraphCosts.threads(protocol, bandwidth.ringGBps()) * thresholds.of(algorithm, protocol, shape.ranks());
+        int each = threads > 0 ? threads : GraphCosts.threads(protocol, bandwidth.ringGBps());
+        long perChannel = each * thresholds.of(algorithm, protocol, shape.ranks());
         return perChannel == 0 ? shape.channels() : (int) Math.max(1, Math.min(shape.channels(), bytes / perChannel));
     }
 

@@ -1,6 +1,6 @@
 package io.jccl.tuning;
 
-import io.jccl.search.ChannelGraph;
+import io.jccl.plan.AgreedGraph;
 import io.jccl.search.Pattern;
 import io.jccl.topology.PathType;
 import java.util.Objects;
@@ -26,8 +26,8 @@ public record GraphSummary(Pattern pattern, int channels, double bwIntra, double
         }
     }
 
-    /** The summary of channels that a search found. */
-    public static GraphSummary of(ChannelGraph graph) {
-        return new GraphSummary(graph.pattern(), graph.channels(), graph.bwIntra(), graph.bwInter(), graph.typeIntra());
+    /** The summary of what the channels of all machines have in common. */
+    static GraphSummary of(Pattern pattern, AgreedGraph agreed) {
+        return new GraphSummary(pattern, agreed.channels(), agreed.bwIntra(), agreed.bwInter(), agreed.typeIntra());
     }
 }

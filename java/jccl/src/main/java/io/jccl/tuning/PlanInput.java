@@ -67,6 +67,15 @@ public final class PlanInput {
                         .toList());
     }
 
+    /** The pattern whose channels are attached so. */
+    static Pattern pattern(TreeShape shape) {
+        return switch (shape) {
+            case CHAIN -> Pattern.TREE;
+            case SPLIT -> Pattern.SPLIT_TREE;
+            case BALANCED -> Pattern.BALANCED_TREE;
+        };
+    }
+
     private static TreeShape shape(Pattern pattern) {
         return switch (pattern) {
             case SPLIT_TREE -> TreeShape.SPLIT;

@@ -1,6 +1,7 @@
 package io.jccl.tuning;
 
 import io.jccl.Collective;
+import io.jccl.plan.Plan;
 import io.jccl.search.ChannelGraph;
 import io.jccl.topology.PathType;
 import io.jccl.topology.XmlElement;
@@ -29,7 +30,7 @@ public record TopologyReport(
         List<NodeRow> nodes,
         List<PathRow> paths,
         Map<String, GraphRow> graphs,
-        Optional<PlanRow> plan,
+        Optional<Plan> plan,
         List<TuningRow> tuning,
         List<String> notes) {
 
@@ -70,25 +71,6 @@ public record TopologyReport(
      * @param searchMillis how long the search took
      */
     public record GraphRow(ChannelGraph graph, double searchMillis) {}
-
-    /**
-     * Channels over all machines.
-     *
-     * @param ranks the number of ranks
-     * @param machines the number of machines
-     * @param channels the number of channels
-     * @param rings per channel the ranks in ring order
-     * @param trees per channel the tree
-     */
-    public record PlanRow(int ranks, int machines, int channels, List<List<Integer>> rings, List<TreeRow> trees) {}
-
-    /**
-     * A tree over all ranks.
-     *
-     * @param up by rank, the parent or -1
-     * @param down by rank, three children or -1
-     */
-    public record TreeRow(List<Integer> up, List<List<Integer>> down) {}
 
     /**
      * A choice.

@@ -2,11 +2,9 @@ package io.jccl.tuning;
 
 import io.jccl.Collective;
 import io.jccl.TransportKind;
-import io.jccl.plan.DoubleBinaryTree;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
 import io.jccl.plan.RankChannels;
-import io.jccl.plan.TreeLinks;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.ChannelSearch;
 import io.jccl.search.Pattern;
@@ -53,6 +51,7 @@ public final class TopologyReporter {
      * @param costs the constants to predict with
      * @param overrides what the settings say
      * @param planOptions what the settings say about channels
+     * @param crossNic whether rings may change network devices
      */
     public record Request(
             String source,
@@ -65,7 +64,8 @@ public final class TopologyReporter {
             CommunicatorShape.SlotBytes slots,
             HostCosts costs,
             TuningOverrides overrides,
-            PlanOptions planOptions) {
+            PlanOptions planOptions,
+            SearchOptions.CrossNic crossNic) {
 
         /** Refuses counts below one. */
         public Request {
@@ -119,8 +119,10 @@ public final class TopologyReporter {
 
     private Map<String, TopologyReport.GraphRow> graphs(NodePaths paths) {
         Map<String, TopologyReport.GraphRow> graphs = new LinkedHashMap<>();
-        ChannelSearch search =
-                new ChannelSearch(paths, SearchOptions.forMachine(paths.topology(), request.cores, request.networks()));
+        ChannelSearch search = new ChannelSearch(
+                paths,
+                SearchOptions.forMachine(paths.topology(), request.cores, request.networks())
+                        .withCrossNic(request.crossNic));
         TopologyReport.GraphRow ring = timed(() -> search.search(Pattern.RING));
         graphs.put("ring", ring);
         graphs.put("tree", timed(() -> search.searchTree(ring.graph())));
@@ -132,7 +134,7 @@ public final class TopologyReporter {
         List<Integer> endpoints = all.endpoints();
         NodePaths paths = NodePaths.compute(all, request.pathPolicy);
         Map<String, TopologyReport.GraphRow> graphs = Map.of();
-        Optional<TopologyReport.PlanRow> plan = Optional.empty();
+        Optional<Plan> plan = Optional.empty();
         List<TopologyReport.TuningRow> tuning = List.of();
         if (endpoints.isEmpty()) {
             notes.add("no rank lives on this machine: no channels, no plan");
@@ -140,7 +142,7 @@ public final class TopologyReporter {
             paths = trimmed(paths);
             graphs = graphs(paths);
             Plan made = plan(paths.topology(), graphs);
-            plan = Optional.of(planRow(made));
+            plan = Optional.of(made);
             tuning = tuning(made, paths.topology(), graphs);
         }
         return new TopologyReport(
@@ -172,34 +174,16 @@ public final class TopologyReporter {
         return Plan.build(PlanInput.together(Collections.nCopies(request.machines, found)), request.planOptions);
     }
 
-    private static TopologyReport.PlanRow planRow(Plan plan) {
-        List<List<Integer>> rings = new ArrayList<>();
-        List<TopologyReport.TreeRow> trees = new ArrayList<>();
-        for (int channel = 0; channel < plan.channels(); channel++) {
-            List<Integer> ring = new ArrayList<>();
-            for (int rank : plan.ring(channel)) {
-                ring.add(rank);
-            }
-            rings.add(ring);
-            List<Integer> up = new ArrayList<>();
-            List<List<Integer>> down = new ArrayList<>();
-            for (int rank = 0; rank < plan.size(); rank++) {
-                TreeLinks links = plan.tree(channel, rank);
-                up.add(links.up());
-                List<Integer> children = new ArrayList<>(links.down());
-                while (children.size() < TreeLinks.MAX_CHILDREN) {
-                    children.add(DoubleBinaryTree.NONE);
-                }
-                down.add(children);
-            }
-            trees.add(new TopologyReport.TreeRow(up, down));
-        }
-        return new TopologyReport.PlanRow(plan.size(), plan.machines().size(), plan.channels(), rings, trees);
-    }
-
     private List<TopologyReport.TuningRow> tuning(
             Plan plan, Topology topology, Map<String, TopologyReport.GraphRow> graphs) {
-        ChoiceTable table = ChoiceTable.build(model(plan, topology, graphs), request.overrides);
+        TimeModel model = PlannedModel.of(
+                plan,
+                MachineTraits.of(topology),
+                request.slots,
+                request.overrides,
+                request.costs,
+                () -> shape(plan, topology, graphs.get("ring").graph()));
+        ChoiceTable table = ChoiceTable.build(model, request.overrides);
         notes.addAll(table.notes());
         List<TopologyReport.TuningRow> rows = new ArrayList<>();
         for (Collective collective : Collective.values()) {
@@ -210,15 +194,6 @@ public final class TopologyReporter {
             }
         }
         return rows;
-    }
-
-    private TimeModel model(Plan plan, Topology topology, Map<String, TopologyReport.GraphRow> graphs) {
-        ChannelGraph ring = graphs.get("ring").graph();
-        if (GpuShape.describes(topology)) {
-            ChannelGraph tree = graphs.get("tree").graph();
-            return new GraphCostModel(GpuShape.of(plan, topology, ring, tree, request.slots), request.overrides);
-        }
-        return new CostModel(request.costs, shape(plan, topology, ring));
     }
 
     private CommunicatorShape shape(Plan plan, Topology topology, ChannelGraph ring) {

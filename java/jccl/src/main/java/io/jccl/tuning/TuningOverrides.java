@@ -16,6 +16,7 @@ import java.util.Objects;
  * @param maxChannels at most so many channels, 0 for no bound
  * @param chunkBytes the size of a step, 0 to choose it
  * @param ll128 where LL128 may be used between GPUs ({@code JCCL_LL128})
+ * @param threads of each channel between GPUs, 0 to choose them ({@code JCCL_NTHREADS})
  * @param thresholds when a further channel is used between GPUs ({@code JCCL_THREAD_THRESHOLDS})
  */
 public record TuningOverrides(
@@ -25,6 +26,7 @@ public record TuningOverrides(
         int maxChannels,
         int chunkBytes,
         Ll128 ll128,
+        int threads,
         ThreadThresholds thresholds) {
 
     /** Checks the bounds against each other. */
@@ -37,8 +39,9 @@ public record TuningOverrides(
             throw new IllegalArgumentException("minChannels=" + minChannels + " maxChannels=" + maxChannels
                     + ": expected 0 <= minChannels <= maxChannels, or maxChannels=0 for no bound");
         }
-        if (chunkBytes < 0) {
-            throw new IllegalArgumentException("chunkBytes=" + chunkBytes + ": expected 0 or more");
+        if (chunkBytes < 0 || threads < 0) {
+            throw new IllegalArgumentException(
+                    "chunkBytes=" + chunkBytes + " threads=" + threads + ": expected 0 or more of each");
         }
     }
 
@@ -57,7 +60,8 @@ public record TuningOverrides(
                         settings.get(Registry.CHUNK_BYTES))
                 .with(
                         Ll128.valueOf(settings.get(Registry.LL128).toUpperCase(Locale.ROOT)),
-                        new ThreadThresholds(settings.get(Registry.THREAD_THRESHOLDS)));
+                        new ThreadThresholds(settings.get(Registry.THREAD_THRESHOLDS)))
+                .withThreads(settings.get(Registry.NTHREADS));
     }
 
     /** Overrides of what concerns all ranks; null or blank texts restrict nothing. */
@@ -70,13 +74,20 @@ public record TuningOverrides(
                 maxChannels,
                 chunkBytes,
                 Ll128.AUTO,
+                0,
                 ThreadThresholds.defaults());
     }
 
     /** These overrides with others for GPUs. */
     TuningOverrides with(Ll128 otherLl128, ThreadThresholds otherThresholds) {
         return new TuningOverrides(
-                algorithms, protocols, minChannels, maxChannels, chunkBytes, otherLl128, otherThresholds);
+                algorithms, protocols, minChannels, maxChannels, chunkBytes, otherLl128, threads, otherThresholds);
+    }
+
+    /** These overrides with so many threads for each channel between GPUs. */
+    TuningOverrides withThreads(int other) {
+        return new TuningOverrides(
+                algorithms, protocols, minChannels, maxChannels, chunkBytes, ll128, other, thresholds);
     }
 
     /** The upper bound of a choice's channels in a plan of so many. */

@@ -9,6 +9,7 @@ import io.jccl.plan.Rail;
 import io.jccl.plan.RankChannels;
 import io.jccl.plan.TreeShape;
 import io.jccl.topology.PathType;
+import io.jccl.tuning.MachineTraits;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
@@ -28,8 +29,8 @@ class ChannelsCodecTest {
             List.of(new Rail(0, 1), new Rail(1, 0)));
     private static final FoundChannels TREES =
             new FoundChannels(30, 12.5, PathType.NVB, PathType.PHB, false, List.of(List.of(3, 5, 9)), List.of());
-    private static final LocalTopology.Found FOUND =
-            new LocalTopology.Found(new RankChannels(3, "a", true, RINGS, TREES, TreeShape.SPLIT), 50);
+    private static final LocalTopology.Found FOUND = new LocalTopology.Found(
+            new RankChannels(3, "a", true, RINGS, TREES, TreeShape.SPLIT), 50, new MachineTraits(70, 90, true));
 
     @Test
     void reads_what_it_wrote() {
@@ -57,12 +58,14 @@ class ChannelsCodecTest {
         refuses(patched(bytes, 0, (byte) 0x80), "netGBps=-50");
         refuses(patched(bytes, 8, (byte) 2), "gpu=2: expected 0 or 1");
         refuses(patched(bytes, 9, (byte) 3), "treeShape=3: expected 0 to 2");
-        refuses(patched(bytes, 26, (byte) -1), "typeIntra=255: expected 0 to");
+        refuses(patched(bytes, 10, (byte) 1), "minCapability=326 maxCapability=90");
+        refuses(patched(bytes, 14, (byte) 2), "amdProcessors=2: expected 0 or 1");
+        refuses(patched(bytes, 31, (byte) -1), "typeIntra=255: expected 0 to");
         byte[] otherRank = bytes.clone();
-        ByteBuffer.wrap(otherRank).putInt(31, 4);
+        ByteBuffer.wrap(otherRank).putInt(36, 4);
         refuses(otherRank, "rank=4: expected each rank of its machine once");
         byte[] noBandwidth = bytes.clone();
-        ByteBuffer.wrap(noBandwidth).putDouble(10, Double.NaN);
+        ByteBuffer.wrap(noBandwidth).putDouble(15, Double.NaN);
         refuses(noBandwidth, "bwIntra=NaN");
     }
 

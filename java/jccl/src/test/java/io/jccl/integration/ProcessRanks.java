@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
 import java.util.function.Predicate;
 
 /**
@@ -40,10 +41,25 @@ final class ProcessRanks implements AutoCloseable {
 
     /** Starts ranks that meet at a given root. */
     static ProcessRanks start(UniqueId id, Path folder, int size, String scenario, String... arguments) {
+        return start(id, folder, size, rank -> List.of(), scenario, arguments);
+    }
+
+    /**
+     * Starts ranks inside other commands.
+     *
+     * @param inside by rank the command that runs the one that follows it; empty for none
+     */
+    static ProcessRanks start(
+            UniqueId id,
+            Path folder,
+            int size,
+            IntFunction<List<String>> inside,
+            String scenario,
+            String... arguments) {
         ProcessRanks ranks = new ProcessRanks(folder);
         try {
             for (int rank = 0; rank < size; rank++) {
-                ranks.startRank(id.toText(), rank, size, scenario, arguments);
+                ranks.startRank(inside.apply(rank), id.toText(), rank, size, scenario, arguments);
             }
             return ranks;
         } catch (IOException e) {
@@ -52,9 +68,11 @@ final class ProcessRanks implements AutoCloseable {
         }
     }
 
-    private void startRank(String id, int rank, int size, String scenario, String... arguments) throws IOException {
+    private void startRank(List<String> inside, String id, int rank, int size, String scenario, String... arguments)
+            throws IOException {
         Path output = folder.resolve("rank" + rank + ".out");
-        List<String> command = new ArrayList<>(List.of(
+        List<String> command = new ArrayList<>(inside);
+        command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xcheck:jni",
                 "-XX:TieredStopAtLevel=1",

@@ -34,6 +34,7 @@ public final class RankMain {
             case "matrix" -> matrix(id, rank, size, rest);
             case "work" -> work(id, rank, size, rest);
             case "machines" -> machines(id, rank, size, rest);
+            case "containers" -> machines(id, rank, size, LocalRanks.config());
             case "join" -> join(id, rank, size);
             case "late" -> late(id, rank, size, rest);
             default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
@@ -125,8 +126,11 @@ public final class RankMain {
 
     /** Acts several machines: the argument is a host name per rank. */
     private static void machines(UniqueId id, int rank, int size, List<String> rest) {
-        CommunicatorConfig config = LocalRanks.config().hostId(rest.get(rank)).build();
-        try (Communicator comm = Communicator.init(id, rank, size, config);
+        machines(id, rank, size, LocalRanks.config().hostId(rest.get(rank)));
+    }
+
+    private static void machines(UniqueId id, int rank, int size, CommunicatorConfig.Builder config) {
+        try (Communicator comm = Communicator.init(id, rank, size, config.build());
                 Arena arena = new Arena(CollectiveCase.arenaBytes(size))) {
             print("TRANSPORTS "
                     + comm.transports().stream()

@@ -16,7 +16,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** What a file leaves out comes from the machine; what it says stays. */
 class DescriptionMergeTest {
 
-    private static final String FOUND = """
+    private static final String FOUND =
+            """
             <system version="1">
               <cpu numaid="0" affinity="ff" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
                 <pci busid="0001:00:00.0" class="0x030200" vendor="0x10de" device="0x2330" link_speed="32.0 GT/s PCIe" link_width="16" origin="sysfs without numa_node">
@@ -63,7 +64,8 @@ class DescriptionMergeTest {
         XmlElement cpu = merged.children().get(0);
         assertThat(cpu.text("affinity")).contains("0f");
         XmlElement bridge = cpu.children().get(0);
-        assertThat(bridge.children()).extracting(pci -> pci.text("busid").orElseThrow())
+        assertThat(bridge.children())
+                .extracting(pci -> pci.text("busid").orElseThrow())
                 .containsExactly("0001:00:00.0", "0101:00:00.0");
         XmlElement device = bridge.children().get(0);
         assertThat(device.text("link_width")).contains("8");
@@ -107,11 +109,17 @@ class DescriptionMergeTest {
                 .containsEntry("name", "mlx5_0")
                 .containsEntry("guid", "0x1");
         XmlElement gpu = devices.get(1).children(ElementType.GPU).get(0);
-        assertThat(gpu.attributes()).containsEntry("dev", "5").containsEntry("sm", "80").containsEntry("gdr", "1");
-        assertThat(gpu.children(ElementType.NVLINK)).extracting(link -> link.integer("count", 0)).containsExactly(4);
+        assertThat(gpu.attributes())
+                .containsEntry("dev", "5")
+                .containsEntry("sm", "80")
+                .containsEntry("gdr", "1");
+        assertThat(gpu.children(ElementType.NVLINK))
+                .extracting(link -> link.integer("count", 0))
+                .containsExactly(4);
         Topology graph = GraphBuilder.build(merged);
         // Number 1 is taken by the file: the other device takes the next.
-        assertThat(((Node.Net) graph.node(graph.find("NET/2").orElseThrow())).device()).isEqualTo("eth0");
+        assertThat(((Node.Net) graph.node(graph.find("NET/2").orElseThrow())).device())
+                .isEqualTo("eth0");
     }
 
     @Test
@@ -180,8 +188,8 @@ class DescriptionMergeTest {
 
     @Test
     void a_damaged_file_and_a_real_kernel_make_a_description_or_a_clear_error(@TempDir Path root) {
-        XmlElement found = new SysfsDetector(new SysfsTree(root).unpack("virtual-machine").root(), "amd64")
-                .detect(List.of());
+        XmlElement found =
+                new SysfsDetector(new SysfsTree(root).unpack("virtual-machine").root(), "amd64").detect(List.of());
         int merged = 0;
         for (int seed = 0; seed < 5_000; seed++) {
             String machine = Machines.text(Machines.NAMES.get(seed % Machines.NAMES.size()));
@@ -205,8 +213,9 @@ class DescriptionMergeTest {
         Map<String, Map<String, Double>> nodes = new TreeMap<>();
         for (int node = 0; node < graph.size(); node++) {
             Map<String, Double> links = new TreeMap<>();
-            graph.links(node).forEach(link -> links.put(
-                    link.type() + " " + graph.node(link.to()).name(), link.bandwidthGBps()));
+            graph.links(node)
+                    .forEach(link ->
+                            links.put(link.type() + " " + graph.node(link.to()).name(), link.bandwidthGBps()));
             nodes.put(graph.node(node).toString(), links);
         }
         return nodes;
@@ -228,7 +237,8 @@ class DescriptionMergeTest {
     /** Elements and attributes are missing here and there; what names a device stays if the device does. */
     private static XmlElement damaged(XmlElement element, SplittableRandom random) {
         Map<String, String> attributes = new LinkedHashMap<>(element.attributes());
-        attributes.keySet()
+        attributes
+                .keySet()
                 .removeIf(name -> !List.of("numaid", "busid", "name", "dev", "version", "target", "count", "bw")
                                 .contains(name)
                         && element.type() != ElementType.NVLINK

@@ -64,8 +64,12 @@ class MachineSourceTest {
                         folder.resolve("slow.xml"),
                         "<system version='1'><cpu numaid='0'><nic><net name='eth0' dev='4' speed='1000'/></nic></cpu></system>"));
         Topology slower = GraphBuilder.build(MachineSource.describe(slow, RANKS, () -> found));
-        assertThat(((Node.Net) slower.node(slower.find("NET/4").orElseThrow())).bandwidthGBps()).isEqualTo(0.125);
-        assertThat(((Node.Cpu) slower.node(slower.find("CPU/0").orElseThrow())).model().arch()).isEqualTo("x86_64");
+        assertThat(((Node.Net) slower.node(slower.find("NET/4").orElseThrow())).bandwidthGBps())
+                .isEqualTo(0.125);
+        assertThat(((Node.Cpu) slower.node(slower.find("CPU/0").orElseThrow()))
+                        .model()
+                        .arch())
+                .isEqualTo("x86_64");
     }
 
     @Test

@@ -9,7 +9,8 @@ import java.util.List;
 /** The machine descriptions of the project's own tests. */
 public final class Machines {
 
-    public static final List<String> NAMES = List.of("host-2numa", "gpu4-nvswitch", "gpu2-virtual", "arm-c2c", "every-attribute");
+    public static final List<String> NAMES =
+            List.of("host-2numa", "gpu4-nvswitch", "gpu2-virtual", "arm-c2c", "every-attribute");
 
     private Machines() {}
 

@@ -191,7 +191,8 @@ class PathPolicyTest {
                         .contains(NodeType.CPU);
             }
         }
-        assertThat(paths.path(node(paths, "GPU/0"), node(paths, "NET/1")).type()).isEqualTo(PathType.SYS);
+        assertThat(paths.path(node(paths, "GPU/0"), node(paths, "NET/1")).type())
+                .isEqualTo(PathType.SYS);
         // The search keeps to what the paths say: every rank is there, over other ways.
         NodePaths trimmed = NodePaths.compute(Trimmer.trim(paths, 0, true));
         assertThat(ranks(trimmed.topology())).containsExactly(0, 1, 2, 3);

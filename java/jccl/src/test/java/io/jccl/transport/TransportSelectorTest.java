@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.jccl.PeerTransport;
 import io.jccl.TransportException;
 import io.jccl.TransportKind;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -110,5 +111,37 @@ class TransportSelectorTest {
                                 new PeerTransport(3, TransportKind.SOCKET, ""))))
                 .isEqualTo("rank 0: shm to {1}, socket to {2,3}");
         assertThat(TransportMap.describe(0, List.of())).isEqualTo("rank 0: alone");
+    }
+
+    @Test
+    void theSlowestTransportInsideAMachineIsWhatAllRanksPredictBy() {
+        byte[] p2p = {0, 0, 2, 2};
+        byte[] shm = {2, 2, 0, 1};
+        List<List<Integer>> machines = List.of(List.of(0, 1), List.of(2, 3));
+        List<byte[]> all = new ArrayList<>(List.of(p2p, p2p.clone(), shm, shm.clone()));
+        assertThat(TransportSelector.slowestInside(all, machines)).isEqualTo(TransportKind.SHM);
+        assertThat(TransportSelector.slowestInside(all, List.of(List.of(0, 1), List.of(2), List.of(3))))
+                .isEqualTo(TransportKind.P2P);
+        all.get(0)[1] = 2; // one end cannot share memory
+        assertThat(TransportSelector.slowestInside(all, machines)).isEqualTo(TransportKind.SOCKET);
+        all.get(0)[1] = 7;
+        assertThatThrownBy(() -> TransportSelector.slowestInside(all, machines))
+                .isInstanceOf(TransportException.class)
+                .hasMessageContaining("peer=0: sent transports that make no sense");
+        all.set(0, new byte[3]);
+        assertThatThrownBy(() -> TransportSelector.slowestInside(all, machines)).hasMessageContaining("length=3");
+    }
+
+    @Test
+    void socketsOnTheSameHostSayWhy() {
+        List<PeerTransport> transports = List.of(
+                new PeerTransport(1, TransportKind.SHM, "same machine"),
+                new PeerTransport(2, TransportKind.SOCKET, "no shm: another user; reachable by network"),
+                new PeerTransport(3, TransportKind.SOCKET, "no shm: another user; reachable by network"),
+                new PeerTransport(4, TransportKind.SOCKET, "no shm: another machine; reachable by network"));
+        assertThat(TransportMap.detours(0, transports, peer -> peer < 4))
+                .containsExactly("rank 0: socket to {2,3} although on the same host: no shm: another user; "
+                        + "reachable by network");
+        assertThat(TransportMap.detours(0, transports, peer -> false)).isEmpty();
     }
 }

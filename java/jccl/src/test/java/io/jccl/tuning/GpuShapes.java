@@ -3,12 +3,10 @@ package io.jccl.tuning;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.topology.GraphBuilder;
-import io.jccl.topology.Node;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.PathType;
 import io.jccl.topology.Topology;
 import io.jccl.topology.XmlElement;
-import java.util.IntSummaryStatistics;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -54,7 +52,7 @@ final class GpuShapes {
     static Map<Integer, GpuShape> of(XmlElement description) {
         Topology topology = GraphBuilder.build(description);
         Map<Integer, GpuShape> shapes = new LinkedHashMap<>();
-        if (!GpuShape.describes(topology)) {
+        if (!topology.indexesOf(NodeType.HOST).isEmpty()) {
             return shapes;
         }
         shapes.put(1, of(topology, report(description, 1), 1));
@@ -67,22 +65,20 @@ final class GpuShapes {
 
     private static GpuShape of(Topology topology, TopologyReport report, int machines) {
         ChannelGraph ring = report.graphs().get("ring").graph();
-        IntSummaryStatistics capabilities = topology.nodes().stream()
-                .filter(node -> node instanceof Node.Gpu gpu && gpu.rank() >= 0)
-                .mapToInt(node -> ((Node.Gpu) node).sm())
-                .summaryStatistics();
-        boolean amd = topology.indexesOf(NodeType.CPU).stream()
-                .anyMatch(
-                        cpu -> ((Node.Cpu) topology.node(cpu)).model().vendor().equals("AuthenticAMD"));
+        MachineTraits traits = MachineTraits.of(topology);
         return of(
                 ring.orders().get(0).size(),
                 machines,
                 report.plan().orElseThrow().channels(),
-                GraphSummary.of(ring),
-                GraphSummary.of(report.graphs().get("tree").graph()),
-                capabilities.getMin(),
-                capabilities.getMax(),
-                amd);
+                summary(ring),
+                summary(report.graphs().get("tree").graph()),
+                traits.minCapability(),
+                traits.maxCapability(),
+                traits.amdProcessors());
+    }
+
+    private static GraphSummary summary(ChannelGraph graph) {
+        return new GraphSummary(graph.pattern(), graph.channels(), graph.bwIntra(), graph.bwInter(), graph.typeIntra());
     }
 
     static TopologyReport report(XmlElement description, int machines) {

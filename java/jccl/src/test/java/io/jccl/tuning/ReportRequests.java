@@ -1,6 +1,7 @@
 package io.jccl.tuning;
 
 import io.jccl.plan.PlanOptions;
+import io.jccl.search.SearchOptions.CrossNic;
 import io.jccl.topology.PathPolicy;
 import io.jccl.topology.XmlElement;
 
@@ -14,6 +15,17 @@ final class ReportRequests {
     /** A report of so many machines; every search seems to take {@code searchNanos}. */
     static TopologyReport report(
             XmlElement description, int machines, CommunicatorShape.SlotBytes slots, long searchNanos) {
+        return report(description, machines, slots, searchNanos, TuningOverrides.none(), CrossNic.IF_BETTER);
+    }
+
+    /** The same with what settings say. */
+    static TopologyReport report(
+            XmlElement description,
+            int machines,
+            CommunicatorShape.SlotBytes slots,
+            long searchNanos,
+            TuningOverrides overrides,
+            CrossNic crossNic) {
         long[] clock = {0};
         return TopologyReporter.report(
                 new TopologyReporter.Request(
@@ -26,8 +38,9 @@ final class ReportRequests {
                         CORES,
                         slots,
                         HostCosts.builtIn(),
-                        TuningOverrides.none(),
-                        PlanOptions.defaults()),
+                        overrides,
+                        PlanOptions.defaults(),
+                        crossNic),
                 () -> clock[0] += searchNanos);
     }
 }

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.Collective;
 import io.jccl.Protocol;
+import io.jccl.plan.Plan;
+import io.jccl.plan.PlanChecks;
 import io.jccl.search.ChannelGraph;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.Machines;
@@ -26,7 +28,7 @@ class TopologyReporterTest {
         assertThat(report.paths()).hasSize(24);
         assertThat(report.graphs().get("ring").graph().orders()).first().isEqualTo(List.of(0, 2, 1, 3));
         assertThat(report.graphs().get("ring").searchMillis()).isEqualTo(1.0);
-        assertThat(report.plan().orElseThrow().ranks()).isEqualTo(4);
+        assertThat(report.plan().orElseThrow().size()).isEqualTo(4);
         assertThat(report.tuning()).isNotEmpty().allSatisfy(row -> assertThat(row.timeMicros())
                 .isPositive());
         assertThat(report.notes()).isEmpty();
@@ -35,14 +37,12 @@ class TopologyReporterTest {
     @Test
     void reports_the_plan_of_several_machines() {
         TopologyReport report = report(TopologyXmlReader.read(Machines.text("host-2numa")), 3);
-        TopologyReport.PlanRow plan = report.plan().orElseThrow();
-        assertThat(plan.ranks()).isEqualTo(12);
-        assertThat(plan.machines()).isEqualTo(3);
+        Plan plan = report.plan().orElseThrow();
+        assertThat(plan.size()).isEqualTo(12);
+        assertThat(plan.machines()).hasSize(3);
         // Each machine is left where it was entered: beside its faster network device.
-        assertThat(plan.rings().get(0)).containsExactly(0, 1, 3, 2, 4, 5, 7, 6, 8, 9, 11, 10);
-        assertThat(plan.trees().get(0).up()).hasSize(12).containsOnlyOnce(-1);
-        assertThat(plan.trees().get(0).down())
-                .allSatisfy(down -> assertThat(down).hasSize(3));
+        assertThat(plan.ring(0)).containsExactly(0, 1, 3, 2, 4, 5, 7, 6, 8, 9, 11, 10);
+        PlanChecks.check(plan);
         assertThat(report.graphs().get("ring").graph().nets()).isNotEmpty();
         assertThat(report.paths()).anySatisfy(path -> {
             assertThat(path.from()).isEqualTo("NET/0");
@@ -72,7 +72,7 @@ class TopologyReporterTest {
         assertThat(none.plan()).isEmpty();
         assertThat(none.notes()).anySatisfy(note -> assertThat(note).contains("no rank lives on this machine"));
         XmlElement here = SysfsDetector.detectThisMachine(List.of(new HostRank(0, -1), new HostRank(1, -1)));
-        assertThat(report(here, 2).plan().orElseThrow().ranks()).isEqualTo(4);
+        assertThat(report(here, 2).plan().orElseThrow().size()).isEqualTo(4);
     }
 
     private static TopologyReport report(XmlElement description, int machines) {

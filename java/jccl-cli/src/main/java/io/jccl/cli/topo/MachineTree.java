@@ -1,6 +1,6 @@
 package io.jccl.cli.topo;
 
-import io.jccl.tuning.TopologyReport;
+import io.jccl.plan.Plan;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -16,18 +16,18 @@ import java.util.stream.IntStream;
  */
 public record MachineTree(List<Integer> up, List<Integer> channels) {
 
-    /** The different trees of a plan over machines of equally many ranks, in the order of their first channels. */
-    public static List<MachineTree> of(TopologyReport.PlanRow plan) {
-        int ranksPerMachine = plan.ranks() / plan.machines();
+    /** The different trees of a plan over machines, in the order of their first channels. */
+    public static List<MachineTree> of(Plan plan) {
+        int[] machineOf = new int[plan.size()];
+        plan.machines().forEach(machine -> machine.ranks().forEach(rank -> machineOf[rank] = machine.index()));
         Map<List<Integer>, List<Integer>> channelsOf = new LinkedHashMap<>();
-        for (int channel = 0; channel < plan.trees().size(); channel++) {
-            List<Integer> upOfRank = plan.trees().get(channel).up();
-            Integer[] up = new Integer[plan.machines()];
+        for (int channel = 0; channel < plan.channels(); channel++) {
+            Integer[] up = new Integer[plan.machines().size()];
             Arrays.fill(up, -1);
-            for (int rank = 0; rank < plan.ranks(); rank++) {
-                int above = upOfRank.get(rank);
-                if (above >= 0 && above / ranksPerMachine != rank / ranksPerMachine) {
-                    up[rank / ranksPerMachine] = above / ranksPerMachine;
+            for (int rank = 0; rank < plan.size(); rank++) {
+                int above = plan.treeParent(channel, rank);
+                if (above >= 0 && machineOf[above] != machineOf[rank]) {
+                    up[machineOf[rank]] = machineOf[above];
                 }
             }
             channelsOf.computeIfAbsent(List.of(up), key -> new ArrayList<>()).add(channel);

@@ -1,5 +1,6 @@
 package io.jccl.cli.topo;
 
+import io.jccl.plan.Plan;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.topology.Node;
@@ -130,13 +131,14 @@ public final class Summary {
     /** The plan in a line. */
     public static Optional<String> plan(TopologyReport report) {
         return report.plan()
-                .map(plan -> "Plan: " + Numbers.count(plan.ranks(), "rank") + " on "
-                        + Numbers.count(plan.machines(), "machine") + ", " + Numbers.count(plan.channels(), "channel")
+                .map(plan -> "Plan: " + Numbers.count(plan.size(), "rank") + " on "
+                        + Numbers.count(plan.machines().size(), "machine") + ", "
+                        + Numbers.count(plan.channels(), "channel")
                         + copies(report, plan));
     }
 
     /** Where a plan has more channels than were found on one machine. */
-    private static String copies(TopologyReport report, TopologyReport.PlanRow plan) {
+    private static String copies(TopologyReport report, Plan plan) {
         int found = report.graphs().values().stream()
                 .mapToInt(row -> row.graph().channels())
                 .max()

@@ -2,39 +2,84 @@ package io.jccl.cli.topo;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.jccl.cli.output.Json;
+import io.jccl.plan.DoubleBinaryTree;
+import io.jccl.plan.Plan;
+import io.jccl.plan.TreeLinks;
 import io.jccl.search.ChannelGraph;
+import io.jccl.topology.NodeType;
 import io.jccl.tuning.TopologyReport;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 
 /** Writes a topology report by {@code docs/schema/topo.schema.json}. */
 public final class TopoJson {
 
-    private TopoJson() {}
+    private final TopologyReport report;
+    private final OptionalInt rank;
+    private final JsonGenerator json;
 
-    /** The report as text. */
-    public static String write(TopologyReport report) {
-        return Json.pretty(json -> {
-            json.writeStartObject();
-            json.writeStringField("source", report.source());
-            json.writeStringField("version", report.version());
-            writeNodes(json, report.nodes());
-            writePaths(json, report.paths());
-            json.writeObjectFieldStart("graphs");
-            for (Map.Entry<String, TopologyReport.GraphRow> graph :
-                    report.graphs().entrySet()) {
-                writeGraph(json, graph.getKey(), graph.getValue());
-            }
-            json.writeEndObject();
-            if (report.plan().isPresent()) {
-                writePlan(json, report.plan().get());
-            } else {
-                json.writeNullField("plan");
-            }
-            writeTuning(json, report.tuning());
-            json.writeEndObject();
-        });
+    private TopoJson(TopologyReport report, OptionalInt rank, JsonGenerator json) {
+        this.report = report;
+        this.rank = rank;
+        this.json = json;
+    }
+
+    /**
+     * Writes a report. Of a plan of many ranks nothing is held in memory twice.
+     *
+     * @param rank the only rank of the plan to tell of; of the paths, those from and to where it lives
+     * @param out is not closed
+     */
+    public static void write(TopologyReport report, OptionalInt rank, OutputStream out) {
+        Json.pretty(out, json -> new TopoJson(report, rank, json).write());
+    }
+
+    private void write() throws IOException {
+        json.writeStartObject();
+        json.writeStringField("source", report.source());
+        json.writeStringField("version", report.version());
+        writeNodes(json, report.nodes());
+        writePaths(json, paths());
+        json.writeObjectFieldStart("graphs");
+        for (Map.Entry<String, TopologyReport.GraphRow> graph : report.graphs().entrySet()) {
+            writeGraph(json, graph.getKey(), graph.getValue());
+        }
+        json.writeEndObject();
+        if (report.plan().isPresent()) {
+            writePlan(report.plan().get());
+        } else {
+            json.writeNullField("plan");
+        }
+        writeTuning(json, report.tuning());
+        json.writeEndObject();
+    }
+
+    private List<TopologyReport.PathRow> paths() {
+        if (rank.isEmpty() || report.plan().isEmpty()) {
+            return report.paths();
+        }
+        String end = endpoint(report.plan().get());
+        return report.paths().stream()
+                .filter(path -> path.from().equals(end) || path.to().equals(end))
+                .toList();
+    }
+
+    /** Where the rank lives: ranks of a machine have places in the order of their numbers there. */
+    private String endpoint(Plan plan) {
+        int place = plan.machineOf(rank.getAsInt()).ranks().indexOf(rank.getAsInt());
+        List<Integer> local = report.graphs().get("ring").graph().orders().get(0).stream()
+                .sorted()
+                .toList();
+        return report.nodes().stream()
+                .filter(node -> NodeType.valueOf(node.type()).isEndpoint()
+                        && node.name().endsWith("/" + local.get(place)))
+                .findFirst()
+                .orElseThrow()
+                .name();
     }
 
     private static void writeNodes(JsonGenerator json, List<TopologyReport.NodeRow> nodes) throws IOException {
@@ -97,22 +142,59 @@ public final class TopoJson {
         json.writeEndObject();
     }
 
-    private static void writePlan(JsonGenerator json, TopologyReport.PlanRow plan) throws IOException {
+    private void writePlan(Plan plan) throws IOException {
         json.writeObjectFieldStart("plan");
-        json.writeNumberField("ranks", plan.ranks());
-        json.writeNumberField("machines", plan.machines());
+        json.writeNumberField("ranks", plan.size());
+        json.writeNumberField("machines", plan.machines().size());
         json.writeNumberField("channels", plan.channels());
-        writeLists(json, "rings", plan.rings());
+        if (rank.isPresent()) {
+            json.writeNumberField("rank", rank.getAsInt());
+        }
+        json.writeArrayFieldStart("rings");
+        for (int channel = 0; channel < plan.channels(); channel++) {
+            int[] ring = plan.ring(channel);
+            writeArray(rank.isPresent() ? neighbours(ring, rank.getAsInt()) : ring);
+        }
+        json.writeEndArray();
         json.writeArrayFieldStart("trees");
-        for (TopologyReport.TreeRow tree : plan.trees()) {
-            json.writeStartObject();
-            json.writeFieldName("up");
-            writeList(json, tree.up());
-            writeLists(json, "down", tree.down());
-            json.writeEndObject();
+        int first = rank.orElse(0);
+        int end = rank.isPresent() ? first + 1 : plan.size();
+        for (int channel = 0; channel < plan.channels(); channel++) {
+            writeTree(plan, channel, first, end);
         }
         json.writeEndArray();
         json.writeEndObject();
+    }
+
+    /** The rank before this one, it, and the one after. */
+    private static int[] neighbours(int[] ring, int rank) {
+        int at = 0;
+        while (ring[at] != rank) {
+            at++;
+        }
+        return new int[] {ring[(at + ring.length - 1) % ring.length], rank, ring[(at + 1) % ring.length]};
+    }
+
+    private void writeTree(Plan plan, int channel, int first, int end) throws IOException {
+        json.writeStartObject();
+        json.writeArrayFieldStart("up");
+        for (int member = first; member < end; member++) {
+            json.writeNumber(plan.treeParent(channel, member));
+        }
+        json.writeEndArray();
+        json.writeArrayFieldStart("down");
+        for (int member = first; member < end; member++) {
+            int[] down = plan.tree(channel, member).downRanks();
+            int[] three = Arrays.copyOf(down, TreeLinks.MAX_CHILDREN);
+            Arrays.fill(three, down.length, three.length, DoubleBinaryTree.NONE);
+            writeArray(three);
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private void writeArray(int[] values) throws IOException {
+        json.writeArray(values, 0, values.length);
     }
 
     private static void writeTuning(JsonGenerator json, List<TopologyReport.TuningRow> rows) throws IOException {

@@ -180,9 +180,9 @@ public final class TopoText {
 
     private void writePlan() {
         Summary.plan(report).ifPresent(this::heading);
-        report.plan().filter(plan -> plan.machines() > 1).ifPresent(plan -> {
+        report.plan().filter(plan -> plan.machines().size() > 1).ifPresent(plan -> {
             for (MachineTree tree : MachineTree.of(plan)) {
-                String drawn = plan.machines() <= MOST_MACHINES_DRAWN ? ": " + nested(tree, tree.root()) : "";
+                String drawn = plan.machines().size() <= MOST_MACHINES_DRAWN ? ": " + nested(tree, tree.root()) : "";
                 line("  " + Summary.tree(tree) + drawn);
             }
         });

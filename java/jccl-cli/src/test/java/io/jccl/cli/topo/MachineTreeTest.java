@@ -2,8 +2,16 @@ package io.jccl.cli.topo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.plan.DoubleBinaryTree;
+import io.jccl.plan.Plan;
+import io.jccl.plan.PlanOptions;
+import io.jccl.plan.RankChannels;
 import io.jccl.tuning.TopologyReport;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -13,7 +21,7 @@ class MachineTreeTest {
     @ValueSource(ints = {2, 3, 8, 64, 200})
     void treesOfThePlanSpanAllMachines(int machines) {
         TopologyReport report = Reports.of(Reports.machine(1, 1, 2, Reports.Fabric.SWITCH), machines);
-        TopologyReport.PlanRow plan = report.plan().orElseThrow();
+        Plan plan = report.plan().orElseThrow();
         List<MachineTree> trees = MachineTree.of(plan);
         assertThat(trees.stream().mapToInt(tree -> tree.channels().size()).sum())
                 .isEqualTo(plan.channels());
@@ -21,6 +29,31 @@ class MachineTreeTest {
             assertThat(tree.up()).hasSize(machines).containsOnlyOnce(-1);
             assertThat(tree.below().stream().mapToInt(List::size).sum()).isEqualTo(machines - 1);
             assertThat(tree.depth()).isBetween(1, 33 - Integer.numberOfLeadingZeros(machines));
+        }
+    }
+
+    /** Machines of 8, 4, 1 and 3 ranks, whose ranks lie anywhere. */
+    @Test
+    void machinesOfUnequalSizesHaveTheirOwnPlacesInTheTrees() {
+        for (int seed = 0; seed < 50; seed++) {
+            List<String> hosts = new ArrayList<>();
+            int[] sizes = {8, 4, 1, 3, 16};
+            for (int machine = 0; machine < sizes.length; machine++) {
+                hosts.addAll(Collections.nCopies(sizes[machine], "host-" + machine));
+            }
+            if (seed > 0) {
+                Collections.shuffle(hosts, new Random(seed));
+            }
+            List<RankChannels> ranks = new ArrayList<>();
+            hosts.forEach(host -> ranks.add(new RankChannels(ranks.size(), host)));
+            Plan plan = Plan.build(ranks, new PlanOptions(4, 4));
+            DoubleBinaryTree shape = new DoubleBinaryTree(sizes.length);
+            for (MachineTree tree : MachineTree.of(plan)) {
+                for (int machine = 0; machine < sizes.length; machine++) {
+                    assertThat(tree.up().get(machine))
+                            .isEqualTo(shape.parent(tree.channels().get(0) % 2, machine));
+                }
+            }
         }
     }
 }

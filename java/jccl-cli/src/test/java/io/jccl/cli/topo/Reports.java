@@ -3,6 +3,7 @@ package io.jccl.cli.topo;
 import io.jccl.plan.PlanOptions;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
+import io.jccl.search.SearchOptions;
 import io.jccl.topology.PathPolicy;
 import io.jccl.topology.PathType;
 import io.jccl.topology.TopologyXmlReader;
@@ -52,7 +53,8 @@ public final class Reports {
                         new CommunicatorShape.SlotBytes(8192, 16384, 65536),
                         HostCosts.builtIn(),
                         TuningOverrides.none(),
-                        new PlanOptions(1, PlanOptions.CHANNEL_LIMIT)),
+                        new PlanOptions(1, PlanOptions.CHANNEL_LIMIT),
+                        SearchOptions.CrossNic.IF_BETTER),
                 () -> 0);
     }
 

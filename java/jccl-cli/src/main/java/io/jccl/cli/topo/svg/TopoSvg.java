@@ -39,7 +39,7 @@ public final class TopoSvg {
         this.bands = Summary.bands(report);
         this.plan = plan(report, machine, bands);
         this.machineTrees = report.plan()
-                .filter(made -> made.machines() > 1)
+                .filter(made -> made.machines().size() > 1)
                 .map(MachineTree::of)
                 .orElse(List.of());
         machineTrees.forEach(tree -> trees.add(new TreePainter(tree)));
@@ -227,9 +227,9 @@ public final class TopoSvg {
         if (machineTrees.isEmpty()) {
             return;
         }
-        TopologyReport.PlanRow made = report.plan().orElseThrow();
+        int count = report.plan().orElseThrow().machines().size();
         heading(
-                "The trees over " + made.machines() + " machines",
+                "The trees over " + count + " machines",
                 "Each chip is a whole machine. Sums flow up from machine to machine, results down; inside each, along the "
                         + "tree channels above.");
         y += 4;

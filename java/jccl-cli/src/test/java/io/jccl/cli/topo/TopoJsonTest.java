@@ -1,0 +1,65 @@
+package io.jccl.cli.topo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.jccl.tuning.TopologyReport;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.Test;
+
+class TopoJsonTest {
+
+    private static final TopologyReport REPORT = Reports.of(Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), 3);
+
+    @Test
+    void aRankIsToldWhatTheWholePlanSaysOfIt() throws IOException {
+        JsonNode whole = json(OptionalInt.empty());
+        int ranks = whole.at("/plan/ranks").asInt();
+        assertThat(ranks).isEqualTo(12);
+        assertThat(whole.at("/plan/trees/0/down")).hasSize(ranks);
+        for (int rank = 0; rank < ranks; rank++) {
+            JsonNode one = json(OptionalInt.of(rank));
+            assertThat(one.at("/plan/rank").asInt()).isEqualTo(rank);
+            for (int channel = 0; channel < whole.at("/plan/channels").asInt(); channel++) {
+                JsonNode ring = whole.at("/plan/rings/" + channel);
+                int at = 0;
+                while (ring.get(at).asInt() != rank) {
+                    at++;
+                }
+                JsonNode mine = one.at("/plan/rings/" + channel);
+                assertThat(mine).hasSize(3);
+                assertThat(mine.get(0)).isEqualTo(ring.get((at + ranks - 1) % ranks));
+                assertThat(mine.get(1).asInt()).isEqualTo(rank);
+                assertThat(mine.get(2)).isEqualTo(ring.get((at + 1) % ranks));
+                String tree = "/plan/trees/" + channel;
+                assertThat(one.at(tree + "/up")).containsExactly(whole.at(tree + "/up/" + rank));
+                assertThat(one.at(tree + "/down")).containsExactly(whole.at(tree + "/down/" + rank));
+            }
+            String end = "GPU/" + rank % 4;
+            assertThat(one.at("/paths")).isNotEmpty().allSatisfy(path -> assertThat(new String[] {
+                        path.at("/from").asText(), path.at("/to").asText()
+                    })
+                    .contains(end));
+            assertThat(one.at("/graphs")).isEqualTo(whole.at("/graphs"));
+        }
+    }
+
+    @Test
+    void oneRankOfManyMachinesIsShort() throws IOException {
+        TopologyReport many = Reports.of(Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), 256);
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        TopoJson.write(many, OptionalInt.of(700), out);
+        ByteArrayOutputStream few = new ByteArrayOutputStream();
+        TopoJson.write(REPORT, OptionalInt.of(7), few);
+        assertThat(out.size()).isLessThan(2 * few.size());
+    }
+
+    private static JsonNode json(OptionalInt rank) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        TopoJson.write(REPORT, rank, out);
+        return new ObjectMapper().readTree(out.toByteArray());
+    }
+}
