@@ -141,7 +141,7 @@ void Channel::runTree(const Operation& operation, const Transfer& transfer) {
 template <Protocol P>
 void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   const int peers = size_ - 1;
-  const Links links{directRecv_.data(), peers, directSend_.data(), peers, rank_};
+  const Links links{directRecv_.data(), peers, directSend_.data(), peers, rank_, true};
   uint8_t* space = nullptr;
   if (!scratch<P>(peers, transfer, space)) return;
   DirectPlan plan;

@@ -42,13 +42,15 @@ Communicator::Communicator(const CommunicatorConfig& config, uint8_t* segment)
       transports_(config.size, TransportKind::None),
       peerSegments_(config.size),
       zeroCopy_(config.rank, config.size),
-      pointToPoint_(config.rank) {
+      pointToPoint_(config.rank),
+      coreSharing_(config.rank, config.size, config.localRanks, config.cores, config.spreadsRanks) {
   Doorbell::registerPublisher();
   // The buffers of all ranks that share a cache, one to send and one to receive each.
   const SharedCache cache = sharedCache();
   streamingBytes_ = cache.bytes / (2 * std::max(1, std::min(config.localRanks, cache.cores))) + 1;
   segment_.writeHeader(config.rank, config.token);
   zeroCopy_.setOwn(segment_);
+  coreSharing_.setOwn(segment_.whereabouts());
   const bool crowded = isCrowded(config);
   control_.bell = &segment_.bell();
   control_.spins = crowded ? kSpinsCrowded : kSpins;
@@ -78,6 +80,7 @@ Status Communicator::connectLocal(int peer, TransportKind transport, uint8_t* ba
   transports_[peer] = transport;
   peerSegments_[peer] = segment;
   zeroCopy_.addPeer(peer, transport, segment);
+  coreSharing_.addPeer(peer, segment.whereabouts());
   for (int c = 0; c < config_.channels; ++c) {
     uint8_t* ours = segment_.block(peer, c);
     uint8_t* theirs = segment.block(config_.rank, c);
@@ -90,6 +93,7 @@ Status Communicator::connectLocal(int peer, TransportKind transport, uint8_t* ba
     recv.memory = {ours, reinterpret_cast<HeadLine*>(theirs + shape_.connection.headOffset()), shape_.connection};
     recv.memory.rotates = shape_.rotates;
     recv.senderBell = &segment.bell();
+    recv.sender = &segment.whereabouts();
     recv.transport = transport;
   }
   return Status::ok();
@@ -202,6 +206,7 @@ void Communicator::begin(Operation& operation, int64_t timeoutNanos) {
   control_.sequence.store(operation.sequence, std::memory_order_relaxed);
   control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
   control_.startNanos.store(0, std::memory_order_relaxed);
+  if (isCrowded(config_)) control_.core = coreSharing_.begin();
   history_.begin(operation);
   lastChoice_ = operation.choice;
 }

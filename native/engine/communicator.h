@@ -14,6 +14,7 @@
 #include "base/mapped_memory.h"
 #include "base/status.h"
 #include "engine/channel.h"
+#include "engine/core_sharing.h"
 #include "engine/history.h"
 #include "engine/operation.h"
 #include "engine/point_to_point.h"
@@ -34,7 +35,8 @@ struct CommunicatorConfig {
   uint32_t ll128SlotBytes = 32 * 1024;
   int localRanks = 1;  // ranks that share this machine's processors
   int cores = 1;
-  int64_t spinNanos = -1;  // -1: chosen from localRanks and cores
+  int64_t spinNanos = -1;    // -1: chosen from localRanks and cores
+  bool spreadsRanks = true;  // see CoreSharing
   uint64_t token[2] = {0, 0};
 };
 
@@ -143,6 +145,7 @@ class Communicator {
   SlotWriting slotWriting_;
   ZeroCopy zeroCopy_;
   PointToPoint pointToPoint_;
+  CoreSharing coreSharing_;
 
   mutable std::mutex errorMutex_;
   std::string error_;

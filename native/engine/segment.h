@@ -2,6 +2,7 @@
 //
 //     page 0           SegmentHeader: proves to a peer that it mapped what it meant to map
 //     4096             Doorbell: peers wake this rank
+//     4096 + 128       Whereabouts: the core on which this rank runs
 //     4096 + 256       Board lines, one Board per rank of the communicator, written by that rank
 //     page-aligned     connection blocks (primitives/layout.h), index = peer rank x channels + channel
 //
@@ -16,6 +17,7 @@
 #include "base/doorbell.h"
 #include "base/fd.h"
 #include "base/status.h"
+#include "base/whereabouts.h"
 #include "primitives/layout.h"
 
 namespace jccl {
@@ -63,6 +65,7 @@ struct SegmentShape {
   bool rotates = true;  // see ConnectionMemory; both ends of a connection do the same
 
   static constexpr size_t kBellOffset = 4096;
+  static constexpr size_t kWhereaboutsOffset = 4096 + 128;
   static constexpr size_t kBoardOffset = 4096 + 256;
   size_t blocksOffset() const { return (kBoardOffset + size * sizeof(Board) + 4095) / 4096 * 4096; }
   size_t blockOffset(int peer, int channel) const {
@@ -81,6 +84,7 @@ class Segment {
   uint8_t* base() const { return base_; }
   SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(base_); }
   Doorbell& bell() const { return *reinterpret_cast<Doorbell*>(base_ + SegmentShape::kBellOffset); }
+  Whereabouts& whereabouts() const { return *reinterpret_cast<Whereabouts*>(base_ + SegmentShape::kWhereaboutsOffset); }
   // The board on which `rank` posts to the owner of this segment.
   Board& boardOf(int rank) const {
     return *reinterpret_cast<Board*>(base_ + SegmentShape::kBoardOffset + rank * sizeof(Board));

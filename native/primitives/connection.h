@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/doorbell.h"
+#include "base/whereabouts.h"
 #include "primitives/layout.h"
 
 namespace jccl {
@@ -71,8 +72,9 @@ struct SendConnection {
 // The receiving end, used by one thread at a time.
 struct RecvConnection {
   ConnectionMemory memory;
-  Doorbell* senderBell = nullptr;  // the rank to wake after freeing; null behind a network
-  uint64_t step = 0;               // the next step to read
+  Doorbell* senderBell = nullptr;       // the rank to wake after freeing; null behind a network
+  const Whereabouts* sender = nullptr;  // likewise
+  uint64_t step = 0;                    // the next step to read
   int peer = -1;
   TransportKind transport = TransportKind::None;
 

@@ -25,6 +25,7 @@ struct Links {
   SendConnection* const* send = nullptr;
   int sendCount = 0;
   int ownPosition = 0;  // how many received pieces come before the own input when they are reduced
+  bool atOnce = false;  // whether those who send to this rank wait for nobody before
 };
 
 template <Protocol P, int FlagBits = 32>
@@ -75,7 +76,9 @@ class HostPrimitives {
  private:
   const uint8_t* input(size_t offset) const { return transfer_.input + offset * transfer_.elementBytes; }
   uint8_t* output(size_t offset) const { return transfer_.output + offset * transfer_.elementBytes; }
-  Links receivers() const { return Links{links_.recv, links_.recvCount, nullptr, 0, links_.ownPosition}; }
+  Links receivers() const {
+    return Links{links_.recv, links_.recvCount, nullptr, 0, links_.ownPosition, links_.atOnce};
+  }
 
   // Cuts a piece into slices of one step each; a piece of nothing is one step, too.
   void forSlices(const uint8_t* in, uint8_t* out, size_t count, bool receives, PostOp post, const Links& links) {
@@ -95,6 +98,7 @@ class HostPrimitives {
     }
     const uint32_t bytes = static_cast<uint32_t>(count * transfer_.elementBytes);
     const uint32_t check = checkWord(transfer_.fingerprint, bytes);
+    if (receives && links.atOnce && waiter_.control().core != Whereabouts::kUnknown && !takeTurns(links)) return;
     if constexpr (P == Protocol::Simple) {
       stepSimple(in, out, count, bytes, check, receives ? links.recvCount : 0, post, links);
     } else {
@@ -228,6 +232,40 @@ class HostPrimitives {
     return true;
   }
 
+  // Where ranks outnumber cores: first those that need this core get it, one turn for each; then the others have published,
+  // too, or do so in a moment, and letting go of the core for them would be a turn for nothing.
+  bool takeTurns(const Links& links) {
+    for (int i = 0; i < links.recvCount; ++i) {
+      const RecvConnection& connection = *links.recv[i];
+      if (!waiter_.sharesCore(connection.sender)) continue;
+      if (!wait([&] { return hasBegun(connection); }, connection)) return false;
+    }
+    int looks = Waiter::kLooksElsewhere;
+    for (int i = 0; i < links.recvCount; ++i) {
+      const RecvConnection& connection = *links.recv[i];
+      if (!connection.isNet()) Waiter::lookFor([&] { return hasBegun(connection); }, looks);
+    }
+    return true;
+  }
+
+  // Whether the next piece, or the begin of it, is there.
+  static bool hasBegun(const RecvConnection& connection) {
+    const uint64_t step = connection.step;
+    if constexpr (P == Protocol::LL) {
+      uint32_t check;
+      return LLCodec::load(connection.memory.llSlot(step), 0, LLFlags<FlagBits>::flagOf(step), check);
+    } else if constexpr (P == Protocol::LL128) {
+      return LL128Codec::ready(connection.memory.ll128Slot(step), 0, step + 1);
+    } else {
+      return isPublished(connection);
+    }
+  }
+
+  static bool isPublished(const RecvConnection& connection) {
+    return connection.memory.slotHeader(connection.step)->published.load(std::memory_order_acquire) ==
+           connection.step + 1;
+  }
+
   bool waitForCredit(SendConnection& connection) {
     if (__builtin_expect(connection.step < connection.cachedHead + kSlots, 1)) return true;
     const auto granted = [&connection] {
@@ -241,10 +279,8 @@ class HostPrimitives {
   }
 
   bool waitForSlot(RecvConnection& connection, uint32_t check) {
-    const SlotHeader* header = connection.memory.slotHeader(connection.step);
-    const uint64_t expected = connection.step + 1;
-    if (!wait([&] { return header->published.load(std::memory_order_acquire) == expected; }, connection)) return false;
-    return header->check == check || mismatch(connection);
+    if (!wait([&] { return isPublished(connection); }, connection)) return false;
+    return connection.memory.slotHeader(connection.step)->check == check || mismatch(connection);
   }
 
   template <class Ready>

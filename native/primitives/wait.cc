@@ -62,6 +62,8 @@ void Waiter::fail(Code code, const WaitPlace& place) {
   control_.fail(code);
 }
 
+void Waiter::pause() { cpuRelax(); }
+
 void Waiter::letOthersRun() { sched_yield(); }
 
 bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& place) {

@@ -12,6 +12,7 @@
 #include "base/doorbell.h"
 #include "base/progress_engine.h"
 #include "base/status.h"
+#include "base/whereabouts.h"
 #include "primitives/connection.h"
 
 namespace jccl {
@@ -41,6 +42,9 @@ struct WaitControl {
   int64_t spinNanos = 20'000;          // then pauses for so long
   int64_t yieldNanos = 300'000;        // then yields for so long, then naps
 
+  // As in Whereabouts, where ranks take turns on the cores; unknown where they need not.
+  int32_t core = Whereabouts::kUnknown;
+
   // Of the operation in flight. Set when it starts; the clock is read only when a wait turns long.
   std::atomic<uint64_t> sequence{0};
   std::atomic<int64_t> timeoutNanos{0};
@@ -67,6 +71,9 @@ struct WaitPlace {
 // One channel's way of waiting.
 class Waiter {
  public:
+  // About a microsecond: what a hand-over between cores takes.
+  static constexpr int kLooksElsewhere = 50;
+
   Waiter(WaitControl& control, ProgressRecord& record)
       : control_(control), record_(record), spinNanos_(control.spinNanos) {}
 
@@ -85,6 +92,17 @@ class Waiter {
                     const_cast<void*>(static_cast<const void*>(&ready)), place);
   }
 
+  // Whether the rank takes turns with this one on one core.
+  bool sharesCore(const Whereabouts* rank) const {
+    return rank != nullptr && rank->core.load(std::memory_order_relaxed) == control_.core;
+  }
+
+  // Looks for something that a rank on another core is about to do; `looks` is what is left for several of them.
+  template <class Ready>
+  static void lookFor(Ready&& ready, int& looks) {
+    for (; looks > 0 && !ready(); --looks) pause();
+  }
+
   // The communicator fails, and the progress record keeps the place.
   void fail(Code code, const WaitPlace& place);
 
@@ -92,6 +110,7 @@ class Waiter {
 
  private:
   static void letOthersRun();
+  static void pause();
   bool waitLong(bool (*ready)(void*), void* context, const WaitPlace& place);
   bool yieldOrNap(bool (*ready)(void*), void* context, int64_t waited);
   void learn(int64_t waited, int64_t lastRound);

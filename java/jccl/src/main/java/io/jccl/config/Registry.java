@@ -149,6 +149,17 @@ public final class Registry {
             "How many nanoseconds a waiting thread spins before it yields and then sleeps; -1 chooses by the number of"
                     + " ranks and processors of the machine.");
 
+    /** Whether ranks that outnumber the processors spread over them. */
+    public static final Setting<Boolean> SPREAD_RANKS = add(
+            TIME,
+            "JCCL_SPREAD_RANKS",
+            "",
+            flag(),
+            true,
+            "Where ranks outnumber processors, a rank moves from a processor with too many of them to one with fewer. It"
+                    + " may run wherever it could before; a rank bound to one processor stays there. `0`: the system alone"
+                    + " places the ranks.");
+
     /** Which algorithms may be used. */
     public static final Setting<String> ALGO = add(
             CHOICE,

@@ -25,6 +25,7 @@ final class EngineConfig {
         config[NativeCommunicator.LOCAL_RANKS] = localRanks;
         config[NativeCommunicator.CORES] = cores;
         config[NativeCommunicator.SPIN_NANOS] = settings.get(Registry.SPIN_NANOS);
+        config[NativeCommunicator.SPREAD_RANKS] = settings.get(Registry.SPREAD_RANKS) ? 1 : 0;
         config[NativeCommunicator.STREAMS_PER_CONNECTION] = settings.get(Registry.NSOCKS_PERTHREAD);
         config[NativeCommunicator.CONNECT_TIMEOUT_NANOS] =
                 settings.get(Registry.INIT_TIMEOUT).toNanos();

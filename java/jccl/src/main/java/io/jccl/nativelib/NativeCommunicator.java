@@ -74,8 +74,10 @@ public final class NativeCommunicator {
     public static final int SECRET_3 = 15;
     /** Time for a network connection to be made, in nanoseconds; default 20 s. */
     public static final int CONNECT_TIMEOUT_NANOS = 16;
+    /** 1: where local ranks outnumber CORES, they spread evenly; 0: they stay where the system puts them. */
+    public static final int SPREAD_RANKS = 17;
     /** Length of the array. */
-    public static final int CONFIG_LENGTH = 17;
+    public static final int CONFIG_LENGTH = 18;
 
     // Transports, the ordinals of io.jccl.TransportKind.
 

@@ -1,0 +1,56 @@
+// Ranks that outnumber the cores: who shares a core with whom, and that no core gets more of them than it must.
+//
+// Every rank tells where it begins its operations (Whereabouts). Waits use it: a rank on the same core gets the core at
+// once, a rank elsewhere is looked for a moment longer. And ranks spread by it: the kernel takes threads that wait by
+// yielding for busy and for warm in their cache, and leaves three of four ranks on one of two cores for seconds, where
+// everything takes half as long again. So a rank that stays on a core with too many takes itself to the one with the
+// fewest, one rank of a core at a time. It may run wherever it could before; a thread bound to one core stays there.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/whereabouts.h"
+
+namespace jccl {
+
+// Where `rank` should go from the cores on which the ranks are, counted from 1, or kUnknown: nowhere. Only the highest rank
+// of a core leaves it, for the first of the cores in `allowed` that have the fewest ranks, at least two fewer than its own.
+int32_t betterCore(int rank, std::span<const int32_t> coreOfRank, std::span<const int32_t> allowed);
+
+// The cores that the calling thread may use, counted from 1; none where the kernel does not tell.
+std::vector<int32_t> allowedCores();
+
+// Takes the calling thread to a core, counted from 1, and leaves it the choice of cores that it had. Returns whether it
+// is there.
+bool moveToCore(int32_t core);
+
+class CoreSharing {
+ public:
+  CoreSharing(int rank, int size, int localRanks, int cores, bool spreads);
+
+  void setOwn(Whereabouts& own) { own_ = &own; }
+  void addPeer(int peer, const Whereabouts& whereabouts) { peers_[peer] = &whereabouts; }
+
+  // The calling thread begins an operation. Returns its core, counted from 1.
+  int32_t begin();
+
+ private:
+  bool isShareExceeded() const;
+  void spread(int64_t now);
+
+  int rank_;
+  int fairShare_;  // so many ranks a core has to bear
+  bool spreads_;
+  Whereabouts* own_ = nullptr;
+  std::vector<const Whereabouts*> peers_;  // by rank; null: not on this machine, or this rank
+  int32_t core_ = Whereabouts::kUnknown;
+  uint32_t operations_ = 0;
+  int64_t exceededSince_ = 0;  // nanoseconds; 0: it is not
+  int64_t pauseNanos_ = 0;     // after the last move
+  int64_t movedAt_ = 0;
+  std::vector<int32_t> coreOfRank_;
+};
+
+}  // namespace jccl
