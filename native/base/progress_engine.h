@@ -21,7 +21,8 @@ class ProgressEngine {
   // moved. Called when an operation ends, and by abort.
   virtual void kick() = 0;
 
-  // After a failure: once it returns, nothing that was lent to the network (SlotHeader::lent) is read any more.
+  // After a failure: once it returns, no user memory that the network was given (SlotHeader::lent, wanted) is touched any
+  // more.
   virtual void revoke() {}
 
   // Whether a connection has failed for good: waiting for it is in vain.

@@ -83,6 +83,34 @@ JCCL_FN inline size_t strideOf(int ranks) {
   return (sends + kMostPiecesPerBeat - 1) / kMostPiecesPerBeat;
 }
 
+// The turns of an all-reduce one after the other: every round begins `stride` beats after the one before and takes one
+// action a beat, up to `lastAction`; in a beat the youngest round goes first.
+class Turns {
+ public:
+  JCCL_FN Turns(size_t rounds, size_t stride, size_t lastAction)
+      : rounds_(rounds), stride_(stride), lastAction_(lastAction) {}
+
+  JCCL_FN bool done() const { return oldest_ == rounds_; }
+  JCCL_FN size_t round() const { return round_; }
+  JCCL_FN size_t action() const { return beat_ - round_ * stride_; }
+
+  JCCL_FN void next() {
+    if (round_ > oldest_) {
+      --round_;
+      return;
+    }
+    if (beat_ == oldest_ * stride_ + lastAction_) ++oldest_;
+    ++beat_;
+    round_ = smaller(beat_ / stride_, rounds_ - 1);
+  }
+
+ private:
+  size_t rounds_, stride_, lastAction_;
+  size_t beat_ = 0;
+  size_t round_ = 0;
+  size_t oldest_ = 0;  // round under way
+};
+
 }  // namespace ring
 
 // Reduce-scatter, then all-gather: 2(n-1) hops per shard, each rank moving 2(n-1)/n of the data.
@@ -109,16 +137,21 @@ JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
   const size_t stride = ring::strideOf(n);
   const size_t whole = plan.chunkCount * n;
   const size_t rounds = plan.count <= whole ? 1 : (plan.count + whole - 1) / whole;
-  const auto act = [&](size_t round, size_t action) {
+  struct Piece {
+    size_t at, size;
+  };
+  const auto pieceOf = [&](const ring::Turns& turn) {
+    const size_t round = turn.round();
     const size_t left = plan.count - round * whole;
     // The last round is cut evenly, so that no rank idles while another has a whole chunk.
     const size_t even = ((left + n - 1) / n + 15) / 16 * 16;
     const size_t chunk = ring::smaller(plan.chunkCount, even);
     // With every action the shard before: the one of the previous rank first, this rank's own in the middle.
-    const int shard = static_cast<int>((plan.position + 2 * n - 1 - action) % n);
+    const int shard = static_cast<int>((plan.position + 2 * n - 1 - turn.action()) % n);
     const size_t skip = ring::smaller(left, shard * chunk);
-    const size_t at = plan.begin + round * whole + skip;
-    const size_t size = ring::clampTo(left, shard * chunk, chunk);
+    return Piece{plan.begin + round * whole + skip, ring::clampTo(left, shard * chunk, chunk)};
+  };
+  const auto act = [&](size_t action, size_t at, size_t size) {
     if (action == 0) {
       p.send(at, size);
     } else if (action < static_cast<size_t>(n - 1)) {
@@ -131,12 +164,21 @@ JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
       p.recv(at, size);
     }
   };
-  size_t oldest = 0;  // round under way
-  for (size_t beat = 0; oldest < rounds; ++beat) {
-    for (size_t round = ring::smaller(beat / stride, rounds - 1) + 1; round-- > oldest;) {
-      act(round, beat - round * stride);
+  ring::Turns turn(rounds, stride, lastAction);
+  ring::Turns later = turn;
+  size_t received = 0;   // pieces
+  size_t announced = 0;  // pieces that `later` has passed
+  const bool wants = p.wants();
+  for (; !turn.done(); turn.next()) {
+    for (; wants && !later.done() && announced < received + kSlots; later.next()) {
+      if (later.action() == 0) continue;
+      const Piece piece = pieceOf(later);
+      if (later.action() >= static_cast<size_t>(n)) p.want(piece.at, piece.size, announced - received);
+      ++announced;
     }
-    if (beat == oldest * stride + lastAction) ++oldest;
+    const Piece piece = pieceOf(turn);
+    act(turn.action(), piece.at, piece.size);
+    if (turn.action() > 0) ++received;
   }
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/lending_primitives.h"
-
 namespace jccl {
 namespace {
 
@@ -16,6 +14,8 @@ constexpr uint32_t kSlicesPerChunk = 2;
 constexpr uint32_t kMostPackedSliceBytes = 16 * 1024;
 // Pieces that are sent from where they lie cost nothing to have under way: about half of the slots.
 constexpr size_t kLentAhead = 4;
+// From this size of the buffer on lending saves more than waiting for the last piece to leave costs.
+constexpr size_t kLeastLentBytes = 16 * 1024;
 
 size_t elementsIn(size_t bytes, size_t elementBytes) { return std::max<size_t>(bytes / elementBytes, 1); }
 
@@ -85,6 +85,7 @@ void Channel::runWith(const Operation& operation, Transfer transfer) {
   const size_t element = transfer.elementBytes;
   size_t capacity = size_ == 1 ? kDefaultStepBytes : shape.payloadCapacity(P);
   if (P != Protocol::Simple) capacity = std::min<size_t>(capacity, kMostPackedSliceBytes);
+  transfer.lends = P == Protocol::Simple && lends(operation);
   const size_t asked = operation.choice.chunkBytes == 0 ? kDefaultStepBytes : operation.choice.chunkBytes;
   if (operation.choice.algorithm == Algorithm::Ring) {
     transfer.sliceCount = elementsIn(std::min(asked, capacity), element);
@@ -109,18 +110,24 @@ void Channel::runRing(const Operation& operation, const Transfer& transfer, size
   switch (operation.code.collective) {
     case Collective::AllReduce:
     case Collective::Barrier:
-      return ringAllReduce(primitives, plan);
+      ringAllReduce(primitives, plan);
+      break;
     case Collective::AllGather:
-      return ringAllGather(primitives, plan, partsOf(operation));
+      ringAllGather(primitives, plan, partsOf(operation));
+      break;
     case Collective::ReduceScatter:
-      return ringReduceScatter(primitives, plan, partsOf(operation));
+      ringReduceScatter(primitives, plan, partsOf(operation));
+      break;
     case Collective::Broadcast:
-      return ringBroadcast(primitives, plan, operation.root);
+      ringBroadcast(primitives, plan, operation.root);
+      break;
     case Collective::Reduce:
-      return ringReduce(primitives, plan, operation.root);
+      ringReduce(primitives, plan, operation.root);
+      break;
     default:
-      return;  // the communicator sends the others to the point-to-point executor
+      break;  // the communicator sends the others to the point-to-point executor
   }
+  primitives.finish();
 }
 
 template <Protocol P>
@@ -136,6 +143,8 @@ void Channel::runTree(const Operation& operation, const Transfer& transfer) {
   TreePlan plan{root, children == 0, transfer.sliceCount, 0, 0};
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
   treeAllReduce(upward, downward, plan);
+  upward.finish();
+  downward.finish();
 }
 
 template <Protocol P>
@@ -149,35 +158,38 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   plan.size = size_;
   plan.chunkCount = transfer.sliceCount;
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
-  if constexpr (P == Protocol::Simple) {
-    if (lends(operation)) {
-      plan.ahead = kLentAhead;
-      LendingPrimitives primitives(waiter_, transfer, links);
-      directAllReduce(primitives, plan);
-      return primitives.finish();
-    }
-  }
+  if (transfer.lends && allNet()) plan.ahead = kLentAhead;
   HostPrimitives<P> primitives(waiter_, transfer, links, space);
   switch (operation.code.collective) {
     case Collective::AllReduce:
     case Collective::Barrier:
-      return directAllReduce(primitives, plan);
+      directAllReduce(primitives, plan);
+      break;
     case Collective::AllGather:
-      return directAllGather(primitives, plan, partsOf(operation));
+      directAllGather(primitives, plan, partsOf(operation));
+      break;
     case Collective::ReduceScatter:
-      return directReduceScatter(primitives, plan, partsOf(operation));
+      directReduceScatter(primitives, plan, partsOf(operation));
+      break;
     case Collective::Broadcast:
-      return directBroadcast(primitives, plan, operation.root);
+      directBroadcast(primitives, plan, operation.root);
+      break;
     case Collective::Reduce:
-      return directReduce(primitives, plan, operation.root);
+      directReduce(primitives, plan, operation.root);
+      break;
     default:
-      return;
+      break;
   }
+  primitives.finish();
 }
 
 bool Channel::lends(const Operation& operation) const {
-  return operation.code.collective == Collective::AllReduce && operation.bytes >= LendingPrimitives::kLeastBytes &&
-         std::all_of(directSend_.begin(), directSend_.end(), [](const SendConnection* c) { return c->isNet(); });
+  return operation.bytes >= kLeastLentBytes &&
+         std::any_of(directSend_.begin(), directSend_.end(), [](const SendConnection* c) { return c->isNet(); });
+}
+
+bool Channel::allNet() const {
+  return std::all_of(directSend_.begin(), directSend_.end(), [](const SendConnection* c) { return c->isNet(); });
 }
 
 PartPlan Channel::partsOf(const Operation& operation) const {

@@ -59,6 +59,7 @@ class Channel {
   void runDirect(const Operation& operation, const Transfer& transfer);
 
   bool lends(const Operation& operation) const;
+  bool allNet() const;
   PartPlan partsOf(const Operation& operation) const;
   template <Protocol P>
   bool scratch(int links, const Transfer& transfer, uint8_t*& space);

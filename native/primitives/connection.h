@@ -6,6 +6,7 @@
 #include "base/doorbell.h"
 #include "base/whereabouts.h"
 #include "primitives/layout.h"
+#include "primitives/lent_pieces.h"
 
 namespace jccl {
 
@@ -65,6 +66,7 @@ struct SendConnection {
   uint64_t cachedHead = 0;           // re-read only when it grants no more
   int peer = -1;
   TransportKind transport = TransportKind::None;
+  LentPieces lent;  // behind a network
 
   bool isNet() const { return transport == TransportKind::Net; }
 };
@@ -79,6 +81,12 @@ struct RecvConnection {
   TransportKind transport = TransportKind::None;
 
   bool isNet() const { return transport == TransportKind::Net; }
+
+  // Where the piece of the next step is, once its slot is published with protocol SIMPLE.
+  const uint8_t* simplePiece(uint32_t bytes) const {
+    const uint8_t* lent = isNet() ? memory.slotHeader(step)->lent : nullptr;
+    return lent != nullptr ? lent : memory.simplePiece(step, bytes);
+  }
 };
 
 }  // namespace jccl

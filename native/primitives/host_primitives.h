@@ -37,6 +37,24 @@ class HostPrimitives {
 
   bool failed() const { return failed_; }
 
+  // What is lent (Transfer::lends) may be overwritten by the schedule at any time: that waits until it has been sent. Once
+  // after the schedule, this returns when the network needs the user's buffers no more.
+  void finish() {
+    if (!transfer_.lends) return;
+    bool sent = !failed_;
+    for (int i = 0; i < links_.sendCount && sent; ++i)
+      sent = waitUntilSent(*links_.send[i], links_.send[i]->lent.end());
+    if (!sent) waiter_.control().progress->revoke();
+  }
+
+  // Says where a piece that is received with recv or recvCopySend will go, `ahead` receives from now, so that a network
+  // can put it there at once. Until then the schedule writes nothing there, and what it sends from there is something that
+  // the awaited piece depends on. Worth calling if wants() holds.
+  bool wants() const { return transfer_.lends && links_.recvCount == 1 && links_.recv[0]->isNet(); }
+  void want(size_t out, size_t count, uint64_t ahead) {
+    if (count <= transfer_.sliceCount) want(*links_.recv[0], output(out), count * transfer_.elementBytes, ahead);
+  }
+
   // Offsets and counts are in elements; input offsets count from the own input, output offsets from the own output.
   void send(size_t in, size_t count) { forSlices(input(in), nullptr, count, false, {}, links_); }
   void sendFromOutput(size_t out, size_t count) { forSlices(output(out), nullptr, count, false, {}, links_); }
@@ -110,37 +128,51 @@ class HostPrimitives {
   void stepSimple(const uint8_t* in, uint8_t* out, size_t count, uint32_t bytes, uint32_t check, int recvCount,
                   const PostOp& post, const Links& links) {
     const void* sources[kMaxFanout + 1];
-    void* destinations[kMaxFanout + 1];
     int sourceCount = 0;
+    if (recvCount == 1 && in == nullptr) want(*links.recv[0], out, bytes, 0);
     for (int i = 0; i < recvCount; ++i) {
       if (i == links.ownPosition && in != nullptr) sources[sourceCount++] = in;
       RecvConnection& connection = *links.recv[i];
       if (!waitForSlot(connection, check)) return;
-      sources[sourceCount++] = connection.memory.simplePiece(connection.step, bytes);
+      sources[sourceCount++] = connection.simplePiece(bytes);
     }
     if (sourceCount == recvCount && in != nullptr) sources[sourceCount++] = in;
+    if (out != nullptr && !waitUntilSent(out, bytes)) return;
+    // A piece that will not change any more may be lent.
+    const uint8_t* lendable = !transfer_.lends ? nullptr : out != nullptr ? out : recvCount == 0 ? in : nullptr;
+    void* destinations[kMaxFanout + 1];
     int destinationCount = 0;
-    if (out != nullptr) destinations[destinationCount++] = out;
-    for (int i = 0; i < links.sendCount; ++i) {
-      destinations[destinationCount++] = links.send[i]->memory.simplePiece(links.send[i]->step, bytes);
+    unsigned streamed = 0;  // which destinations are written past the caches, a bit each
+    const bool there = sourceCount == 1 && sources[0] == out && post.divisor == 1;
+    if (out != nullptr && !there) {
+      if (transfer_.streaming && !lends(links)) streamed = 1;
+      destinations[destinationCount++] = out;
     }
-    if (count != 0) {
-      const unsigned streamed = streamedOf(destinationCount, out != nullptr, links);
+    for (int i = 0; i < links.sendCount; ++i) {
+      const SendConnection& connection = *links.send[i];
+      if (lendable != nullptr && connection.isNet()) continue;
+      if (transfer_.streamingSlots && !connection.isNet() && destinationCount < 32) streamed |= 1u << destinationCount;
+      destinations[destinationCount++] = connection.memory.simplePiece(connection.step, bytes);
+    }
+    if (count != 0 && destinationCount != 0) {
       combine(destinations, destinationCount, sources, sourceCount, count, bytes, post, streamed);
     }
-    for (int i = 0; i < links.sendCount; ++i) publish(*links.send[i], bytes, check);
+    for (int i = 0; i < links.sendCount; ++i) {
+      if (lendable != nullptr && links.send[i]->isNet()) lend(*links.send[i], lendable, bytes);
+      publish(*links.send[i], bytes, check);
+    }
     for (int i = 0; i < recvCount; ++i) release(*links.recv[i]);
   }
 
-  // Which destinations are written past the caches, a bit each. What a network proxy reads next never is.
-  unsigned streamedOf(int destinationCount, bool hasOutput, const Links& links) const {
-    unsigned streamed = hasOutput && transfer_.streaming ? 1 : 0;
-    if (!transfer_.streamingSlots) return streamed;
-    const int first = hasOutput ? 1 : 0;
-    for (int i = first; i < destinationCount && i < 32; ++i) {
-      if (!links.send[i - first]->isNet()) streamed |= 1u << i;
-    }
-    return streamed;
+  // Does a network proxy read the output next? Then it should stay in the cache.
+  bool lends(const Links& links) const {
+    if (!transfer_.lends) return false;
+    return std::any_of(links.send, links.send + links.sendCount, [](const SendConnection* c) { return c->isNet(); });
+  }
+
+  static void lend(SendConnection& connection, const uint8_t* piece, uint32_t bytes) {
+    connection.memory.slotHeader(connection.step)->lent = piece;
+    connection.lent.add(connection.step, piece, bytes);
   }
 
   void combine(void* const* destinations, int destinationCount, const void* const* sources, int sourceCount,
@@ -281,6 +313,39 @@ class HostPrimitives {
   bool waitForSlot(RecvConnection& connection, uint32_t check) {
     if (!wait([&] { return isPublished(connection); }, connection)) return false;
     return connection.memory.slotHeader(connection.step)->check == check || mismatch(connection);
+  }
+
+  void want(RecvConnection& connection, uint8_t* out, size_t bytes, uint64_t ahead) {
+    if (!transfer_.lends || !connection.isNet() || ahead >= kSlots || out == nullptr) return;
+    const uint64_t step = connection.step + ahead;
+    SlotHeader* header = connection.memory.slotHeader(step);
+    if (header->wantedFor.load(std::memory_order_relaxed) == step + 1) return;
+    header->wanted = out;
+    header->wantedBytes = static_cast<uint32_t>(bytes);
+    header->wantedCheck = checkWord(transfer_.fingerprint, header->wantedBytes);
+    header->wantedFor.store(step + 1, std::memory_order_release);
+  }
+
+  // Waits until no lent piece that lies in this memory has to be sent any more.
+  bool waitUntilSent(const uint8_t* begin, size_t bytes) {
+    if (!transfer_.lends) return true;
+    for (int i = 0; i < links_.sendCount; ++i) {
+      SendConnection& connection = *links_.send[i];
+      if (!waitUntilSent(connection, connection.lent.endOver(begin, bytes, connection.cachedHead))) return false;
+    }
+    return true;
+  }
+
+  bool waitUntilSent(SendConnection& connection, uint64_t end) {
+    if (end <= connection.cachedHead) return true;
+    const auto sent = [&connection, end] {
+      connection.cachedHead = connection.memory.head->head.load(std::memory_order_acquire);
+      return end <= connection.cachedHead;
+    };
+    const WaitPlace place{connection.peer, connection.transport, WaitFor::Credit, P, end - 1};
+    if (waiter_.wait(sent, place)) return true;
+    failed_ = true;
+    return false;
   }
 
   template <class Ready>

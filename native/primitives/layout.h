@@ -43,7 +43,9 @@
 // slot's SIMPLE header: bytes = wire bytes from the start of the slot's data (LL: whole cells; LL128: whole lines;
 // SIMPLE: the payload), proto, check, then published. A SIMPLE payload may lie elsewhere: then `lent` in the unused part
 // of the header says where, until the slot is freed. The proxy frees slots by head. At the other end the receive proxy
-// writes the slot, LL cells by 8-byte stores, LL128 lines flag last, SIMPLE data and header with published last.
+// writes the slot, LL cells by 8-byte stores, LL128 lines flag last, SIMPLE data and header with published last. The
+// receiver may say in a free slot's header where it wants the payload of its next step instead (`wanted`, good for one
+// step and one check and size). It gets it there or in the slot, whichever is easier: `lent` tells.
 #pragma once
 
 #include <atomic>
@@ -74,7 +76,11 @@ struct alignas(64) SlotHeader {
   uint32_t check;
   uint32_t bytes;
   uint8_t protocol;
-  const uint8_t* lent;  // on the way to a network only: where the payload is, if not in the slot
+  const uint8_t* lent;  // to and from a network only: where the payload is, if not in the slot
+  uint8_t* wanted;      // from a network only: where the receiver wants the payload
+  uint32_t wantedBytes;
+  uint32_t wantedCheck;
+  std::atomic<uint64_t> wantedFor;  // step + 1, stored last; another value: nothing is wanted
 };
 static_assert(sizeof(SlotHeader) == 64);
 static_assert(offsetof(SlotHeader, check) == 8 && offsetof(SlotHeader, bytes) == 12 &&

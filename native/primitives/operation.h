@@ -24,6 +24,7 @@ struct Transfer {
   uint32_t fingerprint = 0;
   bool streamingSlots = false;  // pieces are written into peers' slots past the caches
   bool streaming = false;       // the output is too large to be worth caching
+  bool lends = false;           // SIMPLE pieces go between user memory and the network without a stop in slots
 };
 
 }  // namespace jccl

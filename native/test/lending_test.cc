@@ -1,8 +1,8 @@
-// Direct all-reduces between ranks that a network joins: large pieces are sent from where they lie.
+// Operations between ranks that a network joins: large pieces go from user memory to user memory.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include <array>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -14,34 +14,47 @@ namespace {
 
 constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
 
-// Two ranks of one process, joined by sockets only.
+// Ranks of one process on acted machines: ranks of the same one share memory, sockets join the others.
 class NetRanks {
  public:
-  NetRanks() {
-    std::array<std::vector<uint8_t>, 2> info;
-    for (const size_t rank : {0, 1}) {
+  explicit NetRanks(const std::vector<int>& machines) {
+    const size_t size = machines.size();
+    std::vector<std::vector<uint8_t>> info(size);
+    std::vector<int> order(size);
+    std::iota(order.begin(), order.end(), 0);
+    endpoints.resize(size);
+    for (size_t rank = 0; rank < size; ++rank) {
       EndpointConfig config;
       config.communicator.rank = static_cast<int>(rank);
-      config.communicator.size = 2;
-      config.communicator.localRanks = 2;
+      config.communicator.size = static_cast<int>(size);
+      config.communicator.localRanks = static_cast<int>(size);
       config.communicator.cores = 2;
       config.secret.assign(16, 42);
       check(Endpoint::create(config, endpoints[rank]));
       check(endpoints[rank]->connectInfo({"127.0.0.1"}, info[rank]));
     }
-    for (const size_t rank : {0, 1}) {
-      check(endpoints[rank]->connect(static_cast<int>(1 - rank), TransportKind::Net, info[1 - rank]));
-      check(endpoints[rank]->communicator().setRing(0, {0, 1}));
+    for (size_t rank = 0; rank < size; ++rank) {
+      for (size_t peer = 0; peer < size; ++peer) {
+        if (peer == rank) continue;
+        const TransportKind transport = machines[rank] == machines[peer] ? TransportKind::P2p : TransportKind::Net;
+        check(endpoints[rank]->connect(static_cast<int>(peer), transport, info[peer]));
+      }
+      check(endpoints[rank]->communicator().setRing(0, order));
+      // A chain is a tree, too.
+      const int self = static_cast<int>(rank);
+      const std::vector<int> down = rank + 1 < size ? std::vector{self + 1} : std::vector<int>{};
+      check(endpoints[rank]->communicator().setTree(0, self - 1, down));
     }
   }
 
-  Code allReduce(size_t rank, const float* send, float* recv, size_t count, int64_t timeoutNanos = kTimeoutNanos) {
-    return endpoints[rank]->communicator().run(kSum, choiceOf(Algorithm::Direct, Protocol::Simple),
+  Code allReduce(size_t rank, Algorithm algorithm, const float* send, float* recv, size_t count,
+                 int64_t timeoutNanos = kTimeoutNanos) {
+    return endpoints[rank]->communicator().run(kSum, choiceOf(algorithm, Protocol::Simple),
                                                reinterpret_cast<uint64_t>(send), reinterpret_cast<uint64_t>(recv),
                                                static_cast<int64_t>(count), 0, timeoutNanos);
   }
 
-  std::array<std::unique_ptr<Endpoint>, 2> endpoints;
+  std::vector<std::unique_ptr<Endpoint>> endpoints;
 
  private:
   static void check(const Status& status) { EXPECT_TRUE(status.isOk()) << status.message(); }
@@ -49,50 +62,71 @@ class NetRanks {
 
 float valueOf(size_t rank, size_t i, int turn) { return static_cast<float>((i * 7 + rank * 3 + turn) % 1000); }
 
-void reduceAgainAndAgain(NetRanks& ranks, size_t rank, size_t count, bool inPlace) {
+void reduceAgainAndAgain(NetRanks& ranks, size_t rank, Algorithm algorithm, size_t count, bool inPlace) {
   std::vector<float> send(count);
   std::vector<float> recv(count);
   for (int turn = 0; turn < 10; ++turn) {
     for (size_t i = 0; i < count; ++i) send[i] = valueOf(rank, i, turn);
     float* out = inPlace ? send.data() : recv.data();
-    ASSERT_EQ(Code::Ok, ranks.allReduce(rank, send.data(), out, count)) << ranks.endpoints[rank]->lastError();
+    ASSERT_EQ(Code::Ok, ranks.allReduce(rank, algorithm, send.data(), out, count))
+        << ranks.endpoints[rank]->lastError();
     size_t wrong = 0;
-    for (size_t i = 0; i < count; ++i) wrong += out[i] != valueOf(0, i, turn) + valueOf(1, i, turn) ? 1 : 0;
+    for (size_t i = 0; i < count; ++i) {
+      float sum = 0;
+      for (size_t peer = 0; peer < ranks.endpoints.size(); ++peer) sum += valueOf(peer, i, turn);
+      wrong += out[i] != sum ? 1 : 0;
+    }
     ASSERT_EQ(0u, wrong) << "count=" << count << " inPlace=" << inPlace << " turn=" << turn;
     // The network has let go of the buffer: what is in it now must not reach the peer.
     std::fill(send.begin(), send.end(), -1e6f);
   }
 }
 
-TEST(Lending, SumsAreExactWhateverTheSizeInPlaceAndOutOfPlace) {
-  NetRanks ranks;
+class Lending : public ::testing::TestWithParam<Algorithm> {};
+
+void expectExactSums(NetRanks& ranks, Algorithm algorithm) {
   for (const size_t count : {1, 4095, 4096, 4097, 32768, 100'003, 1'000'003}) {
     for (const bool inPlace : {false, true}) {
-      std::thread other([&] { reduceAgainAndAgain(ranks, 1, count, inPlace); });
-      reduceAgainAndAgain(ranks, 0, count, inPlace);
-      other.join();
+      std::vector<std::thread> threads;
+      for (size_t rank = 0; rank < ranks.endpoints.size(); ++rank) {
+        threads.emplace_back([&, rank] { reduceAgainAndAgain(ranks, rank, algorithm, count, inPlace); });
+      }
+      for (std::thread& thread : threads) thread.join();
     }
   }
 }
 
-TEST(Lending, AFailedOperationLeavesNothingThatReadsItsBuffer) {
-  NetRanks ranks;
+TEST_P(Lending, SumsAreExactWhateverTheSizeInPlaceAndOutOfPlace) {
+  NetRanks ranks({0, 1});
+  expectExactSums(ranks, GetParam());
+}
+
+TEST_P(Lending, SumsAreExactWhereSomeRanksShareMemory) {
+  NetRanks ranks({0, 0, 1});
+  expectExactSums(ranks, GetParam());
+}
+
+TEST_P(Lending, AFailedOperationLeavesNothingThatTouchesItsBuffer) {
+  NetRanks ranks({0, 1});
   constexpr size_t kCount = 8u << 20;  // more than sockets and slots hold
   constexpr size_t kBytes = kCount * sizeof(float);
   void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(MAP_FAILED, memory);
   auto* buffer = static_cast<float*>(memory);
-  ASSERT_EQ(Code::Timeout, ranks.allReduce(0, buffer, buffer, kCount, 200'000'000));
-  // Whoever reads the buffer now is refused by the kernel, and the connection fails.
+  ASSERT_EQ(Code::Timeout, ranks.allReduce(0, GetParam(), buffer, buffer, kCount, 200'000'000));
+  // Whoever touches the buffer now is refused by the kernel, and the connection fails.
   ASSERT_EQ(0, ::mprotect(memory, kBytes, PROT_NONE));
   const std::string before = ranks.endpoints[0]->lastError();
   // The peer comes late and takes what has been sent: now there would be room for more.
   std::vector<float> late(kCount);
-  EXPECT_EQ(Code::Timeout, ranks.allReduce(1, late.data(), late.data(), kCount, 500'000'000));
+  EXPECT_EQ(Code::Timeout, ranks.allReduce(1, GetParam(), late.data(), late.data(), kCount, 500'000'000));
   ranks.endpoints[0]->communicator().abort(Code::Aborted);
   EXPECT_EQ(before, ranks.endpoints[0]->lastError());
   ::munmap(memory, kBytes);
 }
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, Lending, ::testing::Values(Algorithm::Ring, Algorithm::Tree, Algorithm::Direct),
+                         [](const auto& info) { return std::string(nameOf(info.param)); });
 
 }  // namespace
 }  // namespace jccl::test

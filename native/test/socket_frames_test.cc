@@ -98,21 +98,64 @@ TEST_F(SocketFrames, PartsMeetInTheBufferOfTheirTag) {
   send(1, frame, 128);
   EXPECT_TRUE(progress().isOk());
   bool done = true;
-  NetMessage message;
-  ASSERT_TRUE(receiver_->test(0, &done, &message).isOk());
+  NetArrival arrival;
+  ASSERT_TRUE(receiver_->test(0, &done, &arrival).isOk());
   EXPECT_FALSE(done);
   frame.offset = 0;
   send(0, frame, 128);
   EXPECT_TRUE(progress().isOk());
-  ASSERT_TRUE(receiver_->test(0, &done, &message).isOk());
+  ASSERT_TRUE(receiver_->test(0, &done, &arrival).isOk());
   EXPECT_TRUE(done);
-  EXPECT_EQ(256u, message.bytes);
-  EXPECT_EQ(5u, message.check);
-  EXPECT_EQ(2, message.tag);
+  EXPECT_EQ(256u, arrival.message.bytes);
+  EXPECT_EQ(5u, arrival.message.check);
+  EXPECT_EQ(2, arrival.message.tag);
   EXPECT_EQ(0, room_[199]);
   EXPECT_EQ(9, room_[200]);
   EXPECT_EQ(9, room_[455]);
   EXPECT_EQ(0, room_[456]);
+}
+
+TEST_F(SocketFrames, AMessageGoesWhereItIsWantedIfItIsTheExpectedOne) {
+  std::array<uint8_t, 256> elsewhere{};
+  const NetBuffer buffer{elsewhere.data(), static_cast<uint32_t>(elsewhere.size()), nullptr};
+  receiver_->redirect(0, {2, 5, 256}, buffer);
+  SocketFrame frame = goodFrame();
+  send(1, frame, 128);
+  EXPECT_TRUE(progress().isOk());
+  std::array<uint8_t, 256> tooLate{};
+  receiver_->redirect(0, {2, 5, 256}, {tooLate.data(), static_cast<uint32_t>(tooLate.size()), nullptr});
+  frame.offset = 0;
+  send(0, frame, 128);
+  EXPECT_TRUE(progress().isOk());
+  bool done = false;
+  NetArrival arrival;
+  ASSERT_TRUE(receiver_->test(0, &done, &arrival).isOk());
+  ASSERT_TRUE(done);
+  EXPECT_EQ(elsewhere.data(), arrival.data);
+  EXPECT_EQ(9, elsewhere[0]);
+  EXPECT_EQ(9, elsewhere[255]);
+  EXPECT_EQ(0, tooLate[0]);
+  EXPECT_EQ(0, room_[200]);
+}
+
+TEST_F(SocketFrames, AnotherMessageThanTheExpectedOneKeepsToItsBuffer) {
+  for (const NetMessage& expected : {NetMessage{1, 5, 256}, NetMessage{2, 6, 256}, NetMessage{2, 5, 255}}) {
+    std::array<uint8_t, 256> elsewhere{};
+    receiver_.reset();
+    SetUp();
+    receiver_->redirect(0, expected, {elsewhere.data(), static_cast<uint32_t>(elsewhere.size()), nullptr});
+    SocketFrame frame = goodFrame();
+    send(1, frame, 128);
+    frame.offset = 0;
+    send(0, frame, 128);
+    EXPECT_TRUE(progress().isOk());
+    bool done = false;
+    NetArrival arrival;
+    ASSERT_TRUE(receiver_->test(0, &done, &arrival).isOk());
+    ASSERT_TRUE(done);
+    EXPECT_EQ(room_.data() + 200, arrival.data);
+    EXPECT_EQ(0, elsewhere[0]);
+  }
 }
 
 TEST_F(SocketFrames, AMessageWithoutABufferWaitsForOne) {

@@ -52,6 +52,14 @@ struct NetMessage {
   uint8_t tag = 0;     // which of the posted buffers; < kNetTags
   uint32_t check = 0;  // carried through untouched
   uint32_t bytes = 0;
+
+  bool operator==(const NetMessage&) const = default;
+};
+
+// A message that has come, and where its data is.
+struct NetArrival {
+  NetMessage message;
+  void* data = nullptr;
 };
 
 // Memory made known to an adapter; released with the object. Sockets need none.
@@ -102,8 +110,12 @@ class NetRecvConnection : public NetConnection {
   // Posts where message `sequence` (the next one) goes: byTag[t] takes it if its tag is t.
   virtual Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) = 0;
 
-  // Has it arrived whole? Then *message says what it was.
-  virtual Status test(uint64_t sequence, bool* done, NetMessage* message) = 0;
+  // If message `sequence`, already posted, turns out to be exactly `expected`, its data may go to `buffer` instead. A wish:
+  // where the data has begun to come, or the other end knows its place, it stays without effect.
+  virtual void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) = 0;
+
+  // Has it arrived whole? Then *arrival says what and where it is.
+  virtual Status test(uint64_t sequence, bool* done, NetArrival* arrival) = 0;
 
   // Did data come a moment ago? Then progress() looks for more a few times before it relies on events.
   virtual bool expecting() const { return false; }

@@ -120,6 +120,7 @@ int64_t NetTransport::Acceptor::nextDeadlineNanos() const { return owner_.listen
 void NetTransport::revoke() {
   const std::lock_guard lock(engine_.mutex());
   for (const auto& [key, sender] : senders_) sender->revoke();
+  for (const auto& [key, receiver] : receivers_) receiver->revoke();
 }
 
 void NetTransport::close(int64_t flushNanos) {

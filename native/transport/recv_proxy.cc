@@ -72,7 +72,24 @@ Status RecvProxy::deliverLL128(uint64_t step, const NetMessage& message) {
   return Status::ok();
 }
 
-Status RecvProxy::deliver(uint64_t step, const NetMessage& message) {
+// Looks at the slots whose data has not come. One that is wanted elsewhere is asked for every time: nothing is lost by it.
+void RecvProxy::passWishesOn() {
+  for (uint64_t step = taken_; step < posted_; ++step) {
+    const SlotHeader* header = memory_.slotHeader(step);
+    if (header->wantedFor.load(std::memory_order_acquire) != step + 1) continue;
+    connection_->redirect(step, {static_cast<uint8_t>(Protocol::Simple), header->wantedCheck, header->wantedBytes},
+                          {header->wanted, header->wantedBytes, nullptr});
+  }
+}
+
+void RecvProxy::revoke() {
+  for (uint64_t step = taken_; step < taken_ + kSlots; ++step) {
+    if (memory_.slotHeader(step)->wantedFor.load(std::memory_order_acquire) == step + 1) failed_ = true;
+  }
+}
+
+Status RecvProxy::deliver(uint64_t step, const NetArrival& arrival) {
+  const NetMessage& message = arrival.message;
   switch (static_cast<Protocol>(message.tag)) {
     case Protocol::LL:
       return deliverLL(step, message);
@@ -87,6 +104,7 @@ Status RecvProxy::deliver(uint64_t step, const NetMessage& message) {
   header->check = message.check;
   header->bytes = message.bytes;
   header->protocol = message.tag;
+  header->lent = arrival.data == memory_.simpleSlot(step) ? nullptr : static_cast<const uint8_t*>(arrival.data);
   header->published.store(step + 1, std::memory_order_release);
   return Status::ok();
 }
@@ -97,14 +115,15 @@ Status RecvProxy::advance(int64_t nowNanos, int* work) {
   while (posted_ < head + kSlots && posted_ - taken_ < kNetInFlight) {
     if (Status posted = post(); !posted) return posted;
   }
+  passWishesOn();
   Status moved = connection_->progress(nowNanos, work);
   // What has arrived is delivered also when the connection has just ended.
   while (taken_ < posted_) {
     bool arrived = false;
-    NetMessage message;
-    if (Status tested = connection_->test(taken_, &arrived, &message); !tested) return tested;
+    NetArrival arrival;
+    if (Status tested = connection_->test(taken_, &arrived, &arrival); !tested) return tested;
     if (!arrived) break;
-    if (Status delivered = deliver(taken_, message); !delivered) return delivered;
+    if (Status delivered = deliver(taken_, arrival); !delivered) return delivered;
     ++taken_;
     ++*work;
   }

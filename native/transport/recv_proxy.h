@@ -10,8 +10,8 @@
 
 namespace jccl {
 
-// A step is posted to the network as soon as the consumer has freed its slot. SIMPLE data lands in the slot itself and
-// is published by the slot's header; LL and LL128 slots are polled by the consumer while they fill, so these land
+// A step is posted to the network as soon as the consumer has freed its slot. SIMPLE data lands in the slot itself, or
+// where the slot's header wants it, and is published by that header; LL and LL128 slots are polled by the consumer while they fill, so these land
 // beside it and are moved over cell by cell, line by line. Everything the wire says is checked first.
 class RecvProxy final : public NetProxy<NetRecvConnection> {
  public:
@@ -21,13 +21,17 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   void attach(std::unique_ptr<NetRecvConnection> connection);
   bool attached() const { return connection_ != nullptr; }
 
+  // Receives nothing any more if something is on its way to where a header wanted it.
+  void revoke();
+
   bool expecting() const override { return attached() && connection_->expecting(); }
 
  private:
   Status advance(int64_t nowNanos, int* work) override;
   std::string activity() const override { return "receiving step=" + std::to_string(taken_); }
   Status post();
-  Status deliver(uint64_t step, const NetMessage& message);
+  void passWishesOn();
+  Status deliver(uint64_t step, const NetArrival& arrival);
   Status deliverLL(uint64_t step, const NetMessage& message);
   Status deliverLL128(uint64_t step, const NetMessage& message);
   Status refuse(uint64_t step, const NetMessage& message, const char* why) const;

@@ -136,13 +136,19 @@ Status SocketRecvConnection::irecv(uint64_t sequence, std::span<const NetBuffer,
   return Status::ok();
 }
 
-Status SocketRecvConnection::test(uint64_t sequence, bool* done, NetMessage* message) {
+void SocketRecvConnection::redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) {
+  if (sequence < taken_ || sequence >= posted_) return;
+  slot(sequence).expected = expected;
+  slot(sequence).wished = buffer;
+}
+
+Status SocketRecvConnection::test(uint64_t sequence, bool* done, NetArrival* arrival) {
   if (sequence != taken_ || sequence >= posted_) return outOfOrder("test", sequence, posted_, taken_);
   const Slot& tested = slot(sequence);
   const auto streams = static_cast<uint32_t>(streams_.size());
   *done = tested.placed > 0 && tested.placed == StripePlan(tested.message.bytes, config_.stripeBytes, streams).count();
   if (!*done) return Status::ok();
-  *message = tested.message;
+  *arrival = {tested.message, tested.data};
   ++taken_;
   return Status::ok();
 }
@@ -171,17 +177,17 @@ Status SocketRecvConnection::place(const SocketFrame& frame, uint32_t stream, ui
   if ((target.begun >> index & 1) != 0) return badFrame(frame, "that part has come already");
   if (target.begun == 0) {
     target.message = {frame.tag, frame.check, frame.totalBytes};
+    const bool wished = target.wished.address != nullptr && target.expected == target.message;
+    target.data = static_cast<uint8_t*>(wished ? target.wished.address : target.byTag[frame.tag].address);
   } else if (target.message.tag != frame.tag || target.message.check != frame.check ||
              target.message.bytes != frame.totalBytes) {
     return badFrame(frame, "its other parts say otherwise");
   }
-  const NetBuffer& buffer = target.byTag[frame.tag];
-  if (frame.totalBytes > buffer.bytes) {
-    return badFrame(frame, ("room_bytes=" + std::to_string(buffer.bytes)).c_str());
-  }
+  const uint32_t room = target.byTag[frame.tag].bytes;
+  if (frame.totalBytes > room) return badFrame(frame, ("room_bytes=" + std::to_string(room)).c_str());
   target.begun |= 1u << index;
   ++arrived_;
-  *to = static_cast<uint8_t*>(buffer.address) + frame.offset;
+  *to = target.data + frame.offset;
   return Status::ok();
 }
 

@@ -56,7 +56,8 @@ class SocketRecvConnection final : public NetRecvConnection, private SocketRecvS
 
   Status open();
   Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) override;
-  Status test(uint64_t sequence, bool* done, NetMessage* message) override;
+  void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) override;
+  Status test(uint64_t sequence, bool* done, NetArrival* arrival) override;
   bool expecting() const override;
   Status flush(const NetBuffer&) override { return Status::ok(); }
   Status progress(int64_t nowNanos, int* work) override;
@@ -66,9 +67,12 @@ class SocketRecvConnection final : public NetRecvConnection, private SocketRecvS
  private:
   struct Slot {
     std::array<NetBuffer, kNetTags> byTag;
-    NetMessage message;
-    uint32_t begun = 0;   // bit j: stripe j has begun to arrive
-    uint32_t placed = 0;  // how many stripes are in place
+    NetMessage expected;  // would go to `wished`, if that is anywhere
+    NetBuffer wished;
+    NetMessage message;       // from here on only when its first stripe has begun
+    uint8_t* data = nullptr;  // where it goes
+    uint32_t begun = 0;       // bit j: stripe j has begun to arrive
+    uint32_t placed = 0;      // how many stripes are in place
   };
 
   Status place(const SocketFrame& frame, uint32_t stream, uint8_t** to) override;
