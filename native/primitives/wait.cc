@@ -93,7 +93,11 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
       return false;
     }
     if (now - start >= kLongWaitNanos) record.show(control_.sequence.load(std::memory_order_relaxed), start);
-    if (yieldOrNap(ready, context, now - start)) return true;
+    if (yieldOrNap(ready, context, now - start)) {
+      // What others brought while this thread was off its core, the network shows only when it is asked.
+      learn(before - start, now - before);
+      return true;
+    }
     before = now;
     now = monotonicNanos();
   }

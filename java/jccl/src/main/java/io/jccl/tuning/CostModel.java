@@ -106,7 +106,9 @@ public final class CostModel implements TimeModel {
 
     /** The largest step worth making: what keeps the slots in the cache, and what a slot holds. */
     int largestChunk(Protocol protocol) {
-        General wanted = oversubscribed() ? General.OVERSUBSCRIBED_CHUNK_BYTES : General.CHUNK_BYTES;
+        General wanted = oversubscribed()
+                ? General.OVERSUBSCRIBED_CHUNK_BYTES
+                : shape.oneMachine() ? General.CHUNK_BYTES : General.NET_CHUNK_BYTES;
         return wholeLines(Math.min(shape.slots().of(protocol), costs.bytes(wanted)));
     }
 

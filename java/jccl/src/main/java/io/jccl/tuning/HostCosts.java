@@ -41,6 +41,8 @@ public final class HostCosts {
         CHUNK_BYTES("chunk_bytes"),
         /** The largest step when ranks take turns. */
         OVERSUBSCRIBED_CHUNK_BYTES("oversubscribed_chunk_bytes"),
+        /** The largest step where a network joins ranks that have a core each. */
+        NET_CHUNK_BYTES("net_chunk_bytes"),
         /** From this size on shared buffers are used in place. */
         ZERO_COPY_MIN_BYTES("zero_copy_min_bytes"),
         /** Beyond this size data is not staged to all peers at once. */

@@ -87,7 +87,7 @@ final class Calibration {
                 costs,
                 General.STEP_US,
                 HostCostsFit.stepMicros(measurements(
-                        series -> series.isChunk() && !series.crowded(),
+                        series -> series.isChunk() && !series.crowded() && series.isLocal(),
                         times -> times.bytes() < TuneTrials.CHUNKS_MATTER_FROM)));
         costs = HostCostsFit.fit(
                 costs,
@@ -105,8 +105,9 @@ final class Calibration {
                 General.OVERSUBSCRIBED_DIRECT_FACTOR,
                 HostCostsFit.crowded(costs, General.OVERSUBSCRIBED_DIRECT_FACTOR, direct));
         costs = with(costs, General.CHANNEL_US, channel());
-        costs = with(costs, General.CHUNK_BYTES, chunk(false));
-        costs = with(costs, General.OVERSUBSCRIBED_CHUNK_BYTES, chunk(true));
+        costs = with(costs, General.CHUNK_BYTES, chunk(series -> series.isLocal() && !series.crowded()));
+        costs = with(costs, General.OVERSUBSCRIBED_CHUNK_BYTES, chunk(Series::crowded));
+        costs = with(costs, General.NET_CHUNK_BYTES, chunk(series -> !series.isLocal()));
         costs = with(costs, General.DIRECT_MAX_BYTES, directLimit(series -> series.isLocal() && !series.crowded()));
         costs = with(costs, General.OVERSUBSCRIBED_DIRECT_MAX_BYTES, directLimit(Series::crowded));
         costs = with(
@@ -202,11 +203,9 @@ final class Calibration {
     }
 
     /** The step size that is fastest over the large operations, by the mean of the relative times. */
-    private OptionalDouble chunk(boolean crowded) {
+    private OptionalDouble chunk(Predicate<Series> which) {
         Map<Integer, List<Double>> relative = new TreeMap<>();
-        List<Series> chunks = all.stream()
-                .filter(series -> series.isChunk() && series.crowded() == crowded)
-                .toList();
+        List<Series> chunks = all.stream().filter(which.and(Series::isChunk)).toList();
         for (long bytes : sizes(chunks)) {
             if (bytes < TuneTrials.CHUNKS_MATTER_FROM) {
                 continue;

@@ -63,6 +63,9 @@ record TuneTrials(
         for (TransportKind transport : transports) {
             for (int ranks : machine.roomyRanks()) {
                 List<Way> ways = Way.allForced(transport, sizes);
+                if (ranks == 2 && transport == TransportKind.SOCKET) {
+                    ways.addAll(chunkWays(transport));
+                }
                 if (ranks == 2 && Optional.of(transport).equals(local())) {
                     ways.addAll(chunkWays(transport));
                     List<Long> upTo = sizes.stream()
@@ -126,8 +129,9 @@ record TuneTrials(
         List<Way> ways = new ArrayList<>();
         for (int chunk : CHUNKS) {
             List<Long> some = sizes.stream()
-                    .filter(bytes -> bytes >= STEPS_SHOW_FROM && bytes < CHUNKS_MATTER_FROM
-                            || bytes >= CHUNKS_MATTER_FROM && chunk >= SMALLEST_CHUNK_FOR_SPEED)
+                    .filter(bytes ->
+                            transport != TransportKind.SOCKET && bytes >= STEPS_SHOW_FROM && bytes < CHUNKS_MATTER_FROM
+                                    || bytes >= CHUNKS_MATTER_FROM && chunk >= SMALLEST_CHUNK_FOR_SPEED)
                     .toList();
             ways.add(Way.forced(transport, Algorithm.RING, Protocol.SIMPLE, some)
                     .with(Registry.CHUNK_BYTES.name(), Integer.toString(chunk))
