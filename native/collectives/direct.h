@@ -44,6 +44,39 @@ JCCL_FN void directAllReduce(Primitives& p, const DirectPlan& plan) {
   } while (done < plan.count);
 }
 
+// Two hops: every rank reduces one shard of the others' data and sends the result to all. Rounds of a chunk per rank; the
+// first hop of a round comes before the second of the one before.
+template <class Primitives>
+JCCL_FN void directAllReduceInShards(Primitives& p, const DirectPlan& plan) {
+  const size_t n = static_cast<size_t>(plan.size);
+  const size_t whole = plan.chunkCount * n;
+  const size_t rounds = plan.count <= whole ? 1 : (plan.count + whole - 1) / whole;
+  const auto shardOf = [&](size_t round, int rank) {
+    const size_t left = plan.count - round * whole;
+    const size_t chunk = ring::evenly(left, n, plan.chunkCount);
+    const size_t skip = ring::smaller(left, rank * chunk);
+    return ring::Part{plan.begin + round * whole + skip, ring::clampTo(left, skip, chunk)};
+  };
+  for (size_t round = 0; round <= rounds; ++round) {
+    if (round < rounds) {
+      for (int link = 0; link < plan.size - 1; ++link) {
+        const ring::Part part = shardOf(round, plan.peerOf(link));
+        p.sendTo(link, part.begin, part.count);
+      }
+    }
+    if (round > 0) {
+      for (int link = 0; link < plan.size - 1; ++link) {
+        const ring::Part part = shardOf(round - 1, plan.peerOf(link));
+        p.recvFrom(link, part.begin, part.count);
+      }
+    }
+    if (round < rounds) {
+      const ring::Part own = shardOf(round, plan.rank);
+      p.recvReduceCopySend(own.begin, own.begin, own.count, true);
+    }
+  }
+}
+
 template <class Primitives>
 JCCL_FN void directAllGather(Primitives& p, const DirectPlan& plan, const PartPlan& parts) {
   const ring::Part own = ring::partOf(parts, plan.rank);

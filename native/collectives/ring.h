@@ -75,6 +75,12 @@ JCCL_FN inline size_t largestPart(const PartPlan& plan, int size) {
   return largest;
 }
 
+// The chunk of a round with `left` elements: the last round is cut evenly, so that no rank idles while another has a whole
+// chunk.
+JCCL_FN inline size_t evenly(size_t left, size_t ranks, size_t most) {
+  return smaller(most, ((left + ranks - 1) / ranks + 15) / 16 * 16);
+}
+
 // Beats between two rounds of an all-reduce. A rank has at most one beat's pieces and one more on the way to the next;
 // each is one step, of kSlots that a connection has.
 JCCL_FN inline size_t strideOf(int ranks) {
@@ -143,9 +149,7 @@ JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
   const auto pieceOf = [&](const ring::Turns& turn) {
     const size_t round = turn.round();
     const size_t left = plan.count - round * whole;
-    // The last round is cut evenly, so that no rank idles while another has a whole chunk.
-    const size_t even = ((left + n - 1) / n + 15) / 16 * 16;
-    const size_t chunk = ring::smaller(plan.chunkCount, even);
+    const size_t chunk = ring::evenly(left, n, plan.chunkCount);
     // With every action the shard before: the one of the previous rank first, this rank's own in the middle.
     const int shard = static_cast<int>((plan.position + 2 * n - 1 - turn.action()) % n);
     const size_t skip = ring::smaller(left, shard * chunk);

@@ -162,6 +162,8 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   HostPrimitives<P> primitives(waiter_, transfer, links, space);
   switch (operation.code.collective) {
     case Collective::AllReduce:
+      if ((operation.choice.flags & Choice::kInShards) != 0) return directAllReduceInShards(primitives, plan);
+      [[fallthrough]];
     case Collective::Barrier:
       directAllReduce(primitives, plan);
       break;

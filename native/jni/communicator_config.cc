@@ -26,6 +26,7 @@ static_assert(JAVA(TRANSPORT_SHM) == static_cast<int>(TransportKind::Shm));
 static_assert(JAVA(TRANSPORT_NET) == static_cast<int>(TransportKind::Net));
 static_assert(JAVA(FLAG_TRY_ZERO_COPY) == Choice::kTryZeroCopy);
 static_assert(JAVA(FLAG_ZERO_COPY_USED) == Choice::kZeroCopyUsed);
+static_assert(JAVA(FLAG_IN_SHARDS) == Choice::kInShards);
 static_assert(JAVA(TASK_SEND) == static_cast<int>(PointToPointTask::Kind::Send));
 static_assert(JAVA(TASK_RECV) == static_cast<int>(PointToPointTask::Kind::Recv));
 static_assert(JAVA(STATE_RUNNING) == static_cast<int>(OperationState::Running));

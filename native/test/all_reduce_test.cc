@@ -11,60 +11,68 @@ constexpr size_t kCounts[] = {0, 1, 3, 17, 250, 1023, 5000, 40001};
 float valueOf(int rank, size_t i) { return static_cast<float>((rank + 1) * static_cast<int>(i % 13 + 1)); }
 float sumOf(int ranks, size_t i) { return static_cast<float>(ranks * (ranks + 1) / 2 * static_cast<int>(i % 13 + 1)); }
 
-using Parameter = std::tuple<int, Algorithm, Protocol, int, bool>;  // ranks, algorithm, protocol, channels, zero copy
+using Parameter = std::tuple<int, Algorithm, Protocol, int, uint16_t>;  // ranks, algorithm, protocol, channels, flags
 
 class AllReduceTest : public ::testing::TestWithParam<Parameter> {};
 
 TEST_P(AllReduceTest, SumsExactlyOnAllRanks) {
-  const auto [ranks, algorithm, protocol, channels, zeroCopy] = GetParam();
+  const auto [ranks, algorithm, protocol, channels, flags] = GetParam();
   RankThreads threads(ranks, channels);
-  const uint16_t flags = zeroCopy ? Choice::kTryZeroCopy : 0;
-  threads.run([&, algorithm = algorithm, protocol = protocol, channels = channels](Communicator& communicator) {
-    int round = 0;
-    for (const size_t count : kCounts) {
-      for (const bool inPlace : {false, true}) {
-        const size_t skew = round++ % 3 == 1 ? 1 : 0;
-        Guarded send(count * sizeof(float), skew), recv(count * sizeof(float), skew, 0xEE);
-        for (size_t i = 0; i < count; ++i) send.set<float>(i, valueOf(communicator.rank(), i));
-        Guarded& result = inPlace ? send : recv;
-        const Code code = communicator.run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum},
-                                           choiceOf(algorithm, protocol, channels, 3000, flags), send.address(),
-                                           result.address(), static_cast<int64_t>(count), 0, kTimeoutNanos);
-        ASSERT_EQ(code, Code::Ok) << communicator.lastError();
-        for (size_t i = 0; i < count; ++i) {
-          ASSERT_EQ(result.get<float>(i), sumOf(communicator.size(), i)) << "count=" << count << " i=" << i;
-          if (!inPlace) {
-            ASSERT_EQ(send.get<float>(i), valueOf(communicator.rank(), i)) << "send buffer changed, i=" << i;
+  threads.run(
+      [&, algorithm = algorithm, protocol = protocol, channels = channels, flags = flags](Communicator& communicator) {
+        int round = 0;
+        for (const size_t count : kCounts) {
+          for (const bool inPlace : {false, true}) {
+            const size_t skew = round++ % 3 == 1 ? 1 : 0;
+            Guarded send(count * sizeof(float), skew), recv(count * sizeof(float), skew, 0xEE);
+            for (size_t i = 0; i < count; ++i) send.set<float>(i, valueOf(communicator.rank(), i));
+            Guarded& result = inPlace ? send : recv;
+            const Code code = communicator.run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum},
+                                               choiceOf(algorithm, protocol, channels, 3000, flags), send.address(),
+                                               result.address(), static_cast<int64_t>(count), 0, kTimeoutNanos);
+            ASSERT_EQ(code, Code::Ok) << communicator.lastError();
+            for (size_t i = 0; i < count; ++i) {
+              ASSERT_EQ(result.get<float>(i), sumOf(communicator.size(), i)) << "count=" << count << " i=" << i;
+              if (!inPlace) {
+                ASSERT_EQ(send.get<float>(i), valueOf(communicator.rank(), i)) << "send buffer changed, i=" << i;
+              }
+            }
+            ASSERT_TRUE(send.intact() && recv.intact()) << "count=" << count;
           }
         }
-        ASSERT_TRUE(send.intact() && recv.intact()) << "count=" << count;
-      }
-    }
-  });
+      });
 }
 
 std::string nameOfParameter(const ::testing::TestParamInfo<Parameter>& info) {
-  const auto [ranks, algorithm, protocol, channels, zeroCopy] = info.param;
+  const auto [ranks, algorithm, protocol, channels, flags] = info.param;
   return std::string(nameOf(algorithm)) + "_" + nameOf(protocol) + "_ranks" + std::to_string(ranks) + "_channels" +
-         std::to_string(channels) + (zeroCopy ? "_inplace" : "");
+         std::to_string(channels) +
+         (flags == Choice::kTryZeroCopy ? "_inplace"
+          : flags == Choice::kInShards  ? "_shards"
+                                        : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Matrix, AllReduceTest,
                          ::testing::Combine(::testing::Values(1, 2, 3, 4, 5, 8),
                                             ::testing::Values(Algorithm::Ring, Algorithm::Tree, Algorithm::Direct),
                                             ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
-                                            ::testing::Values(1, 3), ::testing::Values(false)),
+                                            ::testing::Values(1, 3), ::testing::Values(uint16_t{0})),
                          nameOfParameter);
 // So many hops that a rank passes on more pieces in a round than a connection has slots.
 INSTANTIATE_TEST_SUITE_P(LongRing, AllReduceTest,
                          ::testing::Combine(::testing::Values(13), ::testing::Values(Algorithm::Ring),
                                             ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
-                                            ::testing::Values(1), ::testing::Values(false)),
+                                            ::testing::Values(1), ::testing::Values(uint16_t{0})),
                          nameOfParameter);
 INSTANTIATE_TEST_SUITE_P(ZeroCopy, AllReduceTest,
                          ::testing::Combine(::testing::Values(1, 2, 3, 5, 8), ::testing::Values(Algorithm::Ring),
                                             ::testing::Values(Protocol::Simple), ::testing::Values(1),
-                                            ::testing::Values(true)),
+                                            ::testing::Values(Choice::kTryZeroCopy)),
+                         nameOfParameter);
+INSTANTIATE_TEST_SUITE_P(Shards, AllReduceTest,
+                         ::testing::Combine(::testing::Values(2, 3, 4, 5, 8), ::testing::Values(Algorithm::Direct),
+                                            ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
+                                            ::testing::Values(1, 3), ::testing::Values(Choice::kInShards)),
                          nameOfParameter);
 
 // Pieces of many sizes in turn, so that they land in all parts of the slots, written through the cache and past it; and

@@ -94,6 +94,8 @@ public final class NativeCommunicator {
     public static final int FLAG_TRY_ZERO_COPY = 1;
     /** In what {@link #run} returns: the buffers were read and written in place. */
     public static final int FLAG_ZERO_COPY_USED = 2;
+    /** A direct all-reduce goes in shards; the same on all ranks of the operation. */
+    public static final int FLAG_IN_SHARDS = 4;
 
     // Point-to-point tasks.
 

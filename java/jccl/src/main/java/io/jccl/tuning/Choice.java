@@ -12,6 +12,7 @@ import io.jccl.Protocol;
  * |      chunk bytes       |   0    | flags  |channels|proto|algo |
  * +------------------------+--------+--------+--------+-----+-----+
  * flags: bit 0 = try zero copy first, and use the rest of the choice where not all buffers are shared
+ *        bit 2 = a direct all-reduce in shards
  * </pre>
  *
  * @param algorithm how the ranks are connected
@@ -19,11 +20,15 @@ import io.jccl.Protocol;
  * @param channels channels 0 to channels-1 are used
  * @param chunkBytes payload bytes of one step
  * @param tryZeroCopy whether shared buffers may be read and written in place
+ * @param inShards whether the ranks of a direct all-reduce exchange shards and then the results, instead of everything
  */
-public record Choice(Algorithm algorithm, Protocol protocol, int channels, int chunkBytes, boolean tryZeroCopy) {
+public record Choice(
+        Algorithm algorithm, Protocol protocol, int channels, int chunkBytes, boolean tryZeroCopy, boolean inShards) {
 
     /** The flag that stands for {@link #tryZeroCopy}. */
     public static final int FLAG_TRY_ZERO_COPY = 1;
+    /** The flag that stands for {@link #inShards}. */
+    public static final int FLAG_IN_SHARDS = 4;
 
     private static final Algorithm[] ALGORITHMS = Algorithm.values();
     private static final Protocol[] PROTOCOLS = Protocol.values();
@@ -39,19 +44,30 @@ public record Choice(Algorithm algorithm, Protocol protocol, int channels, int c
         }
     }
 
+    /** A choice without shards. */
+    public Choice(Algorithm algorithm, Protocol protocol, int channels, int chunkBytes, boolean tryZeroCopy) {
+        this(algorithm, protocol, channels, chunkBytes, tryZeroCopy, false);
+    }
+
     /** The packed form. */
     public long pack() {
         return algorithm.ordinal()
                 | (long) protocol.ordinal() << 4
                 | (long) channels << 8
                 | (tryZeroCopy ? (long) FLAG_TRY_ZERO_COPY << 16 : 0L)
+                | (inShards ? (long) FLAG_IN_SHARDS << 16 : 0L)
                 | (long) chunkBytes << 32;
     }
 
     /** The choice that a packed form stands for, for reports; the parts alone are read without allocation. */
     public static Choice unpack(long packed) {
         return new Choice(
-                algorithm(packed), protocol(packed), channels(packed), chunkBytes(packed), triesZeroCopy(packed));
+                algorithm(packed),
+                protocol(packed),
+                channels(packed),
+                chunkBytes(packed),
+                triesZeroCopy(packed),
+                isInShards(packed));
     }
 
     /** The algorithm in a packed choice. */
@@ -72,6 +88,11 @@ public record Choice(Algorithm algorithm, Protocol protocol, int channels, int c
     /** The bytes of a step in a packed choice. */
     public static int chunkBytes(long packed) {
         return (int) (packed >>> 32);
+    }
+
+    /** Whether a packed choice asks for shards. */
+    public static boolean isInShards(long packed) {
+        return (packed >>> 16 & FLAG_IN_SHARDS) != 0;
     }
 
     /** Whether a packed choice asks for zero copy. */

@@ -22,15 +22,13 @@ import java.util.Objects;
  *
  * <p>Where ranks outnumber cores they take turns: a hop waits until all ranks of a core have had theirs, and a rank handles
  * as many steps in its turn as there are slots. Bytes cost more by the ratio of ranks to cores, and still more where every
- * rank sends to all others, because fewer caches have to hold all those pieces. Between machines the slower of the local
+ * rank sends everything to all others, because fewer caches have to hold all those pieces. Between machines the slower of the local
  * and the network hand-over sets the pace.
  */
 public final class CostModel implements TimeModel {
 
     private static final int SMALLEST_CHUNK = 1024;
     private static final int LINE = 64;
-    /** Slots of a connection, kSlots in the native library: so many steps a rank can take before it waits. */
-    private static final int SLOTS = 8;
     /** The native library's limit: kMaxFanout peers of a rank. */
     private static final int MAX_DIRECT_RANKS = 64;
 
@@ -86,7 +84,8 @@ public final class CostModel implements TimeModel {
         LinkCost local = costs.link(shape.localTransport(), algorithm, protocol);
         LinkCost net = costs.link(TransportKind.SOCKET, algorithm, protocol);
         double turn = turnMicros();
-        double nanosPerByte = local.nanosPerByte(bytes) * shape.ranksPerCore() * crowding(algorithm);
+        boolean inShards = Effort.inShards(collective, algorithm, shape, bytes);
+        double nanosPerByte = local.nanosPerByte(bytes) * shape.ranksPerCore() * (inShards ? 1 : crowding(algorithm));
         if (!shape.oneMachine()) {
             double wire = (protocol == Protocol.LL ? 2 : 1) / shape.netGBps();
             nanosPerByte = Math.max(nanosPerByte, Math.max(net.nanosPerByte(bytes), wire));
@@ -95,7 +94,7 @@ public final class CostModel implements TimeModel {
                 + (channels - 1) * costs.get(General.CHANNEL_US)
                 + effort.localHops() * (local.hopMicros() + turn)
                 + effort.netHops() * net.hopMicros()
-                + effort.steps() * (costs.get(General.STEP_US) + turn / SLOTS)
+                + effort.steps() * (costs.get(General.STEP_US) + turn / Effort.SLOTS)
                 + effort.bytes() * nanosPerByte / parallel(channels) / 1000;
     }
 
@@ -151,7 +150,8 @@ public final class CostModel implements TimeModel {
             int chunk = forced > 0
                     ? Math.min(forced, shape.slots().of(protocol))
                     : bestChunk(collective, algorithm, protocol, bytes, channels);
-            ways.add(new Choice(algorithm, protocol, channels, chunk, zeroCopy));
+            boolean inShards = Effort.inShards(collective, algorithm, shape, bytes);
+            ways.add(new Choice(algorithm, protocol, channels, chunk, zeroCopy, inShards));
         }
         return ways;
     }

@@ -50,13 +50,13 @@ class ChoiceTableTest {
     void ranks_that_take_turns_stay_direct_longer() {
         long crowded = directUpTo(table(shape(8, 1, 2, 1), TuningOverrides.none()));
         long roomy = directUpTo(table(shape(8, 1, 64, 1), TuningOverrides.none()));
-        assertThat(crowded).isGreaterThan(roomy);
+        assertThat(crowded).isGreaterThanOrEqualTo(roomy).isGreaterThan(16L << 10);
     }
 
     @Test
     void ranks_that_take_turns_leave_direct_where_its_pieces_weigh_more_than_changes_of_thread() {
-        assertThat(directUpTo(table(shape(4, 1, 2, 1), TuningOverrides.none()))).isBetween(8L << 10, 32L << 10);
-        assertThat(directUpTo(table(shape(8, 1, 2, 1), TuningOverrides.none()))).isBetween(2L << 10, 16L << 10);
+        assertThat(directUpTo(table(shape(4, 1, 2, 1), TuningOverrides.none()))).isBetween(64L << 10, 256L << 10);
+        assertThat(directUpTo(table(shape(8, 1, 2, 1), TuningOverrides.none()))).isBetween(64L << 10, 256L << 10);
     }
 
     private static long directUpTo(ChoiceTable table) {
@@ -181,13 +181,36 @@ class ChoiceTableTest {
         assertThat(choice.chunkBytes()).isEqualTo(4096);
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "2, 65536, false",
+        "4, 4096, false",
+        "4, 8192, true",
+        "4, 131072, true",
+        "4, 262144, false",
+        "8, 1024, false",
+        "8, 4096, true"
+    })
+    void direct_all_reduces_of_medium_size_go_in_shards(int ranks, long bytes, boolean inShards) {
+        CommunicatorShape shape = shape(ranks, 1, 64, 1);
+        CostModel model = new CostModel(HostCosts.builtIn(), shape);
+        assertThat(model.ways(Collective.ALL_REDUCE, Algorithm.DIRECT, Protocol.SIMPLE, bytes, TuningOverrides.none()))
+                .isNotEmpty()
+                .allMatch(way -> way.inShards() == inShards);
+        CostModel network = new CostModel(HostCosts.builtIn(), shape.over(TransportKind.SOCKET));
+        assertThat(network.ways(
+                        Collective.ALL_REDUCE, Algorithm.DIRECT, Protocol.SIMPLE, bytes, TuningOverrides.none()))
+                .as("networks carry few large messages better than many small ones")
+                .noneMatch(Choice::inShards);
+    }
+
     @Test
     void packing_keeps_every_part() {
         for (Algorithm algorithm : Algorithm.values()) {
             for (Protocol protocol : Protocol.values()) {
                 for (int channels : List.of(1, 7, 255)) {
                     for (int chunk : List.of(1, 32 << 10, Integer.MAX_VALUE)) {
-                        Choice choice = new Choice(algorithm, protocol, channels, chunk, channels == 7);
+                        Choice choice = new Choice(algorithm, protocol, channels, chunk, channels == 7, chunk % 3 == 0);
                         assertThat(Choice.unpack(choice.pack())).isEqualTo(choice);
                     }
                 }
