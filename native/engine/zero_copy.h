@@ -60,6 +60,8 @@ class ZeroCopy {
   bool post(const Operation& operation, size_t sendBytes, size_t recvBytes);
   bool collect(const Operation& operation, size_t sendBytes, size_t recvBytes, Waiter& waiter, bool& shared);
   void work(const Operation& operation, const Transfer& transfer);
+  void walk(const Transfer& transfer, void* const* destinations, int destinationCount, const void* const* sources,
+            int sourceCount, size_t count) const;
   bool finish(Waiter& waiter);
   WaitPlace placeOf(int peer) const { return {peer, kinds_[peer], WaitFor::Board, Protocol::Simple, sequence_}; }
 
