@@ -1,8 +1,8 @@
-# Targets format and format-check: clang-format over every native source. Target tidy: clang-tidy over the library without
+# Targets format and format-check: clang-format over every native and CUDA source. Target tidy: clang-tidy over the library without
 # its JNI part; tidy-jni: over that, which compiles only in Maven's build, where javac has made the headers. They exist only
 # where the tools do.
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-file(GLOB_RECURSE JCCL_FORMATTED CONFIGURE_DEPENDS native/*.cc native/*.h)
+file(GLOB_RECURSE JCCL_FORMATTED CONFIGURE_DEPENDS native/*.cc native/*.h cuda/*.cc cuda/*.h cuda/*.cu)
 file(GLOB_RECURSE JCCL_TIDIED CONFIGURE_DEPENDS native/*.cc)
 set(JCCL_TIDIED_JNI ${JCCL_TIDIED})
 list(FILTER JCCL_TIDIED_JNI INCLUDE REGEX "/native/jni/")

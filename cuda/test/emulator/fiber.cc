@@ -1,0 +1,133 @@
+#include "cuda/test/emulator/fiber.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+#include <vector>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+extern "C" void jcclEmulatorSwitch(void** from, void* to);
+
+// Saves what a call must preserve on the old stack and takes it from the new one.
+asm(R"(
+  .text
+  .p2align 4
+  .type jcclEmulatorSwitch, @function
+jcclEmulatorSwitch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  retq
+  .size jcclEmulatorSwitch, .-jcclEmulatorSwitch
+)");
+
+namespace jccl::emulator {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr size_t kStackBytes = 256 << 10;
+#else
+constexpr size_t kStackBytes = 64 << 10;
+#endif
+constexpr size_t kGuardBytes = 4096;
+
+class StackPool {
+ public:
+  ~StackPool() {
+    for (const Stack& stack : free_) munmap(stack.bottom - kGuardBytes, stack.size + kGuardBytes);
+  }
+
+  Stack take() {
+    if (free_.empty()) return make();
+    const Stack stack = free_.back();
+    free_.pop_back();
+    return stack;
+  }
+
+  void give(const Stack& stack) { free_.push_back(stack); }
+
+ private:
+  static Stack make() {
+    void* memory = mmap(nullptr, kStackBytes + kGuardBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED || mprotect(memory, kGuardBytes, PROT_NONE) != 0) {
+      throw std::system_error(errno, std::generic_category(), "no memory for the stack of an emulated thread");
+    }
+    return {static_cast<std::byte*>(memory) + kGuardBytes, kStackBytes};
+  }
+
+  std::vector<Stack> free_;
+};
+
+thread_local StackPool stacks;
+
+#if defined(__SANITIZE_ADDRESS__)
+thread_local Fiber* cameFrom = nullptr;
+
+void finishSwitch(void* notes) {
+  const void* bottom = nullptr;
+  size_t size = 0;
+  __sanitizer_finish_switch_fiber(notes, &bottom, &size);
+  // The OS thread's own stack becomes known when it is first left.
+  if (cameFrom != nullptr && cameFrom->stack.bottom == nullptr) {
+    cameFrom->stack = {const_cast<std::byte*>(static_cast<const std::byte*>(bottom)), size};
+  }
+}
+#endif
+
+}  // namespace
+
+void beginFiber(Fiber& fiber, void (*entry)()) {
+  fiber.stack = stacks.take();
+  fiber.sanitizer = nullptr;
+  void** top = reinterpret_cast<void**>(fiber.stack.bottom + fiber.stack.size);
+  *--top = nullptr;  // where an entry would return to
+  *--top = reinterpret_cast<void*>(entry);
+  for (int i = 0; i < 6; ++i) *--top = nullptr;  // the registers that the switch takes
+  fiber.stackPointer = top;
+}
+
+void endFiber(Fiber& fiber) {
+  if (fiber.stack.bottom == nullptr) return;
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_unpoison_memory_region(fiber.stack.bottom, fiber.stack.size);
+#endif
+  stacks.give(fiber.stack);
+  fiber.stack = {};
+}
+
+void switchFiber(Fiber& from, Fiber& to, [[maybe_unused]] bool last) {
+#if defined(__SANITIZE_ADDRESS__)
+  cameFrom = &from;
+  __sanitizer_start_switch_fiber(last ? nullptr : &from.sanitizer, to.stack.bottom, to.stack.size);
+#endif
+  jcclEmulatorSwitch(&from.stackPointer, to.stackPointer);
+#if defined(__SANITIZE_ADDRESS__)
+  finishSwitch(from.sanitizer);
+#endif
+}
+
+void fiberBegun() {
+#if defined(__SANITIZE_ADDRESS__)
+  finishSwitch(nullptr);
+#endif
+}
+
+}  // namespace jccl::emulator

@@ -1,0 +1,298 @@
+#include "cuda/test/emulator/machine.h"
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+#include "cuda/test/emulator/machine_implementation.h"
+
+namespace jccl::emulator {
+
+constinit thread_local Context context;
+
+namespace {
+
+constexpr uint64_t kNanosPerSwitch = 10;
+constexpr uint64_t kIdleRounds = 8;            // rounds without change until the clock is pushed
+constexpr uint64_t kLongestLeap = 1ull << 26;  // nanoseconds a round
+constexpr unsigned kMostThreads = 1024;        // of a block
+
+}  // namespace
+
+Machine::Machine(const Options& options) : implementation_(std::make_unique<Implementation>(options)) {}
+Machine::~Machine() = default;
+
+int Machine::launch(unsigned blocks, unsigned threads, std::function<void()> body, std::string name, int after) {
+  return implementation_->launch(blocks, threads, std::move(body), std::move(name), after);
+}
+
+Report Machine::run() { return implementation_->run(); }
+
+Machine::Implementation::Implementation(const Options& options)
+    : options_(options), random_(options.seed), scheduler_(options.schedule, random_) {
+  if (options.memory == Memory::Weak) throw std::invalid_argument("the weak memory is not part of the emulator yet");
+}
+
+Machine::Implementation::~Implementation() {
+  for (auto& launch : launches_) {
+    for (auto& block : launch->blocks) {
+      for (Thread& thread : block->threads) endFiber(thread.fiber);
+    }
+  }
+}
+
+int Machine::Implementation::launch(unsigned blocks, unsigned threads, std::function<void()> body, std::string name,
+                                    int after) {
+  const int id = static_cast<int>(launches_.size());
+  if (blocks == 0 || threads == 0 || threads > kMostThreads) {
+    throw std::invalid_argument("blocks=" + std::to_string(blocks) + " threads=" + std::to_string(threads) +
+                                ": expected at least one block of 1 to " + std::to_string(kMostThreads) + " threads");
+  }
+  if (after < -1 || after >= id) {
+    throw std::invalid_argument("after=" + std::to_string(after) + ": expected an earlier launch, or -1");
+  }
+  if (!body) throw std::invalid_argument("a launch needs a body");
+  if (outcome_ != Outcome::Finished) throw std::invalid_argument("the last run did not finish: use a new machine");
+  auto launch = std::make_unique<Launch>();
+  launch->id = id;
+  launch->name = name.empty() ? "launch " + std::to_string(id) : std::move(name);
+  launch->blockCount = launch->blocksLeft = blocks;
+  launch->threadCount = threads;
+  launch->body = std::move(body);
+  launch->after = after;
+  launches_.push_back(std::move(launch));
+  if (context.machine == this) beginAllowed();
+  return id;
+}
+
+void Machine::Implementation::beginAllowed() {
+  for (size_t i = 0; i < launches_.size(); ++i) {
+    Launch& launch = *launches_[i];
+    if (!launch.begun && (launch.after < 0 || launches_[launch.after]->blocksLeft == 0)) begin(launch);
+  }
+}
+
+void Machine::Implementation::begin(Launch& launch) {
+  launch.begun = true;
+  context.changed = true;
+  for (unsigned b = 0; b < launch.blockCount; ++b) {
+    auto block = std::make_unique<Block>();
+    block->launch = &launch;
+    block->index = b;
+    block->number = blocks_++;
+    block->threads = std::vector<Thread>(launch.threadCount);
+    block->warps = std::vector<Warp>((launch.threadCount + 31) / 32);
+    for (unsigned i = 0; i < launch.threadCount; ++i) {
+      Thread& thread = block->threads[i];
+      Warp& warp = block->warps[i / 32];
+      thread.index = i;
+      thread.lane = i % 32;
+      thread.blockIndex = b;
+      thread.blockThreads = launch.threadCount;
+      thread.block = block.get();
+      thread.warp = &warp;
+      warp.lanes[thread.lane] = &thread;
+      warp.existing |= 1u << thread.lane;
+    }
+    for (Thread& thread : block->threads) {
+      thread.mates = thread.warp->existing;
+      beginFiber(thread.fiber, threadEntry);
+      ready(thread);
+    }
+    live_ += launch.threadCount;
+    launch.blocks.push_back(std::move(block));
+  }
+}
+
+Report Machine::Implementation::run() {
+  if (context.machine != nullptr) throw std::logic_error("run() was called while a machine runs in this thread");
+  if (outcome_ != Outcome::Finished) throw std::logic_error("the last run did not finish: use a new machine");
+  const uint64_t nanosBefore = nanos_;
+  steps_ = switches_ = tornLines_ = 0;
+  idleRounds_ = leap_ = 0;
+  idleSince_ = nanos_;
+  context = Context{};
+  context.machine = this;
+  beginAllowed();
+  while (live_ != 0 && outcome_ == Outcome::Finished) {
+    if (Thread* thread = next()) {
+      grant();
+      context.thread = thread;
+      switchFiber(main_, thread->fiber);
+    }
+    endLaunches();
+  }
+  context = Context{};
+  Report report;
+  report.outcome = outcome_;
+  report.steps = steps_;
+  report.switches = switches_;
+  report.nanos = nanos_ - nanosBefore;
+  report.tornLines = tornLines_;
+  if (outcome_ != Outcome::Finished) {
+    report.text = why_ + "\nseed " + std::to_string(options_.seed) + ", after " + std::to_string(steps_) + " steps, " +
+                  std::to_string(report.nanos) + " ns\n" + describe(launches_);
+  }
+  return report;
+}
+
+// Clears away what has ended and begins what waited for it.
+void Machine::Implementation::endLaunches() {
+  if (ended_.empty()) return;
+  for (Launch* launch : ended_) {
+    for (auto& block : launch->blocks) {
+      for (Thread& thread : block->threads) endFiber(thread.fiber);
+    }
+    launch->blocks.clear();
+    launch->body = nullptr;
+  }
+  ended_.clear();
+  scheduler_.forgetVictim();
+  beginAllowed();
+}
+
+void Machine::Implementation::threadEntry() {
+  fiberBegun();
+  Thread& thread = *context.thread;
+  Implementation& machine = *context.machine;
+  try {
+    thread.block->launch->body();
+  } catch (const std::exception& e) {
+    machine.misuse(std::string("the kernel has thrown: ") + e.what());
+  }
+  machine.exit(thread);
+}
+
+void Machine::Implementation::exit(Thread& thread) {
+  leaveMeetings(thread);
+  thread.state = State::Exited;
+  context.changed = true;
+  --live_;
+  Block& block = *thread.block;
+  if (++block.exited == block.threads.size() && --block.launch->blocksLeft == 0) {
+    ended_.push_back(block.launch);
+    stop(thread);
+  }
+  switchAway(thread);
+  __builtin_unreachable();
+}
+
+// To the OS thread's own stack, for good.
+void Machine::Implementation::stop(Thread& thread) {
+  account();
+  switchFiber(thread.fiber, main_, true);
+  __builtin_unreachable();
+}
+
+void Machine::Implementation::misuse(const std::string& why) {
+  Thread& thread = *context.thread;
+  outcome_ = Outcome::Misuse;
+  why_ = why + "\n  by " + describe(thread);
+  stop(thread);
+}
+
+void Machine::Implementation::grant() { granted_ = context.fuel = scheduler_.fuel(); }
+
+void Machine::Implementation::account() { steps_ += static_cast<uint64_t>(granted_ - context.fuel); }
+
+void Machine::Implementation::switchAway(Thread& thread) {
+  account();
+  if (steps_ > options_.stepBudget) {
+    outcome_ = Outcome::StepBudget;
+    why_ = "more than stepBudget=" + std::to_string(options_.stepBudget) + " steps";
+    granted_ = context.fuel;
+    stop(thread);
+  }
+  Thread* to = next();
+  grant();
+  if (to == &thread) return;
+  const bool last = thread.state == State::Exited;
+  if (to == nullptr) {
+    granted_ = context.fuel;
+    stop(thread);
+  }
+  context.thread = to;
+  switchFiber(thread.fiber, to->fiber, last);
+}
+
+void Machine::Implementation::interrupt(Thread& thread) {
+  ready(thread);
+  switchAway(thread);
+}
+
+void Machine::Implementation::spin(Thread& thread) {
+  partFromLine(thread, false);
+  thread.state = State::Spinning;
+  scheduler_.spinning(&thread);
+  switchAway(thread);
+}
+
+// Null, with the outcome set, if nobody can go on.
+Thread* Machine::Implementation::next() {
+  ++switches_;
+  nanos_ += kNanosPerSwitch;
+  bool quiet = false;
+  Thread* thread = scheduler_.pick(quiet);
+  if (thread == nullptr) {
+    outcome_ = Outcome::Deadlock;
+    why_ = "deadlock: every thread waits for others";
+    return nullptr;
+  }
+  if (quiet && !stillHope()) {
+    outcome_ = Outcome::Deadlock;
+    why_ = "deadlock: threads wait in loops, and nothing has changed in memory for " +
+           std::to_string(nanos_ - idleSince_) + " ns";
+    scheduler_.ready(thread);
+    return nullptr;
+  }
+  return thread;
+}
+
+// All that can run have spun. While memory changes that is how waiting goes. If it does not, only the clock can end it.
+bool Machine::Implementation::stillHope() {
+  if (context.changed) {
+    context.changed = false;
+    idleRounds_ = leap_ = 0;
+    idleSince_ = nanos_;
+    scheduler_.fair(false);
+    return true;
+  }
+  if (++idleRounds_ <= kIdleRounds) return true;
+  scheduler_.fair(true);
+  leap_ = std::min(std::max<uint64_t>(leap_ * 2, 64), kLongestLeap);
+  nanos_ += leap_;
+  return nanos_ - idleSince_ <= options_.idleNanos;
+}
+
+void refuel() { context.machine->interrupt(*context.thread); }
+
+void spin() { context.machine->spin(*context.thread); }
+
+uint64_t virtualNanos() { return context.machine->nanos(); }
+
+void failMisaligned(const void* address, size_t bytes) {
+  context.machine->misuse("an access of " + std::to_string(bytes) + " bytes at address " +
+                          std::to_string(reinterpret_cast<uintptr_t>(address)) + ": expected a multiple of the size");
+}
+
+// Rises to the number of places in the source that have one.
+unsigned newSharedVariable() {
+  static unsigned variables = 0;
+  return variables++;
+}
+
+void* sharedMemory(unsigned variable, size_t bytes, size_t alignment) {
+  constexpr size_t kMostAligned = 128;
+  auto& shared = context.thread->block->shared;
+  if (shared.size() <= variable) shared.resize(variable + 1);
+  auto& memory = shared[variable];
+  if (memory == nullptr) {
+    memory = std::make_unique<std::byte[]>(bytes + kMostAligned);
+    std::fill_n(memory.get(), bytes + kMostAligned, std::byte{0xa5});  // nobody has written it
+  }
+  const auto address = reinterpret_cast<uintptr_t>(memory.get());
+  return memory.get() + (alignment - address % alignment) % alignment;
+}
+
+}  // namespace jccl::emulator

@@ -1,0 +1,79 @@
+// The machine from inside: launches, the run, and what the meetings of threads need of it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/test/emulator/fiber.h"
+#include "cuda/test/emulator/machine.h"
+#include "cuda/test/emulator/random.h"
+#include "cuda/test/emulator/scheduler.h"
+#include "cuda/test/emulator/thread.h"
+
+namespace jccl::emulator {
+
+class Machine::Implementation {
+ public:
+  explicit Implementation(const Options& options);
+  ~Implementation();
+
+  int launch(unsigned blocks, unsigned threads, std::function<void()> body, std::string name, int after);
+  Report run();
+
+  // For a running thread: it has been put where it waits, and others go on until somebody makes it ready.
+  void switchAway(Thread& thread);
+  void interrupt(Thread& thread);
+  void ready(Thread& thread) {
+    thread.state = State::Ready;
+    scheduler_.ready(&thread);
+  }
+  void spin(Thread& thread);
+  // Ends the run; `why` tells what happened, the place of the calling thread is added.
+  [[noreturn]] void misuse(const std::string& why);
+
+  uint64_t nanos() { return ++nanos_; }
+  Random& random() { return random_; }
+  const Options& options() const { return options_; }
+  void lineCameApart() { ++tornLines_; }
+
+ private:
+  static void threadEntry();
+  [[noreturn]] void exit(Thread& thread);
+  void begin(Launch& launch);
+  void beginAllowed();
+  void endLaunches();
+  [[noreturn]] void stop(Thread& thread);
+  Thread* next();
+  bool stillHope();
+  void grant();
+  void account();
+
+  const Options options_;
+  Random random_;
+  Scheduler scheduler_;
+  std::vector<std::unique_ptr<Launch>> launches_;
+  std::vector<Launch*> ended_;  // to be cleared away once no thread runs on their stacks
+  Fiber main_;
+  uint32_t blocks_ = 0;  // ever begun
+  uint64_t live_ = 0;    // threads
+
+  Outcome outcome_ = Outcome::Finished;
+  std::string why_;
+
+  int granted_ = 0;
+  uint64_t steps_ = 0, switches_ = 0, nanos_ = 0, tornLines_ = 0;
+  uint64_t idleRounds_ = 0, idleSince_ = 0, leap_ = 0;
+};
+
+// Where all threads are that have not ended, those with the same place together.
+std::string describe(const std::vector<std::unique_ptr<Launch>>& launches);
+std::string describe(const Thread& thread);
+const char* nameOf(Operation operation);
+
+// Of warp.cc: the thread goes another way than those that wait for it at a line.
+void partFromLine(Thread& thread, bool always);
+// The thread leaves the kernel.
+void leaveMeetings(Thread& thread);
+
+}  // namespace jccl::emulator

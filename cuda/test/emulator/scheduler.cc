@@ -1,0 +1,97 @@
+#include "cuda/test/emulator/scheduler.h"
+
+#include <utility>
+
+namespace jccl::emulator {
+
+Scheduler::Scheduler(Schedule schedule, Random& random) : schedule_(schedule), random_(random), ring_(64) {
+  if (schedule_ == Schedule::BySeed) schedule_ = static_cast<Schedule>(random_.below(4));
+}
+
+void Scheduler::clear() {
+  head_ = size_ = 0;
+  spinning_.clear();
+  fair_ = false;
+  forgetVictim();
+}
+
+void Scheduler::grow() {
+  std::vector<Thread*> larger(ring_.size() * 2);
+  for (size_t i = 0; i < size_; ++i) larger[i] = at(i);
+  ring_ = std::move(larger);
+  head_ = 0;
+}
+
+Thread* Scheduler::popAt(size_t i) {
+  std::swap(at(i), at(0));
+  return pop();
+}
+
+Thread* Scheduler::popSpinning() {
+  std::swap(spinning_[random_.below(static_cast<uint32_t>(spinning_.size()))], spinning_.back());
+  Thread* thread = spinning_.back();
+  spinning_.pop_back();
+  return thread;
+}
+
+bool Scheduler::wakeSpinning() {
+  for (Thread* thread : spinning_) ready(thread);
+  spinning_.clear();
+  return size_ != 0;
+}
+
+Thread* Scheduler::pick(bool& quiet) {
+  quiet = false;
+  if (size_ == 0) {
+    if (!wakeSpinning()) return nullptr;
+    quiet = true;
+  }
+  if (fair_ || schedule_ == Schedule::RoundRobin) return pop();
+  if (!spinning_.empty() && random_.oneIn(8)) return popSpinning();
+  if (schedule_ == Schedule::Bursty) return bursty();
+  if (schedule_ == Schedule::Starving) return starving();
+  return popAt(random_.below(static_cast<uint32_t>(size_)));
+}
+
+int Scheduler::fuel() {
+  if (fair_ || schedule_ == Schedule::RoundRobin) return 4096;
+  return static_cast<int>(random_.below(random_.oneIn(4) ? 256 : 16));
+}
+
+// The threads that became ready last go on, again and again.
+Thread* Scheduler::bursty() {
+  if (burstLeft_ == 0) {
+    burstLeft_ = 1 + random_.below(400);
+    return popAt(random_.below(static_cast<uint32_t>(size_)));
+  }
+  --burstLeft_;
+  return ring_[(head_ + --size_) & (ring_.size() - 1)];
+}
+
+bool Scheduler::isVictim(const Thread* thread) const {
+  return victim_ == thread || victim_ == thread->warp || victim_ == thread->block || victim_ == thread->block->launch;
+}
+
+void Scheduler::chooseVictim() {
+  const Thread* thread = at(random_.below(static_cast<uint32_t>(size_)));
+  const void* levels[] = {thread, thread->warp, thread->block, thread->block->launch};
+  victim_ = levels[random_.below(4)];
+  victimLeft_ = 1 + random_.below(20'000);
+}
+
+Thread* Scheduler::starving() {
+  if (victimLeft_ == 0) chooseVictim();
+  --victimLeft_;
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    const size_t i = random_.below(static_cast<uint32_t>(size_));
+    if (!isVictim(at(i))) return popAt(i);
+  }
+  for (size_t i = 0; i < size_; ++i) {
+    if (!isVictim(at(i))) return popAt(i);
+  }
+  // Only victims are ready: mostly others that spin look once more before them.
+  if (!spinning_.empty() && !random_.oneIn(16)) return popSpinning();
+  return popAt(random_.below(static_cast<uint32_t>(size_)));
+}
+
+}  // namespace jccl::emulator

@@ -1,0 +1,173 @@
+// What the emulator knows of a CUDA thread, its warp and its block, and what every function of simt.h and memory.h calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "cuda/test/emulator/fiber.h"
+#include "cuda/test/emulator/machine.h"
+
+namespace jccl::emulator {
+
+// Functions of simt.h and memory.h, for reports and to tell whether two threads took the same path.
+enum class Operation : uint8_t {
+  Begin,
+  SyncBlock,
+  SyncThreads,
+  SyncOr,
+  SyncWarp,
+  Any,
+  All,
+  Shuffle,
+  Nanos,
+  Pause,
+  LoadRelaxed,
+  LoadAcquire,
+  StoreRelaxed,
+  StoreRelease,
+  Fence,
+  LoadCells,
+  StoreCells,
+  LoadLine,
+  StoreLine,
+  LoadPeer,
+  StorePeer,
+  LoadUser,
+  StoreUser,
+};
+
+enum class State : uint8_t { Ready, Spinning, AtBarrier, InWarp, AtLine, Exited };
+
+struct Warp;
+struct Block;
+struct WeakThread;
+
+struct Thread {
+  unsigned index = 0;
+  unsigned lane = 0;
+  unsigned blockIndex = 0;
+  unsigned blockThreads = 0;
+  Warp* warp = nullptr;
+  Block* block = nullptr;
+  Fiber fiber;
+  State state = State::Ready;
+
+  // The last call, and the path since the lanes in `mates` met in the warp's meeting number `meeting`.
+  Operation operation = Operation::Begin;
+  std::source_location place;
+  uint32_t mates = 0;
+  uint64_t meeting = 0;
+  uint64_t path = 0;
+  uint32_t calls = 0;
+
+  uint64_t result = 0;            // what a meeting gives this thread
+  bool apart = false;             // the meeting at a line has come apart
+  Thread* nextWaiting = nullptr;  // at the same barrier
+  uint32_t waitingMask = 0;       // named in the warp function or at the line where it waits
+  int barrier = 0, expected = 0;  // where it waits
+  WeakThread* weak = nullptr;     // what the weak memory keeps of it
+};
+
+// Lanes that wait for each other in a function of simt.h.
+struct WarpMeeting {
+  Operation operation = Operation::SyncWarp;
+  uint32_t mask = 0;
+  uint32_t arrived = 0;
+  uint64_t values[32] = {};
+  int sources[32] = {};
+};
+
+// Lanes that wait for each other at storeLine or loadLine.
+struct LineMeeting {
+  Operation operation = Operation::StoreLine;
+  uint32_t mask = 0;
+  uint32_t arrived = 0;
+  uint64_t meeting = 0;
+  uint64_t path = 0;
+  uint32_t calls = 0;
+  void* addresses[32] = {};
+  uint64_t* values[32] = {};
+};
+
+struct Warp {
+  Thread* lanes[32] = {};
+  uint32_t existing = 0;
+  uint32_t exited = 0;
+  uint64_t meetings = 0;
+  std::vector<WarpMeeting> meeting;  // those not complete
+  std::vector<LineMeeting> atLine;
+};
+
+struct Barrier {
+  Operation operation = Operation::SyncBlock;
+  int expected = 0;
+  int arrived = 0;
+  bool vote = false;
+  Thread* first = nullptr;
+  Thread* last = nullptr;
+};
+
+struct Launch;
+
+struct Block {
+  Launch* launch = nullptr;
+  unsigned index = 0;
+  uint32_t number = 0;  // of all blocks of the machine
+  unsigned exited = 0;
+  std::vector<Thread> threads;
+  std::vector<Warp> warps;
+  Barrier barriers[16];
+  std::vector<std::unique_ptr<std::byte[]>> shared;  // by variable
+};
+
+struct Launch {
+  int id = 0;
+  std::string name;
+  unsigned blockCount = 0;
+  unsigned threadCount = 0;
+  std::function<void()> body;
+  int after = -1;
+  bool begun = false;
+  unsigned blocksLeft = 0;
+  std::vector<std::unique_ptr<Block>> blocks;
+};
+
+// Of the OS thread: what every call looks at.
+struct Context {
+  Thread* thread = nullptr;
+  int fuel = 0;          // calls until the scheduler has a look
+  bool weak = false;     // the memory model
+  bool changed = false;  // memory has changed, or a thread has ended
+  Machine::Implementation* machine = nullptr;
+};
+extern constinit thread_local Context context __attribute__((tls_model("initial-exec")));
+
+void refuel();
+void spin();
+uint64_t virtualNanos();
+unsigned newSharedVariable();
+void* sharedMemory(unsigned variable, size_t bytes, size_t alignment);
+bool meetAtBarrier(int barrier, int threads, bool vote);
+uint64_t meetInWarp(unsigned mask, uint64_t value, int source);
+void meetAtLine(void* address, uint64_t* value, unsigned mask);
+void weakLoad(const void* address, void* value, size_t bytes);
+void weakStore(void* address, const void* value, size_t bytes);
+void weakFence();
+[[noreturn]] void failMisaligned(const void* address, size_t bytes);
+
+// The begin of every function of simt.h and memory.h.
+inline void enter(Operation operation, const std::source_location& place) {
+  Thread& thread = *context.thread;
+  thread.operation = operation;
+  thread.place = place;
+  thread.path = (thread.path ^ (place.line() * 64ull + static_cast<uint64_t>(operation))) * 0x9e3779b97f4a7c15ull;
+  ++thread.calls;
+  if (__builtin_expect(--context.fuel < 0, 0)) refuel();
+}
+
+}  // namespace jccl::emulator
