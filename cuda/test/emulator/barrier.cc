@@ -1,5 +1,6 @@
 // Barriers of a block.
 #include <string>
+#include <vector>
 
 #include "cuda/test/emulator/machine_implementation.h"
 
@@ -68,6 +69,11 @@ bool meetAtBarrier(int id, int threads, bool vote) {
   }
   barrier.arrived = 0;
   const bool result = barrier.vote;
+  if (WeakMemory* memory = machine.weak()) {
+    std::vector<Thread*> met{&thread};
+    for (Thread* waiting = barrier.first; waiting != nullptr; waiting = waiting->nextWaiting) met.push_back(waiting);
+    memory->meet(met);
+  }
   for (Thread* waiting = barrier.first; waiting != nullptr;) {
     Thread* next = waiting->nextWaiting;
     waiting->result = result;

@@ -31,7 +31,7 @@ Report Machine::run() { return implementation_->run(); }
 
 Machine::Implementation::Implementation(const Options& options)
     : options_(options), random_(options.seed), scheduler_(options.schedule, random_) {
-  if (options.memory == Memory::Weak) throw std::invalid_argument("the weak memory is not part of the emulator yet");
+  if (options.memory == Memory::Weak) weak_ = std::make_unique<WeakMemory>(random_);
 }
 
 Machine::Implementation::~Implementation() {
@@ -100,6 +100,7 @@ void Machine::Implementation::begin(Launch& launch) {
       beginFiber(thread.fiber, threadEntry);
       ready(thread);
     }
+    if (weak_ != nullptr) weak_->begin(*block);
     live_ += launch.threadCount;
     launch.blocks.push_back(std::move(block));
   }
@@ -114,6 +115,8 @@ Report Machine::Implementation::run() {
   idleSince_ = nanos_;
   context = Context{};
   context.machine = this;
+  context.weak = weak_ != nullptr;
+  if (weak_ != nullptr) weak_->beginRun();
   beginAllowed();
   while (live_ != 0 && outcome_ == Outcome::Finished) {
     if (Thread* thread = next()) {
@@ -143,6 +146,7 @@ void Machine::Implementation::endLaunches() {
   for (Launch* launch : ended_) {
     for (auto& block : launch->blocks) {
       for (Thread& thread : block->threads) endFiber(thread.fiber);
+      if (weak_ != nullptr) weak_->end(*block);
     }
     launch->blocks.clear();
     launch->body = nullptr;
@@ -232,6 +236,7 @@ void Machine::Implementation::spin(Thread& thread) {
 Thread* Machine::Implementation::next() {
   ++switches_;
   nanos_ += kNanosPerSwitch;
+  if (weak_ != nullptr) weak_->tick();
   bool quiet = false;
   Thread* thread = scheduler_.pick(quiet);
   if (thread == nullptr) {
@@ -256,9 +261,11 @@ bool Machine::Implementation::stillHope() {
     idleRounds_ = leap_ = 0;
     idleSince_ = nanos_;
     scheduler_.fair(false);
+    if (weak_ != nullptr) weak_->fresh(false);
     return true;
   }
-  if (++idleRounds_ <= kIdleRounds) return true;
+  if (++idleRounds_ <= kIdleRounds || (weak_ != nullptr && weak_->settle())) return true;
+  if (weak_ != nullptr) weak_->fresh(true);
   scheduler_.fair(true);
   leap_ = std::min(std::max<uint64_t>(leap_ * 2, 64), kLongestLeap);
   nanos_ += leap_;

@@ -10,6 +10,7 @@
 #include "cuda/test/emulator/random.h"
 #include "cuda/test/emulator/scheduler.h"
 #include "cuda/test/emulator/thread.h"
+#include "cuda/test/emulator/weak_memory.h"
 
 namespace jccl::emulator {
 
@@ -35,6 +36,8 @@ class Machine::Implementation {
   uint64_t nanos() { return ++nanos_; }
   Random& random() { return random_; }
   const Options& options() const { return options_; }
+  // Null: the memory is strong.
+  WeakMemory* weak() { return weak_.get(); }
   void lineCameApart() { ++tornLines_; }
 
  private:
@@ -52,6 +55,7 @@ class Machine::Implementation {
   const Options options_;
   Random random_;
   Scheduler scheduler_;
+  std::unique_ptr<WeakMemory> weak_;
   std::vector<std::unique_ptr<Launch>> launches_;
   std::vector<Launch*> ended_;  // to be cleared away once no thread runs on their stacks
   Fiber main_;

@@ -46,6 +46,7 @@ enum class State : uint8_t { Ready, Spinning, AtBarrier, InWarp, AtLine, Exited 
 struct Warp;
 struct Block;
 struct WeakThread;
+struct PendingStore;
 
 struct Thread {
   unsigned index = 0;
@@ -123,6 +124,10 @@ struct Block {
   std::vector<Warp> warps;
   Barrier barriers[16];
   std::vector<std::unique_ptr<std::byte[]>> shared;  // by variable
+  // The weak memory's: what it keeps of the threads, and what they have stored that is not visible yet.
+  std::shared_ptr<WeakThread[]> weakThreads;
+  PendingStore* oldestStore = nullptr;
+  PendingStore* newestStore = nullptr;
 };
 
 struct Launch {

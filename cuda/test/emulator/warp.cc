@@ -94,12 +94,16 @@ void breakUp(Warp& warp, size_t i) {
 // One lane's piece, at some time after this.
 void moveApart(Thread& thread, void* address, uint64_t* value) {
   Machine::Implementation& machine = *context.machine;
+  WeakMemory* weak = machine.weak();
   const bool loads = thread.operation == Operation::LoadLine;
   thread.mates = 0;
   machine.lineCameApart();
   for (uint32_t turns = machine.random().below(4); turns != 0; --turns) machine.interrupt(thread);
   if (loads) {
     std::memcpy(value, address, sizeof(simt::Vec16));
+    if (weak != nullptr) weak->load(thread, address, value, sizeof(simt::Vec16), false);
+  } else if (weak != nullptr) {
+    weak->store(thread, address, value, sizeof(simt::Vec16), false);
   } else if (std::memcmp(address, value, sizeof(simt::Vec16)) != 0) {
     std::memcpy(address, value, sizeof(simt::Vec16));
     context.changed = true;
@@ -107,6 +111,8 @@ void moveApart(Thread& thread, void* address, uint64_t* value) {
 }
 
 void moveWhole(const Warp& warp, const LineMeeting& meeting) {
+  WeakMemory* weak = context.machine->weak();
+  if (weak != nullptr && meeting.operation == Operation::StoreLine) return weak->storeLines(warp, meeting);
   forLanes(warp, meeting.mask, [&](const Thread& lane) {
     void* address = meeting.addresses[lane.lane];
     uint64_t* value = meeting.values[lane.lane];
@@ -117,6 +123,7 @@ void moveWhole(const Warp& warp, const LineMeeting& meeting) {
       context.changed = true;
     }
   });
+  if (weak != nullptr) weak->loadLines(warp, meeting);
 }
 
 // Whether all named lanes met in one warp function and nothing is known yet that sets them apart.
@@ -179,6 +186,11 @@ uint64_t meetInWarp(unsigned mask, uint64_t value, int source) {
     return thread.result;
   }
   giveResults(warp, meeting);
+  if (machine.weak() != nullptr && meeting.operation == Operation::SyncWarp) {
+    std::vector<Thread*> met;
+    forLanes(warp, named, [&](Thread& lane) { met.push_back(&lane); });
+    machine.weak()->meet(met);
+  }
   const uint64_t number = ++warp.meetings;
   forLanes(warp, named, [&](Thread& lane) {
     lane.meeting = number;
