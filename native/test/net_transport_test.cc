@@ -196,6 +196,49 @@ TEST(NetTransport, WhatWasPublishedLeavesWithoutAnybodyWaiting) {
   EXPECT_EQ(0u, consumer.wrong());
 }
 
+// Says where the receiver wants the payload of a step that a Producer will send.
+void want(const Consumer& consumer, uint64_t step, std::vector<uint8_t>& place) {
+  SlotHeader* header = consumer.memory().slotHeader(step);
+  header->wanted = place.data();
+  header->wantedBytes = static_cast<uint32_t>(place.size());
+  header->wantedCheck = static_cast<uint32_t>(step * 31);
+  header->wantedFor.store(step + 1, std::memory_order_release);
+}
+
+TEST(NetTransport, APieceGoesWhereTheReceiverWantsIt) {
+  Pair pair;
+  Producer producer(kShape);
+  Consumer consumer(kShape);
+  pair.connectOneWay(producer, consumer);
+  std::vector<uint8_t> place(1000);
+  want(consumer, 0, place);
+  producer.send(Protocol::Simple, 1000);
+  pair.net[0]->kick();
+  const SlotHeader* header = consumer.memory().slotHeader(0);
+  ASSERT_TRUE(drive(*pair.net[1], [&] { return header->published.load(std::memory_order_acquire) == 1; }));
+  EXPECT_EQ(place.data(), header->lent);
+  EXPECT_EQ(0, std::memcmp(place.data(), producer.memory().simpleSlot(0), place.size()));
+}
+
+TEST(NetTransport, OnceRevokedWantedMemoryIsLeftAlone) {
+  Pair pair;
+  Producer producer(kShape);
+  Consumer consumer(kShape);
+  pair.connectOneWay(producer, consumer);
+  transfer(pair, producer, consumer, Protocol::Simple, {8});
+  std::vector<uint8_t> place(1000);
+  want(consumer, 1, place);
+  pair.net[1]->poll();  // the network has been told
+  pair.net[1]->revoke();
+  producer.send(Protocol::Simple, 1000);
+  ASSERT_TRUE(drive(*pair.net[0], [&] { return producer.freed() == 2; }));
+  const int64_t end = monotonicNanos() + 50'000'000;
+  while (monotonicNanos() < end) pair.net[1]->poll();
+  EXPECT_EQ(std::vector<uint8_t>(1000), place);
+  EXPECT_EQ(1u, consumer.memory().slotHeader(0)->published.load());
+  EXPECT_EQ(0u, consumer.memory().slotHeader(1)->published.load());
+}
+
 TEST(NetTransport, AConnectionThatComesBeforeItsReceiverIsKept) {
   Pair pair;
   Producer producer(kShape);
