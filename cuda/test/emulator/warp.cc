@@ -1,4 +1,5 @@
 // Lanes of a warp: where they meet, and whether they are converged at a line.
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -36,11 +37,15 @@ uint32_t checkedMask(const Thread& thread, uint32_t mask) {
     machine.misuse(std::string(nameOf(thread.operation)) + " with mask " + hex(mask) + " by lane " +
                    std::to_string(thread.lane) + ", which the mask does not name");
   }
-  if ((named & warp.exited) != 0) {
-    machine.misuse(std::string(nameOf(thread.operation)) + " with mask " + hex(mask) + ": lanes " +
-                   hex(named & warp.exited) + " have left the kernel");
-  }
   return named;
+}
+
+void checkPresent(const Thread& thread, uint32_t mask, uint32_t named) {
+  const Warp& warp = *thread.warp;
+  if ((named & warp.exited) != 0) {
+    context.machine->misuse(std::string(nameOf(thread.operation)) + " with mask " + hex(mask) + ": lanes " +
+                            hex(named & warp.exited) + " have left the kernel");
+  }
 }
 
 size_t findMeeting(Warp& warp, const Thread& thread, uint32_t mask) {
@@ -110,7 +115,27 @@ void moveApart(Thread& thread, void* address, uint64_t* value) {
   }
 }
 
+void checkPieces(const LineMeeting& meeting) {
+  const void* before = nullptr;
+  bool rising = true;
+  for (uint32_t left = meeting.mask; left != 0; left &= left - 1) {
+    const void* address = meeting.addresses[std::countr_zero(left)];
+    rising &= before < address;
+    before = address;
+  }
+  if (rising) return;
+  for (uint32_t left = meeting.mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    for (uint32_t rest = left & (left - 1); rest != 0; rest &= rest - 1) {
+      if (meeting.addresses[lane] == meeting.addresses[std::countr_zero(rest)]) {
+        context.machine->misuse("storeLine: two lanes store to the same place");
+      }
+    }
+  }
+}
+
 void moveWhole(const Warp& warp, const LineMeeting& meeting) {
+  if (meeting.operation == Operation::StoreLine) checkPieces(meeting);
   WeakMemory* weak = context.machine->weak();
   if (weak != nullptr && meeting.operation == Operation::StoreLine) return weak->storeLines(warp, meeting);
   forLanes(warp, meeting.mask, [&](const Thread& lane) {
@@ -128,7 +153,7 @@ void moveWhole(const Warp& warp, const LineMeeting& meeting) {
 
 // Whether all named lanes met in one warp function and nothing is known yet that sets them apart.
 bool mayBeConverged(const Thread& thread, uint32_t mask) {
-  if ((thread.mates & mask) != mask) return false;
+  if ((thread.mates & mask) != mask || (thread.warp->exited & mask) != 0) return false;
   bool together = true;
   forLanes(*thread.warp, mask,
            [&](const Thread& lane) { together &= lane.meeting == thread.meeting && (lane.mates & mask) == mask; });
@@ -173,6 +198,7 @@ uint64_t meetInWarp(unsigned mask, uint64_t value, int source) {
   Machine::Implementation& machine = *context.machine;
   Warp& warp = *thread.warp;
   const uint32_t named = checkedMask(thread, mask);
+  checkPresent(thread, mask, named);
   partFromLine(thread, true);
   const size_t i = findMeeting(warp, thread, named);
   WarpMeeting& meeting = warp.meeting[i];
@@ -209,21 +235,20 @@ void meetAtLine(void* address, uint64_t* value, unsigned mask) {
   Machine::Implementation& machine = *context.machine;
   Warp& warp = *thread.warp;
   const uint32_t named = checkedMask(thread, mask);
-  if (machine.options().splitLines || !mayBeConverged(thread, named)) {
-    partFromLine(thread, true);
-    return moveApart(thread, address, value);
-  }
   LineMeeting* meeting = nullptr;
-  for (size_t i = 0; i < warp.atLine.size();) {
-    LineMeeting& other = warp.atLine[i];
-    if ((other.mask & named) == 0) {
-      ++i;
-    } else if (other.mask == named && other.operation == thread.operation && other.path == thread.path &&
-               other.meeting == thread.meeting) {
-      meeting = &other;
-      break;
-    } else {
-      breakUp(warp, i);
+  if (!machine.options().splitLines && (thread.mates & named) == named) {
+    for (LineMeeting& other : warp.atLine) {
+      if (other.mask == named && other.operation == thread.operation && other.path == thread.path &&
+          other.meeting == thread.meeting) {
+        meeting = &other;
+      }
+    }
+  }
+  if (meeting == nullptr) {
+    const bool others = std::any_of(warp.atLine.begin(), warp.atLine.end(),
+                                    [&](const LineMeeting& other) { return (other.mask & named) != 0; });
+    if (machine.options().splitLines || others || !mayBeConverged(thread, named)) {
+      partFromLine(thread, true);
       return moveApart(thread, address, value);
     }
   }

@@ -329,15 +329,11 @@ void WeakMemory::storeLines(const Warp& warp, const LineMeeting& meeting) {
   for (uint32_t left = meeting.mask; left != 0;) {
     const auto line = reinterpret_cast<uint64_t>(meeting.addresses[std::countr_zero(left)]) / 128;
     PendingStore* first = nullptr;
-    uint32_t pieces = 0;
     for (uint32_t rest = left; rest != 0; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
       const auto address = reinterpret_cast<uint64_t>(meeting.addresses[lane]);
       if (address / 128 != line) continue;
       left &= ~(1u << lane);
-      const uint32_t piece = 1u << (address % 128 / 16);
-      if ((pieces & piece) != 0) context.machine->misuse("storeLine: two lanes store to the same place");
-      pieces |= piece;
       Thread& thread = *warp.lanes[lane];
       for (unsigned half = 0; half < 2; ++half) {
         PendingStore* store =

@@ -1,0 +1,166 @@
+// LL128 lines: whole when the warp is converged, torn when it is not or when the test says so.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <set>
+
+#include "cuda/device/memory.h"
+#include "cuda/device/simt.h"
+#include "cuda/test/emulator/machine.h"
+
+namespace jccl::emulator {
+namespace {
+
+using simt::kFullMask;
+using simt::Vec16;
+
+constexpr int kSeeds = 400;
+constexpr int kRounds = 4;
+
+// Four lines, as one warp writes them at once.
+struct alignas(128) Lines {
+  std::array<Vec16, 32> pieces{};
+};
+
+struct Seen {
+  int torn = 0;        // runs in which a line with its flag held something else
+  uint64_t apart = 0;  // storeLine and loadLine that came apart
+};
+
+// A warp writes rounds of lines, everything in a line of the number of its round, the last word as the flag; another
+// reads as LL128 does: until all flags are there, then once more, and that is what counts.
+Seen exchange(const Options& base, const std::function<void(unsigned round)>& beforeStore,
+              const std::function<void(unsigned round)>& beforeLoad, unsigned threads = 32) {
+  Seen seen;
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    std::array<Lines, kRounds> slots{};
+    bool torn = false;
+    Options options = base;
+    options.seed = static_cast<uint64_t>(seed);
+    Machine machine(options);
+    machine.launch(1, threads, [&] {
+      for (unsigned round = 0; round < kRounds; ++round) {
+        simt::syncWarp();
+        beforeStore(round);
+        simt::storeLine(&slots[round].pieces[simt::laneIndex()], {round + 1, round + 1}, kFullMask);
+      }
+    });
+    machine.launch(1, threads, [&] {
+      for (unsigned round = 0; round < kRounds; ++round) {
+        const bool flagLane = simt::laneIndex() % 8 == 7;
+        Vec16 piece;
+        for (;;) {
+          simt::syncWarp();
+          beforeLoad(round);
+          piece = simt::loadLine(&slots[round].pieces[simt::laneIndex()], kFullMask);
+          if (simt::all(kFullMask, !flagLane || piece.high == round + 1)) break;
+          simt::pause();
+        }
+        simt::syncWarp();
+        beforeLoad(round);
+        piece = simt::loadLine(&slots[round].pieces[simt::laneIndex()], kFullMask);
+        torn |= piece.low != round + 1 || piece.high != round + 1;
+      }
+    });
+    const Report report = machine.run();
+    EXPECT_TRUE(report.finished()) << report.text;
+    if (!report.finished()) break;
+    seen.torn += torn ? 1 : 0;
+    seen.apart += report.tornLines;
+  }
+  return seen;
+}
+
+const Options kWeak{.memory = Memory::Weak, .schedule = Schedule::BySeed};
+const Options kStrong{.memory = Memory::Strong, .schedule = Schedule::BySeed};
+const auto kNothing = [](unsigned) {};
+
+TEST(EmulatorLines, ConvergedWarpsMoveWholeLines) {
+  for (const Options& options : {kWeak, kStrong}) {
+    const Seen seen = exchange(options, kNothing, kNothing);
+    EXPECT_EQ(seen.torn, 0);
+    EXPECT_EQ(seen.apart, 0u);
+  }
+}
+
+TEST(EmulatorLines, LinesComeApartWhenTheTestSaysSo) {
+  for (Options options : {kWeak, kStrong}) {
+    options.splitLines = true;
+    const Seen seen = exchange(options, kNothing, kNothing);
+    EXPECT_GT(seen.torn, 0);
+    EXPECT_GT(seen.apart, 0u);
+  }
+}
+
+// Lanes that each wait for something go on one by one.
+TEST(EmulatorLines, StoresOfADivergedWarpComeApart) {
+  const auto diverge = [](unsigned round) {
+    for (unsigned i = 0; i < (simt::laneIndex() + round) % 3; ++i) simt::pause();
+  };
+  for (const Options& options : {kWeak, kStrong}) EXPECT_GT(exchange(options, diverge, kNothing).torn, 0);
+}
+
+TEST(EmulatorLines, LoadsOfADivergedWarpComeApart) {
+  const auto diverge = [](unsigned) {
+    if (simt::laneIndex() % 2 == 0) simt::nanos();
+  };
+  EXPECT_GT(exchange(kWeak, kNothing, diverge).torn, 0);
+}
+
+TEST(EmulatorLines, ALaneThatReadsAloneSetsItselfApart) {
+  uint64_t word = 0;
+  const auto diverge = [&](unsigned) {
+    if (simt::laneIndex() == 5) simt::loadUser<8>(&word);
+  };
+  EXPECT_GT(exchange(kWeak, diverge, kNothing).torn, 0);
+}
+
+TEST(EmulatorLines, SyncWarpMendsADivergedWarp) {
+  const auto mended = [](unsigned round) {
+    for (unsigned i = 0; i < (simt::laneIndex() + round) % 3; ++i) simt::pause();
+    simt::syncWarp();
+  };
+  for (const Options& options : {kWeak, kStrong}) {
+    const Seen seen = exchange(options, mended, mended);
+    EXPECT_EQ(seen.torn, 0);
+    EXPECT_EQ(seen.apart, 0u);
+  }
+}
+
+// What all lanes do in the same way does not set them apart, votes and shuffles bring them together.
+TEST(EmulatorLines, CommonPathsStayConverged) {
+  std::array<uint64_t, 64> data{};
+  const auto common = [&](unsigned round) {
+    simt::shuffle(kFullMask, round, 0);
+    simt::storeUser<8>(&data[simt::laneIndex()], simt::loadUser<8>(&data[32 + simt::laneIndex()]) + round);
+    simt::pause();
+  };
+  const Seen seen = exchange(kWeak, common, kNothing);
+  EXPECT_EQ(seen.torn, 0);
+  EXPECT_EQ(seen.apart, 0u);
+}
+
+// The two halves of a warp are two converged groups.
+TEST(EmulatorLines, PartsOfAWarpMoveLinesOfTheirOwn) {
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    Lines lines;
+    Options options = kWeak;
+    options.seed = static_cast<uint64_t>(seed);
+    Machine machine(options);
+    machine.launch(1, 32, [&] {
+      const unsigned lane = simt::laneIndex();
+      const unsigned half = lane < 16 ? 0x0000ffffu : 0xffff0000u;
+      if (lane < 16) simt::pause();
+      simt::syncWarp(half);
+      simt::storeLine(&lines.pieces[lane], {lane, lane}, half);
+    });
+    const Report report = machine.run();
+    ASSERT_TRUE(report.finished()) << report.text;
+    ASSERT_EQ(report.tornLines, 0u);
+    for (unsigned i = 0; i < 32; ++i) ASSERT_EQ(lines.pieces[i].low, i);
+  }
+}
+
+}  // namespace
+}  // namespace jccl::emulator
