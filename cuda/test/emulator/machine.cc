@@ -16,7 +16,10 @@ namespace {
 constexpr uint64_t kNanosPerSwitch = 10;
 constexpr uint64_t kIdleRounds = 8;            // rounds without change until the clock is pushed
 constexpr uint64_t kLongestLeap = 1ull << 26;  // nanoseconds a round
-constexpr unsigned kMostThreads = 1024;        // of a block
+// Ends the thread that it is thrown in, and the run with it.
+struct Stopped {};
+
+constexpr unsigned kMostThreads = 1024;  // of a block
 
 }  // namespace
 
@@ -160,16 +163,28 @@ void Machine::Implementation::threadEntry() {
   fiberBegun();
   Thread& thread = *context.thread;
   Implementation& machine = *context.machine;
-  try {
-    thread.block->launch->body();
-  } catch (const std::exception& e) {
-    machine.misuse(std::string("the kernel has thrown: ") + e.what());
-  }
+  machine.runBody(thread);
+  if (machine.outcome_ != Outcome::Finished) machine.stop(thread);
   machine.exit(thread);
 }
 
+// What ends the run from within a call leaves the kernel as an exception, so that nothing on the stack is lost.
+void Machine::Implementation::runBody(Thread& thread) {
+  try {
+    thread.block->launch->body();
+    leaveMeetings(thread);
+  } catch (const Stopped&) {
+  } catch (const std::exception& e) {
+    note(thread, std::string("the kernel has thrown: ") + e.what());
+  }
+}
+
+void Machine::Implementation::note(const Thread& thread, const std::string& misuse) {
+  outcome_ = Outcome::Misuse;
+  why_ = misuse + "\n  by " + describe(thread);
+}
+
 void Machine::Implementation::exit(Thread& thread) {
-  leaveMeetings(thread);
   thread.state = State::Exited;
   context.changed = true;
   --live_;
@@ -190,10 +205,8 @@ void Machine::Implementation::stop(Thread& thread) {
 }
 
 void Machine::Implementation::misuse(const std::string& why) {
-  Thread& thread = *context.thread;
-  outcome_ = Outcome::Misuse;
-  why_ = why + "\n  by " + describe(thread);
-  stop(thread);
+  note(*context.thread, why);
+  throw Stopped{};
 }
 
 void Machine::Implementation::grant() { granted_ = context.fuel = scheduler_.fuel(); }

@@ -42,6 +42,8 @@ class Machine::Implementation {
 
  private:
   static void threadEntry();
+  void runBody(Thread& thread);
+  void note(const Thread& thread, const std::string& misuse);
   [[noreturn]] void exit(Thread& thread);
   void begin(Launch& launch);
   void beginAllowed();
