@@ -1,6 +1,7 @@
 // Global memory as the device code reads and writes it. No pointer to global memory is dereferenced in any other way
-// (locals and shared memory are); so all that the protocols rely on is named here, and the emulator of the tests can bend
-// everything that is not promised. All orders and atomicity hold between all threads of the system: other GPUs, the host.
+// (locals and shared memory are); so all that the protocols rely on is named here, and the emulator of the tests can
+// bend everything that is not promised. Orders and atomicity hold between all threads of the system: other GPUs, the
+// host.
 //
 // In namespace jccl::simt; T is uint64_t or uint32_t, aligned:
 //
@@ -9,8 +10,9 @@
 //   void storeRelaxed(T*, T)            becomes visible at some time, in order only with stores to the same place
 //   void storeRelease(T*, T)            becomes visible after all that this thread wrote, and after all that it has
 //                                       observed, through a barrier of the block among others
-//   void fence()                        orders all before it before all after it: with a relaxed store after it a release,
-//                                       with a relaxed load before it an acquire. It does not order a store before a later load.
+//   void fence()                        orders what is before it and what is after it: with a relaxed store after it a
+//                                       release, with a relaxed load before it an acquire; but a store before it may
+//                                       become visible after a load that follows it
 //
 //   struct Vec16 { uint64_t low, high; }
 //   Vec16 loadCells(const void*)        two LL cells with one 16-byte access: each of the cells whole, but not the pair
@@ -19,15 +21,15 @@
 //
 //   Vec16 loadLine(const void*, unsigned mask)
 //   void storeLine(void*, Vec16, unsigned mask)
-//     LL128: one instruction of all lanes that the mask names, 16 bytes each; eight neighbouring lanes make a line of 128
-//     bytes. If the lanes are CONVERGED, lines travel whole (where LL128 is allowed at all): they met in a warp function of
-//     simt.h with a mask that covers this one, and since then all have called the same functions of these two headers
-//     in the same places. Anything else needs a syncWarp right before; otherwise lines come apart.
+//     LL128: one instruction of all lanes that the mask names, 16 bytes each; eight neighbouring lanes make a line of
+//     128 bytes. If the lanes are CONVERGED, lines travel whole (where LL128 is allowed at all): they met in a warp
+//     function of simt.h with a mask that covers this one, and since then all have called the same functions of these
+//     two headers in the same places. Anything else needs a syncWarp right before; otherwise lines come apart.
 //
-//   Word<Bytes> loadPeer<Bytes>(const void*)        slots and buffers that others write, or read while the kernel runs:
-//   void storePeer<Bytes>(void*, Word<Bytes>)       past L1; unordered; 1, 2, 4, 8 or 16 bytes, aligned (16: two halves)
-//   Word<Bytes> loadUser<Bytes>(const void*)        buffers that are this rank's alone while the kernel runs; the same
-//   void storeUser<Bytes>(void*, Word<Bytes>)       widths
+//   Word<Bytes> loadPeer<Bytes>(const void*)    slots and buffers that others write or read while the kernel runs: past
+//   void storePeer<Bytes>(void*, Word<Bytes>)   L1, unordered; 1, 2, 4, 8 or 16 bytes, aligned (16: two halves)
+//   Word<Bytes> loadUser<Bytes>(const void*)    buffers that are this rank's alone while the kernel runs; the same
+//   void storeUser<Bytes>(void*, Word<Bytes>)   widths
 //
 // Word<Bytes> is uint8_t, uint16_t, uint32_t, uint64_t or Vec16.
 #pragma once

@@ -48,8 +48,8 @@ JCCL_DEVICE void storeRelease(uint32_t* p, uint32_t value) {
 
 JCCL_DEVICE void fence() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
-// Volatile accesses are relaxed ones of system scope, of vectors, too; their order in the program stays, so that the loads
-// of several cells or lines are in flight together. They order nothing else: no compiler barrier.
+// Volatile accesses are relaxed ones of system scope, of vectors, too; their order in the program stays, so that the
+// loads of several cells or lines are in flight together. They order nothing else: no compiler barrier.
 JCCL_DEVICE Vec16 loadCells(const void* p) {
   Vec16 value;
   asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(value.low), "=l"(value.high) : "l"(globalAddress(p)));

@@ -1,6 +1,6 @@
-// The threads of a kernel: who they are, where they meet, how they wait. With memory.h the only place of the device code
-// that touches hardware: everything else in cuda/ that runs on the device is plain C++17 on top of these two headers, and
-// runs on a GPU as well as in the emulator of the tests (cuda/test/emulator).
+// The threads of a kernel: who they are, where they meet, how they wait. With memory.h the only place of the device
+// code that touches hardware: everything else in cuda/ that runs on the device is plain C++17 on top of these two
+// headers, and runs on a GPU as well as in the emulator of the tests (cuda/test/emulator).
 //
 // The header gives, in namespace jccl::simt, whoever implements it (simt_cuda.h on a GPU):
 //
@@ -29,8 +29,8 @@
 // and the macros
 //
 //   JCCL_DEVICE                 before every function that runs on the device: inlined there
-//   JCCL_SHARED(T, name)        declares a variable in the block's shared memory, not initialised; T is trivial, may be an
-//                               array type. One variable per block and place in the source, as with __shared__.
+//   JCCL_SHARED(T, name)        declares a variable in the block's shared memory, not initialised; T is trivial, may be
+//                               an array type. One variable per block and place in the source, as with __shared__.
 #pragma once
 
 #if defined(__CUDACC__)

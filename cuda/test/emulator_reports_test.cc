@@ -51,7 +51,9 @@ TEST(EmulatorReports, WaitingForWhatNobodyWritesIsADeadlock) {
                                      },
                                      {.memory = memory, .schedule = Schedule::BySeed, .seed = seed});
       expectReport(report, Outcome::Deadlock,
-                   {"nothing has changed in memory", "threads 1-63: wait at syncBlock, 63 of 64 there"});
+                   {"nothing has changed in memory", "threads 0: wait in a loop, cuda/test/emulator_reports_test.cc:",
+                    ", for what they load at cuda/test/emulator_reports_test.cc:",
+                    "threads 1-63: wait at syncBlock, 63 of 64 there"});
     }
   }
 }

@@ -1,5 +1,5 @@
-// A small GPU machine on which kernels run on the CPU: every CUDA thread is a fiber, all fibers of all launches share one OS
-// thread, and a seeded scheduler says who goes on. The same options and the same launches give the same run.
+// A small GPU machine on which kernels run on the CPU: every CUDA thread is a fiber, all fibers of all launches share
+// one OS thread, and a seeded scheduler says who goes on. The same options and the same launches give the same run.
 //
 //   Machine machine(options);
 //   machine.launch(blocks, threads, [&] { kernelBody(arguments); }, "rank 0");
@@ -7,8 +7,8 @@
 //   const Report report = machine.run();
 //   ASSERT_TRUE(report.finished()) << report.text;
 //
-// Inside a launch the functions of cuda/device/simt.h and memory.h work; outside they must not be called. A launch of one
-// block of one thread can play the host: it may call them, too, and may launch.
+// Inside a launch the functions of cuda/device/simt.h and memory.h work; outside they must not be called. A launch of
+// one block of one thread can play the host: it may call them, too, and may launch.
 #pragma once
 
 #include <cstddef>
@@ -66,9 +66,9 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // A grid of `blocks` x `threads` that runs `body` in every thread; all blocks are resident at once. It begins when `after`,
-  // an earlier launch, has ended (-1: at once), and then sees all that it wrote, as in a stream. Returns the launch's number.
-  // Throws std::invalid_argument.
+  // A grid of `blocks` x `threads` that runs `body` in every thread; all blocks are resident at once. It begins when
+  // `after`, an earlier launch, has ended (-1: at once), and then sees all that it wrote, as in a stream. Returns the
+  // launch's number. Throws std::invalid_argument. A thread has a stack of 64 KiB.
   int launch(unsigned blocks, unsigned threads, std::function<void()> body, std::string name = {}, int after = -1);
 
   // Runs all that was launched to its end. Without an end the machine is not fit for more launches.

@@ -13,11 +13,15 @@ namespace {
 
 constexpr size_t kMostLines = 200;
 
-std::string placeOf(const Thread& thread) {
-  if (thread.operation == Operation::Begin) return "at the begin of the kernel";
-  const char* file = thread.place.file_name();
+std::string placeOf(const std::source_location& place) {
+  if (place.line() == 0) return "nowhere";
+  const char* file = place.file_name();
   if (const char* shorter = std::strstr(file, "/cuda/")) file = shorter + 1;
-  return std::string(file) + ":" + std::to_string(thread.place.line());
+  return std::string(file) + ":" + std::to_string(place.line());
+}
+
+std::string placeOf(const Thread& thread) {
+  return thread.operation == Operation::Begin ? "at the begin of the kernel" : placeOf(thread.place);
 }
 
 // What a thread does, without which thread it is.
@@ -27,7 +31,7 @@ std::string doingOf(const Thread& thread) {
     case State::Ready:
       return "can go on after " + name + ", " + placeOf(thread);
     case State::Spinning:
-      return "wait in a loop, " + placeOf(thread);
+      return "wait in a loop, " + placeOf(thread) + ", for what they load at " + placeOf(thread.looked);
     case State::AtBarrier: {
       const Barrier& barrier = thread.block->barriers[thread.barrier];
       std::string call = name;

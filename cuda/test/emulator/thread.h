@@ -1,4 +1,4 @@
-// What the emulator knows of a CUDA thread, its warp and its block, and what every function of simt.h and memory.h calls.
+// What the emulator knows of a CUDA thread, its warp and its block, and what the functions of simt.h and memory.h call.
 #pragma once
 
 #include <cstddef>
@@ -61,6 +61,7 @@ struct Thread {
   // The last call, and the path since the lanes in `mates` met in the warp's meeting number `meeting`.
   Operation operation = Operation::Begin;
   std::source_location place;
+  std::source_location looked;  // of the last load: what a loop that waits looks at
   uint32_t mates = 0;
   uint64_t meeting = 0;
   uint64_t path = 0;

@@ -178,6 +178,7 @@ void WeakMemory::unlink(PendingStore* store) {
   pending_[store->position] = pending_.back();
   pending_[store->position]->position = store->position;
   pending_.pop_back();
+  store->pending = false;
   free_.push_back(store);
 }
 
@@ -249,13 +250,13 @@ bool WeakMemory::knows(const Thread& thread, uint32_t block, uint32_t writer, ui
 
 void WeakMemory::makeKnownVisible(Thread& thread) {
   const Block& block = *thread.block;
-  for (PendingStore* store = block.oldestStore; store != nullptr;) {
-    if (knows(thread, block.number, store->thread, store->number)) {
-      makeVisible(store);
-      store = block.oldestStore;
-    } else {
-      store = store->after;
-    }
+  knownStores_.clear();
+  for (PendingStore* store = block.oldestStore; store != nullptr; store = store->after) {
+    if (knows(thread, block.number, store->thread, store->number)) knownStores_.push_back(store);
+  }
+  // Some become visible with others.
+  for (PendingStore* store : knownStores_) {
+    if (store->pending) makeVisible(store);
   }
 }
 

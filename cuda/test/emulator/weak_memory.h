@@ -1,23 +1,27 @@
 // Global memory that keeps no promise that nobody has made, by seed.
 //
-// Memory is granules of 8 aligned bytes. A store first waits with its thread ("pending"); it becomes visible to all at one
-// moment some time later, before or after other stores of the same thread, but in order with those of its block to the
-// same granule. Every such moment has a time; a granule remembers its last few values and since when they were current.
+// Memory is granules of 8 aligned bytes. A store first waits with its thread ("pending"); it becomes visible to all at
+// one moment some time later, before or after other stores of the same thread, but in order with those of its block to
+// the same granule. Every such moment has a time; a granule remembers its last few values and since when they were
+// current.
 //
-// What a load sees: what its own thread has stored; what other threads of the block stored before a barrier (block, named
-// or warp) that both took part in, even if it is pending; else any value that was current between the thread's VIEW and
-// now, but none older than what the thread has already seen of the granule. So a value may be stale for long unless the
-// view is moved:
+// What a load sees: what its own thread has stored; what other threads of the block stored before a barrier (block,
+// named or warp) that both took part in, even if it is pending; else any value that was current between the thread's
+// VIEW and now, but none older than what the thread has already seen of the granule. So a value may be stale for long
+// unless the view is moved:
 //
 //   storeRelease, fence   first make visible all that the thread stored and knows through barriers; the store then says
 //                         that everything until that time belongs to it (a relaxed store does so since the last fence)
-//   loadAcquire           moves the view to the time that the value found belongs to; a fence does so for all values that
-//                         the thread has found by relaxed loads before it
+//   loadAcquire           moves the view to the time that the value found belongs to; a fence does so for all values
+//                         that the thread has found by relaxed loads before it
 //   barriers, syncWarp    all views become the latest of them
 //
-// 16 bytes are two granules. The lines of a converged storeLine become visible at one moment each, and a converged loadLine
-// sees each as it was at one moment. Where time, a single number, orders more than the GPU's rules do, the emulator is
-// the stronger one: what it allows may happen, but it does not show all that may.
+// 16 bytes are two granules. The lines of a converged storeLine become visible at one moment each, and a converged
+// loadLine sees each as it was at one moment.
+//
+// What the emulator shows may happen, but it does not show all that may: time, a single number, orders more than the
+// GPU's rules do, and loads are done where they stand, never later than stores that follow them. Shared memory
+// is plain.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +40,7 @@ struct PendingStore {
   Cell* cell = nullptr;
   uint64_t value = 0;
   uint64_t mask = 0;  // the bits that it writes
+  bool pending = true;
   Block* block = nullptr;
   uint32_t thread = 0;
   uint32_t number = 0;             // of the thread's stores
@@ -139,9 +144,11 @@ class WeakMemory {
   std::deque<PendingStore> stores_;
   std::vector<PendingStore*> free_;
   std::vector<PendingStore*> pending_;
-  std::vector<PendingStore*> line_;                  // scratch
-  std::vector<uint32_t> known_;                      // scratch
-  std::vector<std::pair<uint32_t, uint64_t>> seen_;  // scratch
+  // Scratch.
+  std::vector<PendingStore*> line_;
+  std::vector<PendingStore*> knownStores_;
+  std::vector<uint32_t> known_;
+  std::vector<std::pair<uint32_t, uint64_t>> seen_;
 };
 
 }  // namespace jccl::emulator

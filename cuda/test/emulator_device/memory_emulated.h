@@ -17,6 +17,7 @@ using Place = std::source_location;
 template <class T>
 T load(Operation operation, const void* p, const Place& place) {
   emulator::enter(operation, place);
+  emulator::context.thread->looked = place;
   if (reinterpret_cast<uintptr_t>(p) % sizeof(T) != 0) emulator::failMisaligned(p, sizeof(T));
   T value;
   std::memcpy(&value, p, sizeof(T));
@@ -81,6 +82,7 @@ inline void storeCell(uint64_t* p, uint64_t value, const emulated::Place& place 
 
 inline Vec16 loadLine(const void* p, unsigned mask, const emulated::Place& place = emulated::Place::current()) {
   emulator::enter(emulator::Operation::LoadLine, place);
+  emulator::context.thread->looked = place;
   if (reinterpret_cast<uintptr_t>(p) % sizeof(Vec16) != 0) emulator::failMisaligned(p, sizeof(Vec16));
   Vec16 value;
   std::memcpy(&value, p, sizeof(value));  // finds an address out of bounds here and now
