@@ -1,4 +1,4 @@
-// Status codes shared with Java, and a status that carries its explanation.
+// A status that carries its explanation.
 #pragma once
 
 #include <cerrno>
@@ -6,20 +6,9 @@
 #include <string>
 #include <utility>
 
-namespace jccl {
+#include "base/code.h"
 
-// The values cross the JNI border: io.jccl.nativelib.NativeCommunicator names the same numbers.
-enum class Code : int {
-  Ok = 0,
-  Invalid = -1,    // an argument or the order of calls is wrong
-  Timeout = -2,    // the deadline of an operation passed
-  Aborted = -3,    // somebody aborted the communicator
-  Mismatch = -4,   // a peer runs another operation, or the same one with other arguments
-  Transport = -5,  // a connection failed
-  System = -6,     // a system call failed
-  Internal = -7,   // a broken promise inside the library
-  NoMemory = -8,   // memory could not be had
-};
+namespace jccl {
 
 // What errno=error means; unlike std::strerror it may be called from any thread at any time.
 inline std::string errorText(int error) {

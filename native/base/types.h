@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/function.h"
+
 namespace jccl {
 
 enum class DataType : uint8_t {
@@ -34,7 +36,7 @@ enum class ReduceOp : uint8_t {
 inline constexpr int kReduceOpCount = 5;
 
 // Bytes of one element; 0 for a number that is no type.
-constexpr size_t sizeOf(DataType type) noexcept {
+JCCL_FN constexpr size_t sizeOf(DataType type) noexcept {
   switch (type) {
     case DataType::Int8:
     case DataType::Uint8:

@@ -16,8 +16,6 @@ constexpr int kSpinsCrowded = 4;
 constexpr int kFirstYieldsCrowded = 3;
 constexpr int64_t kSpinNanos = 20'000;
 
-uint32_t narrow(uint64_t fingerprint) { return static_cast<uint32_t>(fingerprint ^ fingerprint >> 32); }
-
 const char* nameOf(WaitFor waitFor) {
   constexpr const char* names[] = {"data", "credit", "board", "worker"};
   return names[static_cast<int>(waitFor)];

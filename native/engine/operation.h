@@ -26,13 +26,13 @@ enum class Collective : uint8_t {
 inline constexpr int kCollectiveCount = 10;
 
 // Whether the collective treats one rank unlike the others.
-constexpr bool hasRoot(Collective collective) {
+JCCL_FN constexpr bool hasRoot(Collective collective) {
   return collective == Collective::Reduce || collective == Collective::Broadcast || collective == Collective::Gather ||
          collective == Collective::Scatter;
 }
 
 // Whether it consists of sends and receives between pairs of ranks.
-constexpr bool isExchange(Collective collective) {
+JCCL_FN constexpr bool isExchange(Collective collective) {
   return collective == Collective::AllToAll || collective == Collective::Gather || collective == Collective::Scatter;
 }
 
@@ -65,7 +65,7 @@ struct OperationCode {
     return {static_cast<Collective>(packed & 0xff), static_cast<DataType>(packed >> 8 & 0xff),
             static_cast<ReduceOp>(packed >> 16 & 0xff)};
   }
-  int32_t encode() const {
+  JCCL_FN int32_t encode() const {
     return static_cast<int32_t>(collective) | static_cast<int32_t>(type) << 8 | static_cast<int32_t>(op) << 16;
   }
   bool valid() const {
@@ -116,8 +116,11 @@ struct Operation {
   uint64_t fingerprint = 0;
 };
 
+// The fingerprint as far as the wire carries it.
+JCCL_FN inline uint32_t narrow(uint64_t fingerprint) { return static_cast<uint32_t>(fingerprint ^ fingerprint >> 32); }
+
 // Mixes everything that all ranks must agree on. Two ranks whose fingerprints differ are in different operations.
-inline uint64_t fingerprintOf(uint64_t sequence, OperationCode code, size_t count, int root) {
+JCCL_FN inline uint64_t fingerprintOf(uint64_t sequence, OperationCode code, size_t count, int root) {
   uint64_t x = sequence * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(code.encode());
   x = (x ^ x >> 32) * 0xd6e8feb86659fd93u + count;
   x = (x ^ x >> 32) * 0xd6e8feb86659fd93u + static_cast<uint64_t>(root);
@@ -127,8 +130,7 @@ inline uint64_t fingerprintOf(uint64_t sequence, OperationCode code, size_t coun
 
 // The same for a message between two ranks, which has no sequence number.
 inline uint32_t messageFingerprint(DataType type, size_t count) {
-  const uint64_t x = fingerprintOf(0, {Collective::SendRecv, type, ReduceOp::Sum}, count, 0);
-  return static_cast<uint32_t>(x ^ x >> 32);
+  return narrow(fingerprintOf(0, {Collective::SendRecv, type, ReduceOp::Sum}, count, 0));
 }
 
 }  // namespace jccl

@@ -9,23 +9,6 @@
 
 namespace jccl {
 
-// How wide the flags of LL cells are. Narrower than 32 bits only in tests, where the wrap must be reached.
-template <int FlagBits>
-struct LLFlags {
-  static_assert(FlagBits >= 5 && FlagBits <= 32);
-  static constexpr uint64_t kMask = (uint64_t{1} << FlagBits) - 1;
-  static constexpr uint64_t kHalf = uint64_t{1} << (FlagBits - 1);
-
-  static uint32_t flagOf(uint64_t step) { return static_cast<uint32_t>((step + 1) & kMask); }
-
-  // A slot carries only flags congruent to its number + 1 modulo 8, so this one is never waited for in this slot.
-  static uint32_t neverFlagOf(uint64_t step) { return static_cast<uint32_t>((step + 1 + kSlots / 2) & kMask); }
-
-  // A cell that no message has reached for a whole turn of the flag would look current. Twice per turn, therefore, the
-  // sender overwrites the rest of every slot.
-  static bool mustScrub(uint64_t step) { return __builtin_expect((step & (kHalf - 1)) < kSlots, 0) && step >= kHalf; }
-};
-
 class LLCodec {
  public:
   static size_t cells(size_t bytes) { return 1 + (bytes + kLLPayloadBytes - 1) / kLLPayloadBytes; }

@@ -12,7 +12,7 @@
 // the connection TO the peer (written by that peer, read here):
 //
 //     offset 0        head line: u64 head, of the outgoing connection                     64 bytes, padded to 128
-//     offset 128      8 x LL slot:      llSlotBytes     + skew
+//     offset 128 + 8  8 x LL slot:      llSlotBytes     + skew
 //                     8 x LL128 slot:   ll128SlotBytes  + skew
 //                     8 x SIMPLE slot:  header (128) + simpleSlotBytes + skew
 //
@@ -51,6 +51,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "base/function.h"
 
 namespace jccl {
 
@@ -92,28 +94,47 @@ struct alignas(64) HeadLine {
 static_assert(sizeof(HeadLine) == 64);
 
 // Spreads the operation's fingerprint and the bytes of a slot over 32 bits.
-inline uint32_t checkWord(uint32_t fingerprint, uint32_t bytes) {
+JCCL_FN inline uint32_t checkWord(uint32_t fingerprint, uint32_t bytes) {
   uint32_t x = fingerprint ^ (bytes * 0x9e3779b1u);
   x ^= x >> 15;
   x *= 0x85ebca6bu;
   return x ^ (x >> 13);
 }
 
+// How wide the flags of LL cells are. Narrower than 32 bits only in tests, where the wrap must be reached.
+template <int FlagBits>
+struct LLFlags {
+  static_assert(FlagBits >= 5 && FlagBits <= 32);
+  static constexpr uint64_t kMask = (uint64_t{1} << FlagBits) - 1;
+  static constexpr uint64_t kHalf = uint64_t{1} << (FlagBits - 1);
+
+  JCCL_FN static uint32_t flagOf(uint64_t step) { return static_cast<uint32_t>((step + 1) & kMask); }
+
+  // A slot carries only flags congruent to its number + 1 modulo 8, so this one is never waited for in this slot.
+  JCCL_FN static uint32_t neverFlagOf(uint64_t step) { return static_cast<uint32_t>((step + 1 + kSlots / 2) & kMask); }
+
+  // A cell that no message has reached for a whole turn of the flag would look current. Twice per turn, therefore, the
+  // sender overwrites the rest of every slot.
+  JCCL_FN static bool mustScrub(uint64_t step) {
+    return __builtin_expect((step & (kHalf - 1)) < kSlots, 0) && step >= kHalf;
+  }
+};
+
 // Slot sizes, the same on all ranks of a communicator, and the offsets that follow from them.
 class ConnectionShape {
  public:
   ConnectionShape() = default;
-  ConnectionShape(uint32_t simpleSlotBytes, uint32_t llSlotBytes, uint32_t ll128SlotBytes)
+  JCCL_FN ConnectionShape(uint32_t simpleSlotBytes, uint32_t llSlotBytes, uint32_t ll128SlotBytes)
       : simpleSlotBytes_(roundUp(simpleSlotBytes, 128)),
         llSlotBytes_(roundUp(llSlotBytes, 128)),
         ll128SlotBytes_(roundUp(ll128SlotBytes, 128)) {}
 
-  uint32_t simpleSlotBytes() const { return simpleSlotBytes_; }
-  uint32_t llSlotBytes() const { return llSlotBytes_; }
-  uint32_t ll128SlotBytes() const { return ll128SlotBytes_; }
+  JCCL_FN uint32_t simpleSlotBytes() const { return simpleSlotBytes_; }
+  JCCL_FN uint32_t llSlotBytes() const { return llSlotBytes_; }
+  JCCL_FN uint32_t ll128SlotBytes() const { return ll128SlotBytes_; }
 
   // How much user data a slot takes.
-  uint32_t payloadCapacity(Protocol protocol) const {
+  JCCL_FN uint32_t payloadCapacity(Protocol protocol) const {
     switch (protocol) {
       case Protocol::LL:
         return (llSlotBytes_ / kLLCellBytes - 1) * kLLPayloadBytes;
@@ -125,18 +146,35 @@ class ConnectionShape {
     return simpleSlotBytes_;
   }
 
-  size_t headOffset() const { return 0; }
-  size_t llOffset() const { return 128; }
-  size_t llStride() const { return llSlotBytes_ + 128; }
-  size_t ll128Offset() const { return llOffset() + kSlots * llStride(); }
-  size_t ll128Stride() const { return ll128SlotBytes_ + 256; }
+  JCCL_FN size_t headOffset() const { return 0; }
+  // Half a pair before a boundary: behind the check word's cell, two cells are one aligned access.
+  JCCL_FN size_t llOffset() const { return 128 + kLLCellBytes; }
+  JCCL_FN size_t llStride() const { return llSlotBytes_ + 128; }
+  JCCL_FN size_t ll128Offset() const { return 128 + kSlots * llStride() + 128; }
+  JCCL_FN size_t ll128Stride() const { return ll128SlotBytes_ + 256; }
   // Page-aligned, so that a connection that never uses SIMPLE leaves its pages untouched.
-  size_t simpleOffset() const { return roundUp(ll128Offset() + kSlots * ll128Stride(), 4096); }
-  size_t simpleStride() const { return kSimpleHeaderBytes + simpleSlotBytes_ + 1024; }
-  size_t blockBytes() const { return roundUp(simpleOffset() + kSlots * simpleStride(), 4096); }
+  JCCL_FN size_t simpleOffset() const { return roundUp(ll128Offset() + kSlots * ll128Stride(), 4096); }
+  JCCL_FN size_t simpleStride() const { return kSimpleHeaderBytes + simpleSlotBytes_ + 1024; }
+  JCCL_FN size_t blockBytes() const { return roundUp(simpleOffset() + kSlots * simpleStride(), 4096); }
+
+  // Where the slot of a step lies in the block: cells, lines, and for SIMPLE the header.
+  JCCL_FN size_t llSlot(uint64_t step) const { return llOffset() + (step % kSlots) * llStride(); }
+  JCCL_FN size_t ll128Slot(uint64_t step) const { return ll128Offset() + (step % kSlots) * ll128Stride(); }
+  JCCL_FN size_t slotHeader(uint64_t step) const { return simpleOffset() + (step % kSlots) * simpleStride(); }
+  // Where a SIMPLE piece of so many bytes lies; both ends know its size. Behind a network always at the begin of the slot.
+  // Elsewhere pieces smaller than the slot take turns in its parts: a line that was not used for a while has left the
+  // reader's own cache, and the writer gets it several times faster from the shared one. For that a slot is larger than a
+  // step.
+  JCCL_FN size_t simplePiece(uint64_t step, uint32_t bytes, bool rotates) const {
+    const size_t slot = slotHeader(step) + kSimpleHeaderBytes;
+    if (!rotates || bytes < kRotatingBytes) return slot;
+    const uint32_t part = (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+    const uint32_t parts = simpleSlotBytes_ / part;
+    return parts <= 1 ? slot : slot + step / kSlots % parts * part;
+  }
 
  private:
-  static constexpr size_t roundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+  JCCL_FN static constexpr size_t roundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
   uint32_t simpleSlotBytes_ = 0;
   uint32_t llSlotBytes_ = 0;

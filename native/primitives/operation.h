@@ -4,13 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/function.h"
 #include "primitives/reduce.h"
-
-#if defined(__CUDACC__)
-#define JCCL_FN __host__ __device__
-#else
-#define JCCL_FN
-#endif
 
 namespace jccl {
 

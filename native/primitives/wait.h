@@ -13,11 +13,9 @@
 #include "base/progress_engine.h"
 #include "base/status.h"
 #include "base/whereabouts.h"
-#include "primitives/connection.h"
+#include "primitives/wait_place.h"
 
 namespace jccl {
-
-enum class WaitFor : uint8_t { Data = 0, Credit = 1, Board = 2, Worker = 3 };
 
 // Where a channel waits, readable by any thread at any time. Written only once a wait has turned long, so it costs the
 // fast path nothing. `sequence` is written last and cleared first: zero means that nothing waits.
@@ -57,15 +55,6 @@ struct WaitControl {
     int expected = 0;
     return failure.compare_exchange_strong(expected, static_cast<int>(code), std::memory_order_acq_rel);
   }
-};
-
-// Who is waited for; for the progress record and the message.
-struct WaitPlace {
-  int peer;
-  TransportKind transport;
-  WaitFor waitFor;
-  Protocol protocol;
-  uint64_t step;
 };
 
 // One channel's way of waiting.

@@ -1,0 +1,235 @@
+// The body of the kernels: maps a launch descriptor to the schedules of native/collectives, the same source as the host's.
+#pragma once
+
+#include <new>
+
+#include "collectives/direct.h"
+#include "collectives/ring.h"
+#include "collectives/tree.h"
+#include "cuda/kernels/block.h"
+#include "cuda/kernels/launch.h"
+#include "cuda/primitives/device_primitives.h"
+
+namespace jccl::device {
+
+// The links of a block, as the schedule counts them.
+class Block {
+ public:
+  JCCL_DEVICE Block(BlockState& state, const DeviceChannel& channel) : state_(state), channel_(channel) {}
+
+  // Links to and from so many peers; peerOf(i) names them. All threads have to meet before they are used.
+  template <class SendPeer, class RecvPeer>
+  JCCL_DEVICE void open(int count, SendPeer&& sendPeer, RecvPeer&& recvPeer) {
+    count_ = count;
+    for (int i = thread(); i < count; i += threads()) {
+      state_.sends[i].open(channel_.sends + sendPeer(i));
+      state_.recvs[i].open(channel_.recvs + recvPeer(i));
+    }
+  }
+
+  // After a failure the counters stay as they were: the communicator has failed for good.
+  JCCL_DEVICE void close() {
+    simt::syncBlock();
+    for (int i = thread(); i < count_; i += threads()) {
+      state_.sends[i].close();
+      state_.recvs[i].close();
+    }
+  }
+
+  JCCL_DEVICE static int thread() { return static_cast<int>(simt::threadIndex()); }
+  JCCL_DEVICE static int threads() { return static_cast<int>(simt::blockThreads()); }
+
+ private:
+  BlockState& state_;
+  const DeviceChannel& channel_;
+  int count_ = 0;
+};
+
+// Room for an object in shared memory, which is not initialised.
+template <class T>
+struct Room {
+  alignas(T) unsigned char bytes[sizeof(T)];
+
+  JCCL_DEVICE T& get() { return *reinterpret_cast<T*>(bytes); }
+  // By one thread; the others have to meet it before they get().
+  template <class... Arguments>
+  JCCL_DEVICE void make(Arguments&&... arguments) {
+    new (bytes) T{static_cast<Arguments&&>(arguments)...};
+  }
+};
+
+template <Protocol P, class E, class Faults = NoFaults>
+class CollectiveKernel {
+  using Primitives = DevicePrimitives<P, E, Faults>;
+
+ public:
+  // Whatever is the same for all threads lies in shared memory: registers are for what moves.
+  struct Shared {
+    BlockState block;
+    DeviceTransfer transfer;
+    Room<Primitives> primitives;
+    Room<Primitives> down;  // of a tree
+    Room<RingPlan> ring;
+    Room<TreePlan> tree;
+    Room<DirectPlan> direct;
+    Room<PartPlan> parts;
+  };
+
+  JCCL_DEVICE static void run(const Launch& launch, Shared& shared) {
+    DeviceChannel& channel = launch.channels[simt::blockIndex()];
+    if (!beginBlock(shared.block.wait, channel, launch.control)) return;
+    Block block(shared.block, channel);
+    if (Block::thread() == 0) describe(launch, channel, shared);
+    bool failed = false;
+    switch (launch.choice.algorithm) {
+      case Algorithm::Ring:
+        failed = ring(launch, channel, block, shared);
+        break;
+      case Algorithm::Tree:
+        failed = tree(launch, channel, block, shared);
+        break;
+      case Algorithm::Direct:
+        failed = direct(launch, block, shared);
+        break;
+    }
+    if (failed) return;
+    block.close();
+    if (Block::thread() == 0) countOperation(channel);
+  }
+
+ private:
+  // The bytes of a step without a size from the tuning.
+  static constexpr uint32_t kDefaultStepBytes = 128 * 1024;
+  // A ring's chunk is so many slices, each a step, where rounds do not overlap.
+  static constexpr size_t kSlicesPerChunk = 2;
+
+  JCCL_DEVICE static void describe(const Launch& launch, const DeviceChannel& channel, Shared& shared) {
+    const DataType type = launch.code.type;
+    const uint32_t element = static_cast<uint32_t>(sizeOf(type));
+    const uint32_t asked = launch.choice.chunkBytes == 0 ? kDefaultStepBytes : launch.choice.chunkBytes;
+    const size_t slice = ring::smaller(asked, launch.shape.payloadCapacity(P)) / element;
+    const bool isSigned = type == DataType::Int8 || type == DataType::Int32 || type == DataType::Int64;
+    const uint32_t divisor = launch.code.op == ReduceOp::Avg ? static_cast<uint32_t>(launch.size) : 1;
+    const uint64_t operation = channel.operations + 1;
+    const uint64_t print = launch.fingerprint ^ fingerprintOf(operation, launch.code, launch.count, launch.root);
+    const Reduction reduction{launch.code.op, divisor, isSigned};
+    shared.transfer =
+        DeviceTransfer{launch.send, launch.recv, element, slice == 0 ? 1 : slice, reduction, narrow(print)};
+    shared.parts.make(launch.counts, launch.displacements, launch.count, size_t{simt::blockIndex()},
+                      size_t{launch.choice.channels});
+  }
+
+  JCCL_DEVICE static bool ring(const Launch& launch, const DeviceChannel& channel, Block& block, Shared& shared) {
+    const int neighbours = launch.size == 1 ? 0 : 1;
+    block.open(
+        neighbours, [&](int) { return channel.ringOrder[1]; }, [&](int) { return channel.ringOrder[launch.size - 1]; });
+    const Collective collective = launch.code.collective;
+    if (Block::thread() == 0) {
+      const bool overlaps = collective == Collective::AllReduce || collective == Collective::Barrier;
+      shared.primitives.make(shared.block, launch.shape, shared.transfer, LinkRange{0, neighbours, 0, neighbours, 0});
+      shared.ring.make();
+      RingPlan& plan = shared.ring.get();
+      plan.order = channel.ringOrder;
+      plan.size = launch.size;
+      plan.position = channel.ringPosition;
+      plan.chunkCount = shared.transfer.sliceCount * (overlaps ? 1 : kSlicesPerChunk);
+      ring::share(launch.count, simt::blockIndex(), launch.choice.channels, plan.begin, plan.count);
+    }
+    simt::syncBlock();
+    Primitives& primitives = shared.primitives.get();
+    const RingPlan& plan = shared.ring.get();
+    switch (collective) {
+      case Collective::AllReduce:
+      case Collective::Barrier:
+        ringAllReduce(primitives, plan);
+        break;
+      case Collective::AllGather:
+        ringAllGather(primitives, plan, shared.parts.get());
+        break;
+      case Collective::ReduceScatter:
+        ringReduceScatter(primitives, plan, shared.parts.get());
+        break;
+      case Collective::Broadcast:
+        ringBroadcast(primitives, plan, launch.root);
+        break;
+      case Collective::Reduce:
+        ringReduce(primitives, plan, launch.root);
+        break;
+      default:
+        break;  // exchanges have a kernel of their own
+    }
+    return primitives.failed();
+  }
+
+  JCCL_DEVICE static bool tree(const Launch& launch, const DeviceChannel& channel, Block& block, Shared& shared) {
+    const bool root = channel.treeUp < 0;
+    const int children = channel.treeChildren;
+    // The children first, then the parent.
+    const auto peerOf = [&](int i) { return i < children ? channel.treeDown[i] : channel.treeUp; };
+    const int links = children + (root ? 0 : 1);
+    block.open(links, peerOf, peerOf);
+    if (Block::thread() == 0) {
+      shared.primitives.make(shared.block, launch.shape, shared.transfer,
+                             LinkRange{0, children, root ? 0 : children, root ? children : 1, 0});
+      shared.down.make(shared.block, launch.shape, shared.transfer, LinkRange{children, root ? 0 : 1, 0, children, 0});
+      shared.tree.make();
+      TreePlan& plan = shared.tree.get();
+      plan.root = root;
+      plan.leaf = children == 0;
+      plan.chunkCount = shared.transfer.sliceCount;
+      ring::share(launch.count, simt::blockIndex(), launch.choice.channels, plan.begin, plan.count);
+    }
+    simt::syncBlock();
+    Primitives& up = shared.primitives.get();
+    Primitives& down = shared.down.get();
+    treeAllReduce(up, down, shared.tree.get());
+    return up.failed() || down.failed();
+  }
+
+  JCCL_DEVICE static bool direct(const Launch& launch, Block& block, Shared& shared) {
+    const int peers = launch.size - 1;
+    const auto peerOf = [&](int i) { return i < launch.rank ? i : i + 1; };
+    block.open(peers, peerOf, peerOf);
+    if (Block::thread() == 0) {
+      shared.primitives.make(shared.block, launch.shape, shared.transfer, LinkRange{0, peers, 0, peers, launch.rank});
+      shared.direct.make();
+      DirectPlan& plan = shared.direct.get();
+      plan.rank = launch.rank;
+      plan.size = launch.size;
+      plan.chunkCount = shared.transfer.sliceCount;
+      ring::share(launch.count, simt::blockIndex(), launch.choice.channels, plan.begin, plan.count);
+    }
+    simt::syncBlock();
+    Primitives& primitives = shared.primitives.get();
+    const DirectPlan& plan = shared.direct.get();
+    switch (launch.code.collective) {
+      case Collective::AllReduce:
+        if ((launch.choice.flags & Choice::kInShards) != 0) {
+          directAllReduceInShards(primitives, plan);
+        } else {
+          directAllReduce(primitives, plan);
+        }
+        break;
+      case Collective::Barrier:
+        directAllReduce(primitives, plan);
+        break;
+      case Collective::AllGather:
+        directAllGather(primitives, plan, shared.parts.get());
+        break;
+      case Collective::ReduceScatter:
+        directReduceScatter(primitives, plan, shared.parts.get());
+        break;
+      case Collective::Broadcast:
+        directBroadcast(primitives, plan, launch.root);
+        break;
+      case Collective::Reduce:
+        directReduce(primitives, plan, launch.root);
+        break;
+      default:
+        break;
+    }
+    return primitives.failed();
+  }
+};
+
+}  // namespace jccl::device

@@ -1,0 +1,87 @@
+// Which kernel works on which type. Integers of one width share a kernel, signed or not; what reduces nothing moves bytes.
+#pragma once
+
+#include "cuda/primitives/elements.h"
+#include "engine/operation.h"
+
+namespace jccl::device {
+
+enum class ElementClass : uint8_t {
+  Int8 = 0,
+  Int32 = 1,
+  Int64 = 2,
+  Float16 = 3,
+  Bfloat16 = 4,
+  Float32 = 5,
+  Float64 = 6
+};
+constexpr int kElementClassCount = 7;
+
+constexpr const char* nameOf(ElementClass element) {
+  constexpr const char* names[kElementClassCount] = {"int8",     "int32",   "int64",  "float16",
+                                                     "bfloat16", "float32", "float64"};
+  return names[static_cast<int>(element)];
+}
+
+constexpr bool reduces(Collective collective) {
+  return collective == Collective::AllReduce || collective == Collective::Reduce ||
+         collective == Collective::ReduceScatter;
+}
+
+constexpr ElementClass elementClassOf(Collective collective, DataType type) {
+  if (!reduces(collective)) return ElementClass::Int8;
+  switch (type) {
+    case DataType::Int8:
+    case DataType::Uint8:
+      return ElementClass::Int8;
+    case DataType::Int32:
+    case DataType::Uint32:
+      return ElementClass::Int32;
+    case DataType::Int64:
+    case DataType::Uint64:
+      return ElementClass::Int64;
+    case DataType::Float16:
+      return ElementClass::Float16;
+    case DataType::Bfloat16:
+      return ElementClass::Bfloat16;
+    case DataType::Float32:
+      return ElementClass::Float32;
+    case DataType::Float64:
+      return ElementClass::Float64;
+  }
+  return ElementClass::Int8;
+}
+
+// The type that stands for a class.
+template <ElementClass C>
+struct ElementOf;
+template <>
+struct ElementOf<ElementClass::Int8> {
+  using Type = Integer<uint8_t>;
+};
+template <>
+struct ElementOf<ElementClass::Int32> {
+  using Type = Integer<uint32_t>;
+};
+template <>
+struct ElementOf<ElementClass::Int64> {
+  using Type = Integer<uint64_t>;
+};
+template <>
+struct ElementOf<ElementClass::Float16> {
+  using Type = Float16;
+};
+template <>
+struct ElementOf<ElementClass::Bfloat16> {
+  using Type = Bfloat16;
+};
+template <>
+struct ElementOf<ElementClass::Float32> {
+  using Type = Float32;
+};
+template <>
+struct ElementOf<ElementClass::Float64> {
+  using Type = Float64;
+};
+
+}  // namespace jccl::device

@@ -1,0 +1,239 @@
+// Many sends and receives at once, none of which can hold up another: the device's form of native/engine/point_to_point.h,
+// with the same slots and check words.
+//
+// Tasks to one peer run in their order, and those from one peer; each such queue has a thread that looks whether its next
+// chunk can move. The block moves all chunks that can, then the threads of the queues post, and look again. Every channel
+// moves its share of every message, an empty one, too.
+#pragma once
+
+#include "collectives/ring.h"
+#include "cuda/kernels/block.h"
+#include "cuda/kernels/launch.h"
+#include "cuda/primitives/elements.h"
+#include "cuda/primitives/faults.h"
+#include "cuda/primitives/move.h"
+
+namespace jccl::device {
+
+constexpr int kMaxQueues = 2 * kMaxLinks;
+
+template <class Faults = NoFaults>
+class ExchangeKernel {
+  // A queue's chunk, written by its thread, read by all after they have met.
+  struct Queue {
+    ActiveLink link;
+    const uint8_t* source;
+    uint8_t* destination;
+    size_t done;   // bytes of the current message's share
+    size_t share;  // of the current message
+    uint32_t task;
+    uint32_t end;
+    uint32_t chunk;
+    uint32_t fingerprint;
+    bool sends;
+    bool ready;
+  };
+
+ public:
+  struct Shared {
+    WaitControl wait;
+    Queue queues[kMaxQueues];
+    const uint8_t* copyFrom;
+    uint8_t* copyTo;
+  };
+
+  JCCL_DEVICE static void run(const ExchangeLaunch& launch, Shared& shared) {
+    DeviceChannel& channel = launch.channels[simt::blockIndex()];
+    if (!beginBlock(shared.wait, channel, launch.control)) return;
+    ExchangeKernel kernel(launch, channel, shared);
+    kernel.copyOwn();
+    kernel.open();
+    const bool moved = kernel.moveAll();
+    if (!moved) return;
+    kernel.forQueues([&](Queue& queue) { queue.link.close(); });
+    if (launch.collective && kernel.thread_ == 0) countOperation(channel);
+  }
+
+ private:
+  // Smaller than a slot may be, so that the receiver starts early.
+  static constexpr uint32_t kMostChunkBytes = 64 * 1024;
+  static constexpr int kLooks = 32;
+  static constexpr uint32_t kRoundsPerClock = 64;
+  enum Barrier : int { kReady = 1, kFailed = 2 };
+
+  JCCL_DEVICE ExchangeKernel(const ExchangeLaunch& launch, DeviceChannel& channel, Shared& shared)
+      : launch_(launch),
+        channel_(channel),
+        shared_(shared),
+        thread_(simt::threadIndex()),
+        threads_(simt::blockThreads()) {}
+
+  // This thread's queues.
+  template <class Body>
+  JCCL_DEVICE void forQueues(Body&& body) {
+    for (uint32_t q = thread_; q < launch_.queueCount; q += threads_) body(shared_.queues[q]);
+  }
+
+  JCCL_DEVICE void move(const uint8_t* const* source, uint8_t* const* destination, size_t bytes) const {
+    const Team team{thread_, threads_};
+    const Reduction none{ReduceOp::Sum, 1, false};
+    const Operands operands{source, 1, destination, 1};
+    Mover<Integer<uint8_t>>(team, operands, none).run(bytes);
+  }
+
+  JCCL_DEVICE void shareOf(size_t bytes, size_t& begin, size_t& share) const {
+    ring::share(bytes, simt::blockIndex(), static_cast<size_t>(launch_.channelCount), begin, share);
+  }
+
+  JCCL_DEVICE void copyOwn() {
+    for (uint32_t t = launch_.firstCopy; t < launch_.taskCount; ++t) {
+      const ExchangeTask& task = launch_.tasks[t];
+      size_t begin = 0, share = 0;
+      shareOf(task.bytes, begin, share);
+      if (task.copyTo == task.address || share == 0) continue;
+      if (thread_ == 0) {
+        shared_.copyFrom = task.address + begin;
+        shared_.copyTo = task.copyTo + begin;
+      }
+      simt::syncBlock();
+      move(&shared_.copyFrom, &shared_.copyTo, share);
+      simt::syncBlock();
+    }
+  }
+
+  JCCL_DEVICE void open() {
+    for (uint32_t q = thread_; q < launch_.queueCount; q += threads_) {
+      Queue& queue = shared_.queues[q];
+      queue.task = launch_.queues[q].first;
+      queue.end = queue.task + launch_.queues[q].count;
+      const ExchangeTask& first = launch_.tasks[queue.task];
+      queue.sends = first.kind == ExchangeTask::Kind::Send;
+      queue.link.open((queue.sends ? channel_.sends : channel_.recvs) + first.peer);
+      beginTask(queue);
+    }
+  }
+
+  JCCL_DEVICE void beginTask(Queue& queue) {
+    if (queue.task == queue.end) return;
+    const ExchangeTask& task = launch_.tasks[queue.task];
+    size_t begin = 0;
+    shareOf(task.bytes, begin, queue.share);
+    queue.done = 0;
+    queue.fingerprint = task.fingerprint;
+    if (launch_.collective) {
+      queue.fingerprint ^= narrow((channel_.operations + 1) * 0x9e3779b97f4a7c15u);
+    }
+    if (queue.sends) {
+      queue.source = task.address + begin;
+    } else {
+      queue.destination = task.address + begin;
+    }
+  }
+
+  // Returns whether all has been moved.
+  JCCL_DEVICE bool moveAll() {
+    const Waiter waiter(shared_.wait);
+    Waiter::Watch watch;
+    for (uint32_t round = 0;; ++round) {
+      bool ready = false, failed = false, waits = false;
+      for (int look = 0; look < kLooks && !ready && !failed; ++look) {
+        waits = false;
+        forQueues([&](Queue& queue) {
+          queue.ready = queue.task != queue.end && !failed && canMove(waiter, queue, failed);
+          ready = ready || queue.ready;
+          waits = waits || queue.task != queue.end;
+        });
+        if (!waits) break;
+        simt::pause();
+      }
+      if (!ready && waits && !failed) failed = !waiter.goesOn(watch, placeOf());
+      if (ready) {
+        waiter.forget(watch);
+        watch = {};
+        // A rank that is never held up looks at the abort word all the same.
+        if (round % kRoundsPerClock == 0) failed = failed || !waiter.goesOn(watch, placeOf());
+      }
+      const bool any = simt::syncOr(kReady, static_cast<int>(threads_), ready || waits);
+      if (simt::syncOr(kFailed, static_cast<int>(threads_), failed)) return false;
+      if (!any) return true;
+      for (uint32_t q = 0; q < launch_.queueCount; ++q) {
+        const Queue& queue = shared_.queues[q];
+        if (queue.ready && queue.chunk != 0) moveChunk(queue);
+      }
+      simt::syncBlock();
+      forQueues([&](Queue& queue) {
+        if (queue.ready) post(queue);
+      });
+    }
+  }
+
+  JCCL_DEVICE void moveChunk(const Queue& queue) const { move(&queue.source, &queue.destination, queue.chunk); }
+
+  // What this thread waits for, of all its queues.
+  JCCL_DEVICE WaitPlace placeOf() {
+    WaitPlace place{-1, TransportKind::None, WaitFor::Data, Protocol::Simple, 0};
+    forQueues([&](const Queue& queue) {
+      if (queue.task != queue.end && !queue.ready) {
+        place = queue.link.place(queue.sends ? WaitFor::Credit : WaitFor::Data, Protocol::Simple);
+      }
+    });
+    return place;
+  }
+
+  // Whether the next chunk can move, and if so, from where to where.
+  JCCL_DEVICE bool canMove(const Waiter& waiter, Queue& queue, bool& failed) {
+    ActiveLink& link = queue.link;
+    const size_t left = queue.share - queue.done;
+    const uint32_t most = static_cast<uint32_t>(ring::smaller(launch_.shape.simpleSlotBytes(), kMostChunkBytes));
+    queue.chunk = left < most ? static_cast<uint32_t>(left) : most;
+    uint8_t* piece = link.block + launch_.shape.simplePiece(link.step, queue.chunk, link.rotates);
+    if (queue.sends) {
+      if (link.step >= link.cachedHead + kSlots) {
+        link.cachedHead = simt::loadAcquire(link.head);
+        if (link.step >= link.cachedHead + kSlots) return false;
+      }
+      queue.destination = piece;
+      return true;
+    }
+    const uint8_t* header = link.block + launch_.shape.slotHeader(link.step);
+    if (simt::loadAcquire(reinterpret_cast<const uint64_t*>(header)) != link.step + 1) return false;
+    if (simt::loadPeer<4>(header + offsetof(SlotHeader, check)) != checkWord(queue.fingerprint, queue.chunk)) {
+      waiter.fail(Code::Mismatch, link.place(WaitFor::Data, Protocol::Simple));
+      failed = true;
+      return false;
+    }
+    queue.source = piece;
+    return true;
+  }
+
+  JCCL_DEVICE void post(Queue& queue) {
+    ActiveLink& link = queue.link;
+    if (queue.sends) {
+      uint8_t* header = link.block + launch_.shape.slotHeader(link.step);
+      if (link.transport == TransportKind::Net) {
+        simt::storePeer<1>(header + offsetof(SlotHeader, protocol), static_cast<uint8_t>(Protocol::Simple));
+      }
+      const uint32_t check = checkWord(queue.fingerprint, queue.chunk);
+      simt::storePeer<8>(header + offsetof(SlotHeader, check), check | uint64_t{queue.chunk} << 32);
+      if constexpr (!Faults::kSkipsFence) simt::fence();
+      simt::storeRelaxed(reinterpret_cast<uint64_t*>(header), ++link.step);
+      queue.source += queue.chunk;
+    } else {
+      if constexpr (!Faults::kSkipsFence) simt::fence();
+      simt::storeRelaxed(link.head, ++link.step);
+      queue.destination += queue.chunk;
+    }
+    queue.done += queue.chunk;
+    if (queue.done < queue.share) return;
+    ++queue.task;
+    beginTask(queue);
+  }
+
+  const ExchangeLaunch& launch_;
+  DeviceChannel& channel_;
+  Shared& shared_;
+  const unsigned thread_;
+  const unsigned threads_;
+};
+
+}  // namespace jccl::device

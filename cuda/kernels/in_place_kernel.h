@@ -1,0 +1,177 @@
+// The direct algorithm over peers' buffers: ranks that can all reach each other's memory read what they need where it lies,
+// and write results where they belong. Every rank reduces its shard: n x S bytes are read and n x S written by all together,
+// which is the least there can be. Small all-reduces go one-shot: every rank reduces everything for itself, if nobody
+// overwrites what others still read.
+//
+// Each channel meets the same channel of all ranks before, to learn where the buffers are, and after, when all have done
+// their part. Nothing goes through slots.
+#pragma once
+
+#include "collectives/ring.h"
+#include "cuda/kernels/block.h"
+#include "cuda/kernels/launch.h"
+#include "cuda/primitives/elements.h"
+#include "cuda/primitives/faults.h"
+#include "cuda/primitives/move.h"
+
+namespace jccl::device {
+
+template <class E, class Faults = NoFaults>
+class InPlaceKernel {
+ public:
+  struct Shared {
+    WaitControl wait;
+    const uint8_t* sends[kMaxLinks + 1];  // by rank
+    uint8_t* recvs[kMaxLinks + 1];
+    const uint8_t* sources[kMaxLinks + 1];
+    uint8_t* destinations[kMaxLinks + 1];
+  };
+
+  JCCL_DEVICE static void run(const InPlaceLaunch& launch, Shared& shared) {
+    DeviceChannel& channel = launch.channels[simt::blockIndex()];
+    if (!beginBlock(shared.wait, channel, launch.control)) return;
+    InPlaceKernel kernel(launch, channel, shared);
+    bool oneShot = false;
+    if (!kernel.meetBefore(oneShot)) return;
+    kernel.work(oneShot);
+    if (!kernel.meetAfter()) return;
+    if (kernel.thread_ == 0) countOperation(channel);
+  }
+
+ private:
+  // From here on reading everything n times costs more than writing it n times saves.
+  static constexpr size_t kMostOneShotBytes = 256 * 1024;
+  enum Barrier : int { kFailed = 1, kOverwrites = 2 };
+
+  JCCL_DEVICE InPlaceKernel(const InPlaceLaunch& launch, const DeviceChannel& channel, Shared& shared)
+      : launch_(launch),
+        shared_(shared),
+        sequence_(channel.operations + 1),
+        thread_(static_cast<int>(simt::threadIndex())),
+        threads_(static_cast<int>(simt::blockThreads())) {}
+
+  template <class Body>
+  JCCL_DEVICE void forPeers(Body&& body) {
+    for (int peer = thread_; peer < launch_.size; peer += threads_) {
+      if (peer != launch_.rank) body(peer);
+    }
+  }
+
+  // The line that `writer` writes at its reader.
+  JCCL_DEVICE Board* boardOf(Board* boards, int writer) const {
+    return boards + static_cast<size_t>(simt::blockIndex()) * launch_.size + writer;
+  }
+
+  JCCL_DEVICE WaitPlace placeOf(int peer) const {
+    return {peer, TransportKind::P2p, WaitFor::Board, Protocol::Simple, sequence_};
+  }
+
+  // Tells the peers where this rank's buffers are, and learns where theirs are. Returns false after a failure.
+  JCCL_DEVICE bool meetBefore(bool& oneShot) {
+    const uint64_t print = launch_.fingerprint ^ fingerprintOf(sequence_, launch_.code, launch_.count, launch_.root);
+    const bool overwrites = launch_.send == launch_.recv;
+    forPeers([&](int peer) {
+      Board* board = boardOf(launch_.peers[peer].boards, launch_.rank);
+      simt::storePeer<8>(&board->send, launch_.peers[peer].sendThere);
+      simt::storePeer<8>(&board->recv, launch_.peers[peer].recvThere);
+      simt::storePeer<8>(&board->fingerprint, print);
+      simt::storePeer<8>(&board->overwrites, uint64_t{overwrites});
+      simt::storeRelease(&board->posted, sequence_);
+    });
+    if (thread_ == 0) {
+      shared_.sends[launch_.rank] = launch_.send;
+      shared_.recvs[launch_.rank] = launch_.recv;
+    }
+    const Waiter waiter(shared_.wait);
+    bool failed = false, anyOverwrites = overwrites;
+    forPeers([&](int peer) {
+      const Board* board = boardOf(launch_.boards, peer);
+      const auto posted = [&] { return simt::loadAcquire(&board->posted) == sequence_; };
+      if (failed || !waiter.wait(posted, placeOf(peer))) {
+        failed = true;
+        return;
+      }
+      if (simt::loadPeer<8>(&board->fingerprint) != print) {
+        waiter.fail(Code::Mismatch, placeOf(peer));
+        failed = true;
+        return;
+      }
+      shared_.sends[peer] = reinterpret_cast<const uint8_t*>(simt::loadPeer<8>(&board->send));
+      shared_.recvs[peer] = reinterpret_cast<uint8_t*>(simt::loadPeer<8>(&board->recv));
+      anyOverwrites = anyOverwrites || simt::loadPeer<8>(&board->overwrites) != 0;
+    });
+    if (simt::syncOr(kFailed, threads_, failed)) return false;
+    const bool small = launch_.count * sizeOf(launch_.code.type) <= kMostOneShotBytes;
+    oneShot = !simt::syncOr(kOverwrites, threads_, anyOverwrites) && small;
+    return true;
+  }
+
+  // No two ranks touch the same element of a buffer, except to read it.
+  JCCL_DEVICE void work(bool oneShot) {
+    const size_t element = sizeOf(launch_.code.type);
+    const size_t channels = launch_.choice.channels, channel = simt::blockIndex();
+    const int n = launch_.size;
+    const bool reads = launch_.code.collective != Collective::AllGather;
+    size_t from = 0, to = 0, count = 0;
+    int destinations = n;
+    if (launch_.code.collective == Collective::AllReduce) {
+      ring::Part shard{0, launch_.count};
+      if (oneShot) {
+        destinations = 1;
+      } else {
+        ring::share(launch_.count, launch_.rank, n, shard.begin, shard.count);
+      }
+      size_t skip = 0;
+      ring::share(shard.count, channel, channels, skip, count);
+      from = to = shard.begin + skip;
+    } else {
+      const PartPlan parts{launch_.counts, launch_.displacements, launch_.count, channel, channels};
+      const ring::Part large = ring::partOf(parts, launch_.rank);
+      const size_t small = ring::shareOfPart(parts, launch_.rank).begin;
+      count = large.count;
+      from = reads ? large.begin : small;
+      to = reads ? small : large.begin;
+      if (reads) destinations = 1;
+    }
+    const int sources = reads ? n : 1;
+    for (int i = thread_; i < sources; i += threads_) {
+      shared_.sources[i] = (reads ? shared_.sends[i] : launch_.send) + from * element;
+    }
+    // Every rank begins with another destination, so that they do not all write to one memory at a time.
+    for (int i = thread_; i < destinations; i += threads_) {
+      shared_.destinations[i] = shared_.recvs[(launch_.rank + i) % n] + to * element;
+    }
+    simt::syncBlock();
+    const Team team{static_cast<unsigned>(thread_), static_cast<unsigned>(threads_)};
+    const Operands operands{shared_.sources, sources, shared_.destinations, destinations};
+    const DataType type = launch_.code.type;
+    const bool isSigned = type == DataType::Int8 || type == DataType::Int32 || type == DataType::Int64;
+    const bool divides = reads && launch_.code.op == ReduceOp::Avg;
+    const Reduction reduction{launch_.code.op, divides ? static_cast<uint32_t>(n) : 1, isSigned};
+    Mover<E>(team, operands, reduction).run(count * element);
+    simt::syncBlock();
+  }
+
+  JCCL_DEVICE bool meetAfter() {
+    forPeers([&](int peer) {
+      if constexpr (!Faults::kSkipsFence) simt::fence();
+      simt::storeRelaxed(&boardOf(launch_.peers[peer].boards, launch_.rank)->finished, sequence_);
+    });
+    const Waiter waiter(shared_.wait);
+    bool failed = false;
+    forPeers([&](int peer) {
+      const Board* board = boardOf(launch_.boards, peer);
+      const auto finished = [&] { return simt::loadAcquire(&board->finished) == sequence_; };
+      failed = failed || !waiter.wait(finished, placeOf(peer));
+    });
+    return !simt::syncOr(kFailed, threads_, failed);
+  }
+
+  const InPlaceLaunch& launch_;
+  Shared& shared_;
+  const uint64_t sequence_;
+  const int thread_;
+  const int threads_;
+};
+
+}  // namespace jccl::device

@@ -1,0 +1,125 @@
+// The launch descriptor: all that a kernel is told, in plain structs that host and device share.
+//
+// What lies in device memory is of two kinds. The plan of a channel is constant. The ends of its connections and its count
+// of operations belong to the kernels, which are ordered by one stream and advance them: a captured graph can be replayed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/primitives/links.h"
+#include "engine/operation.h"
+#include "primitives/layout.h"
+
+namespace jccl::device {
+
+constexpr int kMaxTreeLinks = 3;
+
+// A rank's part in one channel; a grid has a block per channel.
+struct DeviceChannel {
+  LinkEnd* sends;            // by peer
+  LinkEnd* recvs;            // by peer
+  const int32_t* ringOrder;  // [i]: the rank i places after this one
+  int32_t ringPosition;      // of this rank, counted from rank 0 along the ring
+  int32_t treeUp;            // -1: root
+  int32_t treeDown[kMaxTreeLinks];
+  int32_t treeChildren;
+  uint64_t operations;     // how many collectives this channel has run; the same on all ranks
+  ProgressRecord* record;  // mapped host memory
+};
+
+// What bounds the waits of a launch.
+struct LaunchControl {
+  const uint32_t* abort;  // mapped host memory: 0, or the Code with which the operation shall end
+  uint32_t* result;       // mapped host memory: 0, or the Code of the first failure; never cleared by a kernel
+  uint64_t timeoutNanos;  // 0: for ever
+  uint64_t sequence;      // of the operation, for the progress records
+};
+
+struct Launch {
+  int32_t rank;
+  int32_t size;
+  DeviceChannel* channels;  // choice.channels of them take part
+  ConnectionShape shape;
+  LaunchControl control;
+
+  OperationCode code;
+  Choice choice;
+  const uint8_t* send;
+  uint8_t* recv;
+  size_t count;  // in the units of the collective
+  int32_t root;
+  // The v-forms, by rank, in device memory; null for equal parts. `fingerprint` mixes them.
+  const int64_t* counts;
+  const int64_t* displacements;
+  uint64_t fingerprint;
+};
+
+// What a rank posts to a peer for operations over each other's buffers; in the reader's memory, one per channel and rank.
+struct alignas(128) Board {
+  uint64_t posted;      // of the operation; written last
+  uint64_t send, recv;  // the poster's buffers in the reader's address space
+  uint64_t fingerprint;
+  uint64_t overwrites;  // whether the poster's receive buffer is its send buffer
+  alignas(64) uint64_t finished;
+};
+
+struct InPlacePeer {
+  Board* boards;       // the peer's, in our address space: channel x size + rank of the poster
+  uint64_t sendThere;  // where our buffers lie in the peer's address space
+  uint64_t recvThere;
+};
+
+// All-reduce, all-gather and reduce-scatter among ranks that reach each other's buffers.
+struct InPlaceLaunch {
+  int32_t rank;
+  int32_t size;
+  DeviceChannel* channels;
+  LaunchControl control;
+  OperationCode code;
+  Choice choice;
+  const uint8_t* send;
+  uint8_t* recv;
+  size_t count;
+  int32_t root;  // 0
+  const int64_t* counts;
+  const int64_t* displacements;
+  uint64_t fingerprint;
+  Board* boards;             // our own: channel x size + rank of the poster
+  const InPlacePeer* peers;  // by rank, in device memory
+};
+
+// One message of a group of sends and receives, or a copy within the rank.
+struct ExchangeTask {
+  enum class Kind : uint8_t { Send = 0, Recv = 1, Copy = 2 };
+
+  Kind kind;
+  int32_t peer;
+  uint8_t* address;  // only read for a send or a copy
+  uint8_t* copyTo;   // of a copy
+  size_t bytes;
+  uint32_t fingerprint;  // both ends must agree on it
+};
+
+// Tasks to one peer, or from one, in their order.
+struct ExchangeQueue {
+  uint32_t first;
+  uint32_t count;
+};
+
+struct ExchangeLaunch {
+  int32_t rank;
+  int32_t size;
+  DeviceChannel* channels;
+  int32_t channelCount;
+  ConnectionShape shape;
+  LaunchControl control;
+  bool collective;  // all ranks take part: the fingerprints of tasks are mixed with the channel's count of operations
+  const ExchangeTask* tasks;  // in device memory; tasks of a queue lie together, copies come last
+  const ExchangeQueue* queues;
+  uint32_t queueCount;
+  uint32_t firstCopy;
+  uint32_t taskCount;
+};
+
+}  // namespace jccl::device

@@ -1,0 +1,286 @@
+// The primitives of the schedules, on the device: what native/primitives/host_primitives.h offers, done by the threads of a
+// block together. Every thread of the block calls the same functions with the same arguments.
+//
+// A step:
+//
+//     waiting    thread i of the team waits for what link i needs: credit, and for SIMPLE the piece
+//     meet       the team agrees that all is there, or that the operation has failed
+//     moving     all threads of the team; LL and LL128 wait for their flags as they go
+//     meet       the whole block
+//     posting    one thread per link: a fence, then the published step and the freed slot
+//
+// With SIMPLE in a large block the last warp does nothing but post, so that its fence overlaps the next step.
+//
+// After a failure (deadline, abort, mismatch) the object is failed for good: every further call returns at once.
+//
+// A block has one object, in shared memory: what lies there needs no registers while pieces move. All threads agree on its
+// only variable after each step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/primitives/compiler.h"
+#include "cuda/primitives/faults.h"
+#include "cuda/primitives/links.h"
+#include "cuda/primitives/ll.h"
+#include "cuda/primitives/ll128.h"
+#include "cuda/primitives/move.h"
+
+namespace jccl::device {
+
+// What the primitives must know of the operation.
+struct DeviceTransfer {
+  const uint8_t* input;
+  uint8_t* output;
+  uint32_t elementBytes;
+  size_t sliceCount;  // elements per step, at most a slot's payload
+  Reduction reduction;
+  uint32_t fingerprint;
+};
+
+template <Protocol P, class E, class Faults = NoFaults, int FlagBits = 32>
+class DevicePrimitives {
+ public:
+  JCCL_DEVICE DevicePrimitives(BlockState& state, const ConnectionShape& shape, const DeviceTransfer& transfer,
+                               const LinkRange& links)
+      : state_(state), shape_(shape), transfer_(transfer), links_(links) {}
+
+  // The threads that wait and move, of a block of so many.
+  JCCL_DEVICE static unsigned teamThreads(unsigned blockThreads) {
+    return P == Protocol::Simple && blockThreads >= kLeastSpecialised ? blockThreads - simt::kWarpThreads
+                                                                      : blockThreads;
+  }
+
+  JCCL_DEVICE bool failed() const { return failed_; }
+
+  // Offsets and counts are in elements, as in HostPrimitives.
+  JCCL_DEVICE void send(size_t in, size_t count) { forSlices(input(in), nullptr, count, senders(), false); }
+  JCCL_DEVICE void sendFromOutput(size_t out, size_t count) {
+    forSlices(output(out), nullptr, count, senders(), false);
+  }
+  JCCL_DEVICE void copySend(size_t in, size_t out, size_t count) {
+    forSlices(input(in), output(out), count, senders(), false);
+  }
+  JCCL_DEVICE void recv(size_t out, size_t count) { forSlices(nullptr, output(out), count, receivers(), false); }
+  JCCL_DEVICE void recvCopySend(size_t out, size_t count) { forSlices(nullptr, output(out), count, links_, false); }
+  JCCL_DEVICE void recvReduceSend(size_t in, size_t count) { forSlices(input(in), nullptr, count, links_, false); }
+  JCCL_DEVICE void recvReduceCopy(size_t in, size_t out, size_t count, bool finish) {
+    forSlices(input(in), output(out), count, receivers(), finish);
+  }
+  JCCL_DEVICE void recvReduceCopySend(size_t in, size_t out, size_t count, bool finish) {
+    forSlices(input(in), output(out), count, links_, finish);
+  }
+  JCCL_DEVICE void sendTo(int index, size_t in, size_t count) {
+    forSlices(input(in), nullptr, count, {0, 0, links_.firstSend + index, 1, 0}, false);
+  }
+  JCCL_DEVICE void recvFrom(int index, size_t out, size_t count) {
+    forSlices(nullptr, output(out), count, {links_.firstRecv + index, 1, 0, 0, 0}, false);
+  }
+
+  JCCL_DEVICE void copy(size_t in, size_t out, size_t count) {
+    if (input(in) != output(out)) own(input(in), output(out), count, false);
+  }
+  JCCL_DEVICE void reduceCopy(size_t in, size_t out, size_t count) { own(input(in), output(out), count, true); }
+
+  // Slots in device memory are where pieces go: nothing is announced to a network.
+  JCCL_DEVICE static constexpr bool wants() { return false; }
+  JCCL_DEVICE void want(size_t, size_t, uint64_t) {}
+
+ private:
+  // From here on a warp is spared for posting.
+  static constexpr unsigned kLeastSpecialised = 128;
+  enum Barrier : int { kTeam = 1, kAll = 2 };
+
+  JCCL_DEVICE const uint8_t* input(size_t offset) const { return transfer_.input + offset * transfer_.elementBytes; }
+  JCCL_DEVICE uint8_t* output(size_t offset) const { return transfer_.output + offset * transfer_.elementBytes; }
+  JCCL_DEVICE LinkRange senders() const { return {0, 0, links_.firstSend, links_.sendCount, 0}; }
+  JCCL_DEVICE LinkRange receivers() const { return {links_.firstRecv, links_.recvCount, 0, 0, links_.ownPosition}; }
+
+  // Cuts a piece into slices of one step each; a piece of nothing is one step, too.
+  JCCL_DEVICE_CALL void forSlices(const uint8_t* in, uint8_t* out, size_t count, LinkRange links, bool finish) {
+    const Team team{simt::threadIndex(), teamThreads(simt::blockThreads())};
+    Reduction reduction = transfer_.reduction;
+    if (!finish) reduction.divisor = 1;
+    size_t done = 0;
+    do {
+      if (failed_) return;
+      const size_t n = count - done < transfer_.sliceCount ? count - done : transfer_.sliceCount;
+      step(team, in, out, static_cast<uint32_t>(n * transfer_.elementBytes), links, reduction);
+      if (in != nullptr) in += n * transfer_.elementBytes;
+      if (out != nullptr) out += n * transfer_.elementBytes;
+      done += n;
+    } while (done < count);
+  }
+
+  JCCL_DEVICE void step(const Team& team, const uint8_t* in, uint8_t* out, uint32_t bytes, const LinkRange& links,
+                        const Reduction& reduction) {
+    const uint32_t check = checkWord(transfer_.fingerprint, bytes);
+    bool ok = true;
+    if (team.thread < team.threads) {
+      ok = prepare(team, in, out, bytes, check, links);
+      if (simt::syncOr(kTeam, static_cast<int>(team.threads), !ok)) {
+        ok = false;
+      } else {
+        ok = move(team, in, out, bytes, check, links, reduction);
+      }
+    }
+    if (simt::syncOr(kAll, static_cast<int>(simt::blockThreads()), !ok)) {
+      failed_ = true;
+    } else {
+      post(team, bytes, check, links);
+    }
+  }
+
+  // Waits for the links of this thread and says where their pieces are.
+  JCCL_DEVICE bool prepare(const Team& team, const uint8_t* in, uint8_t* out, uint32_t bytes, uint32_t check,
+                           const LinkRange& links) {
+    const Waiter waiter(state_.wait);
+    for (int i = static_cast<int>(team.thread); i < links.sendCount; i += static_cast<int>(team.threads)) {
+      ActiveLink& link = state_.sends[links.firstSend + i];
+      if (!waitForCredit(waiter, link)) return false;
+      state_.sent[links.firstSend + i] = pieceOf(link, bytes);
+      ++link.step;
+    }
+    for (int i = static_cast<int>(team.thread); i < links.recvCount; i += static_cast<int>(team.threads)) {
+      ActiveLink& link = state_.recvs[links.firstRecv + i];
+      if (P == Protocol::Simple && !waitForSlot(waiter, link, check)) return false;
+      state_.received[links.firstRecv + i] = pieceOf(link, bytes);
+      ++link.step;
+    }
+    if (P == Protocol::Simple) listOperands(team, in, out, links);
+    return true;
+  }
+
+  JCCL_DEVICE Piece pieceOf(const ActiveLink& link, uint32_t bytes) const {
+    const size_t offset = P == Protocol::LL      ? shape_.llSlot(link.step)
+                          : P == Protocol::LL128 ? shape_.ll128Slot(link.step)
+                                                 : shape_.simplePiece(link.step, bytes, link.rotates);
+    return {link.block + offset, link.step};
+  }
+
+  // SIMPLE: sources and destinations in their order, each written by the thread that waits for its link.
+  JCCL_DEVICE void listOperands(const Team& team, const uint8_t* in, uint8_t* out, const LinkRange& links) {
+    const int own = links.ownPosition < links.recvCount ? links.ownPosition : links.recvCount;
+    const int firstSend = out == nullptr ? 0 : 1;
+    const int thread = static_cast<int>(team.thread), threads = static_cast<int>(team.threads);
+    for (int i = thread; i < links.recvCount; i += threads) {
+      state_.sources[in != nullptr && i >= own ? i + 1 : i] = state_.received[links.firstRecv + i].at;
+    }
+    for (int i = thread; i < links.sendCount; i += threads) {
+      state_.destinations[firstSend + i] = state_.sent[links.firstSend + i].at;
+    }
+    if (thread != 0) return;
+    if (in != nullptr) state_.sources[own] = in;
+    if (out != nullptr) state_.destinations[0] = out;
+  }
+
+  JCCL_DEVICE bool move(const Team& team, const uint8_t* in, uint8_t* out, uint32_t bytes, uint32_t check,
+                        const LinkRange& links, const Reduction& reduction) {
+    if constexpr (P == Protocol::LL) {
+      return LLMover<E, FlagBits>(state_, team, links, reduction).run(in, out, bytes, check, shape_);
+    } else if constexpr (P == Protocol::LL128) {
+      return LL128Mover<E, Faults>(state_, team, links, reduction).run(in, out, bytes, check);
+    } else {
+      const Operands operands{state_.sources, links.recvCount + (in == nullptr ? 0 : 1), state_.destinations,
+                              links.sendCount + (out == nullptr ? 0 : 1)};
+      const bool nothing =
+          operands.sourceCount == 1 && operands.destinationCount == 1 && in == out && reduction.divisor == 1;
+      if (!nothing) Mover<E>(team, operands, reduction).run(bytes);
+      return true;
+    }
+  }
+
+  JCCL_DEVICE void post(const Team& team, uint32_t bytes, uint32_t check, const LinkRange& links) {
+    // Where a warp is spared, its threads are numbered on behind the team; elsewhere everybody posts for his own links.
+    const unsigned first = team.threads < simt::blockThreads() ? team.threads : 0;
+    if (team.thread < first) return;
+    const int begin = static_cast<int>(team.thread - first);
+    const int stride = static_cast<int>(simt::blockThreads() - first);
+    if (begin >= links.recvCount && begin >= links.sendCount) return;
+    const bool empty = Faults::kSkipsEmptySteps && bytes == 0;
+    const auto publishes = [&](const ActiveLink& link) {
+      return !empty && (P == Protocol::Simple || link.transport == TransportKind::Net);
+    };
+    for (int i = begin; i < links.sendCount; i += stride) {
+      const ActiveLink& link = state_.sends[links.firstSend + i];
+      if (publishes(link)) writeHeader(link, bytes, check);
+    }
+    if constexpr (!Faults::kSkipsFence) simt::fence();
+    for (int i = begin; i < links.sendCount; i += stride) {
+      ActiveLink& link = state_.sends[links.firstSend + i];
+      if (publishes(link)) simt::storeRelaxed(headerOf<uint64_t>(link), link.postStep + 1);
+      ++link.postStep;
+    }
+    for (int i = begin; i < links.recvCount; i += stride) {
+      ActiveLink& link = state_.recvs[links.firstRecv + i];
+      simt::storeRelaxed(link.head, ++link.postStep);
+    }
+  }
+
+  template <class T>
+  JCCL_DEVICE T* headerOf(const ActiveLink& link) const {
+    return reinterpret_cast<T*>(link.block + shape_.slotHeader(link.postStep));
+  }
+
+  // All but the step that publishes it. For LL and LL128 only a network's proxy reads it.
+  JCCL_DEVICE void writeHeader(const ActiveLink& link, uint32_t bytes, uint32_t check) const {
+    uint32_t wireBytes = bytes;
+    if constexpr (P == Protocol::LL) {
+      wireBytes = (1 + (bytes + kLLPayloadBytes - 1) / kLLPayloadBytes) * kLLCellBytes;
+      if (LLFlags<FlagBits>::mustScrub(link.postStep)) wireBytes = shape_.llSlotBytes();
+    } else if constexpr (P == Protocol::LL128) {
+      wireBytes = (kLL128HeaderBytes + bytes + kLL128PayloadBytes - 1) / kLL128PayloadBytes * kLL128LineBytes;
+    }
+    uint8_t* header = headerOf<uint8_t>(link);
+    if (link.transport == TransportKind::Net) simt::storePeer<1>(header + kHeaderProtocol, static_cast<uint8_t>(P));
+    simt::storePeer<8>(header + kHeaderCheck, check | uint64_t{wireBytes} << 32);
+  }
+
+  JCCL_DEVICE bool waitForCredit(const Waiter& waiter, ActiveLink& link) {
+    constexpr uint64_t slots = Faults::kMiscountsCredit ? kSlots + 1 : kSlots;
+    if (link.step < link.cachedHead + slots) return true;
+    const auto granted = [&] {
+      link.cachedHead = simt::loadAcquire(link.head);
+      return link.step < link.cachedHead + slots;
+    };
+    return waiter.wait(granted, link.place(WaitFor::Credit, P));
+  }
+
+  JCCL_DEVICE bool waitForSlot(const Waiter& waiter, ActiveLink& link, uint32_t check) {
+    const uint8_t* header = link.block + shape_.slotHeader(link.step);
+    const auto* published = reinterpret_cast<const uint64_t*>(header);
+    const auto there = [&] { return simt::loadAcquire(published) == link.step + 1; };
+    if (!waiter.wait(there, link.place(WaitFor::Data, P))) return false;
+    if (simt::loadPeer<4>(header + kHeaderCheck) == check) return true;
+    waiter.fail(Code::Mismatch, link.place(WaitFor::Data, P));
+    return false;
+  }
+
+  // Own data only. No thread may still be writing what another reads here, or reading what it writes.
+  JCCL_DEVICE_CALL void own(const uint8_t* in, uint8_t* out, size_t count, bool finish) {
+    if (failed_ || count == 0) return;
+    const Team all{simt::threadIndex(), simt::blockThreads()};
+    if (all.thread == 0) {
+      state_.sources[0] = in;
+      state_.destinations[0] = out;
+    }
+    simt::syncThreads(kAll, static_cast<int>(all.threads));
+    Reduction reduction = transfer_.reduction;
+    if (!finish) reduction.divisor = 1;
+    const Operands operands{state_.sources, 1, state_.destinations, 1};
+    Mover<E>(all, operands, reduction).run(count * transfer_.elementBytes);
+    simt::syncThreads(kAll, static_cast<int>(all.threads));
+  }
+
+  static constexpr size_t kHeaderCheck = offsetof(SlotHeader, check);
+  static constexpr size_t kHeaderProtocol = offsetof(SlotHeader, protocol);
+
+  BlockState& state_;
+  const ConnectionShape& shape_;
+  const DeviceTransfer& transfer_;
+  const LinkRange links_;
+  bool failed_ = false;
+};
+
+}  // namespace jccl::device

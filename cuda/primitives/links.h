@@ -1,0 +1,83 @@
+// The ends of the connections that a block works on, while it does: in shared memory, read from the descriptor when the
+// kernel begins, and their counters written back when it ends.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/primitives/wait.h"
+#include "primitives/layout.h"
+
+namespace jccl::device {
+
+// The most connections of a block, on either side: direct operations use it up.
+constexpr int kMaxLinks = 63;
+
+// One end of a connection, in device memory. Belongs to the kernels of one stream: they advance it.
+struct alignas(16) LinkEnd {
+  uint8_t* block;       // the receiver's block: holds the slots
+  uint64_t* head;       // the sender's head line
+  uint64_t step;        // the next to write, or to read
+  uint64_t cachedHead;  // the sender's last look at the head
+  int32_t peer;
+  TransportKind transport;
+  bool rotates;  // pieces take turns in the parts of a SIMPLE slot
+};
+
+// The same while a block works with it.
+struct ActiveLink {
+  uint8_t* block;
+  uint64_t* head;
+  LinkEnd* home;
+  uint64_t step;      // of the thread that waits for this link
+  uint64_t postStep;  // the same, of the thread that posts for it
+  uint64_t cachedHead;
+  int32_t peer;
+  TransportKind transport;
+  bool rotates;
+
+  JCCL_DEVICE void open(LinkEnd* end) {
+    home = end;
+    block = end->block;
+    head = end->head;
+    step = postStep = end->step;
+    cachedHead = end->cachedHead;
+    peer = end->peer;
+    transport = end->transport;
+    rotates = end->rotates;
+  }
+  JCCL_DEVICE void close() const {
+    simt::storeRelaxed(&home->step, step);
+    simt::storeRelaxed(&home->cachedHead, cachedHead);
+  }
+  JCCL_DEVICE WaitPlace place(WaitFor waitFor, Protocol protocol) const {
+    return {peer, transport, waitFor, protocol, step};
+  }
+};
+
+// What one step moves, by link: written by the threads that wait for the links, read by all after they have met.
+struct Piece {
+  uint8_t* at;  // the slot; for SIMPLE the piece in it
+  uint64_t step;
+};
+
+struct BlockState {
+  WaitControl wait;
+  ActiveLink sends[kMaxLinks];
+  ActiveLink recvs[kMaxLinks];
+  Piece received[kMaxLinks];
+  Piece sent[kMaxLinks];
+  // SIMPLE: all that a step reads and writes, own buffers included.
+  const uint8_t* sources[kMaxLinks + 1];
+  uint8_t* destinations[kMaxLinks + 1];
+};
+
+// Which of them an operation joins, in the order of its schedule.
+struct LinkRange {
+  int firstRecv;
+  int recvCount;
+  int firstSend;
+  int sendCount;
+  int ownPosition;  // how many received pieces come before the own input when they are reduced
+};
+
+}  // namespace jccl::device

@@ -1,0 +1,143 @@
+// How device threads wait: always bounded by the clock, the abort word and what went wrong elsewhere in the launch. Every
+// loop of device code that waits is one of these.
+#pragma once
+
+#include <cstdint>
+
+#include "base/code.h"
+#include "cuda/device/memory.h"
+#include "cuda/device/simt.h"
+#include "primitives/wait_place.h"
+
+namespace jccl::device {
+
+// Where a channel waits, or where it failed; in memory that the host maps, readable at any time. Written once a wait has
+// turned long. When several threads of the channel wait, the last to write is shown; each word by itself is whole.
+struct alignas(64) ProgressRecord {
+  uint64_t sequence;     // of the operation, plus one; written last; 0: nothing waits
+  uint64_t place;        // peer 16 | transport 8 | waitFor 4 | protocol 4 | step 32
+  uint64_t waitedNanos;  // when this was written
+
+  JCCL_FN static constexpr uint64_t encode(const WaitPlace& at) {
+    return static_cast<uint16_t>(at.peer) | static_cast<uint64_t>(at.transport) << 16 |
+           static_cast<uint64_t>(at.waitFor) << 24 | static_cast<uint64_t>(at.protocol) << 28 | at.step << 32;
+  }
+  JCCL_FN static constexpr WaitPlace decode(uint64_t place) {
+    return {static_cast<int16_t>(place), static_cast<TransportKind>(place >> 16 & 0xff),
+            static_cast<WaitFor>(place >> 24 & 0xf), static_cast<Protocol>(place >> 28 & 0xf), place >> 32};
+  }
+};
+
+// What the waits of a block share.
+struct WaitControl {
+  const uint32_t* abort;   // host-mapped: 0, or the Code with which everything shall end
+  uint32_t* result;        // 0, or the Code of the first failure
+  ProgressRecord* record;  // of this channel
+  uint64_t sequence;
+  uint64_t startNanos;
+  uint64_t timeoutNanos;  // from the start; 0: for ever
+};
+
+class Waiter {
+ public:
+  JCCL_DEVICE explicit Waiter(const WaitControl& control) : control_(control) {}
+
+  // One thread's memory of a wait.
+  struct Watch {
+    uint64_t start = 0;
+    uint64_t shown = 0;  // when the record was last written; 0: never
+  };
+
+  // Returns true as soon as ready() holds; false when the deadline passed or the operation has failed.
+  template <class Ready>
+  JCCL_DEVICE bool wait(Ready&& ready, const WaitPlace& place) const {
+    for (int look = 0; look < kFirstLooks; ++look) {
+      if (ready()) return true;
+      simt::pause();
+    }
+    Watch watch;
+    while (goesOn(watch, place)) {
+      for (int look = 0; look < kLooksPerClock; ++look) {
+        if (ready()) {
+          forget(watch);
+          return true;
+        }
+        simt::pause();
+      }
+    }
+    return false;
+  }
+
+  // The same for lanes of a warp that have to stay together: ready() answers all of them alike.
+  template <class Ready>
+  JCCL_DEVICE bool waitTogether(unsigned mask, Ready&& ready, const WaitPlace& place) const {
+    for (int look = 0; look < kFirstLooks; ++look) {
+      if (ready()) return true;
+      simt::pause();
+    }
+    Watch watch;
+    while (simt::all(mask, goesOn(watch, place))) {
+      for (int look = 0; look < kLooksPerClock; ++look) {
+        if (ready()) {
+          forget(watch);
+          return true;
+        }
+        simt::pause();
+      }
+    }
+    return false;
+  }
+
+  // For loops that wait for several things: whether to look again. Reads clock and abort word, so not in every turn.
+  JCCL_DEVICE bool goesOn(Watch& watch, const WaitPlace& place) const {
+    const uint64_t now = simt::nanos();
+    if (watch.start == 0) watch.start = now;
+    if (const uint32_t code = simt::loadRelaxed(control_.abort); code != 0) {
+      show(place, now - watch.start);
+      fail(code);
+      return false;
+    }
+    if (simt::loadRelaxed(control_.result) != 0) return false;
+    if (control_.timeoutNanos != 0 && now - control_.startNanos >= control_.timeoutNanos) {
+      show(place, now - watch.start);
+      fail(static_cast<uint32_t>(Code::Timeout));
+      return false;
+    }
+    const uint64_t since = watch.shown == 0 ? watch.start : watch.shown;
+    if (now - since >= kLongWaitNanos) {
+      show(place, now - watch.start);
+      watch.shown = now;
+    }
+    return true;
+  }
+
+  // The wait is over.
+  JCCL_DEVICE void forget(const Watch& watch) const {
+    if (watch.shown != 0) simt::storeRelaxed(&control_.record->sequence, uint64_t{0});
+  }
+
+  // The operation fails, and the progress record keeps the place.
+  JCCL_DEVICE void fail(Code code, const WaitPlace& place) const {
+    show(place, 0);
+    fail(static_cast<uint32_t>(code));
+  }
+
+ private:
+  static constexpr int kFirstLooks = 64;
+  static constexpr int kLooksPerClock = 32;
+  static constexpr uint64_t kLongWaitNanos = 1'000'000;
+
+  JCCL_DEVICE void show(const WaitPlace& place, uint64_t waitedNanos) const {
+    simt::storeRelaxed(&control_.record->place, ProgressRecord::encode(place));
+    simt::storeRelaxed(&control_.record->waitedNanos, waitedNanos);
+    simt::storeRelease(&control_.record->sequence, control_.sequence + 1);
+  }
+
+  JCCL_DEVICE void fail(uint32_t code) const {
+    if (simt::loadRelaxed(control_.result) == 0) simt::storeRelaxed(control_.result, code);
+  }
+
+  const WaitControl& control_;
+};
+
+}  // namespace jccl::device

@@ -1,0 +1,220 @@
+// Every collective x algorithm x protocol x type x operation x odd size, in place and out of place: the kernels under the
+// emulator against the host backend, bit for bit. Inputs are random bits, so that NaNs, infinities and subnormals are among
+// them.
+#include <random>
+#include <tuple>
+
+#include "cuda/test/device_ranks.h"
+#include "cuda/test/emulated_kernels.h"
+
+namespace jccl::test {
+namespace {
+
+constexpr uint32_t kChunkBytes = 700;  // several steps for most sizes
+
+struct Case {
+  OperationCode code;
+  size_t count;
+  int root;
+  bool inPlace;
+  size_t skew;  // bytes by which buffers are not aligned
+
+  std::string text() const {
+    return std::string(nameOf(code.collective)) + " " + nameOf(code.type) + " " + nameOf(code.op) +
+           " count=" + std::to_string(count) + " root=" + std::to_string(root) + (inPlace ? " in place" : "") +
+           " skew=" + std::to_string(skew);
+  }
+};
+
+// What one rank has of one case.
+struct Buffers {
+  Guarded send, recv;
+
+  Buffers(const Case& c, int rank, int size, uint32_t seed)
+      : send(bytesOf(c, size, c.code.collective == Collective::ReduceScatter || c.inPlace), c.skew),
+        recv(bytesOf(c, size, c.code.collective == Collective::AllGather), c.skew, 0xEE),
+        case_(c),
+        rank_(rank),
+        sendBytes_(bytesOf(c, size, c.code.collective == Collective::ReduceScatter || c.inPlace)),
+        recvBytes_(bytesOf(c, size, c.code.collective == Collective::AllGather)) {
+    std::mt19937 random(seed * 977 + rank);
+    for (size_t i = 0; i < sendBytes_; ++i) send.data()[i] = static_cast<uint8_t>(random());
+    // Mostly ordinary numbers, so that sums are not all NaN.
+    if (c.code.type == DataType::Float32) tame<float>(random);
+    if (c.code.type == DataType::Float64) tame<double>(random);
+    original_.assign(send.data(), send.data() + sendBytes_);
+  }
+
+  uint8_t* input() {
+    const size_t part = case_.count * sizeOf(case_.code.type);
+    return case_.inPlace && case_.code.collective == Collective::AllGather ? send.data() + rank_ * part : send.data();
+  }
+  uint8_t* output() {
+    if (!case_.inPlace) return recv.data();
+    const size_t part = case_.count * sizeOf(case_.code.type);
+    return case_.code.collective == Collective::ReduceScatter ? send.data() + rank_ * part : send.data();
+  }
+  bool inputUnchanged() { return case_.inPlace || std::memcmp(send.data(), original_.data(), sendBytes_) == 0; }
+  bool same(Buffers& other) {
+    return std::memcmp(send.data(), other.send.data(), sendBytes_) == 0 &&
+           std::memcmp(recv.data(), other.recv.data(), recvBytes_) == 0;
+  }
+
+ private:
+  static size_t bytesOf(const Case& c, int size, bool large) {
+    const bool parts = c.code.collective == Collective::AllGather || c.code.collective == Collective::ReduceScatter;
+    return c.count * sizeOf(c.code.type) * (large && parts ? size : 1);
+  }
+  template <class T>
+  void tame(std::mt19937& random) {
+    for (size_t i = 0; i < sendBytes_ / sizeof(T); ++i) {
+      if (random() % 16 != 0) send.set<T>(i, static_cast<T>(random() % 20001) / 64 - 150);
+    }
+  }
+
+  Case case_;
+  int rank_;
+  size_t sendBytes_, recvBytes_;
+  std::vector<uint8_t> original_;
+};
+
+using Parameter = std::tuple<int, Algorithm, Protocol, bool>;  // ranks, algorithm, protocol, in shards
+
+class KernelMatrix : public ::testing::TestWithParam<Parameter> {
+ protected:
+  // Runs the cases one after the other on one set of connections, on the host and on the device.
+  void compare(const std::vector<Case>& cases, int channels, unsigned threads) {
+    const auto [size, algorithm, protocol, inShards] = GetParam();
+    const Choice choice =
+        choiceOf(algorithm, protocol, channels, kChunkBytes, inShards ? Choice::kInShards : uint16_t{0});
+    std::vector<std::vector<Buffers>> host(size), device(size);
+    for (int rank = 0; rank < size; ++rank) {
+      for (size_t i = 0; i < cases.size(); ++i) {
+        host[rank].emplace_back(cases[i], rank, size, static_cast<uint32_t>(i));
+        device[rank].emplace_back(cases[i], rank, size, static_cast<uint32_t>(i));
+      }
+    }
+    runHost(cases, choice, channels, host);
+    DeviceRanks ranks(size, channels);
+    emulator::Options options;
+    options.schedule = emulator::Schedule::BySeed;
+    options.seed = static_cast<uint64_t>(size * 100 + channels * 10 + static_cast<int>(protocol));
+    emulator::Machine machine(options);
+    std::vector<std::vector<Launch>> launches(size);
+    for (int rank = 0; rank < size; ++rank) {
+      int before = -1;
+      launches[rank].reserve(cases.size());
+      for (size_t i = 0; i < cases.size(); ++i) {
+        Launch& launch = launches[rank].emplace_back(ranks.launchOf(rank));
+        launch.code = cases[i].code;
+        launch.choice = choice;
+        launch.send = device[rank][i].input();
+        launch.recv = device[rank][i].output();
+        launch.count = cases[i].count;
+        launch.root = hasRoot(cases[i].code.collective) ? cases[i].root : 0;
+        before = machine.launch(
+            channels, threads, [&launch] { collectiveKernel(launch); },
+            "rank " + std::to_string(rank) + " " + cases[i].text(), before);
+      }
+    }
+    const emulator::Report report = machine.run();
+    ASSERT_TRUE(report.finished()) << report.text;
+    for (int rank = 0; rank < size; ++rank) {
+      ASSERT_EQ(ranks.result(rank), Code::Ok);
+      for (size_t i = 0; i < cases.size(); ++i) {
+        ASSERT_TRUE(device[rank][i].same(host[rank][i])) << cases[i].text() << " rank=" << rank;
+        ASSERT_TRUE(device[rank][i].inputUnchanged()) << cases[i].text() << " rank=" << rank;
+        ASSERT_TRUE(device[rank][i].send.intact() && device[rank][i].recv.intact()) << cases[i].text();
+      }
+      for (int c = 0; c < channels; ++c) ASSERT_EQ(ranks.channel(rank, c).operations, cases.size());
+    }
+  }
+
+ private:
+  static void runHost(const std::vector<Case>& cases, Choice choice, int channels,
+                      std::vector<std::vector<Buffers>>& buffers) {
+    RankThreads threads(static_cast<int>(buffers.size()), channels);
+    threads.run([&](Communicator& communicator) {
+      for (size_t i = 0; i < cases.size(); ++i) {
+        Buffers& b = buffers[communicator.rank()][i];
+        ASSERT_EQ(communicator.run(cases[i].code, choice, reinterpret_cast<uint64_t>(b.input()),
+                                   reinterpret_cast<uint64_t>(b.output()), static_cast<int64_t>(cases[i].count),
+                                   cases[i].root, kTimeoutNanos),
+                  Code::Ok)
+            << communicator.lastError();
+      }
+    });
+  }
+};
+
+constexpr size_t kSkews[] = {0, 0, 1, 0, 8, 4, 0, 2};
+
+TEST_P(KernelMatrix, ReductionsEqualTheHostsBitForBit) {
+  const auto [size, algorithm, protocol, inShards] = GetParam();
+  for (int type = 0; type < kDataTypeCount; ++type) {
+    std::vector<Case> cases;
+    for (int op = 0; op < kReduceOpCount; ++op) {
+      for (const size_t count : {size_t{0}, size_t{1}, size_t{3}, size_t{37}, size_t{250}, size_t{1023}}) {
+        for (const bool inPlace : {false, true}) {
+          for (const Collective collective : {Collective::AllReduce, Collective::ReduceScatter, Collective::Reduce}) {
+            if ((algorithm == Algorithm::Tree || inShards) && collective != Collective::AllReduce) continue;
+            if (collective == Collective::ReduceScatter && count > 400) continue;
+            const OperationCode code{collective, static_cast<DataType>(type), static_cast<ReduceOp>(op)};
+            const int root = static_cast<int>(cases.size()) % size;
+            cases.push_back({code, count, root, inPlace, kSkews[cases.size() % std::size(kSkews)]});
+          }
+        }
+      }
+    }
+    compare(cases, 1 + type % 2, type % 3 == 0 ? 128 : 64);
+    if (HasFatalFailure()) return;
+  }
+}
+
+class KernelCopies : public KernelMatrix {};
+
+TEST_P(KernelCopies, EqualTheHosts) {
+  const int size = std::get<0>(GetParam());
+  for (const DataType type : {DataType::Int8, DataType::Float16, DataType::Float32, DataType::Int64}) {
+    std::vector<Case> cases;
+    for (const size_t count : {size_t{0}, size_t{1}, size_t{5}, size_t{251}, size_t{1024}}) {
+      for (const bool inPlace : {false, true}) {
+        for (int root = 0; root < size; ++root) {
+          cases.push_back(
+              {{Collective::Broadcast, type, ReduceOp::Sum}, count, root, inPlace, kSkews[cases.size() % 8]});
+        }
+        cases.push_back({{Collective::AllGather, type, ReduceOp::Sum}, count, 0, inPlace, kSkews[cases.size() % 8]});
+        cases.push_back({{Collective::Barrier, DataType::Int8, ReduceOp::Sum}, 0, 0, false, 0});
+      }
+    }
+    compare(cases, type == DataType::Float32 ? 2 : 1, type == DataType::Int8 ? 160 : 32);
+    if (HasFatalFailure()) return;
+  }
+}
+
+std::string nameOfParameter(const ::testing::TestParamInfo<Parameter>& info) {
+  const auto [ranks, algorithm, protocol, inShards] = info.param;
+  return std::string(nameOf(algorithm)) + (inShards ? "shards_" : "_") + nameOf(protocol) + "_ranks" +
+         std::to_string(ranks);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KernelMatrix,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 4, 5),
+                                            ::testing::Values(Algorithm::Ring, Algorithm::Tree, Algorithm::Direct),
+                                            ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
+                                            ::testing::Values(false)),
+                         nameOfParameter);
+INSTANTIATE_TEST_SUITE_P(All, KernelCopies,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 4, 5),
+                                            ::testing::Values(Algorithm::Ring, Algorithm::Direct),
+                                            ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
+                                            ::testing::Values(false)),
+                         nameOfParameter);
+INSTANTIATE_TEST_SUITE_P(Shards, KernelMatrix,
+                         ::testing::Combine(::testing::Values(2, 3, 4, 5), ::testing::Values(Algorithm::Direct),
+                                            ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
+                                            ::testing::Values(true)),
+                         nameOfParameter);
+
+}  // namespace
+}  // namespace jccl::test

@@ -1,0 +1,19 @@
+// How an operation ended: the numbers that Java, the host and device code share.
+#pragma once
+
+namespace jccl {
+
+// The values cross the JNI border: io.jccl.nativelib.NativeCommunicator names the same numbers.
+enum class Code : int {
+  Ok = 0,
+  Invalid = -1,    // an argument or the order of calls is wrong
+  Timeout = -2,    // the deadline of an operation passed
+  Aborted = -3,    // somebody aborted the communicator
+  Mismatch = -4,   // a peer runs another operation, or the same one with other arguments
+  Transport = -5,  // a connection failed
+  System = -6,     // a system call failed
+  Internal = -7,   // a broken promise inside the library
+  NoMemory = -8,   // memory could not be had
+};
+
+}  // namespace jccl

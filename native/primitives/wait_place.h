@@ -1,0 +1,36 @@
+// Who is waited for, and for what: what a progress record and a message say of a wait.
+#pragma once
+
+#include <cstdint>
+
+#include "primitives/layout.h"
+
+namespace jccl {
+
+enum class TransportKind : uint8_t { P2p = 0, Shm = 1, Net = 2, None = 255 };
+
+constexpr const char* nameOf(TransportKind kind) {
+  switch (kind) {
+    case TransportKind::P2p:
+      return "p2p";
+    case TransportKind::Shm:
+      return "shm";
+    case TransportKind::Net:
+      return "net";
+    case TransportKind::None:
+      break;
+  }
+  return "none";
+}
+
+enum class WaitFor : uint8_t { Data = 0, Credit = 1, Board = 2, Worker = 3 };
+
+struct WaitPlace {
+  int peer;
+  TransportKind transport;
+  WaitFor waitFor;
+  Protocol protocol;
+  uint64_t step;
+};
+
+}  // namespace jccl
