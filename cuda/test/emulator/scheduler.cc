@@ -55,7 +55,8 @@ Thread* Scheduler::pick(bool& quiet) {
 
 int Scheduler::fuel() {
   if (fair_ || schedule_ == Schedule::RoundRobin) return 4096;
-  return static_cast<int>(random_.below(random_.oneIn(4) ? 256 : 16));
+  const uint64_t bits = random_.next() >> 32;
+  return static_cast<int>(bits % 4 == 0 ? bits / 4 % 256 : bits / 4 % 16);
 }
 
 // The threads that became ready last go on, again and again.
@@ -69,13 +70,24 @@ Thread* Scheduler::bursty() {
 }
 
 bool Scheduler::isVictim(const Thread* thread) const {
-  return victim_ == thread || victim_ == thread->warp || victim_ == thread->block || victim_ == thread->block->launch;
+  switch (victimLevel_) {
+    case VictimLevel::Thread:
+      return victim_ == thread;
+    case VictimLevel::Warp:
+      return victim_ == thread->warp;
+    case VictimLevel::Block:
+      return victim_ == thread->block;
+    case VictimLevel::Launch:
+      return victim_ == thread->block->launch;
+  }
+  return false;
 }
 
 void Scheduler::chooseVictim() {
   const Thread* thread = at(random_.below(static_cast<uint32_t>(size_)));
   const void* levels[] = {thread, thread->warp, thread->block, thread->block->launch};
-  victim_ = levels[random_.below(4)];
+  victimLevel_ = static_cast<VictimLevel>(random_.below(4));
+  victim_ = levels[static_cast<int>(victimLevel_)];
   victimLeft_ = 1 + random_.below(20'000);
 }
 
@@ -86,10 +98,7 @@ Thread* Scheduler::starving() {
     const size_t i = random_.below(static_cast<uint32_t>(size_));
     if (!isVictim(at(i))) return popAt(i);
   }
-  for (size_t i = 0; i < size_; ++i) {
-    if (!isVictim(at(i))) return popAt(i);
-  }
-  // Only victims are ready: mostly others that spin look once more before them.
+  // Hardly anybody but victims is ready: mostly others that spin look once more before them.
   if (!spinning_.empty() && !random_.oneIn(16)) return popSpinning();
   return popAt(random_.below(static_cast<uint32_t>(size_)));
 }

@@ -34,6 +34,8 @@ class Scheduler {
   void forgetVictim() { victim_ = nullptr, victimLeft_ = 0; }
 
  private:
+  enum class VictimLevel : uint8_t { Thread, Warp, Block, Launch };
+
   void grow();
   Thread* pop() {
     Thread* thread = ring_[head_];
@@ -58,7 +60,8 @@ class Scheduler {
   std::vector<Thread*> spinning_;
   uint32_t burstLeft_ = 0;
   uint32_t victimLeft_ = 0;
-  const void* victim_ = nullptr;  // a thread, warp, block or launch; compared only
+  VictimLevel victimLevel_ = VictimLevel::Thread;
+  const void* victim_ = nullptr;  // compared only
 };
 
 }  // namespace jccl::emulator

@@ -167,7 +167,7 @@ void weakFence();
 [[noreturn]] void failMisaligned(const void* address, size_t bytes);
 
 // The begin of every function of simt.h and memory.h.
-inline void enter(Operation operation, const std::source_location& place) {
+[[gnu::always_inline]] inline void enter(Operation operation, const std::source_location& place) {
   Thread& thread = *context.thread;
   thread.operation = operation;
   thread.place = place;
