@@ -1,5 +1,6 @@
 package io.jccl.search;
 
+import io.jccl.topology.Node;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.Topology;
@@ -9,6 +10,7 @@ import java.util.List;
  * Finds the channels of a machine: routes through all ranks that together carry as much as the links allow, each the same.
  * What is claimed can be carried: on no directed link, nor on a network port that several devices share, do the channels
  * put more than its bandwidth. Effort is counted in steps, so that the same machine gives the same channels everywhere.
+ * By no network device come in and leave more channels than it allows ({@code maxconn}), even if fewer than asked for result.
  *
  * <p>Not safe to share. See {@code docs/search.md} for how it works and how close it comes to the bound of the smallest
  * cut.
@@ -44,6 +46,7 @@ public final class ChannelSearch {
 
     private List<Integer> usableNets() {
         return topology.indexesOf(NodeType.NET).stream()
+                .filter(net -> ((Node.Net) topology.node(net)).maxConnections() > 0)
                 .filter(net -> ranks.stream()
                         .anyMatch(rank -> paths.path(net, rank).exists()
                                 && paths.path(rank, net).exists()))

@@ -1,6 +1,7 @@
 package io.jccl.search;
 
 import java.util.Arrays;
+import java.util.function.IntPredicate;
 
 /**
  * What each part of a route costs at present. An entry is a way into the machine: one for each
@@ -29,7 +30,12 @@ final class Costs {
         double of(Load load, int distance);
     }
 
-    Costs(Traffic traffic, Pricing pricing) {
+    /**
+     * Costs at present prices.
+     *
+     * @param open whether a network device may be used once more
+     */
+    Costs(Traffic traffic, Pricing pricing, IntPredicate open) {
         ranks = traffic.ranks();
         closed = traffic.closed();
         edge = new double[ranks * ranks];
@@ -49,11 +55,11 @@ final class Costs {
             Arrays.fill(netIn[0], -1);
             Arrays.fill(netOut[0], -1);
         } else {
-            fillEntries(traffic, pricing);
+            fillEntries(traffic, pricing, open);
         }
     }
 
-    private void fillEntries(Traffic traffic, Pricing pricing) {
+    private void fillEntries(Traffic traffic, Pricing pricing, IntPredicate open) {
         if (traffic.mirrored()) {
             Arrays.fill(first[0], IMPOSSIBLE);
             Arrays.fill(last[0], IMPOSSIBLE);
@@ -61,8 +67,8 @@ final class Costs {
         for (int net = 0; net < traffic.nets(); net++) {
             for (int rank = 0; rank < ranks; rank++) {
                 int distance = traffic.netDistance(net, rank);
-                double in = price(pricing, traffic.first(net, rank), distance);
-                double out = price(pricing, traffic.last(net, rank), distance);
+                double in = open.test(net) ? price(pricing, traffic.first(net, rank), distance) : IMPOSSIBLE;
+                double out = open.test(net) ? price(pricing, traffic.last(net, rank), distance) : IMPOSSIBLE;
                 int entry = traffic.mirrored() ? 0 : net;
                 if (!traffic.mirrored() || in < first[0][rank]) {
                     first[entry][rank] = in;
@@ -101,6 +107,17 @@ final class Costs {
     /** The route with these ranks and this entry. */
     Route route(int[] order, int entry) {
         return new Route(order, netIn[entry][order[0]], netOut[entry][order[ranks - 1]]);
+    }
+
+    /** The cheapest way in and out for this order of ranks; null if there is none. */
+    Route enteringBest(int[] order) {
+        int best = 0;
+        for (int entry = 1; entry < entries; entry++) {
+            if (total(order, entry) < total(order, best)) {
+                best = entry;
+            }
+        }
+        return total(order, best) < IMPOSSIBLE ? route(order, best) : null;
     }
 
     /** The least that entering and leaving costs. */

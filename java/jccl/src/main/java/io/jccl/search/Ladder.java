@@ -4,6 +4,7 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 
 /** Tries one number of routes after the other, few and one for each network device first, until the bound is reached or the steps are spent. */
 final class Ladder {
@@ -17,6 +18,11 @@ final class Ladder {
     private final SearchOptions options;
     private final StepBudget budget;
     private final double bound;
+    /** Whether some network device may carry fewer channels than there may be. */
+    private final boolean scarce;
+
+    private final int minChannels;
+    private final int maxChannels;
 
     /**
      * What was found.
@@ -36,6 +42,16 @@ final class Ladder {
         this.options = options;
         this.budget = budget;
         this.bound = bound;
+        int per = traffic.channelsPerRoute();
+        long[] channelsByNet = IntStream.range(0, traffic.nets())
+                .mapToLong(net -> (long) traffic.mostRoutes(net) * per)
+                .toArray();
+        this.scarce = LongStream.of(channelsByNet).anyMatch(most -> most < options.maxChannels());
+        this.maxChannels = scarce
+                ? (int) Math.min(
+                        options.maxChannels(), LongStream.of(channelsByNet).sum())
+                : options.maxChannels();
+        this.minChannels = Math.min(options.minChannels(), maxChannels);
     }
 
     /** The best routes; the fewest of equals. Null if there is no route. */
@@ -50,9 +66,9 @@ final class Ladder {
             long share = Math.max(best == null ? forFirst : 0, budget.left() / weight * count);
             weight -= count;
             Packer.Found found = budget.share(share, part -> new Packer(traffic, finder, part, bound).pack(count));
-            if (found != null && (best == null || found.total() > best.total * (1 + WORTH_MORE))) {
+            if (found != null && (best == null || isBetter(found, best))) {
                 best = new Best(found.routes(), found.total());
-                if (best.reaches(bound)) {
+                if (best.reaches(bound) && !tooFew(best)) {
                     break;
                 }
             }
@@ -60,40 +76,59 @@ final class Ladder {
         return best == null ? null : copied(best, finder);
     }
 
+    private boolean isBetter(Packer.Found found, Best best) {
+        return found.total() > best.total * (1 + WORTH_MORE)
+                || tooFew(best)
+                        && found.routes().size() > best.routes.size()
+                        && found.total() >= best.total * (1 - EQUAL);
+    }
+
+    /** Where network devices are scarce, copies may find none: then so many routes should be found in the first place. */
+    private boolean tooFew(Best best) {
+        return scarce && best.routes.size() * traffic.channelsPerRoute() < minChannels;
+    }
+
     /** As many channels as options ask for; where there are other network devices, over these too. */
     private Best copied(Best best, RouteFinder finder) {
-        int copies = copies(best);
-        List<Route> all = Collections.nCopies(copies, best.routes).stream()
-                .flatMap(List::stream)
-                .toList();
-        if (copies == 1 || traffic.nets() < 2) {
-            return new Best(all, best.total);
+        for (int copies = copies(best); copies > 1; copies--) {
+            List<Route> all = Collections.nCopies(copies, best.routes).stream()
+                    .flatMap(List::stream)
+                    .toList();
+            if (traffic.nets() < 2 && !scarce) {
+                return new Best(all, best.total);
+            }
+            Packer.Found spread = budget.share(
+                    budget.left(), part -> new Packer(traffic, finder, part, bound).spread(all, best.total));
+            if (spread != null) {
+                return new Best(spread.routes(), spread.total());
+            }
         }
-        Packer.Found spread =
-                budget.share(budget.left(), part -> new Packer(traffic, finder, part, bound).spread(all, best.total));
-        return new Best(spread.routes(), spread.total());
+        return best;
     }
 
     private int copies(Best best) {
-        int found = best.routes.size() * (traffic.mirrored() ? 2 : 1);
-        double total = best.total * (traffic.mirrored() ? 2 : 1);
-        int wanted =
-                (int) Math.min(options.maxChannels(), Math.ceil(total / (found * options.channelGBps()) * (1 - EQUAL)));
+        int found = best.routes.size() * traffic.channelsPerRoute();
+        double total = best.total * traffic.channelsPerRoute();
+        int wanted = (int) Math.min(maxChannels, Math.ceil(total / (found * options.channelGBps()) * (1 - EQUAL)));
         // An even number of channels divides better, among trees and among machines.
         wanted += wanted > 1 && (wanted * found) % 2 == 1 ? 1 : 0;
-        int least = (options.minChannels() + found - 1) / found;
-        return Math.max(1, Math.max(least, Math.min(wanted, options.maxChannels() / found)));
+        int least = (minChannels + found - 1) / found;
+        int most = maxChannels / found;
+        return Math.max(1, Math.max(scarce ? Math.min(least, most) : least, Math.min(wanted, most)));
     }
 
     /** The numbers of routes of which a whole number of copies gives an allowed number of channels. */
     private int[] rungs() {
-        int channelsPerRoute = traffic.mirrored() ? 2 : 1;
+        int channelsPerRoute = traffic.channelsPerRoute();
         int perNet = traffic.nets() / channelsPerRoute;
-        return IntStream.concat(IntStream.of(RUNGS), IntStream.of(perNet, traffic.ranks(), options.maxChannels()))
-                .filter(count -> count >= 1 && count <= MOST_ROUTES)
+        int fewest = (minChannels + channelsPerRoute - 1) / channelsPerRoute;
+        return IntStream.concat(
+                        IntStream.of(RUNGS), IntStream.of(perNet, traffic.ranks(), maxChannels, scarce ? fewest : 1))
+                .filter(count -> count >= 1 && (count <= MOST_ROUTES || scarce && count == fewest))
                 .filter(count -> {
                     int channels = count * channelsPerRoute;
-                    return (options.minChannels() + channels - 1) / channels * channels <= options.maxChannels();
+                    int copies = scarce ? 1 : (minChannels + channels - 1) / channels;
+                    return copies * channels <= maxChannels;
                 })
                 .distinct()
                 .boxed()

@@ -60,7 +60,7 @@ final class Packer {
             long before = budget.spent();
             if (stale > 0) {
                 packing.reset(best.routes);
-                disturb(fullAt);
+                disturb(best, fullAt);
             }
             settle(fullAt, best);
             Found now = found();
@@ -79,13 +79,25 @@ final class Packer {
         return found();
     }
 
-    /** The same number of routes laid so that they share the machine more evenly, and no less bandwidth. */
+    /**
+     * The same number of routes laid so that they share the machine more evenly, and no less bandwidth. Where a network
+     * device may not be used by so many, some move to others; null if that takes bandwidth, or no device is left.
+     */
     Found spread(List<Route> routes, double total) {
-        packing.reset(routes);
-        Found start = new Found(routes, total);
+        packing.reset(List.of());
+        boolean moved = false;
+        for (Route route : routes) {
+            Route housed = housed(route, fullAt(total, routes.size()));
+            if (housed == null) {
+                return null;
+            }
+            moved |= housed != route;
+            packing.add(housed);
+        }
+        Found start = new Found(List.copyOf(packing.routes()), total);
         settle(fullAt(total, routes.size()), start);
         if (packing.total() < total * (1 - ROUNDING)) {
-            return start;
+            return moved ? null : start;
         }
         drawNearer(packing.bandwidth());
         return found();
@@ -104,7 +116,12 @@ final class Packer {
     }
 
     private Costs costs(double fullAt, double noise) {
-        return new Costs(traffic, new Prices(traffic, packing, fullAt, noise, dice));
+        return new Costs(traffic, new Prices(traffic, packing, fullAt, noise, dice), packing::open);
+    }
+
+    /** The route, by other network devices if its own are full; null if all are. */
+    private Route housed(Route route, double fullAt) {
+        return packing.fits(route) ? route : costs(fullAt, 0).enteringBest(route.order());
     }
 
     private void settle(double fullAt, Found best) {
@@ -135,7 +152,7 @@ final class Packer {
         return false;
     }
 
-    private void disturb(double fullAt) {
+    private void disturb(Found best, double fullAt) {
         int count = Math.min(packing.routes().size(), 1 + dice.next(MOST_DISTURBED));
         Route[] removed = new Route[count];
         for (int i = 0; i < count; i++) {
@@ -143,7 +160,12 @@ final class Packer {
         }
         for (Route old : removed) {
             Route route = finder.cheapest(costs(fullAt, NOISE), old, budget);
-            packing.add(route == null ? old : route);
+            Route next = route == null ? housed(old, fullAt) : route;
+            if (next == null) {
+                packing.reset(best.routes);
+                return;
+            }
+            packing.add(next);
         }
     }
 
@@ -152,7 +174,7 @@ final class Packer {
         for (int i = 0; i < packing.routes().size(); i++) {
             double inside = packing.bandwidthInside(bandwidth);
             Route old = packing.remove(i);
-            Route route = finder.cheapest(new Costs(traffic, room(bandwidth)), old, budget);
+            Route route = finder.cheapest(new Costs(traffic, room(bandwidth), packing::open), old, budget);
             packing.insert(i, route != null && traffic.distance(route) < traffic.distance(old) ? route : old);
             boolean narrower = packing.bandwidth() < bandwidth * (1 - ROUNDING)
                     || traffic.isTree() && packing.bandwidthInside(bandwidth) < inside * (1 - ROUNDING);

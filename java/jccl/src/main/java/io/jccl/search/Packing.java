@@ -10,16 +10,19 @@ final class Packing {
     private final Traffic traffic;
     private final List<Route> routes = new ArrayList<>();
     private final double[] uses;
+    private final int[] throughNet;
 
     Packing(Traffic traffic) {
         this.traffic = traffic;
         this.uses = new double[traffic.resources()];
+        this.throughNet = new int[traffic.nets()];
     }
 
     /** Starts again with these routes. */
     void reset(List<Route> all) {
         routes.clear();
         Arrays.fill(uses, 0);
+        Arrays.fill(throughNet, 0);
         all.forEach(this::add);
     }
 
@@ -48,7 +51,21 @@ final class Packing {
         return uses[resource];
     }
 
-    private void count(Route route, double sign) {
+    /** Whether one route more may use a network device. */
+    boolean open(int net) {
+        return throughNet[net] < traffic.mostRoutes(net);
+    }
+
+    /** Whether the network devices of a route that is not here are open. */
+    boolean fits(Route route) {
+        return throughNet.length == 0 || open(route.netIn()) && open(route.netOut());
+    }
+
+    private void count(Route route, int sign) {
+        if (throughNet.length > 0) {
+            throughNet[route.netIn()] += sign;
+            throughNet[route.netOut()] += route.netOut() == route.netIn() ? 0 : sign;
+        }
         traffic.forEachLoad(route, load -> count(load, sign), load -> count(load, sign));
     }
 

@@ -9,7 +9,7 @@ import io.jccl.topology.Topology;
 /**
  * What bounds a search.
  *
- * @param minChannels the fewest channels to find
+ * @param minChannels the fewest channels to find, as far as network devices allow so many
  * @param maxChannels the most
  * @param channelGBps the bandwidth that one channel can make use of: above it, channels are split; infinite for no limit
  * @param networks whether other machines take part

@@ -1,5 +1,6 @@
 package io.jccl.search;
 
+import io.jccl.topology.Node;
 import io.jccl.topology.NodePath;
 import io.jccl.topology.NodePaths;
 import java.util.List;
@@ -26,6 +27,7 @@ final class Traffic {
     private final Pattern pattern;
     private final boolean mirrored;
     private final double[] gbps;
+    private final int[] mostRoutes;
     private final Load[][] edges;
     private final Load[][] first;
     private final Load[][] second;
@@ -64,6 +66,10 @@ final class Traffic {
         for (int i = 0; i < gbps.length; i++) {
             gbps[i] = capacities.gbps(i % capacities.size());
         }
+        this.mostRoutes = netNodes.stream()
+                .mapToInt(this::channelsThrough)
+                .map(this::routesOf)
+                .toArray();
         this.edges = new Load[ranks][ranks];
         this.far = new int[ranks][ranks];
         this.first = new Load[nets][ranks];
@@ -71,6 +77,14 @@ final class Traffic {
         this.last = new Load[nets][ranks];
         fillEdges();
         fillEnds();
+    }
+
+    private int channelsThrough(int netNode) {
+        return ((Node.Net) paths.topology().node(netNode)).maxConnections();
+    }
+
+    private int routesOf(int channels) {
+        return channels / channelsPerRoute();
     }
 
     private void fillEdges() {
@@ -161,6 +175,16 @@ final class Traffic {
     /** Whether a channel may leave by another network device than it comes in by. */
     boolean mirrored() {
         return mirrored;
+    }
+
+    /** How many channels a route stands for. */
+    int channelsPerRoute() {
+        return mirrored ? 2 : 1;
+    }
+
+    /** How many routes may come in or leave by a network device. */
+    int mostRoutes(int net) {
+        return mostRoutes[net];
     }
 
     int ranks() {

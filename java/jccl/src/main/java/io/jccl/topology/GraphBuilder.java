@@ -185,10 +185,16 @@ public final class GraphBuilder {
                     element.hex("guid", dev),
                     element.flag("gdr"),
                     element.flag("coll"),
-                    element.integer("maxconn", Integer.MAX_VALUE));
+                    maxConnections(element));
             addUnique(net, element, "dev");
             graph.linkBoth(nicName, net.name(), LinkType.NET, net.bandwidthGBps());
         }
+    }
+
+    /** Like NCCL, a number below 0 limits nothing. */
+    private static int maxConnections(XmlElement net) {
+        int limit = net.integer("maxconn", Node.Net.UNLIMITED);
+        return limit < 0 ? Node.Net.UNLIMITED : limit;
     }
 
     private void resolve(PendingLink link) {

@@ -134,7 +134,8 @@ public sealed interface Node {
      * @param guid what its card calls itself; ports of one card share it
      * @param gdr whether it can reach GPU memory
      * @param coll whether the network can reduce
-     * @param maxConnections how many connections it can carry
+     * @param maxConnections how many channels may come in or leave by it: 0 where it cannot be used, {@link #UNLIMITED}
+     *     where nothing limits them
      */
     record Net(
             int dev,
@@ -146,6 +147,10 @@ public sealed interface Node {
             boolean coll,
             int maxConnections)
             implements Node {
+
+        /** So many channels may use a device that sets no limit. */
+        public static final int UNLIMITED = Integer.MAX_VALUE;
+
         @Override
         public NodeType type() {
             return NodeType.NET;

@@ -55,6 +55,7 @@ final class ChannelChecker {
         assertThat(graph.crossNic())
                 .as(what)
                 .isEqualTo(graph.nets().stream().anyMatch(nets -> nets.in() != nets.out()));
+        admitted();
         if (graph.pattern() == Pattern.RING) {
             carriable(rings(), "around");
         } else {
@@ -65,6 +66,20 @@ final class ChannelChecker {
             Map<String, Double> both = trees(true, 0.5);
             trees(false, 0.5).forEach((link, gbps) -> both.merge(link, gbps, Double::sum));
             carriable(both, "both ways at half");
+        }
+    }
+
+    /** No device has more channels than it allows: one that comes in or leaves by it, or both, is one. */
+    private void admitted() {
+        for (Node node : topology.nodes()) {
+            if (node instanceof Node.Net net) {
+                long through = graph.nets().stream()
+                        .filter(nets -> nets.in() == net.dev() || nets.out() == net.dev())
+                        .count();
+                assertThat(through)
+                        .as(what + " " + net.name() + " of " + graph)
+                        .isLessThanOrEqualTo(net.maxConnections());
+            }
         }
     }
 

@@ -68,7 +68,9 @@ class ChannelSearchTest {
                         NodePaths paths = trimmed(Machines.topology(machine), networks);
                         ChannelGraph graph =
                                 new ChannelSearch(paths, new SearchOptions(channels, networks)).search(pattern);
-                        assertThat(graph.channels()).isEqualTo(channels);
+                        // The only network device with a link to the ranks of one machine allows one channel.
+                        assertThat(graph.channels())
+                                .isEqualTo(machine.equals("every-attribute") && networks ? 1 : channels);
                         ChannelChecker.check(paths, graph, machine);
                     }
                 }

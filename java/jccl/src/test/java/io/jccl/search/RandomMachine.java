@@ -23,6 +23,8 @@ final class RandomMachine {
     private static final String[] PCI_SPEEDS = {"2.5 GT/s", "8.0 GT/s PCIe", "16.0 GT/s PCIe", "32.0 GT/s PCIe"};
 
     private final Random random;
+    private final Random limits;
+    private final boolean scarce;
     private final StringBuilder xml = new StringBuilder();
     private final int gpus;
     private final int sm;
@@ -32,8 +34,10 @@ final class RandomMachine {
     private int nextGpu;
     private int nextNet;
 
-    private RandomMachine(long seed, int mostGpus) {
+    private RandomMachine(long seed, int mostGpus, boolean scarce) {
         random = new Random(seed);
+        limits = new Random(~seed);
+        this.scarce = scarce;
         gpus = 1 + random.nextInt(mostGpus);
         sm = SMS[random.nextInt(SMS.length)];
         switched = random.nextInt(4) == 0;
@@ -53,7 +57,12 @@ final class RandomMachine {
 
     /** A description with 1 to {@code mostGpus} GPUs; the same for the same seed. */
     static String description(long seed, int mostGpus) {
-        return new RandomMachine(seed, mostGpus).describe();
+        return new RandomMachine(seed, mostGpus, false).describe();
+    }
+
+    /** The same machine, but its network devices allow 0 to 4 channels each. */
+    static String scarceDescription(long seed, int mostGpus) {
+        return new RandomMachine(seed, mostGpus, true).describe();
     }
 
     private String describe() {
@@ -140,12 +149,13 @@ final class RandomMachine {
             int dev = nextNet++;
             boolean shared = dev > 0 && random.nextInt(4) == 0;
             xml.append(String.format(
-                    "<net name='n%d' dev='%d' speed='%d' port='%d' guid='0x%x' maxconn='65536' gdr='%d'/>",
+                    "<net name='n%d' dev='%d' speed='%d' port='%d' guid='0x%x' maxconn='%d' gdr='%d'/>",
                     dev,
                     dev,
                     SPEEDS[random.nextInt(SPEEDS.length)],
                     shared ? 1 : 1 + port,
                     shared ? dev : dev + 1,
+                    scarce ? limits.nextInt(5) : 65536,
                     random.nextInt(2)));
         }
         xml.append("</nic></pci>");

@@ -1,0 +1,169 @@
+package io.jccl.search;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.jccl.topology.GraphBuilder;
+import io.jccl.topology.NodePaths;
+import io.jccl.topology.Topology;
+import io.jccl.topology.TopologyXmlReader;
+import io.jccl.topology.Trimmer;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Network devices that allow only so many channels ({@code maxconn}). */
+@Timeout(300)
+class ScarceDevicesTest {
+
+    private static final long STEPS = 20_000;
+    private static final double ROUNDING = 1e-9;
+
+    /**
+     * On the rails each of eight cards has 48 GB/s, and each GPU 370.8 of NVLink. Rings that come in beside one GPU and leave
+     * beside another use all the cards have; those that return to their card send by NVLink from every GPU. The former come
+     * in pairs of which each takes two cards, so these must allow two channels. Likewise between two sockets.
+     */
+    @ParameterizedTest
+    @CsvSource({
+        "rails, 1, 8, 370.8, 384",
+        "rails, 2, 16, 384, 384",
+        "rails, -1, 8, 384, 384",
+        "two-sockets, 1, 2, 16, 24",
+        "two-sockets, 2, 2, 24, 24",
+        "cube-mesh, 1, 4, 48, 48",
+        "shared-port, 1, 2, 12.5, 12.5"
+    })
+    void all_links_are_used_by_as_few_channels_as_devices_allow(
+            String machine, int maxconn, int channels, double rings, double trees) {
+        NodePaths paths = paths(text(machine).replace("maxconn=\"65536\"", "maxconn=\"" + maxconn + "\""));
+        ChannelSearch search = new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), true));
+        ChannelGraph ring = search.search(Pattern.RING);
+        ChannelGraph tree = search.searchTree(ring);
+        assertThat(ring.interBandwidthGBps()).isCloseTo(rings, within(0.001));
+        assertThat(tree.interBandwidthGBps()).isCloseTo(trees, within(0.001));
+        assertThat(ring.channels()).isEqualTo(channels);
+        assertThat(tree.channels()).isEqualTo(channels);
+        ChannelChecker.check(paths, ring, machine);
+        ChannelChecker.check(paths, tree, machine);
+    }
+
+    @Test
+    void a_device_that_allows_no_channel_is_not_used() {
+        NodePaths paths = paths(text("rails").replaceFirst("maxconn=\"65536\"", "maxconn=\"0\""));
+        ChannelGraph ring =
+                new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), true)).search(Pattern.RING);
+        assertThat(ring.nets()).isNotEmpty().noneMatch(nets -> nets.in() == 0 || nets.out() == 0);
+        assertThat(ring.interBandwidthGBps()).isCloseTo(7 * 48, within(0.001));
+        ChannelChecker.check(paths, ring, "rails");
+    }
+
+    @Test
+    void without_any_device_channels_are_those_of_the_machine_alone() {
+        NodePaths paths = paths(text("rails").replace("maxconn=\"65536\"", "maxconn=\"0\""));
+        ChannelGraph ring =
+                new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), true)).search(Pattern.RING);
+        assertThat(ring.nets()).isEmpty();
+        assertThat(ring.totalBandwidthGBps()).isCloseTo(370.8, within(0.001));
+    }
+
+    /** 0.125 GB/s for each of two channels would be less than one of 48. */
+    @Test
+    void no_channel_is_added_over_a_device_that_holds_the_others_up() {
+        String xml = text("rails")
+                .replace("maxconn=\"65536\"", "maxconn=\"9\"")
+                .replace("speed=\"400000\"", "speed=\"1000\"")
+                .replaceFirst("speed=\"1000\"", "speed=\"400000\"")
+                .replaceFirst("maxconn=\"9\"", "maxconn=\"1\"");
+        NodePaths paths = paths(xml);
+        ChannelSearch search = new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), true));
+        ChannelGraph ring = search.search(Pattern.RING);
+        assertThat(ring.nets()).containsExactly(new ChannelGraph.Nets(0, 0));
+        assertThat(ring.interBandwidthGBps()).isCloseTo(48, within(0.001));
+        assertThat(search.searchTree(ring).interBandwidthGBps()).isCloseTo(48, within(0.001));
+    }
+
+    @Test
+    void random_machines_keep_to_what_their_devices_allow() {
+        for (int seed = 0; seed < 1500; seed++) {
+            search(seed, 8, STEPS);
+        }
+        for (int seed = 0; seed < 150; seed++) {
+            search(seed, 40, STEPS);
+        }
+    }
+
+    @Test
+    void also_without_steps_and_the_same_again() {
+        for (int seed = 0; seed < 300; seed++) {
+            assertThat(search(seed, 14, 0)).isEqualTo(search(seed, 14, 0));
+        }
+    }
+
+    /** Whatever devices allow, one channel by the best of them is among what can be had. */
+    @Test
+    void many_channels_carry_no_less_than_one() {
+        for (int seed = 0; seed < 300; seed++) {
+            NodePaths paths = paths(RandomMachine.scarceDescription(seed, 8));
+            SearchOptions options = SearchOptions.forGpus(paths.topology(), true);
+            List<ChannelGraph> one = search(paths, options.withChannels(1), "one, seed=" + seed);
+            List<ChannelGraph> many = search(paths, options, "seed=" + seed);
+            for (int kind = 0; kind < one.size(); kind++) {
+                assertThat(many.get(kind).nets().isEmpty())
+                        .as("seed=" + seed)
+                        .isEqualTo(one.get(kind).nets().isEmpty());
+                assertThat(many.get(kind).interBandwidthGBps())
+                        .as("seed=" + seed + " " + many.get(kind).pattern())
+                        .isGreaterThanOrEqualTo(one.get(kind).interBandwidthGBps() * (1 - ROUNDING));
+            }
+        }
+    }
+
+    /** A limit that no search comes to changes nothing. */
+    @Test
+    void wide_limits_are_none() {
+        for (int seed = 0; seed < 200; seed++) {
+            String xml = RandomMachine.description(seed, 8);
+            List<ChannelGraph> limited = search(paths(xml.replace("'65536'", "'33'")), STEPS, "seed=" + seed);
+            assertThat(limited).isEqualTo(search(paths(xml.replace("maxconn='65536'", "")), STEPS, "seed=" + seed));
+        }
+    }
+
+    private static List<ChannelGraph> search(long seed, int mostGpus, long steps) {
+        return search(paths(RandomMachine.scarceDescription(seed, mostGpus)), steps, "seed=" + seed);
+    }
+
+    private static List<ChannelGraph> search(NodePaths paths, long steps, String what) {
+        return search(paths, SearchOptions.forGpus(paths.topology(), true).withSteps(steps), what);
+    }
+
+    private static List<ChannelGraph> search(NodePaths paths, SearchOptions options, String what) {
+        ChannelSearch search = new ChannelSearch(paths, options);
+        ChannelGraph rings = search.search(Pattern.RING);
+        assertThat(search.steps()).as(what).isLessThanOrEqualTo(search.mostSteps());
+        ChannelChecker.check(paths, rings, what);
+        ChannelGraph trees = search.searchTree(rings);
+        ChannelChecker.check(paths, trees, what);
+        return List.of(rings, trees);
+    }
+
+    private static NodePaths paths(String xml) {
+        Topology whole = GraphBuilder.build(TopologyXmlReader.read(xml));
+        int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
+        return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole), first, true));
+    }
+
+    private static String text(String machine) {
+        try (InputStream in = ScarceDevicesTest.class.getResourceAsStream(machine + ".xml")) {
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
