@@ -89,7 +89,11 @@ final class EnvCommand implements Callable<Integer> {
     private static void write(JsonGenerator json, Settings settings, Setting<?> setting) throws IOException {
         json.writeStartObject();
         json.writeStringField("name", setting.name());
-        json.writeStringField("alias", setting.alias().orElse(null));
+        json.writeArrayFieldStart("aliases");
+        for (String alias : setting.aliases()) {
+            json.writeString(alias);
+        }
+        json.writeEndArray();
         json.writeStringField("group", setting.group());
         writeValue(json, settings.get(setting), settings.text(setting));
         json.writeStringField("source", source(settings, setting));
@@ -115,7 +119,7 @@ final class EnvCommand implements Callable<Integer> {
 
     private static String source(Settings settings, Setting<?> setting) {
         Origin origin = settings.origin(setting);
-        boolean alias = setting.alias().filter(origin.name()::equals).isPresent();
+        boolean alias = setting.aliases().contains(origin.name());
         return origin.place() + (alias ? " " + origin.name() : "");
     }
 

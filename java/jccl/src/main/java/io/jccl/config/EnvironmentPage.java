@@ -3,6 +3,7 @@ package io.jccl.config;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /** Writes {@code docs/environment.md} from the registry. */
 final class EnvironmentPage {
@@ -15,7 +16,7 @@ final class EnvironmentPage {
             `mvn -pl java/jccl test -Dtest=EnvironmentPageTest -Djccl.update=true`.
 
             A setting is looked for in this order: the application's `CommunicatorConfig`, a system property of its name
-            (`-DJCCL_TIMEOUT=30s`), the environment's `JCCL_` name, then the environment's `NCCL_` name where the meaning is
+            (`-DJCCL_TIMEOUT=30s`), the environment's `JCCL_` name, then the environment's `NCCL_` names where the meaning is
             the same, then the default. An empty value counts as not set. A bad value is an error; an unknown `JCCL_` name in
             the environment is a warning with the nearest known name. `jccl env` prints every setting with its value and
             where it came from.
@@ -40,7 +41,7 @@ final class EnvironmentPage {
     private static String row(Setting<?> setting) {
         List<String> cells = List.of(
                 code(setting.name()),
-                code(setting.alias().orElse("")),
+                setting.aliases().stream().map(EnvironmentPage::code).collect(Collectors.joining(", ")),
                 setting.type().expected(),
                 code(setting.defaultText()),
                 setting.documentation());

@@ -182,7 +182,7 @@ public final class Registry {
     public static final Setting<Integer> MIN_NCHANNELS = add(
             CHOICE,
             "JCCL_MIN_NCHANNELS",
-            "NCCL_MIN_NCHANNELS",
+            List.of("NCCL_MIN_NCHANNELS", "NCCL_MIN_CTAS", "NCCL_MIN_NRINGS"),
             integer(0, MAX_CHANNELS),
             0,
             "At least so many channels; 0 is no bound. Every channel beyond the first has a thread on the host.");
@@ -191,7 +191,7 @@ public final class Registry {
     public static final Setting<Integer> MAX_NCHANNELS = add(
             CHOICE,
             "JCCL_MAX_NCHANNELS",
-            "NCCL_MAX_NCHANNELS",
+            List.of("NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_NRINGS"),
             integer(0, MAX_CHANNELS),
             0,
             "At most so many channels; 0 is no bound.");
@@ -469,8 +469,12 @@ public final class Registry {
 
     private static <T> Setting<T> add(
             String group, String name, String alias, ValueType<T> type, T defaultValue, String documentation) {
-        Setting<T> setting = new Setting<>(
-                name, Optional.of(alias).filter(other -> !other.isEmpty()), group, type, defaultValue, documentation);
+        return add(group, name, alias.isEmpty() ? List.of() : List.of(alias), type, defaultValue, documentation);
+    }
+
+    private static <T> Setting<T> add(
+            String group, String name, List<String> aliases, ValueType<T> type, T defaultValue, String documentation) {
+        Setting<T> setting = new Setting<>(name, aliases, group, type, defaultValue, documentation);
         COLLECTED.add(setting);
         return setting;
     }

@@ -1,13 +1,13 @@
 package io.jccl.config;
 
+import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 
 /**
  * One setting of the registry.
  *
  * @param name as in the environment, for example {@code JCCL_TIMEOUT}
- * @param alias NCCL's name where it means the same
+ * @param aliases NCCL's names where they mean the same; the first that is set counts
  * @param group the heading that the setting is documented under
  * @param type how its text is read
  * @param defaultValue what holds when nothing is set
@@ -15,12 +15,12 @@ import java.util.Optional;
  * @param <T> the value's class
  */
 public record Setting<T>(
-        String name, Optional<String> alias, String group, ValueType<T> type, T defaultValue, String documentation) {
+        String name, List<String> aliases, String group, ValueType<T> type, T defaultValue, String documentation) {
 
     /** Checks that nothing is missing. */
     public Setting {
         Objects.requireNonNull(name);
-        Objects.requireNonNull(alias);
+        aliases = List.copyOf(aliases);
         Objects.requireNonNull(group);
         Objects.requireNonNull(type);
         Objects.requireNonNull(defaultValue);

@@ -98,8 +98,8 @@ public final class Settings {
         texts.put(new Origin(Origin.Source.CONFIG, name), overrides.get(name));
         texts.put(new Origin(Origin.Source.PROPERTY, name), properties.apply(name));
         texts.put(new Origin(Origin.Source.ENVIRONMENT, name), environment.get(name));
-        setting.alias()
-                .ifPresent(alias -> texts.put(new Origin(Origin.Source.ENVIRONMENT, alias), environment.get(alias)));
+        setting.aliases()
+                .forEach(alias -> texts.put(new Origin(Origin.Source.ENVIRONMENT, alias), environment.get(alias)));
         for (Map.Entry<Origin, String> candidate : texts.entrySet()) {
             if (candidate.getValue() != null && !candidate.getValue().isBlank()) {
                 return new Entry(setting.parse(candidate.getKey(), candidate.getValue()), candidate.getKey());

@@ -54,6 +54,20 @@ class SettingsTest {
     }
 
     @Test
+    void ofSeveralAliasesTheFirstThatIsSetCounts() {
+        Settings rings = fromEnvironment(Map.of("NCCL_MIN_NRINGS", "3", "NCCL_MAX_CTAS", "9"));
+        Settings all = fromEnvironment(Map.of("NCCL_MIN_NRINGS", "3", "NCCL_MIN_CTAS", "4", "NCCL_MIN_NCHANNELS", "5"));
+
+        assertThat(rings.get(Registry.MIN_NCHANNELS)).isEqualTo(3);
+        assertThat(rings.origin(Registry.MIN_NCHANNELS))
+                .isEqualTo(new Origin(Origin.Source.ENVIRONMENT, "NCCL_MIN_NRINGS"));
+        assertThat(rings.get(Registry.MAX_NCHANNELS)).isEqualTo(9);
+        assertThat(all.get(Registry.MIN_NCHANNELS)).isEqualTo(5);
+        assertThatThrownBy(() -> fromEnvironment(Map.of("NCCL_MIN_CTAS", "many")))
+                .hasMessageContaining("NCCL_MIN_CTAS=\"many\" (from environment)");
+    }
+
+    @Test
     void theApplicationComesBeforeThePropertyBeforeTheEnvironmentBeforeTheAlias() {
         Map<String, String> alias = Map.of("NCCL_BUFFSIZE", "1M");
         Map<String, String> both = Map.of("NCCL_BUFFSIZE", "1M", "JCCL_BUFFSIZE", "2M");
