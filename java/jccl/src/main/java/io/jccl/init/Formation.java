@@ -20,6 +20,7 @@ import io.jccl.plan.PlanOptions;
 import io.jccl.plan.RankChannels;
 import io.jccl.plan.TreeLinks;
 import io.jccl.topology.SysfsDetector;
+import io.jccl.topology.Topology;
 import io.jccl.transport.EngineConnections;
 import io.jccl.transport.PeerIdentity;
 import io.jccl.transport.TransportMap;
@@ -28,6 +29,7 @@ import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.HostCosts;
 import io.jccl.tuning.MachineTraits;
+import io.jccl.tuning.NetworkLimits;
 import io.jccl.tuning.PlannedModel;
 import io.jccl.tuning.TuningOverrides;
 import java.time.Duration;
@@ -125,7 +127,9 @@ public final class Formation {
             timeline.step("bootstrap");
             gatherPeers();
             timeline.step("peers");
-            makePlan(gatherChannels());
+            LocalTopology.Searched machine = LocalTopology.search(settings, rank, map);
+            makePlan(gatherChannels(machine.found()));
+            warnOfLimits(machine.topology());
             timeline.step("topology");
             createEngine();
             connect();
@@ -166,8 +170,7 @@ public final class Formation {
         }
     }
 
-    private List<RankChannels> gatherChannels() {
-        LocalTopology.Found mine = LocalTopology.search(settings, rank, map);
+    private List<RankChannels> gatherChannels(LocalTopology.Found mine) {
         boolean lowest = map.ranksOfMachine(rank).get(0) == rank;
         List<byte[]> all = membership.outOfBand().allGather(ChannelsCodec.encode(mine, lowest), left());
         List<RankChannels> channels = new ArrayList<>();
@@ -188,6 +191,14 @@ public final class Formation {
         int min = Math.max(1, settings.get(Registry.MIN_NCHANNELS));
         int max = settings.get(Registry.MAX_NCHANNELS);
         plan = Plan.build(channels, new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max));
+    }
+
+    /** Once on each machine, about its own devices. */
+    private void warnOfLimits(Topology topology) {
+        Machine mine = plan.machineOf(rank);
+        if (mine.ranks().get(0) == rank) {
+            NetworkLimits.notes(plan, mine.index(), topology).forEach(LOG::warn);
+        }
     }
 
     private void createEngine() {

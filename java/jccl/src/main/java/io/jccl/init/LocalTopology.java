@@ -44,12 +44,20 @@ final class LocalTopology {
     record Found(RankChannels channels, double netGBps, MachineTraits traits) {}
 
     /**
+     * What stays on this rank beside what it tells the others.
+     *
+     * @param found what it tells
+     * @param topology this machine, as it was searched
+     */
+    record Searched(Found found, Topology topology) {}
+
+    /**
      * Detects or reads the topology, finds the paths, trims, and searches rings and trees.
      *
      * @param rank this rank
      * @param peers who shares this rank's host, and who can hand it memory
      */
-    static Found search(Settings settings, int rank, PeerMap peers) {
+    static Searched search(Settings settings, int rank, PeerMap peers) {
         List<HostRank> hostRanks = peers.ranksOfHost(rank);
         XmlElement description = MachineSource.describe(settings, hostRanks);
         if (hostRanks.get(0).rank() == rank) {
@@ -67,16 +75,17 @@ final class LocalTopology {
         ChannelSearch search = new ChannelSearch(paths, options);
         ChannelGraph ring = search.search(Pattern.RING);
         ChannelGraph tree = search.searchTree(ring);
-        return new Found(
+        Found found = new Found(
                 PlanInput.of(rank, peers.machineOf(rank), trimmed, ring, tree),
                 networkGBps(trimmed),
                 MachineTraits.of(trimmed));
+        return new Searched(found, trimmed);
     }
 
     /** Machines that are acted on one real one may have no network device: then the speed of an unknown one is taken. */
     private static double networkGBps(Topology topology) {
         return topology.nodes().stream()
-                .filter(Node.Net.class::isInstance)
+                .filter(node -> node instanceof Node.Net net && net.maxConnections() > 0)
                 .mapToDouble(node -> ((Node.Net) node).bandwidthGBps())
                 .max()
                 .orElse(LinkSpeeds.network(0));

@@ -22,8 +22,9 @@ public final class Plan {
     private final boolean gpu;
     private final TreeShape treeShape;
     private final Alignment alignment;
-    private final List<FoundChannels> foundRings;
+    private final List<MachineChannels> found;
     private final int[][] ringChoice;
+    private final int[][] treeChoice;
     private final int[][] rings;
     private final TreeOfRanks[] trees;
 
@@ -32,6 +33,7 @@ public final class Plan {
             int[] machineOfRank,
             Alignment alignment,
             int[][] ringChoice,
+            int[][] treeChoice,
             int[][] rings,
             TreeOfRanks[] trees) {
         this.size = machineOfRank.length;
@@ -43,8 +45,9 @@ public final class Plan {
                 .min(Comparator.naturalOrder())
                 .orElseThrow();
         this.alignment = alignment;
-        this.foundRings = found.stream().map(MachineChannels::rings).toList();
+        this.found = List.copyOf(found);
         this.ringChoice = ringChoice;
+        this.treeChoice = treeChoice;
         this.rings = rings;
         this.trees = trees;
     }
@@ -93,11 +96,24 @@ public final class Plan {
 
     /** The network devices by which the ring of a channel comes into a machine and leaves it, where they are known. */
     public Optional<Rail> ringRail(int channel, int machine) {
-        List<Rail> rails = foundRings.get(machine).rails();
-        int[] choice = ringChoice[machine];
-        return rails.isEmpty()
+        return rail(found.get(machine).rings(), ringChoice[machine], checkChannel(channel));
+    }
+
+    /** The network device by which the tree of a channel comes into a machine and leaves it, where it is known. */
+    public Optional<Rail> treeRail(int channel, int machine) {
+        return rail(
+                found.get(machine).trees(), treeChoice[machine], treeOfChannel(checkChannel(channel), machines.size()));
+    }
+
+    private static Optional<Rail> rail(FoundChannels channels, int[] choice, int channel) {
+        return channels.rails().isEmpty()
                 ? Optional.empty()
-                : Optional.of(rails.get(choice[checkChannel(channel) % choice.length]));
+                : Optional.of(channels.rails().get(choice[channel % choice.length]));
+    }
+
+    /** Both trees over the machines use one found tree, so that together they load its devices evenly. */
+    static int treeOfChannel(int channel, int machines) {
+        return machines > 1 ? channel / 2 : channel;
     }
 
     /** The machines, numbered by their lowest rank. */

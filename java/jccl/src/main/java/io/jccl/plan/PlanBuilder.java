@@ -45,11 +45,10 @@ final class PlanBuilder {
         DoubleBinaryTree shape = new DoubleBinaryTree(machines.size());
         for (int channel = 0; channel < alignment.channels(); channel++) {
             rings[channel] = ring(ringChoice, channel % distinct);
-            // Both trees over the machines use one found tree, so that together they load its devices evenly.
-            int pair = machines.size() > 1 ? channel / 2 : channel;
-            trees[channel] = tree(shape, channel % 2, treeChoice, pair % distinct);
+            int tree = Plan.treeOfChannel(channel, machines.size());
+            trees[channel] = tree(shape, channel % 2, treeChoice, tree % distinct);
         }
-        return new Plan(found, machineOfRank, alignment, ringChoice, rings, trees);
+        return new Plan(found, machineOfRank, alignment, ringChoice, treeChoice, rings, trees);
     }
 
     private void groupByMachine() {

@@ -143,6 +143,7 @@ public final class TopologyReporter {
             graphs = graphs(paths);
             Plan made = plan(paths.topology(), graphs);
             plan = Optional.of(made);
+            notes.addAll(NetworkLimits.notes(made, 0, paths.topology()));
             tuning = tuning(made, paths.topology(), graphs);
         }
         return new TopologyReport(

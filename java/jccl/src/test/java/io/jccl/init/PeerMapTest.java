@@ -110,13 +110,15 @@ class PeerMapTest {
             Settings settings = Settings.load(CommunicatorConfig.defaults(), name -> null, environment);
             PeerMap map = map("a/x", "a/y", "a/x", "a/y");
             for (int rank = 0; rank < 4; rank++) {
-                LocalTopology.Found found = LocalTopology.search(settings, rank, map);
+                LocalTopology.Found found =
+                        LocalTopology.search(settings, rank, map).found();
                 assertThat(found.channels().hostId()).isEqualTo(map.machineOf(rank));
                 assertThat(found.channels().rings().orders()).allSatisfy(order -> assertThat(order)
                         .containsExactlyInAnyOrderElementsOf(rankParity(order.get(0))));
                 assertThat(found.channels().rings().orders().get(0).get(0) % 2).isEqualTo(rank % 2);
             }
-            LocalTopology.Found together = LocalTopology.search(settings, 1, map("a/x", "a/x", "a/x", "a/x"));
+            LocalTopology.Found together = LocalTopology.search(settings, 1, map("a/x", "a/x", "a/x", "a/x"))
+                    .found();
             assertThat(together.channels().rings().orders().get(0)).containsExactlyInAnyOrder(0, 1, 2, 3);
         }
     }
