@@ -8,6 +8,7 @@ import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
+import java.util.Arrays;
 
 /**
  * A typed run of elements that an operation reads or writes: memory of the application's own, never a copy of it.
@@ -163,14 +164,20 @@ public final class DataBuffer {
     }
 
     /**
-     * Memory of a device by its address.
+     * Memory of a device by its address. The application keeps the memory until every operation that uses it is done, and
+     * frees it.
      *
-     * @param address the first byte, a device address
+     * @param address the first byte, a device address; a multiple of the type's size
      * @param count how many elements
      * @param type their type
+     * @throws IllegalArgumentException if the count is negative, or the address is 0 or odd to the type while count is not 0
      */
     public static DataBuffer device(long address, long count, DataType type) {
         requireAddress(address, count, type);
+        if (count > 0 && address % type.bytes() != 0) {
+            throw new IllegalArgumentException("address=0x" + Long.toHexString(address) + " type=" + type.label()
+                    + ": expected a multiple of " + type.bytes() + ", which a device can read elements at");
+        }
         return new DataBuffer(Memory.DEVICE, type, count, address, false, null);
     }
 
@@ -293,7 +300,9 @@ public final class DataBuffer {
     @Override
     public String toString() {
         return "DataBuffer[type=" + type.label() + ", count=" + count + ", memory="
-                + memory.name().toLowerCase(java.util.Locale.ROOT) + (readOnly ? ", read-only]" : "]");
+                + memory.name().toLowerCase(java.util.Locale.ROOT)
+                + (memory == Memory.DEVICE ? ", address=0x" + Long.toHexString(address) : "")
+                + (readOnly ? ", read-only]" : "]");
     }
 
     private Object requireHeap() {
@@ -324,6 +333,9 @@ public final class DataBuffer {
     }
 
     private static void requireAddress(long address, long count, DataType type) {
+        if (type == null) {
+            throw new IllegalArgumentException("type=null: expected one of " + Arrays.toString(DataType.values()));
+        }
         if (count < 0 || count > Long.MAX_VALUE / type.bytes()) {
             throw new IllegalArgumentException("count=" + count + " type=" + type.label() + ": not a size");
         }

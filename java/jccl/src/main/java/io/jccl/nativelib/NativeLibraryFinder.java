@@ -69,6 +69,13 @@ final class NativeLibraryFinder {
         requireBuild(loaded, expected, loadedBuildId);
     }
 
+    /** Whether there is such a file beside the library: in the directory that was named, otherwise in the jar. */
+    boolean has(String file) {
+        return override.map(path ->
+                        Files.isRegularFile(Files.isDirectory(path) ? path.resolve(file) : path.resolveSibling(file)))
+                .orElseGet(() -> resources.getResource(resource(file)) != null);
+    }
+
     private Path loadOverride(Path path, Consumer<String> loader) {
         Path library = Files.isDirectory(path) ? path.resolve(platform.libraryFile()) : path;
         String setting = "-D" + PATH_PROPERTY + "=" + path;

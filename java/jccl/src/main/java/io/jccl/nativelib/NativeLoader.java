@@ -6,7 +6,15 @@ package io.jccl.nativelib;
  */
 public final class NativeLoader {
 
+    /** The library of the GPU backend, which is there only where it was built. */
+    public static final String CUDA_LIBRARY = "libjccl_cuda.so";
+
     private NativeLoader() {}
+
+    /** Whether this build of JCCL has the GPU backend's library; loads nothing. */
+    public static boolean hasCudaLibrary() {
+        return NativeLibraryFinder.ofThisJvm().has(CUDA_LIBRARY);
+    }
 
     /**
      * Makes the native methods usable.

@@ -2,7 +2,9 @@ package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
 import io.jccl.ReduceOp;
+import io.jccl.cuda.CudaSupport;
 import java.util.Arrays;
+import java.util.List;
 
 /** What must hold of the arguments of an operation. Every message names the values and the remedy. */
 final class Checks {
@@ -35,13 +37,19 @@ final class Checks {
             throw new IllegalArgumentException(name + "=null: this rank needs a " + name + " buffer");
         }
         if (buffer.memory() == DataBuffer.Memory.DEVICE) {
-            throw new IllegalArgumentException(
-                    name + "=" + buffer + ": this communicator's ranks are on the host; pass " + "memory of the host");
+            throw onDevice(name, buffer);
         }
         if (buffer.memory() == DataBuffer.Memory.SHARED) {
             buffer.address(); // throws if it was closed
         }
         return buffer;
+    }
+
+    private static IllegalArgumentException onDevice(String name, DataBuffer buffer) {
+        List<String> missing = CudaSupport.missing();
+        return new IllegalArgumentException(name + "=" + buffer + ": this communicator's ranks are on the host, which"
+                + " cannot use memory of a device; copy it to memory of the host and pass that"
+                + (missing.isEmpty() ? "" : ". For ranks on GPUs: " + String.join(". ", missing)));
     }
 
     /** A buffer that this rank writes. */

@@ -14,6 +14,7 @@ import io.jccl.Group;
 import io.jccl.HostBuffer;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
+import io.jccl.cuda.CudaSupport;
 import io.jccl.tuning.HostCosts;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -151,10 +152,23 @@ class MisuseTest {
 
     @Test
     void memoryMustBeOfTheHostWritableAndInNativeOrder() {
+        List<String> missing = CudaSupport.missing();
         refused(
                 () -> comm.allReduce(DataBuffer.device(4096, 4, DataType.FLOAT32), ReduceOp.SUM),
-                "send=DataBuffer[type=float32, count=4, memory=device]: this communicator's ranks are on the host; pass memory"
-                        + " of the host");
+                "send=DataBuffer[type=float32, count=4, memory=device, address=0x1000]: this communicator's ranks are on the"
+                        + " host, which cannot use memory of a device; copy it to memory of the host and pass that"
+                        + (missing.isEmpty() ? "" : ". For ranks on GPUs: " + String.join(". ", missing)));
+        refused(
+                () -> comm.allReduce(buffer(4), DataBuffer.device(4096, 4, DataType.FLOAT32), ReduceOp.SUM),
+                "recv=DataBuffer[type=float32, count=4, memory=device, address=0x1000]: this communicator's ranks are on the"
+                        + " host, which cannot use memory of a device; copy it to memory of the host and pass that"
+                        + (missing.isEmpty() ? "" : ". For ranks on GPUs: " + String.join(". ", missing)));
+        refused(
+                () -> DataBuffer.device(0, 4, DataType.FLOAT32),
+                "address=0 count=4: expected the address of the memory");
+        refused(
+                () -> DataBuffer.device(0x1002, 4, DataType.FLOAT32),
+                "address=0x1002 type=float32: expected a multiple of 4, which a device can read elements at");
         refused(
                 () -> comm.allReduce(DataBuffer.of(floats(2).asReadOnlyBuffer()), ReduceOp.SUM),
                 "recv=DataBuffer[type=float32, count=2, memory=direct, read-only]: is read-only and cannot receive; pass a"

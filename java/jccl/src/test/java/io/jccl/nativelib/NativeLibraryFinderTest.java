@@ -33,6 +33,18 @@ class NativeLibraryFinderTest {
     }
 
     @Test
+    void otherLibrariesAreLookedForBesideTheOneThatIsLoaded() throws IOException {
+        assertThat(embedded(List.of()).has("libjccl.so")).isTrue();
+        assertThat(embedded(List.of()).has("libnone.so")).isFalse();
+
+        Path library = Files.createFile(directory.resolve("libjccl.so"));
+        assertThat(named(directory).has("libother.so")).isFalse();
+        Files.createFile(directory.resolve("libother.so"));
+        assertThat(named(directory).has("libother.so")).isTrue();
+        assertThat(named(library).has("libother.so")).isTrue();
+    }
+
+    @Test
     void extractsToADirectoryOfItsOwnAndDeletesItAfterLoading() throws IOException {
         List<String> permissions = new ArrayList<>();
 

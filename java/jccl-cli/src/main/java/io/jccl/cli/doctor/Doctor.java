@@ -30,7 +30,7 @@ final class Doctor {
             SystemChecks::unixSockets,
             SystemChecks::openFiles,
             SystemChecks::privileges,
-            SystemChecks::cuda,
+            CudaChecks::parts,
             SystemChecks::verbs);
 
     private Doctor() {}

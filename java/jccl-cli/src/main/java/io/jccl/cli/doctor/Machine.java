@@ -21,6 +21,16 @@ import java.util.stream.Stream;
  */
 record Machine(Path root, Map<String, String> environment, int cores, int ranks) {
 
+    private static final List<String> LIBRARY_DIRECTORIES = List.of(
+            "/usr/lib/x86_64-linux-gnu",
+            "/lib/x86_64-linux-gnu",
+            "/usr/lib64",
+            "/lib64",
+            "/usr/lib",
+            "/usr/local/lib",
+            "/usr/local/cuda/lib64",
+            "/usr/local/nvidia/lib64");
+
     /** This machine. */
     static Machine here(int ranks) {
         int cores = Runtime.getRuntime().availableProcessors();
@@ -42,6 +52,16 @@ record Machine(Path root, Map<String, String> environment, int cores, int ranks)
 
     Path at(String path) {
         return root.resolve(path.substring(1));
+    }
+
+    /** Where the loader would find a library. */
+    Optional<String> library(String name) {
+        String path = environment.getOrDefault("LD_LIBRARY_PATH", "");
+        return Stream.concat(
+                        Stream.of(path.split(":")).filter(dir -> dir.startsWith("/")), LIBRARY_DIRECTORIES.stream())
+                .map(directory -> directory + "/" + name)
+                .filter(this::exists)
+                .findFirst();
     }
 
     /** The names in a directory, sorted; none if there is no such directory. */

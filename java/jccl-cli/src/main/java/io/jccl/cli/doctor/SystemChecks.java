@@ -1,6 +1,5 @@
 package io.jccl.cli.doctor;
 
-import io.jccl.cli.doctor.Finding.Status;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -11,22 +10,12 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.stream.Stream;
 
-/** Limits and rights of processes, and which accelerators and adapters there are. */
+/** Limits and rights of processes, and which adapters there are. */
 final class SystemChecks {
 
     private static final long FILES_OF_A_JVM = 256;
     private static final long FILES_PER_PEER = 16; // sockets, streams and segments that join one rank to another
-    private static final List<String> LIBRARY_DIRECTORIES = List.of(
-            "/usr/lib/x86_64-linux-gnu",
-            "/lib/x86_64-linux-gnu",
-            "/usr/lib64",
-            "/lib64",
-            "/usr/lib",
-            "/usr/local/lib",
-            "/usr/local/cuda/lib64",
-            "/usr/local/nvidia/lib64");
 
     private SystemChecks() {}
 
@@ -99,25 +88,8 @@ final class SystemChecks {
         }
     }
 
-    static List<Finding> cuda(Machine machine) {
-        Optional<String> driver = library(machine, "libcuda.so.1");
-        Optional<String> management = library(machine, "libnvidia-ml.so.1");
-        Optional<String> version = machine.read("/proc/driver/nvidia/version")
-                .flatMap(text -> text.lines().findFirst());
-        if (driver.isEmpty() && version.isEmpty()) {
-            return List.of(Finding.ok("cuda", "no CUDA driver here; the host backend needs none"));
-        }
-        String seen = "driver=" + driver.orElse("missing") + " nvml=" + management.orElse("missing")
-                + version.map(text -> " (" + text + ")").orElse("");
-        return List.of(new Finding(
-                "cuda",
-                Status.WARN,
-                seen + ": this build has no CUDA backend, ranks use host memory",
-                "none needed for the host backend"));
-    }
-
     static List<Finding> verbs(Machine machine) {
-        Optional<String> library = library(machine, "libibverbs.so.1");
+        Optional<String> library = machine.library("libibverbs.so.1");
         List<String> devices = machine.list("/sys/class/infiniband");
         if (devices.isEmpty()) {
             return List.of(Finding.ok("infiniband", "no device; libibverbs=" + library.orElse("not installed")));
@@ -126,14 +98,5 @@ final class SystemChecks {
                 "infiniband",
                 "devices=" + devices + ": this build has no verbs transport and uses sockets",
                 "give the fastest adapter an IP address, and name its interface in JCCL_SOCKET_IFNAME"));
-    }
-
-    private static Optional<String> library(Machine machine, String name) {
-        String path = machine.environment().getOrDefault("LD_LIBRARY_PATH", "");
-        return Stream.concat(
-                        Stream.of(path.split(":")).filter(dir -> dir.startsWith("/")), LIBRARY_DIRECTORIES.stream())
-                .map(directory -> directory + "/" + name)
-                .filter(machine::exists)
-                .findFirst();
     }
 }

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.jccl.cli.doctor.Finding.Status;
+import io.jccl.device.CudaDevice;
+import io.jccl.device.CudaInventory;
+import io.jccl.device.JCudaLibrary;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -182,15 +185,37 @@ class DoctorTest {
     }
 
     @Test
-    void acceleratorsThatAreNotUsedAreSaid() throws IOException {
+    void thePartsOfCudaThatAreMissingAreSaidWithTheirRemedies() throws IOException {
+        assertThat(CudaChecks.parts(machine())).singleElement().satisfies(finding -> assertThat(finding.detail())
+                .startsWith("driver=missing nvml=missing jcuda=")
+                .endsWith(": no GPU can be used; the host backend needs none"));
         write("/opt/driver/libcuda.so.1", "");
         write("/proc/driver/nvidia/version", "NVRM version: 550.54\nGCC version: 12\n");
-        write("/sys/class/infiniband/mlx5_0/node_type", "1: CA\n");
+        Machine machine = machine(2, Map.of("LD_LIBRARY_PATH", "/opt/driver"));
         requireBad(
-                SystemChecks.cuda(machine(2, Map.of("LD_LIBRARY_PATH", "/opt/driver"))),
+                CudaChecks.parts(
+                        machine,
+                        JCudaLibrary.State.NO_NATIVES,
+                        false,
+                        new CudaInventory(List.of(), List.of("natives")),
+                        List.of("put natives on the class path", "use a build with libjccl_cuda.so")),
                 Status.WARN,
-                "driver=/opt/driver/libcuda.so.1 nvml=missing (NVRM version: 550.54)",
-                "none needed");
+                "driver=/opt/driver/libcuda.so.1 (NVRM version: 550.54) nvml=missing jcuda=natives missing"
+                        + " libjccl_cuda.so=missing: ranks use host memory",
+                "put natives on the class path; use a build with libjccl_cuda.so");
+        CudaDevice device = new CudaDevice(0, "NVIDIA H200", 90, 141L << 30, "0000:1b:00.0", "GPU-1");
+        List<Finding> whole = CudaChecks.parts(
+                machine, JCudaLibrary.State.READY, true, new CudaInventory(List.of(device), List.of()), List.of());
+        requireOk(whole);
+        assertThat(whole.get(0).detail())
+                .endsWith(
+                        "jcuda=present libjccl_cuda.so=present; device 0: NVIDIA H200 sm 90, 141 GiB, at 0000:1b:00.0,"
+                                + " GPU-1");
+    }
+
+    @Test
+    void adaptersThatAreNotUsedAreSaid() throws IOException {
+        write("/sys/class/infiniband/mlx5_0/node_type", "1: CA\n");
         requireBad(SystemChecks.verbs(machine()), Status.WARN, "devices=[mlx5_0]", "JCCL_SOCKET_IFNAME");
     }
 

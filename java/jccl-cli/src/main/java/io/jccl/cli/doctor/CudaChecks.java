@@ -1,0 +1,66 @@
+package io.jccl.cli.doctor;
+
+import io.jccl.cuda.CudaSupport;
+import io.jccl.device.CudaDevice;
+import io.jccl.device.CudaInventory;
+import io.jccl.device.JCudaLibrary;
+import io.jccl.nativelib.NativeLoader;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** The parts that ranks on GPUs need: NVIDIA's driver, JCuda with its natives, the GPU backend's library. */
+final class CudaChecks {
+
+    private static final String NAME = "cuda";
+
+    private CudaChecks() {}
+
+    static List<Finding> parts(Machine machine) {
+        boolean library = NativeLoader.hasCudaLibrary();
+        return hasDriver(machine)
+                ? parts(machine, JCudaLibrary.state(), library, CudaInventory.ask(), CudaSupport.missing())
+                : List.of(Finding.ok(
+                        NAME,
+                        seen(machine, JCudaLibrary.state(), library)
+                                + ": no GPU can be used; the host backend needs none"));
+    }
+
+    /** For a machine that has a driver. */
+    static List<Finding> parts(
+            Machine machine, JCudaLibrary.State jcuda, boolean library, CudaInventory inventory, List<String> missing) {
+        String seen = seen(machine, jcuda, library)
+                + inventory.devices().stream().map(CudaChecks::tell).collect(Collectors.joining());
+        return List.of(
+                missing.isEmpty()
+                        ? Finding.ok(NAME, seen)
+                        : Finding.warn(NAME, seen + ": ranks use host memory", String.join("; ", missing)));
+    }
+
+    private static String tell(CudaDevice device) {
+        return "; device " + device.ordinal() + ": " + device.name() + " sm " + device.sm() + ", "
+                + (device.memoryBytes() >> 30) + " GiB, at " + device.busId() + ", " + device.uuid();
+    }
+
+    private static boolean hasDriver(Machine machine) {
+        return machine.library("libcuda.so.1").isPresent() || version(machine).isPresent();
+    }
+
+    private static String seen(Machine machine, JCudaLibrary.State jcuda, boolean library) {
+        return "driver=" + machine.library("libcuda.so.1").orElse("missing")
+                + version(machine).map(text -> " (" + text + ")").orElse("")
+                + " nvml=" + machine.library("libnvidia-ml.so.1").orElse("missing")
+                + " jcuda="
+                + switch (jcuda) {
+                    case READY, NO_DRIVER -> "present";
+                    case NO_JAR -> "missing";
+                    case NO_NATIVES -> "natives missing";
+                }
+                + " " + NativeLoader.CUDA_LIBRARY + "=" + (library ? "present" : "missing");
+    }
+
+    private static Optional<String> version(Machine machine) {
+        return machine.read("/proc/driver/nvidia/version")
+                .flatMap(text -> text.lines().findFirst());
+    }
+}

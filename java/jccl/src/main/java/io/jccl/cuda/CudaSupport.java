@@ -1,0 +1,22 @@
+package io.jccl.cuda;
+
+import io.jccl.device.CudaInventory;
+import io.jccl.nativelib.NativeLoader;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Whether ranks of this process can be on GPUs. Needs no part of CUDA to be asked. */
+public final class CudaSupport {
+
+    private CudaSupport() {}
+
+    /** What is missing, each with its remedy; empty where nothing is. Never fails; safe for use by any thread. */
+    public static List<String> missing() {
+        List<String> missing = new ArrayList<>(CudaInventory.ask().remarks());
+        if (!NativeLoader.hasCudaLibrary()) {
+            missing.add(NativeLoader.CUDA_LIBRARY + " is missing: this build of JCCL was made without a CUDA compiler;"
+                    + " use one that was made with nvcc");
+        }
+        return missing;
+    }
+}
