@@ -19,39 +19,39 @@ public final class NetworkLimits {
     private NetworkLimits() {}
 
     /**
-     * What somebody should know who set limits, a sentence for each device.
+     * What somebody should know who set limits: a sentence for each device that is not used, and one for all whose limit is
+     * exceeded.
      *
      * @param machine the machine, by its number in the plan
      * @param topology that machine, as the search saw it
      */
     public static List<String> notes(Plan plan, int machine, Topology topology) {
         List<String> notes = new ArrayList<>();
+        List<String> exceeded = new ArrayList<>();
+        int within = plan.channels();
         for (Node node : topology.nodes()) {
             if (node instanceof Node.Net net) {
+                int all = most(plan, machine, net, plan.channels());
                 if (net.maxConnections() == 0) {
-                    notes.add(describe(net) + ": no channel uses it");
-                } else if (most(plan, machine, net, plan.channels()) > net.maxConnections()) {
-                    notes.add(describe(net) + ": " + most(plan, machine, net, plan.channels())
-                            + " channels of the plan use it, because each that was found is carried by several;"
-                            + " JCCL_MAX_NCHANNELS=" + channelsWithin(plan, machine, net) + " keeps to the limit");
+                    notes.add(describe(net) + " maxconn=0: no channel uses it");
+                } else if (all > net.maxConnections()) {
+                    exceeded.add(describe(net) + " " + all + " of " + net.maxConnections());
+                    while (most(plan, machine, net, within) > net.maxConnections()) {
+                        within--;
+                    }
                 }
             }
+        }
+        if (!exceeded.isEmpty()) {
+            notes.add("maxconn is exceeded by " + String.join(", ", exceeded)
+                    + ", because the plan carries each channel that was" + " found by several; JCCL_MAX_NCHANNELS="
+                    + within + " keeps to it");
         }
         return notes;
     }
 
     private static String describe(Node.Net net) {
-        String device = net.device().isEmpty() ? "" : " (" + net.device() + ")";
-        return net.name() + device + " maxconn=" + net.maxConnections();
-    }
-
-    /** The largest number of channels with which the device has no more than it allows. */
-    private static int channelsWithin(Plan plan, int machine, Node.Net net) {
-        int channels = plan.channels();
-        while (most(plan, machine, net, channels) > net.maxConnections()) {
-            channels--;
-        }
-        return channels;
+        return net.name() + (net.device().isEmpty() ? "" : " (" + net.device() + ")");
     }
 
     /** How many rings, or trees if these are more, of the first channels use a device. */
