@@ -27,15 +27,25 @@ void Doorbell::ring() {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&rings), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-void Doorbell::nap(int64_t nanos, bool (*ready)(void* context), void* context) {
-  const uint32_t seen = rings.load(std::memory_order_acquire);
+void Doorbell::listen() {
   sleeping.fetch_add(1, std::memory_order_seq_cst);
   fenceAllPublishers();
-  if (!ready(context)) {
-    timespec limit{static_cast<time_t>(nanos / 1'000'000'000), static_cast<long>(nanos % 1'000'000'000)};
-    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&rings), FUTEX_WAIT, seen, &limit, nullptr, 0);
-  }
-  sleeping.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Doorbell::endListening() { sleeping.fetch_sub(1, std::memory_order_relaxed); }
+
+void Doorbell::nap(int64_t nanos, bool (*ready)(void* context), void* context) {
+  listen();
+  napListening(nanos, ready, context);
+  endListening();
+}
+
+void Doorbell::napListening(int64_t nanos, bool (*ready)(void* context), void* context) {
+  // Whatever was published before this number of rings, ready() sees; whatever comes after it changes the number.
+  const uint32_t seen = rings.load(std::memory_order_acquire);
+  if (ready(context)) return;
+  timespec limit{static_cast<time_t>(nanos / 1'000'000'000), static_cast<long>(nanos % 1'000'000'000)};
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&rings), FUTEX_WAIT, seen, &limit, nullptr, 0);
 }
 
 }  // namespace jccl

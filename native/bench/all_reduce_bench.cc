@@ -1,9 +1,10 @@
 // Two or more forked processes over the real engine, without Java: microseconds per all-reduce.
 //
 //     all_reduce_bench [ranks=2] [bytes=8] [ring|tree|direct|shards|zero] [ll|ll128|simple] [chunkBytes=0] [runs=15] [channels=1]
-//                      [slotBytes=262144]
+//                      [slotBytes=262144] [iterations=0]
 //
-// Prints the minimum and the median over the runs, each long enough to be timed. "zero": buffers read in place.
+// Prints the minimum and the median over the runs, each of so many operations; 0: enough to be timed. "zero": buffers read
+// in place. Where there is a core for every rank, each is bound to its own; `taskset` says which cores there are.
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -19,6 +20,7 @@
 
 #include "base/clock.h"
 #include "engine/communicator.h"
+#include "engine/core_sharing.h"
 
 namespace {
 
@@ -45,17 +47,19 @@ Choice choiceOf(const std::string& algorithm, const std::string& protocol, uint3
   return choice;
 }
 
-void runRank(Communicator& communicator, Choice choice, size_t bytes, int runs, uint8_t* send, uint8_t* recv) {
-  if (communicator.size() <= sysconf(_SC_NPROCESSORS_ONLN)) {
+void runRank(Communicator& communicator, Choice choice, size_t bytes, int runs, int iterations, uint8_t* send,
+             uint8_t* recv) {
+  const std::vector<int32_t> cores = allowedCores();
+  if (communicator.size() <= static_cast<int>(cores.size())) {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
-    CPU_SET(communicator.rank(), &cpus);
+    CPU_SET(cores[communicator.rank()] - 1, &cpus);
     sched_setaffinity(0, sizeof cpus, &cpus);
   }
   const OperationCode code{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
   const auto count = static_cast<int64_t>(bytes / sizeof(float));
   for (int64_t i = 0; i < count; ++i) reinterpret_cast<float*>(send)[i] = static_cast<float>(i % 7);
-  const int iterations = static_cast<int>(std::clamp<size_t>((8u << 20) / (bytes + 64), 3, 20000));
+  if (iterations == 0) iterations = static_cast<int>(std::clamp<size_t>((8u << 20) / (bytes + 64), 3, 20000));
   std::vector<double> micros;
   for (int run = 0; run <= runs; ++run) {
     const int64_t start = monotonicNanos();
@@ -87,6 +91,7 @@ int main(int argc, char** argv) {
   const Choice choice =
       choiceOf(argument(3, "direct"), argument(4, "ll"), static_cast<uint32_t>(std::stoul(argument(5, "0"))), channels);
   const int runs = std::stoi(argument(6, "15"));
+  const int iterations = std::stoi(argument(9, "0"));
 
   // All ranks are made before the fork, in shared memory that keeps its addresses: they connect like threads.
   std::vector<std::unique_ptr<Communicator>> communicators;
@@ -98,7 +103,7 @@ int main(int argc, char** argv) {
     config.channels = channels;
     config.simpleSlotBytes = slotBytes;
     config.localRanks = ranks;
-    config.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    config.cores = static_cast<int>(allowedCores().size());
     communicators.push_back(
         std::make_unique<Communicator>(config, sharedMemory(Communicator::segmentShape(config).bytes())));
     sends.push_back(sharedMemory(bytes + 64));
@@ -123,11 +128,11 @@ int main(int argc, char** argv) {
   }
   for (int rank = 1; rank < ranks; ++rank) {
     if (fork() == 0) {
-      runRank(*communicators[rank], choice, bytes, runs, sends[rank], recvs[rank]);
+      runRank(*communicators[rank], choice, bytes, runs, iterations, sends[rank], recvs[rank]);
       std::_Exit(0);
     }
   }
-  runRank(*communicators[0], choice, bytes, runs, sends[0], recvs[0]);
+  runRank(*communicators[0], choice, bytes, runs, iterations, sends[0], recvs[0]);
   int status = 0;
   while (wait(&status) > 0) {
   }

@@ -15,6 +15,7 @@ constexpr int kSpinsWithNetwork = 50;
 constexpr int kSpinsCrowded = 4;
 constexpr int kFirstYieldsCrowded = 3;
 constexpr int64_t kSpinNanos = 20'000;
+constexpr uint64_t kOperationsPerSettling = 64;
 
 const char* nameOf(WaitFor waitFor) {
   constexpr const char* names[] = {"data", "credit", "board", "worker"};
@@ -205,6 +206,9 @@ void Communicator::begin(Operation& operation, int64_t timeoutNanos) {
   control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
   control_.startNanos.store(0, std::memory_order_relaxed);
   if (isCrowded(config_)) control_.core = coreSharing_.begin();
+  if (operation.sequence % kOperationsPerSettling == 0) {
+    for (const auto& channel : channels_) channel->waiter().settle();
+  }
   history_.begin(operation);
   lastChoice_ = operation.choice;
 }

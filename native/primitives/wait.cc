@@ -1,7 +1,5 @@
 #include "primitives/wait.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 namespace jccl {
@@ -62,9 +60,11 @@ void Waiter::fail(Code code, const WaitPlace& place) {
   control_.fail(code);
 }
 
-void Waiter::pause() { cpuRelax(); }
+void Waiter::settle() {
+  if (listens_) avoidsYields(monotonicNanos());
+}
 
-void Waiter::letOthersRun() { sched_yield(); }
+void Waiter::pause() { cpuRelax(); }
 
 bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& place) {
   if (control_.failed()) return false;
@@ -93,13 +93,15 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
       return false;
     }
     if (now - start >= kLongWaitNanos) record.show(control_.sequence.load(std::memory_order_relaxed), start);
-    if (yieldOrNap(ready, context, now - start)) {
+    const Round round = waitOnce(ready, context, start, now);
+    if (round == Round::Seen) {
       // What others brought while this thread was off its core, the network shows only when it is asked.
       learn(before - start, now - before);
       return true;
     }
     before = now;
     now = monotonicNanos();
+    if (round == Round::Yielded) yielding_.took(now - before, now);
   }
 }
 
@@ -113,39 +115,62 @@ void Waiter::learn(int64_t waited, int64_t lastRound) {
   }
 }
 
-// One round of waiting, longer the longer it has lasted. Returns true when it saw the condition.
-bool Waiter::yieldOrNap(bool (*ready)(void*), void* context, int64_t waited) {
+// One round of waiting, longer the longer it has lasted.
+Waiter::Round Waiter::waitOnce(bool (*ready)(void*), void* context, int64_t start, int64_t now) {
   const bool moved = control_.progress != nullptr && control_.progress->poll() > 0;
-  if (moved) return ready(context);
+  if (moved) return ready(context) ? Round::Seen : Round::Waited;
+  const int64_t waited = now - start;
   if (waited < spinNanos_) {
     for (int i = 0; i < kLooksPerClock; ++i) {
-      if (ready(context)) return true;
+      if (ready(context)) return Round::Seen;
       cpuRelax();
     }
-  } else if (waited < control_.yieldNanos) {
-    letOthersRun();
-  } else {
-    const int64_t nap = std::clamp(waited / 4, kFirstNapNanos, kLastNapNanos);
-    if (control_.progress != nullptr) {
-      // Peers in this machine's memory cannot interrupt a sleep on network events, so it stays short.
-      control_.progress->waitForEvents(std::min(nap, 50 * kMicrosecond * (1 + waited / (10 * kMillisecond))));
-    } else {
-      // An abort counts as a reason to get up; it rings this bell too.
-      struct Look {
-        bool (*ready)(void*);
-        void* context;
-        WaitControl& control;
-      } look{ready, context, control_};
-      control_.bell->nap(
-          nap,
-          [](void* raw) {
-            auto* it = static_cast<Look*>(raw);
-            return it->ready(it->context) || it->control.failed();
-          },
-          &look);
-    }
+    return Round::Waited;
   }
-  return false;
+  if (waited < control_.yieldNanos && !avoidsYields(now)) {
+    Yielding::giveWay();
+    return Round::Yielded;
+  }
+  nap(ready, context, waited);
+  return Round::Waited;
+}
+
+// Whether yields are too dear just now. While they are, whoever publishes something for this rank wakes it without being
+// told first: the bell is listened to all the time, because telling (a fence in all processes) costs more than ringing.
+bool Waiter::avoidsYields(int64_t now) {
+  const bool avoids = yielding_.isAvoided() && !yielding_.triesAgain(now);
+  if (avoids == listens_ || control_.progress != nullptr) return avoids;
+  if (avoids) {
+    control_.bell->listen();
+  } else {
+    control_.bell->endListening();
+  }
+  listens_ = avoids;
+  return avoids;
+}
+
+void Waiter::nap(bool (*ready)(void*), void* context, int64_t waited) {
+  const int64_t nanos = std::clamp(waited / 4, kFirstNapNanos, kLastNapNanos);
+  if (control_.progress != nullptr) {
+    // Peers in this machine's memory cannot interrupt a sleep on network events, so it stays short.
+    control_.progress->waitForEvents(std::min(nanos, 50 * kMicrosecond * (1 + waited / (10 * kMillisecond))));
+    return;
+  }
+  // An abort counts as a reason to get up; it rings this bell too.
+  struct Look {
+    bool (*ready)(void*);
+    void* context;
+    WaitControl& control;
+  } look{ready, context, control_};
+  const auto isOver = [](void* raw) {
+    auto* it = static_cast<Look*>(raw);
+    return it->ready(it->context) || it->control.failed();
+  };
+  if (listens_) {
+    control_.bell->napListening(nanos, isOver, &look);
+  } else {
+    control_.bell->nap(nanos, isOver, &look);
+  }
 }
 
 }  // namespace jccl

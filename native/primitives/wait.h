@@ -1,7 +1,8 @@
-// How a rank waits for a peer: spin, then yield, then nap; always bounded by the deadline and the abort word.
+// How a rank waits for a peer: spin, then yield, then nap; always bounded by the deadline and the abort word. While yields
+// are dear (primitives/yielding.h) it naps at once.
 //
 // Where ranks outnumber cores the awaited peer most likely waits for this core, so it is let on at once: a few looks, then
-// yields that read no clock. One change of thread per hand-over is the least that can be.
+// yields of which few read a clock. One change of thread per hand-over is the least that can be.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include "base/status.h"
 #include "base/whereabouts.h"
 #include "primitives/wait_place.h"
+#include "primitives/yielding.h"
 
 namespace jccl {
 
@@ -72,9 +74,12 @@ class Waiter {
     for (int i = control_.spins; i > 0; --i) {
       if (__builtin_expect(ready(), 1)) return true;
     }
-    for (int i = control_.firstYields; i > 0; --i) {
-      letOthersRun();
-      if (ready()) return true;
+    if (!yielding_.isAvoided()) {
+      for (int i = control_.firstYields; i > 0; --i) {
+        const bool dear = yielding_.yield();
+        if (ready()) return true;
+        if (dear) break;
+      }
     }
     using Condition = std::remove_reference_t<Ready>;
     return waitLong([](void* context) { return (*static_cast<Condition*>(context))(); },
@@ -92,22 +97,29 @@ class Waiter {
     for (; looks > 0 && !ready(); --looks) pause();
   }
 
+  // To be called now and then between waits: peers need not go on ringing for a rank that listened and no longer waits long.
+  void settle();
+
   // The communicator fails, and the progress record keeps the place.
   void fail(Code code, const WaitPlace& place);
 
   WaitControl& control() { return control_; }
 
  private:
-  static void letOthersRun();
   static void pause();
   bool waitLong(bool (*ready)(void*), void* context, const WaitPlace& place);
-  bool yieldOrNap(bool (*ready)(void*), void* context, int64_t waited);
+  enum class Round { Seen, Yielded, Waited };
+  Round waitOnce(bool (*ready)(void*), void* context, int64_t start, int64_t now);
+  void nap(bool (*ready)(void*), void* context, int64_t waited);
+  bool avoidsYields(int64_t now);
   void learn(int64_t waited, int64_t lastRound);
 
   WaitControl& control_;
   ProgressRecord& record_;
   int64_t spinNanos_;  // at most the control's; less while spinning keeps the awaited peer off this core
   uint32_t longWaits_ = 0;
+  Yielding yielding_;
+  bool listens_ = false;  // to the bell, while yields are avoided
 };
 
 }  // namespace jccl

@@ -10,9 +10,9 @@ import java.util.concurrent.locks.LockSupport;
  * The thread that carries out operations that nobody waits for, and completes futures.
  *
  * <p>When there is nothing to do it sleeps, and the next operation that is issued wakes it: an operation that nobody waits
- * for begins as soon as a thread can be woken and has let the issuer go first. A loop of operations that are awaited at once must not pay for that. So
- * while looks find that those who issue also wait, issuing wakes nobody, and this thread looks by itself every
- * {@value #AWAITED_NAP_NANOS} ns; the first operation that nobody waits for ends this trust.
+ * for begins as soon as a thread can be woken and has let the issuer go first. A loop of operations that are awaited at
+ * once must not pay for that. So while looks find that those who issue also wait, issuing wakes nobody, and this thread
+ * looks by itself every {@value #AWAITED_NAP_NANOS} ns; the first operation that nobody waits for ends this trust.
  */
 final class Executor implements Runnable {
 
