@@ -52,6 +52,15 @@ class TuneTest {
     }
 
     @Test
+    void aTableThatCannotBeWrittenIsRefusedBeforeAnythingIsMeasured() throws IOException, InterruptedException {
+        for (Path file : new Path[] {directory, directory.resolve("missing").resolve("costs.properties")}) {
+            Result refused = run("tune", "--transport", "shm", "--budget", "600", "-o", file.toString());
+            assertThat(refused.status()).isEqualTo(2);
+            assertThat(refused.err()).contains("output=" + file + ": expected a file that can be written");
+        }
+    }
+
+    @Test
     void verifyingTellsTheRegretOfEverySize() throws IOException, InterruptedException {
         Result result =
                 run("tune", "--verify", "--transport", "p2p", "--budget", "0.01", "--each", "0.0002", "-e", "64");

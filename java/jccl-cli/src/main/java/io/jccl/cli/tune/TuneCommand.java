@@ -127,6 +127,9 @@ public final class TuneCommand implements Callable<Integer> {
     }
 
     private int tune(TuneTrials trials) throws IOException, InterruptedException {
+        if (output != null) {
+            requireWritable(output);
+        }
         HostCosts inUse = trials.machine().costs();
         Path inPlace = Files.createTempFile("jccl-tune", ".properties");
         Path staged = Files.createTempFile("jccl-tune", ".properties");
@@ -151,6 +154,20 @@ public final class TuneCommand implements Callable<Integer> {
             Files.writeString(output, table);
         }
         return Main.FINE;
+    }
+
+    /** Measuring takes minutes: what it is for is known to be possible before. A file that is there stays as it is. */
+    private void requireWritable(Path file) {
+        Path directory = file.toAbsolutePath().getParent();
+        boolean possible = Files.exists(file)
+                ? !Files.isDirectory(file) && Files.isWritable(file)
+                : directory != null && Files.isDirectory(directory) && Files.isWritable(directory);
+        if (!possible) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "output=" + file + ": expected a file that can be written, in a directory that is there; name"
+                            + " another with -o");
+        }
     }
 
     private int verify(TuneTrials trials, Collective verified) throws IOException, InterruptedException {
