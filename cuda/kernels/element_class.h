@@ -1,7 +1,6 @@
 // Which kernel works on which type. Integers of one width share a kernel, signed or not; what reduces nothing moves bytes.
 #pragma once
 
-#include "cuda/primitives/elements.h"
 #include "engine/operation.h"
 
 namespace jccl::device {
@@ -51,37 +50,5 @@ constexpr ElementClass elementClassOf(Collective collective, DataType type) {
   }
   return ElementClass::Int8;
 }
-
-// The type that stands for a class.
-template <ElementClass C>
-struct ElementOf;
-template <>
-struct ElementOf<ElementClass::Int8> {
-  using Type = Integer<uint8_t>;
-};
-template <>
-struct ElementOf<ElementClass::Int32> {
-  using Type = Integer<uint32_t>;
-};
-template <>
-struct ElementOf<ElementClass::Int64> {
-  using Type = Integer<uint64_t>;
-};
-template <>
-struct ElementOf<ElementClass::Float16> {
-  using Type = Float16;
-};
-template <>
-struct ElementOf<ElementClass::Bfloat16> {
-  using Type = Bfloat16;
-};
-template <>
-struct ElementOf<ElementClass::Float32> {
-  using Type = Float32;
-};
-template <>
-struct ElementOf<ElementClass::Float64> {
-  using Type = Float64;
-};
 
 }  // namespace jccl::device

@@ -11,6 +11,7 @@
 #include "cuda/kernels/launch.h"
 #include "cuda/primitives/elements.h"
 #include "cuda/primitives/faults.h"
+#include "cuda/primitives/links.h"
 #include "cuda/primitives/move.h"
 
 namespace jccl::device {
@@ -174,7 +175,7 @@ class ExchangeKernel {
     WaitPlace place{-1, TransportKind::None, WaitFor::Data, Protocol::Simple, 0};
     forQueues([&](const Queue& queue) {
       if (queue.task != queue.end && !queue.ready) {
-        place = queue.link.place(queue.sends ? WaitFor::Credit : WaitFor::Data, Protocol::Simple);
+        place = queue.link.place(queue.sends ? WaitFor::Credit : WaitFor::Data, Protocol::Simple, queue.link.step);
       }
     });
     return place;
@@ -198,7 +199,7 @@ class ExchangeKernel {
     const uint8_t* header = link.block + launch_.shape.slotHeader(link.step);
     if (simt::loadAcquire(reinterpret_cast<const uint64_t*>(header)) != link.step + 1) return false;
     if (simt::loadPeer<4>(header + offsetof(SlotHeader, check)) != checkWord(queue.fingerprint, queue.chunk)) {
-      waiter.fail(Code::Mismatch, link.place(WaitFor::Data, Protocol::Simple));
+      waiter.fail(Code::Mismatch, link.place(WaitFor::Data, Protocol::Simple, link.step));
       failed = true;
       return false;
     }

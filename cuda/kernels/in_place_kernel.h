@@ -12,6 +12,7 @@
 #include "cuda/kernels/launch.h"
 #include "cuda/primitives/elements.h"
 #include "cuda/primitives/faults.h"
+#include "cuda/primitives/link_end.h"
 #include "cuda/primitives/move.h"
 
 namespace jccl::device {

@@ -7,7 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cuda/primitives/links.h"
+#include "cuda/primitives/link_end.h"
+#include "cuda/primitives/progress_record.h"
 #include "engine/operation.h"
 #include "primitives/layout.h"
 

@@ -244,16 +244,16 @@ class DevicePrimitives {
       link.cachedHead = simt::loadAcquire(link.head);
       return link.step < link.cachedHead + slots;
     };
-    return waiter.wait(granted, link.place(WaitFor::Credit, P));
+    return waiter.wait(granted, link.place(WaitFor::Credit, P, link.step));
   }
 
   JCCL_DEVICE bool waitForSlot(const Waiter& waiter, ActiveLink& link, uint32_t check) {
     const uint8_t* header = link.block + shape_.slotHeader(link.step);
     const auto* published = reinterpret_cast<const uint64_t*>(header);
     const auto there = [&] { return simt::loadAcquire(published) == link.step + 1; };
-    if (!waiter.wait(there, link.place(WaitFor::Data, P))) return false;
+    if (!waiter.wait(there, link.place(WaitFor::Data, P, link.step))) return false;
     if (simt::loadPeer<4>(header + kHeaderCheck) == check) return true;
-    waiter.fail(Code::Mismatch, link.place(WaitFor::Data, P));
+    waiter.fail(Code::Mismatch, link.place(WaitFor::Data, P, link.step));
     return false;
   }
 

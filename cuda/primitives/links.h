@@ -4,26 +4,13 @@
 
 #include <cstdint>
 
+#include "cuda/primitives/link_end.h"
 #include "cuda/primitives/wait.h"
 #include "primitives/layout.h"
 
 namespace jccl::device {
 
-// The most connections of a block, on either side: direct operations use it up.
-constexpr int kMaxLinks = 63;
-
-// One end of a connection, in device memory. Belongs to the kernels of one stream: they advance it.
-struct alignas(16) LinkEnd {
-  uint8_t* block;       // the receiver's block: holds the slots
-  uint64_t* head;       // the sender's head line
-  uint64_t step;        // the next to write, or to read
-  uint64_t cachedHead;  // the sender's last look at the head
-  int32_t peer;
-  TransportKind transport;
-  bool rotates;  // pieces take turns in the parts of a SIMPLE slot
-};
-
-// The same while a block works with it.
+// An end of a connection while a block works with it.
 struct ActiveLink {
   uint8_t* block;
   uint64_t* head;
@@ -49,8 +36,8 @@ struct ActiveLink {
     simt::storeRelaxed(&home->step, step);
     simt::storeRelaxed(&home->cachedHead, cachedHead);
   }
-  JCCL_DEVICE WaitPlace place(WaitFor waitFor, Protocol protocol) const {
-    return {peer, transport, waitFor, protocol, step};
+  JCCL_DEVICE WaitPlace place(WaitFor waitFor, Protocol protocol, uint64_t at) const {
+    return {peer, transport, waitFor, protocol, at};
   }
 };
 

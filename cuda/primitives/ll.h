@@ -47,7 +47,7 @@ class LLMover {
     }
     for (int i = 0; i < links_.recvCount; ++i) {
       const Piece& piece = state_.received[links_.firstRecv + i];
-      const WaitPlace place = state_.recvs[links_.firstRecv + i].place(WaitFor::Data, Protocol::LL);
+      const WaitPlace place = state_.recvs[links_.firstRecv + i].place(WaitFor::Data, Protocol::LL, piece.step);
       uint64_t found = 0;
       const auto ready = [&] {
         found = simt::loadRelaxed(cellAt(piece, 0));
@@ -120,7 +120,8 @@ class LLMover {
       return static_cast<uint32_t>(cells.low >> 32) == flag &&
              (!two || static_cast<uint32_t>(cells.high >> 32) == flag);
     };
-    if (!waiter.wait(ready, state_.recvs[links_.firstRecv + link].place(WaitFor::Data, Protocol::LL))) return false;
+    if (!waiter.wait(ready, state_.recvs[links_.firstRecv + link].place(WaitFor::Data, Protocol::LL, piece.step)))
+      return false;
     word = static_cast<uint32_t>(cells.low) | (two ? cells.high << 32 : 0);
     return true;
   }

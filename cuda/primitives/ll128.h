@@ -123,7 +123,7 @@ class LL128Mover {
   JCCL_DEVICE bool receive(const Waiter& waiter, unsigned mask, int link, size_t offset, uint32_t lane, uint32_t check,
                            simt::Vec16& words) const {
     const Piece& piece = state_.received[links_.firstRecv + link];
-    const WaitPlace place = state_.recvs[links_.firstRecv + link].place(WaitFor::Data, Protocol::LL128);
+    const WaitPlace place = state_.recvs[links_.firstRecv + link].place(WaitFor::Data, Protocol::LL128, piece.step);
     const auto ready = [&] {
       const simt::Vec16 look = simt::loadLine(piece.at + offset, mask);
       return simt::all(mask, lane != kLanes - 1 || look.high == piece.step + 1);

@@ -7,26 +7,9 @@
 #include "base/code.h"
 #include "cuda/device/memory.h"
 #include "cuda/device/simt.h"
-#include "primitives/wait_place.h"
+#include "cuda/primitives/progress_record.h"
 
 namespace jccl::device {
-
-// Where a channel waits, or where it failed; in memory that the host maps, readable at any time. Written once a wait has
-// turned long. When several threads of the channel wait, the last to write is shown; each word by itself is whole.
-struct alignas(64) ProgressRecord {
-  uint64_t sequence;     // of the operation, plus one; written last; 0: nothing waits
-  uint64_t place;        // peer 16 | transport 8 | waitFor 4 | protocol 4 | step 32
-  uint64_t waitedNanos;  // when this was written
-
-  JCCL_FN static constexpr uint64_t encode(const WaitPlace& at) {
-    return static_cast<uint16_t>(at.peer) | static_cast<uint64_t>(at.transport) << 16 |
-           static_cast<uint64_t>(at.waitFor) << 24 | static_cast<uint64_t>(at.protocol) << 28 | at.step << 32;
-  }
-  JCCL_FN static constexpr WaitPlace decode(uint64_t place) {
-    return {static_cast<int16_t>(place), static_cast<TransportKind>(place >> 16 & 0xff),
-            static_cast<WaitFor>(place >> 24 & 0xf), static_cast<Protocol>(place >> 28 & 0xf), place >> 32};
-  }
-};
 
 // What the waits of a block share.
 struct WaitControl {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cuda/kernels/collective_kernel.h"
-#include "cuda/kernels/element_class.h"
+#include "cuda/kernels/element_of.h"
 
 namespace jccl::test {
 

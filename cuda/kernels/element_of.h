@@ -1,0 +1,41 @@
+// The element types of device code by their class.
+#pragma once
+
+#include "cuda/kernels/element_class.h"
+#include "cuda/primitives/elements.h"
+
+namespace jccl::device {
+
+// The type that stands for a class.
+template <ElementClass C>
+struct ElementOf;
+template <>
+struct ElementOf<ElementClass::Int8> {
+  using Type = Integer<uint8_t>;
+};
+template <>
+struct ElementOf<ElementClass::Int32> {
+  using Type = Integer<uint32_t>;
+};
+template <>
+struct ElementOf<ElementClass::Int64> {
+  using Type = Integer<uint64_t>;
+};
+template <>
+struct ElementOf<ElementClass::Float16> {
+  using Type = Float16;
+};
+template <>
+struct ElementOf<ElementClass::Bfloat16> {
+  using Type = Bfloat16;
+};
+template <>
+struct ElementOf<ElementClass::Float32> {
+  using Type = Float32;
+};
+template <>
+struct ElementOf<ElementClass::Float64> {
+  using Type = Float64;
+};
+
+}  // namespace jccl::device

@@ -1,0 +1,25 @@
+// The ends of connections between kernels of different ranks, as host and device share them.
+#pragma once
+
+#include <cstdint>
+
+#include "primitives/layout.h"
+#include "primitives/wait_place.h"
+
+namespace jccl::device {
+
+// The most connections of a block, on either side: direct operations use it up.
+constexpr int kMaxLinks = 63;
+
+// One end of a connection, in device memory. Belongs to the kernels of one stream: they advance it.
+struct alignas(16) LinkEnd {
+  uint8_t* block;       // the receiver's block: holds the slots
+  uint64_t* head;       // the sender's head line
+  uint64_t step;        // the next to write, or to read
+  uint64_t cachedHead;  // the sender's last look at the head
+  int32_t peer;
+  TransportKind transport;
+  bool rotates;  // pieces take turns in the parts of a SIMPLE slot
+};
+
+}  // namespace jccl::device

@@ -1,0 +1,232 @@
+// Sends and receives between pairs of ranks, and operations over each other's buffers.
+#include <random>
+
+#include "cuda/test/device_ranks.h"
+#include "cuda/test/emulated_kernels.h"
+
+namespace jccl::test {
+namespace {
+
+using device::ExchangeLaunch;
+using device::ExchangeQueue;
+using device::ExchangeTask;
+
+// One rank's group: tasks by queue, copies last.
+struct Group {
+  std::vector<ExchangeTask> tasks;
+  std::vector<ExchangeQueue> queues;
+  std::vector<ExchangeTask> copies;
+
+  void add(std::vector<ExchangeTask> queue) {
+    if (queue.empty()) return;
+    queues.push_back({static_cast<uint32_t>(tasks.size()), static_cast<uint32_t>(queue.size())});
+    tasks.insert(tasks.end(), queue.begin(), queue.end());
+  }
+
+  ExchangeLaunch launchOf(const DeviceRanks& ranks, int rank, int channels, bool collective) {
+    const Launch plain = ranks.launchOf(rank);
+    ExchangeLaunch launch{};
+    launch.rank = rank;
+    launch.size = ranks.size();
+    launch.channels = plain.channels;
+    launch.channelCount = channels;
+    launch.shape = plain.shape;
+    launch.control = plain.control;
+    launch.collective = collective;
+    launch.queues = queues.data();
+    launch.queueCount = static_cast<uint32_t>(queues.size());
+    launch.firstCopy = static_cast<uint32_t>(tasks.size());
+    tasks.insert(tasks.end(), copies.begin(), copies.end());
+    launch.tasks = tasks.data();
+    launch.taskCount = static_cast<uint32_t>(tasks.size());
+    return launch;
+  }
+};
+
+// Every pair of ranks exchanges `messages` messages of growing sizes, both ways at once.
+void exchangeAll(int size, int channels, int messages, const emulator::Options& options, bool mismatched = false) {
+  DeviceRanks ranks(size, channels);
+  std::vector<Group> groups(size);
+  std::vector<std::vector<Guarded>> sends(size), recvs(size);
+  const auto bytesOf = [&](int m) { return static_cast<size_t>(m) * 1777 % 9001; };
+  const auto valueOf = [](int from, int to, int m) { return static_cast<uint8_t>(from * 53 + to * 17 + m); };
+  for (int rank = 0; rank < size; ++rank) {
+    sends[rank].reserve(size * messages);
+    recvs[rank].reserve(size * messages);
+    for (int peer = 0; peer < size; ++peer) {
+      std::vector<ExchangeTask> out, in;
+      for (int m = 0; m < messages; ++m) {
+        const size_t bytes = bytesOf(m);
+        const uint32_t print = messageFingerprint(DataType::Int8, bytes) + (mismatched && rank == 0 ? 1 : 0);
+        Guarded& send = sends[rank].emplace_back(bytes, m % 3, valueOf(rank, peer, m));
+        Guarded& recv = recvs[rank].emplace_back(bytes, m % 5, uint8_t{0xEE});
+        if (peer == rank) {
+          groups[rank].copies.push_back({ExchangeTask::Kind::Copy, rank, send.data(), recv.data(), bytes, 0});
+        } else {
+          out.push_back({ExchangeTask::Kind::Send, peer, send.data(), nullptr, bytes, print});
+          in.push_back({ExchangeTask::Kind::Recv, peer, recv.data(), nullptr, bytes, print});
+        }
+      }
+      groups[rank].add(out);
+      groups[rank].add(in);
+    }
+  }
+  emulator::Machine machine(options);
+  std::vector<ExchangeLaunch> launches;
+  for (int rank = 0; rank < size; ++rank) {
+    launches.push_back(groups[rank].launchOf(ranks, rank, channels, !mismatched));
+  }
+  for (int rank = 0; rank < size; ++rank) {
+    machine.launch(
+        channels, 64, [&, rank] { exchangeKernel(launches[rank]); }, "rank " + std::to_string(rank));
+  }
+  const emulator::Report report = machine.run();
+  ASSERT_TRUE(report.finished()) << report.text;
+  for (int rank = 0; rank < size; ++rank) {
+    if (mismatched) {
+      ASSERT_NE(ranks.result(rank), Code::Ok);
+      continue;
+    }
+    ASSERT_EQ(ranks.result(rank), Code::Ok);
+    for (int peer = 0; peer < size; ++peer) {
+      for (int m = 0; m < messages; ++m) {
+        Guarded& recv = recvs[rank][peer * messages + m];
+        ASSERT_TRUE(recv.intact());
+        for (size_t i = 0; i < bytesOf(m); ++i) {
+          ASSERT_EQ(recv.get<uint8_t>(i), valueOf(peer, rank, m))
+              << rank << " from " << peer << " m=" << m << " i=" << i;
+        }
+      }
+    }
+    for (int c = 0; c < channels; ++c) ASSERT_EQ(ranks.channel(rank, c).operations, 1u);
+  }
+  if (mismatched) {
+    bool found = false;
+    for (int rank = 0; rank < size; ++rank) found = found || ranks.result(rank) == Code::Mismatch;
+    EXPECT_TRUE(found) << static_cast<int>(ranks.result(0)) << " " << static_cast<int>(ranks.result(1));
+  }
+}
+
+TEST(DeviceExchange, EveryPairBothWaysAtOnce) {
+  for (const int size : {1, 2, 3, 5}) {
+    for (const int channels : {1, 3}) exchangeAll(size, channels, 9, {});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(DeviceExchange, IsRightUnderWeakMemory) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    emulator::Options options;
+    options.memory = emulator::Memory::Weak;
+    options.schedule = emulator::Schedule::BySeed;
+    options.seed = seed;
+    exchangeAll(2 + static_cast<int>(seed % 2), 1, 3, options);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(DeviceExchange, FindsAMessageThatIsNotTheExpectedOne) { exchangeAll(2, 1, 3, {}, true); }
+
+// In place, against the host's own way of doing it.
+void inPlace(int size, DataType type, ReduceOp op, Collective collective, size_t count, bool overwrites,
+             const emulator::Options& options) {
+  const int channels = 2;
+  DeviceRanks ranks(size, channels);
+  const size_t part = count * sizeOf(type);
+  const size_t sendBytes = part * (collective == Collective::ReduceScatter ? size : 1);
+  const size_t recvBytes = part * (collective == Collective::AllGather ? size : 1);
+  std::vector<Guarded> sends, recvs, hostSends, hostRecvs;
+  std::vector<std::vector<device::Board>> boards(size, std::vector<device::Board>(size * channels));
+  std::vector<std::vector<device::InPlacePeer>> peers(size);
+  for (int rank = 0; rank < size; ++rank) {
+    std::mt19937 random(static_cast<unsigned>(rank * 31 + count));
+    Guarded& send = sends.emplace_back(sendBytes, rank % 2 == 0 ? 0 : 8);
+    Guarded& hostSend = hostSends.emplace_back(sendBytes, 0);
+    for (size_t i = 0; i < sendBytes; ++i) send.data()[i] = hostSend.data()[i] = static_cast<uint8_t>(random());
+    recvs.emplace_back(recvBytes, 0, uint8_t{0xEE});
+    hostRecvs.emplace_back(recvBytes, 0, uint8_t{0xEE});
+  }
+  const auto outputOf = [&](std::vector<Guarded>& s, std::vector<Guarded>& r, int rank) {
+    return overwrites ? s[rank].data() : r[rank].data();
+  };
+  RankThreads threads(size, channels);
+  threads.run([&](Communicator& communicator) {
+    const int rank = communicator.rank();
+    ASSERT_EQ(communicator.run(
+                  {collective, type, op}, choiceOf(Algorithm::Direct, Protocol::Simple, 1, 0, Choice::kTryZeroCopy),
+                  hostSends[rank].address(), reinterpret_cast<uint64_t>(outputOf(hostSends, hostRecvs, rank)),
+                  static_cast<int64_t>(count), 0, kTimeoutNanos),
+              Code::Ok);
+  });
+  std::vector<device::InPlaceLaunch> launches;
+  emulator::Machine machine(options);
+  for (int rank = 0; rank < size; ++rank) {
+    for (int peer = 0; peer < size; ++peer) {
+      peers[rank].push_back(
+          {boards[peer].data(), sends[rank].address(), reinterpret_cast<uint64_t>(outputOf(sends, recvs, rank))});
+    }
+    const Launch plain = ranks.launchOf(rank);
+    device::InPlaceLaunch launch{};
+    launch.rank = rank;
+    launch.size = size;
+    launch.channels = plain.channels;
+    launch.control = plain.control;
+    launch.code = {collective, type, op};
+    launch.choice = choiceOf(Algorithm::Direct, Protocol::Simple, channels);
+    launch.send = sends[rank].data();
+    launch.recv = outputOf(sends, recvs, rank);
+    launch.count = count;
+    launch.boards = boards[rank].data();
+    launch.peers = peers[rank].data();
+    launches.push_back(launch);
+  }
+  for (int rank = 0; rank < size; ++rank) {
+    machine.launch(
+        channels, 64, [&, rank] { inPlaceKernel(launches[rank]); }, "rank " + std::to_string(rank));
+  }
+  const emulator::Report report = machine.run();
+  ASSERT_TRUE(report.finished()) << report.text;
+  for (int rank = 0; rank < size; ++rank) {
+    ASSERT_EQ(ranks.result(rank), Code::Ok);
+    ASSERT_TRUE(sends[rank].intact() && recvs[rank].intact());
+    ASSERT_EQ(std::memcmp(sends[rank].data(), hostSends[rank].data(), sendBytes), 0) << "rank=" << rank;
+    ASSERT_EQ(std::memcmp(recvs[rank].data(), hostRecvs[rank].data(), recvBytes), 0)
+        << "rank=" << rank << " count=" << count << " " << nameOf(type) << " " << nameOf(op) << " "
+        << nameOf(collective);
+  }
+}
+
+TEST(DeviceInPlace, EqualsTheHostsBitForBit) {
+  for (const int size : {1, 2, 3, 5}) {
+    for (int type = 0; type < kDataTypeCount; ++type) {
+      for (int op = 0; op < kReduceOpCount; ++op) {
+        for (const Collective collective : {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather}) {
+          if (collective == Collective::AllGather && op != 0) continue;
+          const size_t count = std::vector<size_t>{1, 77, 1030}[(type + op) % 3];
+          const bool overwrites = collective == Collective::AllReduce && (type + op) % 2 == 1;
+          inPlace(size, static_cast<DataType>(type), static_cast<ReduceOp>(op), collective, count, overwrites, {});
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST(DeviceInPlace, LargeOnesGoInShards) {
+  inPlace(2, DataType::Float32, ReduceOp::Sum, Collective::AllReduce, 70'001, false, {});
+}
+
+TEST(DeviceInPlace, IsRightUnderWeakMemory) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    emulator::Options options;
+    options.memory = emulator::Memory::Weak;
+    options.schedule = emulator::Schedule::BySeed;
+    options.seed = seed;
+    inPlace(2 + static_cast<int>(seed % 2), DataType::Int32, ReduceOp::Sum, Collective::AllReduce, 77, seed % 3 == 0,
+            options);
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace jccl::test

@@ -1,0 +1,173 @@
+// The protocols under memory that does no more than it promises, by thousands of seeds: stores become visible late and in
+// any order, loads see old values, threads run in unfair turns. And what happens when the code does less than it must.
+#include <random>
+
+#include "cuda/test/device_ranks.h"
+#include "cuda/test/emulated_collective.h"
+
+namespace jccl::test {
+namespace {
+
+using device::NoFaults;
+
+struct MissingFence : NoFaults {
+  static constexpr bool kSkipsFence = true;
+};
+struct CreditOffByOne : NoFaults {
+  static constexpr bool kMiscountsCredit = true;
+};
+struct SilentEmptyStep : NoFaults {
+  static constexpr bool kSkipsEmptySteps = true;
+};
+struct DivergingWarp : NoFaults {
+  static constexpr bool kDivergesAtLines = true;
+};
+
+struct Trial {
+  int ranks = 2;
+  Algorithm algorithm = Algorithm::Ring;
+  Collective collective = Collective::AllReduce;  // or Reduce, to rank 0
+  size_t count = 0;
+  int operations = 3;
+  unsigned threads = 64;
+  emulator::Options options;
+  ConnectionShape shape = ConnectionShape(256, 128, 256);
+};
+
+enum class Verdict { Right, Wrong, Stuck };
+
+// Runs all-reduces of int32 one after the other on new connections.
+template <Protocol P, class Faults = NoFaults>
+Verdict run(const Trial& trial, std::string& text) {
+  const size_t count = trial.count;
+  DeviceRanks ranks(trial.ranks, 1, trial.shape);
+  ranks.timeoutNanos = 50'000'000;
+  std::vector<std::vector<int32_t>> in(trial.ranks), out(trial.ranks);
+  std::vector<Launch> launches;
+  launches.reserve(trial.ranks * trial.operations);
+  emulator::Machine machine(trial.options);
+  for (int rank = 0; rank < trial.ranks; ++rank) {
+    in[rank].resize(count * trial.operations);
+    out[rank].resize(count * trial.operations, -1);
+    for (size_t i = 0; i < in[rank].size(); ++i) in[rank][i] = static_cast<int32_t>((rank + 1) * 1000003 + i * 7919);
+    int before = -1;
+    for (int o = 0; o < trial.operations; ++o) {
+      Launch& launch = launches.emplace_back(ranks.launchOf(rank));
+      launch.code = {trial.collective, DataType::Int32, ReduceOp::Sum};
+      launch.choice = choiceOf(trial.algorithm, P, 1);
+      launch.send = reinterpret_cast<const uint8_t*>(in[rank].data() + o * count);
+      launch.recv = reinterpret_cast<uint8_t*>(out[rank].data() + o * count);
+      launch.count = count;
+      before = machine.launch(
+          1, trial.threads, [&launch] { collectiveKernelOf<P, device::Integer<uint32_t>, Faults>(launch); },
+          "rank " + std::to_string(rank), before);
+    }
+  }
+  const emulator::Report report = machine.run();
+  text = "seed=" + std::to_string(trial.options.seed) + " ranks=" + std::to_string(trial.ranks) +
+         " count=" + std::to_string(count) + " " + nameOf(trial.algorithm) + "\n" + report.text;
+  if (!report.finished()) return Verdict::Stuck;
+  Verdict verdict = Verdict::Right;
+  for (int rank = 0; rank < trial.ranks; ++rank) {
+    if (ranks.result(rank) != Code::Ok) return Verdict::Stuck;
+    if (trial.collective == Collective::Reduce && rank != 0) continue;
+    for (size_t i = 0; i < out[rank].size(); ++i) {
+      int32_t sum = 0;
+      for (int r = 0; r < trial.ranks; ++r) sum += in[r][i];
+      if (out[rank][i] != sum) verdict = Verdict::Wrong;
+    }
+  }
+  return verdict;
+}
+
+Trial trialOf(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Trial trial;
+  trial.options.memory = emulator::Memory::Weak;
+  trial.options.schedule = emulator::Schedule::BySeed;
+  trial.options.seed = seed;
+  trial.ranks = 2 + static_cast<int>(random() % 2);
+  trial.algorithm = static_cast<Algorithm>(random() % 3);
+  const size_t counts[] = {0, 1, 2, 29, 61, 130};
+  trial.count = counts[random() % std::size(counts)];
+  trial.threads = random() % 4 == 0 ? 128 : random() % 2 == 0 ? 64 : 32;
+  return trial;
+}
+
+constexpr uint64_t kSeeds = 1000;
+
+template <Protocol P>
+void expectRight() {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    std::string text;
+    ASSERT_EQ(run<P>(trialOf(seed), text), Verdict::Right) << text;
+  }
+}
+
+TEST(WeakMemory, LLIsRightByThousandSeeds) { expectRight<Protocol::LL>(); }
+TEST(WeakMemory, LL128IsRightByThousandSeeds) { expectRight<Protocol::LL128>(); }
+TEST(WeakMemory, SimpleIsRightByThousandSeeds) { expectRight<Protocol::Simple>(); }
+
+// How many of the seeds show that something is wrong, and how.
+struct Found {
+  int wrong = 0;
+  int stuck = 0;
+};
+
+template <Protocol P, class Faults>
+Found find(const std::function<void(Trial&)>& adjust, int seeds) {
+  Found found;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    Trial trial = trialOf(static_cast<uint64_t>(seed));
+    trial.algorithm = Algorithm::Ring;
+    trial.count = 130;
+    adjust(trial);
+    std::string text;
+    const Verdict verdict = run<P, Faults>(trial, text);
+    found.wrong += verdict == Verdict::Wrong ? 1 : 0;
+    found.stuck += verdict == Verdict::Stuck ? 1 : 0;
+  }
+  return found;
+}
+
+TEST(Faults, AMissingFenceIsCaught) {
+  EXPECT_GT((find<Protocol::Simple, MissingFence>([](Trial&) {}, 400).wrong), 0);
+}
+
+TEST(Faults, ACreditOffByOneIsCaught) {
+  // Many steps one way, so that the sender can overtake.
+  const auto longer = [](Trial& trial) {
+    trial.count = 1200;
+    trial.ranks = 2;
+    trial.collective = Collective::Reduce;
+  };
+  const Found simple = find<Protocol::Simple, CreditOffByOne>(longer, 40);
+  EXPECT_GT(simple.wrong + simple.stuck, 0);
+  const Found ll = find<Protocol::LL, CreditOffByOne>(longer, 40);
+  EXPECT_GT(ll.wrong + ll.stuck, 0);
+}
+
+TEST(Faults, AFlagNotAdvancedOnAnEmptyStepIsCaught) {
+  const auto small = [](Trial& trial) { trial.count = 1; };
+  EXPECT_EQ((find<Protocol::Simple, SilentEmptyStep>(small, 10).stuck), 10);
+}
+
+TEST(Faults, AWarpThatDivergesBeforeALineIsCaught) {
+  EXPECT_GT((find<Protocol::LL128, DivergingWarp>([](Trial&) {}, 40).wrong), 0);
+}
+
+TEST(Faults, LinesThatComeApartBreakLL128) {
+  const auto split = [](Trial& trial) { trial.options.splitLines = true; };
+  EXPECT_GT((find<Protocol::LL128, NoFaults>(split, 40).wrong), 0);
+}
+
+TEST(Faults, WithoutAnyTheSameTrialsAreRight) {
+  const Found simple = find<Protocol::Simple, NoFaults>([](Trial& trial) { trial.count = 1; }, 10);
+  const Found lines = find<Protocol::LL128, NoFaults>([](Trial&) {}, 40);
+  const Found longer =
+      find<Protocol::LL, NoFaults>([](Trial& trial) { trial.count = 1200, trial.collective = Collective::Reduce; }, 40);
+  EXPECT_EQ(simple.wrong + simple.stuck + lines.wrong + lines.stuck + longer.wrong + longer.stuck, 0);
+}
+
+}  // namespace
+}  // namespace jccl::test
