@@ -1,0 +1,55 @@
+# libjccl_cuda.so: the kernels and what launches them, where a CUDA compiler is found. Nothing else depends on it; the
+# library opens it at run time.
+set(JCCL_CUDA "AUTO" CACHE STRING "Build libjccl_cuda.so: AUTO (where nvcc is found), ON (or fail), OFF")
+set_property(CACHE JCCL_CUDA PROPERTY STRINGS AUTO ON OFF)
+# One architecture with its PTX builds fast and runs on all newer GPUs; a release names all.
+set(JCCL_CUDA_ARCHITECTURES "80" CACHE STRING "GPU architectures, or all: 75 80 86 89 90 100 120 and PTX for later ones")
+
+set(JCCL_HAS_CUDA OFF)
+if(NOT JCCL_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "JCCL_CUDA=${JCCL_CUDA}, expected AUTO, ON or OFF")
+elseif(NOT JCCL_CUDA STREQUAL "OFF" AND NOT JCCL_SANITIZE)
+  if(JCCL_CUDA_ARCHITECTURES STREQUAL "all")
+    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90-real 100-real 120)
+  else()
+    set(CMAKE_CUDA_ARCHITECTURES ${JCCL_CUDA_ARCHITECTURES})
+  endif()
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    set(JCCL_HAS_CUDA ON)
+  elseif(JCCL_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "JCCL_CUDA=ON, but no CUDA compiler was found; put nvcc on the PATH or set CMAKE_CUDA_COMPILER")
+  else()
+    message(STATUS "No CUDA compiler: libjccl_cuda.so is not built (put nvcc on the PATH to have it)")
+  endif()
+endif()
+
+if(JCCL_HAS_CUDA)
+  enable_language(CUDA)
+  # The compiler's report and the PTX are kept for scripts/check-kernels.
+  set(JCCL_KERNEL_PTX "${CMAKE_BINARY_DIR}/kernels-ptx")
+  file(MAKE_DIRECTORY "${JCCL_KERNEL_PTX}")
+  set(JCCL_CUDA_FLAGS -Werror=all-warnings --compiler-options=-Wall,-Wextra,-Werror --resource-usage
+    --keep --keep-dir=${JCCL_KERNEL_PTX})
+  file(GLOB JCCL_KERNEL_SOURCES CONFIGURE_DEPENDS cuda/kernels/*.cu)
+  add_library(jccl_kernels OBJECT ${JCCL_KERNEL_SOURCES})
+  set_target_properties(jccl_kernels PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF
+    CUDA_RUNTIME_LIBRARY Static CUDA_VISIBILITY_PRESET hidden
+    CUDA_COMPILER_LAUNCHER "${CMAKE_CURRENT_SOURCE_DIR}/cmake/kernel-compiler")
+  target_include_directories(jccl_kernels PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" native)
+  target_compile_options(jccl_kernels PRIVATE ${JCCL_CUDA_FLAGS})
+
+  file(GLOB_RECURSE JCCL_CUDA_SOURCES CONFIGURE_DEPENDS cuda/kernels/*.cc cuda/runtime/*.cc)
+  add_library(jccl_cuda SHARED ${JCCL_CUDA_SOURCES} $<TARGET_OBJECTS:jccl_kernels>)
+  target_include_directories(jccl_cuda PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" native ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
+  set_target_properties(jccl_cuda PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static LINKER_LANGUAGE CUDA
+    LIBRARY_OUTPUT_DIRECTORY "${JCCL_OUTPUT}")
+  target_link_options(jccl_cuda PRIVATE -static-libgcc -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,-z,defs -Wl,-z,now)
+
+  if(JCCL_TESTS)
+    enable_testing()
+    add_test(NAME cuda-kernel-budget
+      COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/scripts/check-kernels" "${CMAKE_BINARY_DIR}")
+  endif()
+endif()
