@@ -31,7 +31,7 @@ if(JCCL_HAS_CUDA)
   set(JCCL_KERNEL_PTX "${CMAKE_BINARY_DIR}/kernels-ptx")
   file(MAKE_DIRECTORY "${JCCL_KERNEL_PTX}")
   set(JCCL_CUDA_FLAGS -Werror=all-warnings --compiler-options=-Wall,-Wextra,-Werror --resource-usage
-    --keep --keep-dir=${JCCL_KERNEL_PTX})
+    --compress-mode=size --keep --keep-dir=${JCCL_KERNEL_PTX})
   file(GLOB JCCL_KERNEL_SOURCES CONFIGURE_DEPENDS cuda/kernels/*.cu)
   add_library(jccl_kernels OBJECT ${JCCL_KERNEL_SOURCES})
   set_target_properties(jccl_kernels PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF
