@@ -46,10 +46,4 @@ if(JCCL_HAS_CUDA)
   set_target_properties(jccl_cuda PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static LINKER_LANGUAGE CUDA
     LIBRARY_OUTPUT_DIRECTORY "${JCCL_OUTPUT}")
   target_link_options(jccl_cuda PRIVATE -static-libgcc -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,-z,defs -Wl,-z,now)
-
-  if(JCCL_TESTS)
-    enable_testing()
-    add_test(NAME cuda-kernel-budget
-      COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/scripts/check-kernels" "${CMAKE_BINARY_DIR}")
-  endif()
 endif()
