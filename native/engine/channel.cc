@@ -162,7 +162,10 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   HostPrimitives<P> primitives(waiter_, transfer, links, space);
   switch (operation.code.collective) {
     case Collective::AllReduce:
-      if ((operation.choice.flags & Choice::kInShards) != 0) return directAllReduceInShards(primitives, plan);
+      if ((operation.choice.flags & Choice::kInShards) != 0) {
+        directAllReduceInShards(primitives, plan);
+        break;
+      }
       [[fallthrough]];
     case Collective::Barrier:
       directAllReduce(primitives, plan);
