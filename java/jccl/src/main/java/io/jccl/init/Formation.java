@@ -114,11 +114,11 @@ public final class Formation {
     /** Forms communicators of those ranks of one that give the same color; see {@link io.jccl.Communicator#split}. */
     public static Optional<FormedCommunicator> split(FormedCommunicator parent, int color, int key) {
         Settings settings = InitSettings.load(parent.config());
-        HostCosts costs = HostCosts.of(settings);
         Timeline timeline = new Timeline(System::nanoTime);
         return parent.membership()
                 .split(color, key, InitSettings.bootstrap(settings))
-                .map(membership -> new Formation(parent.config(), settings, costs, membership, timeline).form());
+                .map(membership ->
+                        new Formation(parent.config(), settings, parent.costs(), membership, timeline).form());
     }
 
     private FormedCommunicator form() {
@@ -321,6 +321,7 @@ public final class Formation {
                 rank,
                 size,
                 config,
+                costs,
                 settings.get(Registry.TIMEOUT),
                 settings.get(Registry.INIT_TIMEOUT),
                 engine,

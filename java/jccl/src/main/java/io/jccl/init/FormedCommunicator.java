@@ -6,6 +6,7 @@ import io.jccl.bootstrap.Bootstrap;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.plan.Plan;
 import io.jccl.tuning.ChoiceTable;
+import io.jccl.tuning.HostCosts;
 import java.time.Duration;
 import java.util.List;
 
@@ -17,6 +18,7 @@ import java.util.List;
  * @param rank this rank
  * @param size the number of ranks
  * @param config what the application asked for
+ * @param costs what the host's cost model was built from
  * @param timeout how long one operation may take
  * @param initTimeout how long forming may take
  * @param engine connected, with rings and trees set
@@ -30,6 +32,7 @@ public record FormedCommunicator(
         int rank,
         int size,
         CommunicatorConfig config,
+        HostCosts costs,
         Duration timeout,
         Duration initTimeout,
         NativeEngine engine,
