@@ -2,17 +2,38 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <atomic>
+#include <cstring>
 #include <numeric>
+#include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "engine/endpoint.h"
+#include "test/net_pair.h"
 #include "test/rank_threads.h"
 
 namespace jccl::test {
 namespace {
 
 constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
+
+// How an all-reduce runs.
+struct Way {
+  const char* name;
+  Algorithm algorithm;
+  uint16_t flags = 0;
+};
+
+constexpr Way kWays[] = {{"tree", Algorithm::Tree},
+                         {"ring", Algorithm::Ring},
+                         {"direct", Algorithm::Direct},
+                         {"direct_in_shards", Algorithm::Direct, Choice::kInShards}};
+// In which of two ranks both send the same pieces.
+constexpr std::span kSymmetricWays = std::span(kWays).subspan(1);
+
+std::string nameOfWay(const ::testing::TestParamInfo<Way>& info) { return info.param.name; }
 
 // Ranks of one process on acted machines: ranks of the same one share memory, sockets join the others.
 class NetRanks {
@@ -47,9 +68,9 @@ class NetRanks {
     }
   }
 
-  Code allReduce(size_t rank, Algorithm algorithm, const float* send, float* recv, size_t count,
+  Code allReduce(size_t rank, const Way& way, const float* send, float* recv, size_t count,
                  int64_t timeoutNanos = kTimeoutNanos) {
-    return endpoints[rank]->communicator().run(kSum, choiceOf(algorithm, Protocol::Simple),
+    return endpoints[rank]->communicator().run(kSum, choiceOf(way.algorithm, Protocol::Simple, 1, 0, way.flags),
                                                reinterpret_cast<uint64_t>(send), reinterpret_cast<uint64_t>(recv),
                                                static_cast<int64_t>(count), 0, timeoutNanos);
   }
@@ -62,14 +83,13 @@ class NetRanks {
 
 float valueOf(size_t rank, size_t i, int turn) { return static_cast<float>((i * 7 + rank * 3 + turn) % 1000); }
 
-void reduceAgainAndAgain(NetRanks& ranks, size_t rank, Algorithm algorithm, size_t count, bool inPlace) {
+void reduceAgainAndAgain(NetRanks& ranks, size_t rank, const Way& way, size_t count, bool inPlace) {
   std::vector<float> send(count);
   std::vector<float> recv(count);
   for (int turn = 0; turn < 10; ++turn) {
     for (size_t i = 0; i < count; ++i) send[i] = valueOf(rank, i, turn);
     float* out = inPlace ? send.data() : recv.data();
-    ASSERT_EQ(Code::Ok, ranks.allReduce(rank, algorithm, send.data(), out, count))
-        << ranks.endpoints[rank]->lastError();
+    ASSERT_EQ(Code::Ok, ranks.allReduce(rank, way, send.data(), out, count)) << ranks.endpoints[rank]->lastError();
     size_t wrong = 0;
     for (size_t i = 0; i < count; ++i) {
       float sum = 0;
@@ -77,19 +97,20 @@ void reduceAgainAndAgain(NetRanks& ranks, size_t rank, Algorithm algorithm, size
       wrong += out[i] != sum ? 1 : 0;
     }
     ASSERT_EQ(0u, wrong) << "count=" << count << " inPlace=" << inPlace << " turn=" << turn;
-    // The network has let go of the buffer: what is in it now must not reach the peer.
+    // The network has let go of both buffers: what is in them now must not reach the peer.
     std::fill(send.begin(), send.end(), -1e6f);
+    std::fill(recv.begin(), recv.end(), -1e6f);
   }
 }
 
-class Lending : public ::testing::TestWithParam<Algorithm> {};
+class Lending : public ::testing::TestWithParam<Way> {};
 
-void expectExactSums(NetRanks& ranks, Algorithm algorithm) {
+void expectExactSums(NetRanks& ranks, const Way& way) {
   for (const size_t count : {1, 4095, 4096, 4097, 32768, 100'003, 1'000'003}) {
     for (const bool inPlace : {false, true}) {
       std::vector<std::thread> threads;
       for (size_t rank = 0; rank < ranks.endpoints.size(); ++rank) {
-        threads.emplace_back([&, rank] { reduceAgainAndAgain(ranks, rank, algorithm, count, inPlace); });
+        threads.emplace_back([&, rank] { reduceAgainAndAgain(ranks, rank, way, count, inPlace); });
       }
       for (std::thread& thread : threads) thread.join();
     }
@@ -125,8 +146,80 @@ TEST_P(Lending, AFailedOperationLeavesNothingThatTouchesItsBuffer) {
   ::munmap(memory, kBytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, Lending, ::testing::Values(Algorithm::Ring, Algorithm::Tree, Algorithm::Direct),
-                         [](const auto& info) { return std::string(nameOf(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Algorithms, Lending, ::testing::ValuesIn(kWays), nameOfWay);
+
+// Plays the peer of a rank and the network to it: every piece comes back as the peer's. What was lent to it is never done
+// with until it is told.
+class EchoingNetwork final : public ProgressEngine {
+ public:
+  explicit EchoingNetwork(const ConnectionShape& shape) : out_(shape), in_(shape) {}
+
+  ConnectionMemory out() const { return out_.memory(); }
+  ConnectionMemory in() const { return in_.memory(); }
+
+  // Hands over what was published since.
+  int poll() override {
+    int moved = 0;
+    while (step_ < kSlots && out().slotHeader(step_)->published.load(std::memory_order_acquire) == step_ + 1) {
+      const SlotHeader* sent = out().slotHeader(step_);
+      lent_ = lent_ || sent->lent != nullptr;
+      std::memcpy(in().simpleSlot(step_), sent->lent != nullptr ? sent->lent : out().simpleSlot(step_), sent->bytes);
+      publish(in(), step_, Protocol::Simple, sent->bytes, sent->check);
+      ++step_;
+      ++moved;
+    }
+    return moved;
+  }
+  void waitForEvents(int64_t /*nanos*/) override { std::this_thread::yield(); }
+  void kick() override {}
+
+  bool wasLent() const { return lent_; }
+  void endSending() { out().head->head.store(step_, std::memory_order_release); }
+
+ private:
+  Block out_, in_;
+  uint64_t step_ = 0;
+  bool lent_ = false;
+};
+
+class LendingForLong : public ::testing::TestWithParam<Way> {};
+
+TEST_P(LendingForLong, AnOperationReturnsOnlyWhenAllThatItLentHasBeenSent) {
+  CommunicatorConfig config;
+  config.size = 2;
+  MappedMemory segment;
+  ASSERT_TRUE(MappedMemory::mapAnonymous(Communicator::segmentShape(config).bytes(), segment).isOk());
+  Communicator communicator(config, segment.base());
+  EchoingNetwork network(communicator.segmentShape().connection);
+  ASSERT_TRUE(communicator.connectNet(1, 0, network.out(), network.in()).isOk());
+  communicator.setProgress(&network);
+  ASSERT_TRUE(communicator.setRing(0, {0, 1}).isOk());
+
+  // Not in place: there the operation itself writes over what it has lent, and waits for that.
+  const std::vector<float> send(8192, 3);
+  std::vector<float> recv(send.size());
+  std::atomic<bool> returned{false};
+  std::thread rank([&] {
+    const Choice choice = choiceOf(GetParam().algorithm, Protocol::Simple, 1, 0, GetParam().flags);
+    EXPECT_EQ(Code::Ok, communicator.run(kSum, choice, reinterpret_cast<uint64_t>(send.data()),
+                                         reinterpret_cast<uint64_t>(recv.data()), static_cast<int64_t>(send.size()), 0,
+                                         kTimeoutNanos))
+        << communicator.lastError();
+    returned.store(true);
+  });
+  const auto waitsForTheNetwork = [&] {
+    const std::vector<WaitingRow> rows = communicator.waiting();
+    return !rows.empty() && rows.front().waitFor == WaitFor::Credit;
+  };
+  while (!returned.load() && !waitsForTheNetwork()) std::this_thread::yield();
+  EXPECT_FALSE(returned.load()) << "the buffers are the caller's again while the network still sends from them";
+  network.endSending();
+  rank.join();
+  EXPECT_TRUE(network.wasLent());
+  EXPECT_EQ(recv, std::vector<float>(recv.size(), 6));
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, LendingForLong, ::testing::ValuesIn(kSymmetricWays), nameOfWay);
 
 }  // namespace
 }  // namespace jccl::test
