@@ -19,8 +19,8 @@ import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
 import io.jccl.plan.RankChannels;
 import io.jccl.plan.TreeLinks;
+import io.jccl.topology.NodePaths;
 import io.jccl.topology.SysfsDetector;
-import io.jccl.topology.Topology;
 import io.jccl.transport.EngineConnections;
 import io.jccl.transport.PeerIdentity;
 import io.jccl.transport.TransportMap;
@@ -30,6 +30,7 @@ import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.HostCosts;
 import io.jccl.tuning.MachineTraits;
 import io.jccl.tuning.NetworkLimits;
+import io.jccl.tuning.NetworkMap;
 import io.jccl.tuning.PlannedModel;
 import io.jccl.tuning.TuningOverrides;
 import java.time.Duration;
@@ -129,7 +130,7 @@ public final class Formation {
             timeline.step("peers");
             LocalTopology.Searched machine = LocalTopology.search(settings, rank, map);
             makePlan(gatherChannels(machine.found()));
-            warnOfLimits(machine.topology());
+            tellOfNetwork(machine.paths());
             timeline.step("topology");
             createEngine();
             connect();
@@ -194,10 +195,12 @@ public final class Formation {
     }
 
     /** Once on each machine, about its own devices. */
-    private void warnOfLimits(Topology topology) {
+    private void tellOfNetwork(NodePaths paths) {
         Machine mine = plan.machineOf(rank);
         if (mine.ranks().get(0) == rank) {
-            NetworkLimits.notes(plan, mine.index(), topology).forEach(LOG::warn);
+            NetworkMap.describe(plan, mine.index(), paths)
+                    .ifPresent(map -> LOG.info("machine={} of ranks={} network: {}", mine.index(), mine.ranks(), map));
+            NetworkLimits.notes(plan, mine.index(), paths.topology()).forEach(LOG::warn);
         }
     }
 
@@ -301,7 +304,7 @@ public final class Formation {
 
     private FormedCommunicator finished() {
         String id = HexFormat.of().formatHex(membership.sessionId(), 0, 4);
-        LOG.info("communicator={} {}", id, TransportMap.describe(rank, transports));
+        LOG.info("communicator={} {}", id, TransportMap.describe(rank, transports, membership.localAddress()));
         if (socketsAreNoChoice()) {
             String host = peers.get(rank).hostId();
             TransportMap.detours(

@@ -47,9 +47,9 @@ final class LocalTopology {
      * What stays on this rank beside what it tells the others.
      *
      * @param found what it tells
-     * @param topology this machine, as it was searched
+     * @param paths of this machine, as it was searched
      */
-    record Searched(Found found, Topology topology) {}
+    record Searched(Found found, NodePaths paths) {}
 
     /**
      * Detects or reads the topology, finds the paths, trims, and searches rings and trees.
@@ -79,7 +79,7 @@ final class LocalTopology {
                 PlanInput.of(rank, peers.machineOf(rank), trimmed, ring, tree),
                 networkGBps(trimmed),
                 MachineTraits.of(trimmed));
-        return new Searched(found, trimmed);
+        return new Searched(found, paths);
     }
 
     /** Machines that are acted on one real one may have no network device: then the speed of an unknown one is taken. */

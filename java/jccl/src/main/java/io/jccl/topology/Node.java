@@ -160,6 +160,11 @@ public sealed interface Node {
         public String name() {
             return "NET/" + dev;
         }
+
+        /** The name, and what the system calls it where that is known: {@code NET/0 (mlx5_0)}. */
+        public String label() {
+            return device.isEmpty() ? name() : name() + " (" + device + ")";
+        }
     }
 
     /**

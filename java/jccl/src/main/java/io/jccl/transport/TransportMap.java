@@ -2,6 +2,9 @@ package io.jccl.transport;
 
 import io.jccl.PeerTransport;
 import io.jccl.TransportKind;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
@@ -34,8 +37,12 @@ public final class TransportMap {
         return lines;
     }
 
-    /** For example {@code rank 0: shm to {1}, socket to {2,3}}. */
-    public static String describe(int rank, List<PeerTransport> transports) {
+    /**
+     * For example {@code rank 0: shm to {1}, socket to {2,3} by eth0 (10.0.0.1)}.
+     *
+     * @param local the address that this rank's sockets have
+     */
+    public static String describe(int rank, List<PeerTransport> transports, InetAddress local) {
         Map<TransportKind, StringJoiner> peers = new EnumMap<>(TransportKind.class);
         for (PeerTransport one : transports) {
             peers.computeIfAbsent(one.kind(), kind -> new StringJoiner(",", kind.label() + " to {", "}"))
@@ -45,7 +52,17 @@ public final class TransportMap {
             return "rank " + rank + ": alone";
         }
         StringJoiner text = new StringJoiner(", ", "rank " + rank + ": ", "");
-        peers.values().forEach(part -> text.add(part.toString()));
+        peers.forEach((kind, part) -> text.add(kind == TransportKind.SOCKET ? part + by(local) : part.toString()));
         return text.toString();
+    }
+
+    private static String by(InetAddress local) {
+        String address = local.getHostAddress();
+        try {
+            NetworkInterface device = NetworkInterface.getByInetAddress(local);
+            return device == null ? " by " + address : " by " + device.getName() + " (" + address + ")";
+        } catch (SocketException e) {
+            return " by " + address; // the name only helps to read the line
+        }
     }
 }

@@ -33,9 +33,9 @@ public final class NetworkLimits {
             if (node instanceof Node.Net net) {
                 int all = most(plan, machine, net, plan.channels());
                 if (net.maxConnections() == 0) {
-                    notes.add(describe(net) + " maxconn=0: no channel uses it");
+                    notes.add(net.label() + " maxconn=0: no channel uses it");
                 } else if (all > net.maxConnections()) {
-                    exceeded.add(describe(net) + " " + all + " of " + net.maxConnections());
+                    exceeded.add(net.label() + " " + all + " of " + net.maxConnections());
                     while (most(plan, machine, net, within) > net.maxConnections()) {
                         within--;
                     }
@@ -48,10 +48,6 @@ public final class NetworkLimits {
                     + within + " keeps to it");
         }
         return notes;
-    }
-
-    private static String describe(Node.Net net) {
-        return net.name() + (net.device().isEmpty() ? "" : " (" + net.device() + ")");
     }
 
     /** How many rings, or trees if these are more, of the first channels use a device. */

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.jccl.PeerTransport;
 import io.jccl.TransportException;
 import io.jccl.TransportKind;
+import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -102,15 +103,19 @@ class TransportSelectorTest {
     }
 
     @Test
-    void theMapGroupsPeersByTransport() {
-        assertThat(TransportMap.describe(
-                        0,
-                        List.of(
-                                new PeerTransport(1, TransportKind.SHM, ""),
-                                new PeerTransport(2, TransportKind.SOCKET, ""),
-                                new PeerTransport(3, TransportKind.SOCKET, ""))))
-                .isEqualTo("rank 0: shm to {1}, socket to {2,3}");
-        assertThat(TransportMap.describe(0, List.of())).isEqualTo("rank 0: alone");
+    void theMapGroupsPeersByTransportAndNamesTheInterfaceOfSockets() throws Exception {
+        List<PeerTransport> transports = List.of(
+                new PeerTransport(1, TransportKind.SHM, ""),
+                new PeerTransport(2, TransportKind.SOCKET, ""),
+                new PeerTransport(3, TransportKind.SOCKET, ""));
+        InetAddress nobodys = InetAddress.getByAddress(new byte[] {(byte) 192, 0, 2, 1});
+        assertThat(TransportMap.describe(0, transports, nobodys))
+                .isEqualTo("rank 0: shm to {1}, socket to {2,3} by 192.0.2.1");
+        InetAddress loopback = InetAddress.getByAddress(new byte[] {127, 0, 0, 1});
+        assertThat(TransportMap.describe(0, transports, loopback))
+                .isEqualTo("rank 0: shm to {1}, socket to {2,3} by lo (127.0.0.1)");
+        assertThat(TransportMap.describe(0, transports.subList(0, 1), loopback)).isEqualTo("rank 0: shm to {1}");
+        assertThat(TransportMap.describe(0, List.of(), loopback)).isEqualTo("rank 0: alone");
     }
 
     @Test
