@@ -74,7 +74,7 @@ Status Endpoint::connectInfo(const std::vector<std::string>& addresses, std::vec
     net.streams = std::max(config_.streamsPerConnection, 1);
     if (config_.connectTimeoutNanos > 0) net.connectTimeoutNanos = config_.connectTimeoutNanos;
     std::unique_ptr<NetTransport> transport;
-    if (Status status = NetTransport::create(net, &transport); !status) return status;
+    if (Status status = NetTransport::create(net, &transport, config_.makeNet); !status) return status;
     if (Status status = transport->listen(addresses, &network); !status) return status;
     net_ = std::move(transport);
     netProgress_ = std::make_unique<NetProgress>(*net_);

@@ -23,6 +23,7 @@ struct EndpointConfig {
   int streamsPerConnection = 1;
   int64_t connectTimeoutNanos = 0;  // 0: the network's default
   std::vector<uint8_t> secret;      // proves membership of the job to data sockets
+  NetMaker makeNet;                 // empty: sockets
 };
 
 // Threads: as Communicator; connectInfo, connect and probe belong to its "one thread at a time".

@@ -16,6 +16,21 @@ namespace jccl::test {
 
 inline constexpr int64_t kTimeoutNanos = 20'000'000'000;
 
+// Rings and binary trees over all ranks. Odd channels run the other way round, and their trees are mirrored.
+inline void layOut(Communicator& communicator) {
+  const int size = communicator.size();
+  for (int channel = 0; channel < communicator.channels(); ++channel) {
+    const auto place = [&](int r) { return channel % 2 == 0 ? r : size - 1 - r; };
+    std::vector<int> order;
+    for (int i = 0; i < size; ++i) order.push_back(place(i));
+    EXPECT_TRUE(communicator.setRing(channel, order).isOk());
+    const int at = place(communicator.rank());
+    std::vector<int> down;
+    for (int child = 2 * at + 1; child <= 2 * at + 2 && child < size; ++child) down.push_back(place(child));
+    EXPECT_TRUE(communicator.setTree(channel, at == 0 ? -1 : place((at - 1) / 2), down).isOk());
+  }
+}
+
 class RankThreads {
  public:
   explicit RankThreads(int size, int channels = 1, std::function<void(CommunicatorConfig&)> adjust = {},
@@ -38,7 +53,7 @@ class RankThreads {
       communicators_.push_back(std::make_unique<Communicator>(config, memory.base()));
       segments_.push_back(std::move(memory));
     }
-    for (int rank = 0; rank < size; ++rank) connect(rank, size, channels, transport);
+    for (int rank = 0; rank < size; ++rank) connect(rank, size, transport);
   }
 
   int size() const { return static_cast<int>(communicators_.size()); }
@@ -52,24 +67,14 @@ class RankThreads {
   }
 
  private:
-  void connect(int rank, int size, int channels, TransportKind transport) {
+  void connect(int rank, int size, TransportKind transport) {
     Communicator& communicator = *communicators_[rank];
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
       const Status status = communicator.connectLocal(peer, transport, segments_[peer].base());
       EXPECT_TRUE(status.isOk()) << status.message();
     }
-    for (int channel = 0; channel < channels; ++channel) {
-      // Odd channels run the other way round, and their trees are mirrored.
-      std::vector<int> order;
-      for (int i = 0; i < size; ++i) order.push_back(channel % 2 == 0 ? i : size - 1 - i);
-      EXPECT_TRUE(communicator.setRing(channel, order).isOk());
-      const auto place = [&](int r) { return channel % 2 == 0 ? r : size - 1 - r; };
-      const int at = place(rank);
-      std::vector<int> down;
-      for (int child = 2 * at + 1; child <= 2 * at + 2 && child < size; ++child) down.push_back(place(child));
-      EXPECT_TRUE(communicator.setTree(channel, at == 0 ? -1 : place((at - 1) / 2), down).isOk());
-    }
+    layOut(communicator);
     const Status status = communicator.checkPlan();
     EXPECT_TRUE(status.isOk()) << status.message();
   }

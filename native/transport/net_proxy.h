@@ -31,6 +31,10 @@ class NetProxy : public Agent {
     return work;
   }
 
+  int64_t nextDeadlineNanos() const final {
+    return connection_ == nullptr || failed_ ? INT64_MAX : connection_->nextDeadlineNanos();
+  }
+
   // Tells the other end that no more comes.
   void close() {
     if (connection_ != nullptr && !failed_) connection_->close();

@@ -11,9 +11,14 @@ namespace {
 constexpr int kMaxStreams = 32;
 constexpr int64_t kFlushNapNanos = 1'000'000;
 
+Status makeSockets(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net) {
+  *net = std::make_unique<SocketNet>(config, controlEvents, dataEvents);
+  return Status::ok();
+}
+
 }  // namespace
 
-Status NetTransport::create(const NetConfig& config, std::unique_ptr<NetTransport>* transport) {
+Status NetTransport::create(const NetConfig& config, std::unique_ptr<NetTransport>* transport, const NetMaker& maker) {
   if (config.size < 1 || config.rank < 0 || config.rank >= config.size || config.channels < 1 || config.streams < 1 ||
       config.streams > kMaxStreams || config.secret.size() < 16) {
     return Status::invalid("net: rank=" + std::to_string(config.rank) + " size=" + std::to_string(config.size) +
@@ -24,7 +29,10 @@ Status NetTransport::create(const NetConfig& config, std::unique_ptr<NetTranspor
   }
   std::unique_ptr<NetTransport> made(new NetTransport(config));
   if (Status started = made->engine_.start(); !started) return started;
-  made->net_ = std::make_unique<SocketNet>(made->config_, made->engine_.controlEvents(), made->engine_.dataEvents());
+  NetProgressEngine& engine = made->engine_;
+  Status networked = maker ? maker(made->config_, engine.controlEvents(), engine.dataEvents(), &made->net_)
+                           : makeSockets(made->config_, engine.controlEvents(), engine.dataEvents(), &made->net_);
+  if (!networked) return networked;
   *transport = std::move(made);
   return Status::ok();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -22,6 +23,11 @@
 
 namespace jccl {
 
+// Makes a network whose objects run under the engine's lock: what listens and dials is told of by the first set, what moves
+// data by the second. An error says what is missing here.
+using NetMaker = std::function<Status(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents,
+                                      std::unique_ptr<Net>* net)>;
+
 // Life: create, listen (the info goes to the peers over the bootstrap), addPeer for each rank reached by network, then
 // sendConnection and recvConnection for each connection, in any order and at any time. Send connections are dialled
 // when first used; receive connections come when the peer dials. The slots of both must outlive this object.
@@ -29,7 +35,8 @@ namespace jccl {
 // poll(), waitForEvents(), kick(), failed() and error() may be called from any thread; the rest from one at a time.
 class NetTransport {
  public:
-  static Status create(const NetConfig& config, std::unique_ptr<NetTransport>* transport);
+  // Over sockets, unless another network is given. The config that the maker gets lives as long as the transport.
+  static Status create(const NetConfig& config, std::unique_ptr<NetTransport>* transport, const NetMaker& maker = {});
   ~NetTransport();
 
   // Numeric addresses of this machine. *info is opaque and at most NetListener::kMaxInfoBytes.

@@ -35,10 +35,6 @@ bool SendProxy::nextIsPublished() const {
 
 bool SendProxy::pending() const { return !failed_ && (posted_ != done_ || nextIsPublished()); }
 
-int64_t SendProxy::nextDeadlineNanos() const {
-  return connection_ == nullptr || failed_ ? INT64_MAX : connection_->nextDeadlineNanos();
-}
-
 void SendProxy::revoke() {
   for (uint64_t slot = 0; slot < kSlots; ++slot) {
     if (memory_.slotHeader(slot)->lent != nullptr) failed_ = true;

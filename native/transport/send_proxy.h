@@ -23,7 +23,6 @@ class SendProxy final : public NetProxy<NetSendConnection> {
   SendProxy(const ConnectionMemory& memory, int peer, int channel, Dial dial, NetErrorLatch& errors);
 
   bool pending() const override;
-  int64_t nextDeadlineNanos() const override;
 
   // Sends nothing any more if something that was lent has not left. The connection stays open: cutting it would look to
   // the peer like a failure of its own.

@@ -1,0 +1,247 @@
+// Every collective, algorithm, protocol and type over a network that is late, delivers in pieces and out of order, and
+// breaks: results are right, or there is an error in time.
+//
+// Each test draws a seed and says it when it fails. JCCL_FAULT_SEED=N draws that one again (with JCCL_FAULT_RUNS=1);
+// JCCL_FAULT_RUNS=N makes N tests of each kind (scripts/check-faults).
+#include <condition_variable>
+#include <cstdlib>
+#include <random>
+#include <thread>
+
+#include "base/clock.h"
+#include "engine/endpoint.h"
+#include "test/fault_scenario.h"
+
+namespace jccl::test {
+namespace {
+
+constexpr int kDefaultRuns = 12;
+constexpr int64_t kPatienceNanos = 60'000'000'000;    // of an operation where nothing breaks
+constexpr int64_t kBriefPatienceNanos = 800'000'000;  // where something does
+constexpr int64_t kLatenessNanos = 10'000'000'000;    // how much later than that a loaded machine may be
+constexpr std::chrono::seconds kHangs{240};
+
+uint64_t numberFrom(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before any thread
+  return text == nullptr || *text == 0 ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+uint64_t drawSeed() {
+  std::random_device device;
+  return numberFrom("JCCL_FAULT_SEED", device());
+}
+
+// All ranks of one scenario, as threads.
+class Job {
+ public:
+  explicit Job(const Scenario& scenario)
+      : scenario_(scenario), network_(faultsOf(scenario)), outcomes_(scenario.ranks) {
+    const auto ranks = static_cast<size_t>(scenario.ranks);
+    std::vector<std::vector<uint8_t>> info(ranks);
+    endpoints_.resize(ranks);
+    for (size_t rank = 0; rank < ranks; ++rank) {
+      EndpointConfig config;
+      config.communicator.rank = static_cast<int>(rank);
+      config.communicator.size = scenario.ranks;
+      config.communicator.channels = scenario.channels;
+      config.communicator.localRanks = scenario.ranks;
+      config.communicator.cores = static_cast<int>(std::thread::hardware_concurrency());
+      config.communicator.simpleSlotBytes = scenario.simpleSlotBytes;
+      config.communicator.llSlotBytes = scenario.smallSlotBytes;
+      config.communicator.ll128SlotBytes = scenario.smallSlotBytes;
+      config.secret.assign(16, 42);
+      config.makeNet = network_.maker();
+      check(Endpoint::create(config, endpoints_[rank]));
+      check(endpoints_[rank]->connectInfo({"played"}, info[rank]));
+    }
+    for (size_t rank = 0; rank < ranks; ++rank) connect(rank, info);
+  }
+
+  void run() {
+    std::vector<std::thread> threads;
+    for (size_t rank = 0; rank < endpoints_.size(); ++rank) {
+      threads.emplace_back([this, rank] {
+        runRank(rank);
+        const std::lock_guard lock(mutex_);
+        ++ended_;
+        changed_.notify_all();
+      });
+    }
+    {
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait_for(lock, kHangs, [this] { return ended_ == endpoints_.size(); })) dieOfHang();
+    }
+    for (std::thread& thread : threads) thread.join();
+    expectBuffersLeftAlone();
+    // What a coordinator would do: ranks that had finished do not wait for data to leave towards dead ones.
+    if (scenario_.loses) abortAll(Code::Aborted);
+  }
+
+  struct Outcome {
+    Code code = Code::Ok;
+    size_t step = 0;
+    std::string error;
+  };
+  const std::vector<Outcome>& outcomes() const { return outcomes_; }
+  const FaultyNetwork& network() const { return network_; }
+
+ private:
+  static NetFaults faultsOf(const Scenario& scenario) {
+    NetFaults faults;
+    faults.seed = scenario.seed;
+    faults.loses = scenario.loses;
+    faults.ranks = scenario.ranks;
+    return faults;
+  }
+
+  static void check(const Status& status) { ASSERT_TRUE(status.isOk()) << status.message(); }
+
+  void connect(size_t rank, const std::vector<std::vector<uint8_t>>& info) {
+    const int self = static_cast<int>(rank);
+    for (int peer = 0; peer < scenario_.ranks; ++peer) {
+      if (peer == self) continue;
+      const bool together = scenario_.machines[rank] == scenario_.machines[peer];
+      check(endpoints_[rank]->connect(peer, together ? TransportKind::P2p : TransportKind::Net, info[peer]));
+    }
+    layOut(endpoints_[rank]->communicator());
+  }
+
+  std::string where(size_t rank, size_t step) const {
+    return scenario_.describe() + "; rank=" + std::to_string(rank) + " step=" + std::to_string(step) + " " +
+           describe(scenario_.steps[step]) + " " + endpoints_[rank]->lastError();
+  }
+
+  void runRank(size_t rank) {
+    for (size_t index = 0; index < scenario_.steps.size(); ++index) {
+      const int64_t start = monotonicNanos();
+      const Code code = runStep(rank, index);
+      const int64_t took = monotonicNanos() - start;
+      if (code == Code::Ok) continue;
+      outcomes_[rank] = {code, index, endpoints_[rank]->lastError()};
+      EXPECT_LT(took, (scenario_.loses ? kBriefPatienceNanos : kPatienceNanos) + kLatenessNanos) << where(rank, index);
+      if (scenario_.coordinated) abortAll(Code::Aborted);
+      return;
+    }
+  }
+
+  Code runStep(size_t rank, size_t index) {
+    const Step& step = scenario_.steps[index];
+    const Data data(scenario_, index);
+    const std::vector<uint8_t> sent = data.sentBy(rank);
+    const std::vector<uint8_t> expected = data.expectedBy(rank);
+    const size_t skew = index % 5 == 1 ? 1 : 0;
+    Guarded send(sent.size(), skew);
+    Guarded recv(data.recvCount() * data.element(), skew, 0xEE);
+    std::copy(sent.begin(), sent.end(), send.data());
+    const bool inPlace = step.inPlace && step.code.collective == Collective::AllReduce;
+    Guarded& result = inPlace ? send : recv;
+    const int64_t patience = scenario_.loses ? kBriefPatienceNanos : kPatienceNanos;
+    Code code;
+    if (step.code.collective == Collective::SendRecv) {
+      const uint32_t fingerprint = messageFingerprint(step.code.type, step.count);
+      const int next = static_cast<int>((rank + 1) % endpoints_.size());
+      const int before = static_cast<int>((rank + endpoints_.size() - 1) % endpoints_.size());
+      code = endpoints_[rank]->communicator().runPointToPoint(
+          {{PointToPointTask::Kind::Send, next, send.data(), sent.size(), fingerprint},
+           {PointToPointTask::Kind::Recv, before, recv.data(), expected.size(), fingerprint}},
+          patience);
+    } else {
+      code = endpoints_[rank]->communicator().run(step.code, step.choice, send.address(), result.address(),
+                                                  static_cast<int64_t>(step.count), step.root, patience);
+    }
+    if (code == Code::Ok) {
+      if (!expected.empty()) {
+        const auto wrong = std::mismatch(expected.begin(), expected.end(), result.data());
+        EXPECT_TRUE(wrong.first == expected.end()) << "wrong from byte " << wrong.first - expected.begin() << " of "
+                                                   << expected.size() << "; " << where(rank, index);
+      }
+      if (!inPlace) {
+        EXPECT_TRUE(std::equal(sent.begin(), sent.end(), send.data())) << "sent was changed; " << where(rank, index);
+      }
+      EXPECT_TRUE(send.intact() && recv.intact()) << where(rank, index);
+      return code;
+    }
+    // The network must have let go of both: nobody may read one or write the other from now on.
+    std::fill_n(send.data(), sent.size(), kLeftAlone);
+    std::fill_n(recv.data(), data.recvCount() * data.element(), kLeftAlone);
+    const std::lock_guard lock(mutex_);
+    left_.push_back({std::move(send), sent.size()});
+    left_.push_back({std::move(recv), data.recvCount() * data.element()});
+    return code;
+  }
+
+  void expectBuffersLeftAlone() {
+    if (left_.empty()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(15));
+    for (auto& [buffer, bytes] : left_) {
+      EXPECT_TRUE(std::all_of(buffer.data(), buffer.data() + bytes, [](uint8_t b) { return b == kLeftAlone; }))
+          << "a failed operation's buffer was written; " << scenario_.describe();
+      EXPECT_TRUE(buffer.intact()) << scenario_.describe();
+    }
+  }
+
+  void abortAll(Code code) {
+    for (const auto& endpoint : endpoints_) endpoint->communicator().abort(code);
+  }
+
+  [[noreturn]] void dieOfHang() {
+    std::fprintf(stderr, "hangs for %lld s; %s\n", static_cast<long long>(kHangs.count()),
+                 scenario_.describe().c_str());
+    for (size_t rank = 0; rank < endpoints_.size(); ++rank) {
+      std::fprintf(stderr, "rank %zu: %s\n", rank, endpoints_[rank]->lastError().c_str());
+      for (const WaitingRow& row : endpoints_[rank]->communicator().waiting()) {
+        std::fprintf(stderr, "  sequence=%llu channel=%d peer=%d step=%llu\n",
+                     static_cast<unsigned long long>(row.sequence), row.channel, row.peer,
+                     static_cast<unsigned long long>(row.step));
+      }
+    }
+    std::abort();
+  }
+
+  static constexpr uint8_t kLeftAlone = 0x77;
+
+  const Scenario scenario_;
+  FaultyNetwork network_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  std::vector<Outcome> outcomes_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t ended_ = 0;
+  std::vector<std::pair<Guarded, size_t>> left_;
+};
+
+class FaultMatrix : public ::testing::TestWithParam<int> {};
+
+INSTANTIATE_TEST_SUITE_P(Seeds, FaultMatrix,
+                         ::testing::Range(0, static_cast<int>(numberFrom("JCCL_FAULT_RUNS", kDefaultRuns))));
+
+TEST_P(FaultMatrix, IsRightOverALateAndDisorderlyNetwork) {
+  const Scenario scenario(drawSeed(), false);
+  Job job(scenario);
+  job.run();
+  for (const Job::Outcome& outcome : job.outcomes()) {
+    EXPECT_EQ(Code::Ok, outcome.code) << outcome.error << " in " << describe(scenario.steps[outcome.step]) << "; "
+                                      << scenario.describe();
+  }
+  EXPECT_GT(job.network().messages(), 100u) << scenario.describe();
+  RecordProperty("seed", std::to_string(scenario.seed));
+}
+
+TEST_P(FaultMatrix, IsRightOrEndsInTimeWhereConnectionsBreak) {
+  const Scenario scenario(drawSeed(), true);
+  Job job(scenario);
+  job.run();
+  bool broke = false;
+  for (const Job::Outcome& outcome : job.outcomes()) {
+    if (outcome.code == Code::Ok) continue;
+    broke = true;
+    EXPECT_TRUE(outcome.code == Code::Transport || outcome.code == Code::Timeout || outcome.code == Code::Aborted)
+        << static_cast<int>(outcome.code) << " " << outcome.error << "; " << scenario.describe();
+    EXPECT_FALSE(outcome.error.empty());
+  }
+  EXPECT_TRUE(!broke || job.network().losses() > 0) << "an error without a cause; " << scenario.describe();
+  RecordProperty("seed", std::to_string(scenario.seed));
+}
+
+}  // namespace
+}  // namespace jccl::test

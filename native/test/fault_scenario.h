@@ -1,0 +1,269 @@
+// What a seed of the fault matrix stands for: ranks on acted machines, operations, and the data they must end with.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "engine/operation.h"
+#include "test/faulty_net.h"
+#include "test/rank_threads.h"
+#include "test/reduce_reference.h"
+
+namespace jccl::test {
+
+// One operation, the same on all ranks.
+struct Step {
+  OperationCode code;
+  Choice choice;
+  size_t count = 0;
+  int root = 0;
+  bool inPlace = false;
+};
+
+// What a seed stands for.
+struct Scenario {
+  Scenario(uint64_t seed, bool loses);
+  std::string describe() const;
+
+  uint64_t seed;
+  bool loses;
+  bool coordinated;  // after the first error somebody tells the other ranks
+  int ranks;
+  int channels;
+  std::vector<int> machines;  // by rank; ranks of one machine share memory
+  uint32_t simpleSlotBytes;
+  uint32_t smallSlotBytes;
+  std::vector<Step> steps;
+};
+
+inline size_t drawCount(SeededRandom& random) {
+  switch (random.below(6)) {
+    case 0:
+      return random.below(4);
+    case 1:
+      return random.below(5000);
+    case 2:
+      return random.below(30'000);
+    default:
+      return random.below(300);
+  }
+}
+
+inline Scenario::Scenario(uint64_t seed, bool loses) : seed(seed), loses(loses) {
+  SeededRandom random(seed);
+  coordinated = random.oneIn(2);
+  ranks = 2 + static_cast<int>(random.below(4));
+  channels = 1 + static_cast<int>(random.below(3));
+  for (int rank = 0; rank < ranks; ++rank) {
+    machines.push_back(random.oneIn(3) ? static_cast<int>(random.below(2)) : rank);
+  }
+  machines[0] = ranks;  // at least one rank is alone
+  simpleSlotBytes = 4096u << random.below(5);
+  smallSlotBytes = 1024u << random.below(4);
+  for (int collective = 0; collective < kCollectiveCount; ++collective) {
+    for (int algorithm = 0; algorithm < kAlgorithmCount; ++algorithm) {
+      for (int protocol = 0; protocol < kProtocolCount; ++protocol) {
+        Step step;
+        step.code = {static_cast<Collective>(collective), static_cast<DataType>(random.below(kDataTypeCount)),
+                     static_cast<ReduceOp>(random.below(kReduceOpCount))};
+        const bool inShards = step.code.collective == Collective::AllReduce && random.oneIn(2);
+        step.choice = choiceOf(static_cast<Algorithm>(algorithm), static_cast<Protocol>(protocol),
+                               1 + static_cast<int>(random.below(channels)),
+                               random.oneIn(2) ? 0 : 256 + static_cast<uint32_t>(random.below(20'000)),
+                               inShards ? Choice::kInShards : uint16_t{0});
+        step.count = drawCount(random);
+        step.root = hasRoot(step.code.collective) ? static_cast<int>(random.below(ranks)) : 0;
+        step.inPlace = random.oneIn(3);
+        steps.push_back(step);
+      }
+    }
+  }
+  for (size_t i = steps.size(); i > 1; --i) std::swap(steps[i - 1], steps[random.below(i)]);
+}
+
+inline std::string Scenario::describe() const {
+  std::string text = "again with JCCL_FAULT_SEED=" + std::to_string(seed) + ": ranks=" + std::to_string(ranks) +
+                     " channels=" + std::to_string(channels) + " machines=";
+  for (const int machine : machines) text += std::to_string(machine) + ",";
+  return text + " simpleSlotBytes=" + std::to_string(simpleSlotBytes) +
+         " smallSlotBytes=" + std::to_string(smallSlotBytes) + (loses ? " loses" : "") +
+         (coordinated ? " coordinated" : "");
+}
+
+inline std::string describe(const Step& step) {
+  return std::string(nameOf(step.code.collective)) + " " + nameOf(step.choice.algorithm) + " " +
+         nameOf(step.choice.protocol) + " " + nameOf(step.code.type) + " " + nameOf(step.code.op) +
+         " count=" + std::to_string(step.count) + " root=" + std::to_string(step.root) +
+         " channels=" + std::to_string(step.choice.channels) + " chunkBytes=" + std::to_string(step.choice.chunkBytes) +
+         (step.inPlace ? " in place" : "");
+}
+
+// A small number in any type.
+inline void store(uint8_t* to, DataType type, int value) {
+  const auto put = [to](auto typed) { std::memcpy(to, &typed, sizeof typed); };
+  switch (type) {
+    case DataType::Int8:
+    case DataType::Uint8:
+      return put(static_cast<uint8_t>(value));
+    case DataType::Int32:
+    case DataType::Uint32:
+      return put(static_cast<uint32_t>(value));
+    case DataType::Int64:
+    case DataType::Uint64:
+      return put(static_cast<uint64_t>(value));
+    case DataType::Float16:
+      return put(reference::toFloat16(static_cast<float>(value)));
+    case DataType::Bfloat16:
+      return put(reference::toBfloat16(static_cast<float>(value)));
+    case DataType::Float32:
+      return put(static_cast<float>(value));
+    case DataType::Float64:
+      return put(static_cast<double>(value));
+  }
+}
+
+inline bool reduces(Collective collective) {
+  return collective == Collective::AllReduce || collective == Collective::Reduce ||
+         collective == Collective::ReduceScatter;
+}
+
+// What every rank sends in one step, and what every rank must receive. Reductions have small numbers, exact in all types;
+// where bytes only move, any bytes.
+class Data {
+ public:
+  Data(const Scenario& scenario, size_t index)
+      : step_(scenario.steps[index]),
+        ranks_(static_cast<size_t>(scenario.ranks)),
+        salt_(scenario.seed * 1000 + index),
+        element_(sizeOf(step_.code.type)) {}
+
+  // In elements.
+  size_t sendCount() const {
+    switch (step_.code.collective) {
+      case Collective::ReduceScatter:
+      case Collective::AllToAll:
+      case Collective::Scatter:
+        return ranks_ * step_.count;
+      default:
+        return step_.count;
+    }
+  }
+  size_t recvCount() const {
+    switch (step_.code.collective) {
+      case Collective::AllGather:
+      case Collective::AllToAll:
+      case Collective::Gather:
+        return ranks_ * step_.count;
+      default:
+        return step_.count;
+    }
+  }
+  size_t element() const { return element_; }
+
+  // One more than is sent: a rank of send_recv sends to its successor what no other rank gets.
+  std::vector<uint8_t> sentBy(size_t rank) const {
+    std::vector<uint8_t> bytes(sendCount() * element_);
+    if (reduces(step_.code.collective)) {
+      for (size_t i = 0; i < sendCount(); ++i) store(bytes.data() + i * element_, step_.code.type, value(rank, i));
+    } else {
+      uint64_t x = salt_ ^ (rank + 1) * 0x9e3779b97f4a7c15u;
+      for (uint8_t& byte : bytes) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        byte = static_cast<uint8_t>(x >> 56);
+      }
+    }
+    return bytes;
+  }
+
+  // Empty where the rank receives nothing.
+  std::vector<uint8_t> expectedBy(size_t rank) const {
+    const size_t part = step_.count * element_;
+    const auto root = static_cast<size_t>(step_.root);
+    switch (step_.code.collective) {
+      case Collective::AllReduce:
+        return reduced(0);
+      case Collective::ReduceScatter:
+        return reduced(rank * step_.count);
+      case Collective::Reduce:
+        return rank == root ? reduced(0) : std::vector<uint8_t>{};
+      case Collective::Broadcast:
+        return sentBy(root);
+      case Collective::AllGather:
+        return gathered(0);
+      case Collective::Gather:
+        return rank == root ? gathered(0) : std::vector<uint8_t>{};
+      case Collective::AllToAll:
+        return gathered(rank * part);
+      case Collective::Scatter: {
+        const std::vector<uint8_t> all = sentBy(root);
+        return {all.begin() + static_cast<ptrdiff_t>(rank * part),
+                all.begin() + static_cast<ptrdiff_t>((rank + 1) * part)};
+      }
+      case Collective::SendRecv:
+        return sentBy((rank + ranks_ - 1) % ranks_);
+      case Collective::Barrier:
+        return {};
+    }
+    return {};
+  }
+
+ private:
+  int value(size_t rank, size_t i) const {
+    const uint64_t drawn = (salt_ + i * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u >> 40;
+    switch (step_.code.op) {
+      case ReduceOp::Avg:
+        return static_cast<int>(drawn % 10);  // the same everywhere
+      case ReduceOp::Prod:
+        return 1 + static_cast<int>((drawn + rank) % 2);
+      default:
+        return static_cast<int>((drawn + rank * 3) % 7);
+    }
+  }
+
+  std::vector<uint8_t> reduced(size_t begin) const {
+    std::vector<uint8_t> bytes(step_.count * element_);
+    for (size_t i = 0; i < step_.count; ++i) {
+      int result = value(0, begin + i);
+      for (size_t rank = 1; rank < ranks_; ++rank) result = fold(result, value(rank, begin + i));
+      store(bytes.data() + i * element_, step_.code.type, result);
+    }
+    return bytes;
+  }
+
+  int fold(int a, int b) const {
+    switch (step_.code.op) {
+      case ReduceOp::Sum:
+        return a + b;
+      case ReduceOp::Prod:
+        return a * b;
+      case ReduceOp::Min:
+        return std::min(a, b);
+      case ReduceOp::Max:
+        return std::max(a, b);
+      case ReduceOp::Avg:
+        return a;
+    }
+    return 0;
+  }
+
+  // The parts that all ranks send, each from `offset` on.
+  std::vector<uint8_t> gathered(size_t offset) const {
+    const size_t part = step_.count * element_;
+    std::vector<uint8_t> all;
+    for (size_t rank = 0; rank < ranks_; ++rank) {
+      const std::vector<uint8_t> sent = sentBy(rank);
+      all.insert(all.end(), sent.begin() + static_cast<ptrdiff_t>(offset),
+                 sent.begin() + static_cast<ptrdiff_t>(offset + part));
+    }
+    return all;
+  }
+
+  const Step& step_;
+  const size_t ranks_;
+  const uint64_t salt_;
+  const size_t element_;
+};
+
+}  // namespace jccl::test

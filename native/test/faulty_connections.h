@@ -1,0 +1,284 @@
+// The two ends of a played connection.
+#pragma once
+
+#include <array>
+#include <cstring>
+
+#include "test/faulty_wire.h"
+
+namespace jccl::test {
+
+inline Status outOfOrder(const char* call, uint64_t sequence, uint64_t posted, uint64_t done) {
+  return Status::internal(std::string(call) + ": sequence=" + std::to_string(sequence) + " posted=" +
+                          std::to_string(posted) + " done=" + std::to_string(done) + ": out of order or too far ahead");
+}
+
+class FaultySendConnection final : public NetSendConnection {
+ public:
+  FaultySendConnection(std::shared_ptr<Wire> wire, Alarm& alarm, int64_t dialledAt)
+      : wire_(std::move(wire)), alarm_(alarm), dialledAt_(dialledAt) {}
+  ~FaultySendConnection() override {
+    const std::lock_guard lock(wire_->mutex);
+    if (!wire_->senderGone) wire_->cut(monotonicNanos());
+    wire_->senderBell = nullptr;
+  }
+
+  bool connected() const override { return connected_; }
+
+  Status isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) override {
+    if (sequence != posted_ || posted_ - done_ >= kNetInFlight) return outOfOrder("isend", sequence, posted_, done_);
+    const std::lock_guard lock(wire_->mutex);
+    Parcel parcel;
+    parcel.message = message;
+    parcel.source = static_cast<const uint8_t*>(data.address);
+    parcel.bytes.resize(message.bytes);
+    parcel.leaveAt = monotonicNanos() + wire_->delay();
+    wire_->parcels.push_back(std::move(parcel));
+    ++wire_->counters.messages;
+    ++posted_;
+    return Status::ok();
+  }
+
+  Status test(uint64_t sequence, bool* done) override {
+    if (sequence >= posted_ || sequence < done_) return outOfOrder("test", sequence, posted_, done_);
+    *done = told_[sequence % kNetInFlight];
+    if (!*done || sequence != done_) return Status::ok();
+    told_[done_++ % kNetInFlight] = false;
+    return Status::ok();
+  }
+
+  Status progress(int64_t now, int* work) override {
+    const std::lock_guard lock(wire_->mutex);
+    due_ = kNever;
+    if (!connected_ && !establish(now, work)) return finishTurn(now);
+    if (!wire_->lost) {
+      inSomeOrder(*wire_, done_, posted_, [&](uint64_t sequence) { send(sequence, now, work); });
+    }
+    for (uint64_t sequence = done_; sequence < posted_; ++sequence) report(sequence, now, work);
+    return finishTurn(now);
+  }
+
+  void close() override {
+    const std::lock_guard lock(wire_->mutex);
+    const bool whole =
+        std::all_of(wire_->parcels.begin(), wire_->parcels.end(), [](const Parcel& p) { return p.left(); });
+    if (whole && !wire_->lost) {
+      wire_->senderGone = true;
+      wire_->ringBoth();
+    }
+  }
+
+  std::string describe() const override { return "rank " + std::to_string(wire_->route.to) + " at a played network"; }
+
+ private:
+  bool establish(int64_t now, int* work) {
+    if (wire_->plan.lossAt == 0 && !wire_->lost) wire_->lose(now);
+    if (!wire_->accepted || wire_->lost) return false;
+    if (now < dialledAt_) {
+      due_ = dialledAt_;
+      return false;
+    }
+    connected_ = true;
+    ++*work;
+    return true;
+  }
+
+  void send(uint64_t sequence, int64_t now, int* work) {
+    Wire& wire = *wire_;
+    Parcel* parcel = wire.find(sequence);
+    if (parcel == nullptr || parcel->left() || wire.lost) return;
+    if (now < parcel->leaveAt) return wakeAt(parcel->leaveAt);
+    const bool room =
+        wire.plan.waitsForReceives ? sequence < wire.receivesPosted : sequence < wire.first + kMostOnTheWay;
+    if (!room) return;  // the receiver rings when there is
+    const uint32_t length = wire.piece(parcel->message.bytes - parcel->taken);
+    const size_t at = wire.offsetOf(*parcel, parcel->taken, length);
+    if (length != 0) std::memcpy(parcel->bytes.data() + at, parcel->source + at, length);
+    if (parcel->taken == 0 && length < parcel->message.bytes) ++wire.counters.inPieces;
+    parcel->taken += length;
+    parcel->arriveAt = std::max(parcel->arriveAt, now + wire.delay());
+    ++*work;
+    if (sequence == wire.plan.lossAt && 2 * parcel->taken >= parcel->message.bytes) return wire.lose(now);
+    if (parcel->taken == parcel->message.bytes) {
+      parcel->reportAt = now + wire.delay();
+    } else {
+      parcel->leaveAt = now + wire.delay();
+      wakeAt(parcel->leaveAt);
+    }
+    if (wire.receiverBell != nullptr) wire.receiverBell->ring();
+  }
+
+  void report(uint64_t sequence, int64_t now, int* work) {
+    if (told_[sequence % kNetInFlight]) return;
+    const Parcel* parcel = wire_->find(sequence);
+    // What the receiver has taken already has left, too.
+    const int64_t at = parcel == nullptr ? now : parcel->reportAt;
+    if (at == kNever) return;
+    if (now < at) return wakeAt(at);
+    told_[sequence % kNetInFlight] = true;
+    ++*work;
+  }
+
+  Status finishTurn(int64_t now) {
+    if (now >= wire_->senderToldAt) return wire_->error(wire_->route.to, "the connection broke [played]");
+    wakeAt(wire_->senderToldAt);
+    if (wire_->receiverGone && !wire_->lost) {
+      for (const Parcel& parcel : wire_->parcels) {
+        if (!parcel.left()) return wire_->error(wire_->route.to, "it closed before it had everything [played]");
+      }
+    }
+    if (due_ != kNever) alarm_.setFor(due_);
+    return Status::ok();
+  }
+
+  void wakeAt(int64_t nanos) { due_ = std::min(due_, nanos); }
+
+  const std::shared_ptr<Wire> wire_;
+  Alarm& alarm_;
+  const int64_t dialledAt_;
+  bool connected_ = false;
+  std::array<bool, kNetInFlight> told_{};
+  int64_t due_ = kNever;
+  uint64_t posted_ = 0;
+  uint64_t done_ = 0;
+};
+
+class FaultyRecvConnection final : public NetRecvConnection {
+ public:
+  FaultyRecvConnection(std::shared_ptr<Wire> wire, Alarm& alarm) : wire_(std::move(wire)), alarm_(alarm) {}
+  ~FaultyRecvConnection() override {
+    const std::lock_guard lock(wire_->mutex);
+    if (!wire_->receiverGone) wire_->cut(monotonicNanos());
+    wire_->receiverBell = nullptr;
+  }
+
+  Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) override {
+    if (sequence != posted_ || posted_ - taken_ >= kNetInFlight) return outOfOrder("irecv", sequence, posted_, taken_);
+    Slot& slot = slots_[sequence % kNetInFlight];
+    slot = Slot{};
+    std::copy(byTag.begin(), byTag.end(), slot.byTag.begin());
+    ++posted_;
+    const std::lock_guard lock(wire_->mutex);
+    wire_->receivesPosted = posted_;
+    if (wire_->plan.waitsForReceives && wire_->senderBell != nullptr) wire_->senderBell->ring();
+    return Status::ok();
+  }
+
+  void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) override {
+    if (sequence < taken_ || sequence >= posted_) return;
+    slots_[sequence % kNetInFlight].expected = expected;
+    slots_[sequence % kNetInFlight].wished = buffer;
+  }
+
+  Status test(uint64_t sequence, bool* done, NetArrival* arrival) override {
+    if (sequence != taken_ || sequence >= posted_) return outOfOrder("test", sequence, posted_, taken_);
+    const Slot& slot = slots_[sequence % kNetInFlight];
+    *done = slot.told;
+    if (!*done) return Status::ok();
+    const std::lock_guard lock(wire_->mutex);
+    *arrival = {wire_->parcels.front().message, slot.data};
+    wire_->parcels.pop_front();
+    ++wire_->first;
+    ++taken_;
+    if (!wire_->plan.waitsForReceives && wire_->senderBell != nullptr) wire_->senderBell->ring();
+    return Status::ok();
+  }
+
+  bool expecting() const override { return expecting_; }
+  Status flush(const NetBuffer&) override { return Status::ok(); }
+
+  Status progress(int64_t now, int* work) override {
+    const std::lock_guard lock(wire_->mutex);
+    Wire& wire = *wire_;
+    due_ = kNever;
+    Status moved = Status::ok();
+    if (!wire.lost || !wire.plan.lossDrops) {
+      inSomeOrder(wire, taken_, posted_, [&](uint64_t sequence) {
+        if (moved) moved = receive(sequence, now, work);
+      });
+    }
+    expecting_ = wire.random.oneIn(8);
+    if (!moved) return moved;
+    if (now >= wire.receiverToldAt && !wire.senderGone) {
+      return wire.error(wire.route.from, "the connection broke [played]");
+    }
+    if (!wire.senderGone) due_ = std::min(due_, wire.receiverToldAt);
+    if (due_ != kNever) alarm_.setFor(due_);
+    return Status::ok();
+  }
+
+  void close() override {
+    const std::lock_guard lock(wire_->mutex);
+    wire_->receiverGone = true;
+    wire_->ringBoth();
+  }
+
+  std::string describe() const override { return "rank " + std::to_string(wire_->route.from) + " at a played network"; }
+
+ private:
+  struct Slot {
+    std::array<NetBuffer, kNetTags> byTag;
+    NetMessage expected;
+    NetBuffer wished;
+    uint8_t* data = nullptr;
+    bool told = false;
+  };
+
+  Status receive(uint64_t sequence, int64_t now, int* work) {
+    Slot& slot = slots_[sequence % kNetInFlight];
+    Parcel* parcel = wire_->find(sequence);
+    if (slot.told || parcel == nullptr || !(parcel->left() || (wire_->plan.streams && parcel->taken > 0))) {
+      return Status::ok();
+    }
+    if (now < parcel->arriveAt) return wakeAt(parcel->arriveAt);
+    if (!parcel->begun) {
+      if (Status begun = begin(slot, *parcel); !begun) return begun;
+      ++*work;
+    }
+    const uint32_t length = wire_->piece(parcel->taken - parcel->placed);
+    const size_t at = wire_->offsetOf(*parcel, parcel->placed, length);
+    if (length != 0) {
+      std::memcpy(slot.data + at, parcel->bytes.data() + at, length);
+      parcel->placed += length;
+      ++*work;
+    }
+    if (!parcel->left() || parcel->placed < parcel->message.bytes) {
+      parcel->arriveAt = now + wire_->delay();
+      return parcel->placed < parcel->taken ? wakeAt(parcel->arriveAt) : Status::ok();
+    }
+    if (parcel->doneAt == kNever) parcel->doneAt = now + wire_->delay();
+    if (now < parcel->doneAt) return wakeAt(parcel->doneAt);
+    slot.told = true;
+    ++*work;
+    if (sequence != taken_ && !slots_[taken_ % kNetInFlight].told) ++wire_->counters.overtaken;
+    return Status::ok();
+  }
+
+  Status begin(Slot& slot, Parcel& parcel) {
+    const NetMessage& message = parcel.message;
+    if (message.tag >= kNetTags || message.bytes > slot.byTag[message.tag].bytes) {
+      return wire_->error(wire_->route.from, "a message does not fit its buffer");
+    }
+    const bool wished = wire_->plan.heedsWishes && slot.wished.address != nullptr && slot.expected == message;
+    if (wished) ++wire_->counters.atTheirPlace;
+    slot.data = static_cast<uint8_t*>(wished ? slot.wished.address : slot.byTag[message.tag].address);
+    if (message.bytes != 0) std::memset(slot.data, kJunk, message.bytes);
+    parcel.begun = true;
+    return Status::ok();
+  }
+
+  Status wakeAt(int64_t nanos) {
+    due_ = std::min(due_, nanos);
+    return Status::ok();
+  }
+
+  const std::shared_ptr<Wire> wire_;
+  Alarm& alarm_;
+  std::array<Slot, kNetInFlight> slots_;
+  int64_t due_ = kNever;
+  bool expecting_ = false;
+  uint64_t posted_ = 0;
+  uint64_t taken_ = 0;
+};
+
+}  // namespace jccl::test

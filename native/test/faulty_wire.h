@@ -1,0 +1,216 @@
+// What the two ends of a played connection share: messages on their way, and the plan of what goes wrong with them.
+#pragma once
+
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "test/faulty_net.h"
+
+namespace jccl::test {
+
+inline constexpr uint8_t kJunk = 0xDB;
+inline constexpr uint64_t kMostMessagesUntilLoss = 60;
+inline constexpr size_t kMostOnTheWay = 32;  // messages that have left and that nobody has received
+inline constexpr int64_t kNever = INT64_MAX;
+
+inline uint64_t mix(uint64_t x) {
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+// Rouses the other rank. Edge-triggered: every write is one event, nobody needs to read.
+class Bell final : public EventHandler {
+ public:
+  Bell() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  int fd() const { return fd_.get(); }
+  void ring() const {
+    const uint64_t one = 1;
+    if (::write(fd_.get(), &one, sizeof one) < 0) return;  // full of rings: one is still to be heard
+  }
+  void onEvents(uint32_t) override {}
+
+ private:
+  UniqueFd fd_;
+};
+
+// Rouses the own rank when something is due. Used under its engine's lock only.
+class Alarm final : public EventHandler {
+ public:
+  Alarm() : fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {}
+  int fd() const { return fd_.get(); }
+  void setFor(int64_t nanos) {
+    if (nanos >= set_) return;
+    set_ = nanos;
+    itimerspec when{};
+    when.it_value = {nanos / 1'000'000'000, nanos % 1'000'000'000};
+    ::timerfd_settime(fd_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+  }
+  void onEvents(uint32_t) override { set_ = kNever; }
+
+ private:
+  UniqueFd fd_;
+  int64_t set_ = kNever;
+};
+
+// One message on its way. Pieces are counted from the front or from the end.
+struct Parcel {
+  NetMessage message;
+  const uint8_t* source = nullptr;
+  std::vector<uint8_t> bytes;
+  uint32_t taken = 0;  // bytes that have left the sender
+  int64_t leaveAt = 0;
+  int64_t reportAt = kNever;  // all have left; when the sender is told
+  uint32_t placed = 0;
+  bool begun = false;
+  int64_t arriveAt = 0;
+  int64_t doneAt = kNever;  // all are in place; when the receiver is told
+
+  bool left() const { return reportAt != kNever; }
+};
+
+struct Counters {
+  std::atomic<uint64_t> losses{0};
+  std::atomic<uint64_t> messages{0};
+  std::atomic<uint64_t> overtaken{0};
+  std::atomic<uint64_t> inPieces{0};
+  std::atomic<uint64_t> atTheirPlace{0};
+};
+
+// What one connection will do, drawn when it is made.
+struct WirePlan {
+  int64_t mostDelayNanos;
+  int64_t mostHiccupNanos;
+  uint32_t hiccupOneIn;
+  bool inPieces;
+  bool reorders;
+  bool backwards;           // pieces come from the end
+  bool waitsForReceives;    // like verbs: nothing leaves before the receiver has posted a buffer
+  bool heedsWishes;         // pieces go where the receiver wants them
+  bool streams;             // pieces arrive before the last one has left
+  uint64_t lossAt;          // the message that is not whole when the connection breaks
+  int64_t senderToldNanos;  // after the loss; kNever: not at all
+  int64_t receiverToldNanos;
+  bool lossDrops;  // what is on its way is lost, too
+};
+
+inline WirePlan planOf(const NetFaults& faults, const NetRoute& route, SeededRandom& random) {
+  WirePlan plan{};
+  plan.mostDelayNanos = random.oneIn(3) ? 0 : static_cast<int64_t>(random.below(faults.mostDelayNanos + 1));
+  plan.mostHiccupNanos = faults.mostHiccupNanos;
+  plan.hiccupOneIn = faults.hiccupOneIn;
+  plan.inPieces = !random.oneIn(3);
+  plan.reorders = !random.oneIn(3);
+  plan.backwards = random.oneIn(2);
+  plan.waitsForReceives = random.oneIn(2);
+  plan.heedsWishes = !random.oneIn(3);
+  plan.streams = random.oneIn(2);
+  const int victim = static_cast<int>(mix(faults.seed) % static_cast<uint64_t>(faults.ranks));
+  const bool doomed = faults.loses && (route.from == victim ? !random.oneIn(3) : random.oneIn(12));
+  plan.lossAt = doomed ? random.below(kMostMessagesUntilLoss) : UINT64_MAX;
+  const auto told = [&] { return random.oneIn(3) ? kNever : static_cast<int64_t>(random.below(20'000'000)); };
+  plan.senderToldNanos = told();
+  plan.receiverToldNanos = told();
+  plan.lossDrops = random.oneIn(2);
+  return plan;
+}
+
+// What both ends of a connection share.
+class Wire {
+ public:
+  Wire(const NetFaults& faults, const NetRoute& route, Counters& counters)
+      : route(route),
+        counters(counters),
+        random(mix(faults.seed) ^ mix((uint64_t{1} << 60) + static_cast<uint64_t>(route.from) * 1'000'003 +
+                                      static_cast<uint64_t>(route.to) * 1009 + static_cast<uint64_t>(route.channel))),
+        plan(planOf(faults, route, random)) {}
+
+  int64_t delay() {
+    if (random.oneIn(plan.hiccupOneIn)) return static_cast<int64_t>(random.below(plan.mostHiccupNanos + 1));
+    return static_cast<int64_t>(random.below(plan.mostDelayNanos + 1));
+  }
+
+  uint32_t piece(uint32_t rest) {
+    return !plan.inPieces || rest < 2 || random.oneIn(3) ? rest : 1 + static_cast<uint32_t>(random.below(rest));
+  }
+
+  // Where the bytes that follow the first `done` lie.
+  size_t offsetOf(const Parcel& parcel, uint32_t done, uint32_t length) const {
+    return plan.backwards ? parcel.message.bytes - done - length : done;
+  }
+
+  void lose(int64_t now) {
+    lost = true;
+    ++counters.losses;
+    const auto after = [now](int64_t nanos) { return nanos == kNever ? kNever : now + nanos; };
+    senderToldAt = after(plan.senderToldNanos);
+    receiverToldAt = after(plan.receiverToldNanos);
+    ringBoth();
+  }
+
+  // An end is gone without a goodbye.
+  void cut(int64_t now) {
+    lost = true;
+    senderToldAt = std::min(senderToldAt, now);
+    receiverToldAt = std::min(receiverToldAt, now);
+    ringBoth();
+  }
+
+  void ringBoth() const {
+    if (senderBell != nullptr) senderBell->ring();
+    if (receiverBell != nullptr) receiverBell->ring();
+  }
+
+  Status error(int about, const char* what) const {
+    return Status::transport("net: rank " + std::to_string(about) + " at played channel " +
+                             std::to_string(route.channel) + ": " + what);
+  }
+
+  // The parcel of a message that the receiver has not taken yet, or null.
+  Parcel* find(uint64_t sequence) {
+    return sequence < first || sequence - first >= parcels.size() ? nullptr : &parcels[sequence - first];
+  }
+
+  std::mutex mutex;
+  const NetRoute route;
+  Counters& counters;
+  SeededRandom random;
+  const WirePlan plan;
+  std::shared_ptr<Bell> senderBell;
+  std::shared_ptr<Bell> receiverBell;
+  bool accepted = false;
+  bool lost = false;
+  bool senderGone = false;  // said goodbye
+  bool receiverGone = false;
+  int64_t senderToldAt = kNever;
+  int64_t receiverToldAt = kNever;
+  uint64_t first = 0;  // the number of the first parcel
+  uint64_t receivesPosted = 0;
+  std::deque<Parcel> parcels;
+};
+
+// The numbers from `begin` to `end`, in an order that the wire draws.
+template <typename Each>
+void inSomeOrder(Wire& wire, uint64_t begin, uint64_t end, Each each) {
+  const uint64_t count = end - begin;
+  if (count == 0) return;
+  const uint64_t start = wire.plan.reorders ? wire.random.below(count) : 0;
+  const bool down = wire.plan.reorders && wire.random.oneIn(2);
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t at = (start + (down ? count - i : i)) % count;
+    each(begin + at);
+  }
+}
+
+}  // namespace jccl::test
