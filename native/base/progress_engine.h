@@ -5,6 +5,14 @@
 
 namespace jccl {
 
+// Told when the first step of a connection is published. Until then the connection costs its engine nothing: a rank is
+// joined to all others, and speaks to few of them.
+class FirstUse {
+ public:
+  virtual ~FirstUse() = default;
+  virtual void noteFirstUse() = 0;
+};
+
 // A communicator with network connections owns one; without any, the pointer is null and a wait looks at memory only.
 // Every method may be called from any thread of the communicator; the implementation serialises.
 class ProgressEngine {

@@ -99,7 +99,7 @@ Status Communicator::connectLocal(int peer, TransportKind transport, uint8_t* ba
 }
 
 Status Communicator::connectNet(int peer, int channel, const ConnectionMemory& sendMemory,
-                                const ConnectionMemory& recvMemory) {
+                                const ConnectionMemory& recvMemory, FirstUse* firstUse) {
   if (peer < 0 || peer >= config_.size || peer == config_.rank || channel < 0 || channel >= config_.channels) {
     return Status::invalid("peer=" + std::to_string(peer) + " channel=" + std::to_string(channel) +
                            ", expected another rank below size=" + std::to_string(config_.size) +
@@ -108,6 +108,7 @@ Status Communicator::connectNet(int peer, int channel, const ConnectionMemory& s
   transports_[peer] = TransportKind::Net;
   SendConnection& send = channels_[channel]->sendTo(peer);
   send.memory = sendMemory;
+  send.firstUse = firstUse;
   send.transport = TransportKind::Net;
   RecvConnection& recv = channels_[channel]->recvFrom(peer);
   recv.memory = recvMemory;

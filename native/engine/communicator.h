@@ -80,8 +80,9 @@ class Communicator {
 
   // The peer's segment is at `base` in our address space: a thread of this process (P2p), or mapped (Shm).
   Status connectLocal(int peer, TransportKind transport, uint8_t* base);
-  // The peer is behind a network; proxies work on the two memories.
-  Status connectNet(int peer, int channel, const ConnectionMemory& send, const ConnectionMemory& recv);
+  // The peer is behind a network; proxies work on the two memories, on the first perhaps only once it has been used.
+  Status connectNet(int peer, int channel, const ConnectionMemory& send, const ConnectionMemory& recv,
+                    FirstUse* firstUse = nullptr);
   void setProgress(ProgressEngine* progress);
   TransportKind transportOf(int peer) const { return transports_[peer]; }
 

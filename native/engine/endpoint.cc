@@ -172,9 +172,10 @@ Status Endpoint::connectNet(int peer, const PeerInfo& info) {
       end = {memory.base(), reinterpret_cast<HeadLine*>(memory.base() + shape.headOffset()), shape};
       netMemory_.push_back(std::move(memory));
     }
-    if (Status status = net_->sendConnection(peer, channel, ends[0]); !status) return status;
+    FirstUse* firstUse = nullptr;
+    if (Status status = net_->sendConnection(peer, channel, ends[0], &firstUse); !status) return status;
     if (Status status = net_->recvConnection(peer, channel, ends[1]); !status) return status;
-    if (Status status = communicator_->connectNet(peer, channel, ends[0], ends[1]); !status) return status;
+    if (Status status = communicator_->connectNet(peer, channel, ends[0], ends[1], firstUse); !status) return status;
   }
   communicator_->setProgress(netProgress_.get());
   return Status::ok();

@@ -117,8 +117,7 @@ bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendC
   header->check = checkWord(task.fingerprint, static_cast<uint32_t>(bytes));
   header->bytes = static_cast<uint32_t>(bytes);
   header->protocol = static_cast<uint8_t>(Protocol::Simple);
-  header->published.store(++connection.step, std::memory_order_release);
-  if (connection.receiverBell != nullptr) connection.receiverBell->ringIfSleeping();
+  connection.publish(header);
   account(queue, task, bytes);
   return true;
 }

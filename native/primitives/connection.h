@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/doorbell.h"
+#include "base/progress_engine.h"
 #include "base/whereabouts.h"
 #include "primitives/layout.h"
 #include "primitives/lent_pieces.h"
@@ -34,6 +35,7 @@ struct ConnectionMemory {
 struct SendConnection {
   ConnectionMemory memory;
   Doorbell* receiverBell = nullptr;  // the rank to wake after publishing; null behind a network
+  FirstUse* firstUse = nullptr;      // behind a network only
   uint64_t step = 0;                 // the next step to write
   uint64_t cachedHead = 0;           // re-read only when it grants no more
   int peer = -1;
@@ -41,6 +43,16 @@ struct SendConnection {
   LentPieces lent;  // behind a network
 
   bool isNet() const { return transport == TransportKind::Net; }
+
+  // Ends the current step, whose slot and header are written.
+  void publish(SlotHeader* header) {
+    header->published.store(++step, std::memory_order_release);
+    if (receiverBell != nullptr) {
+      receiverBell->ringIfSleeping();
+    } else if (__builtin_expect(step == 1, 0) && firstUse != nullptr) {
+      firstUse->noteFirstUse();
+    }
+  }
 };
 
 // The receiving end, used by one thread at a time.

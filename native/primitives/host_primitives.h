@@ -371,8 +371,7 @@ class HostPrimitives {
     header->check = check;
     header->bytes = wireBytes;
     header->protocol = static_cast<uint8_t>(P);
-    header->published.store(++connection.step, std::memory_order_release);
-    if (connection.receiverBell != nullptr) connection.receiverBell->ringIfSleeping();
+    connection.publish(header);
   }
 
   // Ends the step at the receiver: the slot may be written again.

@@ -405,6 +405,30 @@ TEST(NetTransport, AKickWakesAWaiterThatNobodyElseWould) {
   EXPECT_LT(monotonicNanos() - start, 5'000'000'000);
 }
 
+TEST(NetTransport, OnlyConnectionsInUseAreDriven) {
+  Pair pair;
+  std::vector<std::unique_ptr<Producer>> producers;
+  std::vector<std::unique_ptr<Consumer>> consumers;
+  std::array<FirstUse*, 4> firstUses{};
+  for (int channel = 0; channel < 4; ++channel) {
+    producers.push_back(std::make_unique<Producer>(kShape));
+    consumers.push_back(std::make_unique<Consumer>(kShape));
+    pair.kept.push_back(producers.back()->block());
+    FirstUse** firstUse = &firstUses[Pair::at(channel)];
+    ASSERT_TRUE(pair.net[0]->sendConnection(1, channel, producers.back()->memory(), firstUse).isOk());
+    pair.receive(1, channel, *consumers.back());
+  }
+  EXPECT_EQ(0u, pair.net[0]->driven());
+  EXPECT_EQ(0u, pair.net[1]->driven());
+  producers[2]->send(Protocol::Simple, 100);
+  firstUses[2]->noteFirstUse();
+  pair.net[0]->kick();
+  EXPECT_EQ(1u, pair.net[0]->driven());
+  ASSERT_TRUE(drive(*pair.net[1], [&] { return consumers[2]->tryReceive(Protocol::Simple, 100); }));
+  EXPECT_EQ(1u, pair.net[1]->driven());
+  EXPECT_EQ(0u, consumers[2]->wrong());
+}
+
 TEST(NetTransport, NoCommonAddressFamilyIsSaidAtOnce) {
   Pair four;
   Pair six({}, "::1");

@@ -79,9 +79,33 @@ void NetProgressEngine::addControl(Agent* agent) {
   wakeThread();
 }
 
+FirstUse* NetProgressEngine::addDormant(Agent* agent) {
+  const std::lock_guard lock(mutex_);
+  dormant_.push_back(std::make_unique<Dormant>(agent, firstUses_));
+  return dormant_.back().get();
+}
+
+size_t NetProgressEngine::driven() {
+  const std::lock_guard lock(mutex_);
+  wakeUsed();
+  return data_.size();
+}
+
+void NetProgressEngine::wakeUsed() {
+  const uint32_t uses = firstUses_.load(std::memory_order_acquire);
+  if (__builtin_expect(uses == firstUsesSeen_, 1)) return;
+  firstUsesSeen_ = uses;
+  for (const auto& dormant : dormant_) {
+    if (dormant->woken || !dormant->used.load(std::memory_order_acquire)) continue;
+    dormant->woken = true;
+    data_.push_back(dormant->agent);
+  }
+}
+
 void NetProgressEngine::wakeThread() { signalEvent(threadWake_); }
 
 int NetProgressEngine::runAgents(int64_t nowNanos) {
+  wakeUsed();
   int work = 0;
   for (Agent* agent : data_) work += agent->doWork(nowNanos);
   return work;
@@ -105,7 +129,8 @@ bool NetProgressEngine::anyExpecting() const {
   return std::any_of(data_.begin(), data_.end(), [](const Agent* agent) { return agent->expecting(); });
 }
 
-bool NetProgressEngine::anyPending() const {
+bool NetProgressEngine::anyPending() {
+  wakeUsed();
   return std::any_of(data_.begin(), data_.end(), [](const Agent* agent) { return agent->pending(); });
 }
 

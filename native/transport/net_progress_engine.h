@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -38,7 +39,13 @@ class NetProgressEngine final : public ProgressEngine {
 
   // Data agents are driven by everybody, control agents by the thread. The agents outlive the engine's thread.
   void addData(Agent* agent);
+  void addDataLocked(Agent* agent) { data_.push_back(agent); }  // from an agent, or with the mutex held
   void addControl(Agent* agent);
+  // A data agent that is driven from the first use on. What it returns lives as long as the engine.
+  FirstUse* addDormant(Agent* agent);
+
+  // How many data agents are driven.
+  size_t driven();
 
   EventSet& controlEvents() { return controlEvents_; }
   EventSet& dataEvents() { return dataEvents_; }
@@ -50,10 +57,28 @@ class NetProgressEngine final : public ProgressEngine {
   void wakeThread();
 
  private:
+  // An agent that nobody has used yet.
+  class Dormant final : public FirstUse {
+   public:
+    Dormant(Agent* agent, std::atomic<uint32_t>& uses) : agent(agent), uses_(uses) {}
+    void noteFirstUse() override {
+      used.store(true, std::memory_order_release);
+      uses_.fetch_add(1, std::memory_order_release);
+    }
+
+    Agent* const agent;
+    std::atomic<bool> used{false};
+    bool woken = false;
+
+   private:
+    std::atomic<uint32_t>& uses_;
+  };
+
+  void wakeUsed();
   int runData();
   int runAgents(int64_t nowNanos);
   bool anyExpecting() const;
-  bool anyPending() const;
+  bool anyPending();
   void noteProgress();
   void lead(int64_t nanos);
   void threadMain();
@@ -64,6 +89,9 @@ class NetProgressEngine final : public ProgressEngine {
   std::mutex mutex_;
   std::vector<Agent*> data_;
   std::vector<Agent*> control_;
+  std::vector<std::unique_ptr<Dormant>> dormant_;
+  std::atomic<uint32_t> firstUses_{0};  // of dormant agents
+  uint32_t firstUsesSeen_ = 0;
   int turnsWithoutEvents_ = 0;
 
   std::atomic<uint32_t> progress_{0};  // the futex word: changes with every progress

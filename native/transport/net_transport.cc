@@ -69,7 +69,7 @@ Status NetTransport::checkKey(int peer, int channel) const {
                          " channels=" + std::to_string(config_.channels) + ": no such connection");
 }
 
-Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemory& memory) {
+Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemory& memory, FirstUse** firstUse) {
   if (Status valid = checkKey(peer, channel); !valid) return valid;
   if (peers_.find(peer) == peers_.end())
     return Status::invalid("net: peer=" + std::to_string(peer) + ": addPeer first");
@@ -81,25 +81,31 @@ Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemor
   auto proxy = std::make_unique<SendProxy>(memory, peer, channel, std::move(dial), errors_);
   SendProxy* agent = proxy.get();
   senders_[{peer, channel}] = std::move(proxy);
-  engine_.addData(agent);
+  if (firstUse != nullptr) {
+    *firstUse = engine_.addDormant(agent);
+  } else {
+    engine_.addData(agent);
+  }
   return Status::ok();
 }
 
 Status NetTransport::recvConnection(int peer, int channel, const ConnectionMemory& memory) {
   if (Status valid = checkKey(peer, channel); !valid) return valid;
   auto proxy = std::make_unique<RecvProxy>(memory, peer, channel, errors_);
-  RecvProxy* agent = proxy.get();
-  {
-    const std::lock_guard lock(engine_.mutex());
-    if (receivers_.count({peer, channel}) != 0) return Status::invalid("net: the receive connection exists already");
-    if (const auto early = early_.find({peer, channel}); early != early_.end()) {
-      proxy->attach(std::move(early->second));
-      early_.erase(early);
-    }
-    receivers_[{peer, channel}] = std::move(proxy);
+  const std::lock_guard lock(engine_.mutex());
+  if (receivers_.count({peer, channel}) != 0) return Status::invalid("net: the receive connection exists already");
+  if (const auto early = early_.find({peer, channel}); early != early_.end()) {
+    attach(*proxy, std::move(early->second));
+    early_.erase(early);
   }
-  engine_.addData(agent);
+  receivers_[{peer, channel}] = std::move(proxy);
   return Status::ok();
+}
+
+// Only now there is something to drive.
+void NetTransport::attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection> connection) {
+  receiver.attach(std::move(connection));
+  engine_.addDataLocked(&receiver);
 }
 
 int NetTransport::Acceptor::doWork(int64_t nowNanos) {
@@ -116,7 +122,7 @@ int NetTransport::Acceptor::doWork(int64_t nowNanos) {
     const Key key = {route.from, route.channel};
     const auto receiver = owner_.receivers_.find(key);
     if (receiver != owner_.receivers_.end()) {
-      receiver->second->attach(std::move(connection));
+      owner_.attach(*receiver->second, std::move(connection));
     } else {
       owner_.early_[key] = std::move(connection);
     }

@@ -46,8 +46,12 @@ class NetTransport {
   Status probe(std::span<const uint8_t> info) const;
 
   Status addPeer(int peer, std::span<const uint8_t> info);
-  Status sendConnection(int peer, int channel, const ConnectionMemory& memory);
+  // With `firstUse` the connection is driven only once that has been told; it lives as long as this object.
+  Status sendConnection(int peer, int channel, const ConnectionMemory& memory, FirstUse** firstUse = nullptr);
   Status recvConnection(int peer, int channel, const ConnectionMemory& memory);
+
+  // How many connections, either way, are looked at in every turn: those in use.
+  size_t driven() { return engine_.driven(); }
 
   ProgressEngine& progress() { return engine_; }
   int poll() { return engine_.poll(); }
@@ -80,6 +84,7 @@ class NetTransport {
 
   explicit NetTransport(const NetConfig& config) : config_(config), acceptor_(*this) {}
   Status checkKey(int peer, int channel) const;
+  void attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection> connection);
 
   const NetConfig config_;
   NetErrorLatch errors_;
