@@ -9,6 +9,7 @@
 #include "cuda/kernels/block.h"
 #include "cuda/kernels/launch.h"
 #include "cuda/primitives/device_primitives.h"
+#include "engine/slicing.h"
 
 namespace jccl::device {
 
@@ -98,23 +99,15 @@ class CollectiveKernel {
   }
 
  private:
-  // The bytes of a step without a size from the tuning.
-  static constexpr uint32_t kDefaultStepBytes = 128 * 1024;
-  // A ring's chunk is so many slices, each a step, where rounds do not overlap.
-  static constexpr size_t kSlicesPerChunk = 2;
-
   JCCL_DEVICE static void describe(const Launch& launch, const DeviceChannel& channel, Shared& shared) {
     const DataType type = launch.code.type;
     const uint32_t element = static_cast<uint32_t>(sizeOf(type));
-    const uint32_t asked = launch.choice.chunkBytes == 0 ? kDefaultStepBytes : launch.choice.chunkBytes;
-    const size_t slice = ring::smaller(asked, launch.shape.payloadCapacity(P)) / element;
-    const bool isSigned = type == DataType::Int8 || type == DataType::Int32 || type == DataType::Int64;
+    const size_t slice = sliceCountOf(launch.choice, launch.shape.payloadCapacity(P), element);
     const uint32_t divisor = launch.code.op == ReduceOp::Avg ? static_cast<uint32_t>(launch.size) : 1;
     const uint64_t operation = channel.operations + 1;
     const uint64_t print = launch.fingerprint ^ fingerprintOf(operation, launch.code, launch.count, launch.root);
-    const Reduction reduction{launch.code.op, divisor, isSigned};
-    shared.transfer =
-        DeviceTransfer{launch.send, launch.recv, element, slice == 0 ? 1 : slice, reduction, narrow(print)};
+    const Reduction reduction = reductionOf(type, launch.code.op, divisor);
+    shared.transfer = DeviceTransfer{launch.send, launch.recv, element, slice, reduction, narrow(print)};
     shared.parts.make(launch.counts, launch.displacements, launch.count, size_t{simt::blockIndex()},
                       size_t{launch.choice.channels});
   }
@@ -125,14 +118,13 @@ class CollectiveKernel {
         neighbours, [&](int) { return channel.ringOrder[1]; }, [&](int) { return channel.ringOrder[launch.size - 1]; });
     const Collective collective = launch.code.collective;
     if (Block::thread() == 0) {
-      const bool overlaps = collective == Collective::AllReduce || collective == Collective::Barrier;
       shared.primitives.make(shared.block, launch.shape, shared.transfer, LinkRange{0, neighbours, 0, neighbours, 0});
       shared.ring.make();
       RingPlan& plan = shared.ring.get();
       plan.order = channel.ringOrder;
       plan.size = launch.size;
       plan.position = channel.ringPosition;
-      plan.chunkCount = shared.transfer.sliceCount * (overlaps ? 1 : kSlicesPerChunk);
+      plan.chunkCount = ringChunkCountOf(collective, shared.transfer.sliceCount);
       ring::share(launch.count, simt::blockIndex(), launch.choice.channels, plan.begin, plan.count);
     }
     simt::syncBlock();

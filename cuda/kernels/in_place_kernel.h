@@ -145,10 +145,8 @@ class InPlaceKernel {
     simt::syncBlock();
     const Team team{static_cast<unsigned>(thread_), static_cast<unsigned>(threads_)};
     const Operands operands{shared_.sources, sources, shared_.destinations, destinations};
-    const DataType type = launch_.code.type;
-    const bool isSigned = type == DataType::Int8 || type == DataType::Int32 || type == DataType::Int64;
     const bool divides = reads && launch_.code.op == ReduceOp::Avg;
-    const Reduction reduction{launch_.code.op, divides ? static_cast<uint32_t>(n) : 1, isSigned};
+    const Reduction reduction = reductionOf(launch_.code.type, launch_.code.op, divides ? static_cast<uint32_t>(n) : 1);
     Mover<E>(team, operands, reduction).run(count * element);
     simt::syncBlock();
   }

@@ -22,6 +22,10 @@ struct Reduction {
   bool isSigned;     // integers
 };
 
+JCCL_DEVICE Reduction reductionOf(DataType type, ReduceOp op, uint32_t divisor) {
+  return {op, divisor, type == DataType::Int8 || type == DataType::Int32 || type == DataType::Int64};
+}
+
 template <class To, class From>
 JCCL_DEVICE To bitsOf(From from) {
   static_assert(sizeof(To) == sizeof(From), "bits are bits");

@@ -34,41 +34,13 @@ class Waiter {
   // Returns true as soon as ready() holds; false when the deadline passed or the operation has failed.
   template <class Ready>
   JCCL_DEVICE bool wait(Ready&& ready, const WaitPlace& place) const {
-    for (int look = 0; look < kFirstLooks; ++look) {
-      if (ready()) return true;
-      simt::pause();
-    }
-    Watch watch;
-    while (goesOn(watch, place)) {
-      for (int look = 0; look < kLooksPerClock; ++look) {
-        if (ready()) {
-          forget(watch);
-          return true;
-        }
-        simt::pause();
-      }
-    }
-    return false;
+    return waitUntil(ready, place, [](bool goesOn) { return goesOn; });
   }
 
   // The same for lanes of a warp that have to stay together: ready() answers all of them alike.
   template <class Ready>
   JCCL_DEVICE bool waitTogether(unsigned mask, Ready&& ready, const WaitPlace& place) const {
-    for (int look = 0; look < kFirstLooks; ++look) {
-      if (ready()) return true;
-      simt::pause();
-    }
-    Watch watch;
-    while (simt::all(mask, goesOn(watch, place))) {
-      for (int look = 0; look < kLooksPerClock; ++look) {
-        if (ready()) {
-          forget(watch);
-          return true;
-        }
-        simt::pause();
-      }
-    }
-    return false;
+    return waitUntil(ready, place, [mask](bool goesOn) { return simt::all(mask, goesOn); });
   }
 
   // For loops that wait for several things: whether to look again. Reads clock and abort word, so not in every turn.
@@ -109,6 +81,26 @@ class Waiter {
   static constexpr int kFirstLooks = 64;
   static constexpr int kLooksPerClock = 32;
   static constexpr uint64_t kLongWaitNanos = 1'000'000;
+
+  // vote(goesOn) makes one answer of what the threads that wait together say.
+  template <class Ready, class Vote>
+  JCCL_DEVICE bool waitUntil(Ready& ready, const WaitPlace& place, Vote&& vote) const {
+    for (int look = 0; look < kFirstLooks; ++look) {
+      if (ready()) return true;
+      simt::pause();
+    }
+    Watch watch;
+    while (vote(goesOn(watch, place))) {
+      for (int look = 0; look < kLooksPerClock; ++look) {
+        if (ready()) {
+          forget(watch);
+          return true;
+        }
+        simt::pause();
+      }
+    }
+    return false;
+  }
 
   JCCL_DEVICE void show(const WaitPlace& place, uint64_t waitedNanos) const {
     simt::storeRelaxed(&control_.record->place, ProgressRecord::encode(place));

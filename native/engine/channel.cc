@@ -2,22 +2,17 @@
 
 #include <algorithm>
 
+#include "engine/slicing.h"
+
 namespace jccl {
 namespace {
 
-// The bytes of a step without a size from the tuning.
-constexpr uint32_t kDefaultStepBytes = 128 * 1024;
-// A ring's chunk is so many slices, each a step: the next rank starts on a slice while this one works on the following.
-// Not in all-reduce, where whole rounds overlap.
-constexpr uint32_t kSlicesPerChunk = 2;
 // LL and LL128 unpack through scratch memory that should stay in the first-level cache.
 constexpr uint32_t kMostPackedSliceBytes = 16 * 1024;
 // Pieces that are sent from where they lie cost nothing to have under way: about half of the slots.
 constexpr size_t kLentAhead = 4;
 // From this size of the buffer on lending saves more than waiting for the last piece to leave costs.
 constexpr size_t kLeastLentBytes = 16 * 1024;
-
-size_t elementsIn(size_t bytes, size_t elementBytes) { return std::max<size_t>(bytes / elementBytes, 1); }
 
 }  // namespace
 
@@ -86,25 +81,20 @@ void Channel::runWith(const Operation& operation, Transfer transfer) {
   size_t capacity = size_ == 1 ? kDefaultStepBytes : shape.payloadCapacity(P);
   if (P != Protocol::Simple) capacity = std::min<size_t>(capacity, kMostPackedSliceBytes);
   transfer.lends = P == Protocol::Simple && lends(operation);
-  const size_t asked = operation.choice.chunkBytes == 0 ? kDefaultStepBytes : operation.choice.chunkBytes;
-  if (operation.choice.algorithm == Algorithm::Ring) {
-    transfer.sliceCount = elementsIn(std::min(asked, capacity), element);
-    const bool overlaps =
-        operation.code.collective == Collective::AllReduce || operation.code.collective == Collective::Barrier;
-    return runRing<P>(operation, transfer, transfer.sliceCount * (overlaps ? 1 : kSlicesPerChunk));
-  }
-  transfer.sliceCount = elementsIn(std::min(asked, capacity), element);
+  transfer.sliceCount = sliceCountOf(operation.choice, capacity, element);
+  if (operation.choice.algorithm == Algorithm::Ring) return runRing<P>(operation, transfer);
   if (operation.choice.algorithm == Algorithm::Tree) return runTree<P>(operation, transfer);
   runDirect<P>(operation, transfer);
 }
 
 template <Protocol P>
-void Channel::runRing(const Operation& operation, const Transfer& transfer, size_t chunkCount) {
+void Channel::runRing(const Operation& operation, const Transfer& transfer) {
   const int neighbours = size_ == 1 ? 0 : 1;
   const Links links{&ringRecv_, neighbours, &ringSend_, neighbours, 0};
   uint8_t* space = nullptr;
   if (!scratch<P>(neighbours, transfer, space)) return;
   HostPrimitives<P> primitives(waiter_, transfer, links, space);
+  const size_t chunkCount = ringChunkCountOf(operation.code.collective, transfer.sliceCount);
   RingPlan plan{ringOrder_.data(), size_, ringPosition_, chunkCount, 0, 0};
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
   switch (operation.code.collective) {

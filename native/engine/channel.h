@@ -52,7 +52,7 @@ class Channel {
   template <Protocol P>
   void runWith(const Operation& operation, Transfer transfer);
   template <Protocol P>
-  void runRing(const Operation& operation, const Transfer& transfer, size_t chunkCount);
+  void runRing(const Operation& operation, const Transfer& transfer);
   template <Protocol P>
   void runTree(const Operation& operation, const Transfer& transfer);
   template <Protocol P>
