@@ -170,11 +170,11 @@ class ExchangeKernel {
 
   JCCL_DEVICE void moveChunk(const Queue& queue) const { move(&queue.source, &queue.destination, queue.chunk); }
 
-  // What this thread waits for, of all its queues.
+  // What this thread waits for, or else would do next, of all its queues.
   JCCL_DEVICE WaitPlace placeOf() {
     WaitPlace place{-1, TransportKind::None, WaitFor::Data, Protocol::Simple, 0};
     forQueues([&](const Queue& queue) {
-      if (queue.task != queue.end && !queue.ready) {
+      if (queue.task != queue.end && (place.peer < 0 || !queue.ready)) {
         place = queue.link.place(queue.sends ? WaitFor::Credit : WaitFor::Data, Protocol::Simple, queue.link.step);
       }
     });

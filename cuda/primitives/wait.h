@@ -52,7 +52,11 @@ class Waiter {
       fail(code);
       return false;
     }
-    if (simt::loadRelaxed(control_.result) != 0) return false;
+    if (simt::loadAcquire(control_.result) != 0) {
+      // Who has failed has told where; other channels tell where that left them.
+      if (simt::loadRelaxed(&control_.record->sequence) != control_.sequence + 1) show(place, now - watch.start);
+      return false;
+    }
     if (control_.timeoutNanos != 0 && now - control_.startNanos >= control_.timeoutNanos) {
       show(place, now - watch.start);
       fail(static_cast<uint32_t>(Code::Timeout));
@@ -109,7 +113,7 @@ class Waiter {
   }
 
   JCCL_DEVICE void fail(uint32_t code) const {
-    if (simt::loadRelaxed(control_.result) == 0) simt::storeRelaxed(control_.result, code);
+    if (simt::loadRelaxed(control_.result) == 0) simt::storeRelease(control_.result, code);
   }
 
   const WaitControl& control_;

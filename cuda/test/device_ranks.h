@@ -51,6 +51,11 @@ class DeviceRanks {
   const uint32_t* abortWord(int rank) const { return &ranks_[rank]->abort; }
   const device::ProgressRecord& record(int rank, int channel) const { return ranks_[rank]->records[channel]; }
   DeviceChannel& channel(int rank, int channel) { return ranks_[rank]->channels[channel]; }
+  const ConnectionShape& shape() const { return shape_; }
+  // The slots of the connection from a peer, and the head line of the one to it.
+  uint8_t* block(int rank, int peer, int channel) const {
+    return ranks_[rank]->blocks.base() + (static_cast<size_t>(peer) * channels_ + channel) * shape_.blockBytes();
+  }
 
   uint64_t timeoutNanos = 20'000'000'000;
 
@@ -64,10 +69,6 @@ class DeviceRanks {
     uint32_t abort = 0;
     uint32_t result = 0;
   };
-
-  uint8_t* block(int rank, int peer, int channel) const {
-    return ranks_[rank]->blocks.base() + (static_cast<size_t>(peer) * channels_ + channel) * shape_.blockBytes();
-  }
 
   void connect(int rank, uint64_t firstStep) {
     Rank& r = *ranks_[rank];

@@ -1,52 +1,17 @@
 // Sends and receives between pairs of ranks, and operations over each other's buffers.
 #include <random>
 
-#include "cuda/test/device_ranks.h"
 #include "cuda/test/emulated_kernels.h"
+#include "cuda/test/exchange_group.h"
+#include "cuda/test/in_place_boards.h"
 
 namespace jccl::test {
 namespace {
 
-using device::ExchangeLaunch;
-using device::ExchangeQueue;
-using device::ExchangeTask;
-
-// One rank's group: tasks by queue, copies last.
-struct Group {
-  std::vector<ExchangeTask> tasks;
-  std::vector<ExchangeQueue> queues;
-  std::vector<ExchangeTask> copies;
-
-  void add(std::vector<ExchangeTask> queue) {
-    if (queue.empty()) return;
-    queues.push_back({static_cast<uint32_t>(tasks.size()), static_cast<uint32_t>(queue.size())});
-    tasks.insert(tasks.end(), queue.begin(), queue.end());
-  }
-
-  ExchangeLaunch launchOf(const DeviceRanks& ranks, int rank, int channels, bool collective) {
-    const Launch plain = ranks.launchOf(rank);
-    ExchangeLaunch launch{};
-    launch.rank = rank;
-    launch.size = ranks.size();
-    launch.channels = plain.channels;
-    launch.channelCount = channels;
-    launch.shape = plain.shape;
-    launch.control = plain.control;
-    launch.collective = collective;
-    launch.queues = queues.data();
-    launch.queueCount = static_cast<uint32_t>(queues.size());
-    launch.firstCopy = static_cast<uint32_t>(tasks.size());
-    tasks.insert(tasks.end(), copies.begin(), copies.end());
-    launch.tasks = tasks.data();
-    launch.taskCount = static_cast<uint32_t>(tasks.size());
-    return launch;
-  }
-};
-
 // Every pair of ranks exchanges `messages` messages of growing sizes, both ways at once.
 void exchangeAll(int size, int channels, int messages, const emulator::Options& options, bool mismatched = false) {
   DeviceRanks ranks(size, channels);
-  std::vector<Group> groups(size);
+  std::vector<ExchangeGroup> groups(size);
   std::vector<std::vector<Guarded>> sends(size), recvs(size);
   const auto bytesOf = [&](int m) { return static_cast<size_t>(m) * 1777 % 9001; };
   const auto valueOf = [](int from, int to, int m) { return static_cast<uint8_t>(from * 53 + to * 17 + m); };
@@ -136,8 +101,6 @@ void inPlace(int size, DataType type, ReduceOp op, Collective collective, size_t
   const size_t sendBytes = part * (collective == Collective::ReduceScatter ? size : 1);
   const size_t recvBytes = part * (collective == Collective::AllGather ? size : 1);
   std::vector<Guarded> sends, recvs, hostSends, hostRecvs;
-  std::vector<std::vector<device::Board>> boards(size, std::vector<device::Board>(size * channels));
-  std::vector<std::vector<device::InPlacePeer>> peers(size);
   for (int rank = 0; rank < size; ++rank) {
     std::mt19937 random(static_cast<unsigned>(rank * 31 + count));
     Guarded& send = sends.emplace_back(sendBytes, rank % 2 == 0 ? 0 : 8);
@@ -158,27 +121,17 @@ void inPlace(int size, DataType type, ReduceOp op, Collective collective, size_t
                   static_cast<int64_t>(count), 0, kTimeoutNanos),
               Code::Ok);
   });
+  std::vector<const uint8_t*> inputs;
+  std::vector<uint8_t*> outputs;
+  for (int rank = 0; rank < size; ++rank) {
+    inputs.push_back(sends[rank].data());
+    outputs.push_back(outputOf(sends, recvs, rank));
+  }
+  InPlaceBoards boards(channels, inputs, outputs);
   std::vector<device::InPlaceLaunch> launches;
   emulator::Machine machine(options);
   for (int rank = 0; rank < size; ++rank) {
-    for (int peer = 0; peer < size; ++peer) {
-      peers[rank].push_back(
-          {boards[peer].data(), sends[rank].address(), reinterpret_cast<uint64_t>(outputOf(sends, recvs, rank))});
-    }
-    const Launch plain = ranks.launchOf(rank);
-    device::InPlaceLaunch launch{};
-    launch.rank = rank;
-    launch.size = size;
-    launch.channels = plain.channels;
-    launch.control = plain.control;
-    launch.code = {collective, type, op};
-    launch.choice = choiceOf(Algorithm::Direct, Protocol::Simple, channels);
-    launch.send = sends[rank].data();
-    launch.recv = outputOf(sends, recvs, rank);
-    launch.count = count;
-    launch.boards = boards[rank].data();
-    launch.peers = peers[rank].data();
-    launches.push_back(launch);
+    launches.push_back(boards.launchOf(ranks, rank, {collective, type, op}, count));
   }
   for (int rank = 0; rank < size; ++rank) {
     machine.launch(

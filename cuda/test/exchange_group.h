@@ -1,0 +1,46 @@
+// Sends and receives of one rank in the order in which the exchange kernel wants them: by queue, copies last.
+#pragma once
+
+#include <vector>
+
+#include "cuda/test/device_ranks.h"
+
+namespace jccl::test {
+
+using device::ExchangeLaunch;
+using device::ExchangeQueue;
+using device::ExchangeTask;
+
+struct ExchangeGroup {
+  std::vector<ExchangeTask> tasks;
+  std::vector<ExchangeQueue> queues;
+  std::vector<ExchangeTask> copies;
+
+  void add(const std::vector<ExchangeTask>& queue) {
+    if (queue.empty()) return;
+    queues.push_back({static_cast<uint32_t>(tasks.size()), static_cast<uint32_t>(queue.size())});
+    tasks.insert(tasks.end(), queue.begin(), queue.end());
+  }
+
+  // Once, when all has been added.
+  ExchangeLaunch launchOf(const DeviceRanks& ranks, int rank, int channels, bool collective) {
+    const Launch plain = ranks.launchOf(rank);
+    ExchangeLaunch launch{};
+    launch.rank = rank;
+    launch.size = ranks.size();
+    launch.channels = plain.channels;
+    launch.channelCount = channels;
+    launch.shape = plain.shape;
+    launch.control = plain.control;
+    launch.collective = collective;
+    launch.queues = queues.data();
+    launch.queueCount = static_cast<uint32_t>(queues.size());
+    launch.firstCopy = static_cast<uint32_t>(tasks.size());
+    tasks.insert(tasks.end(), copies.begin(), copies.end());
+    launch.tasks = tasks.data();
+    launch.taskCount = static_cast<uint32_t>(tasks.size());
+    return launch;
+  }
+};
+
+}  // namespace jccl::test

@@ -1,0 +1,49 @@
+// What ranks need that work on each other's buffers: boards, and where everybody's buffers are.
+#pragma once
+
+#include <vector>
+
+#include "cuda/test/device_ranks.h"
+
+namespace jccl::test {
+
+class InPlaceBoards {
+ public:
+  // Buffers by rank.
+  InPlaceBoards(int channels, const std::vector<const uint8_t*>& sends, const std::vector<uint8_t*>& recvs)
+      : channels_(channels), sends_(sends), recvs_(recvs), boards_(sends.size()), peers_(sends.size()) {
+    for (auto& boards : boards_) boards.resize(sends.size() * channels);
+    for (size_t rank = 0; rank < sends.size(); ++rank) {
+      for (size_t peer = 0; peer < sends.size(); ++peer) {
+        peers_[rank].push_back(
+            {boards_[peer].data(), reinterpret_cast<uint64_t>(sends[rank]), reinterpret_cast<uint64_t>(recvs[rank])});
+      }
+    }
+  }
+
+  device::InPlaceLaunch launchOf(const DeviceRanks& ranks, int rank, OperationCode code, size_t count) {
+    const Launch plain = ranks.launchOf(rank);
+    device::InPlaceLaunch launch{};
+    launch.rank = rank;
+    launch.size = ranks.size();
+    launch.channels = plain.channels;
+    launch.control = plain.control;
+    launch.code = code;
+    launch.choice = choiceOf(Algorithm::Direct, Protocol::Simple, channels_);
+    launch.send = sends_[rank];
+    launch.recv = recvs_[rank];
+    launch.count = count;
+    launch.boards = boards_[rank].data();
+    launch.peers = peers_[rank].data();
+    return launch;
+  }
+
+ private:
+  int channels_;
+  std::vector<const uint8_t*> sends_;
+  std::vector<uint8_t*> recvs_;
+  std::vector<std::vector<device::Board>> boards_;
+  std::vector<std::vector<device::InPlacePeer>> peers_;
+};
+
+}  // namespace jccl::test

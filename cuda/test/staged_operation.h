@@ -1,0 +1,259 @@
+// One operation on int32 by all ranks, whatever kernel does it: its buffers, its descriptors, and what must be in the
+// buffers at the end. For tests of what is common to all kernels: failures and weak memory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/test/emulated_kernels.h"
+#include "cuda/test/exchange_group.h"
+#include "cuda/test/in_place_boards.h"
+
+namespace jccl::test {
+
+enum class KernelFamily : uint8_t { Collective, InPlace, Exchange };
+
+// What there is to do and how; algorithm and protocol are the collective kernels' own.
+struct Job {
+  KernelFamily family = KernelFamily::Collective;
+  Collective collective = Collective::AllReduce;
+  Algorithm algorithm = Algorithm::Direct;
+  Protocol protocol = Protocol::Simple;
+  bool inShards = false;
+  bool parts = false;       // ranks have parts of different sizes (the v-forms)
+  bool overwrites = false;  // the output is the input
+
+  std::string name() const {
+    std::string text = family == KernelFamily::InPlace ? "in_place" : nameOf(algorithm);
+    if (family == KernelFamily::Exchange) text = "exchange";
+    if (family == KernelFamily::Collective) text += std::string(inShards ? "shards_" : "_") + nameOf(protocol);
+    return text + "_" + nameOf(collective) + (parts ? "_v" : "") + (overwrites ? "_overwrites" : "");
+  }
+};
+
+// Every family x algorithm x protocol x collective.
+inline std::vector<Job> allJobs() {
+  std::vector<Job> jobs;
+  constexpr Collective kParts[] = {Collective::AllGather, Collective::ReduceScatter};
+  for (int p = 0; p < kProtocolCount; ++p) {
+    const Protocol protocol = static_cast<Protocol>(p);
+    const auto add = [&](Collective collective, Algorithm algorithm, bool inShards, bool parts) {
+      jobs.push_back({KernelFamily::Collective, collective, algorithm, protocol, inShards, parts, false});
+    };
+    for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct}) {
+      add(Collective::AllReduce, algorithm, false, false);
+      if (algorithm == Algorithm::Tree) continue;
+      for (const Collective collective : {Collective::Reduce, Collective::Broadcast})
+        add(collective, algorithm, false, false);
+      for (const Collective collective : kParts) {
+        for (const bool parts : {false, true}) add(collective, algorithm, false, parts);
+      }
+    }
+    add(Collective::AllReduce, Algorithm::Direct, true, false);
+  }
+  for (const bool overwrites : {false, true}) {
+    jobs.push_back({.family = KernelFamily::InPlace, .collective = Collective::AllReduce, .overwrites = overwrites});
+  }
+  for (const bool parts : {false, true}) {
+    for (const Collective collective : kParts) {
+      jobs.push_back({.family = KernelFamily::InPlace, .collective = collective, .parts = parts});
+    }
+    jobs.push_back({.family = KernelFamily::Exchange, .collective = Collective::AllToAll, .parts = parts});
+  }
+  return jobs;
+}
+
+class StagedOperation {
+ public:
+  StagedOperation(const Job& job, int size, int channels, size_t count,
+                  ConnectionShape shape = ConnectionShape(4096, 1024, 1024), uint64_t timeoutNanos = 20'000'000'000)
+      : ranks(size, channels, shape), job_(job), size_(size), channels_(channels), count_(count) {
+    ranks.timeoutNanos = timeoutNanos;
+    plan();
+    for (int rank = 0; rank < size; ++rank) {
+      const size_t sendCount = sendsParts() ? total(rank) : job.parts ? counts_[rank] : count;
+      const size_t recvCount = recvsParts() ? received(rank) : job.parts ? counts_[rank] : count;
+      Guarded& send = sends_.emplace_back(sendCount * sizeof(int32_t), rank * 8 % 24);
+      for (size_t i = 0; i < sendCount; ++i) send.set<int32_t>(i, valueOf(rank, i));
+      recvs_.emplace_back(job.overwrites ? 0 : recvCount * sizeof(int32_t), rank * 4 % 12, kFill);
+      recvCounts_.push_back(recvCount);
+    }
+    describe();
+  }
+
+  // Launches what a rank does, with so many threads a block; each calls `atEnd` before it leaves. Returns the launch.
+  int launch(
+      emulator::Machine& machine, int rank, unsigned threads, const std::function<void()>& atEnd = [] {}) {
+    return machine.launch(
+        channels_, threads,
+        [this, rank, atEnd] {
+          if (job_.family == KernelFamily::Collective) collectiveKernel(launches_[rank]);
+          if (job_.family == KernelFamily::InPlace) inPlaceKernel(inPlaceLaunches_[rank]);
+          if (job_.family == KernelFamily::Exchange) exchangeKernel(exchangeLaunches_[rank]);
+          atEnd();
+        },
+        "rank " + std::to_string(rank));
+  }
+
+  // Elements of a rank's output that are not what they must be; while `unfinished` they may also be what they were.
+  size_t wrong(int rank, bool unfinished = false) {
+    if (!sends_[rank].intact() || !recvs_[rank].intact()) return ~size_t{0};
+    size_t bad = 0;
+    for (size_t i = 0; i < recvCounts_[rank]; ++i) {
+      const int32_t found = (job_.overwrites ? sends_[rank] : recvs_[rank]).get<int32_t>(i);
+      const int32_t before = job_.overwrites ? valueOf(rank, i) : kUntouched;
+      if (found != expected(rank, i) && !(unfinished && found == before)) ++bad;
+    }
+    return bad;
+  }
+
+  DeviceRanks ranks;
+
+ private:
+  static constexpr uint8_t kFill = 0xEE;
+  static constexpr int32_t kUntouched = static_cast<int32_t>(0xEEEEEEEE);
+
+  static int32_t valueOf(int rank, size_t i) {
+    return static_cast<int32_t>((rank + 1) * 1000003u + static_cast<uint32_t>(i) * 7919u);
+  }
+  bool sendsParts() const {
+    return job_.collective == Collective::ReduceScatter || job_.collective == Collective::AllToAll;
+  }
+  bool recvsParts() const {
+    return job_.collective == Collective::AllGather || job_.collective == Collective::AllToAll;
+  }
+
+  // Parts by rank, one of them empty, with holes between them.
+  void plan() {
+    size_t end = 0;
+    for (int rank = 0; rank < size_; ++rank) {
+      counts_.push_back(static_cast<int64_t>(!job_.parts ? count_ : rank == 1 ? 0 : count_ * (rank + 1) / 2 + rank));
+      displacements_.push_back(static_cast<int64_t>(end + (job_.parts ? rank : 0)));
+      end = displacements_.back() + counts_.back();
+    }
+    largeCount_ = end;
+  }
+  // Of an all-to-all: the elements from one rank to another.
+  size_t message(int from, int to) const { return job_.parts ? count_ * ((from + 2 * to) % 3) + from : count_; }
+  size_t total(int rank) const {
+    if (job_.collective == Collective::ReduceScatter) return largeCount_;
+    return sendOffset(rank, size_);
+  }
+  size_t received(int rank) const {
+    if (job_.collective == Collective::AllGather) return largeCount_;
+    return recvOffset(rank, size_);
+  }
+  size_t sendOffset(int rank, int to) const {
+    size_t offset = 0;
+    for (int peer = 0; peer < to; ++peer) offset += message(rank, peer);
+    return offset;
+  }
+  size_t recvOffset(int rank, int from) const {
+    size_t offset = 0;
+    for (int peer = 0; peer < from; ++peer) offset += message(peer, rank);
+    return offset;
+  }
+
+  int32_t sumAt(size_t i) const {
+    uint32_t sum = 0;
+    for (int rank = 0; rank < size_; ++rank) sum += static_cast<uint32_t>(valueOf(rank, i));
+    return static_cast<int32_t>(sum);
+  }
+  int32_t expected(int rank, size_t i) const {
+    switch (job_.collective) {
+      case Collective::AllReduce:
+        return sumAt(i);
+      case Collective::Reduce:
+        return rank == 0 ? sumAt(i) : kUntouched;
+      case Collective::Broadcast:
+        return valueOf(0, i);
+      case Collective::ReduceScatter:
+        return sumAt(displacements_[rank] + i);
+      case Collective::AllGather:
+        for (int from = 0; from < size_; ++from) {
+          const size_t begin = displacements_[from];
+          if (i >= begin && i < begin + counts_[from]) return valueOf(from, i - begin);
+        }
+        return kUntouched;
+      default:
+        break;
+    }
+    int from = 0;
+    while (i >= recvOffset(rank, from + 1)) ++from;
+    return valueOf(from, sendOffset(from, rank) + i - recvOffset(rank, from));
+  }
+
+  uint8_t* output(int rank) { return job_.overwrites ? sends_[rank].data() : recvs_[rank].data(); }
+
+  void describe() {
+    const OperationCode code{job_.collective, DataType::Int32, ReduceOp::Sum};
+    if (job_.family == KernelFamily::InPlace) {
+      std::vector<const uint8_t*> inputs;
+      std::vector<uint8_t*> outputs;
+      for (int rank = 0; rank < size_; ++rank) {
+        inputs.push_back(sends_[rank].data());
+        outputs.push_back(output(rank));
+      }
+      boards_ = std::make_unique<InPlaceBoards>(channels_, inputs, outputs);
+    }
+    groups_.resize(size_);
+    for (int rank = 0; rank < size_; ++rank) {
+      if (job_.family == KernelFamily::Collective) {
+        Launch& launch = launches_.emplace_back(ranks.launchOf(rank));
+        launch.code = code;
+        launch.choice =
+            choiceOf(job_.algorithm, job_.protocol, channels_, 0, job_.inShards ? Choice::kInShards : uint16_t{0});
+        launch.send = sends_[rank].data();
+        launch.recv = output(rank);
+        launch.count = count_;
+        withParts(launch);
+      } else if (job_.family == KernelFamily::InPlace) {
+        withParts(inPlaceLaunches_.emplace_back(boards_->launchOf(ranks, rank, code, count_)));
+      } else {
+        exchange(rank);
+      }
+    }
+  }
+  template <class AnyLaunch>
+  void withParts(AnyLaunch& launch) const {
+    if (!job_.parts) return;
+    launch.counts = counts_.data();
+    launch.displacements = displacements_.data();
+    launch.fingerprint = 12345;
+  }
+
+  void exchange(int rank) {
+    const auto bytesOf = [&](int from, int to) { return message(from, to) * sizeof(int32_t); };
+    for (int i = 0; i < size_; ++i) {
+      const int to = (rank + i) % size_, from = (rank - i + size_) % size_;
+      uint8_t* source = sends_[rank].data() + sendOffset(rank, to) * sizeof(int32_t);
+      uint8_t* target = recvs_[rank].data() + recvOffset(rank, from) * sizeof(int32_t);
+      if (to == rank) {
+        groups_[rank].copies.push_back({ExchangeTask::Kind::Copy, rank, source, target, bytesOf(rank, rank), 0});
+        continue;
+      }
+      const uint32_t out = static_cast<uint32_t>(bytesOf(rank, to)), in = static_cast<uint32_t>(bytesOf(from, rank));
+      groups_[rank].add({{ExchangeTask::Kind::Send, to, source, nullptr, out, out * 31 + 7}});
+      groups_[rank].add({{ExchangeTask::Kind::Recv, from, target, nullptr, in, in * 31 + 7}});
+    }
+    exchangeLaunches_.push_back(groups_[rank].launchOf(ranks, rank, channels_, true));
+  }
+
+  const Job job_;
+  const int size_;
+  const int channels_;
+  const size_t count_;
+  size_t largeCount_ = 0;
+  std::vector<int64_t> counts_, displacements_;
+  std::vector<Guarded> sends_, recvs_;
+  std::vector<size_t> recvCounts_;
+  std::vector<Launch> launches_;
+  std::vector<device::InPlaceLaunch> inPlaceLaunches_;
+  std::vector<ExchangeLaunch> exchangeLaunches_;
+  std::vector<ExchangeGroup> groups_;
+  std::unique_ptr<InPlaceBoards> boards_;
+};
+
+}  // namespace jccl::test
