@@ -74,6 +74,7 @@ class CollectiveKernel {
     Room<TreePlan> tree;
     Room<DirectPlan> direct;
     Room<PartPlan> parts;
+    uint64_t staging[P == Protocol::LL128 ? kMaxBlockThreads / simt::kWarpThreads * kStagingWords : 1];
   };
 
   JCCL_DEVICE static void run(const Launch& launch, Shared& shared) {
@@ -108,6 +109,7 @@ class CollectiveKernel {
     const uint64_t print = launch.fingerprint ^ fingerprintOf(operation, launch.code, launch.count, launch.root);
     const Reduction reduction = reductionOf(type, launch.code.op, divisor);
     shared.transfer = DeviceTransfer{launch.send, launch.recv, element, slice, reduction, narrow(print)};
+    shared.block.staging = shared.staging;
     shared.parts.make(launch.counts, launch.displacements, launch.count, size_t{simt::blockIndex()},
                       size_t{launch.choice.channels});
   }

@@ -7,10 +7,6 @@
 
 namespace jccl::device {
 
-// The most threads of a block: what the registers of a multiprocessor allow without spills. Any multiple of 32 from 64 on
-// will do; from 128 on SIMPLE has a warp that only posts.
-constexpr int kMaxBlockThreads = 384;
-
 // The function of a kernel, for cudaLaunchKernel, and what it is called in messages.
 struct KernelEntry {
   const void* function;

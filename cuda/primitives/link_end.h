@@ -11,6 +11,10 @@ namespace jccl::device {
 // The most connections of a block, on either side: direct operations use it up.
 constexpr int kMaxLinks = 63;
 
+// The most threads of a block: what the registers of a multiprocessor allow without spills. Any multiple of 32 will do, up
+// to this; from 128 on SIMPLE has a warp that only posts.
+constexpr int kMaxBlockThreads = 384;
+
 // One end of a connection, in device memory. Belongs to the kernels of one stream: they advance it.
 struct alignas(16) LinkEnd {
   uint8_t* block;       // the receiver's block: holds the slots

@@ -47,8 +47,12 @@ struct Piece {
   uint64_t step;
 };
 
+// The warp's own piece of shared memory, with which LL128 shifts what is not aligned: so many words of 8 bytes.
+constexpr unsigned kStagingWords = 66;
+
 struct BlockState {
   WaitControl wait;
+  uint64_t* staging;  // LL128: for each warp
   ActiveLink sends[kMaxLinks];
   ActiveLink recvs[kMaxLinks];
   Piece received[kMaxLinks];

@@ -1,14 +1,18 @@
 // LL128 on the device: a warp moves 4 lines at a time, 8 lanes each, with one instruction; the flag at the end of a line
 // is the publication of all of it. layout.h draws the slot; protocols.md says where lines travel whole.
 //
-// A lane holds two granules of 8 bytes; the second one of a line's last lane is the flag. User memory has no such holes:
-// the granules of lane l of line k lie at 120 k + 16 l - 8, and the first one of line 0 is the check word.
+// A lane holds two granules of 8 bytes of each of its lines; the second one of a line's last lane is the flag. How they
+// come from the user's memory, which has no such holes, ll128_user.h tells. Where there is work enough, a warp has several
+// lines' loads under way together.
+//
+// All lanes of a warp do everything together, also where the last lines are fewer than 4: then only some move lines.
 #pragma once
 
 #include <cstdint>
 
 #include "cuda/primitives/faults.h"
 #include "cuda/primitives/links.h"
+#include "cuda/primitives/ll128_user.h"
 #include "cuda/primitives/move.h"
 
 namespace jccl::device {
@@ -19,78 +23,129 @@ class LL128Mover {
   JCCL_DEVICE LL128Mover(const BlockState& state, const Team& team, const LinkRange& links, const Reduction& reduction)
       : state_(state), team_(team), links_(links), reduction_(reduction) {}
 
-  JCCL_DEVICE bool run(const uint8_t* in, uint8_t* out, uint32_t bytes, uint32_t check) {
+  JCCL_DEVICE bool run(const uint8_t* in, uint8_t* out, uint32_t bytes, uint32_t check) const {
     const Waiter waiter(state_.wait);
+    const Step step{in, out, bytes, check};
     const uint32_t lines =
         bytes <= kFirstPayload ? 1 : (kLL128HeaderBytes + bytes + kLL128PayloadBytes - 1) / kLL128PayloadBytes;
     const uint32_t stride = team_.threads / kLanes;
-    for (uint32_t first = team_.thread / simt::kWarpThreads * kLines; first < lines; first += stride) {
-      const uint32_t here = lines - first < kLines ? lines - first : kLines;
-      const uint32_t lane = simt::laneIndex();
-      if (lane >= here * kLanes) return true;  // only in the last turn
-      const unsigned mask = here == kLines ? simt::kFullMask : (1u << here * kLanes) - 1;
-      if (!moveLines(waiter, mask, first + lane / kLanes, lane % kLanes, in, out, bytes, check)) return false;
+    uint32_t first = team_.thread / simt::kWarpThreads * kLines;
+    if (links_.recvCount <= 1) {
+      for (; first + (kTurns - 1) * stride + kLines <= lines; first += kTurns * stride) {
+        if (!moveLines<kTurns>(waiter, step, first, kLines)) return false;
+      }
+    }
+    for (; first < lines; first += stride) {
+      if (!moveLines<1>(waiter, step, first, lines - first < kLines ? lines - first : kLines)) return false;
     }
     return true;
   }
 
  private:
-  static constexpr uint32_t kLanes = 8;  // of a line
-  static constexpr uint32_t kLines = 4;  // of a warp
+  static constexpr uint32_t kLanes = UserLines::kLanes;
+  static constexpr uint32_t kLines = UserLines::kLines;
   static constexpr uint32_t kFirstPayload = kLL128PayloadBytes - kLL128HeaderBytes;
+  // Of how many turns the loads are under way together.
+  static constexpr int kTurns = 4;
 
-  // Which bytes of the user's memory a granule holds: none before the first and behind the last.
-  struct Span {
-    uint32_t at;
+  struct Step {
+    const uint8_t* in;
+    uint8_t* out;
     uint32_t bytes;
+    uint32_t check;
   };
-  JCCL_DEVICE static Span spanOf(uint32_t at, uint32_t bytes) {
-    if (at < kLL128HeaderBytes) return {0, 0};
-    const uint32_t begin = at - kLL128HeaderBytes;
-    if (begin >= bytes) return {0, 0};
-    return {begin, bytes - begin < 8 ? bytes - begin : 8};
-  }
+  // Lines that a warp moves in one turn or several.
+  struct Place {
+    unsigned mask;     // of the lanes that have a line
+    bool mine;         // whether this lane is one of them
+    bool flag;         // whether it has the line's flag
+    size_t offset;     // of its part of its first line in the slot
+    size_t turnBytes;  // from one turn's lines to the next one's
+  };
 
-  JCCL_DEVICE bool moveLines(const Waiter& waiter, unsigned mask, uint32_t line, uint32_t lane, const uint8_t* in,
-                             uint8_t* out, uint32_t bytes, uint32_t check) const {
-    const uint32_t at = line * kLL128PayloadBytes + lane * 16;
-    const Span low = spanOf(at, bytes);
-    const Span high = lane == kLanes - 1 ? Span{0, 0} : spanOf(at + 8, bytes);
-    simt::Vec16 result{0, 0};
-    if (in != nullptr) {
-      if (low.bytes != 0) result.low = loadGranule(in + low.at, low.bytes);
-      if (high.bytes != 0) result.high = loadGranule(in + high.at, high.bytes);
+  template <int Turns>
+  JCCL_DEVICE bool moveLines(const Waiter& waiter, const Step& step, uint32_t first, uint32_t here) const {
+    const uint32_t lane = simt::laneIndex();
+    const uint32_t stride = team_.threads / kLanes;
+    const Place place{here == kLines ? simt::kFullMask : (1u << here * kLanes) - 1, lane < here * kLanes,
+                      lane % kLanes == kLanes - 1, size_t{first} * kLL128LineBytes + lane * 16,
+                      size_t{stride} * kLL128LineBytes};
+    uint64_t* staging = state_.staging + team_.thread / simt::kWarpThreads * kStagingWords;
+    simt::Vec16 result[Turns] = {};
+    if (step.in != nullptr) {
+      JCCL_UNROLL
+      for (int t = 0; t < Turns; ++t) {
+        result[t] = UserLines(staging, step.in, first + t * stride, step.bytes).loadVector();
+      }
+      JCCL_UNROLL
+      for (int t = 0; t < Turns; ++t) {
+        result[t] = UserLines(staging, step.in, first + t * stride, step.bytes).granules(result[t]);
+      }
     }
-    const size_t offset = size_t{line} * kLL128LineBytes + lane * 16;
-    if (links_.recvCount == 1 && in == nullptr) {
-      if (!receive(waiter, mask, 0, offset, lane, check, result)) return false;
-    } else if (links_.recvCount > 0) {
-      if (!reduce(waiter, mask, in != nullptr, offset, lane, check, result)) return false;
+    if (links_.recvCount == 1) {
+      if (!receiveOne<Turns>(waiter, place, step, result)) return false;
+    } else if (links_.recvCount > 1) {
+      if (!reduce(waiter, place, step, result[0])) return false;
     }
-    if (out != nullptr) {
-      if (low.bytes != 0) storeGranule(out + low.at, low.bytes, result.low);
-      if (high.bytes != 0) storeGranule(out + high.at, high.bytes, result.high);
+    if (step.out != nullptr) {
+      JCCL_UNROLL
+      for (int t = 0; t < Turns; ++t) {
+        UserLines(staging, step.out, first + t * stride, step.bytes).store(result[t]);
+      }
     }
-    if (offset == 0) result.low = check;
-    if constexpr (!Faults::kDivergesAtLines) simt::syncWarp(mask);
+    if (place.offset == 0) result[0].low = step.check;
+    if constexpr (!Faults::kDivergesAtLines) simt::syncWarp(simt::kFullMask);
     for (int i = 0; i < links_.sendCount; ++i) {
       const Piece& piece = state_.sent[links_.firstSend + i];
-      if (lane == kLanes - 1) result.high = piece.step + 1;
-      if constexpr (Faults::kDivergesAtLines) {
-        if (lane % 2 == 0) {
-          simt::storeLine(piece.at + offset, result, mask);
-        } else {
-          simt::storeLine(piece.at + offset, result, mask);
-        }
-      } else {
-        simt::storeLine(piece.at + offset, result, mask);
+      JCCL_UNROLL
+      for (int t = 0; t < Turns; ++t) {
+        if (place.flag) result[t].high = piece.step + 1;
+        if (place.mine) storeLine(piece.at + place.offset + t * place.turnBytes, result[t], place.mask);
       }
     }
     return true;
   }
 
-  JCCL_DEVICE bool reduce(const Waiter& waiter, unsigned mask, bool hasOwn, size_t offset, uint32_t lane,
-                          uint32_t check, simt::Vec16& result) const {
+  JCCL_DEVICE static void storeLine(uint8_t* at, simt::Vec16 words, unsigned mask) {
+    if constexpr (Faults::kDivergesAtLines) {
+      if (simt::laneIndex() % 2 == 0) {
+        simt::storeLine(at, words, mask);
+      } else {
+        simt::storeLine(at, words, mask);
+      }
+    } else {
+      simt::storeLine(at, words, mask);
+    }
+  }
+
+  // What comes from the only link, reduced with the own part where there is one.
+  template <int Turns>
+  JCCL_DEVICE bool receiveOne(const Waiter& waiter, const Place& place, const Step& step,
+                              simt::Vec16 (&result)[Turns]) const {
+    simt::Vec16 words[Turns] = {};
+    if (!receive<Turns>(waiter, place, 0, step.check, words)) return false;
+    const bool ownFirst = links_.ownPosition == 0;
+    JCCL_UNROLL
+    for (int t = 0; t < Turns; ++t) {
+      if (step.in == nullptr) {
+        result[t] = words[t];
+      } else {
+        const simt::Vec16 left = ownFirst ? result[t] : words[t], right = ownFirst ? words[t] : result[t];
+        result[t] = {folded(left.low, right.low), folded(left.high, right.high)};
+      }
+    }
+    return true;
+  }
+
+  JCCL_DEVICE uint64_t folded(uint64_t left, uint64_t right) const {
+    Accumulator<E> accumulator;
+    accumulator.load(left);
+    accumulator.fold(right, reduction_);
+    if (reduction_.divisor != 1) accumulator.divide(reduction_);
+    return accumulator.pack();
+  }
+
+  JCCL_DEVICE bool reduce(const Waiter& waiter, const Place& place, const Step& step, simt::Vec16& result) const {
     const simt::Vec16 own = result;
     Accumulator<E> low, high;
     bool begun = false;
@@ -105,11 +160,11 @@ class LL128Mover {
       }
     };
     for (int i = 0; i <= links_.recvCount; ++i) {
-      if (hasOwn && i == links_.ownPosition) add(own);
+      if (step.in != nullptr && i == links_.ownPosition) add(own);
       if (i == links_.recvCount) break;
-      simt::Vec16 words{0, 0};
-      if (!receive(waiter, mask, i, offset, lane, check, words)) return false;
-      add(words);
+      simt::Vec16 words[1] = {};
+      if (!receive<1>(waiter, place, i, step.check, words)) return false;
+      add(words[0]);
     }
     if (reduction_.divisor != 1) {
       low.divide(reduction_);
@@ -120,20 +175,31 @@ class LL128Mover {
   }
 
   // Waits until all lines of the warp carry their flag, and then reads them again: only that copy is known to be whole.
-  JCCL_DEVICE bool receive(const Waiter& waiter, unsigned mask, int link, size_t offset, uint32_t lane, uint32_t check,
-                           simt::Vec16& words) const {
+  template <int Turns>
+  JCCL_DEVICE bool receive(const Waiter& waiter, const Place& place, int link, uint32_t check,
+                           simt::Vec16 (&words)[Turns]) const {
     const Piece& piece = state_.received[links_.firstRecv + link];
-    const WaitPlace place = state_.recvs[links_.firstRecv + link].place(WaitFor::Data, Protocol::LL128, piece.step);
-    const auto ready = [&] {
-      const simt::Vec16 look = simt::loadLine(piece.at + offset, mask);
-      return simt::all(mask, lane != kLanes - 1 || look.high == piece.step + 1);
+    const WaitPlace waits = state_.recvs[links_.firstRecv + link].place(WaitFor::Data, Protocol::LL128, piece.step);
+    const auto load = [&] {
+      if (!place.mine) return;
+      JCCL_UNROLL
+      for (int t = 0; t < Turns; ++t) {
+        words[t] = simt::loadLine(piece.at + place.offset + t * place.turnBytes, place.mask);
+      }
     };
-    simt::syncWarp(mask);
-    if (!waiter.waitTogether(mask, ready, place)) return false;
-    words = simt::loadLine(piece.at + offset, mask);
-    const bool mismatch = offset == 0 && words.low != check;
-    if (mismatch) waiter.fail(Code::Mismatch, place);
-    return !simt::any(mask, mismatch);
+    const auto ready = [&] {
+      load();
+      bool current = true;
+      JCCL_UNROLL
+      for (int t = 0; t < Turns; ++t) current = current && words[t].high == piece.step + 1;
+      return simt::all(simt::kFullMask, !place.mine || !place.flag || current);
+    };
+    simt::syncWarp(simt::kFullMask);
+    if (!waiter.waitTogether(simt::kFullMask, ready, waits)) return false;
+    load();
+    const bool mismatch = place.offset == 0 && words[0].low != check;
+    if (mismatch) waiter.fail(Code::Mismatch, waits);
+    return !simt::any(simt::kFullMask, mismatch);
   }
 
   const BlockState& state_;

@@ -84,10 +84,11 @@ using Parameter = std::tuple<int, Algorithm, Protocol, bool>;  // ranks, algorit
 class KernelMatrix : public ::testing::TestWithParam<Parameter> {
  protected:
   // Runs the cases one after the other on one set of connections, on the host and on the device.
-  void compare(const std::vector<Case>& cases, int channels, unsigned threads) {
+  void compare(const std::vector<Case>& cases, int channels, unsigned threads, uint32_t chunkBytes = kChunkBytes,
+               uint32_t ll128SlotBytes = 1024) {
     const auto [size, algorithm, protocol, inShards] = GetParam();
     const Choice choice =
-        choiceOf(algorithm, protocol, channels, kChunkBytes, inShards ? Choice::kInShards : uint16_t{0});
+        choiceOf(algorithm, protocol, channels, chunkBytes, inShards ? Choice::kInShards : uint16_t{0});
     std::vector<std::vector<Buffers>> host(size), device(size);
     for (int rank = 0; rank < size; ++rank) {
       for (size_t i = 0; i < cases.size(); ++i) {
@@ -95,8 +96,8 @@ class KernelMatrix : public ::testing::TestWithParam<Parameter> {
         device[rank].emplace_back(cases[i], rank, size, static_cast<uint32_t>(i));
       }
     }
-    runHost(cases, choice, channels, host);
-    DeviceRanks ranks(size, channels);
+    runHost(cases, choice, channels, host, ll128SlotBytes);
+    DeviceRanks ranks(size, channels, ConnectionShape(4096, 1024, ll128SlotBytes));
     emulator::Options options;
     options.schedule = emulator::Schedule::BySeed;
     options.seed = static_cast<uint64_t>(size * 100 + channels * 10 + static_cast<int>(protocol));
@@ -133,8 +134,9 @@ class KernelMatrix : public ::testing::TestWithParam<Parameter> {
 
  private:
   static void runHost(const std::vector<Case>& cases, Choice choice, int channels,
-                      std::vector<std::vector<Buffers>>& buffers) {
-    RankThreads threads(static_cast<int>(buffers.size()), channels);
+                      std::vector<std::vector<Buffers>>& buffers, uint32_t ll128SlotBytes) {
+    RankThreads threads(static_cast<int>(buffers.size()), channels,
+                        [&](CommunicatorConfig& config) { config.ll128SlotBytes = ll128SlotBytes; });
     threads.run([&](Communicator& communicator) {
       for (size_t i = 0; i < cases.size(); ++i) {
         Buffers& b = buffers[communicator.rank()][i];
@@ -193,6 +195,23 @@ TEST_P(KernelCopies, EqualTheHosts) {
   }
 }
 
+class KernelLines : public KernelMatrix {};
+
+// Slots for more lines than a warp moves in a turn, at every alignment.
+TEST_P(KernelLines, EqualTheHostsBitForBit) {
+  for (int type = 0; type < kDataTypeCount; ++type) {
+    const size_t element = sizeOf(static_cast<DataType>(type));
+    std::vector<Case> cases;
+    for (size_t skew = 0; skew < 16; ++skew) {
+      const ReduceOp op = static_cast<ReduceOp>((type + skew) % kReduceOpCount);
+      const size_t count = (skew % 2 == 0 ? 9000 : 3801) / element + skew % 3;
+      cases.push_back({{Collective::AllReduce, static_cast<DataType>(type), op}, count, 0, skew % 5 == 0, skew});
+    }
+    compare(cases, 1, type % 2 == 0 ? 32 : 64, 3800, 4096);
+    if (HasFatalFailure()) return;
+  }
+}
+
 std::string nameOfParameter(const ::testing::TestParamInfo<Parameter>& info) {
   const auto [ranks, algorithm, protocol, inShards] = info.param;
   return std::string(nameOf(algorithm)) + (inShards ? "shards_" : "_") + nameOf(protocol) + "_ranks" +
@@ -210,6 +229,11 @@ INSTANTIATE_TEST_SUITE_P(All, KernelCopies,
                                             ::testing::Values(Algorithm::Ring, Algorithm::Direct),
                                             ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
                                             ::testing::Values(false)),
+                         nameOfParameter);
+INSTANTIATE_TEST_SUITE_P(All, KernelLines,
+                         ::testing::Combine(::testing::Values(2, 3),
+                                            ::testing::Values(Algorithm::Ring, Algorithm::Direct),
+                                            ::testing::Values(Protocol::LL128), ::testing::Values(false)),
                          nameOfParameter);
 INSTANTIATE_TEST_SUITE_P(Shards, KernelMatrix,
                          ::testing::Combine(::testing::Values(2, 3, 4, 5), ::testing::Values(Algorithm::Direct),

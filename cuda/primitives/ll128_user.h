@@ -1,0 +1,135 @@
+// The user's memory beside LL128's lines. The four lines of a warp hold 480 bytes of it, 60 granules of 8 bytes, with a
+// hole behind every 15th, where the flag is:
+//
+//     line 0    | granule  0  1 |  2  3 | ... | 12 13 | 14 flag |        lane l of line k holds granules 15 k + 2 l and
+//     line 1    |         15 16 | 17 18 | ... | 27 28 | 29 flag |        15 k + 2 l + 1; granule 0 of the slot's first
+//     ...                                                                line is the check word
+//
+// Memory is accessed by aligned vectors of 16 bytes, lane i the i-th of the window that the lines are of memory; only at
+// the begin and at the end of the user's buffer by less. Granules that lie at multiples of 8 come to their lanes round the
+// holes by shuffles; others by the warp's own piece of shared memory, where they are shifted.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/device/memory.h"
+#include "cuda/primitives/links.h"
+
+namespace jccl::device {
+
+class UserLines {
+ public:
+  static constexpr uint32_t kLines = 4;  // of a warp
+  static constexpr uint32_t kLanes = 8;  // of a line
+
+  // The user's memory that belongs to the four lines from `firstLine` on, of a slot that holds `bytes` of it.
+  JCCL_DEVICE UserLines(uint64_t* staging, const uint8_t* user, uint32_t firstLine, uint32_t bytes)
+      : staging_(staging), lane_(simt::laneIndex()) {
+    const uint32_t before = firstLine * kLL128PayloadBytes;
+    const uint32_t left = kLL128HeaderBytes + bytes - before;
+    address_ = reinterpret_cast<uintptr_t>(user) + before - kLL128HeaderBytes;
+    begin_ = before == 0 ? static_cast<int>(kLL128HeaderBytes) : 0;
+    end_ = static_cast<int>(left < kWindowBytes ? left : kWindowBytes);
+    skew_ = static_cast<uint32_t>(address_ % 16);
+    at_ = static_cast<int>(16 * lane_) - static_cast<int>(skew_);
+  }
+
+  // This lane's vector; what is not the user's is zero.
+  JCCL_DEVICE simt::Vec16 loadVector() const {
+    if (at_ >= begin_ && at_ + 16 <= end_) return simt::loadUser<16>(vector());
+    if (at_ + 16 <= begin_ || at_ >= end_) return {0, 0};
+    return {loadHalf(0), loadHalf(8)};
+  }
+
+  // This lane's granules from the vectors of all lanes. By all lanes of the warp.
+  JCCL_DEVICE simt::Vec16 granules(simt::Vec16 vector) const {
+    const uint32_t granule = 15 * (lane_ / kLanes) + 2 * (lane_ % kLanes);
+    if (skew_ % 8 != 0) return shiftedOut(vector, granule);
+    const uint32_t half = granule + skew_ / 8;  // which half of all vectors it is
+    const uint32_t from = half / 2;
+    const bool across = half % 2 != 0;
+    const uint64_t low = simt::shuffle(simt::kFullMask, vector.low, static_cast<int>(across ? from + 1 : from));
+    const uint64_t high = simt::shuffle(simt::kFullMask, vector.high, static_cast<int>(from));
+    return across ? simt::Vec16{high, low} : simt::Vec16{low, high};
+  }
+
+  // Writes the granules of all lanes to the user's memory. By all lanes of the warp.
+  JCCL_DEVICE void store(simt::Vec16 granules) const {
+    const simt::Vec16 vector = skew_ % 8 != 0 ? shiftedIn(granules) : vectorOf(granules);
+    if (at_ >= begin_ && at_ + 16 <= end_) return simt::storeUser<16>(this->vector(), vector);
+    if (at_ + 16 <= begin_ || at_ >= end_) return;
+    storeHalf(0, vector.low);
+    storeHalf(8, vector.high);
+  }
+
+ private:
+  static constexpr uint32_t kWindowBytes = kLines * kLL128PayloadBytes;
+
+  JCCL_DEVICE uint8_t* vector() const { return reinterpret_cast<uint8_t*>(address_ - skew_ + 16 * lane_); }
+  JCCL_DEVICE bool isUsers(int at) const { return at >= begin_ && at < end_; }
+
+  JCCL_DEVICE uint64_t loadHalf(int offset) const {
+    const int at = at_ + offset;
+    if (at >= begin_ && at + 8 <= end_) return simt::loadUser<8>(vector() + offset);
+    uint64_t word = 0;
+    for (int i = 0; i < 8; ++i) {
+      if (isUsers(at + i)) word |= uint64_t{simt::loadUser<1>(vector() + offset + i)} << 8 * i;
+    }
+    return word;
+  }
+  JCCL_DEVICE void storeHalf(int offset, uint64_t word) const {
+    const int at = at_ + offset;
+    if (at >= begin_ && at + 8 <= end_) return simt::storeUser<8>(vector() + offset, word);
+    for (int i = 0; i < 8; ++i) {
+      if (isUsers(at + i)) simt::storeUser<1>(vector() + offset + i, static_cast<uint8_t>(word >> 8 * i));
+    }
+  }
+
+  // The way back of granules(): this lane's vector from the granules of all lanes.
+  JCCL_DEVICE simt::Vec16 vectorOf(simt::Vec16 granules) const {
+    // The hole takes the last granule once more: where the next one is another line's first, both can be asked for.
+    if (lane_ % kLanes == kLanes - 1) granules.high = granules.low;
+    const uint32_t granule = 15 + 2 * lane_ - skew_ / 8;  // counted from a line before the window
+    const uint32_t inLine = granule % 15;
+    const uint32_t from = kLanes * (granule / 15) - kLanes + inLine / 2;  // outside the warp: what nobody stores
+    const bool across = inLine % 2 != 0 || inLine == 14;
+    const uint64_t low =
+        simt::shuffle(simt::kFullMask, granules.low, static_cast<int>((across ? from + 1 : from) % 32));
+    const uint64_t high = simt::shuffle(simt::kFullMask, granules.high, static_cast<int>(from % 32));
+    return across ? simt::Vec16{high, low} : simt::Vec16{low, high};
+  }
+
+  // Eight bytes of shared memory that begin amid a word.
+  JCCL_DEVICE uint64_t shifted(uint32_t byte) const {
+    const uint32_t shift = 8 * (byte % 8);
+    return staging_[byte / 8] >> shift | staging_[byte / 8 + 1] << (64 - shift);
+  }
+
+  // The window's bytes lie in shared memory as in the vectors: byte x at skew + x.
+  JCCL_DEVICE simt::Vec16 shiftedOut(simt::Vec16 vector, uint32_t granule) const {
+    simt::syncWarp(simt::kFullMask);
+    staging_[2 * lane_] = vector.low;
+    staging_[2 * lane_ + 1] = vector.high;
+    simt::syncWarp(simt::kFullMask);
+    return {shifted(skew_ + 8 * granule), shifted(skew_ + 8 * granule + 8)};
+  }
+  // They lie there granule by granule, behind room for the vector that begins before the window.
+  JCCL_DEVICE simt::Vec16 shiftedIn(simt::Vec16 granules) const {
+    const uint32_t granule = 15 * (lane_ / kLanes) + 2 * (lane_ % kLanes);
+    simt::syncWarp(simt::kFullMask);
+    staging_[2 + granule] = granules.low;
+    if (lane_ % kLanes != kLanes - 1) staging_[2 + granule + 1] = granules.high;
+    simt::syncWarp(simt::kFullMask);
+    const uint32_t byte = 16 + 16 * lane_ - skew_;
+    return {shifted(byte), shifted(byte + 8)};
+  }
+
+  uint64_t* staging_;  // kStagingWords of them
+  uint32_t lane_;
+  uintptr_t address_;  // of the window
+  int begin_, end_;    // the bytes of the window that are the user's
+  uint32_t skew_;      // of the window's address to a multiple of 16
+  int at_;             // where this lane's vector begins in the window
+};
+
+}  // namespace jccl::device
