@@ -1,5 +1,5 @@
-// The threads of a kernel: who they are, where they meet, how they wait. With memory.h the only place of the device
-// code that touches hardware: everything else in cuda/ that runs on the device is plain C++17 on top of these two
+// The threads of a kernel: who they are, where they meet, how they wait. With memory.h and convert.h the only place of the
+// device code that touches hardware: everything else in cuda/ that runs on the device is plain C++17 on top of these
 // headers, and runs on a GPU as well as in the emulator of the tests (cuda/test/emulator).
 //
 // The header gives, in namespace jccl::simt, whoever implements it (simt_cuda.h on a GPU):

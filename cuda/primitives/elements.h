@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "base/types.h"
+#include "cuda/device/convert.h"
 #include "cuda/device/simt.h"
 #include "cuda/primitives/compiler.h"
 
@@ -64,43 +65,39 @@ struct Float {
   }
 };
 
+// Two narrowed numbers, or NaNs in their places.
+template <class E>
+JCCL_DEVICE uint32_t withNans(uint32_t narrowed, float low, float high) {
+  if (low == low && high == high) return narrowed;
+  return (low == low ? narrowed & 0xffffu : E::nan(low)) | (high == high ? narrowed >> 16 : E::nan(high)) << 16;
+}
+
 using Float32 = Float<float, uint32_t, 22>;
 using Float64 = Float<double, uint64_t, 51>;
 
-// 16-bit floats compute in float32.
+// 16-bit floats compute in float32. The hardware converts numbers; NaNs keep their payload, made quiet, as on the host.
 struct Bfloat16 : Float32 {
   using Stored = uint16_t;
   JCCL_DEVICE static float widen(uint16_t bits) { return bitsOf<float>(static_cast<uint32_t>(bits) << 16); }
-  JCCL_DEVICE static uint16_t narrow(float value) {
-    const uint32_t bits = bitsOf<uint32_t>(value);
-    const uint32_t rounded = bits + 0x7fffu + (bits >> 16 & 1u);
-    return static_cast<uint16_t>((value == value ? rounded : bits | 0x400000u) >> 16);
+  JCCL_DEVICE static uint32_t nan(float value) { return (bitsOf<uint32_t>(value) | 0x400000u) >> 16; }
+  JCCL_DEVICE static uint32_t narrowTwo(float low, float high) {
+    return withNans<Bfloat16>(simt::narrowBfloats(low, high), low, high);
   }
 };
 
-// Integer arithmetic, and one addition or multiplication where it rounds right: the same in every machine.
 struct Float16 : Float32 {
   using Stored = uint16_t;
   JCCL_DEVICE static float widen(uint16_t bits) {
-    const uint32_t magnitude = bits & 0x7fffu;
-    const uint32_t normal = (magnitude << 13) + (112u << 23);  // the exponent's bias grows from 15 to 127
-    const uint32_t special = magnitude << 13 | 0x7f800000u | (magnitude > 0x7c00u ? 0x400000u : 0u);
-    const uint32_t subnormal = bitsOf<uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
-    const uint32_t value = magnitude >= 0x7c00u ? special : magnitude < 0x400u ? subnormal : normal;
-    return bitsOf<float>(value | (bits & 0x8000u) << 16);
+    const float value = simt::widenHalf(bits);
+    if (value == value) return value;
+    return bitsOf<float>((bits & 0x8000u) << 16 | (bits & 0x3ffu) << 13 | 0x7fc00000u);
   }
-  JCCL_DEVICE static uint16_t narrow(float value) {
+  JCCL_DEVICE static uint32_t nan(float value) {
     const uint32_t bits = bitsOf<uint32_t>(value);
-    const uint32_t magnitude = bits & 0x7fffffffu;
-    const uint32_t normal = (magnitude - (112u << 23) + 0xfffu + (bits >> 13 & 1u)) >> 13;
-    // Adding 0.5 rounds to a multiple of 2^-24, the unit of the subnormals.
-    const uint32_t subnormal = bitsOf<uint32_t>(bitsOf<float>(magnitude) + 0.5f) - 0x3f000000u;
-    const uint32_t nan = (bits >> 13 & 0x3ffu) | 0x7e00u;
-    const uint32_t finite = magnitude < 0x38800000u ? subnormal : normal;  // 2^-14, the smallest normal
-    const uint32_t result = magnitude > 0x7f800000u    ? nan
-                            : magnitude >= 0x477ff000u ? 0x7c00u
-                                                       : finite;  // from 65520 on
-    return static_cast<uint16_t>(result | (bits >> 16 & 0x8000u));
+    return (bits >> 16 & 0x8000u) | (bits >> 13 & 0x3ffu) | 0x7e00u;
+  }
+  JCCL_DEVICE static uint32_t narrowTwo(float low, float high) {
+    return withNans<Float16>(simt::narrowHalves(low, high), low, high);
   }
 };
 
@@ -193,8 +190,13 @@ class Accumulator {
 
   JCCL_DEVICE uint64_t pack() const {
     uint64_t granule = 0;
-    JCCL_UNROLL
-    for (int i = 0; i < kLanes; ++i) granule |= uint64_t{E::narrow(lanes_[i])} << i * kBits % 64;
+    if constexpr (std::is_same_v<typename E::Scalar, typename E::Stored> || kLanes <= 2) {
+      JCCL_UNROLL
+      for (int i = 0; i < kLanes; ++i) granule |= uint64_t{E::narrow(lanes_[i])} << i * kBits % 64;
+    } else {
+      JCCL_UNROLL
+      for (int i = 0; i < kLanes; i += 2) granule |= uint64_t{E::narrowTwo(lanes_[i], lanes_[i + 1])} << i * kBits;
+    }
     return granule;
   }
 

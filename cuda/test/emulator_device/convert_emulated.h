@@ -1,0 +1,48 @@
+// cuda/device/convert.h in the emulator, by integer arithmetic; NaNs come out as one of the hardware's: all bits set, no
+// sign.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace jccl::simt {
+
+inline float widenHalf(uint16_t bits) {
+  const uint32_t magnitude = bits & 0x7fffu;
+  uint32_t value;
+  if (magnitude > 0x7c00u) return std::bit_cast<float>(0x7fffffffu);
+  if (magnitude == 0x7c00u) {
+    value = 0x7f800000u;
+  } else if (magnitude < 0x400u) {
+    value = std::bit_cast<uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
+  } else {
+    value = (magnitude << 13) + (112u << 23);  // the exponent's bias grows from 15 to 127
+  }
+  return std::bit_cast<float>(value | (bits & 0x8000u) << 16);
+}
+
+inline uint32_t narrowHalf(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  uint32_t result;
+  if (magnitude > 0x7f800000u) return 0x7fffu;
+  if (magnitude >= 0x477ff000u) {  // from 65520 on
+    result = 0x7c00u;
+  } else if (magnitude < 0x38800000u) {
+    // Below 2^-14, the smallest normal: adding 0.5 rounds to a multiple of 2^-24, the unit of the subnormals.
+    result = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+  } else {
+    result = (magnitude - (112u << 23) + 0xfffu + (bits >> 13 & 1u)) >> 13;
+  }
+  return result | (bits >> 16 & 0x8000u);
+}
+
+inline uint32_t narrowBfloat(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  return value == value ? (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16 : 0x7fffu;
+}
+
+inline uint32_t narrowHalves(float low, float high) { return narrowHalf(low) | narrowHalf(high) << 16; }
+inline uint32_t narrowBfloats(float low, float high) { return narrowBfloat(low) | narrowBfloat(high) << 16; }
+
+}  // namespace jccl::simt
