@@ -8,7 +8,6 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
 
 /**
  * The gathering of all ranks at a server. Rank 0 says how many there are; who says otherwise, or comes as a rank that is
@@ -174,7 +173,7 @@ final class Assembly {
         int ofSize = size == 0 ? theirSize : size;
         SortedSet<Integer> missing = missing(ofSize);
         String who = missing.contains(0) ? "the root waits for ranks " : "rank 0 waits for ranks ";
-        return who + missing.stream().map(String::valueOf).collect(Collectors.joining(",", "{", "}")) + ", arrived="
+        return who + RankList.text(missing) + ", arrived="
                 + (ofSize - missing.size()) + " size=" + ofSize
                 + (lost.isEmpty() ? "" : "; " + String.join(", ", lost))
                 + "; start the missing ranks, look into their logs, or raise JCCL_INIT_TIMEOUT";

@@ -122,6 +122,9 @@ final class Hub implements Closeable, Server.Service {
 
     /** A gather that waits for a rank which has left would wait for ever. */
     private void checkNeeded() {
+        if (coordinator.departed().isEmpty()) {
+            return; // as nearly always: every part of every gather comes by here
+        }
         SortedSet<Integer> gone = new TreeSet<>(gathers.awaited());
         gone.retainAll(coordinator.departed().keySet());
         if (!gone.isEmpty()) {

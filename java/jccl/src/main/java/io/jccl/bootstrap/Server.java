@@ -26,8 +26,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Listens, and turns connections that prove the secret into {@link FrameLink}s. Everybody else costs at most {@value
- * #MAX_STRANGERS} sockets with a small buffer each, for at most five seconds, and a log line a second: when there are more,
- * the oldest goes. One thread.
+ * #MAX_STRANGERS} sockets with a small buffer each, for at most five seconds, and a log line a second. When there are more,
+ * the oldest goes once it has had a second; until then the others wait in the kernel's queue, so that of thousands of ranks
+ * that come at once none is sent away. One thread.
  */
 final class Server implements Closeable {
 
@@ -43,6 +44,7 @@ final class Server implements Closeable {
 
     private static final Logger LOG = LoggerFactory.getLogger(Server.class);
     private static final long HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long CROWDED_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final int BACKLOG = 1024;
 
@@ -53,6 +55,7 @@ final class Server implements Closeable {
     private final Reactor reactor;
     private final ServerSocketChannel acceptor;
     private final Set<Stranger> strangers = new LinkedHashSet<>(); // oldest first
+    private final SelectionKey accepting; // interested in nothing while there is no room
     private final StrangerLog strangerLog = new StrangerLog(LOG::info);
     private final int port;
 
@@ -84,7 +87,7 @@ final class Server implements Closeable {
             this.port = ((InetSocketAddress) opened.getLocalAddress()).getPort();
             this.acceptor = opened;
             this.reactor = new Reactor("jccl-" + purpose.name().toLowerCase(Locale.ROOT), clock, this::tick);
-            reactor.register(acceptor, SelectionKey.OP_ACCEPT, new Acceptor());
+            this.accepting = reactor.register(acceptor, SelectionKey.OP_ACCEPT, new Acceptor());
         } catch (IOException e) {
             if (opened != null) {
                 Reactor.closeQuietly(opened);
@@ -121,8 +124,20 @@ final class Server implements Closeable {
             stranger.drop(
                     "it did not finish the handshake in " + TimeUnit.NANOSECONDS.toSeconds(HANDSHAKE_NANOS) + " s");
         }
+        resume();
         long next = service.onTick(now);
         return strangers.isEmpty() ? next : Math.min(next, SWEEP_NANOS);
+    }
+
+    private boolean isCrowded() {
+        return strangers.size() >= MAX_STRANGERS
+                && clock.getAsLong() - strangers.iterator().next().since < CROWDED_NANOS;
+    }
+
+    private void resume() {
+        if (accepting.isValid() && accepting.interestOps() == 0 && !isCrowded()) {
+            accepting.interestOps(SelectionKey.OP_ACCEPT);
+        }
     }
 
     private final class Acceptor implements Reactor.Handler {
@@ -130,6 +145,10 @@ final class Server implements Closeable {
         @Override
         public void ready(SelectionKey key) throws IOException {
             for (int i = 0; i < 64; i++) {
+                if (isCrowded()) {
+                    accepting.interestOps(0);
+                    return;
+                }
                 SocketChannel channel = acceptor.accept();
                 if (channel == null) {
                     return;
@@ -227,6 +246,7 @@ final class Server implements Closeable {
             }
             write(Handshake.serverProof(secret, purpose, rankNonce, serverNonce));
             strangers.remove(this);
+            resume();
             new FrameLink(reactor, channel, service); // takes over the key
         }
 
@@ -244,6 +264,7 @@ final class Server implements Closeable {
 
         void drop(String why) {
             strangers.remove(this);
+            resume();
             key.cancel();
             Reactor.closeQuietly(channel);
             strangerLog.stranger(remote, why, clock.getAsLong());

@@ -2,6 +2,7 @@ package io.jccl.transport;
 
 import io.jccl.PeerTransport;
 import io.jccl.TransportKind;
+import io.jccl.bootstrap.RankList;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
@@ -24,16 +25,15 @@ public final class TransportMap {
      * @param sameHost whether a peer is on this rank's host
      */
     public static List<String> detours(int rank, List<PeerTransport> transports, IntPredicate sameHost) {
-        Map<String, StringJoiner> peers = new LinkedHashMap<>();
+        Map<String, List<Integer>> peers = new LinkedHashMap<>();
         for (PeerTransport one : transports) {
             if (one.kind() == TransportKind.SOCKET && sameHost.test(one.peer())) {
-                peers.computeIfAbsent(one.reason(), reason -> new StringJoiner(",", "{", "}"))
-                        .add(Integer.toString(one.peer()));
+                peers.computeIfAbsent(one.reason(), reason -> new ArrayList<>()).add(one.peer());
             }
         }
         List<String> lines = new ArrayList<>();
-        peers.forEach((reason, ranks) ->
-                lines.add("rank " + rank + ": socket to " + ranks + " although on the same host: " + reason));
+        peers.forEach((reason, ranks) -> lines.add(
+                "rank " + rank + ": socket to " + RankList.text(ranks) + " although on the same host: " + reason));
         return lines;
     }
 
@@ -43,16 +43,16 @@ public final class TransportMap {
      * @param local the address that this rank's sockets have
      */
     public static String describe(int rank, List<PeerTransport> transports, InetAddress local) {
-        Map<TransportKind, StringJoiner> peers = new EnumMap<>(TransportKind.class);
+        Map<TransportKind, List<Integer>> peers = new EnumMap<>(TransportKind.class);
         for (PeerTransport one : transports) {
-            peers.computeIfAbsent(one.kind(), kind -> new StringJoiner(",", kind.label() + " to {", "}"))
-                    .add(Integer.toString(one.peer()));
+            peers.computeIfAbsent(one.kind(), kind -> new ArrayList<>()).add(one.peer());
         }
         if (peers.isEmpty()) {
             return "rank " + rank + ": alone";
         }
         StringJoiner text = new StringJoiner(", ", "rank " + rank + ": ", "");
-        peers.forEach((kind, part) -> text.add(kind == TransportKind.SOCKET ? part + by(local) : part.toString()));
+        peers.forEach((kind, ranks) -> text.add(
+                kind.label() + " to " + RankList.text(ranks) + (kind == TransportKind.SOCKET ? by(local) : "")));
         return text.toString();
     }
 

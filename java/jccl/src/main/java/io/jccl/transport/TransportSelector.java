@@ -3,7 +3,9 @@ package io.jccl.transport;
 import io.jccl.PeerTransport;
 import io.jccl.TransportException;
 import io.jccl.TransportKind;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -20,6 +22,9 @@ public final class TransportSelector {
         /** Why the transport cannot reach the peer; empty if it can. */
         Optional<String> obstacle(TransportKind kind, PeerIdentity peer);
     }
+
+    private static final int RUN_BYTES = 3;
+    private static final int MOST_IN_RUN = 0xffff;
 
     private final PeerIdentity self;
     private final Optional<TransportKind> forced;
@@ -92,12 +97,41 @@ public final class TransportSelector {
         };
     }
 
-    /** One byte per rank: this rank's choices in a form for all ranks; its own place is left at 0. */
+    /**
+     * This rank's choices in a form for all ranks: runs of equal kinds in the order of ranks, 3 bytes each. All ranks get
+     * those of all: written out they would be as many bytes as there are ranks to the third power.
+     *
+     * <pre>
+     * | kind, u8 | ranks, u16 | kind, u8 | ranks, u16 | ...      the rank's own place counts as p2p
+     * </pre>
+     */
     public static byte[] encode(int size, List<PeerTransport> mine) {
         byte[] kinds = new byte[size];
         for (PeerTransport one : mine) {
             kinds[one.peer()] = (byte) one.kind().ordinal();
         }
+        ByteBuffer runs = ByteBuffer.allocate(size * RUN_BYTES);
+        for (int begin = 0, end; begin < size; begin = end) {
+            for (end = begin; end < size && kinds[end] == kinds[begin] && end - begin < MOST_IN_RUN; ) {
+                end++;
+            }
+            runs.put(kinds[begin]).putShort((short) (end - begin));
+        }
+        return Arrays.copyOf(runs.array(), runs.position());
+    }
+
+    private static byte[] decode(int rank, byte[] runs, int size) {
+        byte[] kinds = new byte[size];
+        int end = 0;
+        ByteBuffer in = ByteBuffer.wrap(runs);
+        while (in.remaining() >= RUN_BYTES) {
+            byte kind = in.get();
+            int ranks = Short.toUnsignedInt(in.getShort());
+            requireSense(rank, kind >= 0 && kind < TransportKind.values().length && ranks <= size - end, runs);
+            Arrays.fill(kinds, end, end + ranks, kind);
+            end += ranks;
+        }
+        requireSense(rank, end == size && !in.hasRemaining(), runs);
         return kinds;
     }
 
@@ -111,11 +145,10 @@ public final class TransportSelector {
         int slowest = 0;
         for (List<Integer> ranks : machines) {
             for (int rank : ranks) {
-                byte[] kinds = all.get(rank);
-                requireSense(rank, kinds.length == all.size(), kinds);
+                byte[] kinds = decode(rank, all.get(rank), all.size());
                 for (int peer : ranks) {
                     if (peer != rank) {
-                        slowest = Math.max(slowest, kind(rank, kinds, peer).ordinal());
+                        slowest = Math.max(slowest, kinds[peer]);
                     }
                 }
             }
@@ -123,14 +156,9 @@ public final class TransportSelector {
         return TransportKind.values()[slowest];
     }
 
-    private static TransportKind kind(int rank, byte[] kinds, int peer) {
-        requireSense(rank, kinds[peer] >= 0 && kinds[peer] < TransportKind.values().length, kinds);
-        return TransportKind.values()[kinds[peer]];
-    }
-
-    private static void requireSense(int peer, boolean sense, byte[] kinds) {
+    private static void requireSense(int peer, boolean sense, byte[] runs) {
         if (!sense) {
-            throw new TransportException("peer=" + peer + ": sent transports that make no sense, length=" + kinds.length
+            throw new TransportException("peer=" + peer + ": sent transports that make no sense, length=" + runs.length
                     + "; use the same JCCL version on all ranks");
         }
     }
@@ -146,9 +174,7 @@ public final class TransportSelector {
     public static List<PeerTransport> agree(int rank, List<PeerTransport> mine, List<byte[]> all) {
         List<PeerTransport> agreed = new ArrayList<>();
         for (PeerTransport one : mine) {
-            byte[] theirs = all.get(one.peer());
-            requireSense(one.peer(), theirs.length == all.size(), theirs);
-            TransportKind back = kind(one.peer(), theirs, rank);
+            TransportKind back = TransportKind.values()[decode(one.peer(), all.get(one.peer()), all.size())[rank]];
             agreed.add(
                     back.compareTo(one.kind()) > 0
                             ? new PeerTransport(

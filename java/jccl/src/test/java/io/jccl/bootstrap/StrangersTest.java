@@ -9,6 +9,7 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -97,6 +98,18 @@ class StrangersTest {
         }
         assertThat(bytesUntilClosed(open.get(0))).as("the oldest went").isZero();
         assertForms(id);
+    }
+
+    /** Thousands of ranks that come at once are as many strangers for a moment. */
+    @Test
+    void nobodyIsSentAwayInItsFirstSecond() throws Exception {
+        UniqueId id = Bootstrap.createId(Ranks.options());
+        long start = System.nanoTime();
+        for (int i = 0; i < Server.MAX_STRANGERS + 100; i++) {
+            connect(id.addresses().get(0));
+        }
+        assertThat(bytesUntilClosed(open.get(0))).isZero();
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(900));
     }
 
     @Test

@@ -37,6 +37,7 @@ public final class RankMain {
             case "containers" -> machines(id, rank, size, LocalRanks.config());
             case "join" -> join(id, rank, size);
             case "late" -> late(id, rank, size, rest);
+            case "cycles" -> cycles(id, rank, size, rest);
             default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
         }
     }
@@ -174,6 +175,27 @@ public final class RankMain {
             Map<String, Long> used = ThreadTimes.now().millisSince(before);
             long sum = used.values().stream().mapToLong(Long::longValue).sum();
             print("WAITED " + waited + " ms, processor " + sum + " ms " + used);
+        }
+    }
+
+    /**
+     * Splits off communicators again and again, and says whether anything of them is left.
+     *
+     * <p>Arguments: how many, and the transport.
+     */
+    private static void cycles(UniqueId id, int rank, int size, List<String> rest) {
+        System.setProperty("jccl.leak.cycles", rest.get(0));
+        CommunicatorConfig config =
+                LocalRanks.config().transport(TransportKind.parse(rest.get(1))).build();
+        try (Communicator comm = Communicator.init(id, rank, size, config)) {
+            Cycles cycles = Cycles.of(() -> {
+                try (Communicator part = comm.split(0, rank).orElseThrow()) {
+                    Cycles.use(part);
+                }
+            });
+            print(cycles.toString());
+            cycles.requireNothingLeft();
+            print("RESULT ok");
         }
     }
 

@@ -8,6 +8,7 @@ import io.jccl.TransportException;
 import io.jccl.TransportKind;
 import java.net.InetAddress;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -94,8 +95,8 @@ class TransportSelectorTest {
     void theSlowerChoiceOfTheTwoEndsWins() {
         List<PeerTransport> mine = List.of(
                 new PeerTransport(1, TransportKind.SHM, "same machine"), new PeerTransport(2, TransportKind.SHM, "x"));
-        byte[] one = {2, 0, 1}; // rank 1 can only use sockets to rank 0
-        byte[] two = {1, 1, 0};
+        byte[] one = told(2, 0, 1); // rank 1 can only use sockets to rank 0
+        byte[] two = told(1, 1, 0);
         assertThat(TransportSelector.agree(0, mine, List.of(TransportSelector.encode(3, mine), one, two)))
                 .containsExactly(
                         new PeerTransport(1, TransportKind.SOCKET, "the peer cannot use shm to this rank"),
@@ -120,21 +121,47 @@ class TransportSelectorTest {
 
     @Test
     void theSlowestTransportInsideAMachineIsWhatAllRanksPredictBy() {
-        byte[] p2p = {0, 0, 2, 2};
-        byte[] shm = {2, 2, 0, 1};
+        byte[] p2p = told(0, 0, 2, 2);
+        byte[] shm = told(2, 2, 0, 1);
         List<List<Integer>> machines = List.of(List.of(0, 1), List.of(2, 3));
         List<byte[]> all = new ArrayList<>(List.of(p2p, p2p.clone(), shm, shm.clone()));
         assertThat(TransportSelector.slowestInside(all, machines)).isEqualTo(TransportKind.SHM);
         assertThat(TransportSelector.slowestInside(all, List.of(List.of(0, 1), List.of(2), List.of(3))))
                 .isEqualTo(TransportKind.P2P);
-        all.get(0)[1] = 2; // one end cannot share memory
+        all.set(0, told(0, 2, 2, 2)); // one end cannot share memory
         assertThat(TransportSelector.slowestInside(all, machines)).isEqualTo(TransportKind.SOCKET);
-        all.get(0)[1] = 7;
+        all.get(0)[0] = 7;
         assertThatThrownBy(() -> TransportSelector.slowestInside(all, machines))
                 .isInstanceOf(TransportException.class)
                 .hasMessageContaining("peer=0: sent transports that make no sense");
-        all.set(0, new byte[3]);
-        assertThatThrownBy(() -> TransportSelector.slowestInside(all, machines)).hasMessageContaining("length=3");
+        for (byte[] wrong :
+                List.of(new byte[3], new byte[0], told(0, 0, 2), told(0, 0, 2, 2, 2), new byte[] {0, 0, 4, 0})) {
+            all.set(0, wrong);
+            assertThatThrownBy(() -> TransportSelector.slowestInside(all, machines))
+                    .hasMessageContaining("length=" + wrong.length);
+        }
+    }
+
+    /** What a rank tells that has chosen these kinds by rank. */
+    private static byte[] told(int... kinds) {
+        List<PeerTransport> choices = new ArrayList<>();
+        for (int peer = 0; peer < kinds.length; peer++) {
+            choices.add(new PeerTransport(peer, TransportKind.values()[kinds[peer]], ""));
+        }
+        return TransportSelector.encode(kinds.length, choices);
+    }
+
+    @Test
+    void whatARankTellsStaysShortWhereManyAreAlike() {
+        int size = 70_000;
+        List<PeerTransport> mine = new ArrayList<>();
+        for (int peer = 1; peer < size; peer++) {
+            mine.add(new PeerTransport(peer, peer < 8 ? TransportKind.SHM : TransportKind.SOCKET, "because"));
+        }
+        byte[] told = TransportSelector.encode(size, mine);
+        assertThat(told).hasSize(4 * 3); // itself, its machine, and the rest in two runs of at most 65,535
+        List<byte[]> all = new ArrayList<>(Collections.nCopies(size, told));
+        assertThat(TransportSelector.slowestInside(all, List.of(List.of(0, 7)))).isEqualTo(TransportKind.SHM);
     }
 
     @Test

@@ -1,0 +1,79 @@
+package io.jccl.integration;
+
+import static io.jccl.integration.ResultsTest.longs;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.Communicator;
+import io.jccl.DataBuffer;
+import io.jccl.ReduceOp;
+import io.jccl.testing.Resources;
+import io.jccl.testing.Resources.Snapshot;
+
+/**
+ * What this process holds before and after many communicators.
+ *
+ * @param cycles how many there were between the two
+ */
+record Cycles(int cycles, Snapshot before, Snapshot after) {
+
+    /** The first ones make what stays for the life of the process: threads of the log, tables, caches. */
+    private static final int FIRST = 5;
+
+    private static final long MOST_GROWTH_BYTES =
+            64L << 20; // of Java's heap and compiled code, which grow as they please
+    private static final int SETTLING_MILLIS = 3000;
+
+    static int count() {
+        return Integer.getInteger("jccl.leak.cycles", 30);
+    }
+
+    /** Counts, lets a cycle run again and again, and counts. */
+    static Cycles of(Runnable cycle) {
+        for (int i = 0; i < FIRST; i++) {
+            cycle.run();
+        }
+        System.gc();
+        Snapshot before = Resources.now();
+        for (int i = 0; i < count(); i++) {
+            cycle.run();
+        }
+        return new Cycles(count(), before, settled(before));
+    }
+
+    /** Threads that have said that they end need a moment to do it. */
+    private static Snapshot settled(Snapshot before) {
+        System.gc();
+        Snapshot now = Resources.now();
+        long end = System.nanoTime() + SETTLING_MILLIS * 1_000_000L;
+        while (System.nanoTime() - end < 0
+                && (now.threads() > before.threads() || now.descriptors() > before.descriptors())) {
+            Thread.onSpinWait();
+            now = Resources.now();
+        }
+        return now;
+    }
+
+    /** Operations that open every kind of connection. */
+    static void use(Communicator comm) {
+        long[] small = {comm.rank()};
+        comm.allReduce(DataBuffer.of(small), ReduceOp.SUM).await();
+        assertThat(small[0]).isEqualTo((long) comm.size() * (comm.size() - 1) / 2);
+        comm.allReduce(DataBuffer.of(new long[20_000]), ReduceOp.SUM).await();
+        int next = (comm.rank() + 1) % comm.size();
+        int previous = (comm.rank() + comm.size() - 1) % comm.size();
+        comm.group(group -> {
+                    group.send(next, DataBuffer.of(longs(comm.rank())));
+                    group.recv(previous, DataBuffer.of(longs(0)));
+                })
+                .await();
+    }
+
+    void requireNothingLeft() {
+        assertThat(after.descriptors()).as("descriptors, %s", this).isLessThanOrEqualTo(before.descriptors());
+        assertThat(after.threads()).as("threads, %s", this).isLessThanOrEqualTo(before.threads());
+        assertThat(after.sharedMappings()).as("shared memory, %s", this).isLessThanOrEqualTo(before.sharedMappings());
+        assertThat(after.nativeBytes() - before.nativeBytes())
+                .as("memory, %s", this)
+                .isLessThan(MOST_GROWTH_BYTES);
+    }
+}

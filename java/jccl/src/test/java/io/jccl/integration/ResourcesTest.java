@@ -1,0 +1,81 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.CommunicatorConfig;
+import io.jccl.TransportKind;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Communicators come and go and leave nothing behind: no descriptor, thread, shared memory or memory; {@code
+ * -Djccl.leak.cycles=1000} for more of them. An idle one costs no processor time.
+ */
+@Timeout(value = 900, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ResourcesTest {
+
+    private static final int RANKS = 3;
+    private static final Duration IDLE = Duration.ofSeconds(2);
+
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @EnumSource(TransportKind.class)
+    void communicatorsLeaveNothingBehind(TransportKind transport) {
+        CommunicatorConfig config =
+                LocalRanks.config().transport(transport).channels(2).build();
+        Cycles cycles = Cycles.of(() -> {
+            try (LocalRanks ranks = LocalRanks.start(RANKS, config)) {
+                ranks.run(Cycles::use);
+            }
+        });
+        System.out.println(transport.label() + ": " + cycles);
+        cycles.requireNothingLeft();
+    }
+
+    /** Processes map each other's memory by descriptors that they hand over. */
+    @Test
+    void communicatorsOfProcessesLeaveNothingBehind() throws Exception {
+        try (ProcessRanks ranks =
+                ProcessRanks.start(folder, 2, "cycles", Integer.toString(Cycles.count()), TransportKind.SHM.label())) {
+            for (int rank = 0; rank < 2; rank++) {
+                assertThat(ranks.awaitExit(rank, Duration.ofMinutes(14)))
+                        .as(ranks.output(rank))
+                        .isZero();
+                System.out.println("processes: " + ranks.output(rank));
+                assertThat(ranks.output(rank)).contains("RESULT ok");
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(TransportKind.class)
+    void idleCommunicatorsLeaveTheProcessorAlone(TransportKind transport) throws Exception {
+        CommunicatorConfig config =
+                LocalRanks.config().transport(transport).channels(2).build();
+        try (LocalRanks ranks = LocalRanks.start(RANKS, config)) {
+            ranks.run(Cycles::use);
+            TimeUnit.MILLISECONDS.sleep(200); // until the last worker has gone to sleep
+            ThreadTimes before = ThreadTimes.now();
+            TimeUnit.NANOSECONDS.sleep(IDLE.toNanos()); // the span that is measured
+            Map<String, Long> used = ThreadTimes.now().millisSince(before);
+            long millis = used.entrySet().stream()
+                    .filter(row ->
+                            row.getKey().startsWith("jccl-") || row.getKey().startsWith("test-rank"))
+                    .mapToLong(Map.Entry::getValue)
+                    .sum();
+            System.out.println(
+                    transport.label() + ": processor ms of " + RANKS + " idle ranks in " + IDLE + ": " + used);
+            // Heartbeats twice a second of three ranks and their hub: 5 % of one core would be 100 ms.
+            assertThat(millis).as(used.toString()).isLessThan(100);
+        }
+    }
+}
