@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <functional>
 
 #include "test/net_pair.h"
 #include "transport/socket_connection.h"
@@ -79,6 +80,22 @@ class SocketFrames : public ::testing::Test {
     return receiver_->progress(0, &work);
   }
 
+  // Message 0, its second half first; `between` happens when that has come. Says where the message is.
+  NetArrival receive(const std::function<void()>& between = [] {}) {
+    SocketFrame frame = goodFrame();
+    send(1, frame, 128);
+    EXPECT_TRUE(progress().isOk());
+    between();
+    frame.offset = 0;
+    send(0, frame, 128);
+    EXPECT_TRUE(progress().isOk());
+    bool done = false;
+    NetArrival arrival;
+    EXPECT_TRUE(receiver_->test(0, &done, &arrival).isOk());
+    EXPECT_TRUE(done);
+    return arrival;
+  }
+
   void expectRefusal(size_t stream, const SocketFrame& frame, const char* why) {
     send(stream, frame, 0);
     const Status moved = progress();
@@ -94,18 +111,12 @@ class SocketFrames : public ::testing::Test {
 };
 
 TEST_F(SocketFrames, PartsMeetInTheBufferOfTheirTag) {
-  SocketFrame frame = goodFrame();
-  send(1, frame, 128);
-  EXPECT_TRUE(progress().isOk());
-  bool done = true;
-  NetArrival arrival;
-  ASSERT_TRUE(receiver_->test(0, &done, &arrival).isOk());
-  EXPECT_FALSE(done);
-  frame.offset = 0;
-  send(0, frame, 128);
-  EXPECT_TRUE(progress().isOk());
-  ASSERT_TRUE(receiver_->test(0, &done, &arrival).isOk());
-  EXPECT_TRUE(done);
+  const NetArrival arrival = receive([&] {
+    bool done = true;
+    NetArrival none;
+    EXPECT_TRUE(receiver_->test(0, &done, &none).isOk());
+    EXPECT_FALSE(done);
+  });
   EXPECT_EQ(256u, arrival.message.bytes);
   EXPECT_EQ(5u, arrival.message.check);
   EXPECT_EQ(2, arrival.message.tag);
@@ -119,18 +130,10 @@ TEST_F(SocketFrames, AMessageGoesWhereItIsWantedIfItIsTheExpectedOne) {
   std::array<uint8_t, 256> elsewhere{};
   const NetBuffer buffer{elsewhere.data(), static_cast<uint32_t>(elsewhere.size()), nullptr};
   receiver_->redirect(0, {2, 5, 256}, buffer);
-  SocketFrame frame = goodFrame();
-  send(1, frame, 128);
-  EXPECT_TRUE(progress().isOk());
   std::array<uint8_t, 256> tooLate{};
-  receiver_->redirect(0, {2, 5, 256}, {tooLate.data(), static_cast<uint32_t>(tooLate.size()), nullptr});
-  frame.offset = 0;
-  send(0, frame, 128);
-  EXPECT_TRUE(progress().isOk());
-  bool done = false;
-  NetArrival arrival;
-  ASSERT_TRUE(receiver_->test(0, &done, &arrival).isOk());
-  ASSERT_TRUE(done);
+  const NetArrival arrival = receive([&] {
+    receiver_->redirect(0, {2, 5, 256}, {tooLate.data(), static_cast<uint32_t>(tooLate.size()), nullptr});
+  });
   EXPECT_EQ(elsewhere.data(), arrival.data);
   EXPECT_EQ(9, elsewhere[0]);
   EXPECT_EQ(9, elsewhere[255]);
@@ -144,15 +147,7 @@ TEST_F(SocketFrames, AnotherMessageThanTheExpectedOneKeepsToItsBuffer) {
     receiver_.reset();
     SetUp();
     receiver_->redirect(0, expected, {elsewhere.data(), static_cast<uint32_t>(elsewhere.size()), nullptr});
-    SocketFrame frame = goodFrame();
-    send(1, frame, 128);
-    frame.offset = 0;
-    send(0, frame, 128);
-    EXPECT_TRUE(progress().isOk());
-    bool done = false;
-    NetArrival arrival;
-    ASSERT_TRUE(receiver_->test(0, &done, &arrival).isOk());
-    ASSERT_TRUE(done);
+    const NetArrival arrival = receive();
     EXPECT_EQ(room_.data() + 200, arrival.data);
     EXPECT_EQ(0, elsewhere[0]);
   }
