@@ -107,6 +107,19 @@ TEST(Doorbell, WhoListensIsRungByEveryPublisherAndMissesNothing) {
   EXPECT_EQ(answer.sleeping, 0u);
 }
 
+// Whether yields on this core, beside a thread that never lets go of it, take what a rank calls dear. Kernels whose slices
+// are short give it back sooner.
+bool yieldsAreDear() {
+  int dear = 0;
+  for (int i = 0; i < 100; ++i) {
+    const int64_t start = monotonicNanos();
+    Yielding::giveWay();
+    const int64_t now = monotonicNanos();
+    dear += Yielding().took(now - start, now) ? 1 : 0;
+  }
+  return dear >= 5;
+}
+
 // Ranks on one core, together with a thread that never lets go of it: they find out, sleep instead of yielding, and try
 // again several times on the way.
 TEST(Yielding, RanksBesideABusyThreadGetTheirSums) {
@@ -124,6 +137,11 @@ TEST(Yielding, RanksBesideABusyThreadGetTheirSums) {
     while (!over.load(std::memory_order_relaxed)) {
     }
   });
+  bool dear = false;
+  std::thread([&] {
+    bind();
+    dear = yieldsAreDear();
+  }).join();
   const int ranks = 3;
   std::atomic<int> listened{0};
   test::RankThreads threads(ranks, 1, [](CommunicatorConfig& config) { config.cores = 1; });
@@ -145,6 +163,7 @@ TEST(Yielding, RanksBesideABusyThreadGetTheirSums) {
   });
   over.store(true);
   busy.join();
+  if (!dear) GTEST_SKIP() << "the sums are right; yields beside a busy thread are short here, so nothing was to notice";
   EXPECT_GT(listened, 0) << "no rank noticed that its yields are dear";
 }
 
