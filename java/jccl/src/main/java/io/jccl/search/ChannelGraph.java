@@ -43,6 +43,19 @@ public record ChannelGraph(
         }
     }
 
+    /** The same channels through other ranks, at no more than so many GB/s each. */
+    ChannelGraph through(List<List<Integer>> others, double mostGBps) {
+        return new ChannelGraph(
+                pattern,
+                Math.min(bwIntra, mostGBps),
+                Math.min(bwInter, mostGBps),
+                typeIntra,
+                typeInter,
+                crossNic,
+                others,
+                nets);
+    }
+
     /** The number of channels. */
     public int channels() {
         return orders.size();

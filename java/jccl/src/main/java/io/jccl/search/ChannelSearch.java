@@ -1,5 +1,6 @@
 package io.jccl.search;
 
+import io.jccl.topology.HostGroups;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.NodeType;
@@ -25,6 +26,7 @@ public final class ChannelSearch {
 
     private static final double EQUAL = 1e-9;
 
+    private final HostGroups groups;
     private final Topology topology;
     private final NodePaths paths;
     private final SearchOptions options;
@@ -36,8 +38,9 @@ public final class ChannelSearch {
 
     /** A search on one machine. */
     public ChannelSearch(NodePaths paths, SearchOptions options) {
-        this.topology = paths.topology();
-        this.paths = paths;
+        this.groups = HostGroups.of(paths.topology());
+        this.topology = groups.reduced();
+        this.paths = groups.reduces() ? NodePaths.compute(topology, paths.policy()) : paths;
         this.options = options;
         this.capacities = new Capacities(topology);
         this.ranks = topology.endpoints();
@@ -77,7 +80,7 @@ public final class ChannelSearch {
             }
         }
         steps = spent;
-        return best;
+        return ofAllRanks(best);
     }
 
     /**
@@ -99,7 +102,13 @@ public final class ChannelSearch {
                     + ranks.stream().map(node -> topology.node(node).name()).toList()
                     + ": no route through all of them; trim the topology to what a rank can reach");
         }
-        return found;
+        return ofAllRanks(found);
+    }
+
+    private ChannelGraph ofAllRanks(ChannelGraph found) {
+        return groups.reduces()
+                ? found.through(groups.expand(found.orders()), groups.leastGBpsOfOthers() / found.channels())
+                : found;
     }
 
     /** How many steps the last search took. */

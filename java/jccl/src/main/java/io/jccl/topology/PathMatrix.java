@@ -3,6 +3,7 @@ package io.jccl.topology;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /** The ways between all ends of a topology while they are being decided: GPU, HOST, NET and CPU nodes. */
 final class PathMatrix {
@@ -10,7 +11,8 @@ final class PathMatrix {
     private final Topology topology;
     private final List<Integer> ends = new ArrayList<>();
     private final int[] place;
-    private final NodePath[][] paths;
+    /** By place of the source. Most are asked for few or none of their ways, so each row is found when it is first read. */
+    private final AtomicReferenceArray<NodePath[]> paths;
 
     /** The ways that lead through no rank. */
     PathMatrix(Topology topology) {
@@ -26,10 +28,16 @@ final class PathMatrix {
                 case PCI, NVS, NIC -> {}
             }
         }
-        this.paths = new NodePath[ends.size()][];
-        for (int from = 0; from < paths.length; from++) {
-            paths[from] = new PathFinder(topology, ends.get(from)).to(ends);
+        this.paths = new AtomicReferenceArray<>(ends.size());
+    }
+
+    private NodePath[] from(int end) {
+        NodePath[] row = paths.get(end);
+        if (row == null) {
+            paths.compareAndSet(end, null, new PathFinder(topology, ends.get(end)).to(ends));
+            row = paths.get(end); // threads that read at the same time find the same
         }
+        return row;
     }
 
     Topology topology() {
@@ -41,11 +49,12 @@ final class PathMatrix {
             throw new IllegalArgumentException("from=" + topology.node(from).name() + " to="
                     + topology.node(to).name() + ": expected GPU, HOST, NET or CPU nodes");
         }
-        return paths[place[from]][place[to]];
+        return from(place[from])[place[to]];
     }
 
+    /** Only before the ways are shared. */
     void set(NodePath path) {
-        paths[place[path.from()]][place[path.to()]] = path;
+        from(place[path.from()])[place[path.to()]] = path;
     }
 
     /** The same way under another type. */

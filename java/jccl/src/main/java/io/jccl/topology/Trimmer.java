@@ -3,6 +3,7 @@ package io.jccl.topology;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.IntPredicate;
@@ -50,16 +51,18 @@ public final class Trimmer {
     /** All ranks that are kept must agree on who is, so reaching through others counts. */
     private static Set<Integer> reachedFrom(NodePaths paths, int self) {
         Set<Integer> reached = new HashSet<>(Set.of(self));
+        Set<Integer> others = new LinkedHashSet<>(paths.topology().endpoints());
+        others.remove(self);
         Deque<Integer> queue = new ArrayDeque<>(List.of(self));
-        while (!queue.isEmpty()) {
+        while (!queue.isEmpty() && !others.isEmpty()) {
             int node = queue.remove();
-            for (int other : paths.topology().endpoints()) {
-                boolean linked = paths.path(node, other).exists()
-                        || paths.path(other, node).exists();
-                if (linked && reached.add(other)) {
-                    queue.add(other);
-                }
-            }
+            List<Integer> linked = others.stream()
+                    .filter(other -> paths.path(node, other).exists()
+                            || paths.path(other, node).exists())
+                    .toList();
+            linked.forEach(others::remove);
+            reached.addAll(linked);
+            queue.addAll(linked);
         }
         return reached;
     }

@@ -28,19 +28,32 @@ final class ReportRequests {
             CrossNic crossNic) {
         long[] clock = {0};
         return TopologyReporter.report(
-                new TopologyReporter.Request(
-                        "test",
-                        "0",
-                        description,
-                        machines,
-                        false,
-                        PathPolicy.defaults(),
-                        CORES,
-                        slots,
-                        HostCosts.builtIn(),
-                        overrides,
-                        PlanOptions.defaults(),
-                        crossNic),
-                () -> clock[0] += searchNanos);
+                request(description, machines, slots, overrides, crossNic), () -> clock[0] += searchNanos);
+    }
+
+    /** A request for so many machines. */
+    static TopologyReporter.Request request(XmlElement description, int machines, CommunicatorShape.SlotBytes slots) {
+        return request(description, machines, slots, TuningOverrides.none(), CrossNic.IF_BETTER);
+    }
+
+    private static TopologyReporter.Request request(
+            XmlElement description,
+            int machines,
+            CommunicatorShape.SlotBytes slots,
+            TuningOverrides overrides,
+            CrossNic crossNic) {
+        return new TopologyReporter.Request(
+                "test",
+                "0",
+                description,
+                machines,
+                false,
+                PathPolicy.defaults(),
+                CORES,
+                slots,
+                HostCosts.builtIn(),
+                overrides,
+                PlanOptions.defaults(),
+                crossNic);
     }
 }

@@ -8,27 +8,30 @@ import io.jccl.topology.TopologyXmlReader;
 import io.jccl.topology.XmlElement;
 import java.lang.management.ManagementFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What plan, tuning and report of many machines take grows with their number: counted in bytes allocated, not in time. */
+/** What planning takes grows with the number of machines and ranks: counted in bytes allocated, not in time. */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class TopologyScaleTest {
 
     private static final CommunicatorShape.SlotBytes SLOTS = new CommunicatorShape.SlotBytes(8192, 16384, 65536);
 
-    /** Twice the machines may take this much more; with the square of their number it would be four times. */
+    /** Twice as many may take this much more; with the square of their number it would be four times. */
     private static final double GROWTH = 2.2;
 
     @ParameterizedTest
     @ValueSource(strings = {"gpu4-nvswitch", "host-2numa"})
     void memory_grows_no_faster_than_the_number_of_machines(String name) {
         XmlElement description = TopologyXmlReader.read(Machines.text(name));
-        least(description, 64); // classes are loaded
-        long few = least(description, 256);
-        long more = least(description, 512);
-        long most = least(description, 1024);
+        least(() -> report(description, 64)); // classes are loaded
+        long few = least(() -> report(description, 256));
+        long more = least(() -> report(description, 512));
+        long most = least(() -> report(description, 1024));
         assertThat((double) more).isLessThan(GROWTH * few);
         assertThat((double) most).isLessThan(GROWTH * more);
         // A rank of a channel is a few numbers, and what is made on the way to them.
@@ -36,20 +39,42 @@ class TopologyScaleTest {
         assertThat(most / ranks).isLessThan(16_384);
     }
 
-    /** Of several runs the one in which the virtual machine allocates least for itself. */
-    private static long least(XmlElement description, int machines) {
-        long least = Long.MAX_VALUE;
-        for (int run = 0; run < 3; run++) {
-            least = Math.min(least, allocated(description, machines));
-        }
-        return least;
+    @Test
+    void memory_grows_no_faster_than_the_number_of_host_ranks() {
+        least(() -> plan(64));
+        long few = least(() -> plan(200));
+        long more = least(() -> plan(400));
+        long most = least(() -> plan(800));
+        assertThat((double) more).isLessThan(GROWTH * few);
+        assertThat((double) most).isLessThan(GROWTH * more);
     }
 
-    private static long allocated(XmlElement description, int machines) {
-        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        long before = threads.getCurrentThreadAllocatedBytes();
+    /** From the description of a machine to the plan of its ranks. */
+    private static void plan(int ranks) {
+        XmlElement machine = TopologyXmlReader.read(IntStream.range(0, ranks)
+                .mapToObj(rank -> "<host rank='" + rank + "'/>")
+                .collect(Collectors.joining(
+                        "",
+                        "<system version='1'><cpu numaid='0' arch='x86_64'>",
+                        "</cpu><cpu numaid='1' arch='x86_64'><host rank='" + ranks + "'/></cpu></system>")));
+        CommunicatorShape shape = TopologyReporter.shape(ReportRequests.request(machine, 2, SLOTS));
+        assertThat(shape.ranks()).isEqualTo(2 * (ranks + 1));
+    }
+
+    private static void report(XmlElement description, int machines) {
         TopologyReport report = ReportRequests.report(description, machines, SLOTS, 0);
         assertThat(report.plan().orElseThrow().machines()).hasSize(machines);
-        return threads.getCurrentThreadAllocatedBytes() - before;
+    }
+
+    /** What is allocated, of several runs in the one in which the virtual machine allocates least for itself. */
+    private static long least(Runnable work) {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long least = Long.MAX_VALUE;
+        for (int run = 0; run < 3; run++) {
+            long before = threads.getCurrentThreadAllocatedBytes();
+            work.run();
+            least = Math.min(least, threads.getCurrentThreadAllocatedBytes() - before);
+        }
+        return least;
     }
 }
