@@ -40,8 +40,14 @@ final class TopoCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--file", paramLabel = "TOPO.xml", description = "a description instead of this machine")
-    private Path file;
+    @Option(
+            names = "--file",
+            paramLabel = "TOPO.xml",
+            description = {
+                "a description instead of this machine",
+                "given several times: the plan over these machines, which need not be alike, in this order"
+            })
+    private List<Path> files = List.of();
 
     @Option(
             names = {"-n", "--ranks"},
@@ -53,9 +59,8 @@ final class TopoCommand implements Callable<Integer> {
     @Option(
             names = "--machines",
             paramLabel = "N",
-            defaultValue = "1",
-            description = "the plan for N such machines (default: ${DEFAULT-VALUE})")
-    private int machines;
+            description = "the plan for N such machines (default: as many as there are files, or 1)")
+    private Integer machines;
 
     @Option(names = "--local-only", description = "networks play no part")
     private boolean localOnly;
@@ -84,28 +89,48 @@ final class TopoCommand implements Callable<Integer> {
         if (!FORMATS.contains(wanted)) {
             throw usage("format=\"" + format + "\": unknown; name one of " + FORMATS);
         }
-        if (machines < 1 || ranks < 0) {
+        if (machines != null && machines < 1 || ranks < 0) {
             throw usage("machines=" + machines + " ranks=" + ranks + ": expected at least 1 of each");
+        }
+        if (files.size() > 1) {
+            checkSeveral(wanted);
         }
         if (rank != null && !wanted.equals("json")) {
             throw usage("rank=" + rank + " format=" + wanted + ": only JSON can be limited to a rank");
         }
         try {
-            TopologyReporter.Request request = request();
+            List<TopologyReporter.Request> requests = requests();
             if (wanted.equals("xml")) {
                 System.out.println(
-                        TopologyXmlWriter.write(request.description()).stripTrailing());
+                        TopologyXmlWriter.write(requests.get(0).description()).stripTrailing());
                 return Main.FINE;
             }
-            TopologyReport report = TopologyReporter.report(request, System::nanoTime);
+            List<TopologyReport> reports = requests.size() == 1
+                    ? List.of(TopologyReporter.report(requests.get(0), System::nanoTime))
+                    : TopologyReporter.reportUnlike(requests, System::nanoTime);
             switch (wanted) {
-                case "json" -> TopoJson.write(report, checkedRank(report), System.out);
-                case "svg" -> System.out.println(TopoSvg.write(report));
-                default -> System.out.println(TopoText.write(report));
+                case "json" -> TopoJson.write(reports, checkedRank(reports.get(0)), System.out);
+                case "svg" -> System.out.println(TopoSvg.write(reports.get(0)));
+                default -> System.out.println(TopoText.write(reports));
             }
             return Main.FINE;
         } catch (TopologyException e) {
             throw usage(e.getMessage());
+        }
+    }
+
+    private void checkSeveral(String wanted) {
+        if (machines != null && machines != files.size()) {
+            throw usage("machines=" + machines + " files=" + files.size()
+                    + ": each file is one machine; leave out --machines, or give one file");
+        }
+        if (localOnly) {
+            throw usage("files=" + files.size()
+                    + " --local-only: a plan over several machines uses networks; give one file");
+        }
+        if (wanted.equals("xml") || wanted.equals("svg")) {
+            throw usage("files=" + files.size() + " format=" + wanted
+                    + ": shows one machine; give one file, or ask for text or json");
         }
     }
 
@@ -124,12 +149,19 @@ final class TopoCommand implements Callable<Integer> {
         return new ParameterException(spec.commandLine(), message);
     }
 
-    private TopologyReporter.Request request() {
+    /** One for each file; one if there is none. */
+    private List<TopologyReporter.Request> requests() {
         Settings settings = Settings.load(CommunicatorConfig.defaults());
         int min = Math.max(1, settings.get(Registry.MIN_NCHANNELS));
         int max = settings.get(Registry.MAX_NCHANNELS);
         PlanOptions options = new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max);
         int here = ranks == 0 ? Runtime.getRuntime().availableProcessors() : ranks;
-        return ThisMachine.request(Optional.ofNullable(file), here, machines, localOnly, settings, options);
+        List<Optional<Path>> sources = files.isEmpty()
+                ? List.of(Optional.empty())
+                : files.stream().map(Optional::of).toList();
+        int all = machines == null ? sources.size() : machines;
+        return sources.stream()
+                .map(file -> ThisMachine.request(file, here, all, localOnly, settings, options))
+                .toList();
     }
 }

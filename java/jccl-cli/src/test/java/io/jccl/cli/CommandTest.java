@@ -36,6 +36,9 @@ class CommandTest {
                 "perf all_reduce -b 16 -e 8 | min=16 max=8: expected 1 <= min <= max",
                 "perf all_reduce --nonsense | Unknown option: '--nonsense'",
                 "topo --format pdf | format=\"pdf\": unknown; name one of [text, json, xml, svg]",
+                "topo --file a.xml --file b.xml --machines 3 | machines=3 files=2: each file is one machine",
+                "topo --file a.xml --file b.xml --format svg | files=2 format=svg: shows one machine",
+                "topo --file a.xml --file b.xml --local-only | files=2 --local-only: a plan over several machines",
                 "--log-level loud env | log-level=\"loud\": unknown"
             })
     void wrongUsageIsSaidAndIsStatusTwo(String command, String message) throws IOException, InterruptedException {

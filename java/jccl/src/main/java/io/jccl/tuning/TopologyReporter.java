@@ -16,6 +16,7 @@ import io.jccl.topology.NodePaths;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.PathPolicy;
 import io.jccl.topology.Topology;
+import io.jccl.topology.TopologyException;
 import io.jccl.topology.Trimmer;
 import io.jccl.topology.XmlElement;
 import java.util.ArrayList;
@@ -26,6 +27,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 /** Works out the {@link TopologyReport} of a machine, as initialisation would decide. One reporter makes one report. */
 public final class TopologyReporter {
@@ -89,26 +91,49 @@ public final class TopologyReporter {
      * Makes a report.
      *
      * @param nanoClock what to time the searches with
-     * @throws io.jccl.topology.TopologyException if the description is contradictory
+     * @throws TopologyException if the description is contradictory
      */
     public static TopologyReport report(Request request, LongSupplier nanoClock) {
         return new TopologyReporter(request, nanoClock).report();
     }
 
     /**
+     * Makes a report for each of several machines that need not be alike, with one plan over them in this order. What is not
+     * about a machine alone is taken from the first request.
+     *
+     * @param requests one for each machine, each saying how many they are
+     * @param nanoClock what to time the searches with
+     * @throws TopologyException if a description is contradictory, or no rank lives on a machine
+     */
+    public static List<TopologyReport> reportUnlike(List<Request> requests, LongSupplier nanoClock) {
+        List<TopologyReporter> reporters = requests.stream()
+                .map(request -> new TopologyReporter(request, nanoClock))
+                .toList();
+        List<Surveyed> machines =
+                reporters.stream().map(TopologyReporter::survey).toList();
+        for (int index = 0; index < machines.size(); index++) {
+            if (machines.get(index).graphs.isEmpty()) {
+                throw new TopologyException("machine=" + index + " source=\"" + requests.get(index).source
+                        + "\": no rank lives on it; give its gpu elements ranks, or add host elements");
+            }
+        }
+        TopologyReporter first = reporters.get(0);
+        Plan plan = first.plan(machines);
+        List<TopologyReport.TuningRow> tuning = first.tuning(plan, machines);
+        return IntStream.range(0, machines.size())
+                .mapToObj(index -> reporters.get(index).report(machines.get(index), index, Optional.of(plan), tuning))
+                .toList();
+    }
+
+    /**
      * What the cost model would know of the communicator of all ranks of the request, which are at least one.
      *
-     * @throws io.jccl.topology.TopologyException if the description is contradictory
+     * @throws TopologyException if the description is contradictory
      */
     public static CommunicatorShape shape(Request request) {
         TopologyReporter reporter = new TopologyReporter(request, System::nanoTime);
-        NodePaths paths =
-                reporter.trimmed(NodePaths.compute(GraphBuilder.build(request.description), request.pathPolicy));
-        Map<String, TopologyReport.GraphRow> graphs = reporter.graphs(paths);
-        return reporter.shape(
-                reporter.plan(paths.topology(), graphs),
-                paths.topology(),
-                graphs.get("ring").graph());
+        Surveyed machine = reporter.survey();
+        return reporter.shape(reporter.plan(Collections.nCopies(request.machines, machine)), List.of(machine));
     }
 
     private NodePaths trimmed(NodePaths all) {
@@ -130,32 +155,53 @@ public final class TopologyReporter {
     }
 
     private TopologyReport report() {
-        Topology all = GraphBuilder.build(request.description);
-        List<Integer> endpoints = all.endpoints();
-        NodePaths paths = NodePaths.compute(all, request.pathPolicy);
-        Map<String, TopologyReport.GraphRow> graphs = Map.of();
+        Surveyed machine = survey();
         Optional<Plan> plan = Optional.empty();
         List<TopologyReport.TuningRow> tuning = List.of();
-        if (endpoints.isEmpty()) {
+        if (machine.graphs.isEmpty()) {
             notes.add("no rank lives on this machine: no channels, no plan");
         } else {
-            paths = trimmed(paths);
-            graphs = graphs(paths);
-            Plan made = plan(paths.topology(), graphs);
+            Plan made = plan(Collections.nCopies(request.machines, machine));
             plan = Optional.of(made);
-            notes.addAll(NetworkLimits.notes(made, 0, paths.topology()));
-            tuning = tuning(made, paths.topology(), graphs);
+            tuning = tuning(made, List.of(machine));
         }
+        return report(machine, 0, plan, tuning);
+    }
+
+    private TopologyReport report(
+            Surveyed machine, int index, Optional<Plan> plan, List<TopologyReport.TuningRow> tuning) {
+        plan.ifPresent(made -> notes.addAll(0, NetworkLimits.notes(made, index, machine.topology())));
         return new TopologyReport(
                 request.source,
                 request.version,
                 request.description,
-                nodeRows(paths.topology()),
-                pathRows(paths),
-                Collections.unmodifiableMap(graphs),
+                nodeRows(machine.topology()),
+                pathRows(machine.paths),
+                Collections.unmodifiableMap(machine.graphs),
                 plan,
                 tuning,
                 notes);
+    }
+
+    /** What is known of a machine alone; without graphs if no rank lives on it. */
+    private record Surveyed(NodePaths paths, Map<String, TopologyReport.GraphRow> graphs) {
+
+        Topology topology() {
+            return paths.topology();
+        }
+
+        ChannelGraph graph(String name) {
+            return graphs.get(name).graph();
+        }
+    }
+
+    private Surveyed survey() {
+        NodePaths paths = NodePaths.compute(GraphBuilder.build(request.description), request.pathPolicy);
+        if (paths.topology().endpoints().isEmpty()) {
+            return new Surveyed(paths, Map.of());
+        }
+        NodePaths trimmed = trimmed(paths);
+        return new Surveyed(trimmed, graphs(trimmed));
     }
 
     private TopologyReport.GraphRow timed(Supplier<ChannelGraph> search) {
@@ -164,26 +210,26 @@ public final class TopologyReporter {
         return new TopologyReport.GraphRow(graph, (nanoClock.getAsLong() - start) / 1e6);
     }
 
-    private Plan plan(Topology topology, Map<String, TopologyReport.GraphRow> graphs) {
-        int first = Topology.rankOf(topology.node(topology.endpoints().get(0)));
-        RankChannels found = PlanInput.of(
-                first,
-                request.source,
-                topology,
-                graphs.get("ring").graph(),
-                graphs.get("tree").graph());
-        return Plan.build(PlanInput.together(Collections.nCopies(request.machines, found)), request.planOptions);
+    private Plan plan(List<Surveyed> machines) {
+        return Plan.build(PlanInput.together(machines.stream().map(this::found).toList()), request.planOptions);
     }
 
-    private List<TopologyReport.TuningRow> tuning(
-            Plan plan, Topology topology, Map<String, TopologyReport.GraphRow> graphs) {
+    private RankChannels found(Surveyed machine) {
+        Topology topology = machine.topology();
+        int first = Topology.rankOf(topology.node(topology.endpoints().get(0)));
+        return PlanInput.of(first, request.source, topology, machine.graph("ring"), machine.graph("tree"));
+    }
+
+    private List<TopologyReport.TuningRow> tuning(Plan plan, List<Surveyed> machines) {
         TimeModel model = PlannedModel.of(
                 plan,
-                MachineTraits.of(topology),
+                MachineTraits.together(machines.stream()
+                        .map(machine -> MachineTraits.of(machine.topology()))
+                        .toList()),
                 request.slots,
                 request.overrides,
                 request.costs,
-                () -> shape(plan, topology, graphs.get("ring").graph()));
+                () -> shape(plan, machines));
         ChoiceTable table = ChoiceTable.build(model, request.overrides);
         notes.addAll(table.notes());
         List<TopologyReport.TuningRow> rows = new ArrayList<>();
@@ -197,16 +243,24 @@ public final class TopologyReporter {
         return rows;
     }
 
-    private CommunicatorShape shape(Plan plan, Topology topology, ChannelGraph ring) {
+    /** Of unlike machines the fullest and the one with the slowest network bound the others. */
+    private CommunicatorShape shape(Plan plan, List<Surveyed> machines) {
         return new CommunicatorShape(
                 plan.size(),
-                request.machines,
-                topology.endpoints().size(),
+                plan.machines().size(),
+                machines.stream()
+                        .mapToInt(machine -> machine.topology().endpoints().size())
+                        .max()
+                        .orElseThrow(),
                 request.cores,
                 plan.channels(),
                 plan.treeDepth(0),
                 TransportKind.SHM,
-                ring.bwInter() * ring.channels(),
+                machines.stream()
+                        .map(machine -> machine.graph("ring"))
+                        .mapToDouble(ring -> ring.bwInter() * ring.channels())
+                        .min()
+                        .orElseThrow(),
                 request.slots);
     }
 

@@ -128,13 +128,16 @@ public final class Summary {
         return words + " (" + type + ")";
     }
 
-    /** The plan in a line. */
+    /** The plan over equal machines in a line. */
     public static Optional<String> plan(TopologyReport report) {
-        return report.plan()
-                .map(plan -> "Plan: " + Numbers.count(plan.size(), "rank") + " on "
-                        + Numbers.count(plan.machines().size(), "machine") + ", "
-                        + Numbers.count(plan.channels(), "channel")
-                        + copies(report, plan));
+        return report.plan().map(plan -> plan(plan) + copies(report, plan));
+    }
+
+    /** The plan in a line. */
+    public static String plan(Plan plan) {
+        return "Plan: " + Numbers.count(plan.size(), "rank") + " on "
+                + Numbers.count(plan.machines().size(), "machine") + ", "
+                + Numbers.count(plan.channels(), "channel");
     }
 
     /** Where a plan has more channels than were found on one machine. */

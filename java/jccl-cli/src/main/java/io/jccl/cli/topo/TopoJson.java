@@ -19,62 +19,86 @@ import java.util.OptionalInt;
 public final class TopoJson {
 
     private final TopologyReport report;
+    private final List<TopologyReport> all;
     private final OptionalInt rank;
     private final JsonGenerator json;
 
-    private TopoJson(TopologyReport report, OptionalInt rank, JsonGenerator json) {
-        this.report = report;
+    private TopoJson(List<TopologyReport> all, OptionalInt rank, JsonGenerator json) {
+        this.report = all.get(0);
+        this.all = all;
         this.rank = rank;
         this.json = json;
     }
 
     /**
-     * Writes a report. Of a plan of many ranks nothing is held in memory twice.
+     * Writes a report, or those of several machines under one plan: the first as if it were alone, of the others what is
+     * about the machine. Of a plan of many ranks nothing is held in memory twice.
      *
+     * @param reports at least one
      * @param rank the only rank of the plan to tell of; of the paths, those from and to where it lives
      * @param out is not closed
      */
-    public static void write(TopologyReport report, OptionalInt rank, OutputStream out) {
-        Json.pretty(out, json -> new TopoJson(report, rank, json).write());
+    public static void write(List<TopologyReport> reports, OptionalInt rank, OutputStream out) {
+        Json.pretty(out, json -> new TopoJson(reports, rank, json).write());
     }
 
     private void write() throws IOException {
         json.writeStartObject();
         json.writeStringField("source", report.source());
         json.writeStringField("version", report.version());
-        writeNodes(json, report.nodes());
-        writePaths(json, paths());
-        json.writeObjectFieldStart("graphs");
-        for (Map.Entry<String, TopologyReport.GraphRow> graph : report.graphs().entrySet()) {
-            writeGraph(json, graph.getKey(), graph.getValue());
-        }
-        json.writeEndObject();
+        writeMachine(0);
         if (report.plan().isPresent()) {
             writePlan(report.plan().get());
         } else {
             json.writeNullField("plan");
         }
         writeTuning(json, report.tuning());
+        if (all.size() > 1) {
+            json.writeArrayFieldStart("others");
+            for (int machine = 1; machine < all.size(); machine++) {
+                json.writeStartObject();
+                json.writeStringField("source", all.get(machine).source());
+                writeMachine(machine);
+                json.writeEndObject();
+            }
+            json.writeEndArray();
+        }
         json.writeEndObject();
     }
 
-    private List<TopologyReport.PathRow> paths() {
-        if (rank.isEmpty() || report.plan().isEmpty()) {
-            return report.paths();
+    private void writeMachine(int machine) throws IOException {
+        writeNodes(json, all.get(machine).nodes());
+        writePaths(json, paths(machine));
+        json.writeObjectFieldStart("graphs");
+        for (Map.Entry<String, TopologyReport.GraphRow> graph :
+                all.get(machine).graphs().entrySet()) {
+            writeGraph(json, graph.getKey(), graph.getValue());
         }
-        String end = endpoint(report.plan().get());
-        return report.paths().stream()
+        json.writeEndObject();
+    }
+
+    private List<TopologyReport.PathRow> paths(int machine) {
+        List<TopologyReport.PathRow> paths = all.get(machine).paths();
+        if (rank.isEmpty() || report.plan().isEmpty()) {
+            return paths;
+        }
+        Plan plan = report.plan().get();
+        if (all.size() > 1 && plan.machineOf(rank.getAsInt()).index() != machine) {
+            return List.of();
+        }
+        String end = endpoint(plan, all.get(machine));
+        return paths.stream()
                 .filter(path -> path.from().equals(end) || path.to().equals(end))
                 .toList();
     }
 
     /** Where the rank lives: ranks of a machine have places in the order of their numbers there. */
-    private String endpoint(Plan plan) {
+    private String endpoint(Plan plan, TopologyReport machine) {
         int place = plan.machineOf(rank.getAsInt()).ranks().indexOf(rank.getAsInt());
-        List<Integer> local = report.graphs().get("ring").graph().orders().get(0).stream()
+        List<Integer> local = machine.graphs().get("ring").graph().orders().get(0).stream()
                 .sorted()
                 .toList();
-        return report.nodes().stream()
+        return machine.nodes().stream()
                 .filter(node -> NodeType.valueOf(node.type()).isEndpoint()
                         && node.name().endsWith("/" + local.get(place)))
                 .findFirst()

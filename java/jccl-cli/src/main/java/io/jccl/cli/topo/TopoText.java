@@ -30,20 +30,36 @@ public final class TopoText {
         this.machine = MachineView.of(report);
     }
 
-    /** The report as text. */
-    public static String write(TopologyReport report) {
-        return new TopoText(report).write();
+    /**
+     * A report as text, or those of several machines under one plan.
+     *
+     * @param reports at least one
+     */
+    public static String write(List<TopologyReport> reports) {
+        StringBuilder all = new StringBuilder();
+        for (int machine = 0; machine < reports.size(); machine++) {
+            String title = reports.size() > 1 ? "machine " + machine + ", " : "";
+            all.append(machine > 0 ? "\n" : "").append(new TopoText(reports.get(machine)).writeMachine(title));
+        }
+        all.append(new TopoText(reports.get(0)).writePlanAndChoices(reports.size() > 1));
+        reports.stream().flatMap(report -> report.notes().stream()).distinct().forEach(note -> all.append("\nnote: ")
+                .append(note)
+                .append('\n'));
+        return all.toString().stripTrailing();
     }
 
-    private String write() {
-        line(report.source() + ": " + Summary.machine(machine));
+    private String writeMachine(String title) {
+        line(title + report.source() + ": " + Summary.machine(machine));
         writeMachine();
         writePaths();
         writeChannels();
-        writePlan();
+        return out.toString();
+    }
+
+    private String writePlanAndChoices(boolean several) {
+        writePlan(several);
         writeTuning();
-        report.notes().forEach(note -> heading("note: " + note));
-        return out.toString().stripTrailing();
+        return out.toString();
     }
 
     private void line(String text) {
@@ -178,8 +194,8 @@ public final class TopoText {
         }
     }
 
-    private void writePlan() {
-        Summary.plan(report).ifPresent(this::heading);
+    private void writePlan(boolean several) {
+        (several ? report.plan().map(Summary::plan) : Summary.plan(report)).ifPresent(this::heading);
         report.plan().filter(plan -> plan.machines().size() > 1).ifPresent(plan -> {
             for (MachineTree tree : MachineTree.of(plan)) {
                 String drawn = plan.machines().size() <= MOST_MACHINES_DRAWN ? ": " + nested(tree, tree.root()) : "";

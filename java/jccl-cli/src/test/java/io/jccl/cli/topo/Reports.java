@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** Reports of machines that the tests make up. */
 public final class Reports {
@@ -40,22 +41,30 @@ public final class Reports {
 
     /** The report of a description. */
     public static TopologyReport of(String xml, int machines) {
+        return TopologyReporter.report(request(xml, machines), () -> 0);
+    }
+
+    /** The reports of machines that are described one by one. */
+    public static List<TopologyReport> ofUnlike(String... machines) {
+        return TopologyReporter.reportUnlike(
+                Stream.of(machines).map(xml -> request(xml, machines.length)).toList(), () -> 0);
+    }
+
+    private static TopologyReporter.Request request(String xml, int machines) {
         XmlElement description = TopologyXmlReader.read(xml);
-        return TopologyReporter.report(
-                new TopologyReporter.Request(
-                        "made <up> & \"so\".xml",
-                        "test",
-                        description,
-                        machines,
-                        false,
-                        PathPolicy.defaults(),
-                        4,
-                        new CommunicatorShape.SlotBytes(8192, 16384, 65536),
-                        HostCosts.builtIn(),
-                        TuningOverrides.none(),
-                        new PlanOptions(1, PlanOptions.CHANNEL_LIMIT),
-                        SearchOptions.CrossNic.IF_BETTER),
-                () -> 0);
+        return new TopologyReporter.Request(
+                "made <up> & \"so\".xml",
+                "test",
+                description,
+                machines,
+                false,
+                PathPolicy.defaults(),
+                4,
+                new CommunicatorShape.SlotBytes(8192, 16384, 65536),
+                HostCosts.builtIn(),
+                TuningOverrides.none(),
+                new PlanOptions(1, PlanOptions.CHANNEL_LIMIT),
+                SearchOptions.CrossNic.IF_BETTER);
     }
 
     /** A machine of NUMA nodes that have PCI switches that have GPUs and, each, one network card with two ports. */

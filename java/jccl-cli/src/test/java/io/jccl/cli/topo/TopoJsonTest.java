@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.jccl.tuning.TopologyReport;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.util.List;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 
@@ -51,15 +52,42 @@ class TopoJsonTest {
     void oneRankOfManyMachinesIsShort() throws IOException {
         TopologyReport many = Reports.of(Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), 256);
         ByteArrayOutputStream out = new ByteArrayOutputStream();
-        TopoJson.write(many, OptionalInt.of(700), out);
+        TopoJson.write(List.of(many), OptionalInt.of(700), out);
         ByteArrayOutputStream few = new ByteArrayOutputStream();
-        TopoJson.write(REPORT, OptionalInt.of(7), few);
+        TopoJson.write(List.of(REPORT), OptionalInt.of(7), few);
         assertThat(out.size()).isLessThan(2 * few.size());
     }
 
+    @Test
+    void ofMachinesThatAreNotAlikeTheFirstIsToldAsIfItWereAloneAndTheOthersBeside() throws IOException {
+        List<TopologyReport> reports = Reports.ofUnlike(
+                Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), Reports.machine(1, 1, 3, Reports.Fabric.PCI));
+        JsonNode whole = json(reports, OptionalInt.empty());
+        JsonNode alone = json(List.of(reports.get(0)), OptionalInt.empty());
+        assertThat(whole.at("/plan/ranks").asInt()).isEqualTo(7);
+        assertThat(whole.at("/others")).hasSize(1);
+        assertThat(whole.at("/others/0").fieldNames())
+                .toIterable()
+                .containsExactly("source", "nodes", "paths", "graphs");
+        assertThat(whole.at("/others/0/graphs/ring/orders/0")).hasSize(3);
+        alone.fieldNames()
+                .forEachRemaining(name -> assertThat(whole.get(name)).as(name).isEqualTo(alone.get(name)));
+        assertThat(alone.has("others")).isFalse();
+
+        JsonNode last = json(reports, OptionalInt.of(6));
+        assertThat(last.at("/paths")).isEmpty();
+        assertThat(last.at("/others/0/paths")).isNotEmpty().allSatisfy(path -> assertThat(
+                        new String[] {path.at("/from").asText(), path.at("/to").asText()})
+                .contains("GPU/2"));
+    }
+
     private static JsonNode json(OptionalInt rank) throws IOException {
+        return json(List.of(REPORT), rank);
+    }
+
+    private static JsonNode json(List<TopologyReport> reports, OptionalInt rank) throws IOException {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
-        TopoJson.write(REPORT, rank, out);
+        TopoJson.write(reports, rank, out);
         return new ObjectMapper().readTree(out.toByteArray());
     }
 }

@@ -3,6 +3,7 @@ package io.jccl.cli.topo;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.tuning.TopologyReport;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -13,7 +14,7 @@ class TopoTextTest {
     @EnumSource(Reports.Fabric.class)
     void everyNodeHasItsLineAndEveryLinkIsTold(Reports.Fabric fabric) {
         TopologyReport report = Reports.of(Reports.machine(2, 1, 2, fabric), 2);
-        String text = TopoText.write(report);
+        String text = TopoText.write(List.of(report));
         String machine = text.substring(text.indexOf("MACHINE"), text.indexOf("PATHS"));
         for (TopologyReport.NodeRow node : report.nodes()) {
             assertThat(machine.lines().map(line -> line.replaceAll("^[ │├└─]*([A-Z0-9]+ [0-9.]+ )?", "") + " "))
@@ -29,13 +30,13 @@ class TopoTextTest {
 
     @Test
     void aMeshOfNumaNodesIsToldOnce() {
-        String text = TopoText.write(Reports.of(Reports.machine(4, 1, 1, Reports.Fabric.PCI), 1));
+        String text = TopoText.write(List.of(Reports.of(Reports.machine(4, 1, 1, Reports.Fabric.PCI), 1)));
         assertThat(text).containsOnlyOnce("between any two NUMA nodes: SYS 10");
     }
 
     @Test
     void manyRanksAreCountedInsteadOfListed() {
-        String text = TopoText.write(Reports.of(Reports.machine(2, 2, 5, Reports.Fabric.PCI), 1));
+        String text = TopoText.write(List.of(Reports.of(Reports.machine(2, 2, 5, Reports.Fabric.PCI), 1)));
         assertThat(text).contains("GPU to GPU  PIX 24  80 pairs", "GPU to GPU  SYS 10  200 pairs");
     }
 
@@ -43,7 +44,7 @@ class TopoTextTest {
     void choicesOfNeighbouringSizesAreOneRow() {
         TopologyReport report = Reports.of(
                 "<system version=\"1\"><cpu numaid=\"0\"><host rank=\"0\"/><host rank=\"1\"/></cpu></system>", 1);
-        String text = TopoText.write(report);
+        String text = TopoText.write(List.of(report));
         long rows = text.lines().filter(line -> line.startsWith("all_reduce")).count();
         assertThat(rows).isBetween(1L, 9L);
         assertThat(text.lines().filter(line -> line.startsWith("barrier"))).hasSize(1);
@@ -51,7 +52,7 @@ class TopoTextTest {
 
     @Test
     void originsAreToldOnceForAllNodesThatShareThem() {
-        String text = TopoText.write(Reports.of(
+        String text = TopoText.write(List.of(Reports.of(
                 """
                 <system version="1"><cpu numaid="0" origin="sysfs without affinity">
                 <pci busid="0000:01:00.0" class="0x030200" origin="sysfs without link_speed">
@@ -61,7 +62,7 @@ class TopoTextTest {
                 <net name="a" dev="0" speed="100000"/><net name="b" dev="-1" origin="not used"/></nic></pci>
                 </cpu></system>
                 """,
-                2));
+                2)));
         String machine = text.substring(text.indexOf("MACHINE"), text.indexOf("\nPATHS"));
         assertThat(machine.lines().filter(line -> line.startsWith("origin of ")))
                 .containsExactly(
@@ -72,11 +73,27 @@ class TopoTextTest {
 
     @Test
     void typesOfPathsAreSaidInWords() {
-        String text = TopoText.write(Reports.of(Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), 2));
+        String text = TopoText.write(List.of(Reports.of(Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), 2)));
         assertThat(text)
                 .containsPattern(
                         "Ring: .* GB/s inside, over NVLink \\(NVL\\); .* to the network ports, through one PCI")
                 .containsPattern(
                         "Plan: 8 ranks on 2 machines, \\d+ channels \\(\\d along each channel of a machine\\)");
+    }
+
+    @Test
+    void machinesThatAreNotAlikeAreShownOneByOneUnderOnePlan() {
+        String text = TopoText.write(Reports.ofUnlike(
+                Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), Reports.machine(1, 1, 3, Reports.Fabric.PCI)));
+        assertThat(text)
+                .containsSubsequence(
+                        "machine 0, made",
+                        ": 4 GPUs",
+                        "\nmachine 1, made",
+                        ": 3 GPUs",
+                        "\nPlan: 7 ranks on 2 machines, ")
+                .containsOnlyOnce("\nPlan: ")
+                .containsOnlyOnce("\nCHOICES")
+                .doesNotContain("along each channel of a machine");
     }
 }
