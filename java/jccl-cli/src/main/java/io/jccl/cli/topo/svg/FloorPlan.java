@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Where everything of one machine lies, the same for every set of routes drawn over it. From top to bottom: links between
+ * Where everything of one machine lies, the same for every set of routes drawn over it; boxes have room for their lanes. From top to bottom: links between
  * NUMA nodes, the NUMA nodes, the levels of PCI switches, endpoints and cards, network ports, and the NVLinks.
  */
 final class FloorPlan {
@@ -48,6 +48,19 @@ final class FloorPlan {
         columns = new Columns(wiring, labels, most, pitch);
         traces.forEach(set -> routes.add(new Lanes(set, wiring, columns, pitch)));
         placeRows();
+    }
+
+    private FloorPlan(FloorPlan other) {
+        wiring = other.wiring;
+        labels = other.labels;
+        pitch = other.pitch;
+        columns = other.columns;
+        placeRows();
+    }
+
+    /** The same machine with everything below the same, and only as high as it needs to be where no route is drawn. */
+    FloorPlan withoutRoutes() {
+        return new FloorPlan(this);
     }
 
     private void placeRows() {

@@ -7,8 +7,10 @@ import io.jccl.cli.topo.Numbers;
 import io.jccl.cli.topo.Summary;
 import io.jccl.tuning.TopologyReport;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /**
  * Draws a report as one picture: the machine with the bandwidth of its links, the same machine with the routes of ring and
@@ -76,6 +78,7 @@ public final class TopoSvg {
     private String write() {
         header();
         machinePanel();
+        machineBelowRoutes();
         int set = 0;
         for (Map.Entry<String, List<Band>> graph : bands.entrySet()) {
             routePanel(graph.getKey(), graph.getValue(), plan.routes().get(set));
@@ -142,31 +145,41 @@ public final class TopoSvg {
         heading("The machine", "The number beside a link is its bandwidth in GB/s each way; the thicker, the more.");
         new Legend(machine, width - 2 * MARGIN).draw(body, MARGIN, y);
         y += new Legend(machine, width - 2 * MARGIN).height() + 4;
-        MachinePainter painter = new MachinePainter(plan);
+        FloorPlan bare = plan.withoutRoutes();
+        MachinePainter painter = new MachinePainter(bare);
         beginPanel();
-        body.open("g", "id", "links");
         painter.links(body);
-        body.close("g");
-        body.open("g", "id", "boxes");
         painter.boxes(body);
-        body.close("g");
-        body.open("g", "id", "bridges");
         painter.bridges(body);
-        body.close("g");
-        body.open("g", "id", "names");
         painter.names(body);
-        body.close("g");
         painter.labels(body);
-        endPanel();
+        endPanel(bare);
+    }
+
+    /** The machine in layers between which routes are drawn. */
+    private void machineBelowRoutes() {
+        MachinePainter painter = new MachinePainter(plan);
+        Map<String, Consumer<Svg>> layers = new LinkedHashMap<>();
+        layers.put("links", painter::links);
+        layers.put("boxes", painter::boxes);
+        layers.put("bridges", painter::bridges);
+        layers.put("names", painter::names);
+        body.open("defs");
+        layers.forEach((id, layer) -> {
+            body.open("g", "id", id);
+            layer.accept(body);
+            body.close("g");
+        });
+        body.close("defs");
     }
 
     private void beginPanel() {
         body.open("g", "transform", "translate(" + Svg.number(MARGIN) + " " + Svg.number(y) + ")");
     }
 
-    private void endPanel() {
+    private void endPanel(FloorPlan floor) {
         body.close("g");
-        y += plan.height() + LINE;
+        y += floor.height() + LINE;
     }
 
     private void routePanel(String name, List<Band> list, Lanes lanes) {
@@ -192,7 +205,7 @@ public final class TopoSvg {
         body.empty("use", "href", "#bridges", "opacity", "0.3");
         new RoutePainter(plan, lanes, list.subList(0, drawn(list))).routes(body);
         body.empty("use", "href", "#names");
-        endPanel();
+        endPanel(plan);
     }
 
     private static String about(boolean ring, boolean networks) {

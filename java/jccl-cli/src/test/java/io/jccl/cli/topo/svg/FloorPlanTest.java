@@ -82,7 +82,11 @@ class FloorPlanTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("machines")
     void boxesHoldTheirTextAndFramesTheirNodes(String name, TopologyReport report) {
-        FloorPlan plan = plan(report);
+        checkBoxes(plan(report));
+        checkBoxes(plan(report).withoutRoutes());
+    }
+
+    private static void checkBoxes(FloorPlan plan) {
         MachineView machine = plan.wiring().machine();
         for (String node : machine.names()) {
             assertThat(plan.box(node).width()).isGreaterThan(plan.labels().width(node) - ROUNDING);
@@ -95,6 +99,22 @@ class FloorPlanTest {
                 assertThat(plan.frames().get(root).contains(plan.box(node)))
                         .as("%s in %s", node, root)
                         .isTrue();
+            }
+        }
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("machines")
+    void withoutRoutesASwitchIsAsHighAsItsTextAndEverythingStaysBelowTheSame(String name, TopologyReport report) {
+        FloorPlan plan = plan(report);
+        FloorPlan bare = plan.withoutRoutes();
+        assertThat(bare.width()).isEqualTo(plan.width());
+        assertThat(bare.height()).isLessThan(plan.height());
+        for (String node : plan.wiring().machine().names()) {
+            assertThat(bare.box(node).x()).isEqualTo(plan.box(node).x());
+            assertThat(bare.box(node).width()).isEqualTo(plan.box(node).width());
+            if (plan.wiring().machine().type(node) == NodeType.NVS) {
+                assertThat(bare.box(node).height()).isEqualTo(plan.labels().height(node));
             }
         }
     }
