@@ -82,8 +82,9 @@ class FloorPlanTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("machines")
     void boxesHoldTheirTextAndFramesTheirNodes(String name, TopologyReport report) {
-        checkBoxes(plan(report));
-        checkBoxes(plan(report).withoutRoutes());
+        FloorPlan plan = plan(report);
+        checkBoxes(plan);
+        checkBoxes(plan.withoutRoutes());
     }
 
     private static void checkBoxes(FloorPlan plan) {
