@@ -15,7 +15,6 @@ final class Doctor {
             MemoryChecks::devShm,
             MemoryChecks::available,
             MemoryChecks::hugePages,
-            MemoryChecks::locked,
             ProcessorChecks::cores,
             ProcessorChecks::quota,
             ProcessorChecks::governor,
@@ -23,6 +22,9 @@ final class Doctor {
             NetworkChecks::loopback,
             NetworkChecks::interfaces,
             NetworkChecks::hostName,
+            NetworkChecks::ownAddresses,
+            NetworkChecks::mtus,
+            NetworkChecks::reversePathFilter,
             DeviceChecks::numa,
             DeviceChecks::networks,
             DeviceChecks::gpus,
@@ -31,7 +33,11 @@ final class Doctor {
             SystemChecks::openFiles,
             SystemChecks::privileges,
             CudaChecks::parts,
-            SystemChecks::verbs);
+            RdmaChecks::devices,
+            RdmaChecks::portStates,
+            RdmaChecks::gids,
+            RdmaChecks::pathMtu,
+            RdmaChecks::locked);
 
     private Doctor() {}
 

@@ -60,15 +60,6 @@ final class MemoryChecks {
         }
     }
 
-    static List<Finding> locked(Machine machine) {
-        OptionalLong limit = machine.softLimit("Max locked memory");
-        if (limit.isEmpty()) {
-            return List.of(Finding.ok("memlock", "limit not visible; this build locks no memory"));
-        }
-        String seen = limit.getAsLong() == Long.MAX_VALUE ? "unlimited" : ByteSizes.format(limit.getAsLong());
-        return List.of(Finding.ok("memlock", "limit=" + seen + "; this build locks no memory"));
-    }
-
     /** What the machine and the control groups leave. */
     static List<Finding> available(Machine machine) {
         OptionalLong free = machine.field("/proc/meminfo", "MemAvailable:");

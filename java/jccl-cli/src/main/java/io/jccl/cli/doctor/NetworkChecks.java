@@ -12,13 +12,19 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 
-/** Names, loopback and interfaces. */
+/** Names, loopback, interfaces, and what stands between them and other machines. */
 final class NetworkChecks {
 
     private static final int CONNECT_MILLIS = 2000;
@@ -53,10 +59,7 @@ final class NetworkChecks {
     static List<Finding> interfaces(Machine machine) {
         List<InterfaceCandidate> candidates;
         try {
-            Settings settings =
-                    Settings.load(CommunicatorConfig.defaults(), System::getProperty, machine.environment());
-            candidates = NetworkInterfaces.candidates(BootstrapOptions.defaults("doctor")
-                    .withInterfaces(settings.text(Registry.SOCKET_IFNAME), settings.text(Registry.SOCKET_FAMILY)));
+            candidates = candidates(machine);
         } catch (BootstrapException | IllegalArgumentException e) {
             return List.of(
                     Finding.fail("interfaces", e.getMessage(), "correct JCCL_SOCKET_IFNAME or JCCL_SOCKET_FAMILY"));
@@ -85,6 +88,119 @@ final class NetworkChecks {
                                 "interfaces",
                                 seen + ": other machines cannot reach this one",
                                 "fine on one machine; else bring up an interface to the other machines"));
+    }
+
+    private static List<InterfaceCandidate> candidates(Machine machine) {
+        Settings settings = Settings.load(CommunicatorConfig.defaults(), System::getProperty, machine.environment());
+        return NetworkInterfaces.candidates(BootstrapOptions.defaults("doctor")
+                .withInterfaces(settings.text(Registry.SOCKET_IFNAME), settings.text(Registry.SOCKET_FAMILY)));
+    }
+
+    /** Whether a port that this machine opens on an address of its own can be connected to. */
+    static List<Finding> ownAddresses(Machine machine) {
+        try {
+            return ownAddresses(candidates(machine), NetworkChecks::connectTo);
+        } catch (BootstrapException | IllegalArgumentException e) {
+            return List.of(); // said by the check of the interfaces
+        }
+    }
+
+    static List<Finding> ownAddresses(
+            List<InterfaceCandidate> candidates, Function<InetAddress, Optional<String>> connect) {
+        List<String> answering = new ArrayList<>();
+        List<Finding> findings = new ArrayList<>();
+        for (InterfaceCandidate one : candidates) {
+            if (!one.usable()) {
+                continue;
+            }
+            String where = one.name() + " " + one.address().getHostAddress();
+            Optional<String> failure = connect.apply(one.address());
+            if (failure.isEmpty()) {
+                answering.add(where);
+            } else {
+                findings.add(Finding.warn(
+                        "own-addresses",
+                        where + ": a port that listens there cannot be connected to from this same machine ("
+                                + failure.get() + "): a firewall drops it, so ranks that can reach others cannot be"
+                                + " reached by them",
+                        "let the ports of net.ipv4.ip_local_port_range in from the job's machines (nft list ruleset,"
+                                + " iptables -S), or leave the interface out: JCCL_SOCKET_IFNAME=^=" + one.name()));
+            }
+        }
+        if (!answering.isEmpty()) {
+            findings.add(0, Finding.ok("own-addresses", "connected: " + String.join(", ", answering)));
+        }
+        return findings;
+    }
+
+    private static Optional<String> connectTo(InetAddress address) {
+        try (ServerSocket server = new ServerSocket(0, 1, address);
+                Socket client = new Socket()) {
+            client.bind(new InetSocketAddress(address, 0));
+            client.connect(new InetSocketAddress(address, server.getLocalPort()), CONNECT_MILLIS);
+            return Optional.empty();
+        } catch (IOException e) {
+            return Optional.of(String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** Cards of one machine that packets leave in different sizes. */
+    static List<Finding> mtus(Machine machine) {
+        Map<Long, List<String>> bySize = new TreeMap<>();
+        for (String name : cards(machine)) {
+            mtu(machine, name).ifPresent(mtu -> bySize.computeIfAbsent(mtu, any -> new ArrayList<>())
+                    .add(name));
+        }
+        String seen = bySize.isEmpty() ? "no card has a link" : bySize.toString();
+        return List.of(
+                bySize.size() <= 1
+                        ? Finding.ok("mtu", seen)
+                        : Finding.warn(
+                                "mtu",
+                                seen + ": cards differ; where the ends of a connection do, large packets are lost in"
+                                        + " between and transfers hang while small ones pass",
+                                "give all cards of a network, on all machines, one size: ip link set NAME mtu BYTES"));
+    }
+
+    /** Several cards, and a kernel that drops what comes in by another than it would answer by. */
+    static List<Finding> reversePathFilter(Machine machine) {
+        List<String> cards = cards(machine);
+        String all = "/proc/sys/net/ipv4/conf/all/rp_filter";
+        List<String> strict = cards.stream()
+                .filter(name -> Math.max(
+                                number(machine, all), number(machine, "/proc/sys/net/ipv4/conf/" + name + "/rp_filter"))
+                        == 1)
+                .toList();
+        return List.of(
+                cards.size() < 2 || strict.isEmpty()
+                        ? Finding.ok("rp-filter", cards.size() + " cards with a link, strict on " + strict)
+                        : Finding.warn(
+                                "rp-filter",
+                                "strict on " + strict + " of several cards " + cards + ": between cards of one network,"
+                                        + " connections work one way and not the other",
+                                "sysctl -w net.ipv4.conf.all.rp_filter=2"));
+    }
+
+    private static long number(Machine machine, String file) {
+        return machine.read(file)
+                .filter(text -> text.matches("\\d{1,9}"))
+                .map(Long::parseLong)
+                .orElse(0L);
+    }
+
+    /** Ethernet interfaces of hardware that have a link. */
+    private static List<String> cards(Machine machine) {
+        return machine.list("/sys/class/net").stream()
+                .filter(name -> machine.exists("/sys/class/net/" + name + "/device"))
+                .filter(name -> machine.read("/sys/class/net/" + name + "/operstate")
+                        .orElse("")
+                        .equals("up"))
+                .toList();
+    }
+
+    static OptionalLong mtu(Machine machine, String name) {
+        long mtu = number(machine, "/sys/class/net/" + name + "/mtu");
+        return mtu > 0 ? OptionalLong.of(mtu) : OptionalLong.empty();
     }
 
     static List<Finding> hostName(Machine machine) {

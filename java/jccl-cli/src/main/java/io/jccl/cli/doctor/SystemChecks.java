@@ -8,10 +8,9 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
 
-/** Limits and rights of processes, and which adapters there are. */
+/** Limits and rights of processes. */
 final class SystemChecks {
 
     private static final long FILES_OF_A_JVM = 256;
@@ -86,17 +85,5 @@ final class SystemChecks {
                 // an empty directory stays behind in the temporary directory
             }
         }
-    }
-
-    static List<Finding> verbs(Machine machine) {
-        Optional<String> library = machine.library("libibverbs.so.1");
-        List<String> devices = machine.list("/sys/class/infiniband");
-        if (devices.isEmpty()) {
-            return List.of(Finding.ok("infiniband", "no device; libibverbs=" + library.orElse("not installed")));
-        }
-        return List.of(Finding.warn(
-                "infiniband",
-                "devices=" + devices + ": this build has no verbs transport and uses sockets",
-                "give the fastest adapter an IP address, and name its interface in JCCL_SOCKET_IFNAME"));
     }
 }

@@ -93,7 +93,12 @@ class DoctorTest {
                 "networks",
                 "pci-links",
                 "cuda",
-                "infiniband");
+                "mtu",
+                "rp-filter",
+                "rdma",
+                "rdma-ports",
+                "rdma-gids",
+                "rdma-mtu");
         List<Finding> findings = Doctor.examine(machine()).stream()
                 .filter(finding -> ofTheFiles.contains(finding.check()))
                 .toList();
@@ -109,7 +114,9 @@ class DoctorTest {
         requireOk(ProcessorChecks.governor(bare));
         requireOk(ProcessorChecks.clock(bare));
         requireOk(MemoryChecks.available(bare));
-        requireOk(MemoryChecks.locked(bare));
+        requireOk(RdmaChecks.locked(bare));
+        requireOk(NetworkChecks.mtus(bare));
+        requireOk(NetworkChecks.reversePathFilter(bare));
         requireOk(MemoryChecks.hugePages(bare));
         requireOk(SystemChecks.openFiles(bare));
         requireBad(MemoryChecks.devShm(bare), Status.WARN, "/dev/shm is not there", "mount a tmpfs at /dev/shm");
@@ -211,12 +218,6 @@ class DoctorTest {
                 .endsWith(
                         "jcuda=present libjccl_cuda.so=present; device 0: NVIDIA H200 sm 90, 141 GiB, at 0000:1b:00.0,"
                                 + " GPU-1");
-    }
-
-    @Test
-    void adaptersThatAreNotUsedAreSaid() throws IOException {
-        write("/sys/class/infiniband/mlx5_0/node_type", "1: CA\n");
-        requireBad(SystemChecks.verbs(machine()), Status.WARN, "devices=[mlx5_0]", "JCCL_SOCKET_IFNAME");
     }
 
     /** A GPU at x8 of x16 on one node, a network card on the other. */

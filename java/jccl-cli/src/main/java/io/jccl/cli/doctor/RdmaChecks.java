@@ -1,0 +1,234 @@
+package io.jccl.cli.doctor;
+
+import io.jccl.cli.output.ByteSizes;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** Adapters for InfiniBand verbs: their ports, their addresses, and what a process may lock for them. */
+final class RdmaChecks {
+
+    private static final String CLASS = "/sys/class/infiniband/";
+    private static final long LOCKED_PER_PEER = 32L << 20; // slots of one channel, both ways, all protocols, rounded up
+    private static final int RDMA_HEADER_BYTES = 58; // RoCE v2: IPv4, UDP, BTH, RETH, ICRC
+    private static final int LARGEST_PATH_MTU = 4096;
+    private static final String NO_GID = "0000:0000:0000:0000:0000:0000:0000:0000";
+
+    private RdmaChecks() {}
+
+    /** A port of an adapter, as sysfs shows it. */
+    private record Port(
+            String device, String number, String state, String physicalState, String linkLayer, String rate) {
+
+        static Port of(Machine machine, String device, String number) {
+            String folder = folder(device, number);
+            return new Port(
+                    device,
+                    number,
+                    afterColon(machine.read(folder + "/state")),
+                    afterColon(machine.read(folder + "/phys_state")),
+                    machine.read(folder + "/link_layer").orElse("link layer unknown"),
+                    machine.read(folder + "/rate").orElse("rate unknown"));
+        }
+
+        private static String afterColon(Optional<String> text) { // "4: ACTIVE"
+            return text.map(line -> line.replaceFirst("^\\d+: *", "")).orElse("unknown");
+        }
+
+        static String folder(String device, String number) {
+            return CLASS + device + "/ports/" + number;
+        }
+
+        String folder() {
+            return folder(device, number);
+        }
+
+        boolean active() {
+            return state.equals("ACTIVE");
+        }
+
+        boolean ethernet() {
+            return linkLayer.equals("Ethernet");
+        }
+
+        String name() {
+            return device + ":" + number;
+        }
+    }
+
+    private static List<Port> ports(Machine machine) {
+        List<Port> ports = new ArrayList<>();
+        for (String device : machine.list(CLASS)) {
+            for (String number : machine.list(CLASS + device + "/ports")) {
+                ports.add(Port.of(machine, device, number));
+            }
+        }
+        return ports;
+    }
+
+    /** The adapters, the library and the device files that lead to them. */
+    static List<Finding> devices(Machine machine) {
+        Optional<String> library = machine.library("libibverbs.so.1");
+        List<String> devices = machine.list(CLASS);
+        if (devices.isEmpty()) {
+            return List.of(Finding.ok("rdma", "no device; libibverbs=" + library.orElse("not installed")));
+        }
+        String seen = "devices=" + devices + " libibverbs=" + library.orElse("not installed");
+        if (library.isEmpty()) {
+            return List.of(Finding.warn(
+                    "rdma",
+                    seen + ": ranks use sockets between machines",
+                    "install libibverbs1 and ibverbs-providers (Debian), or libibverbs (Red Hat)"));
+        }
+        List<String> files = machine.list("/dev/infiniband");
+        if (files.stream().noneMatch(file -> file.startsWith("uverbs"))) {
+            return List.of(Finding.warn(
+                    "rdma",
+                    seen + ", and no /dev/infiniband/uverbs*: no process can open them",
+                    "modprobe ib_uverbs; for a container, pass --device=/dev/infiniband"));
+        }
+        return List.of(Finding.ok("rdma", seen));
+    }
+
+    /** Whether ports have a link, and on InfiniBand a subnet manager. */
+    static List<Finding> portStates(Machine machine) {
+        List<Port> ports = ports(machine);
+        if (ports.isEmpty()) {
+            return List.of(Finding.ok("rdma-ports", "none"));
+        }
+        List<Finding> findings = new ArrayList<>();
+        List<String> active = new ArrayList<>();
+        for (Port port : ports) {
+            String seen = port.name() + " " + port.state() + ", " + port.linkLayer() + ", " + port.rate();
+            if (port.active()) {
+                active.add(seen);
+            } else if (port.state().equals("INIT") && !port.ethernet()) {
+                findings.add(Finding.warn(
+                        "rdma-ports",
+                        seen + ": there is a link, but no subnet manager has given the port an address",
+                        "start a subnet manager on the fabric (opensm), or switch the switch's own on"));
+            } else {
+                findings.add(Finding.warn(
+                        "rdma-ports",
+                        seen + ", physical state " + port.physicalState() + ": it is not used",
+                        port.ethernet()
+                                ? "ip link set " + netInterface(machine, port)
+                                        + " up; check the cable if that does not help"
+                                : "check the cable and the port of the switch"));
+            }
+        }
+        if (!active.isEmpty()) {
+            findings.add(0, Finding.ok("rdma-ports", String.join("; ", active)));
+        }
+        return findings;
+    }
+
+    private static String netInterface(Machine machine, Port port) {
+        return machine.list(port.folder() + "/gid_attrs/ndevs").stream()
+                .flatMap(index -> machine.read(port.folder() + "/gid_attrs/ndevs/" + index).stream())
+                .findFirst()
+                .or(() -> machine.list(CLASS + port.device() + "/device/net").stream()
+                        .findFirst())
+                .orElse("its interface");
+    }
+
+    /** Whether ports over Ethernet have an address that can be routed to, in the second version of RoCE. */
+    static List<Finding> gids(Machine machine) {
+        List<Finding> findings = new ArrayList<>();
+        List<String> usable = new ArrayList<>();
+        for (Port port : ports(machine)) {
+            if (!port.active() || !port.ethernet()) {
+                continue;
+            }
+            List<String> own = machine.list(port.folder() + "/gids").stream()
+                    .filter(index -> isRoutable(machine, port, index))
+                    .map(index -> "GID " + index + " " + gid(machine, port, index))
+                    .toList();
+            if (own.isEmpty()) {
+                findings.add(Finding.warn(
+                        "rdma-gids",
+                        port.name()
+                                + " has no RoCE v2 GID but link-local ones: machines of other subnets cannot reach it",
+                        "give its interface an address: ip address add ADDRESS/PREFIX dev "
+                                + netInterface(machine, port)));
+            } else {
+                usable.add(port.name() + " " + String.join(", ", own));
+            }
+        }
+        if (!usable.isEmpty() || findings.isEmpty()) {
+            findings.add(
+                    0,
+                    Finding.ok(
+                            "rdma-gids",
+                            usable.isEmpty() ? "no active port over Ethernet" : String.join("; ", usable)));
+        }
+        return findings;
+    }
+
+    private static String gid(Machine machine, Port port, String index) {
+        return machine.read(port.folder() + "/gids/" + index).orElse(NO_GID);
+    }
+
+    private static boolean isRoutable(Machine machine, Port port, String index) {
+        String gid = gid(machine, port, index);
+        String type = machine.read(port.folder() + "/gid_attrs/types/" + index).orElse("");
+        return type.equals("RoCE v2") && !gid.equals(NO_GID) && !gid.startsWith("fe80:");
+    }
+
+    /** The interface under RoCE bounds the path MTU: the largest power of two that fits with the headers. */
+    static List<Finding> pathMtu(Machine machine) {
+        List<Finding> findings = new ArrayList<>();
+        List<String> seen = new ArrayList<>();
+        for (Port port : ports(machine)) {
+            if (!port.active() || !port.ethernet()) {
+                continue;
+            }
+            String link = netInterface(machine, port);
+            OptionalLong mtu = NetworkChecks.mtu(machine, link);
+            if (mtu.isEmpty()) {
+                continue;
+            }
+            long room = mtu.getAsLong() - RDMA_HEADER_BYTES;
+            long path = room >= LARGEST_PATH_MTU ? LARGEST_PATH_MTU : Long.highestOneBit(Math.max(1, room));
+            String what = port.name() + " on " + link + " mtu=" + mtu.getAsLong() + ": path MTU " + path;
+            if (path < LARGEST_PATH_MTU) {
+                findings.add(Finding.warn(
+                        "rdma-mtu",
+                        what + " of " + LARGEST_PATH_MTU + " possible, so more packets for the same data",
+                        "ip link set " + link + " mtu 9000 on all machines, if all switches between them allow it"));
+            } else {
+                seen.add(what);
+            }
+        }
+        if (!seen.isEmpty() || findings.isEmpty()) {
+            findings.add(
+                    0,
+                    Finding.ok("rdma-mtu", seen.isEmpty() ? "no active port over Ethernet" : String.join("; ", seen)));
+        }
+        return findings;
+    }
+
+    /** What is registered with an adapter is locked in memory, which the limit counts. */
+    static List<Finding> locked(Machine machine) {
+        OptionalLong limit = machine.softLimit("Max locked memory");
+        if (limit.isEmpty()) {
+            return List.of(Finding.ok("memlock", "limit not visible"));
+        }
+        boolean unlimited = limit.getAsLong() == Long.MAX_VALUE;
+        String seen = "limit=" + (unlimited ? "unlimited" : ByteSizes.format(limit.getAsLong()));
+        if (machine.list(CLASS).isEmpty()) {
+            return List.of(Finding.ok("memlock", seen + "; without an RDMA device nothing is locked"));
+        }
+        long wanted = LOCKED_PER_PEER * machine.ranks();
+        return List.of(
+                unlimited || limit.getAsLong() >= wanted
+                        ? Finding.ok("memlock", seen)
+                        : Finding.warn(
+                                "memlock",
+                                seen + ": with " + machine.ranks() + " peers a rank registers about "
+                                        + ByteSizes.format(wanted) + " with RDMA devices",
+                                "ulimit -l unlimited (limits.conf: memlock unlimited; systemd: LimitMEMLOCK=infinity;"
+                                        + " a container: --ulimit memlock=-1)"));
+    }
+}

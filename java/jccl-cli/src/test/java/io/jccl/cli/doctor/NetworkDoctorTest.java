@@ -1,0 +1,181 @@
+package io.jccl.cli.doctor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.bootstrap.InterfaceCandidate;
+import io.jccl.cli.doctor.Finding.Status;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the doctor says of network cards and RDMA adapters that are made of files. */
+@Timeout(60)
+class NetworkDoctorTest {
+
+    private static final String PORT = "/sys/class/infiniband/mlx5_0/ports/1";
+
+    @TempDir
+    Path root;
+
+    private Machine machine;
+
+    /** An adapter over Ethernet with all that it needs, on an interface with large packets. */
+    @BeforeEach
+    void healthy() throws IOException {
+        machine = new Machine(root, Map.of(), 8, 8);
+        write("/usr/lib64/libibverbs.so.1", "");
+        write("/dev/infiniband/uverbs0", "");
+        write("/proc/self/limits", "Max locked memory         unlimited            unlimited            bytes\n");
+        write(PORT + "/state", "4: ACTIVE\n");
+        write(PORT + "/phys_state", "5: LinkUp\n");
+        write(PORT + "/link_layer", "Ethernet\n");
+        write(PORT + "/rate", "100 Gb/sec (4X EDR)\n");
+        gid(0, "fe80:0000:0000:0000:0202:c9ff:fe00:0001", "IB/RoCE v1");
+        gid(1, "fe80:0000:0000:0000:0202:c9ff:fe00:0001", "RoCE v2");
+        gid(2, "0000:0000:0000:0000:0000:ffff:0a01:0203", "IB/RoCE v1");
+        gid(3, "0000:0000:0000:0000:0000:ffff:0a01:0203", "RoCE v2");
+        gid(4, "0000:0000:0000:0000:0000:0000:0000:0000", "RoCE v2");
+        card("ens2", 9000);
+    }
+
+    private void write(String path, String content) throws IOException {
+        Path file = root.resolve(path.substring(1));
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, content);
+    }
+
+    private void gid(int index, String gid, String type) throws IOException {
+        write(PORT + "/gids/" + index, gid + "\n");
+        write(PORT + "/gid_attrs/types/" + index, type + "\n");
+        write(PORT + "/gid_attrs/ndevs/" + index, "ens2\n");
+    }
+
+    private void card(String name, int mtu) throws IOException {
+        write("/sys/class/net/" + name + "/mtu", mtu + "\n");
+        write("/sys/class/net/" + name + "/operstate", "up\n");
+        Files.createDirectories(root.resolve("sys/class/net/" + name + "/device"));
+    }
+
+    private static void requireOk(List<Finding> findings, String detail) {
+        assertThat(findings).singleElement().satisfies(finding -> {
+            assertThat(finding.status()).as(finding.toString()).isEqualTo(Status.OK);
+            assertThat(finding.detail()).isEqualTo(detail);
+        });
+    }
+
+    private static void requireWarning(List<Finding> findings, String detail, String remedy) {
+        assertThat(findings).singleElement().satisfies(finding -> {
+            assertThat(finding.status()).as(finding.toString()).isEqualTo(Status.WARN);
+            assertThat(finding.detail()).contains(detail);
+            assertThat(finding.remedy()).contains(remedy);
+        });
+    }
+
+    @Test
+    void aHealthyAdapterIsTold() {
+        requireOk(RdmaChecks.devices(machine), "devices=[mlx5_0] libibverbs=/usr/lib64/libibverbs.so.1");
+        requireOk(RdmaChecks.portStates(machine), "mlx5_0:1 ACTIVE, Ethernet, 100 Gb/sec (4X EDR)");
+        requireOk(RdmaChecks.gids(machine), "mlx5_0:1 GID 3 0000:0000:0000:0000:0000:ffff:0a01:0203");
+        requireOk(RdmaChecks.pathMtu(machine), "mlx5_0:1 on ens2 mtu=9000: path MTU 4096");
+        requireOk(RdmaChecks.locked(machine), "limit=unlimited");
+        requireOk(NetworkChecks.mtus(machine), "{9000=[ens2]}");
+    }
+
+    @Test
+    void anAdapterThatCannotBeOpenedIsSaid() throws IOException {
+        Files.delete(root.resolve("dev/infiniband/uverbs0"));
+        requireWarning(RdmaChecks.devices(machine), "no /dev/infiniband/uverbs*", "--device=/dev/infiniband");
+        Files.delete(root.resolve("usr/lib64/libibverbs.so.1"));
+        requireWarning(RdmaChecks.devices(machine), "libibverbs=not installed", "ibverbs-providers");
+    }
+
+    @Test
+    void aPortThatIsDownIsSaidBesideOneThatIsUp() throws IOException {
+        String second = "/sys/class/infiniband/mlx5_1/ports/1";
+        write(second + "/state", "1: DOWN\n");
+        write(second + "/phys_state", "3: Disabled\n");
+        write(second + "/link_layer", "Ethernet\n");
+        write(second + "/rate", "40 Gb/sec (4X QDR)\n");
+        write(second + "/gid_attrs/ndevs/0", "ens3\n");
+        List<Finding> findings = RdmaChecks.portStates(machine);
+        assertThat(findings).extracting(Finding::status).containsExactly(Status.OK, Status.WARN);
+        assertThat(findings.get(1).detail())
+                .isEqualTo("mlx5_1:1 DOWN, Ethernet, 40 Gb/sec (4X QDR), physical state Disabled: it is not used");
+        assertThat(findings.get(1).remedy()).startsWith("ip link set ens3 up");
+    }
+
+    @Test
+    void aFabricWithoutASubnetManagerIsSaid() throws IOException {
+        write(PORT + "/state", "2: INIT\n");
+        write(PORT + "/link_layer", "InfiniBand\n");
+        requireWarning(RdmaChecks.portStates(machine), "no subnet manager", "opensm");
+        requireOk(RdmaChecks.gids(machine), "no active port over Ethernet");
+    }
+
+    @Test
+    void aPortWithoutAnAddressThatOthersReachIsSaid() throws IOException {
+        gid(3, "fe80:0000:0000:0000:0202:c9ff:fe00:0002", "RoCE v2");
+        requireWarning(RdmaChecks.gids(machine), "mlx5_0:1 has no RoCE v2 GID", "dev ens2");
+    }
+
+    @Test
+    void smallPacketsUnderRoceAreSaid() throws IOException {
+        card("ens2", 1500);
+        requireWarning(
+                RdmaChecks.pathMtu(machine), "ens2 mtu=1500: path MTU 1024 of 4096", "ip link set ens2 mtu 9000");
+    }
+
+    @Test
+    void aLimitOfLockedMemoryCountsWhereThereIsAnAdapter() throws IOException {
+        write("/proc/self/limits", "Max locked memory         65536                65536                bytes\n");
+        requireWarning(
+                RdmaChecks.locked(machine), "limit=64 KiB: with 8 peers a rank registers about 256 MiB", "ulimit -l");
+        requireOk(RdmaChecks.locked(new Machine(root, Map.of(), 8, 0)), "limit=64 KiB");
+    }
+
+    @Test
+    void cardsThatDifferInTheirPacketSizeAreSaid() throws IOException {
+        card("ens3", 1500);
+        requireWarning(NetworkChecks.mtus(machine), "{1500=[ens3], 9000=[ens2]}", "ip link set NAME mtu");
+        write("/sys/class/net/ens3/operstate", "down\n");
+        requireOk(NetworkChecks.mtus(machine), "{9000=[ens2]}");
+    }
+
+    @Test
+    void aStrictReversePathFilterCountsWithSeveralCards() throws IOException {
+        write("/proc/sys/net/ipv4/conf/all/rp_filter", "1\n");
+        requireOk(NetworkChecks.reversePathFilter(machine), "1 cards with a link, strict on [ens2]");
+        card("ens3", 9000);
+        requireWarning(NetworkChecks.reversePathFilter(machine), "strict on [ens2, ens3]", "rp_filter=2");
+        write("/proc/sys/net/ipv4/conf/all/rp_filter", "2\n");
+        requireOk(NetworkChecks.reversePathFilter(machine), "2 cards with a link, strict on []");
+    }
+
+    @Test
+    void anAddressThatCannotBeConnectedToIsSaid() throws UnknownHostException {
+        InetAddress open = InetAddress.getByName("10.1.2.3");
+        InetAddress shut = InetAddress.getByName("10.9.2.3");
+        List<InterfaceCandidate> candidates = List.of(
+                new InterfaceCandidate("ens2", open, 0, "network", true),
+                new InterfaceCandidate("ens3", shut, 0, "network", true),
+                new InterfaceCandidate("ens4", shut, 0, "the interface is down", false));
+        List<Finding> findings = NetworkChecks.ownAddresses(
+                candidates, address -> address.equals(open) ? Optional.empty() : Optional.of("Connect timed out"));
+        assertThat(findings).extracting(Finding::status).containsExactly(Status.OK, Status.WARN);
+        assertThat(findings.get(0).detail()).isEqualTo("connected: ens2 10.1.2.3");
+        assertThat(findings.get(1).detail()).startsWith("ens3 10.9.2.3: a port").contains("(Connect timed out)");
+        assertThat(findings.get(1).remedy()).contains("JCCL_SOCKET_IFNAME=^=ens3");
+        assertThat(NetworkChecks.ownAddresses(new Machine(root, Map.of("JCCL_SOCKET_IFNAME", "=lo"), 8, 8)))
+                .extracting(Finding::status)
+                .containsOnly(Status.OK);
+    }
+}
