@@ -12,6 +12,11 @@ namespace {
 // SO_SNDBUF to this same machine.
 constexpr int kLocalSendBufferBytes = 256 * 1024;
 
+// Longest pause between repetitions to a peer that does not answer. Left to itself the kernel doubles it up to two minutes,
+// and a network that is back is not noticed for as long as it was away.
+constexpr int kLongestRepeatMillis = 1000;
+constexpr int kTcpRtoMaxMillis = 44;  // TCP_RTO_MAX_MS, since Linux 6.15
+
 Status set(int socket, int level, int option, int value, const char* name) {
   if (::setsockopt(socket, level, option, &value, sizeof value) == 0) return Status::ok();
   return Status::system("setsockopt", std::string(name) + "=" + std::to_string(value));
@@ -42,6 +47,9 @@ Status tuneDataSocket(int socket, const NetConfig& config) {
   if (Status s = set(socket, IPPROTO_TCP, TCP_KEEPIDLE, idleSeconds, "TCP_KEEPIDLE"); !s) return s;
   if (Status s = set(socket, IPPROTO_TCP, TCP_KEEPINTVL, idleSeconds, "TCP_KEEPINTVL"); !s) return s;
   if (Status s = set(socket, IPPROTO_TCP, TCP_KEEPCNT, 3, "TCP_KEEPCNT"); !s) return s;
+  // Older kernels do not know it, and go on doubling the pause.
+  [[maybe_unused]] const Status bounded =
+      set(socket, IPPROTO_TCP, kTcpRtoMaxMillis, kLongestRepeatMillis, "TCP_RTO_MAX_MS");
   return set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, millis, "TCP_USER_TIMEOUT");
 }
 

@@ -232,7 +232,11 @@ final class Coordinator {
         } else if (inquiry.kind == ReportKind.TIMEOUT) {
             decide(verdict(Verdict.Kind.TIMEOUT, inquiry, new TreeSet<>(), missing, rows, inquiry.text));
         } else if (inquiry.kind == ReportKind.TRANSPORT) {
-            decide(verdict(Verdict.Kind.TRANSPORT, inquiry, new TreeSet<>(), missing, rows, inquiry.text));
+            SortedSet<Integer> silent = new TreeSet<>();
+            rows.stream().filter(row -> row.state() == RankStatus.State.SILENT).forEach(row -> silent.add(row.rank()));
+            // Who neither answers nor has a connection that works is lost, if not known so by a heartbeat yet.
+            Verdict.Kind kind = silent.isEmpty() ? Verdict.Kind.TRANSPORT : Verdict.Kind.PEER_FAILED;
+            decide(verdict(kind, inquiry, silent, missing, rows, inquiry.text));
         }
     }
 

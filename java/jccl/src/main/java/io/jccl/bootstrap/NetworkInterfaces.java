@@ -6,10 +6,13 @@ import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
+import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -29,6 +32,7 @@ public final class NetworkInterfaces {
     private static final int LOOPBACK = 400;
     private static final int SECOND_FAMILY = 10;
     private static final int PREFERENCE = 1000;
+    private static final int MOST_INTERFACES = 16; // that the native engine listens on
 
     private NetworkInterfaces() {}
 
@@ -54,11 +58,23 @@ public final class NetworkInterfaces {
         return rate(found, InterfaceFilter.parse(options.interfaces()), AddressFamily.parse(options.family()));
     }
 
-    private static Found found(NetworkInterface link, InetAddress address) {
+    private static Found found(NetworkInterface link, InetAddress scoped) {
+        InetAddress address = withoutScope(scoped);
         try {
             return new Found(link.getName(), address, link.isUp(), link.isPointToPoint(), link.isVirtual());
         } catch (SocketException gone) {
             return new Found(link.getName(), address, false, false, false); // it went away while we looked
+        }
+    }
+
+    /** Java appends the interface to every IPv6 address; only link-local ones need it, others are not parsed with it. */
+    static InetAddress withoutScope(InetAddress address) {
+        try {
+            return address instanceof Inet6Address && !address.isLinkLocalAddress()
+                    ? InetAddress.getByAddress(address.getAddress())
+                    : address;
+        } catch (UnknownHostException e) {
+            throw new IllegalStateException(address + " has as many bytes as an address", e);
         }
     }
 
@@ -122,6 +138,33 @@ public final class NetworkInterfaces {
                     + "\" JCCL_SOCKET_FAMILY=\"" + options.family() + "\"; choose from these:" + table(all));
         }
         return usable;
+    }
+
+    /**
+     * The addresses that carry data: where {@code JCCL_SOCKET_IFNAME} names interfaces to use, one address of each, of the
+     * family in use, so that connections share them; else only the one in use.
+     *
+     * @param used the address by which this rank has reached the others so far
+     */
+    public static List<InetAddress> forData(BootstrapOptions options, InetAddress used) {
+        return InterfaceFilter.parse(options.interfaces()).selects()
+                ? forData(candidates(options), used)
+                : List.of(used);
+    }
+
+    /** In an order that machines with the same names agree on: equal places of two lists are one network. */
+    static List<InetAddress> forData(List<InterfaceCandidate> selected, InetAddress used) {
+        Map<String, InetAddress> byName = new LinkedHashMap<>();
+        selected.stream()
+                .filter(one -> one.usable()
+                        && one.address().getClass() == used.getClass()
+                        && one.address().isLoopbackAddress() == used.isLoopbackAddress())
+                .sorted(Comparator.comparingInt(InterfaceCandidate::rating).thenComparing(InterfaceCandidate::name))
+                .forEach(one ->
+                        byName.merge(one.name(), one.address(), (first, next) -> next.equals(used) ? used : first));
+        List<InetAddress> addresses =
+                byName.values().stream().limit(MOST_INTERFACES).toList();
+        return addresses.contains(used) ? addresses : List.of(used);
     }
 
     /** The candidates, one a line. */

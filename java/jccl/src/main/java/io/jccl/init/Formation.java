@@ -9,6 +9,7 @@ import io.jccl.bootstrap.Bootstrap;
 import io.jccl.bootstrap.BootstrapOptions;
 import io.jccl.bootstrap.Launch;
 import io.jccl.bootstrap.LauncherEnvironment;
+import io.jccl.bootstrap.NetworkInterfaces;
 import io.jccl.config.Registry;
 import io.jccl.config.Settings;
 import io.jccl.device.HostIdentity;
@@ -33,6 +34,7 @@ import io.jccl.tuning.NetworkLimits;
 import io.jccl.tuning.NetworkMap;
 import io.jccl.tuning.PlannedModel;
 import io.jccl.tuning.TuningOverrides;
+import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -69,6 +71,7 @@ public final class Formation {
     private double netGBps;
     private NativeEngine engine;
     private List<PeerTransport> transports;
+    private List<InetAddress> dataAddresses;
     private ChoiceTable choices;
 
     private Formation(
@@ -210,10 +213,13 @@ public final class Formation {
     }
 
     private void connect() {
-        String[] addresses = {membership.localAddress().getHostAddress()};
+        dataAddresses = NetworkInterfaces.forData(InitSettings.bootstrap(settings), membership.localAddress());
+        String[] addresses =
+                dataAddresses.stream().map(InetAddress::getHostAddress).toArray(String[]::new);
         byte[] mine = NativeCommunicator.connectInfo(engine.handle(), addresses);
         if (mine == null) {
-            throw new JcclException("rank=" + rank + " address=" + addresses[0] + ": the native engine cannot listen: "
+            throw new JcclException("rank=" + rank + " addresses=" + List.of(addresses)
+                    + ": the native engine cannot listen: "
                     + engine.lastError());
         }
         List<byte[]> all = membership.outOfBand().allGather(mine, left());
@@ -304,7 +310,7 @@ public final class Formation {
 
     private FormedCommunicator finished() {
         String id = HexFormat.of().formatHex(membership.sessionId(), 0, 4);
-        LOG.info("communicator={} {}", id, TransportMap.describe(rank, transports, membership.localAddress()));
+        LOG.info("communicator={} {}", id, TransportMap.describe(rank, transports, dataAddresses));
         if (socketsAreNoChoice()) {
             String host = peers.get(rank).hostId();
             TransportMap.detours(

@@ -4,6 +4,7 @@ import io.jccl.AbortedException;
 import io.jccl.JcclException;
 import io.jccl.JcclTimeoutException;
 import io.jccl.MismatchedCollectiveException;
+import io.jccl.PeerFailedException;
 import io.jccl.TransportException;
 import io.jccl.bootstrap.ControlNetwork;
 import io.jccl.bootstrap.ReportKind;
@@ -21,11 +22,13 @@ import java.util.function.Supplier;
  * Whether a communicator has failed, and why. It fails once; the first cause stays.
  *
  * <p>What this rank sees is only its own view: it reports it, and the verdict that comes back to all ranks is the cause. Only
- * if none comes in time is this rank's own view the cause.
+ * if none comes in time is this rank's own view the cause, and the coordinator's rank, which did not answer, to blame.
  */
 final class FailureState {
 
     private static final long VERDICT_WAIT_MILLIS = 3_000;
+
+    private static final int COORDINATOR = 0;
 
     private final int rank;
     private final NativeEngine engine;
@@ -93,7 +96,7 @@ final class FailureState {
         }
         awaitVerdict();
         cause = failure.get();
-        return cause != null ? cause : fail(exception(status, text));
+        return cause != null ? cause : fail(ownView(status, text));
     }
 
     /** Something of ours broke; the other ranks must not wait for this one. */
@@ -140,11 +143,19 @@ final class FailureState {
         };
     }
 
-    private static JcclException exception(int status, String text) {
+    private JcclException ownView(int status, String text) {
+        boolean lost = rank != COORDINATOR;
+        String unanswered = lost
+                ? text + "; rank=" + COORDINATOR + ", which coordinates, did not answer within " + VERDICT_WAIT_MILLIS
+                        + " ms: it or its machine is gone, or a network does not lead there and back"
+                : text;
+        Set<Integer> silent = lost ? Set.of(COORDINATOR) : Set.of();
         return switch (status) {
-            case NativeCommunicator.TIMEOUT -> new JcclTimeoutException(text, Set.of(), null);
+            case NativeCommunicator.TIMEOUT -> new JcclTimeoutException(unanswered, silent, null);
             case NativeCommunicator.MISMATCH -> new MismatchedCollectiveException(text, List.of(), null);
-            case NativeCommunicator.TRANSPORT -> new TransportException(text);
+            case NativeCommunicator.TRANSPORT -> lost
+                    ? new PeerFailedException(unanswered, silent, null)
+                    : new TransportException(text);
             case NativeCommunicator.ABORTED -> new AbortedException(text);
             default -> new JcclException(text + " (status=" + status + ")");
         };

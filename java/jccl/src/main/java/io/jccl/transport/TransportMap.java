@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.StringJoiner;
 import java.util.function.IntPredicate;
+import java.util.stream.Collectors;
 
 /** The transports of one rank in words, for the log. */
 public final class TransportMap {
@@ -40,9 +41,9 @@ public final class TransportMap {
     /**
      * For example {@code rank 0: shm to {1}, socket to {2,3} by eth0 (10.0.0.1)}.
      *
-     * @param local the address that this rank's sockets have
+     * @param local the addresses that this rank's sockets have
      */
-    public static String describe(int rank, List<PeerTransport> transports, InetAddress local) {
+    public static String describe(int rank, List<PeerTransport> transports, List<InetAddress> local) {
         Map<TransportKind, List<Integer>> peers = new EnumMap<>(TransportKind.class);
         for (PeerTransport one : transports) {
             peers.computeIfAbsent(one.kind(), kind -> new ArrayList<>()).add(one.peer());
@@ -51,18 +52,24 @@ public final class TransportMap {
             return "rank " + rank + ": alone";
         }
         StringJoiner text = new StringJoiner(", ", "rank " + rank + ": ", "");
-        peers.forEach((kind, ranks) -> text.add(
-                kind.label() + " to " + RankList.text(ranks) + (kind == TransportKind.SOCKET ? by(local) : "")));
+        peers.forEach((kind, ranks) -> text.add(kind.label() + " to " + RankList.text(ranks) + by(kind, local)));
         return text.toString();
     }
 
-    private static String by(InetAddress local) {
+    private static String by(TransportKind kind, List<InetAddress> addresses) {
+        if (kind != TransportKind.SOCKET) {
+            return "";
+        }
+        return addresses.stream().map(TransportMap::interfaceOf).collect(Collectors.joining(" and ", " by ", ""));
+    }
+
+    private static String interfaceOf(InetAddress local) {
         String address = local.getHostAddress();
         try {
             NetworkInterface device = NetworkInterface.getByInetAddress(local);
-            return device == null ? " by " + address : " by " + device.getName() + " (" + address + ")";
+            return device == null ? address : device.getName() + " (" + address + ")";
         } catch (SocketException e) {
-            return " by " + address; // the name only helps to read the line
+            return address; // the name only helps to read the line
         }
     }
 }

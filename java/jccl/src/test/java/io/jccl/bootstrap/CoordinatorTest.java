@@ -210,6 +210,19 @@ class CoordinatorTest {
     }
 
     @Test
+    void aRankThatIsSilentWhereATransportBrokeHasFailed() {
+        coordinator.report(0, ReportKind.TRANSPORT, 3, "connection timed out", 0);
+        answer(entered(0, 3, 5, 10), MS);
+        answer(entered(2, 3, 5, 10), MS);
+        coordinator.tick(QUERY);
+        assertThat(verdicts.get(0).toException())
+                .isInstanceOfSatisfying(PeerFailedException.class, e -> assertThat(e.failedRanks())
+                        .containsExactly(1))
+                .hasMessageContaining("connection timed out")
+                .hasMessageContaining("rank=1 did not answer");
+    }
+
+    @Test
     void abortNeedsNoQuestions() {
         coordinator.report(2, ReportKind.ABORT, 4, "stop", 0);
         assertThat(queries).isEmpty();

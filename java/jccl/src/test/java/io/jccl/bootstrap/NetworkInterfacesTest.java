@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.BootstrapException;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.List;
@@ -76,6 +77,42 @@ class NetworkInterfacesTest {
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("JCCL_SOCKET_IFNAME=\"" + filter + "\"")
                 .hasMessageContaining("expected name prefixes");
+    }
+
+    @Test
+    void onlyLinkLocalAddressesKeepTheirInterface() throws UnknownHostException {
+        byte[] global = InetAddress.getByName("fd00::5").getAddress();
+        assertThat(NetworkInterfaces.withoutScope(Inet6Address.getByAddress(null, global, 7))
+                        .getHostAddress())
+                .isEqualTo("fd00:0:0:0:0:0:0:5");
+        byte[] local = InetAddress.getByName("fe80::5").getAddress();
+        assertThat(NetworkInterfaces.withoutScope(Inet6Address.getByAddress(null, local, 7))
+                        .getHostAddress())
+                .isEqualTo("fe80:0:0:0:0:0:0:5%7");
+    }
+
+    private static List<String> forData(String filter, String family, String used) throws UnknownHostException {
+        List<InterfaceCandidate> rated =
+                NetworkInterfaces.rate(MACHINE, InterfaceFilter.parse(filter), AddressFamily.parse(family));
+        return NetworkInterfaces.forData(rated, InetAddress.getByName(used)).stream()
+                .map(InetAddress::getHostAddress)
+                .toList();
+    }
+
+    @Test
+    void dataGoesOverAllInterfacesThatTheUserNames() throws UnknownHostException {
+        assertThat(forData("ib,eth0", "", "10.1.2.3")).containsExactly("192.168.5.6", "10.1.2.3");
+        assertThat(forData("eth0,ib", "", "192.168.5.6")).containsExactly("10.1.2.3", "192.168.5.6");
+        assertThat(forData("eth0,ib", "AF_INET6", "fd00::5")).containsExactly("fd00:0:0:0:0:0:0:5");
+        // Loopback reaches only this machine, and an address that is none of the named ones is all that is known to
+        // work.
+        assertThat(forData("lo,eth0", "", "127.0.0.1")).containsExactly("127.0.0.1");
+        assertThat(forData("lo,eth0", "", "10.1.2.3")).containsExactly("10.1.2.3");
+        assertThat(forData("ib", "", "10.1.2.3")).containsExactly("10.1.2.3");
+        assertThat(NetworkInterfaces.forData(
+                        BootstrapOptions.defaults("v").withInterfaces("^docker", ""),
+                        InetAddress.getByName("10.9.9.9")))
+                .containsExactly(InetAddress.getByName("10.9.9.9"));
     }
 
     @Test
