@@ -35,9 +35,13 @@ bool SendProxy::nextIsPublished() const {
 
 bool SendProxy::pending() const { return !failed_ && (posted_ != done_ || nextIsPublished()); }
 
+// Other channels may still be at work: what they lend now is not published yet, and they come here themselves before
+// their operation ends.
 void SendProxy::revoke() {
-  for (uint64_t slot = 0; slot < kSlots; ++slot) {
-    if (memory_.slotHeader(slot)->lent != nullptr) failed_ = true;
+  for (uint64_t step = done_; step < done_ + kSlots; ++step) {
+    const SlotHeader* header = memory_.slotHeader(step);
+    if (header->published.load(std::memory_order_acquire) != step + 1) return;
+    if (header->lent != nullptr) failed_ = true;
   }
 }
 
