@@ -234,7 +234,7 @@ TEST_P(FaultMatrix, IsRightOrEndsInTimeWhereConnectionsBreak) {
   bool broke = false;
   for (const Job::Outcome& outcome : job.outcomes()) {
     if (outcome.code == Code::Ok) continue;
-    broke = true;
+    broke = broke || outcome.code == Code::Transport;  // a time-out may also be the fault of a loaded machine
     EXPECT_TRUE(outcome.code == Code::Transport || outcome.code == Code::Timeout || outcome.code == Code::Aborted)
         << static_cast<int>(outcome.code) << " " << outcome.error << "; " << scenario.describe();
     EXPECT_FALSE(outcome.error.empty());
