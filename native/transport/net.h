@@ -158,6 +158,9 @@ class Net {
   // Ok, or why `listenerInfo` cannot be reached from here (no address of a common family, for instance). No traffic.
   virtual Status reachable(std::span<const uint8_t> listenerInfo) const = 0;
 
+  // Must memory be registered before it is sent from or received into? Then what is lent for a moment is better copied.
+  virtual bool needsRegisteredMemory() const { return false; }
+
   virtual Status registerMemory(void* address, size_t bytes, NetPointer kind, std::unique_ptr<NetMemory>* memory) = 0;
 };
 

@@ -5,7 +5,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "verbs/adapter.h"
+
 namespace jccl {
+
+// Over InfiniBand verbs.
+struct IbConfig {
+  verbs::AdapterSettings adapter;
+  int queuePairs = 1;      // per connection; the same on all ranks
+  bool splitData = false;  // every message over all of them, instead of whole messages in turns
+};
 
 struct NetConfig {
   int rank = 0;
@@ -23,7 +32,9 @@ struct NetConfig {
   int64_t connectTimeoutNanos = 20'000'000'000;   // from the first attempt to a proven connection
   int64_t handshakeTimeoutNanos = 3'000'000'000;  // for one client that has connected and not proven itself
   int64_t peerTimeoutNanos = 15'000'000'000;      // a machine that acknowledges nothing for so long is gone
-  uint32_t maxHalfOpen = 128;                     // clients that have not proven themselves, at one time
+  IbConfig ib;
+
+  uint32_t maxHalfOpen = 128;  // clients that have not proven themselves, at one time
 };
 
 }  // namespace jccl

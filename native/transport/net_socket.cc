@@ -89,36 +89,17 @@ Status SocketNet::listen(const std::vector<std::string>& addresses, std::unique_
   return Status::ok();
 }
 
-Status SocketNet::pairsTo(std::span<const uint8_t> listenerInfo, size_t turn,
-                          std::vector<SocketDialer::Pair>* pairs) const {
-  std::vector<SocketAddress> remote;
-  if (Status read = decodeAddresses(listenerInfo.data(), listenerInfo.size(), &remote); !read) return read;
-  // Starts at another pair for every channel and stream, so that several interfaces share the load.
-  for (size_t r = 0; r < remote.size(); ++r) {
-    for (size_t l = 0; l < local_.size(); ++l) {
-      SocketDialer::Pair pair = {local_[(l + r + turn) % local_.size()], remote[(r + turn) % remote.size()]};
-      if (pair.local.family() != pair.remote.family()) continue;
-      pair.remote.adoptInterface(pair.local);
-      pairs->push_back(pair);
-    }
-  }
-  if (!pairs->empty()) return Status::ok();
-  return Status::transport("net: remote=" + remote.front().toString() +
-                           " local=" + (local_.empty() ? "(not listening)" : local_.front().toString()) +
-                           ": no address of a common family (IPv4 or IPv6); choose interfaces that have one with "
-                           "JCCL_SOCKET_IFNAME or JCCL_SOCKET_FAMILY");
-}
-
 Status SocketNet::reachable(std::span<const uint8_t> listenerInfo) const {
   std::vector<SocketDialer::Pair> pairs;
-  return pairsTo(listenerInfo, 0, &pairs);
+  return SocketDialer::pairAddresses(local_, listenerInfo, 0, &pairs);
 }
 
 Status SocketNet::connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
                           std::unique_ptr<NetSendConnection>* connection) {
   std::vector<std::vector<SocketDialer::Pair>> perStream(static_cast<size_t>(config_.streams));
   for (size_t i = 0; i < perStream.size(); ++i) {
-    Status paired = pairsTo(listenerInfo, i + static_cast<size_t>(route.channel), &perStream[i]);
+    Status paired =
+        SocketDialer::pairAddresses(local_, listenerInfo, i + static_cast<size_t>(route.channel), &perStream[i]);
     if (!paired) return paired;
   }
   *connection =

@@ -32,8 +32,6 @@ class SocketNet final : public Net {
   Status registerMemory(void* address, size_t bytes, NetPointer kind, std::unique_ptr<NetMemory>* memory) override;
 
  private:
-  Status pairsTo(std::span<const uint8_t> listenerInfo, size_t turn, std::vector<SocketDialer::Pair>* pairs) const;
-
   const NetConfig& config_;
   EventSet& controlEvents_;
   EventSet& dataEvents_;

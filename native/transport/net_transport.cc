@@ -10,6 +10,8 @@ namespace {
 
 constexpr int kMaxStreams = 32;
 constexpr int64_t kFlushNapNanos = 1'000'000;
+// Handshakes are served by the engine's thread, which does not wake whoever waits for their end.
+constexpr int64_t kConnectNapNanos = 1'000'000;
 
 Status makeSockets(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net) {
   *net = std::make_unique<SocketNet>(config, controlEvents, dataEvents);
@@ -74,8 +76,13 @@ Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemor
   if (peers_.find(peer) == peers_.end())
     return Status::invalid("net: peer=" + std::to_string(peer) + ": addPeer first");
   if (senders_.count({peer, channel}) != 0) return Status::invalid("net: the send connection exists already");
-  auto dial = [this, peer, channel](std::unique_ptr<NetSendConnection>* connection) {
+  auto dial = [this, peer, channel, memory](std::unique_ptr<NetSendConnection>* connection,
+                                            std::unique_ptr<NetMemory>* registered) {
     engine_.wakeThread();  // it serves the handshake
+    if (net_->needsRegisteredMemory()) {
+      Status done = net_->registerMemory(memory.block, memory.shape.blockBytes(), NetPointer::Host, registered);
+      if (!done) return done;
+    }
     return net_->connect({config_.communicator, config_.rank, peer, channel}, peers_.at(peer), connection);
   };
   auto proxy = std::make_unique<SendProxy>(memory, peer, channel, std::move(dial), errors_);
@@ -83,6 +90,7 @@ Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemor
   senders_[{peer, channel}] = std::move(proxy);
   if (firstUse != nullptr) {
     *firstUse = engine_.addDormant(agent);
+    dormant_[{peer, channel}] = *firstUse;
   } else {
     engine_.addData(agent);
   }
@@ -104,8 +112,37 @@ Status NetTransport::recvConnection(int peer, int channel, const ConnectionMemor
 
 // Only now there is something to drive.
 void NetTransport::attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection> connection) {
-  receiver.attach(std::move(connection));
+  receiver.attach(std::move(connection), *net_);
   engine_.addDataLocked(&receiver);
+}
+
+Status NetTransport::connectAhead(const std::vector<std::pair<int, int>>& connections) {
+  std::vector<SendProxy*> wanted;
+  for (const Key& key : connections) {
+    const auto sender = senders_.find(key);
+    if (sender == senders_.end()) {
+      return Status::invalid("net: peer=" + std::to_string(key.first) + " channel=" + std::to_string(key.second) +
+                             ": sendConnection first");
+    }
+    wanted.push_back(sender->second.get());
+    if (const auto dormant = dormant_.find(key); dormant != dormant_.end()) dormant->second->noteFirstUse();
+  }
+  {
+    const std::lock_guard lock(engine_.mutex());
+    for (SendProxy* sender : wanted) sender->dialAhead();
+  }
+  // Every connection has a deadline of its own; a little later it has failed.
+  const int64_t deadline = monotonicNanos() + config_.connectTimeoutNanos + config_.handshakeTimeoutNanos;
+  const auto allConnected = [&] {
+    const std::lock_guard lock(engine_.mutex());
+    return std::all_of(wanted.begin(), wanted.end(), [](const SendProxy* sender) { return sender->connected(); });
+  };
+  while (!failed() && !allConnected()) {
+    if (monotonicNanos() > deadline) return Status::transport("net: not all connections were made in time");
+    if (engine_.poll() == 0) engine_.waitForEvents(kConnectNapNanos);
+  }
+  int peer = -1;
+  return failed() ? error(&peer) : Status::ok();
 }
 
 int NetTransport::Acceptor::doWork(int64_t nowNanos) {

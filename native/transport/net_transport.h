@@ -53,6 +53,10 @@ class NetTransport {
   // How many connections, either way, are looked at in every turn: those in use.
   size_t driven() { return engine_.driven(); }
 
+  // Makes these send connections (peer, channel) now, instead of when they are first used, and waits until all have been
+  // answered, so that a broken network is known before anybody relies on it.
+  Status connectAhead(const std::vector<std::pair<int, int>>& connections);
+
   ProgressEngine& progress() { return engine_; }
   int poll() { return engine_.poll(); }
   void waitForEvents(int64_t nanos) { engine_.waitForEvents(nanos); }
@@ -94,6 +98,7 @@ class NetTransport {
   Acceptor acceptor_;
   std::map<int, std::vector<uint8_t>> peers_;
   std::map<Key, std::unique_ptr<SendProxy>> senders_;
+  std::map<Key, FirstUse*> dormant_;  // senders that are driven from their first use on
   std::map<Key, std::unique_ptr<RecvProxy>> receivers_;
   std::map<Key, std::unique_ptr<NetRecvConnection>> early_;  // came before recvConnection()
   bool closed_ = false;

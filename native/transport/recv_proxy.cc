@@ -12,9 +12,13 @@ static_assert(kNetInFlight == kSlots);
 RecvProxy::RecvProxy(const ConnectionMemory& memory, int peer, int channel, NetErrorLatch& errors)
     : NetProxy(memory, peer, channel, errors) {}
 
-void RecvProxy::attach(std::unique_ptr<NetRecvConnection> connection) {
+void RecvProxy::attach(std::unique_ptr<NetRecvConnection> connection, Net& net) {
   const size_t bytes = size_t{kSlots} * (memory_.shape.llSlotBytes() + memory_.shape.ll128SlotBytes());
   landing_.reset(new uint64_t[bytes / sizeof(uint64_t)]);
+  if (net.needsRegisteredMemory()) {
+    attached_ = net.registerMemory(memory_.block, memory_.shape.blockBytes(), NetPointer::Host, &slotsMemory_);
+    if (attached_) attached_ = net.registerMemory(landing_.get(), bytes, NetPointer::Host, &landingMemory_);
+  }
   connection_ = std::move(connection);
 }
 
@@ -30,9 +34,9 @@ uint8_t* RecvProxy::landingLL128(uint64_t step) const {
 Status RecvProxy::post() {
   const ConnectionShape& shape = memory_.shape;
   const std::array<NetBuffer, kNetTags> byTag = {
-      NetBuffer{landingLL(posted_), shape.llSlotBytes(), nullptr},
-      NetBuffer{landingLL128(posted_), shape.ll128SlotBytes(), nullptr},
-      NetBuffer{memory_.simpleSlot(posted_), shape.simpleSlotBytes(), nullptr}};
+      NetBuffer{landingLL(posted_), shape.llSlotBytes(), landingMemory_.get()},
+      NetBuffer{landingLL128(posted_), shape.ll128SlotBytes(), landingMemory_.get()},
+      NetBuffer{memory_.simpleSlot(posted_), shape.simpleSlotBytes(), slotsMemory_.get()}};
   return connection_->irecv(posted_++, byTag);
 }
 
@@ -111,6 +115,7 @@ Status RecvProxy::deliver(uint64_t step, const NetArrival& arrival) {
 
 Status RecvProxy::advance(int64_t nowNanos, int* work) {
   if (connection_ == nullptr) return Status::ok();
+  if (!attached_) return attached_;
   const uint64_t head = memory_.head->head.load(std::memory_order_acquire);
   while (posted_ < head + kSlots && posted_ - taken_ < kNetInFlight) {
     if (Status posted = post(); !posted) return posted;

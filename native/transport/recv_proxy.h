@@ -17,8 +17,8 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
  public:
   RecvProxy(const ConnectionMemory& memory, int peer, int channel, NetErrorLatch& errors);
 
-  // The sender's connection has come. It comes once.
-  void attach(std::unique_ptr<NetRecvConnection> connection);
+  // The sender's connection has come over this network. It comes once.
+  void attach(std::unique_ptr<NetRecvConnection> connection, Net& net);
   bool attached() const { return connection_ != nullptr; }
 
   // Receives nothing any more if something is on its way to where a header wanted it.
@@ -38,9 +38,12 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   uint8_t* landingLL(uint64_t step) const;
   uint8_t* landingLL128(uint64_t step) const;
 
-  std::unique_ptr<uint64_t[]> landing_;  // 8 LL slots, 8 LL128 slots; pages are touched only when used
-  uint64_t posted_ = 0;                  // the next step to post
-  uint64_t taken_ = 0;                   // the next step to deliver
+  std::unique_ptr<uint64_t[]> landing_;       // 8 LL slots, 8 LL128 slots; pages are touched only when used
+  std::unique_ptr<NetMemory> slotsMemory_;    // null where the network asks for none
+  std::unique_ptr<NetMemory> landingMemory_;  // likewise
+  Status attached_;                           // why the memory could not be registered
+  uint64_t posted_ = 0;                       // the next step to post
+  uint64_t taken_ = 0;                        // the next step to deliver
 };
 
 }  // namespace jccl

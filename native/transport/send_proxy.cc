@@ -1,6 +1,7 @@
 #include "transport/send_proxy.h"
 
 #include <atomic>
+#include <cstring>
 #include <string>
 
 namespace jccl {
@@ -65,11 +66,14 @@ Status SendProxy::post(bool* posted) {
   uint8_t* data = lent ? const_cast<uint8_t*>(header->lent) : memory_.slotData(protocol, posted_);
   if (isLL && !allCellsFlagged(data, bytes, static_cast<uint32_t>(posted_ + 1))) return Status::ok();
   if (isLL128 && !allLinesFlagged(data, bytes, posted_ + 1)) return Status::ok();
-  if (connection_ == nullptr) {
-    if (Status dialled = dial_(&connection_); !dialled) return dialled;
+  if (Status dialled = dial(); !dialled) return dialled;
+  if (lent && registered_ != nullptr) {
+    uint8_t* slot = memory_.slotData(protocol, posted_);
+    std::memcpy(slot, data, bytes);
+    data = slot;
   }
   *posted = true;
-  return connection_->isend(posted_++, {header->protocol, header->check, bytes}, {data, bytes, nullptr});
+  return connection_->isend(posted_++, {header->protocol, header->check, bytes}, {data, bytes, registered_.get()});
 }
 
 Status SendProxy::advance(int64_t nowNanos, int* work) {
@@ -78,6 +82,9 @@ Status SendProxy::advance(int64_t nowNanos, int* work) {
     if (Status tried = post(&posted); !tried) return tried;
     if (!posted) break;
     ++*work;
+  }
+  if (dialsAhead_) {
+    if (Status dialled = dial(); !dialled) return dialled;
   }
   if (connection_ == nullptr) return Status::ok();
   if (Status moved = connection_->progress(nowNanos, work); !moved) return moved;

@@ -15,14 +15,19 @@ namespace jccl {
 //
 //     published ──(LL: all flags seen)──> posted ──(the network has the bytes)──> done: head moves, the slot is free
 //
-// What a slot's header lends instead is sent from there. The network connection is made when the first step is published.
+// What a slot's header lends instead is sent from there, or, by networks that need registered memory, through the slot. The network connection is made when the first step is published.
 class SendProxy final : public NetProxy<NetSendConnection> {
  public:
-  using Dial = std::function<Status(std::unique_ptr<NetSendConnection>*)>;
+  // Makes the connection and, where its network asks for it, registers the slots.
+  using Dial = std::function<Status(std::unique_ptr<NetSendConnection>*, std::unique_ptr<NetMemory>*)>;
 
   SendProxy(const ConnectionMemory& memory, int peer, int channel, Dial dial, NetErrorLatch& errors);
 
   bool pending() const override;
+
+  // Makes the connection although nothing is published yet.
+  void dialAhead() { dialsAhead_ = true; }
+  bool connected() const { return connection_ != nullptr && connection_->connected(); }
 
   // Sends nothing any more if something that was lent has not left. The connection stays open: cutting it would look to
   // the peer like a failure of its own.
@@ -32,9 +37,12 @@ class SendProxy final : public NetProxy<NetSendConnection> {
   Status advance(int64_t nowNanos, int* work) override;
   std::string activity() const override { return "sending step=" + std::to_string(done_); }
   Status post(bool* posted);
+  Status dial() { return connection_ != nullptr ? Status::ok() : dial_(&connection_, &registered_); }
   bool nextIsPublished() const;
 
   const Dial dial_;
+  std::unique_ptr<NetMemory> registered_;  // the slots; null where the network asks for none
+  bool dialsAhead_ = false;
   uint64_t posted_ = 0;  // the next step to hand to the network
   uint64_t done_ = 0;    // the first step whose slot the network still needs
 };

@@ -13,6 +13,25 @@ constexpr int64_t kLongestPauseNanos = 500'000'000;
 
 }  // namespace
 
+Status SocketDialer::pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> announced,
+                                   size_t turn, std::vector<Pair>* pairs) {
+  std::vector<SocketAddress> remote;
+  if (Status read = decodeAddresses(announced.data(), announced.size(), &remote); !read) return read;
+  for (size_t r = 0; r < remote.size(); ++r) {
+    for (size_t l = 0; l < local.size(); ++l) {
+      Pair pair = {local[(l + r + turn) % local.size()], remote[(r + turn) % remote.size()]};
+      if (pair.local.family() != pair.remote.family()) continue;
+      pair.remote.adoptInterface(pair.local);
+      pairs->push_back(pair);
+    }
+  }
+  if (!pairs->empty()) return Status::ok();
+  return Status::transport("net: remote=" + remote.front().toString() +
+                           " local=" + (local.empty() ? "(not listening)" : local.front().toString()) +
+                           ": no address of a common family (IPv4 or IPv6); choose interfaces that have one with "
+                           "JCCL_SOCKET_IFNAME or JCCL_SOCKET_FAMILY");
+}
+
 SocketDialer::SocketDialer(const NetConfig& config, EventSet& events, const NetIntroductionHeader& who,
                            std::vector<Pair> pairs)
     : config_(config), secret_(config.secret), events_(events), pairs_(std::move(pairs)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,11 @@ class SocketDialer : public EventHandler {
     SocketAddress local;  // bound as the source, with any port
     SocketAddress remote;
   };
+
+  // All pairs of one family between this rank's addresses and those that a listener announced with encodeAddresses(),
+  // beginning at another one for every `turn`, so that several interfaces share the load. None: an error that says so.
+  static Status pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> announced, size_t turn,
+                              std::vector<Pair>* pairs);
 
   // `who` without its nonce, which each attempt makes anew.
   SocketDialer(const NetConfig& config, EventSet& events, const NetIntroductionHeader& who, std::vector<Pair> pairs);

@@ -1,0 +1,256 @@
+// The state machine of queue pairs, and what failures look like, on real ones.
+#include "verbs/queue_pair.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include "base/clock.h"
+#include "verbs/adapter.h"
+#include "verbs/verbs_text.h"
+
+namespace jccl::verbs {
+namespace {
+
+using State = QueuePairObject::State;
+constexpr size_t kBytes = 8192;
+
+// One end: a queue pair with its completions and some registered memory.
+struct End {
+  Adapter* adapter = nullptr;
+  std::unique_ptr<Completions> completions;
+  std::unique_ptr<QueuePairObject> qp;
+  std::shared_ptr<uint8_t> memory{static_cast<uint8_t*>(std::aligned_alloc(4096, kBytes)), std::free};
+  MemoryCache::Shared region;
+
+  explicit End(Adapter& a) : adapter(&a) {
+    EXPECT_TRUE(Completions::make(a.device(), 64, &completions).isOk());
+    const Status made = QueuePairObject::make(a.device(), *completions, {16, 16, 64}, &qp);
+    EXPECT_TRUE(made.isOk()) << made.message();
+    EXPECT_TRUE(a.memory().get(memory.get(), kBytes, &region).isOk());
+  }
+
+  RemoteEnd asRemote() const {
+    RemoteEnd end;
+    end.qpNumber = qp->number();
+    end.mtu = adapter->port().attributes.activeMtu;
+    end.gid = adapter->port().gid;
+    return end;
+  }
+
+  // The next completion, or one with status -1 when the time is up.
+  WorkCompletion next(int64_t patienceNanos = 20'000'000'000) {
+    std::array<WorkCompletion, 1> got{};
+    const int64_t end = monotonicNanos() + patienceNanos;
+    while (monotonicNanos() < end) {
+      size_t count = 0;
+      EXPECT_TRUE(completions->poll(got, &count).isOk());
+      if (count == 1) return got[0];
+      std::this_thread::yield();
+    }
+    got[0].status = -1;
+    return got[0];
+  }
+
+  Status write(uint64_t id, uint64_t address, uint32_t rkey, uint32_t bytes = 64) {
+    ScatterGather piece{reinterpret_cast<uintptr_t>(memory.get()), bytes, region->lkey()};
+    SendRequest request{};
+    request.id = id;
+    request.list = &piece;
+    request.listLength = 1;
+    request.opcode = kWrRdmaWrite;
+    request.flags = kSendSignaled;
+    request.rdma = {address, rkey};
+    return qp->postSends(&request);
+  }
+};
+
+class QueuePairs : public ::testing::Test {
+ protected:
+  void SetUp() override { open({}); }
+
+  void open(const AdapterSettings& settings) {
+    adapters_.clear();
+    const Status opened = openAdapters(settings, "/sys", &adapters_);
+    if (!opened) GTEST_SKIP() << opened.message();
+  }
+
+  Adapter& first() { return *adapters_.front(); }
+  Adapter& last() { return *adapters_.back(); }
+
+  static void bring(End& end, State to, const End& other) {
+    if (to == State::Reset) return;
+    ASSERT_TRUE(end.qp->initialise(end.adapter->path()).isOk());
+    if (to == State::Init) return;
+    Status connected = end.qp->connect(other.asRemote());
+    ASSERT_TRUE(connected.isOk()) << connected.message();
+    if (to == State::ReadyToReceive) return;
+    ASSERT_TRUE(end.qp->start().isOk());
+    if (to == State::ReadyToSend) return;
+    ASSERT_TRUE(end.qp->fail().isOk());
+    if (to == State::Error) return;
+    ASSERT_TRUE(end.qp->destroy().isOk());
+  }
+
+  static Status go(End& end, State to, const End& other) {
+    switch (to) {
+      case State::Reset:
+        return end.qp->reset();
+      case State::Init:
+        return end.qp->initialise(end.adapter->path());
+      case State::ReadyToReceive:
+        return end.qp->connect(other.asRemote());
+      case State::ReadyToSend:
+        return end.qp->start();
+      case State::Error:
+        return end.qp->fail();
+      case State::Destroyed:
+        return end.qp->destroy();
+    }
+    return Status::ok();
+  }
+
+  std::vector<std::unique_ptr<Adapter>> adapters_;
+};
+
+TEST_F(QueuePairs, EveryLegalTransitionIsMadeAndEveryOtherRefused) {
+  constexpr std::array<State, 6> kAll = {State::Reset,       State::Init,  State::ReadyToReceive,
+                                         State::ReadyToSend, State::Error, State::Destroyed};
+  int legal = 0;
+  for (State from : kAll) {
+    for (State to : kAll) {
+      End a(first());
+      End b(last());
+      bring(a, from, b);
+      ASSERT_EQ(from, a.qp->state());
+      const Status gone = go(a, to, b);
+      const std::string arrow = std::string(QueuePairObject::nameOf(from)) + " -> " + QueuePairObject::nameOf(to);
+      if (QueuePairObject::isLegal(from, to)) {
+        ++legal;
+        EXPECT_TRUE(gone.isOk()) << arrow << ": " << gone.message();
+        EXPECT_EQ(to, a.qp->state()) << arrow;
+      } else {
+        EXPECT_EQ(Code::Invalid, gone.code()) << arrow;
+        EXPECT_NE(std::string::npos, gone.message().find(std::string("state=") + QueuePairObject::nameOf(from)));
+        EXPECT_EQ(from, a.qp->state()) << arrow;
+      }
+    }
+  }
+  EXPECT_EQ(12, legal);
+}
+
+TEST_F(QueuePairs, NothingIsPostedInTheWrongState) {
+  End a(first());
+  End b(last());
+  EXPECT_EQ(Code::Invalid, a.qp->postReceives(1, 1).code());
+  bring(a, State::ReadyToReceive, b);
+  EXPECT_TRUE(a.qp->postReceives(1, 1).isOk());
+  EXPECT_EQ(Code::Invalid, a.write(1, 0, 0).code());
+}
+
+TEST_F(QueuePairs, AWriteArrivesAndAnErrorFlushesWhatIsPosted) {
+  End a(first());
+  End b(last());
+  bring(a, State::ReadyToSend, b);
+  bring(b, State::ReadyToSend, a);
+  std::fill_n(a.memory.get(), 64, 0x5a);
+  ASSERT_TRUE(a.write(7, reinterpret_cast<uintptr_t>(b.memory.get()) + 100, b.region->rkey()).isOk());
+  const WorkCompletion done = a.next();
+  EXPECT_EQ(kWcSuccess, done.status);
+  EXPECT_EQ(7u, done.id);
+  EXPECT_TRUE(std::equal(a.memory.get(), a.memory.get() + 64, b.memory.get() + 100));
+  ASSERT_TRUE(b.qp->postReceives(9, 1).isOk());
+  ASSERT_TRUE(b.qp->fail().isOk());
+  const WorkCompletion flushed = b.next();
+  EXPECT_EQ(kWcWrFlushError, flushed.status);
+  EXPECT_EQ(9u, flushed.id);
+  // And from there it can be used again.
+  ASSERT_TRUE(b.qp->reset().isOk());
+  EXPECT_TRUE(b.qp->initialise(last().path()).isOk());
+}
+
+TEST_F(QueuePairs, AWrongKeyIsRefusedByTheOtherEnd) {
+  End a(first());
+  End b(last());
+  bring(a, State::ReadyToSend, b);
+  bring(b, State::ReadyToSend, a);
+  ASSERT_TRUE(a.write(1, reinterpret_cast<uintptr_t>(b.memory.get()), b.region->rkey() ^ 0x5500).isOk());
+  const WorkCompletion done = a.next();
+  EXPECT_EQ(kWcRemoteAccessError, done.status);
+  const std::string text = completionText(done, {first().port().label, gidText(first().port().gid), a.qp->number()},
+                                          {last().port().label, gidText(last().port().gid), b.qp->number()}, 20, 7);
+  EXPECT_NE(std::string::npos, text.find("REM_ACCESS_ERR")) << text;
+  EXPECT_NE(std::string::npos, text.find("has not registered this memory")) << text;
+  a.qp->noteFailure();
+  EXPECT_EQ(State::Error, a.qp->state());
+}
+
+TEST_F(QueuePairs, APeerThatIsGoneIsNoticedWhenTimeoutAndRetriesSay) {
+  for (const auto& [timeout, retries] : {std::pair{14, 6}, std::pair{16, 3}, std::pair{17, 2}}) {
+    AdapterSettings settings;
+    settings.timeout = timeout;
+    settings.retryCount = retries;
+    open(settings);
+    if (IsSkipped()) return;
+    End a(first());
+    auto b = std::make_unique<End>(last());
+    bring(a, State::ReadyToSend, *b);
+    bring(*b, State::ReadyToSend, a);
+    const uint64_t address = reinterpret_cast<uintptr_t>(b->memory.get());
+    const uint32_t rkey = b->region->rkey();
+    ASSERT_TRUE(a.write(1, address, rkey).isOk());
+    ASSERT_EQ(kWcSuccess, a.next().status);
+    b.reset();
+    const int64_t start = monotonicNanos();
+    ASSERT_TRUE(a.write(2, address, rkey).isOk());
+    ASSERT_TRUE(a.write(3, address, rkey).isOk());
+    EXPECT_EQ(kWcRetryExceeded, a.next().status);
+    const auto took = static_cast<double>(monotonicNanos() - start);
+    const auto predicted = static_cast<double>(retryNanos(timeout, retries));
+    EXPECT_GT(took, 0.5 * predicted) << "timeout=" << timeout << " retries=" << retries;
+    EXPECT_LT(took, 1.5 * predicted) << "timeout=" << timeout << " retries=" << retries;
+    EXPECT_EQ(kWcWrFlushError, a.next().status);
+  }
+}
+
+TEST_F(QueuePairs, RegionsAreSharedPageByPageAndGoWithTheirLastUser) {
+  MemoryCache& cache = first().memory();
+  const size_t before = cache.size();
+  std::unique_ptr<uint8_t, void (*)(void*)> memory(static_cast<uint8_t*>(std::aligned_alloc(4096, 4 * 4096)),
+                                                   std::free);
+  MemoryCache::Shared whole;
+  MemoryCache::Shared part;
+  MemoryCache::Shared beyond;
+  ASSERT_TRUE(cache.get(memory.get() + 10, 2 * 4096, &whole).isOk());
+  EXPECT_EQ(memory.get(), whole->address());
+  EXPECT_EQ(3u * 4096, whole->bytes());
+  ASSERT_TRUE(cache.get(memory.get() + 5000, 100, &part).isOk());
+  EXPECT_EQ(whole, part);
+  ASSERT_TRUE(cache.get(memory.get() + 3 * 4096, 1, &beyond).isOk());
+  EXPECT_NE(whole, beyond);
+  EXPECT_EQ(before + 2, cache.size());
+  whole.reset();
+  EXPECT_EQ(before + 2, cache.size());
+  part.reset();
+  beyond.reset();
+  EXPECT_EQ(before, cache.size());
+}
+
+TEST_F(QueuePairs, AnAdapterThatTheSettingsLeaveOutIsNotOpened) {
+  AdapterSettings settings;
+  settings.hca = "^" + first().device()->name();
+  std::vector<std::unique_ptr<Adapter>> others;
+  const Status opened = openAdapters(settings, "/sys", &others);
+  for (const auto& adapter : others) EXPECT_NE(first().device()->name(), adapter->device()->name());
+  if (others.empty()) {
+    EXPECT_NE(std::string::npos, opened.message().find("is not in JCCL_IB_HCA")) << opened.message();
+  }
+}
+
+}  // namespace
+}  // namespace jccl::verbs

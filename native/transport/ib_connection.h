@@ -1,0 +1,131 @@
+// Messages over queue pairs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/ib_endpoint.h"
+#include "transport/ib_memory.h"
+#include "transport/net.h"
+#include "transport/net_config.h"
+#include "transport/socket_dialer.h"
+
+namespace jccl {
+
+// How many queue pairs carry each message, and which: all of them, or one in turns.
+class IbSharing {
+ public:
+  IbSharing(uint32_t queuePairs, bool split) : queuePairs_(queuePairs), split_(split && queuePairs > 1) {}
+
+  uint32_t parts() const { return split_ ? queuePairs_ : 1; }
+  uint8_t qpOf(uint64_t sequence, uint32_t part) const {
+    return static_cast<uint8_t>(split_ ? part : sequence % queuePairs_);
+  }
+  // Where part `part` of a message begins; part parts() is its end.
+  uint32_t offset(uint32_t bytes, uint32_t part) const;
+
+ private:
+  const uint32_t queuePairs_;
+  const bool split_;
+};
+
+// A message leaves when the receiver has said where it goes:
+//
+//     Dialling ──proven──> Introduced ──the other's info: RTR, RTS──> Pinging ──all answers──> Connected
+//
+//     posted ──(slot of the receive is here)──> WRITE data, WRITE_WITH_IMM header ──(completions)──> done
+class IbSendConnection final : public NetSendConnection, private IbEndpoint::Listener {
+ public:
+  IbSendConnection(const NetConfig& config, const NetRoute& route, verbs::Adapter& adapter, EventSet& controlEvents,
+                   EventSet& dataEvents, std::vector<SocketDialer::Pair> pairs);
+
+  bool connected() const override { return state_ == State::Connected; }
+  Status isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) override;
+  Status test(uint64_t sequence, bool* done) override;
+  Status progress(int64_t nowNanos, int* work) override;
+  int64_t nextDeadlineNanos() const override;
+  void close() override;
+  std::string describe() const override;
+
+ private:
+  enum class State : uint8_t { Dialling, Introduced, Pinging, Connected };
+  struct Slot {
+    NetMessage message;
+    const uint8_t* data = nullptr;
+    IbMemory* memory = nullptr;
+    uint32_t partsLeft = 0;
+  };
+
+  Status shakeHands(int64_t nowNanos, int* work);
+  Status introduce(UniqueFd socket);
+  Status ping();
+  Status push(uint64_t sequence);
+  Status onReceived(const IbWork& work, uint32_t immediate) override;
+  Status onSent(const IbWork& work) override;
+  Slot& slot(uint64_t sequence) { return slots_[sequence % kNetInFlight]; }
+
+  const NetConfig& config_;
+  const int peer_;
+  verbs::Adapter& adapter_;
+  EventSet& controlEvents_;
+  EventSet& dataEvents_;
+  const IbSharing sharing_;
+  std::unique_ptr<SocketDialer> dialer_;  // until it is proven
+  std::unique_ptr<IbEndpoint> endpoint_;  // from then on
+  State state_ = State::Dialling;
+  int64_t startedNanos_ = -1;
+  uint32_t answers_ = 0;  // to pings
+  std::array<Slot, kNetInFlight> slots_;
+  uint64_t posted_ = 0;   // the next message to post
+  uint64_t pushed_ = 0;   // the next one to hand to the adapter
+  uint64_t offered_ = 0;  // so many receives have been announced
+  uint64_t done_ = 0;     // the first that test() has not reported
+};
+
+// Announces receives as soon as they are posted and the first ping has been answered.
+class IbRecvConnection final : public NetRecvConnection, private IbEndpoint::Listener {
+ public:
+  IbRecvConnection(const NetConfig& config, int peer, verbs::Adapter& adapter, EventSet& dataEvents);
+
+  Status open(UniqueFd socket, EventSet& controlEvents);
+  Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) override;
+  // The sender knows its place as soon as a receive is posted.
+  void redirect(uint64_t, const NetMessage&, const NetBuffer&) override {}
+  Status test(uint64_t sequence, bool* done, NetArrival* arrival) override;
+  bool expecting() const override { return looksLeft_ > 0; }
+  Status flush(const NetBuffer&) override { return Status::ok(); }
+  Status progress(int64_t nowNanos, int* work) override;
+  int64_t nextDeadlineNanos() const override { return endpoint_.adapter().nextDeadlineNanos(); }
+  void close() override { endpoint_.lifeline().sayGoodbye(); }
+  std::string describe() const override { return endpoint_.describe(); }
+
+ private:
+  struct Slot {
+    std::array<NetBuffer, kNetTags> byTag;
+    uint32_t parts = 0;  // arrived
+    uint32_t bytes = 0;  // in them
+  };
+
+  Status join();
+  Status announce(uint64_t sequence);
+  Status badHeader(const IbMessageHeader& header, const std::string& why) const;
+  Status onReceived(const IbWork& work, uint32_t immediate) override;
+  Status onSent(const IbWork&) override { return Status::ok(); }
+  Slot& slot(uint64_t sequence) { return slots_[sequence % kNetInFlight]; }
+
+  const NetConfig& config_;
+  EventSet& dataEvents_;
+  const IbSharing sharing_;
+  IbEndpoint endpoint_;
+  uint32_t pings_ = 0;
+  std::array<Slot, kNetInFlight> slots_;
+  uint64_t posted_ = 0;
+  uint64_t announced_ = 0;
+  uint64_t taken_ = 0;
+  int looksLeft_ = 0;
+};
+
+}  // namespace jccl

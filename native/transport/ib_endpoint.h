@@ -1,0 +1,143 @@
+// What both ends of a verbs connection have: queue pairs, their completions, a ring that the other end writes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "transport/event_set.h"
+#include "transport/ib_lifeline.h"
+#include "transport/net.h"
+#include "transport/net_config.h"
+#include "verbs/adapter.h"
+#include "verbs/queue_pair.h"
+
+namespace jccl {
+
+// What a request was for: comes back with its completion.
+//
+//     63      56 55   48 47             0
+//     +---------+-------+---------------+
+//     | purpose | qp    | sequence      |
+//     +---------+-------+---------------+
+struct IbWork {
+  enum Purpose : uint8_t { Ping = 1, Slot = 2, Message = 3 };
+
+  Purpose purpose = Ping;
+  uint8_t qp = 0;
+  uint64_t sequence = 0;
+
+  uint64_t encode() const { return uint64_t{purpose} << 56 | uint64_t{qp} << 48 | sequence; }
+  static IbWork decode(uint64_t id) {
+    return {static_cast<Purpose>(id >> 56), static_cast<uint8_t>(id >> 48), id & 0xffffffffffff};
+  }
+};
+
+// The place of a posted receive, which the receiver writes into the sender's ring.
+struct IbReceiveSlot {
+  uint64_t sequence = 0;
+  std::array<uint64_t, kNetTags> address{};
+  std::array<uint32_t, kNetTags> rkey{};
+  std::array<uint32_t, kNetTags> room{};
+  std::array<uint32_t, 2> unused{};
+};
+static_assert(sizeof(IbReceiveSlot) == 64);
+
+// What the sender writes into the receiver's ring when a message's data is there.
+struct IbMessageHeader {
+  uint64_t sequence = 0;
+  uint32_t bytes = 0;
+  uint32_t check = 0;
+  uint8_t tag = 0;
+  std::array<uint8_t, 7> unused{};
+};
+static_assert(sizeof(IbMessageHeader) == 24);
+
+// Life:
+//
+//     open ──> (the other end's ConnectionInfo comes) ──> join ──> pings ──> carries messages
+class IbEndpoint : public EventHandler {
+ public:
+  // Hears of completions, in order on each queue pair.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual Status onReceived(const IbWork& work, uint32_t immediate) = 0;
+    virtual Status onSent(const IbWork& work) = 0;
+  };
+
+  IbEndpoint(const NetConfig& config, verbs::Adapter& adapter, int peer);
+  ~IbEndpoint() override;
+
+  // Queue pairs in Init, completions and lifeline watched through `events`.
+  Status open(UniqueFd socket, EventSet& events);
+  Status tellInfo();
+  // Joins the queue pairs with those that the lifeline told of: RTR, RTS.
+  Status join();
+  // To the events of the data, once the handshake is over.
+  Status watch(EventSet& events);
+
+  IbLifeline& lifeline() { return *lifeline_; }
+  verbs::Adapter& adapter() const { return adapter_; }
+  uint8_t queuePairs() const { return static_cast<uint8_t>(qps_.size()); }
+  bool joined() const { return joined_; }
+  uint32_t inlineBytes() const { return inlineBytes_; }
+
+  // Entry `sequence` of the ring that the other end writes, and of the one that this end writes from.
+  template <typename Entry>
+  Entry* ring(uint64_t sequence) {
+    return reinterpret_cast<Entry*>(memory_.get() + entryAt(sequence));
+  }
+  template <typename Entry>
+  Entry* staged(uint64_t sequence) {
+    return reinterpret_cast<Entry*>(memory_.get() + kRingBytes + entryAt(sequence));
+  }
+
+  Status postReceives(const IbWork& work, int count = 1);
+  // A ping or its answer: no data, only the immediate.
+  Status writeNothing(const IbWork& work);
+  // The first `bytes` of the staged entry into the same place of the other end's ring, with an immediate.
+  Status writeStaged(const IbWork& work, uint32_t bytes, uint32_t immediate);
+  // The same after `data`, in one posting. `bytes` of the entry may be 0.
+  Status writeData(const IbWork& work, const void* data, uint32_t dataBytes, uint32_t lkey, uint64_t remoteAddress,
+                   uint32_t rkey, uint32_t entryBytes);
+
+  // Reads lifeline and completions and tells the listener. The lifeline's end is only reported when nothing more comes.
+  Status progress(int64_t nowNanos, Listener& listener, int* work);
+
+  std::string describe() const;
+  void onEvents(uint32_t) override { notified_ = true; }
+
+ private:
+  static constexpr uint32_t kEntryBytes = 64;
+  static constexpr uint32_t kRingBytes = kEntryBytes * kNetInFlight;
+  static size_t entryAt(uint64_t sequence) { return sequence % kNetInFlight * kEntryBytes; }
+  struct AlignedFree {
+    void operator()(uint8_t* memory) const { std::free(memory); }
+  };
+
+  verbs::ConnectionInfo ownInfo() const;
+  Status collect(Listener& listener, int* work);
+  Status failed(const verbs::WorkCompletion& completion);
+  verbs::SendRequest entryRequest(const IbWork& work, uint32_t bytes, uint32_t immediate, verbs::ScatterGather* piece);
+
+  const NetConfig& config_;
+  verbs::Adapter& adapter_;
+  const int peer_;
+  std::unique_ptr<uint8_t, AlignedFree> memory_;
+  std::unique_ptr<verbs::Region> region_;
+  std::unique_ptr<verbs::Completions> completions_;
+  std::vector<std::unique_ptr<verbs::QueuePairObject>> qps_;  // before completions_ goes, these go
+  std::unique_ptr<IbLifeline> lifeline_;
+  EventSet* events_ = nullptr;
+  uint32_t inlineBytes_ = 0;
+  bool joined_ = false;
+  bool armed_ = false;     // the next completion will make the descriptor readable
+  bool notified_ = false;  // it has
+};
+
+}  // namespace jccl

@@ -1,0 +1,32 @@
+// Memory that adapters may use.
+#pragma once
+
+#include <map>
+
+#include "transport/net.h"
+#include "verbs/adapter.h"
+
+namespace jccl {
+
+// Registered with an adapter when a connection over that adapter first uses it: most memory is used with one of several.
+class IbMemory final : public NetMemory {
+ public:
+  IbMemory(void* address, size_t bytes) : address_(address), bytes_(bytes) {}
+
+  // The region with this adapter; it lives as long as this object.
+  Status with(verbs::Adapter& adapter, const verbs::Region** region) {
+    verbs::MemoryCache::Shared& known = regions_[&adapter];
+    if (known == nullptr) {
+      if (Status registered = adapter.memory().get(address_, bytes_, &known); !registered) return registered;
+    }
+    *region = known.get();
+    return Status::ok();
+  }
+
+ private:
+  void* const address_;
+  const size_t bytes_;
+  std::map<const verbs::Adapter*, verbs::MemoryCache::Shared> regions_;
+};
+
+}  // namespace jccl

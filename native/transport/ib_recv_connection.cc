@@ -1,0 +1,116 @@
+#include <algorithm>
+
+#include "transport/ib_connection.h"
+
+namespace jccl {
+
+IbRecvConnection::IbRecvConnection(const NetConfig& config, int peer, verbs::Adapter& adapter, EventSet& dataEvents)
+    : config_(config),
+      dataEvents_(dataEvents),
+      sharing_(static_cast<uint32_t>(config.ib.queuePairs), config.ib.splitData),
+      endpoint_(config, adapter, peer) {}
+
+Status IbRecvConnection::open(UniqueFd socket, EventSet& controlEvents) {
+  return endpoint_.open(std::move(socket), controlEvents);
+}
+
+// Everything that the sender may need is there before it is told of the queue pairs.
+Status IbRecvConnection::join() {
+  if (Status joined = endpoint_.join(); !joined) return joined;
+  for (uint8_t qp = 0; qp < endpoint_.queuePairs(); ++qp) {
+    if (Status posted = endpoint_.postReceives({IbWork::Ping, qp, 0}); !posted) return posted;
+  }
+  return endpoint_.tellInfo();
+}
+
+Status IbRecvConnection::irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) {
+  if (sequence != posted_ || posted_ - taken_ >= kNetInFlight) {
+    return Status::internal("irecv: sequence=" + std::to_string(sequence) + " posted=" + std::to_string(posted_) +
+                            " taken=" + std::to_string(taken_) + ": out of order or too far ahead");
+  }
+  Slot& next = slot(sequence);
+  next = Slot{};
+  std::copy(byTag.begin(), byTag.end(), next.byTag.begin());
+  ++posted_;
+  return Status::ok();
+}
+
+Status IbRecvConnection::announce(uint64_t sequence) {
+  for (uint32_t part = 0; part < sharing_.parts(); ++part) {
+    Status posted = endpoint_.postReceives({IbWork::Message, sharing_.qpOf(sequence, part), sequence});
+    if (!posted) return posted;
+  }
+  auto* place = endpoint_.staged<IbReceiveSlot>(sequence);
+  *place = IbReceiveSlot{};
+  place->sequence = sequence;
+  for (uint32_t tag = 0; tag < kNetTags; ++tag) {
+    const NetBuffer& buffer = slot(sequence).byTag[tag];
+    auto* memory = dynamic_cast<IbMemory*>(buffer.memory);
+    if (memory == nullptr) return Status::internal("irecv: the memory is not registered");
+    const verbs::Region* region = nullptr;
+    if (Status registered = memory->with(endpoint_.adapter(), &region); !registered) return registered;
+    place->address[tag] = reinterpret_cast<uintptr_t>(buffer.address);
+    place->rkey[tag] = region->rkey();
+    place->room[tag] = buffer.bytes;
+  }
+  return endpoint_.writeStaged({IbWork::Slot, 0, sequence}, sizeof *place, static_cast<uint32_t>(sequence));
+}
+
+Status IbRecvConnection::onReceived(const IbWork& work, uint32_t immediate) {
+  if (work.purpose == IbWork::Ping) {
+    ++pings_;
+    return endpoint_.writeNothing({IbWork::Ping, work.qp, 0});
+  }
+  Slot& target = slot(work.sequence);
+  ++target.parts;
+  target.bytes += immediate;
+  looksLeft_ = config_.eagerLooks;
+  return Status::ok();
+}
+
+Status IbRecvConnection::progress(int64_t nowNanos, int* work) {
+  if (looksLeft_ > 0) --looksLeft_;
+  if (Status moved = endpoint_.progress(nowNanos, *this, work); !moved) return moved;
+  if (!endpoint_.joined() && endpoint_.lifeline().hasInfo()) {
+    if (Status joined = join(); !joined) return joined;
+    ++*work;
+  }
+  if (pings_ < endpoint_.queuePairs() || endpoint_.lifeline().ended()) return Status::ok();
+  if (announced_ == 0 && posted_ > 0) {
+    if (Status watched = endpoint_.watch(dataEvents_); !watched) return watched;
+  }
+  while (announced_ < posted_) {
+    if (Status announced = announce(announced_); !announced) return announced;
+    ++announced_;
+    ++*work;
+  }
+  return Status::ok();
+}
+
+Status IbRecvConnection::badHeader(const IbMessageHeader& header, const std::string& why) const {
+  return Status::transport("net: " + describe() +
+                           " sent a message that does not fit: sequence=" + std::to_string(header.sequence) +
+                           " tag=" + std::to_string(header.tag) + " bytes=" + std::to_string(header.bytes) + ": " +
+                           why + "; do all ranks have the same version and JCCL_* settings?");
+}
+
+Status IbRecvConnection::test(uint64_t sequence, bool* done, NetArrival* arrival) {
+  if (sequence != taken_ || sequence >= posted_) {
+    return Status::internal("test: sequence=" + std::to_string(sequence) + " posted=" + std::to_string(posted_) +
+                            " taken=" + std::to_string(taken_) + ": out of order");
+  }
+  const Slot& tested = slot(sequence);
+  *done = tested.parts == sharing_.parts();
+  if (!*done) return Status::ok();
+  const IbMessageHeader header = *endpoint_.ring<IbMessageHeader>(sequence);
+  if (header.sequence != sequence) return badHeader(header, "expected_sequence=" + std::to_string(sequence));
+  if (header.tag >= kNetTags) return badHeader(header, "its protocol is unknown");
+  const NetBuffer& buffer = tested.byTag[header.tag];
+  if (header.bytes > buffer.bytes) return badHeader(header, "room_bytes=" + std::to_string(buffer.bytes));
+  if (header.bytes != tested.bytes) return badHeader(header, "written_bytes=" + std::to_string(tested.bytes));
+  *arrival = {{header.tag, header.check, header.bytes}, buffer.address};
+  ++taken_;
+  return Status::ok();
+}
+
+}  // namespace jccl

@@ -1,0 +1,203 @@
+#include "transport/net_ib.h"
+
+#include <endian.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "transport/ib_connection.h"
+#include "transport/ib_memory.h"
+#include "transport/socket_dialer.h"
+#include "transport/socket_listener.h"
+#include "verbs/verbs_text.h"
+
+namespace jccl {
+namespace {
+
+// What a listener announces: this, and the addresses of its sockets behind it.
+struct ListenerInfo {
+  static constexpr uint32_t kMagic = 0x4c42494a;  // "JIBL"
+  uint32_t magic = kMagic;
+  uint32_t version = 1;
+  uint32_t linkLayers = 0;  // a bit for each LinkLayer that some adapter has
+};
+
+Status readInfo(std::span<const uint8_t> wire, ListenerInfo* info, std::span<const uint8_t>* addresses) {
+  if (wire.size() < sizeof *info) {
+    return Status::transport("ib: the peer announces " + std::to_string(wire.size()) + " bytes, expected at least " +
+                             std::to_string(sizeof *info) + "; do all ranks run the same version of JCCL?");
+  }
+  std::memcpy(info, wire.data(), sizeof *info);
+  if (info->magic != ListenerInfo::kMagic || info->version != ListenerInfo{}.version) {
+    return Status::transport("ib: the peer announces magic=" + std::to_string(info->magic) + " version=" +
+                             std::to_string(info->version) + "; do all ranks run the same version of JCCL?");
+  }
+  *addresses = wire.subspan(sizeof *info);
+  return Status::ok();
+}
+
+}  // namespace
+
+// Tells of an adapter's events.
+class IbNet::Watcher final : public EventHandler {
+ public:
+  Watcher(verbs::Adapter& adapter, EventSet& events) : adapter_(adapter), events_(events) {}
+  ~Watcher() override {
+    if (watching_) events_.remove(adapter_.eventFd());
+  }
+  Status watch() {
+    Status added = events_.add(adapter_.eventFd(), this);
+    watching_ = added.isOk();
+    return added;
+  }
+  void onEvents(uint32_t) override { adapter_.watch(monotonicNanos()); }
+
+ private:
+  verbs::Adapter& adapter_;
+  EventSet& events_;
+  bool watching_ = false;
+};
+
+class IbNet::Listener final : public NetListener, private SocketListener::Judge {
+ public:
+  explicit Listener(IbNet& net) : net_(net), sockets_(net.config_, net.controlEvents_, *this) {}
+
+  Status open(const std::vector<std::string>& addresses) {
+    if (Status opened = sockets_.open(addresses); !opened) return opened;
+    ListenerInfo info;
+    info.linkLayers = net_.linkLayers();
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&info);
+    info_.assign(bytes, bytes + sizeof info);
+    const std::vector<uint8_t> encoded = encodeAddresses(sockets_.addresses());
+    info_.insert(info_.end(), encoded.begin(), encoded.end());
+    return Status::ok();
+  }
+
+  const std::vector<SocketAddress>& addresses() const { return sockets_.addresses(); }
+  const std::vector<uint8_t>& info() const override { return info_; }
+  int progress(int64_t nowNanos) override { return sockets_.progress(nowNanos); }
+  int64_t nextDeadlineNanos() const override { return sockets_.nextDeadlineNanos(); }
+
+  Status accept(NetRoute* route, std::unique_ptr<NetRecvConnection>* connection) override {
+    SocketListener::Proven proven;
+    while (sockets_.next(&proven)) {
+      const NetIntroductionHeader& who = proven.who;
+      if (!accepted_.insert({who.from, who.channel}).second) continue;
+      *route = {who.communicator, who.from, who.to, who.channel};
+      auto made =
+          std::make_unique<IbRecvConnection>(net_.config_, who.from, net_.adapterOf(who.channel), net_.dataEvents_);
+      if (Status opened = made->open(std::move(proven.socket), net_.controlEvents_); !opened) return opened;
+      *connection = std::move(made);
+      return Status::ok();
+    }
+    return Status::ok();
+  }
+
+ private:
+  uint32_t judge(const NetIntroductionHeader& who) override {
+    const NetConfig& config = net_.config_;
+    if (who.communicator != config.communicator) return NetVerdict::kOtherCommunicator;
+    if (who.to != config.rank) return NetVerdict::kOtherRank;
+    if (who.from < 0 || who.from >= config.size || who.channel < 0 || who.channel >= config.channels ||
+        who.streams != 1 || who.stream != 0) {
+      return NetVerdict::kBadShape;
+    }
+    return accepted_.count({who.from, who.channel}) != 0 ? NetVerdict::kAlreadyConnected : NetVerdict::kWelcome;
+  }
+
+  IbNet& net_;
+  SocketListener sockets_;
+  std::vector<uint8_t> info_;
+  std::set<std::pair<int, int>> accepted_;  // by (from, channel)
+};
+
+IbNet::IbNet(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents)
+    : config_(config), controlEvents_(controlEvents), dataEvents_(dataEvents) {}
+
+IbNet::~IbNet() = default;
+
+Status IbNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net) {
+  if (config.ib.queuePairs < 1 || config.ib.queuePairs > static_cast<int>(verbs::kMostQueuePairs)) {
+    return Status::invalid("JCCL_IB_QPS_PER_CONNECTION=" + std::to_string(config.ib.queuePairs) + ", expected 1 to " +
+                           std::to_string(verbs::kMostQueuePairs));
+  }
+  std::unique_ptr<IbNet> made(new IbNet(config, controlEvents, dataEvents));
+  if (Status opened = verbs::openAdapters(config.ib.adapter, "/sys", &made->adapters_); !opened) return opened;
+  for (const auto& adapter : made->adapters_) {
+    const verbs::Port& port = adapter->port();
+    NetDevice device;
+    device.name = port.label;
+    device.pciPath = port.pciPath;
+    device.address = verbs::gidText(port.gid);
+    device.guid = be64toh(adapter->device()->attributes().nodeGuid);
+    device.port = port.number;
+    device.speedMbps = port.speedMbps;
+    device.maxConnections =
+        static_cast<uint32_t>(std::max(adapter->device()->attributes().maxQueuePairs / config.ib.queuePairs, 1));
+    made->devices_.push_back(std::move(device));
+    made->watchers_.push_back(std::make_unique<Watcher>(*adapter, controlEvents));
+    if (Status watched = made->watchers_.back()->watch(); !watched) return watched;
+    logMessage(LogLevel::Info, "net",
+               "ib: device=" + port.label + (port.isEthernet() ? " RoCE" : " InfiniBand") +
+                   " gid=" + verbs::gidText(port.gid) + " gid_index=" + std::to_string(adapter->path().gidIndex) +
+                   " lid=" + std::to_string(port.attributes.lid) +
+                   " mtu=" + std::to_string(verbs::mtuBytes(port.attributes.activeMtu)) +
+                   " speed_mbps=" + std::to_string(port.speedMbps));
+  }
+  *net = std::move(made);
+  return Status::ok();
+}
+
+// Channels take turns, and ranks begin at different ones.
+verbs::Adapter& IbNet::adapterOf(int channel) const {
+  return *adapters_[static_cast<size_t>(config_.rank + channel) % adapters_.size()];
+}
+
+uint32_t IbNet::linkLayers() const {
+  uint32_t layers = 0;
+  for (const auto& adapter : adapters_) layers |= 1U << static_cast<uint32_t>(adapter->port().attributes.linkLayer);
+  return layers;
+}
+
+Status IbNet::listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) {
+  auto made = std::make_unique<Listener>(*this);
+  if (Status opened = made->open(addresses); !opened) return opened;
+  local_ = made->addresses();
+  *listener = std::move(made);
+  return Status::ok();
+}
+
+Status IbNet::reachable(std::span<const uint8_t> listenerInfo) const {
+  ListenerInfo info;
+  std::span<const uint8_t> addresses;
+  if (Status read = readInfo(listenerInfo, &info, &addresses); !read) return read;
+  if ((info.linkLayers & linkLayers()) == 0) {
+    return Status::transport("ib: one end has InfiniBand and the other Ethernet (RoCE) adapters only");
+  }
+  std::vector<SocketDialer::Pair> pairs;
+  return SocketDialer::pairAddresses(local_, addresses, 0, &pairs);
+}
+
+Status IbNet::connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
+                      std::unique_ptr<NetSendConnection>* connection) {
+  ListenerInfo info;
+  std::span<const uint8_t> addresses;
+  if (Status read = readInfo(listenerInfo, &info, &addresses); !read) return read;
+  std::vector<SocketDialer::Pair> pairs;
+  Status paired = SocketDialer::pairAddresses(local_, addresses, static_cast<size_t>(route.channel), &pairs);
+  if (!paired) return paired;
+  *connection = std::make_unique<IbSendConnection>(config_, route, adapterOf(route.channel), controlEvents_,
+                                                   dataEvents_, std::move(pairs));
+  return Status::ok();
+}
+
+Status IbNet::registerMemory(void* address, size_t bytes, NetPointer kind, std::unique_ptr<NetMemory>* memory) {
+  if (kind != NetPointer::Host) return Status::invalid("net: verbs reach host memory only in this build");
+  *memory = std::make_unique<IbMemory>(address, bytes);
+  return Status::ok();
+}
+
+}  // namespace jccl

@@ -1,0 +1,52 @@
+// The network over InfiniBand verbs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/event_set.h"
+#include "transport/net.h"
+#include "transport/net_config.h"
+#include "transport/socket_address.h"
+#include "verbs/adapter.h"
+
+namespace jccl {
+
+class IbNet final : public Net {
+ public:
+  // Opens libibverbs and the adapters that the settings allow. An error says in one sentence what is missing; everything
+  // else works without. `controlEvents` tell of handshakes and of the adapters, `dataEvents` of completions. All of these
+  // outlive the network and what it makes.
+  static Status open(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net);
+  ~IbNet() override;
+
+  const char* name() const override { return "ib"; }
+  const std::vector<NetDevice>& devices() const override { return devices_; }
+  bool needsRegisteredMemory() const override { return true; }
+
+  // The addresses are those of the TCP connections beside the queue pairs.
+  Status listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) override;
+  Status connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
+                 std::unique_ptr<NetSendConnection>* connection) override;
+  Status reachable(std::span<const uint8_t> listenerInfo) const override;
+  Status registerMemory(void* address, size_t bytes, NetPointer kind, std::unique_ptr<NetMemory>* memory) override;
+
+ private:
+  class Watcher;
+  class Listener;
+
+  IbNet(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents);
+  verbs::Adapter& adapterOf(int channel) const;
+  uint32_t linkLayers() const;
+
+  const NetConfig& config_;
+  EventSet& controlEvents_;
+  EventSet& dataEvents_;
+  std::vector<std::unique_ptr<verbs::Adapter>> adapters_;
+  std::vector<std::unique_ptr<Watcher>> watchers_;
+  std::vector<NetDevice> devices_;
+  std::vector<SocketAddress> local_;
+};
+
+}  // namespace jccl

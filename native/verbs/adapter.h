@@ -1,0 +1,78 @@
+// The adapters of this machine: which ports are up, how they are addressed, and what happens to them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "verbs/memory_cache.h"
+#include "verbs/queue_pair.h"
+#include "verbs/verbs_objects.h"
+
+namespace jccl::verbs {
+
+struct AdapterSettings {
+  std::string library = kDefaultLibrary;
+  std::string hca;    // DeviceFilter
+  int gidIndex = -1;  // -1: chosen
+  int roceVersion = 2;
+  bool ipv6 = false;  // which family of addresses is preferred where the GID index is chosen
+  int timeout = 20;
+  int retryCount = 7;
+  int trafficClass = 0;
+  int serviceLevel = 0;
+  int pkeyIndex = 0;
+  bool relaxedOrdering = true;
+};
+
+// A port that is up.
+struct Port {
+  std::string label;  // "mlx5_0:1"
+  uint8_t number = 1;
+  PortAttributes attributes{};
+  Gid gid{};
+  int speedMbps = 0;
+  std::string pciPath;
+
+  bool isEthernet() const { return attributes.linkLayer == LinkLayer::Ethernet; }
+};
+
+// One port with what queue pairs on it share. Used under one lock.
+class Adapter {
+ public:
+  Adapter(std::shared_ptr<OpenDevice> device, Port port, const PathSettings& path, bool relaxedOrdering);
+
+  const Port& port() const { return port_; }
+  const PathSettings& path() const { return path_; }
+  const std::shared_ptr<OpenDevice>& device() const { return device_; }
+  MemoryCache& memory() { return memory_; }
+
+  // Takes and logs what the adapter reports about itself.
+  void watch(int64_t nowNanos);
+  int eventFd() const { return device_->context()->asyncFd; }
+
+  // Ok, or why nothing will pass here any more: the adapter failed or was removed, or the port has been down for longer
+  // than queue pairs try.
+  Status health(int64_t nowNanos) const;
+  // When health() may change by itself; INT64_MAX: not.
+  int64_t nextDeadlineNanos() const;
+
+ private:
+  // How long a port may be down before its connections fail.
+  int64_t graceNanos() const;
+
+  std::shared_ptr<OpenDevice> device_;
+  Port port_;
+  PathSettings path_;
+  MemoryCache memory_;
+  int64_t downSinceNanos_ = -1;  // -1: up
+  std::string fatal_;            // empty: fine
+};
+
+// Opens what the settings allow and is up. An empty list comes with the reason. `sysfs` is "/sys" but in tests.
+Status openAdapters(const AdapterSettings& settings, const std::string& sysfs,
+                    std::vector<std::unique_ptr<Adapter>>* adapters);
+
+}  // namespace jccl::verbs

@@ -1,0 +1,40 @@
+#include "verbs/memory_cache.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace jccl::verbs {
+
+Status MemoryCache::get(void* address, size_t bytes, Shared* region) {
+  static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(address) / page * page;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(address) + std::max<size_t>(bytes, 1) + page - 1) / page * page;
+  for (auto one = regions_.begin(); one != regions_.end() && one->first <= begin;) {
+    Shared known = one->second.lock();
+    if (known == nullptr) {
+      one = regions_.erase(one);
+      continue;
+    }
+    if (one->first + known->bytes() >= end) {
+      *region = std::move(known);
+      return Status::ok();
+    }
+    ++one;
+  }
+  std::unique_ptr<Region> made;
+  if (Status registered = Region::make(device_, reinterpret_cast<void*>(begin), end - begin, relaxedOrdering_, &made);
+      !registered) {
+    return registered;
+  }
+  *region = std::move(made);
+  regions_.emplace(begin, *region);
+  return Status::ok();
+}
+
+size_t MemoryCache::size() const {
+  return static_cast<size_t>(
+      std::count_if(regions_.begin(), regions_.end(), [](const auto& one) { return !one.second.expired(); }));
+}
+
+}  // namespace jccl::verbs

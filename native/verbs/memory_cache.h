@@ -1,0 +1,34 @@
+// Registered memory, shared by all who ask for the same pages.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "base/status.h"
+#include "verbs/verbs_objects.h"
+
+namespace jccl::verbs {
+
+// Registration pins pages and takes long. Ranges are widened to whole pages; a range inside one that is registered shares
+// it, and a region is deregistered when its last user lets go. Nothing is kept beyond that: memory that the application
+// freed and mapped anew at the same place must never be taken for the old one. Used under one lock.
+class MemoryCache {
+ public:
+  using Shared = std::shared_ptr<const Region>;
+
+  MemoryCache(std::shared_ptr<OpenDevice> device, bool relaxedOrdering)
+      : device_(std::move(device)), relaxedOrdering_(relaxedOrdering) {}
+
+  Status get(void* address, size_t bytes, Shared* region);
+
+  // How many regions are registered now.
+  size_t size() const;
+
+ private:
+  std::shared_ptr<OpenDevice> device_;
+  const bool relaxedOrdering_;
+  std::multimap<uintptr_t, std::weak_ptr<const Region>> regions_;  // by first byte
+};
+
+}  // namespace jccl::verbs

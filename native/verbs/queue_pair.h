@@ -1,0 +1,103 @@
+// A reliable connected queue pair as an explicit state machine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "verbs/verbs_objects.h"
+
+namespace jccl::verbs {
+
+// How one end reaches the other: by LID on InfiniBand, by GID on RoCE or between subnets.
+struct PathSettings {
+  uint8_t port = 1;
+  uint16_t pkeyIndex = 0;
+  uint8_t gidIndex = 0;
+  uint8_t trafficClass = 0;
+  uint8_t serviceLevel = 0;
+  uint8_t timeout = 20;    // the wait for an acknowledgement is 4.096 us * 2^timeout; 0: for ever
+  uint8_t retryCount = 7;  // how often it is waited for again
+};
+
+struct QueuePairShape {
+  uint32_t sendRequests = 16;
+  uint32_t receiveRequests = 8;
+  uint32_t inlineBytes = 0;  // wanted; what was got is in QueuePairObject::inlineBytes()
+};
+
+// The other end, as its connection information says.
+struct RemoteEnd {
+  uint32_t qpNumber = 0;
+  int mtu = kLeastMtu;  // of the path
+  uint16_t lid = 0;     // 0: reached by GID
+  Gid gid{};
+  bool global = false;  // a global route although there is a LID
+};
+
+// The states of a queue pair here, and what leads from one to the next:
+//
+//     Reset ──initialise──> Init ──connect──> ReadyToReceive ──start──> ReadyToSend
+//       ^                     │                     │                       │
+//       │                     └────────fail─────────┴──────────fail─────────┤
+//       │                                                                   v
+//       └───────────────────────────reset────────────────────────────── Error ──> (drained)
+//     any ──destroy──> Destroyed
+//
+// A step that the picture does not show is refused with Code::Invalid and touches nothing. Every transition is logged.
+class QueuePairObject {
+ public:
+  enum class State : uint8_t { Reset, Init, ReadyToReceive, ReadyToSend, Error, Destroyed };
+  static const char* nameOf(State state);
+  // Does the picture show an arrow from one to the other?
+  static bool isLegal(State from, State to);
+
+  // In state Reset.
+  static Status make(std::shared_ptr<OpenDevice> device, const Completions& completions, const QueuePairShape& shape,
+                     std::unique_ptr<QueuePairObject>* qp);
+  ~QueuePairObject() { static_cast<void>(destroy()); }
+  QueuePairObject(const QueuePairObject&) = delete;
+  QueuePairObject& operator=(const QueuePairObject&) = delete;
+
+  State state() const { return state_; }
+  uint32_t number() const { return number_; }
+  uint32_t inlineBytes() const { return inlineBytes_; }
+  const OpenDevice& device() const { return *device_; }
+
+  Status initialise(const PathSettings& path);
+  Status connect(const RemoteEnd& remote);
+  Status start();
+  // To Error: all that is posted comes back with WR_FLUSH_ERR.
+  Status fail();
+  // From Error to Reset, to be used again.
+  Status reset();
+  Status destroy();
+
+  // An adapter may move a queue pair to Error by itself; a failed completion says that it did.
+  void noteFailure();
+
+  // Only in Init or later.
+  Status postReceives(uint64_t id, int count);
+  // Only in ReadyToSend. `requests` is a chain.
+  Status postSends(SendRequest* requests);
+
+  // "qp=0x11 device=rxe0 state=RTS"
+  std::string describe() const;
+
+ private:
+  explicit QueuePairObject(std::shared_ptr<OpenDevice> device) : device_(std::move(device)) {}
+  Status require(State to) const;
+  Status modify(State to, QpAttributes& attributes, int mask, const std::string& facts);
+  void moved(State to, const std::string& facts);
+
+  std::shared_ptr<OpenDevice> device_;
+  QueuePair* qp_ = nullptr;
+  State state_ = State::Reset;
+  uint32_t number_ = 0;
+  uint32_t inlineBytes_ = 0;
+  PathSettings path_;
+};
+
+}  // namespace jccl::verbs

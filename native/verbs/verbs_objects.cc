@@ -1,0 +1,113 @@
+#include "verbs/verbs_objects.h"
+
+#include <fcntl.h>
+
+namespace jccl::verbs {
+namespace {
+
+bool makeNonBlocking(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  return flags >= 0 && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+// Libraries set errno; where one does not, the error is at least not "success".
+int lastError() { return errno == 0 ? EIO : errno; }
+
+}  // namespace
+
+Status OpenDevice::failed(const char* call, const std::string& what, int error) const {
+  return Status::system(call, "device=" + name_ + (what.empty() ? "" : " " + what), error);
+}
+
+Status OpenDevice::open(std::shared_ptr<const Library> library, Device* device, std::shared_ptr<OpenDevice>* opened) {
+  std::shared_ptr<OpenDevice> made(new OpenDevice);
+  const Library& api = *library;
+  made->library_ = std::move(library);
+  const char* name = api.getDeviceName(device);
+  made->name_ = name == nullptr ? "?" : name;
+  errno = 0;
+  made->context_ = Owned<Context>(api.openDevice(device), [&api](Context* context) { api.closeDevice(context); });
+  if (made->context_ == nullptr) {
+    return made->failed("ibv_open_device", "may this process use /dev/infiniband?", lastError());
+  }
+  if (!makeNonBlocking(made->context()->asyncFd)) return made->failed("fcntl", "events");
+  if (const Return code = api.queryDevice(made->context(), &made->attributes_); code != 0) {
+    return made->failed("ibv_query_device", "", code);
+  }
+  errno = 0;
+  made->pd_ =
+      Owned<ProtectionDomain>(api.allocPd(made->context()), [&api](ProtectionDomain* pd) { api.deallocPd(pd); });
+  if (made->pd_ == nullptr) return made->failed("ibv_alloc_pd", "", lastError());
+  *opened = std::move(made);
+  return Status::ok();
+}
+
+Region::Region(std::shared_ptr<OpenDevice> device, MemoryRegion* region)
+    : region_(region, [device](MemoryRegion* one) { device->library().deregMr(one); }) {}
+
+Status Region::make(std::shared_ptr<OpenDevice> device, void* address, size_t bytes, bool relaxed,
+                    std::unique_ptr<Region>* region) {
+  constexpr int kAccess = kAccessLocalWrite | kAccessRemoteWrite | kAccessRemoteRead;
+  const Library& api = device->library();
+  MemoryRegion* made = nullptr;
+  errno = 0;
+  if (relaxed && api.regMrIova2 != nullptr) {
+    made = api.regMrIova2(device->pd(), address, bytes, reinterpret_cast<uintptr_t>(address),
+                          kAccess | kAccessRelaxedOrdering);
+  }
+  if (made == nullptr) made = api.regMr(device->pd(), address, bytes, kAccess);
+  if (made == nullptr) {
+    const int error = lastError();
+    return device->failed(
+        "ibv_reg_mr",
+        "bytes=" + std::to_string(bytes) +
+            (error == ENOMEM ? ": the limit of locked memory is too low; raise it (ulimit -l unlimited, "
+                               "or LimitMEMLOCK=infinity of the service)"
+                             : ""),
+        error);
+  }
+  region->reset(new Region(std::move(device), made));
+  return Status::ok();
+}
+
+Status Completions::make(std::shared_ptr<OpenDevice> device, int entries, std::unique_ptr<Completions>* completions) {
+  std::unique_ptr<Completions> made(new Completions(device));
+  const Library& api = device->library();
+  errno = 0;
+  made->channel_ = Owned<CompletionChannel>(api.createChannel(device->context()), [device](CompletionChannel* one) {
+    device->library().destroyChannel(one);
+  });
+  if (made->channel_ == nullptr) return device->failed("ibv_create_comp_channel", "", lastError());
+  if (!makeNonBlocking(made->fd())) return device->failed("fcntl", "completion channel");
+  errno = 0;
+  made->queue_ = Owned<CompletionQueue>(api.createCq(device->context(), entries, nullptr, made->channel_.get(), 0),
+                                        [device](CompletionQueue* one) { device->library().destroyCq(one); });
+  if (made->queue_ == nullptr) {
+    return device->failed("ibv_create_cq", "entries=" + std::to_string(entries), lastError());
+  }
+  *completions = std::move(made);
+  return Status::ok();
+}
+
+Status Completions::poll(std::span<WorkCompletion> completions, size_t* taken) {
+  const int got =
+      device_->context()->ops.pollCq(queue_.get(), static_cast<int>(completions.size()), completions.data());
+  *taken = got < 0 ? 0 : static_cast<size_t>(got);
+  return got < 0 ? device_->failed("ibv_poll_cq", "", -got) : Status::ok();
+}
+
+Status Completions::requestEvent() {
+  const int code = device_->context()->ops.requestNotify(queue_.get(), 0);
+  return code == 0 ? Status::ok() : device_->failed("ibv_req_notify_cq", "", code);
+}
+
+void Completions::drainEvents() {
+  CompletionQueue* queue = nullptr;
+  void* cookie = nullptr;
+  unsigned events = 0;
+  while (device_->library().getCqEvent(channel_.get(), &queue, &cookie) == 0) ++events;
+  // A queue with events that nobody acknowledged cannot be destroyed.
+  if (events > 0) device_->library().ackCqEvents(queue_.get(), events);
+}
+
+}  // namespace jccl::verbs

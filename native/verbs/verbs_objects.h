@@ -1,0 +1,85 @@
+// Contexts, protection domains, completion queues and memory regions, each with one owner.
+#pragma once
+
+#include <cerrno>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "verbs/verbs_library.h"
+
+namespace jccl::verbs {
+
+// Keeps the library and what an object was made from until the object itself is gone.
+template <typename T>
+using Owned = std::unique_ptr<T, std::function<void(T*)>>;
+
+// An opened adapter with its protection domain.
+class OpenDevice {
+ public:
+  static Status open(std::shared_ptr<const Library> library, Device* device, std::shared_ptr<OpenDevice>* opened);
+
+  const Library& library() const { return *library_; }
+  Context* context() const { return context_.get(); }
+  ProtectionDomain* pd() const { return pd_.get(); }
+  const std::string& name() const { return name_; }
+  const DeviceAttributes& attributes() const { return attributes_; }
+
+  // Status::system with the adapter's name: "ibv_reg_mr: device=mlx5_0 ..., errno=12 (...)".
+  Status failed(const char* call, const std::string& what, int error = errno) const;
+
+ private:
+  OpenDevice() = default;
+
+  std::shared_ptr<const Library> library_;
+  std::string name_;
+  Owned<Context> context_;
+  Owned<ProtectionDomain> pd_;
+  DeviceAttributes attributes_{};
+};
+
+// A region of this process's memory that an adapter may use. Deregistered with the object.
+class Region {
+ public:
+  // `relaxed`: writes of the payload may overtake each other on the way to memory, where the adapter offers it. What
+  // says that the payload is there is a completion, which is ordered after all of it.
+  static Status make(std::shared_ptr<OpenDevice> device, void* address, size_t bytes, bool relaxed,
+                     std::unique_ptr<Region>* region);
+
+  uint32_t lkey() const { return region_->lkey; }
+  uint32_t rkey() const { return region_->rkey; }
+  uint8_t* address() const { return static_cast<uint8_t*>(region_->address); }
+  size_t bytes() const { return region_->bytes; }
+
+ private:
+  Region(std::shared_ptr<OpenDevice> device, MemoryRegion* region);
+
+  Owned<MemoryRegion> region_;
+};
+
+// Where the adapter reports what it has done, with a descriptor that becomes readable when there is something new.
+class Completions {
+ public:
+  static Status make(std::shared_ptr<OpenDevice> device, int entries, std::unique_ptr<Completions>* completions);
+
+  CompletionQueue* queue() const { return queue_.get(); }
+  int fd() const { return channel_->fd; }
+
+  // Takes up to completions.size(); the number taken, or a failure.
+  Status poll(std::span<WorkCompletion> completions, size_t* taken);
+  // From now on the next completion makes the descriptor readable. What came before does not: poll again afterwards.
+  Status requestEvent();
+  // Takes the events off the descriptor.
+  void drainEvents();
+
+ private:
+  explicit Completions(std::shared_ptr<OpenDevice> device) : device_(std::move(device)) {}
+
+  std::shared_ptr<OpenDevice> device_;
+  Owned<CompletionChannel> channel_;
+  Owned<CompletionQueue> queue_;
+};
+
+}  // namespace jccl::verbs
