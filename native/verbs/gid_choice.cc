@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -56,7 +57,7 @@ std::set<std::pair<std::string, AddressBytes>> interfaceAddresses() {
   return found;
 }
 
-std::string lineOf(const std::string& path) {
+std::string lineOf(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
@@ -84,7 +85,8 @@ int chooseGid(std::span<const GidEntry> entries, const GidWish& wish) {
 }
 
 std::vector<GidEntry> readGids(const std::string& root, const std::string& device, int port) {
-  const std::string folder = root + "/class/infiniband/" + device + "/ports/" + std::to_string(port);
+  const std::filesystem::path folder =
+      std::filesystem::path(root) / "class/infiniband" / device / "ports" / std::to_string(port);
   const auto addresses = interfaceAddresses();
   std::vector<GidEntry> entries;
   int empty = 0;
@@ -92,15 +94,15 @@ std::vector<GidEntry> readGids(const std::string& root, const std::string& devic
     const std::string number = std::to_string(index);
     GidEntry entry;
     entry.index = index;
-    const std::string text = lineOf(folder + "/gids/" + number);
+    const std::string text = lineOf(folder / "gids" / number);
     if (::inet_pton(AF_INET6, text.c_str(), entry.gid.raw) != 1 || isEmpty(entry.gid)) {
       ++empty;
       continue;
     }
     empty = 0;
-    const std::string type = lineOf(folder + "/gid_attrs/types/" + number);
+    const std::string type = lineOf(folder / "gid_attrs/types" / number);
     entry.roceVersion = type == "RoCE v2" ? 2 : type == "IB/RoCE v1" ? 1 : 0;
-    entry.interface = lineOf(folder + "/gid_attrs/ndevs/" + number);
+    entry.interface = lineOf(folder / "gid_attrs/ndevs" / number);
     entry.isInterfaceAddress = addresses.count({entry.interface, bytesOf(entry.gid)}) != 0;
     entries.push_back(std::move(entry));
   }

@@ -59,7 +59,7 @@ bool QueuePairObject::isLegal(State from, State to) {
   return false;
 }
 
-Status QueuePairObject::make(std::shared_ptr<OpenDevice> device, const Completions& completions,
+Status QueuePairObject::make(const std::shared_ptr<OpenDevice>& device, const Completions& completions,
                              const QueuePairShape& shape, std::unique_ptr<QueuePairObject>* qp) {
   QpInit init{};
   init.sendCq = completions.queue();

@@ -55,8 +55,8 @@ class QueuePairObject {
   static bool isLegal(State from, State to);
 
   // In state Reset.
-  static Status make(std::shared_ptr<OpenDevice> device, const Completions& completions, const QueuePairShape& shape,
-                     std::unique_ptr<QueuePairObject>* qp);
+  static Status make(const std::shared_ptr<OpenDevice>& device, const Completions& completions,
+                     const QueuePairShape& shape, std::unique_ptr<QueuePairObject>* qp);
   ~QueuePairObject() { static_cast<void>(destroy()); }
   QueuePairObject(const QueuePairObject&) = delete;
   QueuePairObject& operator=(const QueuePairObject&) = delete;

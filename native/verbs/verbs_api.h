@@ -179,6 +179,11 @@ struct ScatterGather {
   uint32_t lkey;
 };
 
+struct RemoteMemory {
+  uint64_t address;
+  uint32_t rkey;
+};
+
 struct SendRequest {
   uint64_t id;
   SendRequest* next;
@@ -188,10 +193,7 @@ struct SendRequest {
   unsigned flags;
   uint32_t immediate;  // network byte order
   union {
-    struct {
-      uint64_t address;
-      uint32_t rkey;
-    } rdma;
+    RemoteMemory rdma;
     uint64_t widest[4];
   };
   uint64_t extended[7];  // for other kinds of queue pairs

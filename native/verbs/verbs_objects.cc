@@ -42,10 +42,10 @@ Status OpenDevice::open(std::shared_ptr<const Library> library, Device* device, 
   return Status::ok();
 }
 
-Region::Region(std::shared_ptr<OpenDevice> device, MemoryRegion* region)
+Region::Region(const std::shared_ptr<OpenDevice>& device, MemoryRegion* region)
     : region_(region, [device](MemoryRegion* one) { device->library().deregMr(one); }) {}
 
-Status Region::make(std::shared_ptr<OpenDevice> device, void* address, size_t bytes, bool relaxed,
+Status Region::make(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, bool relaxed,
                     std::unique_ptr<Region>* region) {
   constexpr int kAccess = kAccessLocalWrite | kAccessRemoteWrite | kAccessRemoteRead;
   const Library& api = device->library();
@@ -66,11 +66,12 @@ Status Region::make(std::shared_ptr<OpenDevice> device, void* address, size_t by
                              : ""),
         error);
   }
-  region->reset(new Region(std::move(device), made));
+  region->reset(new Region(device, made));
   return Status::ok();
 }
 
-Status Completions::make(std::shared_ptr<OpenDevice> device, int entries, std::unique_ptr<Completions>* completions) {
+Status Completions::make(const std::shared_ptr<OpenDevice>& device, int entries,
+                         std::unique_ptr<Completions>* completions) {
   std::unique_ptr<Completions> made(new Completions(device));
   const Library& api = device->library();
   errno = 0;

@@ -45,7 +45,7 @@ class Region {
  public:
   // `relaxed`: writes of the payload may overtake each other on the way to memory, where the adapter offers it. What
   // says that the payload is there is a completion, which is ordered after all of it.
-  static Status make(std::shared_ptr<OpenDevice> device, void* address, size_t bytes, bool relaxed,
+  static Status make(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, bool relaxed,
                      std::unique_ptr<Region>* region);
 
   uint32_t lkey() const { return region_->lkey; }
@@ -54,7 +54,7 @@ class Region {
   size_t bytes() const { return region_->bytes; }
 
  private:
-  Region(std::shared_ptr<OpenDevice> device, MemoryRegion* region);
+  Region(const std::shared_ptr<OpenDevice>& device, MemoryRegion* region);
 
   Owned<MemoryRegion> region_;
 };
@@ -62,7 +62,7 @@ class Region {
 // Where the adapter reports what it has done, with a descriptor that becomes readable when there is something new.
 class Completions {
  public:
-  static Status make(std::shared_ptr<OpenDevice> device, int entries, std::unique_ptr<Completions>* completions);
+  static Status make(const std::shared_ptr<OpenDevice>& device, int entries, std::unique_ptr<Completions>* completions);
 
   CompletionQueue* queue() const { return queue_.get(); }
   int fd() const { return channel_->fd; }
