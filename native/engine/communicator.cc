@@ -321,78 +321,24 @@ Code Communicator::run(OperationCode code, Choice choice, uint64_t send, uint64_
 
 // All-to-all, gather and scatter are groups of sends and receives.
 Code Communicator::runExchange(Operation& operation, int64_t timeoutNanos) {
-  const size_t bytes = operation.bytes;
-  const Collective collective = operation.code.collective;
-  const bool isRoot = config_.rank == operation.root;
-  std::vector<PointToPointTask> tasks;
-  const auto send = [&](int peer, size_t slot) {
-    tasks.push_back(
-        {PointToPointTask::Kind::Send, peer, const_cast<uint8_t*>(operation.send) + slot * bytes, bytes, 0});
-  };
-  const auto recv = [&](int peer, size_t slot) {
-    tasks.push_back({PointToPointTask::Kind::Recv, peer, operation.recv + slot * bytes, bytes, 0});
-  };
-  // Every rank begins with its successor, so that not all of them flood rank 0 first.
-  for (int i = 0; i < config_.size; ++i) {
-    const int to = (config_.rank + i) % config_.size;
-    const int from = (config_.rank - i + config_.size) % config_.size;
-    if (collective == Collective::AllToAll) {
-      send(to, to);
-      recv(from, from);
-    } else if (collective == Collective::Gather) {
-      if (to == operation.root) send(to, 0);
-      if (isRoot) recv(from, from);
-    } else {
-      if (isRoot) send(to, to);
-      if (from == operation.root) recv(from, 0);
-    }
-  }
+  std::vector<PointToPointTask> tasks = exchangeTasks(operation, config_.rank, config_.size);
   return executeTasks(operation, tasks, timeoutNanos);
 }
 
 Code Communicator::runV(OperationCode code, Choice choice, uint64_t send, uint64_t recv,
                         const std::vector<int64_t>& counts, int64_t timeoutNanos) {
-  const size_t n = static_cast<size_t>(config_.size);
-  const bool exchange = code.collective == Collective::AllToAll;
-  const bool known =
-      exchange || code.collective == Collective::AllGather || code.collective == Collective::ReduceScatter;
-  const bool good = code.valid() && choice.valid() && known && counts.size() == n * (exchange ? 4 : 2) &&
-                    std::all_of(counts.begin(), counts.end(), [](int64_t value) { return value >= 0; });
-  if (!good) {
-    return refuse("collective=" + std::to_string(static_cast<int>(code.collective)) +
-                  " counts=" + std::to_string(counts.size()) +
-                  ", expected all_gather or reduce_scatter with 2 x size, or all_to_all " +
-                  "with 4 x size numbers, none negative; size=" + std::to_string(n));
-  }
-  const size_t element = sizeOf(code.type);
+  if (Status status = checkCounts(code, choice, counts, config_.size); !status) return refuse(status.message());
   Operation operation;
   operation.code = code;
   operation.choice = settle(choice, code.collective);
   operation.send = reinterpret_cast<const uint8_t*>(send);
   operation.recv = reinterpret_cast<uint8_t*>(recv);
-  if (exchange) {
-    std::vector<PointToPointTask> tasks;
-    for (size_t i = 0; i < n; ++i) {
-      const size_t to = (config_.rank + i) % n;
-      const size_t from = (config_.rank + n - i) % n;
-      tasks.push_back({PointToPointTask::Kind::Send, static_cast<int>(to),
-                       const_cast<uint8_t*>(operation.send) + counts[n + to] * element, counts[to] * element, 0});
-      tasks.push_back({PointToPointTask::Kind::Recv, static_cast<int>(from),
-                       operation.recv + counts[3 * n + from] * element, counts[2 * n + from] * element, 0});
-    }
-    if (Status status = PointToPoint::checkOwn(config_.rank, tasks); !status) return refuse(status.message());
+  if (code.collective == Collective::AllToAll) {
+    std::vector<PointToPointTask> tasks = vectorExchangeTasks(operation, counts, config_.rank, config_.size);
+    if (Status status = checkOwnTasks(config_.rank, tasks); !status) return refuse(status.message());
     return executeTasks(operation, tasks, timeoutNanos);
   }
-  operation.counts = counts.data();
-  operation.displacements = counts.data() + n;
-  uint64_t mixed = 0;
-  size_t end = 0;
-  for (size_t rank = 0; rank < n; ++rank) {
-    mixed = (mixed ^ static_cast<uint64_t>(counts[rank])) * 0xd6e8feb86659fd93u;
-    end = std::max<size_t>(end, counts[n + rank] + counts[rank]);
-  }
-  operation.fingerprint = mixed;
-  operation.bytes = end * element;
+  setCounts(operation, counts, config_.size);
   return execute(operation, timeoutNanos);
 }
 
@@ -406,7 +352,7 @@ Code Communicator::runPointToPoint(const std::vector<PointToPointTask>& tasks, i
       return refuse("peer=" + std::to_string(task.peer) + " is not connected; call connect for it first");
     }
   }
-  if (Status status = PointToPoint::checkOwn(config_.rank, tasks); !status) return refuse(status.message());
+  if (Status status = checkOwnTasks(config_.rank, tasks); !status) return refuse(status.message());
   if (control_.failed()) return failure();
   // Not every rank takes part, so this is no operation of the communicator's sequence.
   control_.sequence.store(sequence_, std::memory_order_relaxed);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 
 namespace jccl {
 namespace {
@@ -13,27 +12,6 @@ constexpr size_t kMostChunkBytes = 64 * 1024;
 size_t chunkOf(const ConnectionShape& shape) { return std::min<size_t>(shape.simpleSlotBytes(), kMostChunkBytes); }
 
 }  // namespace
-
-Status PointToPoint::checkOwn(int rank, const std::vector<PointToPointTask>& tasks) {
-  std::vector<const PointToPointTask*> sends, recvs;
-  for (const auto& task : tasks) {
-    if (task.peer != rank) continue;
-    (task.kind == PointToPointTask::Kind::Send ? sends : recvs).push_back(&task);
-  }
-  if (sends.size() != recvs.size()) {
-    return Status::invalid("sendsToSelf=" + std::to_string(sends.size()) +
-                           " recvsFromSelf=" + std::to_string(recvs.size()) + ", rank=" + std::to_string(rank) +
-                           ": a send to oneself needs a receive from oneself in the same group");
-  }
-  for (size_t i = 0; i < sends.size(); ++i) {
-    if (sends[i]->bytes != recvs[i]->bytes) {
-      return Status::invalid("sendBytes=" + std::to_string(sends[i]->bytes) +
-                             " recvBytes=" + std::to_string(recvs[i]->bytes) + " of message " + std::to_string(i) +
-                             " of rank=" + std::to_string(rank) + " to itself: expected equal sizes");
-    }
-  }
-  return Status::ok();
-}
 
 void PointToPoint::run(const std::vector<PointToPointTask>& tasks, Channel& channel) {
   copyOwn(tasks);

@@ -9,27 +9,14 @@
 #include <optional>
 #include <vector>
 
-#include "base/status.h"
 #include "engine/channel.h"
+#include "engine/exchange_tasks.h"
 
 namespace jccl {
-
-struct PointToPointTask {
-  enum class Kind : uint8_t { Send = 0, Recv = 1 };
-
-  Kind kind = Kind::Send;
-  int peer = 0;
-  uint8_t* address = nullptr;  // only read for a send
-  size_t bytes = 0;
-  uint32_t fingerprint = 0;  // both ends must agree on it
-};
 
 class PointToPoint {
  public:
   explicit PointToPoint(int rank) : rank_(rank) {}
-
-  // Whether sends to this rank and receives from it pair up, in order and in size. Nothing may run otherwise.
-  static Status checkOwn(int rank, const std::vector<PointToPointTask>& tasks);
 
   // Runs until all are done or the communicator fails (seen in the waiter's control).
   void run(const std::vector<PointToPointTask>& tasks, Channel& channel);

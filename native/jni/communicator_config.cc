@@ -27,8 +27,6 @@ static_assert(JAVA(TRANSPORT_NET) == static_cast<int>(TransportKind::Net));
 static_assert(JAVA(FLAG_TRY_ZERO_COPY) == Choice::kTryZeroCopy);
 static_assert(JAVA(FLAG_ZERO_COPY_USED) == Choice::kZeroCopyUsed);
 static_assert(JAVA(FLAG_IN_SHARDS) == Choice::kInShards);
-static_assert(JAVA(TASK_SEND) == static_cast<int>(PointToPointTask::Kind::Send));
-static_assert(JAVA(TASK_RECV) == static_cast<int>(PointToPointTask::Kind::Recv));
 static_assert(JAVA(STATE_RUNNING) == static_cast<int>(OperationState::Running));
 static_assert(JAVA(STATE_DONE) == static_cast<int>(OperationState::Done));
 static_assert(JAVA(STATE_FAILED) == static_cast<int>(OperationState::Failed));
@@ -90,27 +88,6 @@ Status readConfig(const std::vector<int64_t>& values, EndpointConfig& config) {
   config.connectTimeoutNanos = values[JAVA(CONNECT_TIMEOUT_NANOS)];
   config.secret.resize(4 * sizeof(int64_t));
   std::memcpy(config.secret.data(), &values[JAVA(SECRET_0)], config.secret.size());
-  return Status::ok();
-}
-
-Status readTasks(const std::vector<int64_t>& values, std::vector<PointToPointTask>& tasks) {
-  if (values.size() % JAVA(TASK_LENGTH) != 0) {
-    return Status::invalid("tasksLength=" + std::to_string(values.size()) + ", expected a multiple of " +
-                           std::to_string(JAVA(TASK_LENGTH)));
-  }
-  for (size_t at = 0; at < values.size(); at += JAVA(TASK_LENGTH)) {
-    const int64_t kind = values[at], peer = values[at + 1], type = values[at + 2], count = values[at + 4];
-    if ((kind != JAVA(TASK_SEND) && kind != JAVA(TASK_RECV)) || type < 0 || type >= kDataTypeCount || count < 0 ||
-        peer < 0 || peer > INT32_MAX) {
-      return Status::invalid("task=" + std::to_string(at / JAVA(TASK_LENGTH)) + " kind=" + std::to_string(kind) +
-                             " peer=" + std::to_string(peer) + " type=" + std::to_string(type) +
-                             " count=" + std::to_string(count) + ", expected kind 0 or 1, a known type, count >= 0");
-    }
-    const size_t bytes = static_cast<size_t>(count) * sizeOf(static_cast<DataType>(type));
-    tasks.push_back({static_cast<PointToPointTask::Kind>(kind), static_cast<int>(peer),
-                     reinterpret_cast<uint8_t*>(values[at + 3]), bytes,
-                     messageFingerprint(static_cast<DataType>(type), static_cast<size_t>(count))});
-  }
   return Status::ok();
 }
 

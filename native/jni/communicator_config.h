@@ -11,7 +11,6 @@
 namespace jccl::jni {
 
 Status readConfig(const std::vector<int64_t>& values, EndpointConfig& config);
-Status readTasks(const std::vector<int64_t>& values, std::vector<PointToPointTask>& tasks);
 
 // The enums that cross the border, a line "DataType.0=int8" for each member.
 std::string describeConstants();

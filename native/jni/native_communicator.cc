@@ -4,6 +4,7 @@
 #include "io_jccl_nativelib_NativeCommunicator.h"
 #include "jni/communicator_config.h"
 #include "jni/jni_support.h"
+#include "jni/point_to_point_tasks.h"
 
 namespace {
 

@@ -1,0 +1,125 @@
+// Sends and receives between pairs of ranks, and the collectives that consist of them; for host and device alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/operation.h"
+
+namespace jccl {
+
+struct PointToPointTask {
+  enum class Kind : uint8_t { Send = 0, Recv = 1 };
+
+  Kind kind = Kind::Send;
+  int peer = 0;
+  uint8_t* address = nullptr;  // only read for a send
+  size_t bytes = 0;
+  uint32_t fingerprint = 0;  // both ends must agree on it
+};
+
+// Whether sends to this rank and receives from it pair up, in order and in size. Nothing may run otherwise.
+inline Status checkOwnTasks(int rank, const std::vector<PointToPointTask>& tasks) {
+  std::vector<const PointToPointTask*> sends, recvs;
+  for (const auto& task : tasks) {
+    if (task.peer != rank) continue;
+    (task.kind == PointToPointTask::Kind::Send ? sends : recvs).push_back(&task);
+  }
+  if (sends.size() != recvs.size()) {
+    return Status::invalid("sendsToSelf=" + std::to_string(sends.size()) +
+                           " recvsFromSelf=" + std::to_string(recvs.size()) + ", rank=" + std::to_string(rank) +
+                           ": a send to oneself needs a receive from oneself in the same group");
+  }
+  for (size_t i = 0; i < sends.size(); ++i) {
+    if (sends[i]->bytes != recvs[i]->bytes) {
+      return Status::invalid("sendBytes=" + std::to_string(sends[i]->bytes) +
+                             " recvBytes=" + std::to_string(recvs[i]->bytes) + " of message " + std::to_string(i) +
+                             " of rank=" + std::to_string(rank) + " to itself: expected equal sizes");
+    }
+  }
+  return Status::ok();
+}
+
+// All-to-all, gather and scatter as sends and receives; `operation.bytes` go between each pair. Every rank begins with its
+// successor, so that not all of them flood rank 0 first.
+inline std::vector<PointToPointTask> exchangeTasks(const Operation& operation, int rank, int size) {
+  const size_t bytes = operation.bytes;
+  const Collective collective = operation.code.collective;
+  const bool isRoot = rank == operation.root;
+  std::vector<PointToPointTask> tasks;
+  const auto send = [&](int peer, size_t slot) {
+    tasks.push_back(
+        {PointToPointTask::Kind::Send, peer, const_cast<uint8_t*>(operation.send) + slot * bytes, bytes, 0});
+  };
+  const auto recv = [&](int peer, size_t slot) {
+    tasks.push_back({PointToPointTask::Kind::Recv, peer, operation.recv + slot * bytes, bytes, 0});
+  };
+  for (int i = 0; i < size; ++i) {
+    const int to = (rank + i) % size;
+    const int from = (rank - i + size) % size;
+    if (collective == Collective::AllToAll) {
+      send(to, to);
+      recv(from, from);
+    } else if (collective == Collective::Gather) {
+      if (to == operation.root) send(to, 0);
+      if (isRoot) recv(from, from);
+    } else {
+      if (isRoot) send(to, to);
+      if (from == operation.root) recv(from, 0);
+    }
+  }
+  return tasks;
+}
+
+// All-to-all with counts: elements to send by rank, where they begin, elements to receive by rank, where they go.
+inline std::vector<PointToPointTask> vectorExchangeTasks(const Operation& operation, const std::vector<int64_t>& counts,
+                                                         int rank, int size) {
+  const size_t element = sizeOf(operation.code.type);
+  const size_t n = static_cast<size_t>(size);
+  std::vector<PointToPointTask> tasks;
+  for (size_t i = 0; i < n; ++i) {
+    const size_t to = (rank + i) % n;
+    const size_t from = (rank + n - i) % n;
+    tasks.push_back({PointToPointTask::Kind::Send, static_cast<int>(to),
+                     const_cast<uint8_t*>(operation.send) + counts[n + to] * element, counts[to] * element, 0});
+    tasks.push_back({PointToPointTask::Kind::Recv, static_cast<int>(from),
+                     operation.recv + counts[3 * n + from] * element, counts[2 * n + from] * element, 0});
+  }
+  return tasks;
+}
+
+// Whether the counts of a v-form are as many as it takes, and none negative: two rows of `size` for all-gather and
+// reduce-scatter, four for all-to-all.
+inline Status checkCounts(OperationCode code, Choice choice, const std::vector<int64_t>& counts, int size) {
+  const bool exchange = code.collective == Collective::AllToAll;
+  const bool known =
+      exchange || code.collective == Collective::AllGather || code.collective == Collective::ReduceScatter;
+  bool good =
+      code.valid() && choice.valid() && known && counts.size() == static_cast<size_t>(size) * (exchange ? 4 : 2);
+  for (const int64_t value : counts) good = good && value >= 0;
+  if (good) return Status::ok();
+  return Status::invalid("collective=" + std::to_string(static_cast<int>(code.collective)) +
+                         " counts=" + std::to_string(counts.size()) +
+                         ", expected all_gather or reduce_scatter with 2 x size, or all_to_all " +
+                         "with 4 x size numbers, none negative; size=" + std::to_string(size));
+}
+
+// All-gather and reduce-scatter with counts: sets them, what their fingerprint mixes, and the bytes of the larger buffer.
+inline void setCounts(Operation& operation, const std::vector<int64_t>& counts, int size) {
+  const size_t n = static_cast<size_t>(size);
+  operation.counts = counts.data();
+  operation.displacements = counts.data() + n;
+  uint64_t mixed = 0;
+  size_t end = 0;
+  for (size_t rank = 0; rank < n; ++rank) {
+    mixed = (mixed ^ static_cast<uint64_t>(counts[rank])) * 0xd6e8feb86659fd93u;
+    end = end > static_cast<size_t>(counts[n + rank] + counts[rank]) ? end : counts[n + rank] + counts[rank];
+  }
+  operation.fingerprint = mixed;
+  operation.bytes = end * sizeOf(operation.code.type);
+}
+
+}  // namespace jccl
