@@ -45,8 +45,14 @@ if(JCCL_HAS_CUDA)
   target_compile_options(jccl_kernels PRIVATE ${JCCL_CUDA_FLAGS})
 
   file(GLOB_RECURSE JCCL_CUDA_SOURCES CONFIGURE_DEPENDS cuda/kernels/*.cc cuda/runtime/*.cc)
+  if(JCCL_JNI_HEADERS)
+    file(GLOB JCCL_CUDA_JNI_SOURCES CONFIGURE_DEPENDS cuda/jni/*.cc)
+    list(APPEND JCCL_CUDA_SOURCES ${JCCL_CUDA_JNI_SOURCES} ${JCCL_BUILD_ID_SOURCE})
+  endif()
   add_library(jccl_cuda SHARED ${JCCL_CUDA_SOURCES} $<TARGET_OBJECTS:jccl_kernels>)
-  target_include_directories(jccl_cuda PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" native ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
+  add_dependencies(jccl_cuda jccl_build_id_digest)
+  target_include_directories(jccl_cuda PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" native ${JAVA_INCLUDE_PATH}
+    ${JAVA_INCLUDE_PATH2} ${JCCL_JNI_HEADERS} ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
   set_target_properties(jccl_cuda PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static LINKER_LANGUAGE CUDA
     LIBRARY_OUTPUT_DIRECTORY "${JCCL_OUTPUT}")
   target_link_options(jccl_cuda PRIVATE -static-libgcc -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,-z,defs -Wl,-z,now)

@@ -1,10 +1,17 @@
-# The CUDA kernels' own sources on the CPU, under the emulator of cuda/test/emulator; no part of it needs nvcc.
-# Fibers share one OS thread, and ThreadSanitizer would have to be told of each: nothing there for it to find.
+# The CUDA kernels' own sources on the CPU, under the emulator of cuda/test/emulator, and the runtime over GPUs that it plays;
+# no part of it needs nvcc. Fibers share one OS thread, and ThreadSanitizer would have to be told of each: nothing there for it
+# to find.
 if(NOT JCCL_SANITIZE STREQUAL "thread")
-  file(GLOB JCCL_EMULATED_SOURCES CONFIGURE_DEPENDS cuda/test/*.cc cuda/test/emulator/*.cc)
-  add_executable(jccl_cuda_emulated_test ${JCCL_EMULATED_SOURCES})
-  target_include_directories(jccl_cuda_emulated_test PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" cuda/test/emulator_device)
-  target_link_libraries(jccl_cuda_emulated_test PRIVATE jccl_core GTest::gtest GTest::gtest_main)
+  # What the tests and the library share.
+  file(GLOB JCCL_EMULATED_SOURCES CONFIGURE_DEPENDS cuda/test/emulated_*.cc cuda/test/device/*.cc
+    cuda/test/emulator/*.cc cuda/runtime/*.cc)
+  list(FILTER JCCL_EMULATED_SOURCES EXCLUDE REGEX "_cuda\\.cc$")
+  add_library(jccl_emulated OBJECT ${JCCL_EMULATED_SOURCES})
+  target_include_directories(jccl_emulated PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}" native cuda/test/emulator_device)
+
+  file(GLOB JCCL_EMULATED_TESTS CONFIGURE_DEPENDS cuda/test/*_test.cc)
+  add_executable(jccl_cuda_emulated_test ${JCCL_EMULATED_TESTS})
+  target_link_libraries(jccl_cuda_emulated_test PRIVATE jccl_emulated jccl_core GTest::gtest GTest::gtest_main)
   add_dependencies(jccl_tests jccl_cuda_emulated_test)
   set(shards 4)
   math(EXPR last "${shards} - 1")
@@ -13,4 +20,15 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
     set_tests_properties(cuda-emulated-${shard} PROPERTIES TIMEOUT 900
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard};GTEST_BRIEF=1")
   endforeach()
+
+  # What Java's tests load in the place of libjccl_cuda.so.
+  if(JCCL_JNI_HEADERS)
+    file(GLOB JCCL_CUDA_JNI_SOURCES CONFIGURE_DEPENDS cuda/jni/*.cc)
+    add_library(jccl_cuda_emulated MODULE ${JCCL_CUDA_JNI_SOURCES} ${JCCL_BUILD_ID_SOURCE})
+    add_dependencies(jccl_cuda_emulated jccl_build_id_digest)
+    add_dependencies(jccl_tests jccl_cuda_emulated)
+    target_include_directories(jccl_cuda_emulated PRIVATE ${JAVA_INCLUDE_PATH} ${JAVA_INCLUDE_PATH2} ${JCCL_JNI_HEADERS})
+    target_link_libraries(jccl_cuda_emulated PRIVATE jccl_emulated Threads::Threads)
+    target_link_options(jccl_cuda_emulated PRIVATE -static-libgcc -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,-z,defs)
+  endif()
 endif()

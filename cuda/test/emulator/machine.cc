@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "cuda/test/emulator/machine_implementation.h"
@@ -275,6 +276,10 @@ bool Machine::Implementation::stillHope() {
     idleSince_ = nanos_;
     scheduler_.fair(false);
     if (weak_ != nullptr) weak_->fresh(false);
+    return true;
+  }
+  if (options_.hostClock) {
+    if (++idleRounds_ > kIdleRounds) std::this_thread::yield();
     return true;
   }
   if (++idleRounds_ <= kIdleRounds || (weak_ != nullptr && weak_->settle())) return true;

@@ -39,6 +39,7 @@ struct Options {
   uint64_t seed = 1;
   bool splitLines = false;               // LL128 lines never travel whole
   uint64_t stepBudget = 1'000'000'000;   // calls of simt.h and memory.h by all threads together, per run
+  bool hostClock = false;                // time is the host's; who waits may wait for the host, so it is no deadlock
   uint64_t idleNanos = 600'000'000'000;  // virtual time without any change of memory after which waiting is a deadlock
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "cuda/test/emulator/fiber.h"
 #include "cuda/test/emulator/machine.h"
 #include "cuda/test/emulator/random.h"
@@ -33,7 +34,7 @@ class Machine::Implementation {
   // Ends the run; `why` tells what happened, the place of the calling thread is added.
   [[noreturn]] void misuse(const std::string& why);
 
-  uint64_t nanos() { return ++nanos_; }
+  uint64_t nanos() { return options_.hostClock ? static_cast<uint64_t>(monotonicNanos()) : ++nanos_; }
   Random& random() { return random_; }
   const Options& options() const { return options_; }
   // Null: the memory is strong.

@@ -1,0 +1,101 @@
+// Natives of io.jccl.nativelib.NativeDevice: devices, their memory and their streams.
+#include <cstring>
+
+#include "base/build_id.h"
+#include "cuda/runtime/device_api.h"
+#include "cuda/runtime/device_communicator.h"
+#include "io_jccl_nativelib_NativeDevice.h"
+#include "jni/jni_support.h"
+
+namespace {
+
+using namespace jccl;
+using namespace jccl::jni;
+
+// Why this thread's last call failed.
+thread_local std::string lastFailure;
+
+jint settle(const Status& status) {
+  if (!status) lastFailure = status.message();
+  return static_cast<jint>(status.code());
+}
+
+device::Stream streamOf(jlong handle) { return reinterpret_cast<device::Stream>(handle); }
+
+// On the device: the body's status.
+template <typename Body>
+jint onDevice(jint ordinal, Body&& body) {
+  return guardedCode([&]() -> jint {
+    const device::DeviceGuard guard(ordinal);
+    return settle(guard.status() ? body() : guard.status());
+  });
+}
+
+}  // namespace
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDevice_buildId(JNIEnv* env, jclass) {
+  return guarded<jstring>(nullptr, [&] { return newString(env, buildId()); });
+}
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDevice_lastError(JNIEnv* env, jclass) {
+  return guarded<jstring>(nullptr, [&] { return newString(env, lastFailure); });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_count(JNIEnv*, jclass) {
+  return guardedCode([&]() -> jint {
+    int count = 0;
+    const Status status = device::countDevices(count);
+    return status ? count : settle(status);
+  });
+}
+
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDevice_describe(JNIEnv* env, jclass, jint ordinal) {
+  return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
+    device::DeviceProperties properties;
+    if (settle(device::describeDevice(ordinal, properties)) != 0) return nullptr;
+    int64_t uuid[2];
+    std::memcpy(uuid, properties.uuid, sizeof uuid);
+    return newLongs(env, {uuid[0], uuid[1], properties.capability, properties.multiprocessors,
+                          static_cast<int64_t>(properties.memoryBytes)});
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_blockBudget(JNIEnv*, jclass, jint ordinal, jint threads) {
+  return guardedCode([&]() -> jint {
+    int blocks = 0;
+    const Status status = device::DeviceCommunicator::blockBudget(ordinal, threads, blocks);
+    return status ? blocks : settle(status);
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDevice_allocate(JNIEnv*, jclass, jint ordinal, jlong bytes) {
+  void* memory = nullptr;
+  const jint code = onDevice(ordinal, [&] { return device::allocate(static_cast<size_t>(bytes), memory); });
+  return code == 0 ? reinterpret_cast<jlong>(memory) : 0;
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_free(JNIEnv*, jclass, jint ordinal, jlong memory) {
+  return onDevice(ordinal, [&] { return device::release(reinterpret_cast<void*>(memory)); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDevice_createStream(JNIEnv*, jclass, jint ordinal) {
+  device::Stream stream = nullptr;
+  const jint code = onDevice(ordinal, [&] { return device::createStream(stream); });
+  return code == 0 ? reinterpret_cast<jlong>(stream) : 0;
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_destroyStream(JNIEnv*, jclass, jint ordinal, jlong stream) {
+  return onDevice(ordinal, [&] { return device::destroyStream(streamOf(stream)); });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_synchronize(JNIEnv*, jclass, jint ordinal, jlong stream) {
+  return onDevice(ordinal, [&] { return device::synchronize(streamOf(stream)); });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_copy(JNIEnv*, jclass, jint ordinal, jlong to, jlong from,
+                                                                jlong bytes, jlong stream) {
+  return onDevice(ordinal, [&] {
+    return device::copyAsync(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
+                             static_cast<size_t>(bytes), streamOf(stream));
+  });
+}

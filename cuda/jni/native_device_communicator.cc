@@ -1,0 +1,201 @@
+// Natives of io.jccl.nativelib.NativeDeviceCommunicator: check, convert, call, translate.
+#include "cuda/runtime/device_communicator.h"
+#include "io_jccl_nativelib_NativeDeviceCommunicator.h"
+#include "jni/jni_support.h"
+#include "jni/point_to_point_tasks.h"
+
+// javac -h writes the constants of the Java class as macros.
+#define JAVA(name) io_jccl_nativelib_NativeDeviceCommunicator_##name
+
+namespace {
+
+using namespace jccl;
+using namespace jccl::jni;
+using device::DeviceCommunicator;
+using device::Issued;
+
+// Why this thread's last create failed: there is no communicator to ask.
+thread_local std::string createError;
+
+DeviceCommunicator& communicatorOf(jlong handle) { return *reinterpret_cast<DeviceCommunicator*>(handle); }
+
+jint codeOf(const Status& status) { return static_cast<jint>(status.code()); }
+
+// The number of the operation, or the code of the failure.
+template <typename Body>
+jlong numberOf(Body&& body) {
+  Issued issued;
+  const jint code = guardedCode([&] {
+    issued = body();
+    return issued.code;
+  });
+  return code == 0 ? static_cast<jlong>(issued.number) : code;
+}
+
+device::Stream streamOf(jlong handle) { return reinterpret_cast<device::Stream>(handle); }
+
+Status readConfig(const std::vector<int64_t>& values, device::DeviceCommunicatorConfig& config) {
+  if (values.size() != JAVA(CONFIG_LENGTH)) {
+    return Status::invalid("configLength=" + std::to_string(values.size()) + ", expected " +
+                           std::to_string(JAVA(CONFIG_LENGTH)));
+  }
+  config.rank = static_cast<int>(values[JAVA(RANK)]);
+  config.size = static_cast<int>(values[JAVA(SIZE)]);
+  config.channels = static_cast<int>(values[JAVA(CHANNELS)]);
+  config.device = static_cast<int>(values[JAVA(DEVICE)]);
+  config.threads = static_cast<int>(values[JAVA(THREADS)]);
+  config.simpleSlotBytes = static_cast<uint32_t>(values[JAVA(SIMPLE_SLOT_BYTES)]);
+  config.llSlotBytes = static_cast<uint32_t>(values[JAVA(LL_SLOT_BYTES)]);
+  config.ll128SlotBytes = static_cast<uint32_t>(values[JAVA(LL128_SLOT_BYTES)]);
+  config.token[0] = static_cast<uint64_t>(values[JAVA(COMM_ID_HI)]);
+  config.token[1] = static_cast<uint64_t>(values[JAVA(COMM_ID_LO)]);
+  return Status::ok();
+}
+
+}  // namespace
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_create(JNIEnv* env, jclass, jlongArray values) {
+  return guarded<jlong>(0, [&]() -> jlong {
+    std::vector<int64_t> numbers;
+    if (!copyLongs(env, values, numbers)) return 0;
+    device::DeviceCommunicatorConfig config;
+    std::unique_ptr<DeviceCommunicator> communicator;
+    Status status = readConfig(numbers, config);
+    if (status) status = DeviceCommunicator::create(config, communicator);
+    createError = status.message();
+    return reinterpret_cast<jlong>(communicator.release());
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_setRing(JNIEnv* env, jclass, jlong handle,
+                                                                               jint channel, jintArray order) {
+  return guardedCode([&]() -> jint {
+    std::vector<int32_t> ranks;
+    if (!copyInts(env, order, ranks)) return static_cast<jint>(Code::Invalid);
+    return codeOf(communicatorOf(handle).setRing(channel, ranks));
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_setTree(JNIEnv* env, jclass, jlong handle,
+                                                                               jint channel, jint up, jintArray down) {
+  return guardedCode([&]() -> jint {
+    std::vector<int32_t> children;
+    if (!copyInts(env, down, children)) return static_cast<jint>(Code::Invalid);
+    return codeOf(communicatorOf(handle).setTree(channel, up, children));
+  });
+}
+
+JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connectInfo(JNIEnv* env, jclass,
+                                                                                         jlong handle) {
+  return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
+    std::vector<uint8_t> info;
+    if (!communicatorOf(handle).connectInfo(info)) return nullptr;
+    return newBytes(env, info.data(), info.size());
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connect(JNIEnv* env, jclass, jlong handle,
+                                                                               jint peer, jbyteArray info) {
+  return guardedCode([&]() -> jint {
+    std::vector<uint8_t> bytes;
+    if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
+    return codeOf(communicatorOf(handle).connect(peer, bytes));
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_prepare(JNIEnv*, jclass, jlong handle) {
+  return guardedCode([&] { return codeOf(communicatorOf(handle).prepare()); });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_selfTest(JNIEnv*, jclass, jlong handle,
+                                                                                jint protocol, jlong timeoutNanos) {
+  return guardedCode(
+      [&] { return codeOf(communicatorOf(handle).selfTest(static_cast<Protocol>(protocol), timeoutNanos)); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_run(JNIEnv*, jclass, jlong handle,
+                                                                            jint operation, jlong choice, jlong send,
+                                                                            jlong recv, jlong count, jint root,
+                                                                            jlong timeoutNanos, jlong stream) {
+  return numberOf([&] {
+    return communicatorOf(handle).run(OperationCode::decode(operation), Choice::decode(choice),
+                                      reinterpret_cast<const void*>(send), reinterpret_cast<void*>(recv), count, root,
+                                      timeoutNanos, streamOf(stream));
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_runV(JNIEnv* env, jclass, jlong handle,
+                                                                             jint operation, jlong choice, jlong send,
+                                                                             jlong recv, jlongArray counts,
+                                                                             jlong timeoutNanos, jlong stream) {
+  return numberOf([&]() -> Issued {
+    std::vector<int64_t> numbers;
+    if (!copyLongs(env, counts, numbers)) return {Code::Invalid};
+    return communicatorOf(handle).runV(OperationCode::decode(operation), Choice::decode(choice),
+                                       reinterpret_cast<const void*>(send), reinterpret_cast<void*>(recv), numbers,
+                                       timeoutNanos, streamOf(stream));
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_runPointToPoint(JNIEnv* env, jclass,
+                                                                                        jlong handle, jlongArray tasks,
+                                                                                        jlong timeoutNanos,
+                                                                                        jlong stream) {
+  return numberOf([&]() -> Issued {
+    std::vector<int64_t> numbers;
+    std::vector<PointToPointTask> list;
+    if (!copyLongs(env, tasks, numbers) || !readTasks(numbers, list)) return {Code::Invalid};
+    return communicatorOf(handle).runPointToPoint(std::move(list), timeoutNanos, streamOf(stream));
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_query(JNIEnv*, jclass, jlong handle,
+                                                                             jlong number) {
+  return guardedCode([&]() -> jint {
+    bool done = false;
+    const Code code = communicatorOf(handle).query(static_cast<uint64_t>(number), done);
+    return !done ? JAVA(PENDING) : code == Code::Ok ? JAVA(DONE) : static_cast<jint>(code);
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_settle(JNIEnv*, jclass, jlong handle,
+                                                                               jint operation, jlong choice) {
+  return communicatorOf(handle).settle(Choice::decode(choice), OperationCode::decode(operation).collective).encode();
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_ownStream(JNIEnv*, jclass, jlong handle) {
+  return reinterpret_cast<jlong>(communicatorOf(handle).ownStream());
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_abort(JNIEnv*, jclass, jlong handle, jint code) {
+  communicatorOf(handle).abort(code < 0 ? static_cast<Code>(code) : Code::Aborted);
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_destroy(JNIEnv*, jclass, jlong handle) {
+  guarded<bool>(false, [&] {
+    delete reinterpret_cast<DeviceCommunicator*>(handle);
+    return true;
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_lastError(JNIEnv* env, jclass, jlong handle) {
+  return guarded<jstring>(
+      nullptr, [&] { return newString(env, handle == 0 ? createError : communicatorOf(handle).lastError()); });
+}
+
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_waiting(JNIEnv* env, jclass,
+                                                                                     jlong handle) {
+  return guarded<jlongArray>(nullptr, [&] {
+    std::vector<int64_t> rows;
+    for (const device::DeviceWait& wait : communicatorOf(handle).waiting()) {
+      rows.insert(rows.end(), {wait.channel, wait.place.peer, static_cast<int64_t>(wait.place.transport),
+                               static_cast<int64_t>(wait.place.waitFor), static_cast<int64_t>(wait.place.protocol),
+                               static_cast<int64_t>(wait.place.step), static_cast<int64_t>(wait.sequence)});
+    }
+    return newLongs(env, rows);
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_deviceBytes(JNIEnv*, jclass, jlong handle) {
+  return static_cast<jlong>(communicatorOf(handle).deviceBytes());
+}

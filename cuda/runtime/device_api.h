@@ -1,0 +1,105 @@
+// What the runtime needs of a GPU and its driver. Implemented twice: over the CUDA runtime (device_api_cuda.cc, in
+// libjccl_cuda.so), and over the emulator (cuda/test/device, in the library of the tests), where kernels run on the CPU and
+// device memory is the process's own. All above it is the same code for both.
+//
+// Threads: all functions may be called by any thread. Those that speak of the current device mean that of the calling
+// thread; DeviceGuard sets it and puts back what the application had.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "cuda/kernels/launch.h"
+
+namespace jccl::device {
+
+using Stream = void*;  // a cudaStream_t; null is the device's default stream
+using Event = void*;
+
+struct DeviceProperties {
+  std::string name;
+  int capability = 0;  // compute capability times ten
+  int multiprocessors = 0;
+  size_t memoryBytes = 0;
+  uint8_t uuid[16] = {};  // the same device has the same in every process
+};
+
+// What another process needs to open memory of this one: the allocation's handle, and where in it the memory begins.
+struct MemoryHandle {
+  uint8_t bytes[64] = {};
+  uint64_t offset = 0;
+};
+
+Status countDevices(int& count);
+Status describeDevice(int ordinal, DeviceProperties& properties);
+Status currentDevice(int& ordinal);
+Status useDevice(int ordinal);
+// Whether kernels of the current device can use memory of another device of this process; switches it on.
+Status reachDevice(int other, bool& reaches);
+
+// Memory of the current device, not initialised; at least 512-byte aligned. Freeing waits for all work on the device, so
+// DeviceHeap stands between.
+Status allocate(size_t bytes, void*& memory);
+Status release(void* memory);
+// Memory of the host that devices use under the same address; zeroed.
+Status allocatePinned(size_t bytes, void*& memory);
+Status releasePinned(void* memory);
+
+Status exportMemory(void* memory, MemoryHandle& handle);
+// Not in the process that exported it.
+Status openMemory(const MemoryHandle& handle, void*& memory);
+Status closeMemory(void* memory);
+
+// Streams that do not synchronise with the default stream.
+Status createStream(Stream& stream);
+Status destroyStream(Stream stream);
+Status synchronize(Stream stream);
+// Whether what is put on the stream is recorded for a graph instead of run.
+Status isCapturing(Stream stream, bool& capturing);
+// Between any two of device, pinned and pageable memory, in stream order.
+Status copyAsync(void* to, const void* from, size_t bytes, Stream stream);
+Status fillAsync(void* memory, int byte, size_t bytes, Stream stream);
+
+// Events without times.
+Status createEvent(Event& event);
+Status destroyEvent(Event event);
+Status recordEvent(Event event, Stream stream);
+Status queryEvent(Event event, bool& done);
+// The stream's later work waits for the event as it was recorded last.
+Status waitEvent(Stream stream, Event event);
+
+// Loads every kernel on the current device: doing so later could wait for one that spins.
+Status loadKernels();
+// The fewest blocks of any kernel that are resident on a multiprocessor at once.
+Status residentBlocks(int threads, int& blocks);
+Status launchKernel(const Launch& launch, int threads, Stream stream);
+Status launchKernel(const InPlaceLaunch& launch, int threads, Stream stream);
+Status launchKernel(const ExchangeLaunch& launch, int threads, Stream stream);
+
+// The device of the calling thread while it works for a communicator.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(int ordinal) {
+    status_ = currentDevice(before_);
+    if (status_ && before_ != ordinal) {
+      status_ = useDevice(ordinal);
+      changed_ = status_.isOk();
+    }
+  }
+  ~DeviceGuard() {
+    if (changed_) (void)useDevice(before_);
+  }
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
+
+  const Status& status() const { return status_; }
+
+ private:
+  Status status_;
+  int before_ = 0;
+  bool changed_ = false;
+};
+
+}  // namespace jccl::device

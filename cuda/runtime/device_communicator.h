@@ -1,0 +1,165 @@
+// A rank's communicator on a GPU: connections in device memory, and operations that are launches on a stream.
+//
+// Life: create, setRing and setTree for every channel, connectInfo, connect to every peer, prepare, then operations.
+// Operations are put on the caller's stream and return at once; nothing waits for the device. Those of one communicator
+// follow one another, also on different streams.
+//
+// Threads: run*() and what comes before by one thread at a time; query(), abort(), waiting() and lastError() by any thread
+// at any time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "cuda/runtime/argument_areas.h"
+#include "cuda/runtime/device_api.h"
+#include "cuda/runtime/device_heap.h"
+#include "cuda/runtime/device_plan.h"
+#include "cuda/runtime/shared_fate.h"
+#include "engine/exchange_tasks.h"
+
+namespace jccl::device {
+
+struct DeviceCommunicatorConfig {
+  int rank = 0;
+  int size = 1;
+  int channels = 1;
+  int device = 0;
+  int threads = 256;  // of a block
+  uint32_t simpleSlotBytes = 512 * 1024;
+  uint32_t llSlotBytes = 64 * 1024;
+  uint32_t ll128SlotBytes = 64 * 1024;
+  uint64_t token[2] = {0, 0};  // of the communicator, different from all others
+};
+
+// What one channel waits for; only waits that have turned long are told.
+struct DeviceWait {
+  int channel;
+  WaitPlace place;
+  uint64_t sequence;
+  uint64_t waitedNanos;
+};
+
+// An operation that was issued: its number, or why it was not.
+struct Issued {
+  Code code = Code::Ok;
+  uint64_t number = 0;
+};
+
+class DeviceCommunicator {
+ public:
+  // What an operation is, for messages.
+  struct What {
+    OperationCode code{};
+    Choice choice;
+    size_t count = 0;
+  };
+
+  static Status create(const DeviceCommunicatorConfig& config, std::unique_ptr<DeviceCommunicator>& communicator);
+  // Ends what is in flight; memory that a kernel still uses then is kept for good.
+  ~DeviceCommunicator();
+  DeviceCommunicator(const DeviceCommunicator&) = delete;
+  DeviceCommunicator& operator=(const DeviceCommunicator&) = delete;
+
+  // How many blocks of so many threads can be resident on a device at once, for all ranks that share it. Two multiprocessors
+  // are left to the application.
+  static Status blockBudget(int device, int threads, int& blocks);
+
+  Status setRing(int channel, const std::vector<int>& order) { return noted(plan_.setRing(channel, order)); }
+  Status setTree(int channel, int up, const std::vector<int>& down) { return noted(plan_.setTree(channel, up, down)); }
+  // What the peers need; makes the segment.
+  Status connectInfo(std::vector<uint8_t>& info);
+  Status connect(int peer, std::span<const uint8_t> info);
+  Status prepare();
+  // Sends known data over every connection with one protocol, and waits for it; all ranks call this together.
+  Status selfTest(Protocol protocol, int64_t timeoutNanos);
+
+  Issued run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
+             int64_t timeoutNanos, Stream stream);
+  Issued runV(OperationCode code, Choice choice, const void* send, void* recv, const std::vector<int64_t>& counts,
+              int64_t timeoutNanos, Stream stream);
+  Issued runPointToPoint(std::vector<PointToPointTask> tasks, int64_t timeoutNanos, Stream stream);
+  // What the engine makes of a choice: the same on all ranks, because it depends on common facts only.
+  Choice settle(Choice choice, Collective collective) const;
+  // The stream of operations whose caller names none.
+  Stream ownStream() const { return stream_; }
+
+  // Whether an operation is over; a failure is a code below Ok. What was captured for a graph is over at once.
+  Code query(uint64_t number, bool& done);
+  void abort(Code code);
+  Code failure() const;
+  std::string lastError() const;
+  std::vector<DeviceWait> waiting() const;
+  uint64_t lastIssued() const;
+  size_t deviceBytes() const { return segment_.bytes() + tables_.bytes(); }
+
+ private:
+  struct InFlight {
+    uint64_t number = 0;
+    Event event = nullptr;
+    std::unique_ptr<ArgumentArea> arguments;
+    What what;
+  };
+
+  explicit DeviceCommunicator(const DeviceCommunicatorConfig& config);
+  Status allocateControl();
+  Status noted(Status status);
+  Code refuse(const Status& status) { return noted(status).code(); }
+  Status describePeer(int peer, std::span<const uint8_t> info, DevicePlan::PeerSegment& segment);
+
+  Status testOnce(OperationCode code, Choice choice, const HeapMemory& device, const HeapMemory& host, size_t count,
+                  int64_t timeoutNanos);
+
+  bool inPlaceFits(Collective collective) const;
+  LaunchControl controlOf(uint64_t number, int64_t timeoutNanos) const;
+  Issued execute(const Operation& operation, int64_t timeoutNanos, Stream stream);
+  Issued executeTasks(std::vector<PointToPointTask>& tasks, const Operation* operation, int64_t timeoutNanos,
+                      Stream stream);
+  template <class Descriptor>
+  Issued issue(Descriptor& launch, std::unique_ptr<ArgumentArea> arguments, What what, int64_t timeoutNanos,
+               Stream stream);
+  Status takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area);
+  void giveBack(std::unique_ptr<ArgumentArea> area);
+  Status checkStream(Stream stream);
+  Status orderAfterLast(Stream stream, bool capturing);
+  void reap();
+
+  DeviceCommunicatorConfig config_;
+  ConnectionShape shape_;
+  DevicePlan plan_;
+  HeapMemory segment_, tables_, control_;
+  std::vector<DevicePlan::PeerSegment> peers_;
+  std::vector<void*> opened_;  // of other processes
+  bool allInProcess_ = true;
+  bool prepared_ = false;
+
+  // In `control_`.
+  uint32_t* abort_ = nullptr;
+  uint32_t* result_ = nullptr;
+  ProgressRecord* records_ = nullptr;
+
+  std::shared_ptr<SharedFate> fate_;
+  Stream stream_ = nullptr;
+  Stream lastStream_ = nullptr;
+  Stream capturedOn_ = nullptr;
+  bool captured_ = false;
+  Stream checkedStream_ = nullptr;
+  std::vector<std::unique_ptr<ArgumentArea>> capturedAreas_;
+
+  mutable std::mutex mutex_;  // of what follows
+  ArgumentAreas areas_;
+  std::vector<Event> events_;  // free ones
+  uint64_t issued_ = 0;
+  std::deque<InFlight> flights_;  // in their order, which is that of their ends
+  uint64_t firstFailed_ = 0;      // 0: none
+  Code failure_ = Code::Ok;
+  std::string error_;
+};
+
+}  // namespace jccl::device

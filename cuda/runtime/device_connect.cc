@@ -1,0 +1,248 @@
+// How a rank on a GPU is formed: its memory, what its peers learn of it, and its connections.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <random>
+
+#include "cuda/runtime/device_communicator.h"
+#include "cuda/runtime/stream_owners.h"
+
+namespace jccl::device {
+namespace {
+
+constexpr uint64_t kMagic = 0x4a43434c44455631;  // "JCCLDEV1"
+constexpr int kOpenChannels = 2;                 // channels for sends, receives and direct schedules
+constexpr int kAreas = 32;
+constexpr int kReservedMultiprocessors = 2;
+constexpr int kMostRanks = kMaxLinks + 1;
+
+// What a rank tells its peers; block offsets, size x channels of them, follow.
+struct Introduction {
+  uint64_t magic;
+  uint64_t base;  // of the segment, in its own process
+  uint64_t process[2];
+  uint8_t uuid[16];
+  int32_t device;
+  int32_t rank, size, channels;
+  uint32_t slotBytes[3];
+  int32_t capability;
+  MemoryHandle handle;
+  uint64_t token[2];
+  uint64_t segmentBytes;
+};
+
+// Tells this process from all others, on any machine.
+const uint64_t* processIdentity() {
+  static const auto identity = [] {
+    std::random_device random;
+    std::array<uint64_t, 2> words{};
+    for (uint64_t& word : words) word = uint64_t{random()} << 32 | random();
+    return words;
+  }();
+  return identity.data();
+}
+
+Status differs(int peer, const char* name, uint64_t found, uint64_t expected) {
+  return Status::transport("device segment of rank=" + std::to_string(peer) + " has " + name + "=" +
+                           std::to_string(found) + ", expected " + std::to_string(expected) +
+                           "; all ranks must run the same library with the same JCCL_*BUFFSIZE settings");
+}
+
+}  // namespace
+
+DeviceCommunicator::DeviceCommunicator(const DeviceCommunicatorConfig& config)
+    : config_(config),
+      shape_(config.simpleSlotBytes, config.llSlotBytes, config.ll128SlotBytes),
+      plan_(config.rank, config.size, config.channels, std::min(config.channels, kOpenChannels), shape_),
+      peers_(config.size),
+      fate_(SharedFate::of(config.token)) {}
+
+Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
+                                  std::unique_ptr<DeviceCommunicator>& communicator) {
+  int devices = 0;
+  if (Status status = countDevices(devices); !status) return status;
+  if (config.device < 0 || config.device >= devices) {
+    return Status::invalid("device=" + std::to_string(config.device) + ", expected a device below " +
+                           std::to_string(devices) + ", which this process can see");
+  }
+  if (config.size < 1 || config.size > kMostRanks || config.rank < 0 || config.rank >= config.size) {
+    return Status::invalid("rank=" + std::to_string(config.rank) + " size=" + std::to_string(config.size) +
+                           ", expected at most " + std::to_string(kMostRanks) + " ranks on GPUs");
+  }
+  if (config.channels < 1 || config.threads < 64 || config.threads % 32 != 0) {
+    return Status::invalid("channels=" + std::to_string(config.channels) +
+                           " threads=" + std::to_string(config.threads) +
+                           ", expected at least one channel of whole warps, two or more");
+  }
+  const DeviceGuard guard(config.device);
+  if (!guard.status()) return guard.status();
+  communicator.reset(new DeviceCommunicator(config));
+  Status status = loadKernels();
+  if (status) status = createStream(communicator->stream_);
+  if (status) status = communicator->allocateControl();
+  if (!status) communicator.reset();
+  return status;
+}
+
+Status DeviceCommunicator::allocateControl() {
+  constexpr size_t kLine = 128;
+  const size_t bytes = 2 * kLine + config_.channels * sizeof(ProgressRecord);
+  if (Status status = HeapMemory::pinned(bytes, control_); !status) return status;
+  abort_ = control_.as<uint32_t>();
+  result_ = control_.as<uint32_t>(kLine);
+  records_ = control_.as<ProgressRecord>(2 * kLine);
+  const size_t n = static_cast<size_t>(config_.size);
+  const size_t tasks = ArgumentArea::room<ExchangeTask>(2 * n) + ArgumentArea::room<ExchangeQueue>(2 * n);
+  return areas_.provide(kAreas, std::max(tasks, ArgumentArea::room<int64_t>(2 * n)));
+}
+
+Status DeviceCommunicator::noted(Status status) {
+  if (!status) {
+    const std::lock_guard lock(mutex_);
+    error_ = status.message();
+  }
+  return status;
+}
+
+Status DeviceCommunicator::blockBudget(int device, int threads, int& blocks) {
+  const DeviceGuard guard(device);
+  DeviceProperties properties;
+  Status status = guard.status();
+  if (status) status = describeDevice(device, properties);
+  int resident = 0;
+  if (status) status = residentBlocks(threads, resident);
+  if (!status) return status;
+  const int multiprocessors = std::max(1, properties.multiprocessors - kReservedMultiprocessors);
+  blocks = multiprocessors * resident;
+  return Status::ok();
+}
+
+Status DeviceCommunicator::connectInfo(std::vector<uint8_t>& info) {
+  const DeviceGuard guard(config_.device);
+  if (!guard.status()) return noted(guard.status());
+  if (!plan_.complete()) {
+    return noted(Status::invalid("a channel has no ring; call setRing for every channel first"));
+  }
+  DeviceProperties properties;
+  Status status = describeDevice(config_.device, properties);
+  if (status) status = HeapMemory::device(plan_.segmentBytes(), segment_);
+  // Memory is zeroed before anybody can write into it: the first legal flag is 1.
+  if (status) status = fillAsync(segment_.base(), 0, plan_.segmentBytes(), stream_);
+  if (status) status = synchronize(stream_);
+  if (!status) return noted(status);
+  Introduction own{};
+  own.magic = kMagic;
+  own.base = reinterpret_cast<uint64_t>(segment_.base());
+  std::memcpy(own.process, processIdentity(), sizeof own.process);
+  std::memcpy(own.uuid, properties.uuid, sizeof own.uuid);
+  own.device = config_.device;
+  own.rank = config_.rank;
+  own.size = config_.size;
+  own.channels = config_.channels;
+  own.slotBytes[0] = shape_.simpleSlotBytes();
+  own.slotBytes[1] = shape_.llSlotBytes();
+  own.slotBytes[2] = shape_.ll128SlotBytes();
+  own.capability = properties.capability;
+  own.token[0] = config_.token[0];
+  own.token[1] = config_.token[1];
+  own.segmentBytes = plan_.segmentBytes();
+  // Where the driver cannot hand memory to processes, threads still reach it.
+  if (Status exported = exportMemory(segment_.base(), own.handle); !exported) own.handle.offset = DevicePlan::kNone;
+  const auto& offsets = plan_.blockOffsets();
+  info.resize(sizeof own + offsets.size() * sizeof offsets[0]);
+  std::memcpy(info.data(), &own, sizeof own);
+  std::memcpy(info.data() + sizeof own, offsets.data(), offsets.size() * sizeof offsets[0]);
+  return Status::ok();
+}
+
+Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info, DevicePlan::PeerSegment& segment) {
+  const size_t pairs = static_cast<size_t>(config_.size) * config_.channels;
+  Introduction theirs{};
+  if (info.size() != sizeof theirs + pairs * sizeof(uint64_t)) {
+    return differs(peer, "infoBytes", info.size(), sizeof theirs + pairs * sizeof(uint64_t));
+  }
+  std::memcpy(&theirs, info.data(), sizeof theirs);
+  if (theirs.magic != kMagic) return differs(peer, "magic", theirs.magic, kMagic);
+  if (theirs.rank != peer) return differs(peer, "rank", theirs.rank, peer);
+  if (theirs.size != config_.size) return differs(peer, "size", theirs.size, config_.size);
+  if (theirs.channels != config_.channels) return differs(peer, "channels", theirs.channels, config_.channels);
+  const uint32_t slots[] = {shape_.simpleSlotBytes(), shape_.llSlotBytes(), shape_.ll128SlotBytes()};
+  for (int i = 0; i < 3; ++i) {
+    if (theirs.slotBytes[i] != slots[i]) return differs(peer, "slotBytes", theirs.slotBytes[i], slots[i]);
+  }
+  if (std::memcmp(theirs.token, config_.token, sizeof theirs.token) != 0) {
+    return differs(peer, "token", theirs.token[0], config_.token[0]);
+  }
+  segment.blockOffsets.resize(pairs);
+  std::memcpy(segment.blockOffsets.data(), info.data() + sizeof theirs, pairs * sizeof(uint64_t));
+  for (const uint64_t offset : segment.blockOffsets) {
+    if (offset != DevicePlan::kNone && offset > theirs.segmentBytes - shape_.blockBytes()) {
+      return differs(peer, "blockOffset", offset, DevicePlan::kNone);
+    }
+  }
+  segment.transport = TransportKind::P2p;
+  if (std::memcmp(theirs.process, processIdentity(), sizeof theirs.process) == 0) {
+    bool reaches = false;
+    if (Status status = reachDevice(theirs.device, reaches); !status) return status;
+    if (!reaches) {
+      return Status::transport("device=" + std::to_string(config_.device) +
+                               " peerDevice=" + std::to_string(theirs.device) + " of rank=" + std::to_string(peer) +
+                               ": cannot reach each other's memory; give the ranks GPUs that can, or host buffers");
+    }
+    segment.base = reinterpret_cast<uint8_t*>(theirs.base);
+    return Status::ok();
+  }
+  allInProcess_ = false;
+  if (theirs.handle.offset == DevicePlan::kNone) {
+    return Status::transport("rank=" + std::to_string(peer) +
+                             ": its driver cannot hand device memory to other processes (CUDA IPC); run the ranks as "
+                             "threads of one process, or use host buffers");
+  }
+  void* memory = nullptr;
+  if (Status status = openMemory(theirs.handle, memory); !status) {
+    return Status::transport("rank=" + std::to_string(peer) + ": its device memory cannot be opened: " +
+                             status.message() + "; run the ranks on one machine with GPUs that reach each other");
+  }
+  opened_.push_back(memory);
+  segment.base = static_cast<uint8_t*>(memory);
+  return Status::ok();
+}
+
+Status DeviceCommunicator::connect(int peer, std::span<const uint8_t> info) {
+  if (peer < 0 || peer >= config_.size || peer == config_.rank) {
+    return noted(Status::invalid("peer=" + std::to_string(peer) +
+                                 ", expected another rank below size=" + std::to_string(config_.size)));
+  }
+  const DeviceGuard guard(config_.device);
+  if (!guard.status()) return noted(guard.status());
+  return noted(describePeer(peer, info, peers_[peer]));
+}
+
+Status DeviceCommunicator::prepare() {
+  for (int peer = 0; peer < config_.size; ++peer) {
+    if (!plan_.uses(peer)) continue;
+    bool known = peers_[peer].base != nullptr;
+    for (int channel = 0; known && channel < config_.channels; ++channel) {
+      known = !plan_.uses(peer, channel) ||
+              peers_[peer].blockOffsets[static_cast<size_t>(config_.rank) * config_.channels + channel] !=
+                  DevicePlan::kNone;
+    }
+    if (!known) {
+      return noted(Status::invalid("peer=" + std::to_string(peer) +
+                                   " is not connected, or has another plan; call connect for it first"));
+    }
+  }
+  const DeviceGuard guard(config_.device);
+  HeapMemory staging;
+  Status status = guard.status();
+  if (status) status = HeapMemory::pinned(plan_.tableBytes(), staging);
+  if (status) status = HeapMemory::device(plan_.tableBytes(), tables_);
+  if (!status) return noted(status);
+  plan_.write(staging.base(), tables_.base(), segment_.base(), peers_, records_);
+  status = copyAsync(tables_.base(), staging.base(), plan_.tableBytes(), stream_);
+  if (status) status = synchronize(stream_);
+  prepared_ = status.isOk();
+  return noted(status);
+}
+
+}  // namespace jccl::device

@@ -1,0 +1,130 @@
+#include "cuda/runtime/device_plan.h"
+
+#include <algorithm>
+#include <new>
+
+namespace jccl::device {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+size_t pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+}  // namespace
+
+DevicePlan::DevicePlan(int rank, int size, int channels, int openChannels, const ConnectionShape& shape)
+    : rank_(rank),
+      size_(size),
+      channels_(channels),
+      openChannels_(openChannels),
+      shape_(shape),
+      rings_(channels),
+      positions_(channels, 0),
+      trees_(channels) {}
+
+Status DevicePlan::setRing(int channel, const std::vector<int>& order) {
+  std::vector<bool> seen(size_, false);
+  bool whole = static_cast<int>(order.size()) == size_ && channel >= 0 && channel < channels_;
+  for (const int rank : order) {
+    whole = whole && rank >= 0 && rank < size_ && !seen[rank];
+    if (whole) seen[rank] = true;
+  }
+  if (!whole) {
+    return Status::invalid("ring of channel=" + std::to_string(channel) + " has length=" +
+                           std::to_string(order.size()) + ", expected every rank below size=" + std::to_string(size_) +
+                           " once, and channel < " + std::to_string(channels_));
+  }
+  std::vector<int>& ring = rings_[channel];
+  ring = order;
+  std::rotate(ring.begin(), std::find(ring.begin(), ring.end(), rank_), ring.end());
+  const auto zero = std::find(ring.begin(), ring.end(), 0) - ring.begin();
+  positions_[channel] = (size_ - static_cast<int>(zero)) % size_;
+  place();
+  return Status::ok();
+}
+
+Status DevicePlan::setTree(int channel, int up, const std::vector<int>& down) {
+  const auto peer = [&](int rank) { return rank >= 0 && rank < size_ && rank != rank_; };
+  if (channel < 0 || channel >= channels_ || (up != -1 && !peer(up)) || down.size() > kMaxTreeLinks ||
+      !std::all_of(down.begin(), down.end(), peer)) {
+    return Status::invalid("tree of channel=" + std::to_string(channel) + " has up=" + std::to_string(up) +
+                           " children=" + std::to_string(down.size()) + ", expected up=-1 or another rank, at most " +
+                           std::to_string(kMaxTreeLinks) + " children, channel < " + std::to_string(channels_));
+  }
+  trees_[channel] = {up, down, true};
+  hasTrees_ = std::all_of(trees_.begin(), trees_.end(), [](const Tree& tree) { return tree.set; });
+  place();
+  return Status::ok();
+}
+
+bool DevicePlan::complete() const {
+  return std::none_of(rings_.begin(), rings_.end(), [](const auto& ring) { return ring.empty(); });
+}
+
+bool DevicePlan::uses(int peer, int channel) const {
+  if (peer == rank_) return false;
+  if (channel < openChannels_) return true;
+  const std::vector<int>& ring = rings_[channel];
+  if (!ring.empty() && (ring[1 % size_] == peer || ring[size_ - 1] == peer)) return true;
+  const Tree& tree = trees_[channel];
+  return tree.up == peer || std::find(tree.down.begin(), tree.down.end(), peer) != tree.down.end();
+}
+
+bool DevicePlan::uses(int peer) const {
+  for (int channel = 0; channel < channels_; ++channel) {
+    if (uses(peer, channel)) return true;
+  }
+  return false;
+}
+
+void DevicePlan::place() {
+  offsets_.assign(static_cast<size_t>(size_) * channels_, kNone);
+  size_t next = pages(boardOffset(channels_, size_, 0));
+  for (int peer = 0; peer < size_; ++peer) {
+    for (int channel = 0; channel < channels_; ++channel) {
+      if (!uses(peer, channel)) continue;
+      offsets_[static_cast<size_t>(peer) * channels_ + channel] = next;
+      next += shape_.blockBytes();
+    }
+  }
+  segmentBytes_ = next;
+}
+
+// The channels, then the ends of connections by channel, direction and peer, then the rings.
+size_t DevicePlan::tableBytes() const {
+  const size_t pairs = static_cast<size_t>(channels_) * size_;
+  return pages(channels_ * sizeof(DeviceChannel)) + pages(2 * pairs * sizeof(LinkEnd)) + pages(pairs * sizeof(int32_t));
+}
+
+void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, const std::vector<PeerSegment>& peers,
+                       ProgressRecord* records) const {
+  const size_t pairs = static_cast<size_t>(channels_) * size_;
+  const size_t linksAt = pages(channels_ * sizeof(DeviceChannel));
+  const size_t ringsAt = linksAt + pages(2 * pairs * sizeof(LinkEnd));
+  auto* links = reinterpret_cast<LinkEnd*>(staging + linksAt);
+  auto* orders = reinterpret_cast<int32_t*>(staging + ringsAt);
+  for (int c = 0; c < channels_; ++c) {
+    const size_t sends = 2 * static_cast<size_t>(c) * size_, recvs = sends + size_;
+    for (int peer = 0; peer < size_; ++peer) {
+      links[sends + peer] = links[recvs + peer] = {nullptr, nullptr, 0, 0, peer, TransportKind::None, true};
+      if (!uses(peer, c)) continue;
+      uint8_t* ours = segment + offsets_[static_cast<size_t>(peer) * channels_ + c];
+      uint8_t* theirs = peers[peer].base + peers[peer].blockOffsets[static_cast<size_t>(rank_) * channels_ + c];
+      const auto headOf = [&](uint8_t* block) { return reinterpret_cast<uint64_t*>(block + shape_.headOffset()); };
+      links[sends + peer] = {theirs, headOf(ours), 0, 0, peer, peers[peer].transport, true};
+      links[recvs + peer] = {ours, headOf(theirs), 0, 0, peer, peers[peer].transport, true};
+    }
+    std::copy(rings_[c].begin(), rings_[c].end(), orders + static_cast<size_t>(c) * size_);
+    DeviceChannel channel{};
+    channel.sends = reinterpret_cast<LinkEnd*>(memory + linksAt) + sends;
+    channel.recvs = reinterpret_cast<LinkEnd*>(memory + linksAt) + recvs;
+    channel.ringOrder = reinterpret_cast<int32_t*>(memory + ringsAt) + static_cast<size_t>(c) * size_;
+    channel.ringPosition = positions_[c];
+    channel.treeUp = trees_[c].up;
+    for (const int child : trees_[c].down) channel.treeDown[channel.treeChildren++] = child;
+    channel.record = records + c;
+    new (staging + c * sizeof(DeviceChannel)) DeviceChannel(channel);
+  }
+}
+
+}  // namespace jccl::device

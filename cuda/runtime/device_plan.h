@@ -1,0 +1,76 @@
+// Rings, trees and the memory of connections: what the kernels of one rank read, and the blocks that its peers write into.
+//
+// The rank's segment is one allocation on its device:
+//
+//     0              Board lines, channel x size + rank of the poster
+//     page-aligned   connection blocks (primitives/layout.h), one for each pair of peer and channel that is used
+//
+// Rings and trees use the pairs of their neighbours. Sends and receives, and direct schedules, can need any peer: the
+// channels below `openChannels` have a block for each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "cuda/kernels/launch.h"
+#include "cuda/runtime/device_heap.h"
+
+namespace jccl::device {
+
+class DevicePlan {
+ public:
+  DevicePlan(int rank, int size, int channels, int openChannels, const ConnectionShape& shape);
+
+  Status setRing(int channel, const std::vector<int>& order);
+  Status setTree(int channel, int up, const std::vector<int>& down);
+  bool complete() const;
+  bool hasTrees() const { return hasTrees_; }
+  int openChannels() const { return openChannels_; }
+  // Whether the channel's connections with a peer are used.
+  bool uses(int peer, int channel) const;
+  // Whether any of them is.
+  bool uses(int peer) const;
+
+  static constexpr uint64_t kNone = ~uint64_t{0};
+  // Where the blocks of all pairs begin in the segment, peer x channels + channel; kNone: not used.
+  const std::vector<uint64_t>& blockOffsets() const { return offsets_; }
+  size_t segmentBytes() const { return segmentBytes_; }
+  static size_t boardOffset(int channel, int size, int poster) {
+    return (static_cast<size_t>(channel) * size + poster) * sizeof(Board);
+  }
+
+  // A peer's segment in our address space.
+  struct PeerSegment {
+    uint8_t* base = nullptr;
+    TransportKind transport = TransportKind::None;
+    std::vector<uint64_t> blockOffsets;
+  };
+
+  // Writes what the kernels read into `memory`, device memory of tableBytes(), by way of `staging`, which is as large.
+  size_t tableBytes() const;
+  void write(uint8_t* staging, uint8_t* memory, uint8_t* segment, const std::vector<PeerSegment>& peers,
+             ProgressRecord* records) const;
+  DeviceChannel* channelsIn(uint8_t* memory) const { return reinterpret_cast<DeviceChannel*>(memory); }
+
+ private:
+  struct Tree {
+    int up = -1;
+    std::vector<int> down;
+    bool set = false;
+  };
+
+  void place();
+
+  int rank_, size_, channels_, openChannels_;
+  ConnectionShape shape_;
+  std::vector<std::vector<int>> rings_;  // by channel, this rank first
+  std::vector<int> positions_;           // of this rank, counted from rank 0 along the ring
+  std::vector<Tree> trees_;
+  bool hasTrees_ = false;
+  std::vector<uint64_t> offsets_;
+  size_t segmentBytes_ = 0;
+};
+
+}  // namespace jccl::device

@@ -1,0 +1,97 @@
+// Whether data comes over every connection as it was sent. What a protocol relies on beyond the programming model, lines of
+// LL128 that travel whole, is a property of GPUs and their links, and is looked at where it will be used.
+#include <chrono>
+#include <thread>
+
+#include "cuda/runtime/device_communicator.h"
+
+namespace jccl::device {
+namespace {
+
+constexpr size_t kElements = 48 * 1024;  // many lines, several turns of small slots
+constexpr std::chrono::milliseconds kGrace{2000};
+
+uint32_t valueOf(int rank, size_t index) {
+  uint64_t x = (static_cast<uint64_t>(rank) + 1) * 0x9e3779b97f4a7c15u ^ (index + 1) * 0xd6e8feb86659fd93u;
+  x ^= x >> 32;
+  return static_cast<uint32_t>(x * 0xd6e8feb86659fd93u >> 32);
+}
+
+}  // namespace
+
+Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, const HeapMemory& device, const HeapMemory& host,
+                                    size_t count, int64_t timeoutNanos) {
+  const bool exchange = code.collective == Collective::AllToAll;
+  const size_t n = static_cast<size_t>(config_.size), bytes = count * sizeof(uint32_t);
+  auto* values = host.as<uint32_t>();
+  for (size_t i = 0; i < count; ++i) values[i] = valueOf(config_.rank, i);
+  uint8_t* output = device.base() + bytes;
+  Status status = copyAsync(device.base(), values, bytes, stream_);
+  if (!status) return status;
+  const Issued issued = run(code, choice, device.base(), output, static_cast<int64_t>(exchange ? count / n : count), 0,
+                            timeoutNanos, stream_);
+  if (issued.code != Code::Ok) return {issued.code, lastError()};
+  status = copyAsync(values, output, bytes, stream_);
+  if (!status) return status;
+  Event event = nullptr;
+  status = createEvent(event);
+  if (!status) return status;
+  status = recordEvent(event, stream_);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeoutNanos) + kGrace;
+  for (bool done = false; status && !done;) {
+    status = queryEvent(event, done);
+    if (done) break;
+    if (std::chrono::steady_clock::now() >= deadline) {
+      abort(Code::Timeout);
+      return {Code::Timeout, "the device does not answer"};
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  (void)destroyEvent(event);
+  if (status && failure() != Code::Ok) return {failure(), lastError()};
+  const size_t part = count / n;
+  for (size_t i = 0; status && i < count; ++i) {
+    uint32_t expected = 0;
+    if (exchange) {
+      expected = valueOf(static_cast<int>(i / part), config_.rank * part + i % part);
+    } else {
+      for (int rank = 0; rank < config_.size; ++rank) expected += valueOf(rank, i);
+    }
+    if (values[i] != expected) {
+      return Status::transport("element=" + std::to_string(i) + " value=" + std::to_string(values[i]) + ", expected " +
+                               std::to_string(expected) + ": " + nameOf(code.collective) + " by " +
+                               nameOf(choice.algorithm) + " with " + nameOf(choice.protocol) +
+                               " brings other data than was sent");
+    }
+  }
+  return status;
+}
+
+Status DeviceCommunicator::selfTest(Protocol protocol, int64_t timeoutNanos) {
+  const DeviceGuard guard(config_.device);
+  const size_t n = static_cast<size_t>(config_.size);
+  const size_t count = kElements / n * n;
+  HeapMemory device, host;
+  Status status = guard.status();
+  if (status) status = HeapMemory::device(2 * count * sizeof(uint32_t), device);
+  if (status) status = HeapMemory::pinned(count * sizeof(uint32_t), host);
+  Choice choice;
+  choice.protocol = protocol;
+  choice.channels = static_cast<uint8_t>(config_.channels);
+  const OperationCode sum{Collective::AllReduce, DataType::Uint32, ReduceOp::Sum};
+  for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree}) {
+    choice.algorithm = algorithm;
+    if (status) status = testOnce(sum, choice, device, host, count, timeoutNanos);
+  }
+  if (status && protocol == Protocol::Simple) {
+    const OperationCode exchange{Collective::AllToAll, DataType::Uint32, ReduceOp::Sum};
+    status = testOnce(exchange, choice, device, host, count, timeoutNanos);
+  }
+  if (!status && status.code() == Code::Timeout) {
+    device.leak();
+    host.leak();
+  }
+  return noted(status);
+}
+
+}  // namespace jccl::device

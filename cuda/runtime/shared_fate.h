@@ -1,0 +1,43 @@
+// Memory that peers write into may not be used again while a peer's kernel could still be at the end of its last operation,
+// when its owner has long been closed. It is kept until all ranks of the communicator in this process are gone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "cuda/runtime/device_heap.h"
+
+namespace jccl::device {
+
+class SharedFate {
+ public:
+  // That of the ranks of one communicator, by its token.
+  static std::shared_ptr<SharedFate> of(const uint64_t token[2]) {
+    static std::mutex mutex;
+    static auto* fates = new std::map<std::pair<uint64_t, uint64_t>, std::weak_ptr<SharedFate>>();
+    const std::lock_guard lock(mutex);
+    std::erase_if(*fates, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<SharedFate>& known = (*fates)[{token[0], token[1]}];
+    std::shared_ptr<SharedFate> fate = known.lock();
+    if (fate == nullptr) {
+      fate = std::make_shared<SharedFate>();
+      known = fate;
+    }
+    return fate;
+  }
+
+  void keep(HeapMemory memory) {
+    const std::lock_guard lock(mutex_);
+    kept_.push_back(std::move(memory));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<HeapMemory> kept_;
+};
+
+}  // namespace jccl::device

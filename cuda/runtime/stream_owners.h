@@ -1,0 +1,45 @@
+// Which rank of which communicator uses which stream. Kernels of one stream run one after the other, so two ranks of a
+// communicator on one stream would wait for each other for ever.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+
+#include "base/status.h"
+#include "cuda/runtime/device_api.h"
+
+namespace jccl::device {
+
+class StreamOwners {
+ public:
+  static StreamOwners& ofThisProcess() {
+    static StreamOwners owners;
+    return owners;
+  }
+
+  Status claim(int device, Stream stream, const uint64_t token[2], int rank) {
+    const std::lock_guard lock(mutex_);
+    const auto [found, fresh] = owners_.try_emplace({device, stream, token[0], token[1]}, rank);
+    if (fresh || found->second == rank) return Status::ok();
+    return Status::invalid("stream=" + std::to_string(reinterpret_cast<uintptr_t>(stream)) +
+                           " device=" + std::to_string(device) + ": rank=" + std::to_string(found->second) +
+                           " of this communicator uses it, and kernels of one stream wait for each other; give rank=" +
+                           std::to_string(rank) + " a stream of its own");
+  }
+
+  void release(const uint64_t token[2], int rank) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(owners_, [&](const auto& entry) {
+      return std::get<2>(entry.first) == token[0] && std::get<3>(entry.first) == token[1] && entry.second == rank;
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::tuple<int, Stream, uint64_t, uint64_t>, int> owners_;
+};
+
+}  // namespace jccl::device

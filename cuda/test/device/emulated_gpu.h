@@ -1,0 +1,70 @@
+// GPUs that are played by the emulator while the process runs on: streams take work at any time, and kernels of all
+// streams run together in one thread of the process, by the host's clock. For the tests of the runtime and of what is above
+// it; what a kernel may do is tested with the emulator itself.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "cuda/test/emulator/machine.h"
+
+namespace jccl::emulator {
+
+class EmulatedGpu {
+ public:
+  struct Stream;
+  struct Event;
+
+  static EmulatedGpu& ofThisProcess();
+
+  Stream* createStream();
+  void destroyStream(Stream* stream);
+  // The default stream of a device; it does not synchronise with the others.
+  Stream* defaultStream(int device);
+  Event* createEvent();
+  void destroyEvent(Event* event);
+
+  // In the order of the stream. Fails once a kernel has failed, as a GPU's context does.
+  Status launch(Stream* stream, unsigned blocks, unsigned threads, std::function<void()> body, std::string name);
+  Status enqueue(Stream* stream, std::function<void()> action);
+  Status record(Event* event, Stream* stream);
+  Status wait(Stream* stream, Event* event);
+  Status query(Event* event, bool& done);
+  Status synchronize(Stream* stream);
+
+  // Capturing: what is put on the stream is kept, and a replay puts all of it on a stream again.
+  void beginCapture(Stream* stream);
+  int endCapture(Stream* stream);  // the graph's number
+  Status replay(int graph, Stream* stream);
+  bool isCapturing(Stream* stream);
+
+ private:
+  struct Item;
+  struct Kernel;
+
+  EmulatedGpu() = default;
+  Status put(Stream* stream, Item item);
+  void run();
+  void pump(Machine& machine);
+  bool hasWork() const;
+  Status failed() const;
+
+  std::mutex mutex_;
+  std::condition_variable arrives_, moves_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::unordered_map<int, Stream*> defaults_;
+  std::vector<std::vector<Item>> graphs_;
+  std::string failure_;
+  bool started_ = false;
+};
+
+}  // namespace jccl::emulator
