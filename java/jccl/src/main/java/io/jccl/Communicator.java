@@ -83,6 +83,22 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
     Work group(Consumer<Group> body);
 
     /**
+     * Operations on device memory that are ordered by a stream, as a kernel put on it would be: each begins after what was
+     * put on the stream before, and what is put on it later begins after the operation. Issuing returns at once, and nothing
+     * waits for the device. A stream belongs to one rank of a communicator.
+     *
+     * <p>Operations on device memory that are issued without a stream begin at once, on one of the communicator's own: the
+     * application sees to it that its buffers are ready, and waits for the {@link Work} before it uses the result.
+     *
+     * <p>A stream that captures a graph captures the operations, which the graph then repeats; all ranks launch their graphs
+     * equally often, and the communicator's operations are captured on one stream. The {@link Work} of a captured operation
+     * is done at once.
+     *
+     * @throws DeviceException if this communicator's ranks have no devices
+     */
+    StreamOperations on(DeviceStream stream);
+
+    /**
      * Splits the communicator: ranks of one color form a new one, ordered by key and then by their rank here. All ranks
      * call this; it returns when all have.
      *

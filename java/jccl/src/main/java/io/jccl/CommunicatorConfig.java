@@ -13,6 +13,7 @@ public final class CommunicatorConfig {
 
     private static final CommunicatorConfig DEFAULTS = builder().build();
     private static final int MAX_CHANNELS = 64;
+    private static final int NO_DEVICE = -1;
 
     private final Duration timeout;
     private final Duration initTimeout;
@@ -21,6 +22,7 @@ public final class CommunicatorConfig {
     private final Protocol protocol;
     private final TransportKind transport;
     private final int channels;
+    private final int device;
     private final Map<String, String> settings;
 
     private CommunicatorConfig(Builder builder) {
@@ -31,6 +33,7 @@ public final class CommunicatorConfig {
         this.protocol = builder.protocol;
         this.transport = builder.transport;
         this.channels = builder.channels;
+        this.device = builder.device;
         this.settings = Map.copyOf(builder.settings);
     }
 
@@ -79,6 +82,11 @@ public final class CommunicatorConfig {
         return channels == 0 ? Optional.empty() : Optional.of(channels);
     }
 
+    /** The GPU of this rank by its number in this process, if it has one. */
+    public Optional<Integer> device() {
+        return device == NO_DEVICE ? Optional.empty() : Optional.of(device);
+    }
+
     /** Further settings by name, for example {@code JCCL_BUFFSIZE}; immutable. They come before the environment. */
     public Map<String, String> settings() {
         return settings;
@@ -94,6 +102,7 @@ public final class CommunicatorConfig {
         builder.protocol = protocol;
         builder.transport = transport;
         builder.channels = channels;
+        builder.device = device;
         builder.settings.putAll(settings);
         return builder;
     }
@@ -108,6 +117,7 @@ public final class CommunicatorConfig {
         private Protocol protocol;
         private TransportKind transport;
         private int channels;
+        private int device = NO_DEVICE;
         private final Map<String, String> settings = new TreeMap<>();
 
         private Builder() {}
@@ -154,6 +164,15 @@ public final class CommunicatorConfig {
             return this;
         }
 
+        /**
+         * Gives this rank a GPU, by its number in this process, so that its operations take device memory; -1 gives it none.
+         * All ranks of a communicator have one, or none has; several may share one.
+         */
+        public Builder device(int device) {
+            this.device = device;
+            return this;
+        }
+
         /** Sets any setting of {@code docs/environment.md} by its name. */
         public Builder setting(String name, String value) {
             if (name == null || value == null) {
@@ -178,6 +197,9 @@ public final class CommunicatorConfig {
             if (channels < 0 || channels > MAX_CHANNELS) {
                 throw new IllegalArgumentException(
                         "channels=" + channels + ": expected 1 to " + MAX_CHANNELS + ", or 0 for JCCL's choice");
+            }
+            if (device < NO_DEVICE) {
+                throw new IllegalArgumentException("device=" + device + ": expected 0 or more, or -1 for none");
             }
             return new CommunicatorConfig(this);
         }

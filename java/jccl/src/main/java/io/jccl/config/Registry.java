@@ -178,6 +178,16 @@ public final class Registry {
             "",
             "Which protocols may be used. `auto` lets the cost model choose for each operation.");
 
+    /** The GPU of this rank. */
+    public static final Setting<Optional<Integer>> DEVICE = add(
+            CHOICE,
+            "JCCL_DEVICE",
+            "",
+            optional(integer(0, 1023)),
+            Optional.empty(),
+            "The GPU of this rank by its number in this process, so that its operations take device memory. All ranks of a"
+                    + " communicator have one, or none has; several may share one.");
+
     /** At least so many channels. */
     public static final Setting<Integer> MIN_NCHANNELS = add(
             CHOICE,

@@ -117,6 +117,7 @@ public final class Settings {
         config.algorithm().ifPresent(value -> overrides.put(Registry.ALGO.name(), value.label()));
         config.protocol().ifPresent(value -> overrides.put(Registry.PROTO.name(), value.label()));
         config.transport().ifPresent(value -> overrides.put(Registry.TRANSPORT.name(), value.label()));
+        config.device().ifPresent(value -> overrides.put(Registry.DEVICE.name(), value.toString()));
         config.channels().ifPresent(value -> {
             overrides.put(Registry.MIN_NCHANNELS.name(), value.toString());
             overrides.put(Registry.MAX_NCHANNELS.name(), value.toString());

@@ -1,6 +1,7 @@
 package io.jccl.cuda;
 
 import io.jccl.device.CudaInventory;
+import io.jccl.nativelib.CudaLoader;
 import io.jccl.nativelib.NativeLoader;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,7 +14,7 @@ public final class CudaSupport {
     /** What is missing, each with its remedy; empty where nothing is. Never fails; safe for use by any thread. */
     public static List<String> missing() {
         List<String> missing = new ArrayList<>(CudaInventory.ask().remarks());
-        if (!NativeLoader.hasCudaLibrary()) {
+        if (!CudaLoader.isPresent()) {
             missing.add(NativeLoader.CUDA_LIBRARY + " is missing: this build of JCCL was made without a CUDA compiler;"
                     + " use one that was made with nvcc");
         }

@@ -73,6 +73,7 @@ public final class Formation {
     private List<PeerTransport> transports;
     private List<InetAddress> dataAddresses;
     private ChoiceTable choices;
+    private Optional<FormedDevice> device = Optional.empty();
 
     private Formation(
             CommunicatorConfig config, Settings settings, HostCosts costs, Bootstrap membership, Timeline timeline) {
@@ -140,6 +141,7 @@ public final class Formation {
             timeline.step("connect");
             tabulateChoices();
             timeline.step("tuning");
+            device = new DeviceFormation(settings, membership, peers, plan).form(this::left);
             membership.outOfBand().barrier(left());
             timeline.step("barrier");
             formed = true;
@@ -159,6 +161,7 @@ public final class Formation {
                 HostIdentity.process(),
                 machine.processorsOfThisProcess(),
                 machine.numaNodeOfThisProcess(),
+                DeviceEndpoint.of(settings),
                 InitSettings.shared(settings, costs));
         List<byte[]> all = membership.outOfBand().allGather(mine.encode(), left());
         peers = new ArrayList<>();
@@ -337,11 +340,13 @@ public final class Formation {
                 plan,
                 choices,
                 transports,
+                device,
                 membership);
     }
 
     private void giveUp() {
         membership.close();
+        device.ifPresent(it -> it.engine().destroy());
         if (engine != null) {
             engine.destroy();
         }

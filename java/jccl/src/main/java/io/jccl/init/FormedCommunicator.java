@@ -9,6 +9,7 @@ import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.HostCosts;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Everything that forming a communicator leaves behind: a connected native engine, the networks beside it, and what was
@@ -25,6 +26,7 @@ import java.util.List;
  * @param plan rings and trees of all ranks
  * @param choices how each operation is carried out
  * @param transports what joins this rank to each other, in rank order
+ * @param device what works on its GPU, if it has one
  * @param membership the networks beside the engine: for agreeing on slow things, and for noticing failures
  */
 public record FormedCommunicator(
@@ -39,4 +41,5 @@ public record FormedCommunicator(
         Plan plan,
         ChoiceTable choices,
         List<PeerTransport> transports,
+        Optional<FormedDevice> device,
         Bootstrap membership) {}

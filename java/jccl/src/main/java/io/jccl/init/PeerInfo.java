@@ -9,6 +9,7 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 
 /**
@@ -19,6 +20,7 @@ import java.util.TreeMap;
  * @param process tells processes apart, on whatever machine
  * @param processors what its process may run on
  * @param numaNode the NUMA node of these processors, -1 if they are of several
+ * @param device the GPU that it works on, if it has one
  * @param settings the settings that all ranks must share, by name
  */
 record PeerInfo(
@@ -27,6 +29,7 @@ record PeerInfo(
         String process,
         Processors processors,
         int numaNode,
+        Optional<DeviceEndpoint> device,
         Map<String, String> settings) {
 
     private static final int MAX_SETTINGS = 64;
@@ -40,6 +43,10 @@ record PeerInfo(
             out.writeInt(processors.count());
             out.writeUTF(processors.allowed());
             out.writeInt(numaNode);
+            out.writeBoolean(device.isPresent());
+            if (device.isPresent()) {
+                device.get().write(out);
+            }
             out.writeByte(settings.size());
             for (Map.Entry<String, String> setting : settings.entrySet()) {
                 out.writeUTF(setting.getKey());
@@ -60,6 +67,8 @@ record PeerInfo(
             int cores = in.readInt();
             String allowed = in.readUTF();
             int numaNode = in.readInt();
+            Optional<DeviceEndpoint> device =
+                    in.readBoolean() ? Optional.of(DeviceEndpoint.read(in)) : Optional.empty();
             int count = in.readUnsignedByte();
             if (cores < 1 || count > MAX_SETTINGS) {
                 throw new BootstrapException("rank=" + rank + " cores=" + cores + " settings=" + count
@@ -69,7 +78,7 @@ record PeerInfo(
             for (int i = 0; i < count; i++) {
                 settings.put(in.readUTF(), in.readUTF());
             }
-            return new PeerInfo(hostId, enclosure, process, new Processors(cores, allowed), numaNode, settings);
+            return new PeerInfo(hostId, enclosure, process, new Processors(cores, allowed), numaNode, device, settings);
         } catch (IOException e) {
             throw new BootstrapException(
                     "rank=" + rank + " bytes=" + bytes.length

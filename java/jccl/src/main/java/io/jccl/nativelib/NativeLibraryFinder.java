@@ -65,14 +65,46 @@ final class NativeLibraryFinder {
      */
     void load(Consumer<String> loader, Supplier<String> loadedBuildId) {
         String expected = expectedBuildId();
-        Path loaded = override.isPresent() ? loadOverride(override.get(), loader) : loadEmbedded(loader);
+        String file = platform.libraryFile();
+        Path loaded = override.isPresent() ? loadOverride(override.get(), loader) : loadEmbedded(file, loader);
         requireBuild(loaded, expected, loadedBuildId);
+    }
+
+    /**
+     * Loads a further library that lies beside that one.
+     *
+     * @param file its name
+     * @param named the library to load instead, if there is one
+     * @param loader as above
+     * @param loadedBuildId asks that library for its build id
+     * @throws NativeLoadException if there is none that loads, or it belongs to other classes
+     */
+    void loadBeside(String file, Optional<Path> named, Consumer<String> loader, Supplier<String> loadedBuildId) {
+        String expected = expectedBuildId();
+        Optional<Path> path = named.or(() -> override.map(it -> beside(it, file)));
+        if (path.isEmpty()) {
+            requireBuild(loadEmbedded(file, loader), expected, loadedBuildId);
+            return;
+        }
+        if (!Files.isRegularFile(path.get())) {
+            throw new NativeLoadException(
+                    "library=" + path.get().toAbsolutePath() + ": expected a library, found none");
+        }
+        try {
+            map(path.get(), loader);
+        } catch (IOException e) {
+            throw new NativeLoadException("library=" + path.get() + ": cannot be read: " + e.getMessage(), e);
+        }
+        requireBuild(path.get(), expected, loadedBuildId);
+    }
+
+    private static Path beside(Path override, String file) {
+        return Files.isDirectory(override) ? override.resolve(file) : override.resolveSibling(file);
     }
 
     /** Whether there is such a file beside the library: in the directory that was named, otherwise in the jar. */
     boolean has(String file) {
-        return override.map(path ->
-                        Files.isRegularFile(Files.isDirectory(path) ? path.resolve(file) : path.resolveSibling(file)))
+        return override.map(path -> Files.isRegularFile(beside(path, file)))
                 .orElseGet(() -> resources.getResource(resource(file)) != null);
     }
 
@@ -92,11 +124,11 @@ final class NativeLibraryFinder {
         return library;
     }
 
-    private Path loadEmbedded(Consumer<String> loader) {
+    private Path loadEmbedded(String file, Consumer<String> loader) {
         List<Exception> attempts = new ArrayList<>();
         for (Path place : places) {
             try {
-                return extractAndMap(place, loader);
+                return extractAndMap(place, file, loader);
             } catch (NativeLoadException | IOException reason) {
                 attempts.add(reason);
             }
@@ -110,12 +142,12 @@ final class NativeLibraryFinder {
                 attempts);
     }
 
-    private Path extractAndMap(Path place, Consumer<String> loader) throws IOException {
+    private Path extractAndMap(Path place, String file, Consumer<String> loader) throws IOException {
         Path directory = Files.createTempDirectory(
                 place, "jccl-", PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        Path library = directory.resolve(platform.libraryFile());
+        Path library = directory.resolve(file);
         try {
-            try (InputStream in = open(platform.libraryFile())) {
+            try (InputStream in = open(file)) {
                 Files.copy(in, library);
             }
             map(library, loader);

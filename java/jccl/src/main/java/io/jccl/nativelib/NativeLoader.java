@@ -11,11 +11,6 @@ public final class NativeLoader {
 
     private NativeLoader() {}
 
-    /** Whether this build of JCCL has the GPU backend's library; loads nothing. */
-    public static boolean hasCudaLibrary() {
-        return NativeLibraryFinder.ofThisJvm().has(CUDA_LIBRARY);
-    }
-
     /**
      * Makes the native methods usable.
      *

@@ -36,19 +36,32 @@ final class Checks {
         if (buffer == null) {
             throw new IllegalArgumentException(name + "=null: this rank needs a " + name + " buffer");
         }
-        if (buffer.memory() == DataBuffer.Memory.DEVICE) {
-            throw onDevice(name, buffer);
-        }
         if (buffer.memory() == DataBuffer.Memory.SHARED) {
             buffer.address(); // throws if it was closed
         }
         return buffer;
     }
 
-    private static IllegalArgumentException onDevice(String name, DataBuffer buffer) {
+    /** Whether an operation works on device memory: all its buffers, which may be null, or none. */
+    static boolean onDevice(DataBuffer first, DataBuffer second) {
+        boolean device = isDevice(first) || isDevice(second);
+        if (device && (first != null && !isDevice(first) || second != null && !isDevice(second))) {
+            throw new IllegalArgumentException("send=" + first + " recv=" + second
+                    + ": one is memory of a device and one of the host; pass both of one side");
+        }
+        return device;
+    }
+
+    static boolean isDevice(DataBuffer buffer) {
+        return buffer != null && buffer.memory() == DataBuffer.Memory.DEVICE;
+    }
+
+    /** The message for device memory where the ranks have no device. */
+    static IllegalArgumentException noDevice(String name, DataBuffer buffer) {
         List<String> missing = CudaSupport.missing();
         return new IllegalArgumentException(name + "=" + buffer + ": this communicator's ranks are on the host, which"
-                + " cannot use memory of a device; copy it to memory of the host and pass that"
+                + " cannot use memory of a device; give every rank a GPU (CommunicatorConfig.device), or copy it to memory"
+                + " of the host and pass that"
                 + (missing.isEmpty() ? "" : ". For ranks on GPUs: " + String.join(". ", missing)));
     }
 

@@ -16,11 +16,13 @@ final class Closing {
     /**
      * Finishes what was issued, tells the other ranks, and frees everything.
      *
+     * @param device what works on this rank's device, or null
      * @param mark called when no operation may be issued any more
      */
     static void close(
             FormedCommunicator formed,
             OperationQueue queue,
+            DeviceIssuer device,
             FailureState failures,
             HeapStaging staging,
             Stalls stalls,
@@ -28,6 +30,9 @@ final class Closing {
         boolean mayFinish = takeIssuing(queue);
         mark.run();
         if (mayFinish && failures.current() == null) {
+            if (device != null) {
+                device.drain();
+            }
             queue.drain(); // each operation is bounded by its time-out; what fails is found in its Work
         }
         if (mayFinish) {
@@ -38,6 +43,7 @@ final class Closing {
         Watch.SHARED.remove(stalls);
         boolean stopped = queue.stop(Deadlines.after(STOP_TIMEOUT));
         formed.membership().close();
+        formed.device().ifPresent(it -> it.engine().destroy());
         if (stopped) {
             staging.close();
             formed.engine().destroy();

@@ -1,27 +1,28 @@
 package io.jccl.runtime;
 
 import io.jccl.Communicator;
-import io.jccl.DataBuffer;
-import io.jccl.Group;
+import io.jccl.DeviceException;
+import io.jccl.DeviceStream;
 import io.jccl.MemoryUsage;
 import io.jccl.PeerTransport;
-import io.jccl.ReduceOp;
+import io.jccl.StreamOperations;
 import io.jccl.Work;
 import io.jccl.init.Formation;
 import io.jccl.init.FormedCommunicator;
+import io.jccl.init.FormedDevice;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
 
-/** A communicator on the host: hands every call to the class that knows about it. */
-final class CommunicatorImpl implements Communicator {
+/** A communicator: hands every call to the class that knows about it. */
+final class CommunicatorImpl extends IssuedOperations implements Communicator {
 
     private final FormedCommunicator formed;
     private final FailureState failures;
     private final HeapStaging staging = new HeapStaging();
     private final OperationQueue queue;
     private final OperationFactory factory;
+    private final DeviceIssuer device; // null where this rank has no device
     private final Stalls stalls;
     private final AtomicBoolean closing = new AtomicBoolean();
     private volatile boolean closed;
@@ -29,10 +30,18 @@ final class CommunicatorImpl implements Communicator {
     private CommunicatorImpl(FormedCommunicator formed) {
         this.formed = formed;
         this.failures = new FailureState(
-                formed.rank(), formed.engine(), formed.membership().control());
+                formed.rank(),
+                formed.engine(),
+                formed.device().map(FormedDevice::engine),
+                formed.membership().control());
         String name = "jccl-" + formed.id() + "-rank" + formed.rank();
-        this.queue = new OperationQueue(name, formed.engine(), failures, Deadlines.nanos(formed.timeout()));
-        this.factory = new OperationFactory(queue, formed.choices(), staging, formed.rank(), formed.size());
+        long timeoutNanos = Deadlines.nanos(formed.timeout());
+        this.queue = new OperationQueue(name, formed.engine(), failures, timeoutNanos);
+        this.device = formed.device()
+                .map(it -> new DeviceIssuer(queue, it, failures, timeoutNanos))
+                .orElse(null);
+        this.factory =
+                new OperationFactory(queue, formed.choices(), staging, formed.rank(), formed.size(), device, null);
         this.stalls = new Stalls(queue, formed.engine(), formed.membership().control());
     }
 
@@ -66,7 +75,8 @@ final class CommunicatorImpl implements Communicator {
     }
 
     /** Takes the right to issue; the caller gives it back with {@link #end}, unless this throws. */
-    private void begin() {
+    @Override
+    void begin() {
         queue.beginIssue();
         if (closed || failures.current() != null) {
             queue.endIssue();
@@ -78,170 +88,31 @@ final class CommunicatorImpl implements Communicator {
         }
     }
 
-    private void end() {
+    @Override
+    void end() {
         queue.endIssue();
     }
 
     @Override
-    public Work allReduce(DataBuffer send, DataBuffer recv, ReduceOp op) {
-        begin();
-        try {
-            return queue.append(factory.allReduce(send, recv, op));
-        } finally {
-            end();
-        }
+    OperationFactory factory() {
+        return factory;
     }
 
     @Override
-    public Work reduce(DataBuffer send, DataBuffer recv, ReduceOp op, int root) {
-        begin();
-        try {
-            return queue.append(factory.reduce(send, recv, op, root));
-        } finally {
-            end();
-        }
+    Work append(Operation operation) {
+        return queue.append(operation);
     }
 
     @Override
-    public Work broadcast(DataBuffer send, DataBuffer recv, int root) {
-        begin();
-        try {
-            return queue.append(factory.broadcast(send, recv, root));
-        } finally {
-            end();
+    public StreamOperations on(DeviceStream stream) {
+        if (stream == null) {
+            throw new IllegalArgumentException("stream=null: expected a stream; DeviceStream.DEFAULT is the default one");
         }
-    }
-
-    @Override
-    public Work allGather(DataBuffer send, DataBuffer recv) {
-        begin();
-        try {
-            return queue.append(factory.allGather(send, recv));
-        } finally {
-            end();
+        if (device == null) {
+            throw new DeviceException("stream=" + stream + ": this communicator's ranks have no GPU, so no stream orders"
+                    + " its operations; give every rank one with CommunicatorConfig.device or JCCL_DEVICE");
         }
-    }
-
-    @Override
-    public Work allGatherV(DataBuffer send, DataBuffer recv, long[] counts) {
-        begin();
-        try {
-            return queue.append(factory.allGatherV(send, recv, counts));
-        } finally {
-            end();
-        }
-    }
-
-    @Override
-    public Work reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op) {
-        begin();
-        try {
-            return queue.append(factory.reduceScatter(send, recv, op));
-        } finally {
-            end();
-        }
-    }
-
-    @Override
-    public Work reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op) {
-        begin();
-        try {
-            return queue.append(factory.reduceScatterV(send, recv, counts, op));
-        } finally {
-            end();
-        }
-    }
-
-    @Override
-    public Work allToAll(DataBuffer send, DataBuffer recv) {
-        begin();
-        try {
-            return queue.append(factory.allToAll(send, recv));
-        } finally {
-            end();
-        }
-    }
-
-    @Override
-    public Work allToAllV(
-            DataBuffer send,
-            long[] sendCounts,
-            long[] sendOffsets,
-            DataBuffer recv,
-            long[] recvCounts,
-            long[] recvOffsets) {
-        begin();
-        try {
-            return queue.append(factory.allToAllV(send, sendCounts, sendOffsets, recv, recvCounts, recvOffsets));
-        } finally {
-            end();
-        }
-    }
-
-    @Override
-    public Work gather(DataBuffer send, DataBuffer recv, int root) {
-        begin();
-        try {
-            return queue.append(factory.gather(send, recv, root));
-        } finally {
-            end();
-        }
-    }
-
-    @Override
-    public Work scatter(DataBuffer send, DataBuffer recv, int root) {
-        begin();
-        try {
-            return queue.append(factory.scatter(send, recv, root));
-        } finally {
-            end();
-        }
-    }
-
-    @Override
-    public Work send(int peer, DataBuffer buffer) {
-        begin();
-        try {
-            return queue.append(factory.send(peer, buffer));
-        } finally {
-            end();
-        }
-    }
-
-    @Override
-    public Work recv(int peer, DataBuffer buffer) {
-        begin();
-        try {
-            return queue.append(factory.recv(peer, buffer));
-        } finally {
-            end();
-        }
-    }
-
-    @Override
-    public Work barrier() {
-        begin();
-        try {
-            return queue.append(factory.barrier());
-        } finally {
-            end();
-        }
-    }
-
-    @Override
-    public Work group(Consumer<Group> body) {
-        begin();
-        try {
-            GroupBuilder group = new GroupBuilder(factory);
-            try {
-                body.accept(group);
-            } finally {
-                group.end();
-            }
-            return queue.append(group.operation(queue));
-        } finally {
-            end();
-        }
+        return new StreamIssuer(this, factory.on(stream));
     }
 
     @Override
@@ -276,7 +147,7 @@ final class CommunicatorImpl implements Communicator {
     @Override
     public void close() {
         if (closing.compareAndSet(false, true)) {
-            Closing.close(formed, queue, failures, staging, stalls, () -> closed = true);
+            Closing.close(formed, queue, device, failures, staging, stalls, () -> closed = true);
         }
     }
 

@@ -20,6 +20,7 @@ final class Executor implements Runnable {
     private static final long FIRST_NAP_NANOS = 100_000;
     private static final long AWAITED_NAP_NANOS = 1_000_000;
     private static final long LAST_NAP_NANOS = 2_000_000;
+    private static final long FUTURE_NAP_NANOS = 50_000;
     private static final long MARK_NANOS = 50_000;
     private static final long SLEEP_NANOS = 500_000_000;
     private static final int LOOKS_UNTIL_TRUST = 3;
@@ -105,6 +106,8 @@ final class Executor implements Runnable {
             } else if (look == OperationQueue.Look.OTHERS_RUN) {
                 nap = moved ? FIRST_NAP_NANOS : Math.min(2 * nap, LAST_NAP_NANOS);
                 nap(nap); // and no sleep: what is issued meanwhile is left to this thread
+            } else if (!futures.isEmpty()) {
+                nap(FUTURE_NAP_NANOS); // of operations on a device, which nobody reports
             } else {
                 sleep();
             }

@@ -9,9 +9,11 @@ import io.jccl.TransportException;
 import io.jccl.bootstrap.ControlNetwork;
 import io.jccl.bootstrap.ReportKind;
 import io.jccl.bootstrap.Verdict;
+import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -32,14 +34,16 @@ final class FailureState {
 
     private final int rank;
     private final NativeEngine engine;
+    private final Optional<DeviceEngine> device;
     private final ControlNetwork control;
     private final AtomicReference<Failure> failure = new AtomicReference<>();
     private final CountDownLatch failed = new CountDownLatch(1);
     private volatile Supplier<String> inFlight = () -> "";
 
-    FailureState(int rank, NativeEngine engine, ControlNetwork control) {
+    FailureState(int rank, NativeEngine engine, Optional<DeviceEngine> device, ControlNetwork control) {
         this.rank = rank;
         this.engine = engine;
+        this.device = device;
         this.control = control;
     }
 
@@ -86,11 +90,20 @@ final class FailureState {
      * @return why the communicator failed, now that it has
      */
     Failure ended(int status, String operation) {
+        return ended(status, operation, engine::lastError);
+    }
+
+    /**
+     * The same of an operation on a device.
+     *
+     * @param detail what the device says
+     */
+    Failure ended(int status, String operation, Supplier<String> detail) {
         Failure cause = failure.get();
         if (cause != null) {
             return cause;
         }
-        String text = operation + " on rank=" + rank + ": " + engine.lastError();
+        String text = operation + " on rank=" + rank + ": " + detail.get();
         if (status != NativeCommunicator.ABORTED) {
             control.report(kind(status), engine.lastEntered(), text);
         }
@@ -128,6 +141,7 @@ final class FailureState {
         Failure mine = new Failure(cause);
         if (failure.compareAndSet(null, mine)) {
             engine.abort(NativeCommunicator.ABORTED);
+            device.ifPresent(it -> it.abort(NativeCommunicator.ABORTED));
             failed.countDown();
             return mine;
         }

@@ -25,13 +25,13 @@ final class GroupBuilder implements Group {
     }
 
     /** Everything that was collected as one operation. */
-    Operation operation(OperationQueue queue) {
+    Operation operation() {
         List<Operation> members = new ArrayList<>(collectives.size() + 1);
         if (!transfers.isEmpty()) {
             members.add(factory.pointToPoint(transfers));
         }
         members.addAll(collectives);
-        return members.size() == 1 ? members.get(0) : new GroupOperation(queue, members);
+        return members.size() == 1 ? members.get(0) : factory.group(members);
     }
 
     private void requireOpen() {

@@ -52,6 +52,24 @@ abstract class Operation implements Work {
         this.queue = queue;
     }
 
+    /** Takes its place in the sequence; the caller has the right to issue. */
+    void enter() {
+        queue.enqueue(this);
+    }
+
+    /** Returns when it is over. */
+    void carryOut(long deadline) {
+        queue.carryOut(this, deadline);
+    }
+
+    /** Sees to it that it proceeds, and returns at once. */
+    void look() {
+        queue.nudge();
+    }
+
+    /** Finds out whether it is over, where that is not known by itself; on the communicator's thread. */
+    void find() {}
+
     /**
      * Carries the operation out on the calling thread.
      *
@@ -92,7 +110,7 @@ abstract class Operation implements Work {
     @Override
     public final void await() {
         if (!isOver()) {
-            queue.carryOut(this, OperationQueue.NO_DEADLINE);
+            carryOut(OperationQueue.NO_DEADLINE);
         }
         throwIfFailed();
     }
@@ -103,7 +121,7 @@ abstract class Operation implements Work {
             throw new IllegalArgumentException("timeout=" + timeout + ": expected at least 1 millisecond");
         }
         if (!isOver()) {
-            queue.carryOut(this, Deadlines.after(timeout));
+            carryOut(Deadlines.after(timeout));
         }
         throwIfFailed();
     }
@@ -119,8 +137,8 @@ abstract class Operation implements Work {
         if (isOver()) {
             return true;
         }
-        queue.nudge();
-        return false;
+        look();
+        return isOver();
     }
 
     @Override
@@ -137,11 +155,15 @@ abstract class Operation implements Work {
 
     /** Completes the future if the operation is over; returns whether it is. */
     final boolean completeFuture() {
+        find();
         if (!isOver()) {
             return false;
         }
         @SuppressWarnings("unchecked")
         CompletableFuture<Void> waiting = (CompletableFuture<Void>) FUTURE.getAcquire(this);
+        if (waiting == null) {
+            return true; // nobody wants one: it was looked at for its failure
+        }
         if (failure == null) {
             waiting.complete(null);
         } else {

@@ -3,6 +3,7 @@ package io.jccl.runtime;
 import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
+import io.jccl.DeviceStream;
 import io.jccl.Operations;
 import io.jccl.ReduceOp;
 import io.jccl.tuning.ChoiceTable;
@@ -17,13 +18,42 @@ final class OperationFactory implements Operations<Operation> {
     private final HeapStaging staging;
     private final int rank;
     private final int size;
+    private final DeviceIssuer device; // null where this rank has no device
+    private final DeviceStream stream; // null where the caller named none
 
-    OperationFactory(OperationQueue queue, ChoiceTable choices, HeapStaging staging, int rank, int size) {
+    OperationFactory(
+            OperationQueue queue,
+            ChoiceTable choices,
+            HeapStaging staging,
+            int rank,
+            int size,
+            DeviceIssuer device,
+            DeviceStream stream) {
         this.queue = queue;
         this.choices = choices;
         this.staging = staging;
         this.rank = rank;
         this.size = size;
+        this.device = device;
+        this.stream = stream;
+    }
+
+    /** The same for operations that are ordered by a stream. */
+    OperationFactory on(DeviceStream ordering) {
+        return new OperationFactory(queue, choices, staging, rank, size, device, ordering);
+    }
+
+    /** Whether an operation over these buffers, which may be null, is one for the device. */
+    private boolean onDevice(DataBuffer send, DataBuffer recv) {
+        if (device == null && (Checks.isDevice(send) || Checks.isDevice(recv))) {
+            throw Checks.isDevice(send) ? Checks.noDevice("send", send) : Checks.noDevice("recv", recv);
+        }
+        boolean there = Checks.onDevice(send, recv);
+        if (stream != null && !there && (send != null || recv != null)) {
+            throw new IllegalArgumentException("send=" + send + " recv=" + recv + " stream=" + stream
+                    + ": a stream orders operations on device memory only; issue this one without");
+        }
+        return there || stream != null;
     }
 
     @Override
@@ -213,6 +243,15 @@ final class OperationFactory implements Operations<Operation> {
 
     Operation pointToPoint(List<PointToPointOperation.Transfer> transfers) {
         requireOwnPairs(transfers);
+        long onDevice =
+                transfers.stream().filter(t -> onDevice(t.buffer(), t.buffer())).count();
+        if (onDevice != 0 && onDevice != transfers.size()) {
+            throw new IllegalArgumentException("transfers=" + transfers.size() + " onDevice=" + onDevice
+                    + ": one group sends and receives memory of devices or of the host; use a group for each");
+        }
+        if (onDevice != 0) {
+            return device.pointToPoint(stream, transfers);
+        }
         boolean heap = transfers.stream().anyMatch(t -> HeapStaging.isHeap(t.buffer()));
         return new PointToPointOperation(queue, transfers, heap ? staging : null);
     }
@@ -251,6 +290,16 @@ final class OperationFactory implements Operations<Operation> {
         return all;
     }
 
+    /** Operations that were issued as one; all are on the device, or none is. */
+    Operation group(List<Operation> members) {
+        long onDevice = members.stream().filter(DeviceOperation.class::isInstance).count();
+        if (onDevice != 0 && onDevice != members.size()) {
+            throw new IllegalArgumentException("operations=" + members.size() + " onDevice=" + onDevice
+                    + ": the operations of one group work on memory of devices, or of the host; use a group for each");
+        }
+        return onDevice == 0 ? new GroupOperation(queue, members) : device.group(stream, members);
+    }
+
     private Operation collective(
             Collective collective,
             DataType type,
@@ -260,6 +309,9 @@ final class OperationFactory implements Operations<Operation> {
             DataBuffer recv,
             long count,
             int root) {
+        if (onDevice(send, recv)) {
+            return device.collective(stream, collective, type, op, bytes, send, recv, count, root);
+        }
         return new CollectiveOperation(
                 queue,
                 Signatures.of(collective, type, op),
@@ -273,6 +325,9 @@ final class OperationFactory implements Operations<Operation> {
 
     private Operation vector(
             Collective collective, ReduceOp op, long bytes, DataBuffer send, DataBuffer recv, long[] counts) {
+        if (onDevice(send, recv)) {
+            return device.vector(stream, collective, op, bytes, send, recv, counts);
+        }
         return new VectorOperation(
                 queue,
                 Signatures.of(collective, send.type(), op),

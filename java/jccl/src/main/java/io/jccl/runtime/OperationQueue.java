@@ -88,12 +88,17 @@ final class OperationQueue {
         ISSUING.setRelease(this, 0);
     }
 
-    /** Appends an operation; the caller has the right to issue. */
+    /** Gives an operation its place; the caller has the right to issue. */
     Operation append(Operation operation) {
+        operation.enter();
+        return operation;
+    }
+
+    /** Appends an operation to the list; the caller has the right to issue. */
+    void enqueue(Operation operation) {
         tail.link(operation);
         tail = operation;
         executor.wakeIfAsleep();
-        return operation;
     }
 
     /** Returns when {@code operation} is over, and carries it out if no other thread does. */

@@ -4,6 +4,7 @@ import io.jccl.DataBuffer;
 import io.jccl.nativelib.NativeCommunicator;
 import java.lang.ref.Reference;
 import java.util.List;
+import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 
 /** Sends and receives that run at the same time: a single one, or those of a group. */
@@ -42,31 +43,42 @@ final class PointToPointOperation extends Operation {
     @Override
     long execute(long timeoutNanos) {
         List<Transfer> mine = transfers;
-        long[] tasks = new long[mine.size() * LONGS_PER_TASK];
         if (staging != null) {
             staging.begin(
                     mine.stream().mapToLong(t -> HeapStaging.room(t.buffer())).sum());
         }
-        int at = 0;
-        for (Transfer transfer : mine) {
-            DataBuffer buffer = transfer.buffer();
-            long address = staging == null ? buffer.address() : staging.place(buffer);
-            if (!transfer.receiving() && HeapStaging.isHeap(buffer)) {
-                staging.copyIn(buffer, address);
-            }
-            tasks[at] = transfer.receiving() ? 1 : 0;
-            tasks[at + 1] = transfer.peer();
-            tasks[at + 2] = buffer.type().ordinal();
-            tasks[at + 3] = address;
-            tasks[at + 4] = buffer.count();
-            at += LONGS_PER_TASK;
-        }
+        long[] tasks = tasks(mine, this::place);
         long outcome = queue().engine().runPointToPoint(tasks, timeoutNanos);
         if (outcome >= NativeCommunicator.OK && staging != null) {
             unstage(mine, tasks);
         }
         Reference.reachabilityFence(mine);
         return outcome;
+    }
+
+    /** The transfers as they cross the native interface. */
+    static long[] tasks(List<Transfer> transfers, ToLongFunction<Transfer> addresses) {
+        long[] tasks = new long[transfers.size() * LONGS_PER_TASK];
+        int at = 0;
+        for (Transfer transfer : transfers) {
+            DataBuffer buffer = transfer.buffer();
+            tasks[at] = transfer.receiving() ? 1 : 0;
+            tasks[at + 1] = transfer.peer();
+            tasks[at + 2] = buffer.type().ordinal();
+            tasks[at + 3] = addresses.applyAsLong(transfer);
+            tasks[at + 4] = buffer.count();
+            at += LONGS_PER_TASK;
+        }
+        return tasks;
+    }
+
+    private long place(Transfer transfer) {
+        DataBuffer buffer = transfer.buffer();
+        long address = staging == null ? buffer.address() : staging.place(buffer);
+        if (!transfer.receiving() && HeapStaging.isHeap(buffer)) {
+            staging.copyIn(buffer, address);
+        }
+        return address;
     }
 
     private void unstage(List<Transfer> mine, long[] tasks) {
@@ -79,7 +91,11 @@ final class PointToPointOperation extends Operation {
 
     @Override
     String describe() {
-        List<Transfer> mine = transfers;
+        return describe(transfers, transferCount);
+    }
+
+    /** Some transfers in words. */
+    static String describe(List<Transfer> mine, int transferCount) {
         if (mine.size() == 1) {
             return mine.get(0).describe();
         }

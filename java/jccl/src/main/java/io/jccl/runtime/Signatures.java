@@ -3,6 +3,7 @@ package io.jccl.runtime;
 import io.jccl.Collective;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
+import java.util.Arrays;
 
 /** The packing of collective, type and reduction that crosses the native interface. */
 final class Signatures {
@@ -10,6 +11,8 @@ final class Signatures {
     private static final Collective[] COLLECTIVES = Collective.values();
     private static final DataType[] TYPES = DataType.values();
     private static final ReduceOp[] OPS = ReduceOp.values();
+
+    private static final int COUNTS_SHOWN = 64;
 
     private Signatures() {}
 
@@ -27,6 +30,13 @@ final class Signatures {
 
     static ReduceOp op(int signature) {
         return collective(signature).reduces() ? OPS[signature >> 16 & 0xff] : null;
+    }
+
+    /** An operation with counts per rank. */
+    static String describe(int signature, long[] counts) {
+        return collective(signature).label() + "(type=" + type(signature).label()
+                + (op(signature) == null ? "" : " op=" + op(signature).label()) + " counts="
+                + (counts.length <= COUNTS_SHOWN ? Arrays.toString(counts) : "[" + counts.length + " values]") + ")";
     }
 
     static String describe(int signature, long count, int root) {

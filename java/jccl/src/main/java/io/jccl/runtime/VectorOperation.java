@@ -1,12 +1,9 @@
 package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
-import java.util.Arrays;
 
 /** A collective with counts per rank. */
 final class VectorOperation extends BufferOperation {
-
-    private static final int COUNTS_SHOWN = 64;
 
     private final long[] counts;
 
@@ -34,11 +31,6 @@ final class VectorOperation extends BufferOperation {
 
     @Override
     String describe() {
-        return Signatures.collective(signature).label() + "(type="
-                + Signatures.type(signature).label()
-                + (Signatures.op(signature) == null
-                        ? ""
-                        : " op=" + Signatures.op(signature).label()) + " counts="
-                + (counts.length <= COUNTS_SHOWN ? Arrays.toString(counts) : "[" + counts.length + " values]") + ")";
+        return Signatures.describe(signature, counts);
     }
 }

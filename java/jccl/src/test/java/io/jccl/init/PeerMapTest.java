@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -23,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 class PeerMapTest {
 
     private static PeerInfo peer(String host, String enclosure, String allowed) {
-        return new PeerInfo(host, enclosure, "p", new Processors(2, allowed), 0, Map.of("JCCL_ALGO", "auto"));
+        return new PeerInfo(host, enclosure, "p", new Processors(2, allowed), 0, Optional.empty(), Map.of("JCCL_ALGO", "auto"));
     }
 
     /** Ranks as {@code HOST/ENCLOSURE}. */

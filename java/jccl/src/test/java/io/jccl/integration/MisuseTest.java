@@ -156,12 +156,14 @@ class MisuseTest {
         refused(
                 () -> comm.allReduce(DataBuffer.device(4096, 4, DataType.FLOAT32), ReduceOp.SUM),
                 "send=DataBuffer[type=float32, count=4, memory=device, address=0x1000]: this communicator's ranks are on the"
-                        + " host, which cannot use memory of a device; copy it to memory of the host and pass that"
+                        + " host, which cannot use memory of a device; give every rank a GPU (CommunicatorConfig.device), or copy"
+                        + " it to memory of the host and pass that"
                         + (missing.isEmpty() ? "" : ". For ranks on GPUs: " + String.join(". ", missing)));
         refused(
                 () -> comm.allReduce(buffer(4), DataBuffer.device(4096, 4, DataType.FLOAT32), ReduceOp.SUM),
                 "recv=DataBuffer[type=float32, count=4, memory=device, address=0x1000]: this communicator's ranks are on the"
-                        + " host, which cannot use memory of a device; copy it to memory of the host and pass that"
+                        + " host, which cannot use memory of a device; give every rank a GPU (CommunicatorConfig.device), or copy"
+                        + " it to memory of the host and pass that"
                         + (missing.isEmpty() ? "" : ". For ranks on GPUs: " + String.join(". ", missing)));
         refused(
                 () -> DataBuffer.device(0, 4, DataType.FLOAT32),

@@ -4,6 +4,7 @@ import io.jccl.cuda.CudaSupport;
 import io.jccl.device.CudaDevice;
 import io.jccl.device.CudaInventory;
 import io.jccl.device.JCudaLibrary;
+import io.jccl.nativelib.CudaLoader;
 import io.jccl.nativelib.NativeLoader;
 import java.util.List;
 import java.util.Optional;
@@ -17,7 +18,7 @@ final class CudaChecks {
     private CudaChecks() {}
 
     static List<Finding> parts(Machine machine) {
-        boolean library = NativeLoader.hasCudaLibrary();
+        boolean library = CudaLoader.isPresent();
         return hasDriver(machine)
                 ? parts(machine, JCudaLibrary.state(), library, CudaInventory.ask(), CudaSupport.missing())
                 : List.of(Finding.ok(

@@ -81,7 +81,7 @@ final class Baseline {
     /** Compares a row with its counterpart, if there is one. */
     void compare(PerfRow row) {
         Medians before =
-                medians.get(new Key(row.collective(), PerfRow.BACKEND, row.ranks(), row.bytes(), row.type(), row.op()));
+                medians.get(new Key(row.collective(), row.backend(), row.ranks(), row.bytes(), row.type(), row.op()));
         if (before != null) {
             compare(row, "out of place", before.outOfPlaceUs, row.outOfPlace().p50Us());
             compare(row, "in place", before.inPlaceUs, row.inPlace().p50Us());

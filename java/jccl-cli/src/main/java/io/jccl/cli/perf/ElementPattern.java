@@ -44,7 +44,7 @@ final class ElementPattern {
     void fill(Region region, long offset, long count, long start) {
         for (long done = 0; done < count; done += WINDOW) {
             int length = (int) Math.min(WINDOW, count - done);
-            region.window((offset + done) * elementBytes, length * elementBytes).put(expected(start + done, length));
+            region.write((offset + done) * elementBytes, expected(start + done, length));
         }
     }
 
@@ -53,7 +53,7 @@ final class ElementPattern {
         long wrong = 0;
         for (long done = 0; done < count; done += WINDOW) {
             int length = (int) Math.min(WINDOW, count - done);
-            ByteBuffer actual = region.window((offset + done) * elementBytes, length * elementBytes);
+            ByteBuffer actual = region.read((offset + done) * elementBytes, length * elementBytes);
             ByteBuffer expected = expected(start + done, length);
             int at = actual.mismatch(expected);
             while (at >= 0) {

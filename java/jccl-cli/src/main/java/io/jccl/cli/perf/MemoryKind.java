@@ -9,7 +9,9 @@ enum MemoryKind {
     /** Java arrays, staged by the library. */
     HEAP,
     /** {@link io.jccl.HostBuffer}s, read in place by the ranks of this machine. */
-    SHARED;
+    SHARED,
+    /** Memory of each rank's GPU. */
+    DEVICE;
 
     String label() {
         return name().toLowerCase(Locale.ROOT);

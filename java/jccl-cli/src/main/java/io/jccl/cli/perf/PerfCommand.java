@@ -231,15 +231,16 @@ public final class PerfCommand implements Callable<Integer> {
     private static int runRank(PerfOptions options, Launch place) {
         RankProcesses.followSupervisor();
         if (place.rank() > 0) {
-            return status(runRank(options, Reporter.SILENT), Reporter.SILENT);
+            return status(runRank(options, place, Reporter.SILENT), Reporter.SILENT);
         }
         try (PrintingReporter reporter = new PrintingReporter(options, System.out, System.err)) {
-            return status(runRank(options, reporter), reporter);
+            return status(runRank(options, place, reporter), reporter);
         }
     }
 
-    private static long runRank(PerfOptions options, Reporter reporter) {
-        try (Communicator communicator = Communicator.fromEnvironment(options.communicatorConfig())) {
+    private static long runRank(PerfOptions options, Launch place, Reporter reporter) {
+        try (Communicator communicator =
+                Communicator.fromEnvironment(options.communicatorConfig(place.rank()))) {
             return new RankRun(options, communicator, reporter).run();
         }
     }
@@ -301,9 +302,9 @@ public final class PerfCommand implements Callable<Integer> {
 
     private void checkBackend() {
         switch (backend.toLowerCase(Locale.ROOT)) {
-            case "auto", "host" -> {}
-            case "cuda" -> throw new IllegalArgumentException(
-                    "backend=cuda: this build has no CUDA backend; use --backend host");
+            case "auto" -> {}
+            case "host" -> requireBackend(memoryKind() != MemoryKind.DEVICE, "another than device");
+            case "cuda" -> requireBackend(memoryKind() == MemoryKind.DEVICE, "device");
             default -> throw new IllegalArgumentException(
                     "backend=\"" + backend + "\": unknown; name one of [auto, host, cuda]");
         }
@@ -313,11 +314,14 @@ public final class PerfCommand implements Callable<Integer> {
         }
     }
 
-    private MemoryKind memoryKind() {
-        if ("device".equalsIgnoreCase(memory)) {
-            throw new IllegalArgumentException(
-                    "memory=device: this build has no CUDA backend; use --memory direct, heap or shared");
+    private void requireBackend(boolean fits, String expected) {
+        if (!fits) {
+            throw new IllegalArgumentException("backend=" + backend + " memory=" + memory
+                    + ": a backend works on its own memory; use --memory " + expected);
         }
+    }
+
+    private MemoryKind memoryKind() {
         for (MemoryKind kind : MemoryKind.values()) {
             if (kind.label().equalsIgnoreCase(memory)) {
                 return kind;

@@ -7,6 +7,7 @@ import io.jccl.DataType;
 import io.jccl.Protocol;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
+import io.jccl.nativelib.CudaLoader;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -55,9 +56,20 @@ record PerfOptions(
         return json.filter("-"::equals).isPresent();
     }
 
-    /** The settings of the communicator under test. */
-    CommunicatorConfig communicatorConfig() {
+    /** What carries operations out. */
+    String backend() {
+        return memory == MemoryKind.DEVICE ? "cuda" : "host";
+    }
+
+    /** The device of a rank: all that this process can see, in turn; -1 where none is used. */
+    int deviceOf(int rank) {
+        return memory == MemoryKind.DEVICE ? rank % CudaLoader.devices() : -1;
+    }
+
+    /** The settings of the communicator under test, for one rank. */
+    CommunicatorConfig communicatorConfig(int rank) {
         return CommunicatorConfig.builder()
+                .device(deviceOf(rank))
                 .algorithm(algorithm)
                 .protocol(protocol)
                 .transport(transport)

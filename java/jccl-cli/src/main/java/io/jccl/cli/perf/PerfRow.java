@@ -9,6 +9,7 @@ import java.io.IOException;
  * The result of one size.
  *
  * @param collective by its label
+ * @param backend what carries operations out, {@code host} or {@code cuda}
  * @param transport the transports in use between ranks, joined by {@code +}
  * @param ranks how many
  * @param bytes the size of the larger buffer
@@ -22,6 +23,7 @@ import java.io.IOException;
  */
 record PerfRow(
         String collective,
+        String backend,
         String transport,
         int ranks,
         long bytes,
@@ -32,9 +34,6 @@ record PerfRow(
         Execution execution,
         Side outOfPlace,
         Side inPlace) {
-
-    /** The one backend of this build. */
-    static final String BACKEND = "host";
 
     /**
      * Times and check of one placement.
@@ -79,7 +78,7 @@ record PerfRow(
         return Json.line(json -> {
             json.writeStartObject();
             json.writeStringField("collective", collective);
-            json.writeStringField("backend", BACKEND);
+            json.writeStringField("backend", backend);
             json.writeStringField("transport", transport);
             json.writeNumberField("ranks", ranks);
             json.writeNumberField("bytes", bytes);

@@ -64,7 +64,7 @@ final class PrintingReporter implements Reporter, AutoCloseable {
                 "# jccl perf %s: ranks %d, backend %s, transport %s, memory %s, iterations %s, check %s%n",
                 options.collective().label(),
                 communicator.size(),
-                PerfRow.BACKEND,
+                options.backend(),
                 transport,
                 options.memory().label(),
                 options.iterations() > 0 ? Integer.toString(options.iterations()) : "by time",

@@ -41,8 +41,9 @@ final class RankRun {
                 .toList();
         long largest = Math.max(1, shapes.get(shapes.size() - 1).elements()) * elementBytes;
         long wrong = 0;
-        try (Region send = Region.allocate(options.memory(), largest);
-                Region recv = Region.allocate(options.memory(), largest)) {
+        int device = options.deviceOf(communicator.rank());
+        try (Region send = Region.allocate(options.memory(), largest, device);
+                Region recv = Region.allocate(options.memory(), largest, device)) {
             String transport = transports();
             reporter.begin(options, communicator, transport, shapes.size());
             for (Shape shape : shapes) {
@@ -66,6 +67,7 @@ final class RankRun {
                 : PerfRow.Side.absent(options.check());
         return new PerfRow(
                 collective.label(),
+                options.backend(),
                 transport,
                 communicator.size(),
                 shape.elements() * options.type().bytes(),

@@ -25,7 +25,7 @@ final class RankThreads {
 
     /** Runs to the end; returns how many elements were wrong. */
     long run(Reporter reporter) throws InterruptedException {
-        UniqueId id = UniqueId.create(options.communicatorConfig());
+        UniqueId id = UniqueId.create(options.communicatorConfig(0));
         CountDownLatch failed = new CountDownLatch(1);
         List<Thread> threads = new ArrayList<>();
         for (int rank = 0; rank < ranks; rank++) {
@@ -53,7 +53,7 @@ final class RankThreads {
     }
 
     private void runRank(UniqueId id, int rank, Reporter reporter, CountDownLatch failed) {
-        try (Communicator communicator = Communicator.init(id, rank, ranks, options.communicatorConfig())) {
+        try (Communicator communicator = Communicator.init(id, rank, ranks, options.communicatorConfig(rank))) {
             communicators.add(communicator);
             long wrongHere = new RankRun(options, communicator, reporter).run();
             if (rank == 0) {

@@ -17,8 +17,11 @@ interface Region extends AutoCloseable {
     /** Elements for an operation. */
     DataBuffer elements(long offset, long count, DataType type);
 
-    /** A view of some bytes in native order; shared with the region. */
-    ByteBuffer window(long offsetBytes, int lengthBytes);
+    /** Some bytes in native order, to be read before anything is written. */
+    ByteBuffer read(long offsetBytes, int lengthBytes);
+
+    /** Writes all that the source has. */
+    void write(long offsetBytes, ByteBuffer source);
 
     @Override
     void close();
@@ -29,24 +32,25 @@ interface Region extends AutoCloseable {
         Arrays.fill(blank.array(), value);
         for (long done = 0; done < bytes; done += blank.capacity()) {
             int length = (int) Math.min(blank.capacity(), bytes - done);
-            window(offsetBytes + done, length).put(blank.slice(0, length));
+            write(offsetBytes + done, blank.slice(0, length));
         }
     }
 
     /** Adds a run to a checksum. */
     default void addTo(CRC32C checksum, long offsetBytes, long bytes) {
         for (long done = 0; done < bytes; done += 1 << 20) {
-            checksum.update(window(offsetBytes + done, (int) Math.min(1 << 20, bytes - done)));
+            checksum.update(read(offsetBytes + done, (int) Math.min(1 << 20, bytes - done)));
         }
     }
 
     /**
      * Allocates memory of a kind.
      *
+     * @param device of the rank whose memory it is; only looked at for memory of devices
      * @throws IllegalArgumentException if this kind of memory cannot be that large
      */
-    static Region allocate(MemoryKind kind, long bytes) {
-        if (kind != MemoryKind.SHARED && bytes > MAX_NIO_BYTES) {
+    static Region allocate(MemoryKind kind, long bytes, int device) {
+        if (kind != MemoryKind.SHARED && kind != MemoryKind.DEVICE && bytes > MAX_NIO_BYTES) {
             throw new IllegalArgumentException("memory=" + kind.label() + " bytes=" + bytes
                     + ": a Java buffer of this kind holds less than 2 GiB; use --memory shared, or lower -e");
         }
@@ -54,6 +58,7 @@ interface Region extends AutoCloseable {
             case DIRECT -> new Nio(ByteBuffer.allocateDirect((int) bytes + 128).alignedSlice(64));
             case HEAP -> new Nio(ByteBuffer.wrap(new byte[(int) bytes]));
             case SHARED -> new Shared(HostBuffer.allocate(bytes));
+            case DEVICE -> new DeviceRegion(device, bytes);
         };
     }
 
@@ -70,9 +75,18 @@ interface Region extends AutoCloseable {
             return DataBuffer.of(window(offset * type.bytes(), Math.toIntExact(count * type.bytes())), type);
         }
 
-        @Override
-        public ByteBuffer window(long offsetBytes, int lengthBytes) {
+        private ByteBuffer window(long offsetBytes, int lengthBytes) {
             return memory.slice(Math.toIntExact(offsetBytes), lengthBytes).order(ByteOrder.nativeOrder());
+        }
+
+        @Override
+        public ByteBuffer read(long offsetBytes, int lengthBytes) {
+            return window(offsetBytes, lengthBytes);
+        }
+
+        @Override
+        public void write(long offsetBytes, ByteBuffer source) {
+            window(offsetBytes, source.remaining()).put(source);
         }
 
         @Override
@@ -95,8 +109,13 @@ interface Region extends AutoCloseable {
         }
 
         @Override
-        public ByteBuffer window(long offsetBytes, int lengthBytes) {
+        public ByteBuffer read(long offsetBytes, int lengthBytes) {
             return memory.asByteBuffer(offsetBytes, lengthBytes);
+        }
+
+        @Override
+        public void write(long offsetBytes, ByteBuffer source) {
+            memory.asByteBuffer(offsetBytes, source.remaining()).put(source);
         }
 
         @Override

@@ -72,7 +72,7 @@ public final class Timing implements AutoCloseable {
     private static Buffers allocate(PerfOptions options) {
         long bytes = options.ladder().maxBytes();
         Buffers memory =
-                new Buffers(Region.allocate(options.memory(), bytes), Region.allocate(options.memory(), bytes));
+                new Buffers(Region.allocate(options.memory(), bytes, 0), Region.allocate(options.memory(), bytes, 0));
         memory.send.set((byte) 0, 0, bytes); // touches its pages; sums of zeros neither overflow nor get slow
         memory.recv.set((byte) 0, 0, bytes);
         return memory;

@@ -1,0 +1,14 @@
+package io.jccl;
+
+import java.util.function.Consumer;
+
+/** The operations of a communicator, ordered by a stream of its device; see {@link Communicator#on}. */
+public interface StreamOperations extends Operations<Work> {
+
+    /**
+     * Issues operations together; see {@link Communicator#group}.
+     *
+     * @param body adds operations to the group; it must not call the communicator
+     */
+    Work group(Consumer<Group> body);
+}

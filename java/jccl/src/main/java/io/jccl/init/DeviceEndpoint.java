@@ -1,0 +1,60 @@
+package io.jccl.init;
+
+import io.jccl.config.Registry;
+import io.jccl.config.Settings;
+import io.jccl.nativelib.DeviceEngine;
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.util.Optional;
+
+/**
+ * The GPU of a rank, as its peers know it.
+ *
+ * @param ordinal its number in the rank's process
+ * @param uuid the same for all ranks that share it
+ * @param capability compute capability times ten
+ * @param blocks how many of the kernels' blocks can be on it at the same time
+ */
+record DeviceEndpoint(int ordinal, String uuid, int capability, int blocks) {
+
+    /** Threads of a block where no setting says: the registers of a multiprocessor allow it everywhere. */
+    private static final int DEFAULT_THREADS = 256;
+
+    private static final int LEAST_THREADS = 64;
+
+    private static final int MOST_THREADS = 384;
+
+    /**
+     * The GPU that the settings give this rank.
+     *
+     * @throws io.jccl.DeviceException if it is not there, or what it takes to use it
+     */
+    static Optional<DeviceEndpoint> of(Settings settings) {
+        Optional<Integer> device = settings.get(Registry.DEVICE);
+        if (device.isEmpty()) {
+            return Optional.empty();
+        }
+        int ordinal = device.get();
+        DeviceEngine.Description found = DeviceEngine.describe(ordinal);
+        return Optional.of(new DeviceEndpoint(
+                ordinal, found.uuid(), found.capability(), DeviceEngine.blockBudget(ordinal, threads(settings))));
+    }
+
+    /** Threads of a block. */
+    static int threads(Settings settings) {
+        int asked = settings.get(Registry.NTHREADS);
+        return asked == 0 ? DEFAULT_THREADS : Math.max(LEAST_THREADS, Math.min(MOST_THREADS, asked));
+    }
+
+    void write(DataOutput out) throws IOException {
+        out.writeInt(ordinal);
+        out.writeUTF(uuid);
+        out.writeInt(capability);
+        out.writeInt(blocks);
+    }
+
+    static DeviceEndpoint read(DataInput in) throws IOException {
+        return new DeviceEndpoint(in.readInt(), in.readUTF(), in.readInt(), in.readInt());
+    }
+}

@@ -1,0 +1,195 @@
+package io.jccl.init;
+
+import io.jccl.DeviceException;
+import io.jccl.Protocol;
+import io.jccl.bootstrap.Bootstrap;
+import io.jccl.config.Registry;
+import io.jccl.config.Settings;
+import io.jccl.nativelib.DeviceEngine;
+import io.jccl.nativelib.NativeDeviceCommunicator;
+import io.jccl.plan.Plan;
+import io.jccl.plan.TreeLinks;
+import io.jccl.tuning.ChoiceTable;
+import io.jccl.tuning.CommunicatorShape.SlotBytes;
+import io.jccl.tuning.DeviceModel;
+import io.jccl.tuning.TuningOverrides;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Forms the part of a communicator that works on GPUs, where its ranks have one. */
+final class DeviceFormation {
+
+    private static final Logger LOG = LoggerFactory.getLogger(DeviceFormation.class);
+    private static final int MOST_CHANNELS = 32;
+
+    private final Settings settings;
+    private final Bootstrap membership;
+    private final List<PeerInfo> peers;
+    private final Plan plan;
+    private final int rank;
+
+    DeviceFormation(Settings settings, Bootstrap membership, List<PeerInfo> peers, Plan plan) {
+        this.settings = settings;
+        this.membership = membership;
+        this.peers = peers;
+        this.plan = plan;
+        this.rank = membership.rank();
+    }
+
+    /**
+     * Makes it, or nothing where no rank has a GPU.
+     *
+     * @param left how much time forming may still take
+     * @throws DeviceException if only some ranks have one, or too many share one, or they cannot be connected
+     */
+    Optional<FormedDevice> form(Supplier<Duration> left) {
+        if (!allHaveDevices()) {
+            return Optional.empty();
+        }
+        int channels = channels();
+        int ordinal = peers.get(rank).device().orElseThrow().ordinal();
+        DeviceEngine engine = DeviceEngine.create(config(ordinal, channels));
+        boolean formed = false;
+        try {
+            setRingsAndTrees(engine, channels);
+            List<byte[]> infos = membership.outOfBand().allGather(engine.connectInfo(), left.get());
+            for (int peer = 0; peer < peers.size(); peer++) {
+                if (peer != rank) {
+                    engine.connect(peer, infos.get(peer));
+                }
+            }
+            engine.prepare();
+            membership.outOfBand().barrier(left.get());
+            ChoiceTable choices = choices(channels, testProtocols(engine, left));
+            formed = true;
+            return Optional.of(new FormedDevice(ordinal, engine, choices));
+        } finally {
+            if (!formed) {
+                engine.destroy();
+            }
+        }
+    }
+
+    /** Those with which data comes over every connection as it was sent, on all ranks. */
+    private Set<Protocol> testProtocols(DeviceEngine engine, Supplier<Duration> left) {
+        byte[] passed = new byte[Protocol.values().length];
+        StringBuilder reasons = new StringBuilder();
+        for (Protocol protocol : Protocol.values()) {
+            Optional<String> failure = engine.selfTest(protocol.ordinal(), left.get().toNanos());
+            passed[protocol.ordinal()] = (byte) (failure.isEmpty() ? 1 : 0);
+            failure.ifPresent(reason -> reasons.append(protocol.label()).append(": ").append(reason).append(' '));
+        }
+        if (!reasons.isEmpty()) {
+            LOG.warn("rank={}: the self-test of connections failed, {}", rank, reasons);
+        }
+        Set<Protocol> all = EnumSet.allOf(Protocol.class);
+        List<byte[]> everybody = membership.outOfBand().allGather(passed, left.get());
+        for (int peer = 0; peer < everybody.size(); peer++) {
+            for (Protocol protocol : Protocol.values()) {
+                if (everybody.get(peer)[protocol.ordinal()] == 0) {
+                    all.remove(protocol);
+                }
+            }
+        }
+        if (!all.contains(Protocol.SIMPLE)) {
+            throw new DeviceException("rank=" + rank + ": data does not come over the connections between the GPUs as it"
+                    + " was sent, on this rank or another; use host buffers, and look at the GPUs with nvidia-smi. "
+                    + reasons);
+        }
+        return all;
+    }
+
+    private ChoiceTable choices(int channels, Set<Protocol> protocols) {
+        List<DeviceEndpoint> devices =
+                peers.stream().map(peer -> peer.device().orElseThrow()).toList();
+        long sharing = devices.stream()
+                .mapToLong(device -> devices.stream()
+                        .filter(other -> other.uuid().equals(device.uuid()))
+                        .count())
+                .max()
+                .orElseThrow();
+        boolean oneProcess = peers.stream().map(PeerInfo::process).distinct().count() == 1;
+        TuningOverrides overrides = TuningOverrides.of(settings);
+        return ChoiceTable.build(
+                new DeviceModel(
+                        peers.size(),
+                        channels,
+                        plan.treeDepth(0),
+                        (int) sharing,
+                        devices.stream().mapToInt(DeviceEndpoint::capability).min().orElseThrow(),
+                        devices.stream().mapToInt(DeviceEndpoint::capability).max().orElseThrow(),
+                        oneProcess,
+                        protocols,
+                        SlotBytes.of(settings),
+                        overrides),
+                overrides);
+    }
+
+    private boolean allHaveDevices() {
+        List<Integer> with = IntStream.range(0, peers.size())
+                .filter(peer -> peers.get(peer).device().isPresent())
+                .boxed()
+                .toList();
+        if (!with.isEmpty() && with.size() < peers.size()) {
+            throw new DeviceException("ranks=" + with + " of " + peers.size()
+                    + " have a GPU: expected all ranks or none; give every rank one with CommunicatorConfig.device or"
+                    + " JCCL_DEVICE");
+        }
+        return !with.isEmpty();
+    }
+
+    /** As many as fit beside those of all ranks that share a device: a block that is not resident would be waited for. */
+    private int channels() {
+        int fewest = MOST_CHANNELS;
+        for (int peer = 0; peer < peers.size(); peer++) {
+            DeviceEndpoint device = peers.get(peer).device().orElseThrow();
+            long sharing = peers.stream()
+                    .filter(other -> other.device().orElseThrow().uuid().equals(device.uuid()))
+                    .count();
+            int each = (int) (device.blocks() / sharing);
+            if (each == 0) {
+                throw new DeviceException("device=" + device.ordinal() + " of rank=" + peer + " ranks=" + sharing
+                        + " blocks=" + device.blocks() + ": more ranks share this GPU than blocks of their kernels run on"
+                        + " it at the same time; use at most " + device.blocks() + " ranks a GPU, or fewer threads"
+                        + " (JCCL_NTHREADS)");
+            }
+            fewest = Math.min(fewest, each);
+        }
+        int most = settings.get(Registry.MAX_NCHANNELS);
+        return most == 0 ? fewest : Math.min(most, fewest);
+    }
+
+    private long[] config(int ordinal, int channels) {
+        long[] config = new long[NativeDeviceCommunicator.CONFIG_LENGTH];
+        config[NativeDeviceCommunicator.RANK] = rank;
+        config[NativeDeviceCommunicator.SIZE] = membership.size();
+        config[NativeDeviceCommunicator.CHANNELS] = channels;
+        config[NativeDeviceCommunicator.DEVICE] = ordinal;
+        config[NativeDeviceCommunicator.THREADS] = DeviceEndpoint.threads(settings);
+        config[NativeDeviceCommunicator.SIMPLE_SLOT_BYTES] = SlotBytes.memory(settings.get(Registry.BUFFSIZE));
+        config[NativeDeviceCommunicator.LL_SLOT_BYTES] = SlotBytes.memory(settings.get(Registry.LL_BUFFSIZE));
+        config[NativeDeviceCommunicator.LL128_SLOT_BYTES] = SlotBytes.memory(settings.get(Registry.LL128_BUFFSIZE));
+        ByteBuffer id = ByteBuffer.wrap(membership.sessionId());
+        config[NativeDeviceCommunicator.COMM_ID_HI] = id.getLong();
+        config[NativeDeviceCommunicator.COMM_ID_LO] = id.getLong();
+        return config;
+    }
+
+    /** There may be more channels than the plan has: each further one runs beside one of these. */
+    private void setRingsAndTrees(DeviceEngine engine, int channels) {
+        for (int channel = 0; channel < channels; channel++) {
+            int like = channel % plan.channels();
+            engine.setRing(channel, plan.ring(like));
+            TreeLinks links = plan.tree(like, rank);
+            engine.setTree(channel, links.up(), links.downRanks());
+        }
+    }
+}

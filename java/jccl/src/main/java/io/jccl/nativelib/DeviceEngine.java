@@ -1,0 +1,233 @@
+package io.jccl.nativelib;
+
+import io.jccl.DeviceException;
+import java.util.Optional;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.LongSupplier;
+
+/**
+ * A communicator's runtime on a GPU, whose memory cannot be used after it was freed. Forming and operations are calls of one
+ * thread at a time; questions and {@link #abort} may come from any thread at any time. After {@link #destroy} all meet a
+ * harmless answer.
+ */
+public final class DeviceEngine {
+
+    private static final long[] NOTHING = {};
+
+    private final long handle;
+    private final ReadWriteLock lifetime = new ReentrantReadWriteLock();
+    private boolean destroyed; // guarded by lifetime
+
+    private DeviceEngine(long handle) {
+        this.handle = handle;
+    }
+
+    /**
+     * Creates the runtime of a communicator.
+     *
+     * @param config the values at the indexes that {@link NativeDeviceCommunicator} names
+     * @throws DeviceException if it cannot be made; says why
+     */
+    public static DeviceEngine create(long[] config) {
+        CudaLoader.load();
+        long handle = NativeDeviceCommunicator.create(config);
+        if (handle == 0) {
+            throw new DeviceException("device=" + config[NativeDeviceCommunicator.DEVICE]
+                    + ": the communicator's part on the GPU cannot be made: " + NativeDeviceCommunicator.lastError(0));
+        }
+        return new DeviceEngine(handle);
+    }
+
+    /**
+     * How many blocks of so many threads can be on a device at the same time, for all ranks that share it.
+     *
+     * @throws DeviceException if the device cannot be asked
+     */
+    public static int blockBudget(int device, int threads) {
+        CudaLoader.load();
+        int blocks = NativeDevice.blockBudget(device, threads);
+        if (blocks < 0) {
+            throw NativeDevice.failed("device=" + device);
+        }
+        return blocks;
+    }
+
+    /**
+     * What a device is.
+     *
+     * @param uuid the same for the same device in every process
+     * @param capability compute capability times ten
+     * @param multiprocessors how many it has
+     * @param memoryBytes all of its memory
+     */
+    public record Description(String uuid, int capability, int multiprocessors, long memoryBytes) {}
+
+    /**
+     * Asks what a device is.
+     *
+     * @throws DeviceException if there is no such device
+     */
+    public static Description describe(int device) {
+        int devices = CudaLoader.devices();
+        if (device >= devices) {
+            throw new DeviceException("device=" + device + ": expected 0 to " + (devices - 1)
+                    + ", the devices that this process can see (CUDA_VISIBLE_DEVICES)");
+        }
+        long[] row = NativeDevice.describe(device);
+        if (row == null || row.length != NativeDevice.DESCRIPTION_LENGTH) {
+            throw NativeDevice.failed("device=" + device);
+        }
+        return new Description(
+                Long.toHexString(row[0]) + "-" + Long.toHexString(row[1]), (int) row[2], (int) row[3], row[4]);
+    }
+
+    /** Sets the ring of a channel; see {@link NativeCommunicator#setRing}. */
+    public void setRing(int channel, int[] order) {
+        require("ring of channel=" + channel, NativeDeviceCommunicator.setRing(handle, channel, order));
+    }
+
+    /** Sets this rank's place in the tree of a channel; see {@link NativeCommunicator#setTree}. */
+    public void setTree(int channel, int up, int[] down) {
+        require("tree of channel=" + channel, NativeDeviceCommunicator.setTree(handle, channel, up, down));
+    }
+
+    /** What the peers need to connect to this rank. */
+    public byte[] connectInfo() {
+        byte[] info = NativeDeviceCommunicator.connectInfo(handle);
+        if (info == null) {
+            throw new DeviceException("the memory of connections cannot be had: " + lastError());
+        }
+        return info;
+    }
+
+    /** Connects to a peer, in both directions and on all channels. */
+    public void connect(int peer, byte[] info) {
+        require("peer=" + peer, NativeDeviceCommunicator.connect(handle, peer, info));
+    }
+
+    /** Makes it ready for operations. */
+    public void prepare() {
+        require("prepare", NativeDeviceCommunicator.prepare(handle));
+    }
+
+    /**
+     * Sends known data over every connection with one protocol; all ranks call this together.
+     *
+     * @return why it failed, or nothing
+     */
+    public Optional<String> selfTest(int protocol, long timeoutNanos) {
+        int code = NativeDeviceCommunicator.selfTest(handle, protocol, timeoutNanos);
+        return code == NativeCommunicator.OK ? Optional.empty() : Optional.of(lastError());
+    }
+
+    private void require(String what, int code) {
+        if (code != NativeCommunicator.OK) {
+            throw new DeviceException(what + ": " + lastError());
+        }
+    }
+
+    /** Puts one collective on a stream; see {@link NativeDeviceCommunicator#run}. */
+    public long run(
+            int operation, long choice, long send, long recv, long count, int root, long timeoutNanos, long stream) {
+        return issue(() -> NativeDeviceCommunicator.run(
+                handle, operation, choice, send, recv, count, root, timeoutNanos, stream));
+    }
+
+    /** Puts one collective with a count per rank on a stream. */
+    public long runV(int operation, long choice, long send, long recv, long[] counts, long timeoutNanos, long stream) {
+        return issue(() ->
+                NativeDeviceCommunicator.runV(handle, operation, choice, send, recv, counts, timeoutNanos, stream));
+    }
+
+    /** Puts point-to-point transfers on a stream, which run together. */
+    public long runPointToPoint(long[] tasks, long timeoutNanos, long stream) {
+        return issue(() -> NativeDeviceCommunicator.runPointToPoint(handle, tasks, timeoutNanos, stream));
+    }
+
+    /** What became of an operation: see {@link NativeDeviceCommunicator#query}. */
+    public int query(long number) {
+        return (int) issue(() -> NativeDeviceCommunicator.query(handle, number));
+    }
+
+    private long issue(LongSupplier call) {
+        lifetime.readLock().lock();
+        try {
+            return destroyed ? NativeCommunicator.ABORTED : call.getAsLong();
+        } finally {
+            lifetime.readLock().unlock();
+        }
+    }
+
+    /** What the runtime makes of a choice; see {@link NativeCommunicator#run}. */
+    public long settle(int operation, long choice) {
+        lifetime.readLock().lock();
+        try {
+            return destroyed ? choice : NativeDeviceCommunicator.settle(handle, operation, choice);
+        } finally {
+            lifetime.readLock().unlock();
+        }
+    }
+
+    /** The stream of operations whose caller names none. */
+    public long ownStream() {
+        return NativeDeviceCommunicator.ownStream(handle);
+    }
+
+    /** Ends every wait on the device with {@code code}; returns at once. */
+    public void abort(int code) {
+        lifetime.readLock().lock();
+        try {
+            if (!destroyed) {
+                NativeDeviceCommunicator.abort(handle, code);
+            }
+        } finally {
+            lifetime.readLock().unlock();
+        }
+    }
+
+    /** The text of the last error, or an empty one. */
+    public String lastError() {
+        lifetime.readLock().lock();
+        try {
+            String text = destroyed ? null : NativeDeviceCommunicator.lastError(handle);
+            return text == null ? "" : text;
+        } finally {
+            lifetime.readLock().unlock();
+        }
+    }
+
+    /** The rows of channels that have waited long; empty if none has. */
+    public long[] waiting() {
+        lifetime.readLock().lock();
+        try {
+            long[] rows = destroyed ? null : NativeDeviceCommunicator.waiting(handle);
+            return rows == null ? NOTHING : rows;
+        } finally {
+            lifetime.readLock().unlock();
+        }
+    }
+
+    /** The memory that it holds on the device. */
+    public long deviceBytes() {
+        lifetime.readLock().lock();
+        try {
+            return destroyed ? 0 : NativeDeviceCommunicator.deviceBytes(handle);
+        } finally {
+            lifetime.readLock().unlock();
+        }
+    }
+
+    /** Ends what is in flight and frees; a second call does nothing. */
+    public void destroy() {
+        lifetime.writeLock().lock();
+        try {
+            if (!destroyed) {
+                destroyed = true;
+                NativeDeviceCommunicator.destroy(handle);
+            }
+        } finally {
+            lifetime.writeLock().unlock();
+        }
+    }
+}

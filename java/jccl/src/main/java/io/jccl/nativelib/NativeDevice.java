@@ -1,0 +1,90 @@
+package io.jccl.nativelib;
+
+import io.jccl.DeviceException;
+
+/**
+ * Devices, their memory and their streams, as {@link CudaLoader}'s library gives them. Methods that return an {@code int}
+ * return a code of {@link NativeCommunicator} or what they say; {@link #lastError} is the calling thread's. Any thread may
+ * call; the calling thread's current device stays as it was.
+ */
+public final class NativeDevice {
+
+    /** Numbers of {@link #describe}: two halves of the UUID, compute capability times ten, multiprocessors, bytes of memory. */
+    static final int DESCRIPTION_LENGTH = 5;
+
+    private NativeDevice() {}
+
+    /** The build that the library is of. */
+    static native String buildId();
+
+    /** Why this thread's last call failed. */
+    static native String lastError();
+
+    static native int count();
+
+    static native long[] describe(int device);
+
+    static native int blockBudget(int device, int threads);
+
+    private static native long allocate(int device, long bytes);
+
+    private static native int free(int device, long address);
+
+    private static native long createStream(int device);
+
+    private static native int destroyStream(int device, long stream);
+
+    private static native int synchronize(int device, long stream);
+
+    private static native int copy(int device, long to, long from, long bytes, long stream);
+
+    /** Memory of a device. Freed with {@link #freeMemory}. */
+    public static long allocateMemory(int device, long bytes) {
+        CudaLoader.load();
+        long address = allocate(device, Math.max(1, bytes));
+        if (address == 0) {
+            throw failed("device=" + device + " bytes=" + bytes + ": cannot allocate");
+        }
+        return address;
+    }
+
+    /** Frees what {@link #allocateMemory} returned; waits for all work on the device. */
+    public static void freeMemory(int device, long address) {
+        require(free(device, address), "device=" + device + ": cannot free");
+    }
+
+    /** A stream that does not wait for the default stream. Destroyed with {@link #closeStream}. */
+    public static long newStream(int device) {
+        CudaLoader.load();
+        long stream = createStream(device);
+        if (stream == 0) {
+            throw failed("device=" + device + ": cannot make a stream");
+        }
+        return stream;
+    }
+
+    /** Destroys a stream. */
+    public static void closeStream(int device, long stream) {
+        require(destroyStream(device, stream), "device=" + device + ": cannot destroy the stream");
+    }
+
+    /** Waits until a stream has done all that was put on it. */
+    public static void awaitStream(int device, long stream) {
+        require(synchronize(device, stream), "device=" + device + ": the stream has failed");
+    }
+
+    /** Copies between any two of device and host memory, in the order of the stream. */
+    public static void copyMemory(int device, long to, long from, long bytes, long stream) {
+        require(copy(device, to, from, bytes, stream), "device=" + device + " bytes=" + bytes + ": cannot copy");
+    }
+
+    private static void require(int code, String what) {
+        if (code < NativeCommunicator.OK) {
+            throw failed(what);
+        }
+    }
+
+    static DeviceException failed(String what) {
+        return new DeviceException(what + ": " + lastError());
+    }
+}

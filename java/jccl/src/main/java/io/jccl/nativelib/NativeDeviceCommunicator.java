@@ -1,0 +1,105 @@
+package io.jccl.nativelib;
+
+/**
+ * The runtime of one communicator on a GPU: only primitives and addresses cross this border. Codes are those of
+ * {@link NativeCommunicator}.
+ *
+ * <p><b>Order.</b> {@link #create}, {@link #setRing} and {@link #setTree} for every channel, {@link #connectInfo},
+ * {@link #connect} for every peer, {@link #prepare}, then operations, which are put on a stream and return at once.
+ *
+ * <p><b>Threads.</b> {@code create … prepare} and {@code run …} by one thread at a time; the others by any thread at any time
+ * before {@link #destroy}.
+ */
+public final class NativeDeviceCommunicator {
+
+    // Indexes into the array of create().
+
+    /** This rank. */
+    public static final int RANK = 0;
+    /** Ranks in the communicator. */
+    public static final int SIZE = 1;
+    /** Channels, at least 1; the same on all ranks. */
+    public static final int CHANNELS = 2;
+    /** The number of the device in this process. */
+    public static final int DEVICE = 3;
+    /** Threads of a block: whole warps, at least two. */
+    public static final int THREADS = 4;
+    /** Bytes of a SIMPLE slot; the same on all ranks, as the next two. */
+    public static final int SIMPLE_SLOT_BYTES = 5;
+    /** Bytes of an LL slot. */
+    public static final int LL_SLOT_BYTES = 6;
+    /** Bytes of an LL128 slot. */
+    public static final int LL128_SLOT_BYTES = 7;
+    /** The communicator's 128-bit id: high half. */
+    public static final int COMM_ID_HI = 8;
+    /** The id's low half. */
+    public static final int COMM_ID_LO = 9;
+    /** Length of the array. */
+    public static final int CONFIG_LENGTH = 10;
+
+    /** Of {@link #query}: the operation is not over. */
+    public static final int PENDING = 0;
+    /** Of {@link #query}: it has ended well. */
+    public static final int DONE = 1;
+
+    private NativeDeviceCommunicator() {}
+
+    /** Makes a communicator without connections: a handle, or 0, and {@link #lastError lastError(0)} says why. */
+    static native long create(long[] config);
+
+    static native int setRing(long comm, int channel, int[] order);
+
+    static native int setTree(long comm, int channel, int up, int[] down);
+
+    /** What the peers need to connect; null on failure. Allocates the memory of the connections. */
+    static native byte[] connectInfo(long comm);
+
+    static native int connect(long comm, int peer, byte[] info);
+
+    static native int prepare(long comm);
+
+    static native int selfTest(long comm, int protocol, long timeoutNanos);
+
+    /**
+     * Puts a collective on a stream; the arguments are those of {@link NativeCommunicator#run} with device addresses.
+     *
+     * @param stream a {@code cudaStream_t}
+     * @return the operation's number, at least 1, or a code
+     */
+    static native long run(
+            long comm,
+            int operation,
+            long choice,
+            long send,
+            long recv,
+            long count,
+            int root,
+            long timeoutNanos,
+            long stream);
+
+    static native long runV(
+            long comm, int operation, long choice, long send, long recv, long[] counts, long timeoutNanos, long stream);
+
+    static native long runPointToPoint(long comm, long[] tasks, long timeoutNanos, long stream);
+
+    /** {@link #PENDING}, {@link #DONE}, or the code that the operation ended with. */
+    static native int query(long comm, long number);
+
+    /** What the runtime makes of a choice. */
+    static native long settle(long comm, int operation, long choice);
+
+    /** The stream of operations whose caller names none. */
+    static native long ownStream(long comm);
+
+    static native void abort(long comm, int code);
+
+    /** Ends what is in flight and frees. */
+    static native void destroy(long comm);
+
+    static native String lastError(long comm);
+
+    /** Rows as {@link NativeCommunicator#waiting} gives them. */
+    static native long[] waiting(long comm);
+
+    static native long deviceBytes(long comm);
+}

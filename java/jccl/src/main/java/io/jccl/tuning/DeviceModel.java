@@ -1,0 +1,123 @@
+package io.jccl.tuning;
+
+import io.jccl.Algorithm;
+import io.jccl.Collective;
+import io.jccl.Protocol;
+import io.jccl.search.Pattern;
+import io.jccl.topology.PathType;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Predicts operations on GPUs of one machine whose ranks reach each other's memory: {@link GraphCostModel} for what goes
+ * through channels, and beside it the direct algorithm that reads and writes buffers in place.
+ *
+ * <p>The constants are those of data sheets; none has been measured on a GPU.
+ */
+public final class DeviceModel implements TimeModel {
+
+    /** What one channel's block moves, in GB/s. */
+    private static final double CHANNEL_GBPS = 20;
+    /** What one GPU's memory does, in GB/s; the ranks that share it share this. */
+    private static final double MEMORY_GBPS = 2000;
+    /** A launch and the two meetings of an operation in place, in microseconds. */
+    private static final double IN_PLACE_MICROS = 8;
+
+    private static final double BYTES_PER_MICRO = 1000;
+
+    private final GraphCostModel channels;
+    private final int ranks;
+    private final int channelCount;
+    private final int ranksPerDevice;
+    private final boolean inPlace;
+    private final int chunkBytes; // of choices in place, which move no chunks
+    private final Set<Protocol> protocols;
+
+    /**
+     * A model of one communicator; equal on all ranks.
+     *
+     * @param ranks how many
+     * @param channelCount blocks of each rank's kernels
+     * @param treeDepth of the plan's tree
+     * @param ranksPerDevice the most ranks that share a device
+     * @param minCapability the lowest compute capability times ten
+     * @param maxCapability the highest
+     * @param inPlace whether all ranks can address each other's buffers
+     * @param protocols those that have passed their self-test
+     */
+    public DeviceModel(
+            int ranks,
+            int channelCount,
+            int treeDepth,
+            int ranksPerDevice,
+            int minCapability,
+            int maxCapability,
+            boolean inPlace,
+            Set<Protocol> protocols,
+            CommunicatorShape.SlotBytes slots,
+            TuningOverrides overrides) {
+        // What joins several devices is not known here, so LL128 counts as dangerous between them.
+        PathType path = ranksPerDevice == ranks ? PathType.LOC : PathType.PHB;
+        GpuShape shape = new GpuShape(
+                ranks,
+                1,
+                ranks,
+                channelCount,
+                treeDepth,
+                new GraphSummary(Pattern.RING, channelCount, CHANNEL_GBPS, CHANNEL_GBPS, path),
+                new GraphSummary(Pattern.TREE, channelCount, CHANNEL_GBPS, CHANNEL_GBPS, path),
+                minCapability,
+                maxCapability,
+                false,
+                slots);
+        this.channels = new GraphCostModel(shape, overrides);
+        this.ranks = ranks;
+        this.channelCount = channelCount;
+        this.ranksPerDevice = ranksPerDevice;
+        this.inPlace = inPlace;
+        this.chunkBytes = slots.simple();
+        this.protocols = Set.copyOf(protocols);
+    }
+
+    @Override
+    public String described() {
+        return channels.described() + (inPlace ? " in one process" : "");
+    }
+
+    @Override
+    public List<String> notes() {
+        return channels.notes();
+    }
+
+    @Override
+    public boolean exists(Collective collective, Algorithm algorithm, Protocol protocol) {
+        return protocols.contains(protocol)
+                && (channels.exists(collective, algorithm, protocol) || isInPlace(collective, algorithm, protocol));
+    }
+
+    private boolean isInPlace(Collective collective, Algorithm algorithm, Protocol protocol) {
+        boolean suits = collective == Collective.ALL_REDUCE
+                || collective == Collective.ALL_GATHER
+                || collective == Collective.REDUCE_SCATTER;
+        return inPlace && suits && algorithm == Algorithm.DIRECT && protocol == Protocol.SIMPLE && ranks > 1;
+    }
+
+    @Override
+    public List<Choice> ways(
+            Collective collective, Algorithm algorithm, Protocol protocol, long bytes, TuningOverrides overrides) {
+        if (isInPlace(collective, algorithm, protocol)) {
+            return List.of(new Choice(algorithm, protocol, channelCount, chunkBytes, true));
+        }
+        return channels.ways(collective, algorithm, protocol, bytes, overrides);
+    }
+
+    @Override
+    public double micros(Collective collective, Choice choice, long bytes) {
+        if (!isInPlace(collective, choice.algorithm(), choice.protocol())) {
+            return channels.micros(collective, choice, bytes);
+        }
+        // Every byte is read once and written once for each rank; those that share a device share its memory.
+        double gbps = Math.min(MEMORY_GBPS / (2.0 * ranksPerDevice), CHANNEL_GBPS * channelCount);
+        return IN_PLACE_MICROS + bytes / (gbps * BYTES_PER_MICRO);
+    }
+}

@@ -1,0 +1,172 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.Collective;
+import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.Operations;
+import io.jccl.ReduceOp;
+import io.jccl.Work;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+
+/** Every collective on device memory, and the same by the same communicator on the host: the results are the same bits. */
+final class DeviceCollectives {
+
+    private static final int[] COUNTS = {0, 1, 77, 1003, 5000};
+    private static final int MOST_BYTES = 8 * 8 * 5003 + 64;
+
+    private DeviceCollectives() {}
+
+    /**
+     * One operation.
+     *
+     * @param kind the collective
+     * @param vector whether each rank has a count of its own
+     * @param inPlace whether it has one buffer, where that makes sense
+     */
+    private record Case(
+            Collective kind, boolean vector, boolean inPlace, DataType type, ReduceOp op, int count, int root) {
+
+        /** Counts that differ from rank to rank, among them nothing. */
+        long[] counts(int size) {
+            long[] counts = new long[size];
+            Arrays.setAll(counts, rank -> (long) count * rank / Math.max(1, size - 1));
+            return counts;
+        }
+
+        int elements(int size) {
+            if (vector) {
+                return (int) Arrays.stream(counts(size)).sum();
+            }
+            return switch (kind) {
+                case ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER -> size * count;
+                default -> count;
+            };
+        }
+
+        int sent(int rank, int size) {
+            return switch (kind) {
+                case ALL_GATHER -> vector ? (int) counts(size)[rank] : count;
+                case GATHER -> count;
+                default -> elements(size);
+            };
+        }
+
+        int received(int rank, int size) {
+            return switch (kind) {
+                case REDUCE_SCATTER -> vector ? (int) counts(size)[rank] : count;
+                case SCATTER -> count;
+                default -> elements(size);
+            };
+        }
+
+        Work issue(Communicator comm, Operations<Work> on, DataBuffer from, DataBuffer to) {
+            int rank = comm.rank();
+            int size = comm.size();
+            DataBuffer send = from.slice(0, sent(rank, size));
+            DataBuffer recv = to.slice(0, received(rank, size));
+            return switch (kind) {
+                case ALL_REDUCE -> inPlace ? on.allReduce(recv, op) : on.allReduce(send, recv, op);
+                case REDUCE -> on.reduce(send, recv, op, root % size);
+                case BROADCAST -> on.broadcast(send, recv, root % size);
+                case ALL_GATHER -> vector
+                        ? on.allGatherV(send, recv, counts(size))
+                        : on.allGather(send, recv);
+                case REDUCE_SCATTER -> vector
+                        ? on.reduceScatterV(send, recv, counts(size), op)
+                        : on.reduceScatter(send, recv, op);
+                case ALL_TO_ALL -> on.allToAll(send, recv);
+                case GATHER -> on.gather(send, recv, root % size);
+                case SCATTER -> on.scatter(send, recv, root % size);
+                case SEND_RECV -> comm.group(
+                        g -> g.send((rank + 1) % size, send).recv((rank + size - 1) % size, recv));
+                case BARRIER -> on.barrier();
+            };
+        }
+    }
+
+    private static List<Case> cases(long seed) {
+        Random random = new Random(seed);
+        List<Case> cases = new ArrayList<>();
+        for (Collective kind : Collective.values()) {
+            for (int count : COUNTS) {
+                for (boolean variant : new boolean[] {false, true}) {
+                    boolean mayVary = kind == Collective.ALL_GATHER || kind == Collective.REDUCE_SCATTER;
+                    DataType type = DataType.values()[random.nextInt(DataType.values().length)];
+                    ReduceOp op = ReduceOp.values()[random.nextInt(ReduceOp.values().length)];
+                    cases.add(new Case(kind, variant && mayVary, variant, type, op, count, random.nextInt(8)));
+                }
+            }
+        }
+        return cases;
+    }
+
+    /** Ranks as threads, so many to a device, with one channel so that host and device add in the same order. */
+    static void compare(int size, int devices, String algorithm, String protocol) {
+        List<Case> cases = cases(31L * size + algorithm.hashCode() + protocol.hashCode());
+        CommunicatorConfig config = LocalRanks.config()
+                .setting("JCCL_ALGO", algorithm)
+                .setting("JCCL_PROTO", protocol)
+                .setting("JCCL_CHUNK_BYTES", "1024")
+                .setting("JCCL_NTHREADS", "64")
+                .channels(1)
+                .build();
+        try (LocalRanks ranks = LocalRanks.start(
+                size, rank -> config.toBuilder().device(rank % devices).build())) {
+            ranks.run(comm -> {
+                try (DeviceMemory send = new DeviceMemory(comm.rank() % devices, MOST_BYTES);
+                        DeviceMemory recv = new DeviceMemory(comm.rank() % devices, MOST_BYTES)) {
+                    for (Case one : cases) {
+                        compare(comm, one, send, recv);
+                    }
+                }
+            });
+        }
+    }
+
+    private static void compare(Communicator comm, Case one, DeviceMemory send, DeviceMemory recv) {
+        int bytes = one.elements(comm.size()) * one.type().bytes();
+        byte[] sent = new byte[bytes];
+        byte[] before = new byte[bytes];
+        new Random(comm.rank() * 1000L + bytes).nextBytes(sent);
+        new Random(comm.rank() * 1000L + bytes + 1).nextBytes(before);
+        ByteBuffer hostSend = direct(sent);
+        ByteBuffer hostRecv = direct(before);
+        one.issue(comm, comm, DataBuffer.of(hostSend, one.type()), DataBuffer.of(hostRecv, one.type()))
+                .await();
+        byte[] expected = new byte[bytes];
+        hostRecv.get(0, expected);
+
+        send.put(sent);
+        recv.put(before);
+        send.get(0); // the other stream's copies are over before the operation begins on this one
+        if (one.kind() == Collective.SEND_RECV) {
+            recv.get(0);
+        }
+        long count = one.elements(comm.size());
+        Work work = one.issue(
+                comm,
+                one.kind() == Collective.SEND_RECV ? comm : comm.on(recv.stream()),
+                send.elements(count, one.type()),
+                recv.elements(count, one.type()));
+        if (one.kind() == Collective.SEND_RECV || one.count() == 77) {
+            work.toFuture().join(); // without a stream the result is waited for
+        }
+        assertThat(recv.get(bytes)).as("rank %d of %d, %s", comm.rank(), comm.size(), one).isEqualTo(expected);
+        work.await();
+    }
+
+    private static ByteBuffer direct(byte[] bytes) {
+        return ByteBuffer.allocateDirect(bytes.length)
+                .order(ByteOrder.nativeOrder())
+                .put(0, bytes);
+    }
+}
