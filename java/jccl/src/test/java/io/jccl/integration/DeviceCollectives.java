@@ -113,7 +113,7 @@ final class DeviceCollectives {
     static void compare(int size, int devices, String algorithm, String protocol) {
         List<Case> cases = cases(31L * size + algorithm.hashCode() + protocol.hashCode());
         CommunicatorConfig config = LocalRanks.config()
-                .setting("JCCL_ALGO", algorithm)
+                .setting("JCCL_ALGO", algorithm.equals("tree") ? "ring;allreduce:tree" : algorithm)
                 .setting("JCCL_PROTO", protocol)
                 .setting("JCCL_CHUNK_BYTES", "1024")
                 .setting("JCCL_NTHREADS", "64")
