@@ -83,9 +83,11 @@ final class DeviceFormation {
         byte[] passed = new byte[Protocol.values().length];
         StringBuilder reasons = new StringBuilder();
         for (Protocol protocol : Protocol.values()) {
-            Optional<String> failure = engine.selfTest(protocol.ordinal(), left.get().toNanos());
+            Optional<String> failure =
+                    engine.selfTest(protocol.ordinal(), left.get().toNanos());
             passed[protocol.ordinal()] = (byte) (failure.isEmpty() ? 1 : 0);
-            failure.ifPresent(reason -> reasons.append(protocol.label()).append(": ").append(reason).append(' '));
+            failure.ifPresent(reason ->
+                    reasons.append(protocol.label()).append(": ").append(reason).append(' '));
         }
         if (!reasons.isEmpty()) {
             LOG.warn("rank={}: the self-test of connections failed, {}", rank, reasons);
@@ -100,9 +102,10 @@ final class DeviceFormation {
             }
         }
         if (!all.contains(Protocol.SIMPLE)) {
-            throw new DeviceException("rank=" + rank + ": data does not come over the connections between the GPUs as it"
-                    + " was sent, on this rank or another; use host buffers, and look at the GPUs with nvidia-smi. "
-                    + reasons);
+            throw new DeviceException(
+                    "rank=" + rank + ": data does not come over the connections between the GPUs as it"
+                            + " was sent, on this rank or another; use host buffers, and look at the GPUs with nvidia-smi. "
+                            + reasons);
         }
         return all;
     }
@@ -124,8 +127,14 @@ final class DeviceFormation {
                         channels,
                         plan.treeDepth(0),
                         (int) sharing,
-                        devices.stream().mapToInt(DeviceEndpoint::capability).min().orElseThrow(),
-                        devices.stream().mapToInt(DeviceEndpoint::capability).max().orElseThrow(),
+                        devices.stream()
+                                .mapToInt(DeviceEndpoint::capability)
+                                .min()
+                                .orElseThrow(),
+                        devices.stream()
+                                .mapToInt(DeviceEndpoint::capability)
+                                .max()
+                                .orElseThrow(),
                         oneProcess,
                         protocols,
                         SlotBytes.of(settings),
@@ -157,7 +166,8 @@ final class DeviceFormation {
             int each = (int) (device.blocks() / sharing);
             if (each == 0) {
                 throw new DeviceException("device=" + device.ordinal() + " of rank=" + peer + " ranks=" + sharing
-                        + " blocks=" + device.blocks() + ": more ranks share this GPU than blocks of their kernels run on"
+                        + " blocks=" + device.blocks()
+                        + ": more ranks share this GPU than blocks of their kernels run on"
                         + " it at the same time; use at most " + device.blocks() + " ranks a GPU, or fewer threads"
                         + " (JCCL_NTHREADS)");
             }

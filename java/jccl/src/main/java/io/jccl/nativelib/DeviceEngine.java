@@ -130,8 +130,8 @@ public final class DeviceEngine {
     /** Puts one collective on a stream; see {@link NativeDeviceCommunicator#run}. */
     public long run(
             int operation, long choice, long send, long recv, long count, int root, long timeoutNanos, long stream) {
-        return issue(() -> NativeDeviceCommunicator.run(
-                handle, operation, choice, send, recv, count, root, timeoutNanos, stream));
+        return issue(() ->
+                NativeDeviceCommunicator.run(handle, operation, choice, send, recv, count, root, timeoutNanos, stream));
     }
 
     /** Puts one collective with a count per rank on a stream. */

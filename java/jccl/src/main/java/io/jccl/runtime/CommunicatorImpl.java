@@ -106,11 +106,13 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
     @Override
     public StreamOperations on(DeviceStream stream) {
         if (stream == null) {
-            throw new IllegalArgumentException("stream=null: expected a stream; DeviceStream.DEFAULT is the default one");
+            throw new IllegalArgumentException(
+                    "stream=null: expected a stream; DeviceStream.DEFAULT is the default one");
         }
         if (device == null) {
-            throw new DeviceException("stream=" + stream + ": this communicator's ranks have no GPU, so no stream orders"
-                    + " its operations; give every rank one with CommunicatorConfig.device or JCCL_DEVICE");
+            throw new DeviceException(
+                    "stream=" + stream + ": this communicator's ranks have no GPU, so no stream orders"
+                            + " its operations; give every rank one with CommunicatorConfig.device or JCCL_DEVICE");
         }
         return new StreamIssuer(this, factory.on(stream));
     }

@@ -32,8 +32,7 @@ final class DeviceCollective extends DeviceOperation {
 
     @Override
     long execute(long timeoutNanos) {
-        return device()
-                .engine()
+        return device().engine()
                 .run(
                         signature,
                         choice,

@@ -42,7 +42,8 @@ abstract class DeviceOperation extends Operation {
     final void enter() {
         long outcome = execute(device.timeoutNanos());
         if (outcome == NativeCommunicator.INVALID) {
-            throw new IllegalArgumentException(describe() + ": " + device.engine().lastError());
+            throw new IllegalArgumentException(
+                    describe() + ": " + device.engine().lastError());
         }
         if (outcome < NativeCommunicator.OK) {
             fail(failure((int) outcome));

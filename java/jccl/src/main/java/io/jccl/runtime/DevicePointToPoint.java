@@ -11,8 +11,7 @@ final class DevicePointToPoint extends DeviceOperation {
     private final int transferCount;
     private List<PointToPointOperation.Transfer> transfers;
 
-    DevicePointToPoint(
-            DeviceIssuer device, long stream, List<PointToPointOperation.Transfer> transfers, long choice) {
+    DevicePointToPoint(DeviceIssuer device, long stream, List<PointToPointOperation.Transfer> transfers, long choice) {
         super(device, stream);
         this.transfers = List.copyOf(transfers);
         this.transferCount = transfers.size();
@@ -21,7 +20,8 @@ final class DevicePointToPoint extends DeviceOperation {
 
     @Override
     long execute(long timeoutNanos) {
-        long[] tasks = PointToPointOperation.tasks(transfers, transfer -> transfer.buffer().address());
+        long[] tasks = PointToPointOperation.tasks(
+                transfers, transfer -> transfer.buffer().address());
         return device().engine().runPointToPoint(tasks, timeoutNanos, stream());
     }
 

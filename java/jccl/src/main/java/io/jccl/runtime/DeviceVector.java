@@ -29,8 +29,7 @@ final class DeviceVector extends DeviceOperation {
 
     @Override
     long execute(long timeoutNanos) {
-        return device()
-                .engine()
+        return device().engine()
                 .runV(signature, choice, send.address(), recv.address(), counts, timeoutNanos, stream());
     }
 

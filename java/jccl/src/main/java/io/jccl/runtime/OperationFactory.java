@@ -292,7 +292,8 @@ final class OperationFactory implements Operations<Operation> {
 
     /** Operations that were issued as one; all are on the device, or none is. */
     Operation group(List<Operation> members) {
-        long onDevice = members.stream().filter(DeviceOperation.class::isInstance).count();
+        long onDevice =
+                members.stream().filter(DeviceOperation.class::isInstance).count();
         if (onDevice != 0 && onDevice != members.size()) {
             throw new IllegalArgumentException("operations=" + members.size() + " onDevice=" + onDevice
                     + ": the operations of one group work on memory of devices, or of the host; use a group for each");

@@ -24,7 +24,8 @@ import org.junit.jupiter.api.io.TempDir;
 class PeerMapTest {
 
     private static PeerInfo peer(String host, String enclosure, String allowed) {
-        return new PeerInfo(host, enclosure, "p", new Processors(2, allowed), 0, Optional.empty(), Map.of("JCCL_ALGO", "auto"));
+        return new PeerInfo(
+                host, enclosure, "p", new Processors(2, allowed), 0, Optional.empty(), Map.of("JCCL_ALGO", "auto"));
     }
 
     /** Ranks as {@code HOST/ENCLOSURE}. */

@@ -77,9 +77,7 @@ final class DeviceCollectives {
                 case ALL_REDUCE -> inPlace ? on.allReduce(recv, op) : on.allReduce(send, recv, op);
                 case REDUCE -> on.reduce(send, recv, op, root % size);
                 case BROADCAST -> on.broadcast(send, recv, root % size);
-                case ALL_GATHER -> vector
-                        ? on.allGatherV(send, recv, counts(size))
-                        : on.allGather(send, recv);
+                case ALL_GATHER -> vector ? on.allGatherV(send, recv, counts(size)) : on.allGather(send, recv);
                 case REDUCE_SCATTER -> vector
                         ? on.reduceScatterV(send, recv, counts(size), op)
                         : on.reduceScatter(send, recv, op);
@@ -160,7 +158,9 @@ final class DeviceCollectives {
         if (one.kind() == Collective.SEND_RECV || one.count() == 77) {
             work.toFuture().join(); // without a stream the result is waited for
         }
-        assertThat(recv.get(bytes)).as("rank %d of %d, %s", comm.rank(), comm.size(), one).isEqualTo(expected);
+        assertThat(recv.get(bytes))
+                .as("rank %d of %d, %s", comm.rank(), comm.size(), one)
+                .isEqualTo(expected);
         work.await();
     }
 

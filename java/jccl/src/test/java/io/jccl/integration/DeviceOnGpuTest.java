@@ -22,8 +22,15 @@ class DeviceOnGpuTest {
 
     @ParameterizedTest
     @CsvSource({
-        "1, ring, simple", "2, ring, simple", "2, ring, ll", "2, ring, ll128", "3, tree, simple", "4, tree, ll",
-        "4, ring, ll128", "8, ring, simple", "8, tree, ll128"
+        "1, ring, simple",
+        "2, ring, simple",
+        "2, ring, ll",
+        "2, ring, ll128",
+        "3, tree, simple",
+        "4, tree, ll",
+        "4, ring, ll128",
+        "8, ring, simple",
+        "8, tree, ll128"
     })
     void everyCollectiveHasTheHostsBits(int size, String algorithm, String protocol) {
         DeviceCollectives.compare(size, 1, algorithm, protocol);

@@ -35,7 +35,14 @@ class EmulatedDeviceTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"1, 1, ring, simple", "2, 1, ring, simple", "3, 1, ring, ll", "3, 1, ring, ll128", "2, 2, ring, ll", "4, 2, tree, simple"})
+    @CsvSource({
+        "1, 1, ring, simple",
+        "2, 1, ring, simple",
+        "3, 1, ring, ll",
+        "3, 1, ring, ll128",
+        "2, 2, ring, ll",
+        "4, 2, tree, simple"
+    })
     void everyCollectiveHasTheHostsBits(int size, int devices, String algorithm, String protocol) {
         DeviceCollectives.compare(size, devices, algorithm, protocol);
     }
@@ -49,7 +56,8 @@ class EmulatedDeviceTest {
                 IntStream.range(0, bytes.length).forEach(i -> bytes[i] = (byte) (i % 4 == 0 ? i / 4 % 100 : 0));
                 try (DeviceMemory memory = new DeviceMemory(0, bytes.length)) {
                     memory.put(bytes);
-                    Work work = comm.on(memory.stream()).allReduce(memory.elements(count, DataType.INT32), ReduceOp.SUM);
+                    Work work =
+                            comm.on(memory.stream()).allReduce(memory.elements(count, DataType.INT32), ReduceOp.SUM);
                     byte[] sum = memory.get(bytes.length);
                     IntStream.range(0, bytes.length).forEach(i -> bytes[i] *= 2);
                     assertThat(sum).isEqualTo(bytes);

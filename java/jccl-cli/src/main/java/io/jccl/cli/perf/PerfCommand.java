@@ -239,8 +239,7 @@ public final class PerfCommand implements Callable<Integer> {
     }
 
     private static long runRank(PerfOptions options, Launch place, Reporter reporter) {
-        try (Communicator communicator =
-                Communicator.fromEnvironment(options.communicatorConfig(place.rank()))) {
+        try (Communicator communicator = Communicator.fromEnvironment(options.communicatorConfig(place.rank()))) {
             return new RankRun(options, communicator, reporter).run();
         }
     }

@@ -12,7 +12,8 @@ class PerfTableTest {
     private static final Execution RING = new Execution(Algorithm.RING, Protocol.LL128, 2);
 
     static PerfRow row(String collective, PerfRow.Side outOfPlace, PerfRow.Side inPlace) {
-        return new PerfRow(collective, "host", "shm", 4, 1 << 20, 1 << 18, "float32", "sum", -1, RING, outOfPlace, inPlace);
+        return new PerfRow(
+                collective, "host", "shm", 4, 1 << 20, 1 << 18, "float32", "sum", -1, RING, outOfPlace, inPlace);
     }
 
     static PerfRow.Side side(double us, Long wrong) {
