@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.h"
+#include "transport/net_ib.h"
+
 namespace jccl {
 namespace {
 
 constexpr uint32_t kInfoMagic = 0x4c43434a;  // "JCCL"
-constexpr uint32_t kInfoVersion = 1;
-constexpr size_t kInfoHeaderBytes = 8 + ShmEndpoint::kWireBytes + 8 + 4;
+constexpr uint32_t kInfoVersion = 2;
+constexpr size_t kInfoHeaderBytes = 8 + ShmEndpoint::kWireBytes + 8 + 4 + 4;
 
 // Host buffers of peers that stay mapped: at least so many, and several for each rank: an operation uses two of each.
 constexpr size_t kViews = 64;
@@ -58,26 +61,40 @@ Status Endpoint::create(const EndpointConfig& config, std::unique_ptr<Endpoint>&
 Endpoint::~Endpoint() {
   if (net_ != nullptr) net_->close(communicator_->failure() == Code::Ok ? kFlushNanos : 0);
   communicator_.reset();
-  net_.reset();
+  ib_.reset();
+  sockets_.reset();
   if (registry_ != nullptr && segmentId_ != 0) registry_->remove(segmentId_);
+}
+
+Status Endpoint::openNetwork(const std::vector<std::string>& addresses, const NetMaker& maker,
+                             std::unique_ptr<NetTransport>* network, std::vector<uint8_t>* info) const {
+  NetConfig net;
+  net.rank = config_.communicator.rank;
+  net.size = config_.communicator.size;
+  net.channels = config_.communicator.channels;
+  std::memcpy(net.communicator.data(), config_.communicator.token, net.communicator.size());
+  net.secret = config_.secret;
+  net.streams = std::max(config_.streamsPerConnection, 1);
+  net.ib = config_.ib;
+  if (config_.connectTimeoutNanos > 0) net.connectTimeoutNanos = config_.connectTimeoutNanos;
+  std::unique_ptr<NetTransport> transport;
+  if (Status status = NetTransport::create(net, &transport, maker); !status) return status;
+  if (Status status = transport->listen(addresses, info); !status) return status;
+  *network = std::move(transport);
+  return Status::ok();
 }
 
 Status Endpoint::connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info) {
   std::vector<uint8_t> network;
-  if (!addresses.empty() && net_ == nullptr) {
-    NetConfig net;
-    net.rank = config_.communicator.rank;
-    net.size = config_.communicator.size;
-    net.channels = config_.communicator.channels;
-    std::memcpy(net.communicator.data(), config_.communicator.token, net.communicator.size());
-    net.secret = config_.secret;
-    net.streams = std::max(config_.streamsPerConnection, 1);
-    if (config_.connectTimeoutNanos > 0) net.connectTimeoutNanos = config_.connectTimeoutNanos;
-    std::unique_ptr<NetTransport> transport;
-    if (Status status = NetTransport::create(net, &transport, config_.makeNet); !status) return status;
-    if (Status status = transport->listen(addresses, &network); !status) return status;
-    net_ = std::move(transport);
-    netProgress_ = std::make_unique<NetProgress>(*net_);
+  std::vector<uint8_t> ib;
+  if (!addresses.empty() && sockets_ == nullptr) {
+    if (Status status = openNetwork(addresses, config_.makeNet, &sockets_, &network); !status) return status;
+    if (config_.usesIb) {
+      const Status status = openNetwork(addresses, IbNet::open, &ib_, &ib);
+      if (status.code() == Code::Invalid) return status;  // a setting is wrong; everything else only means sockets
+      ibObstacle_ = status.message();
+      if (!status) logMessage(LogLevel::Info, "net", "ib: not used: " + ibObstacle_);
+    }
   }
   info.clear();
   append(info, kInfoMagic);
@@ -86,7 +103,9 @@ Status Endpoint::connectInfo(const std::vector<std::string>& addresses, std::vec
   info.insert(info.end(), wire.begin(), wire.end());
   append(info, segmentId_);
   append(info, static_cast<uint32_t>(network.size()));
+  append(info, static_cast<uint32_t>(ib.size()));
   info.insert(info.end(), network.begin(), network.end());
+  info.insert(info.end(), ib.begin(), ib.end());
   return Status::ok();
 }
 
@@ -102,11 +121,13 @@ Status Endpoint::decode(std::span<const uint8_t> info, PeerInfo& peer) {
   }
   if (Status status = ShmEndpoint::decode(info.subspan(8, ShmEndpoint::kWireBytes), &peer.shm); !status) return status;
   peer.segment = read<uint64_t>(info, 8 + ShmEndpoint::kWireBytes);
-  const auto networkBytes = read<uint32_t>(info, kInfoHeaderBytes - 4);
-  if (info.size() != kInfoHeaderBytes + networkBytes) {
-    return wrong("bytes", info.size(), kInfoHeaderBytes + networkBytes);
+  const uint64_t socketBytes = read<uint32_t>(info, kInfoHeaderBytes - 8);
+  const uint64_t ibBytes = read<uint32_t>(info, kInfoHeaderBytes - 4);
+  if (info.size() != kInfoHeaderBytes + socketBytes + ibBytes) {
+    return wrong("bytes", info.size(), kInfoHeaderBytes + socketBytes + ibBytes);
   }
-  peer.network = info.subspan(kInfoHeaderBytes);
+  peer.sockets = info.subspan(kInfoHeaderBytes, socketBytes);
+  peer.ib = info.subspan(kInfoHeaderBytes + socketBytes);
   return Status::ok();
 }
 
@@ -121,15 +142,22 @@ Status Endpoint::probe(TransportKind transport, std::span<const uint8_t> info) c
       std::shared_ptr<ShmSegment> view;
       return registry_->import(peer.shm, peer.segment, segment_->bytes(), {}, &view);
     }
+    case TransportKind::Ib:
+      if (!config_.usesIb) return Status::transport("ib: settings turn it off on this rank");
+      if (ib_ == nullptr) {
+        return Status::transport("ib: " + (ibObstacle_.empty() ? "no network address to listen on" : ibObstacle_));
+      }
+      if (peer.ib.empty()) return Status::transport("ib: the peer does not offer it; its log says why");
+      return ib_->probe(peer.ib);
     case TransportKind::Net:
-      if (net_ == nullptr) return Status::transport("net: this rank has no network address to listen on");
-      if (peer.network.empty()) return Status::transport("net: the peer listens on no network address");
-      return net_->probe(peer.network);
+      if (sockets_ == nullptr) return Status::transport("net: this rank has no network address to listen on");
+      if (peer.sockets.empty()) return Status::transport("net: the peer listens on no network address");
+      return sockets_->probe(peer.sockets);
     case TransportKind::None:
       break;
   }
   return Status::invalid("transport=" + std::to_string(static_cast<int>(transport)) +
-                         ", expected 0 (p2p), 1 (shm) or 2 (net)");
+                         ", expected 0 (p2p), 1 (shm), 2 (net) or 3 (ib)");
 }
 
 Status Endpoint::connect(int peer, TransportKind transport, std::span<const uint8_t> info) {
@@ -139,7 +167,7 @@ Status Endpoint::connect(int peer, TransportKind transport, std::span<const uint
   }
   PeerInfo decoded;
   if (Status status = decode(info, decoded); !status) return status;
-  if (transport == TransportKind::Net) return connectNet(peer, decoded);
+  if (transport == TransportKind::Net || transport == TransportKind::Ib) return connectNet(peer, transport, decoded);
   if (transport == TransportKind::P2p && !registry_->isThisProcess(decoded.shm)) return probe(transport, info);
   if (transport == TransportKind::P2p || transport == TransportKind::Shm) {
     return connectShared(peer, transport, decoded);
@@ -157,12 +185,17 @@ Status Endpoint::connectShared(int peer, TransportKind transport, const PeerInfo
 }
 
 // Slots of network connections are ordinary memory, cut like everybody's; pages are taken when first used.
-Status Endpoint::connectNet(int peer, const PeerInfo& info) {
-  if (Status status = net_ == nullptr ? Status::transport("net: call connectInfo with addresses first") : Status::ok();
-      !status) {
-    return status;
+Status Endpoint::connectNet(int peer, TransportKind kind, const PeerInfo& info) {
+  NetTransport* network = networkOf(kind).get();
+  if (network == nullptr)
+    return Status::transport(std::string(nameOf(kind)) + ": call connectInfo with addresses first");
+  if (net_ != nullptr && net_ != network) {
+    return Status::invalid("peer=" + std::to_string(peer) + " transport=" + nameOf(kind) +
+                           ": other peers are reached by another network, and a communicator uses one");
   }
-  if (Status status = net_->addPeer(peer, info.network); !status) return status;
+  net_ = network;
+  if (netProgress_ == nullptr) netProgress_ = std::make_unique<NetProgress>(*net_);
+  if (Status status = net_->addPeer(peer, info.network(kind)); !status) return status;
   const ConnectionShape& shape = communicator_->segmentShape().connection;
   for (int channel = 0; channel < config_.communicator.channels; ++channel) {
     ConnectionMemory ends[2];
@@ -179,6 +212,27 @@ Status Endpoint::connectNet(int peer, const PeerInfo& info) {
   }
   communicator_->setProgress(netProgress_.get());
   return Status::ok();
+}
+
+TransportKind Endpoint::network() const {
+  return net_ == nullptr ? TransportKind::None : net_ == ib_.get() ? TransportKind::Ib : TransportKind::Net;
+}
+
+Status Endpoint::prepare() {
+  if (Status planned = communicator_->checkPlan(); !planned) return planned;
+  for (std::unique_ptr<NetTransport>* network : {&sockets_, &ib_}) {
+    if (network->get() != net_) network->reset();
+  }
+  if (network() != TransportKind::Ib) return Status::ok();
+  std::vector<std::pair<int, int>> connections;
+  for (int channel = 0; channel < config_.communicator.channels; ++channel) {
+    for (const Channel::Need& need : communicator_->needs(channel)) {
+      if (need.send && communicator_->transportOf(need.peer) == TransportKind::Net) {
+        connections.emplace_back(need.peer, channel);
+      }
+    }
+  }
+  return net_->connectAhead(connections);
 }
 
 bool Endpoint::locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) {

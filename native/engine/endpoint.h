@@ -23,7 +23,9 @@ struct EndpointConfig {
   int streamsPerConnection = 1;
   int64_t connectTimeoutNanos = 0;  // 0: the network's default
   std::vector<uint8_t> secret;      // proves membership of the job to data sockets
-  NetMaker makeNet;                 // empty: sockets
+  bool usesIb = false;              // offer InfiniBand verbs beside sockets, where there are adapters
+  IbConfig ib;
+  NetMaker makeNet;  // empty: sockets
 };
 
 // Threads: as Communicator; connectInfo, connect and probe belong to its "one thread at a time".
@@ -34,13 +36,20 @@ class Endpoint final : private BufferResolver {
 
   // What peers need to connect; listens on the addresses, if there are any.
   //
-  //     0         4          8                   56           64            68
-  //     +---------+----------+-------------------+------------+-------------+------------------------+
-  //     | magic   | version  | shm endpoint (48) | segment id | network len | the network's own info |
-  //     +---------+----------+-------------------+------------+-------------+------------------------+
+  //     0         4          8                   56           64            68       72
+  //     +---------+----------+-------------------+------------+-------------+--------+---------------+-----------+
+  //     | magic   | version  | shm endpoint (48) | segment id | sockets len | ib len | sockets' info | ib's info |
+  //     +---------+----------+-------------------+------------+-------------+--------+---------------+-----------+
   Status connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info);
+  // All peers behind a network are reached by the same one.
   Status connect(int peer, TransportKind transport, std::span<const uint8_t> info);
   Status probe(TransportKind transport, std::span<const uint8_t> info) const;
+  // Checks that all connections that rings and trees need exist; those over InfiniBand are made and tried now. Closes the
+  // network that nobody uses.
+  Status prepare();
+
+  // The network in use: Net (sockets), Ib, or None.
+  TransportKind network() const;
 
   Communicator& communicator() { return *communicator_; }
   const Communicator& communicator() const { return *communicator_; }
@@ -54,7 +63,10 @@ class Endpoint final : private BufferResolver {
   struct PeerInfo {
     ShmEndpoint shm;
     uint64_t segment = 0;
-    std::span<const uint8_t> network;
+    std::span<const uint8_t> sockets;
+    std::span<const uint8_t> ib;
+
+    std::span<const uint8_t> network(TransportKind kind) const { return kind == TransportKind::Ib ? ib : sockets; }
   };
   // Moves the network and knows when it has failed.
   class NetProgress final : public ProgressEngine {
@@ -73,7 +85,12 @@ class Endpoint final : private BufferResolver {
   explicit Endpoint(const EndpointConfig& config) : config_(config) {}
   static Status decode(std::span<const uint8_t> info, PeerInfo& peer);
   Status connectShared(int peer, TransportKind transport, const PeerInfo& info);
-  Status connectNet(int peer, const PeerInfo& info);
+  Status connectNet(int peer, TransportKind kind, const PeerInfo& info);
+  Status openNetwork(const std::vector<std::string>& addresses, const NetMaker& maker,
+                     std::unique_ptr<NetTransport>* network, std::vector<uint8_t>* info) const;
+  const std::unique_ptr<NetTransport>& networkOf(TransportKind kind) const {
+    return kind == TransportKind::Ib ? ib_ : sockets_;
+  }
 
   bool locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) override;
   uint8_t* resolve(int peer, uint64_t segment, uint64_t offset, size_t bytes) override;
@@ -87,7 +104,10 @@ class Endpoint final : private BufferResolver {
   std::unique_ptr<ShmViews> views_;
   std::vector<MappedMemory> netMemory_;
   std::unique_ptr<Communicator> communicator_;
-  std::unique_ptr<NetTransport> net_;
+  std::unique_ptr<NetTransport> sockets_;
+  std::unique_ptr<NetTransport> ib_;
+  std::string ibObstacle_;       // why ib_ is null
+  NetTransport* net_ = nullptr;  // the one in use, if any
   std::unique_ptr<NetProgress> netProgress_;
 
   mutable std::mutex errorMutex_;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "io_jccl_nativelib_NativeCommunicator.h"
+#include "verbs/connection_info.h"
 
 // javac -h writes the constants of the Java class as macros; here the two sides are held together.
 #define JAVA(name) io_jccl_nativelib_NativeCommunicator_##name
@@ -21,9 +22,6 @@ static_assert(JAVA(TRANSPORT) == static_cast<int>(Code::Transport));
 static_assert(JAVA(SYSTEM) == static_cast<int>(Code::System));
 static_assert(JAVA(INTERNAL) == static_cast<int>(Code::Internal));
 static_assert(JAVA(NO_MEMORY) == static_cast<int>(Code::NoMemory));
-static_assert(JAVA(TRANSPORT_P2P) == static_cast<int>(TransportKind::P2p));
-static_assert(JAVA(TRANSPORT_SHM) == static_cast<int>(TransportKind::Shm));
-static_assert(JAVA(TRANSPORT_NET) == static_cast<int>(TransportKind::Net));
 static_assert(JAVA(FLAG_TRY_ZERO_COPY) == Choice::kTryZeroCopy);
 static_assert(JAVA(FLAG_ZERO_COPY_USED) == Choice::kZeroCopyUsed);
 static_assert(JAVA(FLAG_IN_SHARDS) == Choice::kInShards);
@@ -52,11 +50,78 @@ Status range(const char* name, int64_t value, int64_t least, int64_t most) {
 
 }  // namespace
 
-Status readConfig(const std::vector<int64_t>& values, EndpointConfig& config) {
+TransportKind transportOf(int64_t java) {
+  switch (java) {
+    case JAVA(TRANSPORT_P2P):
+      return TransportKind::P2p;
+    case JAVA(TRANSPORT_SHM):
+      return TransportKind::Shm;
+    case JAVA(TRANSPORT_IB):
+      return TransportKind::Ib;
+    case JAVA(TRANSPORT_SOCKET):
+      return TransportKind::Net;
+    default:
+      return TransportKind::None;
+  }
+}
+
+int64_t javaTransportOf(TransportKind kind) {
+  switch (kind) {
+    case TransportKind::P2p:
+      return JAVA(TRANSPORT_P2P);
+    case TransportKind::Shm:
+      return JAVA(TRANSPORT_SHM);
+    case TransportKind::Ib:
+      return JAVA(TRANSPORT_IB);
+    default:
+      return JAVA(TRANSPORT_SOCKET);
+  }
+}
+
+namespace {
+
+Status readIb(const std::vector<int64_t>& values, const std::vector<std::string>& texts, EndpointConfig& config) {
+  for (const Status& status :
+       {range("ibGidIndex", values[JAVA(IB_GID_INDEX)], -1, UINT8_MAX),
+        range("ibRoceVersion", values[JAVA(IB_ROCE_VERSION)], 1, 2),
+        range("ibTimeout", values[JAVA(IB_TIMEOUT)], 0, 31), range("ibRetryCount", values[JAVA(IB_RETRY_COUNT)], 0, 7),
+        range("ibTrafficClass", values[JAVA(IB_TRAFFIC_CLASS)], 0, UINT8_MAX),
+        range("ibServiceLevel", values[JAVA(IB_SERVICE_LEVEL)], 0, 15),
+        range("ibPkeyIndex", values[JAVA(IB_PKEY_INDEX)], 0, UINT16_MAX),
+        range("ibQueuePairs", values[JAVA(IB_QUEUE_PAIRS)], 1, verbs::kMostQueuePairs)}) {
+    if (!status) return status;
+  }
+  const auto number = [&](int index) { return static_cast<int>(values[static_cast<size_t>(index)]); };
+  config.usesIb = values[JAVA(IB_USED)] != 0;
+  config.ib.queuePairs = number(JAVA(IB_QUEUE_PAIRS));
+  config.ib.splitData = values[JAVA(IB_SPLIT_DATA)] != 0;
+  verbs::AdapterSettings& adapter = config.ib.adapter;
+  adapter.library = texts[JAVA(TEXT_IB_LIBRARY)];
+  adapter.hca = texts[JAVA(TEXT_IB_HCA)];
+  adapter.gidIndex = number(JAVA(IB_GID_INDEX));
+  adapter.roceVersion = number(JAVA(IB_ROCE_VERSION));
+  adapter.ipv6 = values[JAVA(IB_IPV6)] != 0;
+  adapter.timeout = number(JAVA(IB_TIMEOUT));
+  adapter.retryCount = number(JAVA(IB_RETRY_COUNT));
+  adapter.trafficClass = number(JAVA(IB_TRAFFIC_CLASS));
+  adapter.serviceLevel = number(JAVA(IB_SERVICE_LEVEL));
+  adapter.pkeyIndex = number(JAVA(IB_PKEY_INDEX));
+  adapter.relaxedOrdering = values[JAVA(IB_RELAXED_ORDERING)] != 0;
+  return Status::ok();
+}
+
+}  // namespace
+
+Status readConfig(const std::vector<int64_t>& values, const std::vector<std::string>& texts, EndpointConfig& config) {
   if (values.size() != JAVA(CONFIG_LENGTH)) {
     return Status::invalid("configLength=" + std::to_string(values.size()) + ", expected " +
                            std::to_string(JAVA(CONFIG_LENGTH)));
   }
+  if (texts.size() != JAVA(TEXTS_LENGTH)) {
+    return Status::invalid("textsLength=" + std::to_string(texts.size()) + ", expected " +
+                           std::to_string(JAVA(TEXTS_LENGTH)));
+  }
+  if (Status status = readIb(values, texts, config); !status) return status;
   CommunicatorConfig& c = config.communicator;
   const auto slot = [&](int index, uint32_t fallback) {
     return values[index] == 0 ? int64_t{fallback} : values[index];
@@ -101,7 +166,7 @@ std::string describeConstants() {
   for (int i = 0; i < kReduceOpCount; ++i) line("ReduceOp", i, nameOf(static_cast<ReduceOp>(i)));
   for (int i = 0; i < kAlgorithmCount; ++i) line("Algorithm", i, nameOf(static_cast<Algorithm>(i)));
   for (int i = 0; i < kProtocolCount; ++i) line("Protocol", i, nameOf(static_cast<Protocol>(i)));
-  for (int i = 0; i < 3; ++i) line("TransportKind", i, nameOf(static_cast<TransportKind>(i)));
+  for (int i = 0; i < 4; ++i) line("TransportKind", i, nameOf(transportOf(i)));
   return text;
 }
 

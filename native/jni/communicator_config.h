@@ -10,7 +10,11 @@
 
 namespace jccl::jni {
 
-Status readConfig(const std::vector<int64_t>& values, EndpointConfig& config);
+Status readConfig(const std::vector<int64_t>& values, const std::vector<std::string>& texts, EndpointConfig& config);
+
+// TransportKind as Java numbers it: there verbs and sockets are two kinds. None for a number that is none.
+TransportKind transportOf(int64_t java);
+int64_t javaTransportOf(TransportKind kind);
 
 // The enums that cross the border, a line "DataType.0=int8" for each member.
 std::string describeConstants();

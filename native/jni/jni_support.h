@@ -75,6 +75,21 @@ inline bool copyString(JNIEnv* env, jstring string, std::string& out) {
   return !env->ExceptionCheck();
 }
 
+// A null array is an empty one; false if an element is null or an exception is pending.
+inline bool copyStrings(JNIEnv* env, jobjectArray array, std::vector<std::string>& out) {
+  out.clear();
+  const jsize count = array == nullptr ? 0 : env->GetArrayLength(array);
+  for (jsize i = 0; i < count; ++i) {
+    auto* element = static_cast<jstring>(env->GetObjectArrayElement(array, i));
+    std::string text;
+    const bool copied = copyString(env, element, text);
+    env->DeleteLocalRef(element);
+    if (!copied) return false;
+    out.push_back(std::move(text));
+  }
+  return true;
+}
+
 // New Java arrays; null with an OutOfMemoryError pending when the JVM has no memory.
 inline jlongArray newLongs(JNIEnv* env, const std::vector<std::int64_t>& values) {
   jlongArray array = env->NewLongArray(static_cast<jsize>(values.size()));

@@ -34,13 +34,15 @@ uint64_t address(jlong value) { return static_cast<uint64_t>(value); }
 
 }  // namespace
 
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_create(JNIEnv* env, jclass, jlongArray values) {
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_create(JNIEnv* env, jclass, jlongArray values,
+                                                                         jobjectArray strings) {
   return guarded<jlong>(0, [&]() -> jlong {
     std::vector<int64_t> numbers;
-    if (!copyLongs(env, values, numbers)) return 0;
+    std::vector<std::string> texts;
+    if (!copyLongs(env, values, numbers) || !copyStrings(env, strings, texts)) return 0;
     EndpointConfig config;
     std::unique_ptr<Endpoint> endpoint;
-    Status status = readConfig(numbers, config);
+    Status status = readConfig(numbers, texts, config);
     if (status) status = Endpoint::create(config, endpoint);
     createError = status.message();
     return reinterpret_cast<jlong>(endpoint.release());
@@ -51,15 +53,7 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_connectIn
                                                                                    jobjectArray addresses) {
   return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
     std::vector<std::string> numeric;
-    const jsize count = addresses == nullptr ? 0 : env->GetArrayLength(addresses);
-    for (jsize i = 0; i < count; ++i) {
-      auto* element = static_cast<jstring>(env->GetObjectArrayElement(addresses, i));
-      std::string text;
-      const bool copied = copyString(env, element, text);
-      env->DeleteLocalRef(element);
-      if (!copied) return nullptr;
-      numeric.push_back(std::move(text));
-    }
+    if (!copyStrings(env, addresses, numeric)) return nullptr;
     std::vector<uint8_t> info;
     Endpoint& endpoint = endpointOf(handle);
     if (settle(endpoint, endpoint.connectInfo(numeric, info)) != 0) return nullptr;
@@ -73,7 +67,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_connect(JNIEnv*
     std::vector<uint8_t> bytes;
     if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
     Endpoint& endpoint = endpointOf(handle);
-    return settle(endpoint, endpoint.connect(peer, static_cast<TransportKind>(transport), bytes));
+    return settle(endpoint, endpoint.connect(peer, transportOf(transport), bytes));
   });
 }
 
@@ -83,7 +77,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_probe(JNIEnv* e
     std::vector<uint8_t> bytes;
     if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
     Endpoint& endpoint = endpointOf(handle);
-    return settle(endpoint, endpoint.probe(static_cast<TransportKind>(transport), bytes));
+    return settle(endpoint, endpoint.probe(transportOf(transport), bytes));
   });
 }
 
@@ -106,7 +100,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setTree(JNIEnv*
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_prepare(JNIEnv*, jclass, jlong handle) {
-  return guardedCode([&]() -> jint { return settle(endpointOf(handle), communicatorOf(handle).checkPlan()); });
+  return guardedCode([&]() -> jint { return settle(endpointOf(handle), endpointOf(handle).prepare()); });
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_run(JNIEnv*, jclass, jlong handle, jint operation,
@@ -188,9 +182,10 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_waiting(J
   return guarded<jlongArray>(nullptr, [&] {
     std::vector<int64_t> rows;
     for (const WaitingRow& row : communicatorOf(handle).waiting()) {
-      rows.insert(rows.end(), {row.channel, row.peer, static_cast<int64_t>(row.transport),
-                               static_cast<int64_t>(row.waitFor), static_cast<int64_t>(row.protocol),
-                               static_cast<int64_t>(row.step), static_cast<int64_t>(row.sequence)});
+      const TransportKind kind = row.transport == TransportKind::Net ? endpointOf(handle).network() : row.transport;
+      rows.insert(rows.end(), {row.channel, row.peer, javaTransportOf(kind), static_cast<int64_t>(row.waitFor),
+                               static_cast<int64_t>(row.protocol), static_cast<int64_t>(row.step),
+                               static_cast<int64_t>(row.sequence)});
     }
     return newLongs(env, rows);
   });

@@ -7,7 +7,8 @@
 
 namespace jccl {
 
-enum class TransportKind : uint8_t { P2p = 0, Shm = 1, Net = 2, None = 255 };
+// Net stands for every network while data moves; that it is InfiniBand matters only where connections are made.
+enum class TransportKind : uint8_t { P2p = 0, Shm = 1, Net = 2, Ib = 3, None = 255 };
 
 constexpr const char* nameOf(TransportKind kind) {
   switch (kind) {
@@ -17,6 +18,8 @@ constexpr const char* nameOf(TransportKind kind) {
       return "shm";
     case TransportKind::Net:
       return "net";
+    case TransportKind::Ib:
+      return "ib";
     case TransportKind::None:
       break;
   }

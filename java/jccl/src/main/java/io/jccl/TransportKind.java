@@ -8,8 +8,15 @@ public enum TransportKind {
     P2P,
     /** Two processes of one machine share a memory segment. */
     SHM,
+    /** InfiniBand verbs, over InfiniBand or RoCE: between machines with adapters for it. */
+    IB,
     /** TCP sockets: between machines, or where nothing better works. */
     SOCKET;
+
+    /** Whether data goes through a network, even where both ranks are on one machine. */
+    public boolean isNetwork() {
+        return this == IB || this == SOCKET;
+    }
 
     /** The name used by the command and in messages, for example {@code shm}. */
     public String label() {

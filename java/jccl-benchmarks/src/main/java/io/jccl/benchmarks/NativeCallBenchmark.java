@@ -45,7 +45,7 @@ public class NativeCallBenchmark {
         config[NativeCommunicator.CHANNELS] = 1;
         config[NativeCommunicator.LOCAL_RANKS] = 1;
         config[NativeCommunicator.COMM_ID_HI] = 1;
-        engine = NativeCommunicator.create(config);
+        engine = NativeCommunicator.create(config, new String[] {"", ""});
         require(engine != 0, "create");
         require(NativeCommunicator.connectInfo(engine, new String[0]) != null, "connectInfo");
         require(NativeCommunicator.setRing(engine, 0, new int[] {0}) == NativeCommunicator.OK, "setRing");

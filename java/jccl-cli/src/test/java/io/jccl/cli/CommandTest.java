@@ -30,7 +30,6 @@ class CommandTest {
             value = {
                 "perf all_sum | collective=\"all_sum\": unknown; name one of [all_reduce",
                 "perf all_reduce --backend cuda | backend=cuda memory=direct: a backend works on its own memory; use --memory device",
-                "perf all_reduce --transport ib | transport=ib: this build has no InfiniBand verbs transport",
                 "perf all_reduce --backend host --memory device | backend=host memory=device: a backend works on its own memory",
                 "perf all_reduce -r 2 -n 2 | root=2: expected 0 to 1 for ranks=2",
                 "perf all_reduce -b 16 -e 8 | min=16 max=8: expected 1 <= min <= max",

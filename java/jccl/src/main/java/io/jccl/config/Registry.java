@@ -43,6 +43,7 @@ public final class Registry {
     private static final String MEMORY = "Memory";
     private static final String TRANSPORT_GROUP = "Transports";
     private static final String NETWORK = "Network";
+    private static final String IB = "InfiniBand and RoCE";
     private static final String TOPOLOGY = "Topology";
     private static final String COMMAND = "The jccl command";
 
@@ -302,7 +303,7 @@ public final class Registry {
             choiceOrAuto(TransportKind.class),
             Optional.empty(),
             "The only transport that may join two ranks. `auto` takes the first of p2p (threads of one process), shm"
-                    + " (processes of one machine) and socket that works.");
+                    + " (processes of one machine), ib (InfiniBand verbs) and socket that works.");
 
     /** No direct memory between threads. */
     public static final Setting<Boolean> P2P_DISABLE = add(
@@ -331,7 +332,7 @@ public final class Registry {
             "NCCL_SHM_DISABLE",
             flag(),
             false,
-            "1: processes of one machine do not share memory; they use sockets.");
+            "1: processes of one machine do not share memory; they use a network.");
 
     /** Which network interfaces. */
     public static final Setting<String> SOCKET_IFNAME = add(
@@ -364,6 +365,132 @@ public final class Registry {
             integer(1, 16),
             1,
             "How many TCP connections carry one connection between two ranks; must be the same on all ranks.");
+
+    /** No verbs. */
+    public static final Setting<Boolean> IB_DISABLE = add(
+            IB,
+            "JCCL_IB_DISABLE",
+            "NCCL_IB_DISABLE",
+            flag(),
+            false,
+            "1: InfiniBand verbs are not used; networks are reached by sockets.");
+
+    /** Which adapters. */
+    public static final Setting<String> IB_HCA = add(
+            IB,
+            "JCCL_IB_HCA",
+            "NCCL_IB_HCA",
+            text(
+                    "names (or beginnings of names) of adapters with an optional :port, separated by commas; = in front for exact"
+                            + " names, ^ for all others"),
+            "",
+            "Which adapters to use: names or beginnings of names, each with `:PORT` if only that port is meant, separated by commas;"
+                    + " `=` in front for exact names, `^` for all others, as in `^=mlx5_3:1`. Empty: all that are up.");
+
+    /** Which GID. */
+    public static final Setting<Integer> IB_GID_INDEX = add(
+            IB,
+            "JCCL_IB_GID_INDEX",
+            "NCCL_IB_GID_INDEX",
+            integer(-1, 255),
+            -1,
+            "The index of the GID that RoCE connections use. -1: the one that is an address of the port's own network interface and of"
+                    + " the version that `JCCL_IB_ROCE_VERSION_NUM` says.");
+
+    /** Which version of RoCE. */
+    public static final Setting<Integer> IB_ROCE_VERSION_NUM = add(
+            IB,
+            "JCCL_IB_ROCE_VERSION_NUM",
+            "NCCL_IB_ROCE_VERSION_NUM",
+            integer(1, 2),
+            2,
+            "The version of RoCE whose GIDs are preferred where the index is chosen.");
+
+    /** Which address family of GIDs. */
+    public static final Setting<String> IB_ADDR_FAMILY = add(
+            IB,
+            "JCCL_IB_ADDR_FAMILY",
+            "NCCL_IB_ADDR_FAMILY",
+            word("AF_INET", "AF_INET6"),
+            "AF_INET",
+            "Which family of addresses is preferred where the GID index is chosen: IPv4 (`AF_INET`) or IPv6 (`AF_INET6`).");
+
+    /** The wait for an acknowledgement. */
+    public static final Setting<Integer> IB_TIMEOUT = add(
+            IB,
+            "JCCL_IB_TIMEOUT",
+            "NCCL_IB_TIMEOUT",
+            integer(0, 31),
+            20,
+            "A queue pair waits 4.096 µs · 2^timeout for an acknowledgement before it tries again; 0 waits for ever.");
+
+    /** How often is tried again. */
+    public static final Setting<Integer> IB_RETRY_CNT = add(
+            IB,
+            "JCCL_IB_RETRY_CNT",
+            "NCCL_IB_RETRY_CNT",
+            integer(0, 7),
+            7,
+            "How often a queue pair tries again before the operation fails. Soft-RoCE takes 7 for ever.");
+
+    /** The traffic class. */
+    public static final Setting<Integer> IB_TC = add(
+            IB,
+            "JCCL_IB_TC",
+            "NCCL_IB_TC",
+            integer(0, 255),
+            0,
+            "The traffic class of RoCE packets (its upper six bits are the DSCP).");
+
+    /** The service level. */
+    public static final Setting<Integer> IB_SL =
+            add(IB, "JCCL_IB_SL", "NCCL_IB_SL", integer(0, 15), 0, "The service level of InfiniBand packets.");
+
+    /** The partition. */
+    public static final Setting<Integer> IB_PKEY = add(
+            IB,
+            "JCCL_IB_PKEY",
+            "NCCL_IB_PKEY",
+            integer(0, 65535),
+            0,
+            "The index of the partition key in the port's table.");
+
+    /** Queue pairs per connection. */
+    public static final Setting<Integer> IB_QPS_PER_CONNECTION = add(
+            IB,
+            "JCCL_IB_QPS_PER_CONNECTION",
+            "NCCL_IB_QPS_PER_CONNECTION",
+            integer(1, 16),
+            1,
+            "How many queue pairs carry one connection between two ranks, so that a fabric that hashes flows uses several ways; must be"
+                    + " the same on all ranks.");
+
+    /** Whether messages are split. */
+    public static final Setting<Boolean> IB_SPLIT_DATA_ON_QPS = add(
+            IB,
+            "JCCL_IB_SPLIT_DATA_ON_QPS",
+            "NCCL_IB_SPLIT_DATA_ON_QPS",
+            flag(),
+            false,
+            "1: every message is split over all queue pairs of its connection; 0: messages take turns. Must be the same on all ranks.");
+
+    /** Relaxed ordering. */
+    public static final Setting<Boolean> IB_PCI_RELAXED_ORDERING = add(
+            IB,
+            "JCCL_IB_PCI_RELAXED_ORDERING",
+            "NCCL_IB_PCI_RELAXED_ORDERING",
+            flag(),
+            true,
+            "1: adapters that offer it may write payload to memory in any order, which helps some processors; 0: never.");
+
+    /** Which library. */
+    public static final Setting<String> IB_LIBRARY = add(
+            IB,
+            "JCCL_IB_LIBRARY",
+            "",
+            text("the name or path of a library"),
+            "libibverbs.so.1",
+            "The library of InfiniBand verbs, opened at run time; where it is missing, sockets are used.");
 
     /** How far a GPU may be from a card that uses its memory. */
     public static final Setting<Optional<String>> NET_GDR_LEVEL = add(

@@ -211,8 +211,14 @@ public final class Formation {
     }
 
     private void createEngine() {
-        engine = NativeEngine.create(EngineConfig.of(
-                settings, membership, plan.channels(), map.ranksOfHost(rank).size(), map.coresOfHost(rank)));
+        engine = NativeEngine.create(
+                EngineConfig.of(
+                        settings,
+                        membership,
+                        plan.channels(),
+                        map.ranksOfHost(rank).size(),
+                        map.coresOfHost(rank)),
+                EngineConfig.texts(settings));
     }
 
     private void connect() {
@@ -260,6 +266,9 @@ public final class Formation {
         }
         if (settings.get(Registry.SHM_DISABLE)) {
             disabled.add(TransportKind.SHM);
+        }
+        if (settings.get(Registry.IB_DISABLE)) {
+            disabled.add(TransportKind.IB);
         }
         return disabled;
     }

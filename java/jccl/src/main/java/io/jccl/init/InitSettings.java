@@ -42,7 +42,10 @@ final class InitSettings {
             Registry.PXN_DISABLE,
             Registry.PXN_C2C,
             Registry.SHM_DISABLE,
-            Registry.NSOCKS_PERTHREAD);
+            Registry.NSOCKS_PERTHREAD,
+            Registry.IB_DISABLE,
+            Registry.IB_QPS_PER_CONNECTION,
+            Registry.IB_SPLIT_DATA_ON_QPS);
 
     private static final int MAX_SOURCE = 200;
 

@@ -76,8 +76,41 @@ public final class NativeCommunicator {
     public static final int CONNECT_TIMEOUT_NANOS = 16;
     /** 1: where local ranks outnumber CORES, they spread evenly; 0: they stay where the system puts them. */
     public static final int SPREAD_RANKS = 17;
+    /** 1: InfiniBand verbs are offered beside sockets, where there are adapters. */
+    public static final int IB_USED = 18;
+    /** Index of the GID; -1: chosen by the interface's address. */
+    public static final int IB_GID_INDEX = 19;
+    /** Version of RoCE preferred where the GID index is chosen: 1 or 2. */
+    public static final int IB_ROCE_VERSION = 20;
+    /** 1: IPv6 GIDs are preferred where the index is chosen. */
+    public static final int IB_IPV6 = 21;
+    /** A queue pair waits 4.096 µs · 2^this for an acknowledgement; 0 to 31. */
+    public static final int IB_TIMEOUT = 22;
+    /** How often it waits again; 0 to 7. */
+    public static final int IB_RETRY_COUNT = 23;
+    /** Traffic class of RoCE packets. */
+    public static final int IB_TRAFFIC_CLASS = 24;
+    /** Service level. */
+    public static final int IB_SERVICE_LEVEL = 25;
+    /** Index of the partition key. */
+    public static final int IB_PKEY_INDEX = 26;
+    /** Queue pairs per connection; the same on all ranks. */
+    public static final int IB_QUEUE_PAIRS = 27;
+    /** 1: each message over all queue pairs; 0: over one, in turns; the same on all ranks. */
+    public static final int IB_SPLIT_DATA = 28;
+    /** 1: memory is registered for relaxed ordering where the adapter offers it. */
+    public static final int IB_RELAXED_ORDERING = 29;
     /** Length of the array. */
-    public static final int CONFIG_LENGTH = 18;
+    public static final int CONFIG_LENGTH = 30;
+
+    // Indexes into the texts of create().
+
+    /** Name or path of libibverbs. */
+    public static final int TEXT_IB_LIBRARY = 0;
+    /** Which adapters, as JCCL_IB_HCA says. */
+    public static final int TEXT_IB_HCA = 1;
+    /** Length of the texts. */
+    public static final int TEXTS_LENGTH = 2;
 
     // Transports, the ordinals of io.jccl.TransportKind.
 
@@ -85,8 +118,10 @@ public final class NativeCommunicator {
     public static final int TRANSPORT_P2P = 0;
     /** The peer is a process of this machine. */
     public static final int TRANSPORT_SHM = 1;
-    /** The peer is behind a network. */
-    public static final int TRANSPORT_NET = 2;
+    /** The peer is reached by InfiniBand verbs. */
+    public static final int TRANSPORT_IB = 2;
+    /** The peer is reached by sockets. */
+    public static final int TRANSPORT_SOCKET = 3;
 
     // Flags of a choice.
 
@@ -131,12 +166,13 @@ public final class NativeCommunicator {
      * Makes a native communicator without connections.
      *
      * @param config values at the indexes above
+     * @param texts texts at the indexes above
      * @return a handle, or 0: {@link #lastError lastError(0)} says why (of this thread's last failed create)
      */
-    public static native long create(long[] config);
+    public static native long create(long[] config, String[] texts);
 
     /**
-     * What the peers need to connect to this rank; opaque, at most 1 KiB. The network is listened on from now on.
+     * What the peers need to connect to this rank; opaque, at most 2 KiB. The network is listened on from now on.
      *
      * @param netAddresses numeric addresses of this machine; empty or null: no network
      * @return null on failure
@@ -169,7 +205,10 @@ public final class NativeCommunicator {
      */
     public static native int setTree(long comm, int channel, int up, int[] down);
 
-    /** Checks that all connections that rings and trees need have been made. Call it once, when all is set. */
+    /**
+     * Checks that all connections that rings and trees need have been made; those by InfiniBand verbs are made and tried now,
+     * so all ranks must call it at about the same time. Call it once, when all is set.
+     */
     public static native int prepare(long comm);
 
     /**

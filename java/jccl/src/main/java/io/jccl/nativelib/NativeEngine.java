@@ -27,11 +27,12 @@ public final class NativeEngine {
      * Creates the native communicator.
      *
      * @param config the values at the indexes that {@link NativeCommunicator} names
+     * @param texts likewise
      * @throws JcclException if it cannot be made; says why
      */
-    public static NativeEngine create(long[] config) {
+    public static NativeEngine create(long[] config, String[] texts) {
         NativeLoader.load();
-        long handle = NativeCommunicator.create(config);
+        long handle = NativeCommunicator.create(config, texts);
         if (handle == 0) {
             throw new JcclException("the native engine cannot be made: " + NativeCommunicator.lastError(0));
         }

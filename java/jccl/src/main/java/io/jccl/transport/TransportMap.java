@@ -21,20 +21,21 @@ public final class TransportMap {
     private TransportMap() {}
 
     /**
-     * Why a rank uses sockets to ranks of its own host, one line per reason; empty where it uses none.
+     * Why a rank uses a network to ranks of its own host, one line per reason; empty where it uses none.
      *
      * @param sameHost whether a peer is on this rank's host
      */
     public static List<String> detours(int rank, List<PeerTransport> transports, IntPredicate sameHost) {
         Map<String, List<Integer>> peers = new LinkedHashMap<>();
         for (PeerTransport one : transports) {
-            if (one.kind() == TransportKind.SOCKET && sameHost.test(one.peer())) {
-                peers.computeIfAbsent(one.reason(), reason -> new ArrayList<>()).add(one.peer());
+            if (one.kind().isNetwork() && sameHost.test(one.peer())) {
+                peers.computeIfAbsent(one.kind().label() + "|" + one.reason(), key -> new ArrayList<>())
+                        .add(one.peer());
             }
         }
         List<String> lines = new ArrayList<>();
-        peers.forEach((reason, ranks) -> lines.add(
-                "rank " + rank + ": socket to " + RankList.text(ranks) + " although on the same host: " + reason));
+        peers.forEach((key, ranks) -> lines.add("rank " + rank + ": " + key.substring(0, key.indexOf('|')) + " to "
+                + RankList.text(ranks) + " although on the same host: " + key.substring(key.indexOf('|') + 1)));
         return lines;
     }
 

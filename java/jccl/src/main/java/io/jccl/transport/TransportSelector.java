@@ -11,8 +11,9 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Chooses the transport to each peer: the first of p2p, shm and socket that can reach it. Both ends of a pair must use the
- * same one, so the choices of all ranks are {@linkplain #agree brought together} and the slower of two wins.
+ * Chooses the transport to each peer: the first of p2p, shm, ib and socket that can reach it. Both ends of a pair must use the
+ * same one, so the choices of all ranks are {@linkplain #agree brought together} and the slower of two wins. A communicator
+ * uses one network: where any two ranks need sockets, no two use verbs.
  */
 public final class TransportSelector {
 
@@ -93,6 +94,7 @@ public final class TransportSelector {
         return switch (kind) {
             case P2P -> "same process";
             case SHM -> "same machine";
+            case IB -> "reachable by InfiniBand verbs";
             case SOCKET -> "reachable by network";
         };
     }
@@ -163,6 +165,21 @@ public final class TransportSelector {
         }
     }
 
+    /** Two ranks that can only use sockets, in words; looks at the runs, not at each pair: there may be many ranks. */
+    private static Optional<String> obstacleToVerbs(List<byte[]> all) {
+        for (int rank = 0; rank < all.size(); rank++) {
+            ByteBuffer in = ByteBuffer.wrap(all.get(rank));
+            for (int peer = 0; in.remaining() >= RUN_BYTES; ) {
+                if (in.get() == TransportKind.SOCKET.ordinal()) {
+                    return Optional.of("no ib: rank " + rank + " cannot use it to rank " + peer
+                            + ", and a communicator uses one network");
+                }
+                peer += Short.toUnsignedInt(in.getShort());
+            }
+        }
+        return Optional.empty();
+    }
+
     /**
      * Brings the choices of all ranks together.
      *
@@ -172,9 +189,15 @@ public final class TransportSelector {
      * @return this rank's final transports, in rank order
      */
     public static List<PeerTransport> agree(int rank, List<PeerTransport> mine, List<byte[]> all) {
+        Optional<String> noVerbs = obstacleToVerbs(all);
         List<PeerTransport> agreed = new ArrayList<>();
         for (PeerTransport one : mine) {
             TransportKind back = TransportKind.values()[decode(one.peer(), all.get(one.peer()), all.size())[rank]];
+            TransportKind slower = back.compareTo(one.kind()) > 0 ? back : one.kind();
+            if (slower == TransportKind.IB && noVerbs.isPresent()) {
+                agreed.add(new PeerTransport(one.peer(), TransportKind.SOCKET, noVerbs.get()));
+                continue;
+            }
             agreed.add(
                     back.compareTo(one.kind()) > 0
                             ? new PeerTransport(

@@ -115,7 +115,7 @@ public record CommunicatorShape(
 
     /** Whether all ranks can reach each other's memory. */
     public boolean sharesMemory() {
-        return oneMachine() && localTransport != TransportKind.SOCKET;
+        return oneMachine() && !localTransport.isNetwork();
     }
 
     /** Ranks per core on the fullest machine, at least 1: how many ranks have to take turns. */

@@ -59,7 +59,7 @@ final class HostCostsWriter {
             }
             line(text, constant.key(), number(costs.get(constant)));
         }
-        for (TransportKind transport : TransportKind.values()) {
+        for (TransportKind transport : HostCosts.MEASURED) {
             text.append('\n');
             for (Algorithm algorithm : Algorithm.values()) {
                 for (Protocol protocol : Protocol.values()) {

@@ -137,7 +137,7 @@ class SettingsTest {
                 "NCCL_BUFFSIZE;99999999999999999G;expected a number of bytes from 8K to 512M",
                 "JCCL_MAX_NCHANNELS;65;expected a whole number from 0 to 64",
                 "JCCL_MAX_NCHANNELS;two;expected a whole number from 0 to 64",
-                "JCCL_TRANSPORT;pigeon;expected one of auto, p2p, shm, socket",
+                "JCCL_TRANSPORT;pigeon;expected one of auto, p2p, shm, ib, socket",
                 "JCCL_ALGO;ring,star;expected auto, or some of ring,tree,direct",
                 "JCCL_ALGO;^;expected auto, or some of ring,tree,direct",
                 "JCCL_SHM_DISABLE;perhaps;expected 1 or 0",

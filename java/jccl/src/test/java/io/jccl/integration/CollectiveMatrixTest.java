@@ -54,6 +54,9 @@ class CollectiveMatrixTest {
 
     /** One rank has nobody to choose a transport for. */
     private static boolean exists(Setup setup) {
+        if (setup.transport() == TransportKind.IB) {
+            return false; // needs adapters; scripts/check-rdma runs its matrix where there are some
+        }
         return setup.ranks() > 1 || setup.transport() == TransportKind.P2P;
     }
 

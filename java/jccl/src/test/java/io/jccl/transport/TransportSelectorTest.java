@@ -32,7 +32,7 @@ class TransportSelectorTest {
     }
 
     private static TransportSelector selector() {
-        return selector(Optional.empty(), Set.of());
+        return selector(Optional.empty(), Set.of(TransportKind.IB));
     }
 
     @Test
@@ -45,7 +45,12 @@ class TransportSelectorTest {
                 .isEqualTo(new PeerTransport(
                         3,
                         TransportKind.SOCKET,
-                        "no p2p: another machine; no shm: another machine; reachable by network"));
+                        "no p2p: another machine; no shm: another machine; no ib: it is broken; reachable by network"));
+        assertThat(selector(Optional.empty(), Set.of()).select(peer(3, "b", "p3")))
+                .isEqualTo(new PeerTransport(
+                        3,
+                        TransportKind.IB,
+                        "no p2p: another machine; no shm: another machine; reachable by InfiniBand verbs"));
     }
 
     @Test
@@ -55,11 +60,12 @@ class TransportSelectorTest {
 
     @Test
     void anObstacleIsTheReasonForTheNextOne() {
-        assertThat(selector(Optional.empty(), Set.of(TransportKind.SHM)).select(peer(2, "a", "p2")))
+        assertThat(selector(Optional.empty(), Set.of(TransportKind.SHM, TransportKind.IB))
+                        .select(peer(2, "a", "p2")))
                 .isEqualTo(new PeerTransport(
                         2,
                         TransportKind.SOCKET,
-                        "no p2p: another process; no shm: it is broken; reachable by network"));
+                        "no p2p: another process; no shm: it is broken; no ib: it is broken; reachable by network"));
     }
 
     @Test
@@ -83,24 +89,41 @@ class TransportSelectorTest {
 
     @Test
     void whenNothingReachesThePeerAllReasonsAreTold() {
-        assertThatThrownBy(() ->
-                        selector(Optional.empty(), Set.of(TransportKind.SOCKET)).select(peer(1, "b", "p")))
+        assertThatThrownBy(() -> selector(Optional.empty(), Set.of(TransportKind.SOCKET, TransportKind.IB))
+                        .select(peer(1, "b", "p")))
                 .isInstanceOf(TransportException.class)
                 .hasMessage(
                         "rank=0 peer=1: no transport reaches the peer: no p2p: another machine; no shm: another machine; "
-                                + "no socket: it is broken");
+                                + "no ib: it is broken; no socket: it is broken");
     }
 
     @Test
     void theSlowerChoiceOfTheTwoEndsWins() {
         List<PeerTransport> mine = List.of(
                 new PeerTransport(1, TransportKind.SHM, "same machine"), new PeerTransport(2, TransportKind.SHM, "x"));
-        byte[] one = told(2, 0, 1); // rank 1 can only use sockets to rank 0
+        byte[] one = told(3, 0, 1); // rank 1 can only use sockets to rank 0
         byte[] two = told(1, 1, 0);
         assertThat(TransportSelector.agree(0, mine, List.of(TransportSelector.encode(3, mine), one, two)))
                 .containsExactly(
                         new PeerTransport(1, TransportKind.SOCKET, "the peer cannot use shm to this rank"),
                         new PeerTransport(2, TransportKind.SHM, "x"));
+    }
+
+    @Test
+    void oneNetworkServesTheWholeCommunicator() {
+        List<PeerTransport> mine =
+                List.of(new PeerTransport(1, TransportKind.IB, "x"), new PeerTransport(2, TransportKind.IB, "x"));
+        byte[] one = told(2, 0, 3); // ranks 1 and 2 cannot use verbs to each other
+        byte[] two = told(2, 3, 0);
+        String why = "no ib: rank 1 cannot use it to rank 2, and a communicator uses one network";
+        assertThat(TransportSelector.agree(0, mine, List.of(TransportSelector.encode(3, mine), one, two)))
+                .containsExactly(
+                        new PeerTransport(1, TransportKind.SOCKET, why),
+                        new PeerTransport(2, TransportKind.SOCKET, why));
+        one = told(2, 0, 2);
+        two = told(2, 2, 0);
+        assertThat(TransportSelector.agree(0, mine, List.of(TransportSelector.encode(3, mine), one, two)))
+                .isEqualTo(mine);
     }
 
     @Test
@@ -122,14 +145,14 @@ class TransportSelectorTest {
 
     @Test
     void theSlowestTransportInsideAMachineIsWhatAllRanksPredictBy() {
-        byte[] p2p = told(0, 0, 2, 2);
-        byte[] shm = told(2, 2, 0, 1);
+        byte[] p2p = told(0, 0, 3, 3);
+        byte[] shm = told(3, 3, 0, 1);
         List<List<Integer>> machines = List.of(List.of(0, 1), List.of(2, 3));
         List<byte[]> all = new ArrayList<>(List.of(p2p, p2p.clone(), shm, shm.clone()));
         assertThat(TransportSelector.slowestInside(all, machines)).isEqualTo(TransportKind.SHM);
         assertThat(TransportSelector.slowestInside(all, List.of(List.of(0, 1), List.of(2), List.of(3))))
                 .isEqualTo(TransportKind.P2P);
-        all.set(0, told(0, 2, 2, 2)); // one end cannot share memory
+        all.set(0, told(0, 3, 3, 3)); // one end cannot share memory
         assertThat(TransportSelector.slowestInside(all, machines)).isEqualTo(TransportKind.SOCKET);
         all.get(0)[0] = 7;
         assertThatThrownBy(() -> TransportSelector.slowestInside(all, machines))

@@ -307,10 +307,6 @@ public final class PerfCommand implements Callable<Integer> {
             default -> throw new IllegalArgumentException(
                     "backend=\"" + backend + "\": unknown; name one of [auto, host, cuda]");
         }
-        if ("ib".equalsIgnoreCase(transport)) {
-            throw new IllegalArgumentException(
-                    "transport=ib: this build has no InfiniBand verbs transport; use --transport socket or shm");
-        }
     }
 
     private void requireBackend(boolean fits, String expected) {

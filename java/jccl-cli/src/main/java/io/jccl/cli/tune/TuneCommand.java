@@ -121,9 +121,15 @@ public final class TuneCommand implements Callable<Integer> {
         EnumSet<TransportKind> wanted = EnumSet.noneOf(TransportKind.class);
         if (transports != null) {
             transports.forEach(name -> wanted.add(TransportKind.parse(name)));
+            if (wanted.contains(TransportKind.IB)) {
+                throw new IllegalArgumentException(
+                        "transport=ib: verbs are predicted as sockets are, there is no table for them; name p2p, shm or socket");
+            }
             return wanted;
         }
-        return verify ? EnumSet.of(TransportKind.SHM, TransportKind.SOCKET) : EnumSet.allOf(TransportKind.class);
+        return verify
+                ? EnumSet.of(TransportKind.SHM, TransportKind.SOCKET)
+                : EnumSet.complementOf(EnumSet.of(TransportKind.IB));
     }
 
     private int tune(TuneTrials trials) throws IOException, InterruptedException {
