@@ -34,10 +34,13 @@ class ElementPatternTest {
         Region region = heap(COUNT * type.bytes());
         pattern.fill(region, 0, COUNT, 0);
         for (int element : new int[] {0, 1, 8191, 8192, 20_000, COUNT - 1}) {
-            ByteBuffer bytes = region.window((long) element * type.bytes(), type.bytes());
+            long place = (long) element * type.bytes();
+            ByteBuffer bytes = region.read(place, type.bytes());
+            byte[] flipped = new byte[type.bytes()];
             for (int i = 0; i < type.bytes(); i++) {
-                bytes.put(i, (byte) ~bytes.get(i));
+                flipped[i] = (byte) ~bytes.get(i);
             }
+            region.write(place, ByteBuffer.wrap(flipped));
         }
         assertThat(pattern.countDifferences(region, 0, COUNT, 0)).isEqualTo(6);
     }
@@ -56,7 +59,7 @@ class ElementPatternTest {
         Region region = heap(3 << 20);
         CRC32C before = new CRC32C();
         region.addTo(before, 0, 3 << 20);
-        region.window((3 << 20) - 1, 1).put(0, (byte) 1);
+        region.write((3 << 20) - 1, ByteBuffer.wrap(new byte[] {1}));
         CRC32C after = new CRC32C();
         region.addTo(after, 0, 3 << 20);
         assertThat(after.getValue()).isNotEqualTo(before.getValue());
