@@ -90,7 +90,7 @@ Status Endpoint::connectInfo(const std::vector<std::string>& addresses, std::vec
   if (!addresses.empty() && sockets_ == nullptr) {
     if (Status status = openNetwork(addresses, config_.makeNet, &sockets_, &network); !status) return status;
     if (config_.usesIb) {
-      const Status status = openNetwork(addresses, IbNet::open, &ib_, &ib);
+      Status status = openNetwork(addresses, IbNet::open, &ib_, &ib);
       if (status.code() == Code::Invalid) return status;  // a setting is wrong; everything else only means sockets
       ibObstacle_ = status.message();
       if (!status) logMessage(LogLevel::Info, "net", "ib: not used: " + ibObstacle_);
