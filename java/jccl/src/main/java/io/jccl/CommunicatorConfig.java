@@ -1,5 +1,6 @@
 package io.jccl;
 
+import io.jccl.config.AlgorithmSettings;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -12,7 +13,6 @@ import java.util.TreeMap;
 public final class CommunicatorConfig {
 
     private static final CommunicatorConfig DEFAULTS = builder().build();
-    private static final int MAX_CHANNELS = 64;
     private static final int NO_DEVICE = -1;
 
     private final Duration timeout;
@@ -194,9 +194,9 @@ public final class CommunicatorConfig {
             if (hostId != null && (hostId.isBlank() || hostId.length() > 256)) {
                 throw new IllegalArgumentException("hostId=\"" + hostId + "\": expected 1 to 256 characters");
             }
-            if (channels < 0 || channels > MAX_CHANNELS) {
-                throw new IllegalArgumentException(
-                        "channels=" + channels + ": expected 1 to " + MAX_CHANNELS + ", or 0 for JCCL's choice");
+            if (channels < 0 || channels > AlgorithmSettings.MAX_CHANNELS) {
+                throw new IllegalArgumentException("channels=" + channels + ": expected 1 to "
+                        + AlgorithmSettings.MAX_CHANNELS + ", or 0 for JCCL's choice");
             }
             if (device < NO_DEVICE) {
                 throw new IllegalArgumentException("device=" + device + ": expected 0 or more, or -1 for none");

@@ -4,7 +4,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.cli.topo.TopoJson;
 import io.jccl.cli.topo.TopoText;
 import io.jccl.cli.topo.svg.TopoSvg;
-import io.jccl.config.Registry;
+import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
@@ -152,8 +152,8 @@ final class TopoCommand implements Callable<Integer> {
     /** One for each file; one if there is none. */
     private List<TopologyReporter.Request> requests() {
         Settings settings = Settings.load(CommunicatorConfig.defaults());
-        int min = Math.max(1, settings.get(Registry.MIN_NCHANNELS));
-        int max = settings.get(Registry.MAX_NCHANNELS);
+        int min = Math.max(1, settings.get(AlgorithmSettings.MIN_NCHANNELS));
+        int max = settings.get(AlgorithmSettings.MAX_NCHANNELS);
         PlanOptions options = new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max);
         int here = ranks == 0 ? Runtime.getRuntime().availableProcessors() : ranks;
         List<Optional<Path>> sources = files.isEmpty()

@@ -12,7 +12,7 @@ final class EnvironmentPage {
             """
             # Settings
 
-            This page is written from the registry in `io.jccl.config.Registry`; do not edit it. After a change there, run
+            This page is written from the settings in the package `io.jccl.config`; do not edit it. After a change there, run
             `mvn -pl java/jccl test -Dtest=EnvironmentPageTest -Djccl.update=true`.
 
             A setting is looked for in this order: the application's `CommunicatorConfig`, a system property of its name

@@ -111,22 +111,22 @@ public final class Settings {
     /** What the application set: its typed values first, they are nearer to it than the texts. */
     private static Map<String, String> overrides(CommunicatorConfig config) {
         Map<String, String> overrides = new HashMap<>(config.settings());
-        config.timeout().ifPresent(value -> overrides.put(Registry.TIMEOUT.name(), nanos(value)));
-        config.initTimeout().ifPresent(value -> overrides.put(Registry.INIT_TIMEOUT.name(), nanos(value)));
-        config.hostId().ifPresent(value -> overrides.put(Registry.HOST_ID.name(), value));
-        config.algorithm().ifPresent(value -> overrides.put(Registry.ALGO.name(), value.label()));
-        config.protocol().ifPresent(value -> overrides.put(Registry.PROTO.name(), value.label()));
-        config.transport().ifPresent(value -> overrides.put(Registry.TRANSPORT.name(), value.label()));
-        config.device().ifPresent(value -> overrides.put(Registry.DEVICE.name(), value.toString()));
+        config.timeout().ifPresent(value -> overrides.put(TimeSettings.TIMEOUT.name(), nanos(value)));
+        config.initTimeout().ifPresent(value -> overrides.put(TimeSettings.INIT_TIMEOUT.name(), nanos(value)));
+        config.hostId().ifPresent(value -> overrides.put(LaunchSettings.HOST_ID.name(), value));
+        config.algorithm().ifPresent(value -> overrides.put(AlgorithmSettings.ALGO.name(), value.label()));
+        config.protocol().ifPresent(value -> overrides.put(AlgorithmSettings.PROTO.name(), value.label()));
+        config.transport().ifPresent(value -> overrides.put(TransportSettings.TRANSPORT.name(), value.label()));
+        config.device().ifPresent(value -> overrides.put(AlgorithmSettings.DEVICE.name(), value.toString()));
         config.channels().ifPresent(value -> {
-            overrides.put(Registry.MIN_NCHANNELS.name(), value.toString());
-            overrides.put(Registry.MAX_NCHANNELS.name(), value.toString());
+            overrides.put(AlgorithmSettings.MIN_NCHANNELS.name(), value.toString());
+            overrides.put(AlgorithmSettings.MAX_NCHANNELS.name(), value.toString());
         });
         return overrides;
     }
 
     private static String nanos(Duration value) {
-        return Registry.TIMEOUT.type().format(value);
+        return TimeSettings.TIMEOUT.type().format(value);
     }
 
     /** A name in the application's own code is a mistake of its, not a stray variable. */
@@ -157,17 +157,19 @@ public final class Settings {
     }
 
     private void requireConsistent() {
-        int min = get(Registry.MIN_NCHANNELS);
-        int max = get(Registry.MAX_NCHANNELS);
+        int min = get(AlgorithmSettings.MIN_NCHANNELS);
+        int max = get(AlgorithmSettings.MAX_NCHANNELS);
         if (max != 0 && min > max) {
             throw inconsistent(
-                    Registry.MIN_NCHANNELS, Registry.MAX_NCHANNELS, "expected the first to be at most the second");
+                    AlgorithmSettings.MIN_NCHANNELS,
+                    AlgorithmSettings.MAX_NCHANNELS,
+                    "expected the first to be at most the second");
         }
-        Duration interval = get(Registry.HEARTBEAT_INTERVAL);
-        if (get(Registry.HEARTBEAT_TIMEOUT).compareTo(interval.multipliedBy(2)) < 0) {
+        Duration interval = get(TimeSettings.HEARTBEAT_INTERVAL);
+        if (get(TimeSettings.HEARTBEAT_TIMEOUT).compareTo(interval.multipliedBy(2)) < 0) {
             throw inconsistent(
-                    Registry.HEARTBEAT_INTERVAL,
-                    Registry.HEARTBEAT_TIMEOUT,
+                    TimeSettings.HEARTBEAT_INTERVAL,
+                    TimeSettings.HEARTBEAT_TIMEOUT,
                     "expected the second to be at least twice the first");
         }
     }

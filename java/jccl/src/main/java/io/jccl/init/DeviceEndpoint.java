@@ -1,6 +1,6 @@
 package io.jccl.init;
 
-import io.jccl.config.Registry;
+import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
 import io.jccl.nativelib.DeviceEngine;
 import java.io.DataInput;
@@ -31,7 +31,7 @@ record DeviceEndpoint(int ordinal, String uuid, int capability, int blocks) {
      * @throws io.jccl.DeviceException if it is not there, or what it takes to use it
      */
     static Optional<DeviceEndpoint> of(Settings settings) {
-        Optional<Integer> device = settings.get(Registry.DEVICE);
+        Optional<Integer> device = settings.get(AlgorithmSettings.DEVICE);
         if (device.isEmpty()) {
             return Optional.empty();
         }
@@ -43,7 +43,7 @@ record DeviceEndpoint(int ordinal, String uuid, int capability, int blocks) {
 
     /** Threads of a block. */
     static int threads(Settings settings) {
-        int asked = settings.get(Registry.NTHREADS);
+        int asked = settings.get(AlgorithmSettings.NTHREADS);
         return asked == 0 ? DEFAULT_THREADS : Math.max(LEAST_THREADS, Math.min(MOST_THREADS, asked));
     }
 

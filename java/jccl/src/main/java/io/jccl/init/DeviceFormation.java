@@ -3,7 +3,8 @@ package io.jccl.init;
 import io.jccl.DeviceException;
 import io.jccl.Protocol;
 import io.jccl.bootstrap.Bootstrap;
-import io.jccl.config.Registry;
+import io.jccl.config.AlgorithmSettings;
+import io.jccl.config.MemorySettings;
 import io.jccl.config.Settings;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeDeviceCommunicator;
@@ -173,7 +174,7 @@ final class DeviceFormation {
             }
             fewest = Math.min(fewest, each);
         }
-        int most = settings.get(Registry.MAX_NCHANNELS);
+        int most = settings.get(AlgorithmSettings.MAX_NCHANNELS);
         return most == 0 ? fewest : Math.min(most, fewest);
     }
 
@@ -184,9 +185,10 @@ final class DeviceFormation {
         config[NativeDeviceCommunicator.CHANNELS] = channels;
         config[NativeDeviceCommunicator.DEVICE] = ordinal;
         config[NativeDeviceCommunicator.THREADS] = DeviceEndpoint.threads(settings);
-        config[NativeDeviceCommunicator.SIMPLE_SLOT_BYTES] = SlotBytes.memory(settings.get(Registry.BUFFSIZE));
-        config[NativeDeviceCommunicator.LL_SLOT_BYTES] = SlotBytes.memory(settings.get(Registry.LL_BUFFSIZE));
-        config[NativeDeviceCommunicator.LL128_SLOT_BYTES] = SlotBytes.memory(settings.get(Registry.LL128_BUFFSIZE));
+        config[NativeDeviceCommunicator.SIMPLE_SLOT_BYTES] = SlotBytes.memory(settings.get(MemorySettings.BUFFSIZE));
+        config[NativeDeviceCommunicator.LL_SLOT_BYTES] = SlotBytes.memory(settings.get(MemorySettings.LL_BUFFSIZE));
+        config[NativeDeviceCommunicator.LL128_SLOT_BYTES] =
+                SlotBytes.memory(settings.get(MemorySettings.LL128_BUFFSIZE));
         ByteBuffer id = ByteBuffer.wrap(membership.sessionId());
         config[NativeDeviceCommunicator.COMM_ID_HI] = id.getLong();
         config[NativeDeviceCommunicator.COMM_ID_LO] = id.getLong();

@@ -10,8 +10,12 @@ import io.jccl.bootstrap.BootstrapOptions;
 import io.jccl.bootstrap.Launch;
 import io.jccl.bootstrap.LauncherEnvironment;
 import io.jccl.bootstrap.NetworkInterfaces;
-import io.jccl.config.Registry;
+import io.jccl.config.AlgorithmSettings;
+import io.jccl.config.IbSettings;
+import io.jccl.config.LaunchSettings;
 import io.jccl.config.Settings;
+import io.jccl.config.TimeSettings;
+import io.jccl.config.TransportSettings;
 import io.jccl.device.HostIdentity;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
@@ -83,7 +87,8 @@ public final class Formation {
         this.membership = membership;
         this.rank = membership.rank();
         this.size = membership.size();
-        this.deadline = System.nanoTime() + settings.get(Registry.INIT_TIMEOUT).toNanos();
+        this.deadline =
+                System.nanoTime() + settings.get(TimeSettings.INIT_TIMEOUT).toNanos();
         this.timeline = timeline;
     }
 
@@ -156,7 +161,7 @@ public final class Formation {
     private void gatherPeers() {
         SysfsDetector machine = SysfsDetector.ofThisMachine();
         PeerInfo mine = new PeerInfo(
-                settings.get(Registry.HOST_ID).orElseGet(HostIdentity::machine),
+                settings.get(LaunchSettings.HOST_ID).orElseGet(HostIdentity::machine),
                 HostIdentity.enclosure(),
                 HostIdentity.process(),
                 machine.processorsOfThisProcess(),
@@ -195,8 +200,8 @@ public final class Formation {
     }
 
     private void makePlan(List<RankChannels> channels) {
-        int min = Math.max(1, settings.get(Registry.MIN_NCHANNELS));
-        int max = settings.get(Registry.MAX_NCHANNELS);
+        int min = Math.max(1, settings.get(AlgorithmSettings.MIN_NCHANNELS));
+        int max = settings.get(AlgorithmSettings.MAX_NCHANNELS);
         plan = Plan.build(channels, new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max));
     }
 
@@ -248,7 +253,7 @@ public final class Formation {
 
     private List<PeerTransport> agreeOnTransports(List<PeerIdentity> identities, EngineConnections connections) {
         TransportSelector selector = new TransportSelector(
-                identities.get(rank), settings.get(Registry.TRANSPORT), disabledTransports(), connections);
+                identities.get(rank), settings.get(TransportSettings.TRANSPORT), disabledTransports(), connections);
         List<PeerTransport> mine = identities.stream()
                 .filter(peer -> peer.rank() != rank)
                 .map(selector::select)
@@ -261,13 +266,13 @@ public final class Formation {
 
     private Set<TransportKind> disabledTransports() {
         Set<TransportKind> disabled = EnumSet.noneOf(TransportKind.class);
-        if (settings.get(Registry.P2P_DISABLE)) {
+        if (settings.get(TransportSettings.P2P_DISABLE)) {
             disabled.add(TransportKind.P2P);
         }
-        if (settings.get(Registry.SHM_DISABLE)) {
+        if (settings.get(TransportSettings.SHM_DISABLE)) {
             disabled.add(TransportKind.SHM);
         }
-        if (settings.get(Registry.IB_DISABLE)) {
+        if (settings.get(IbSettings.IB_DISABLE)) {
             disabled.add(TransportKind.IB);
         }
         return disabled;
@@ -343,8 +348,8 @@ public final class Formation {
                 size,
                 config,
                 costs,
-                settings.get(Registry.TIMEOUT),
-                settings.get(Registry.INIT_TIMEOUT),
+                settings.get(TimeSettings.TIMEOUT),
+                settings.get(TimeSettings.INIT_TIMEOUT),
                 engine,
                 plan,
                 choices,
@@ -363,7 +368,7 @@ public final class Formation {
 
     /** Whether no setting asks for sockets inside a host, so that whoever uses them has a reason. */
     private boolean socketsAreNoChoice() {
-        return settings.get(Registry.TRANSPORT).isEmpty() && !settings.get(Registry.SHM_DISABLE);
+        return settings.get(TransportSettings.TRANSPORT).isEmpty() && !settings.get(TransportSettings.SHM_DISABLE);
     }
 
     private Duration left() {

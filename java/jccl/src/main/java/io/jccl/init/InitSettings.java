@@ -2,9 +2,15 @@ package io.jccl.init;
 
 import io.jccl.CommunicatorConfig;
 import io.jccl.bootstrap.BootstrapOptions;
-import io.jccl.config.Registry;
+import io.jccl.config.AlgorithmSettings;
+import io.jccl.config.IbSettings;
+import io.jccl.config.MemorySettings;
+import io.jccl.config.NetworkSettings;
 import io.jccl.config.Setting;
 import io.jccl.config.Settings;
+import io.jccl.config.TimeSettings;
+import io.jccl.config.TopologySettings;
+import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.NativeLoader;
 import io.jccl.tuning.HostCosts;
 import java.util.List;
@@ -20,32 +26,32 @@ final class InitSettings {
 
     /** Ranks that differ in one of these would plan or count differently. */
     private static final List<Setting<?>> SHARED = List.of(
-            Registry.ALGO,
-            Registry.PROTO,
-            Registry.MIN_NCHANNELS,
-            Registry.MAX_NCHANNELS,
-            Registry.CROSS_NIC,
-            Registry.NTHREADS,
-            Registry.CHUNK_BYTES,
-            Registry.LL128,
-            Registry.THREAD_THRESHOLDS,
-            Registry.BUFFSIZE,
-            Registry.LL_BUFFSIZE,
-            Registry.LL128_BUFFSIZE,
-            Registry.TRANSPORT,
-            Registry.P2P_DISABLE,
-            Registry.P2P_LEVEL,
-            Registry.NET_GDR_LEVEL,
-            Registry.NET_GDR_READ,
-            Registry.NET_GDR_C2C,
-            Registry.NVB_DISABLE,
-            Registry.PXN_DISABLE,
-            Registry.PXN_C2C,
-            Registry.SHM_DISABLE,
-            Registry.NSOCKS_PERTHREAD,
-            Registry.IB_DISABLE,
-            Registry.IB_QPS_PER_CONNECTION,
-            Registry.IB_SPLIT_DATA_ON_QPS);
+            AlgorithmSettings.ALGO,
+            AlgorithmSettings.PROTO,
+            AlgorithmSettings.MIN_NCHANNELS,
+            AlgorithmSettings.MAX_NCHANNELS,
+            AlgorithmSettings.CROSS_NIC,
+            AlgorithmSettings.NTHREADS,
+            AlgorithmSettings.CHUNK_BYTES,
+            AlgorithmSettings.LL128,
+            AlgorithmSettings.THREAD_THRESHOLDS,
+            MemorySettings.BUFFSIZE,
+            MemorySettings.LL_BUFFSIZE,
+            MemorySettings.LL128_BUFFSIZE,
+            TransportSettings.TRANSPORT,
+            TransportSettings.P2P_DISABLE,
+            TransportSettings.P2P_LEVEL,
+            NetworkSettings.NET_GDR_LEVEL,
+            NetworkSettings.NET_GDR_READ,
+            NetworkSettings.NET_GDR_C2C,
+            TopologySettings.NVB_DISABLE,
+            TopologySettings.PXN_DISABLE,
+            TopologySettings.PXN_C2C,
+            TransportSettings.SHM_DISABLE,
+            NetworkSettings.NSOCKS_PERTHREAD,
+            IbSettings.IB_DISABLE,
+            IbSettings.IB_QPS_PER_CONNECTION,
+            IbSettings.IB_SPLIT_DATA_ON_QPS);
 
     private static final int MAX_SOURCE = 200;
 
@@ -60,9 +66,11 @@ final class InitSettings {
 
     static BootstrapOptions bootstrap(Settings settings) {
         return BootstrapOptions.defaults("build " + NativeLoader.buildId())
-                .withInitTimeout(settings.get(Registry.INIT_TIMEOUT))
-                .withHeartbeat(settings.get(Registry.HEARTBEAT_INTERVAL), settings.get(Registry.HEARTBEAT_TIMEOUT))
-                .withInterfaces(settings.get(Registry.SOCKET_IFNAME), settings.get(Registry.SOCKET_FAMILY));
+                .withInitTimeout(settings.get(TimeSettings.INIT_TIMEOUT))
+                .withHeartbeat(
+                        settings.get(TimeSettings.HEARTBEAT_INTERVAL), settings.get(TimeSettings.HEARTBEAT_TIMEOUT))
+                .withInterfaces(
+                        settings.get(NetworkSettings.SOCKET_IFNAME), settings.get(NetworkSettings.SOCKET_FAMILY));
     }
 
     /**
@@ -75,7 +83,7 @@ final class InitSettings {
             texts.put(setting.name(), settings.text(setting));
         }
         String source = costs.source().substring(0, Math.min(costs.source().length(), MAX_SOURCE));
-        texts.put(Registry.HOST_COSTS.name(), "table " + costs.fingerprint() + ": " + source);
+        texts.put(AlgorithmSettings.HOST_COSTS.name(), "table " + costs.fingerprint() + ": " + source);
         return texts;
     }
 }

@@ -1,8 +1,8 @@
 package io.jccl.init;
 
 import io.jccl.BootstrapException;
-import io.jccl.config.Registry;
 import io.jccl.config.Settings;
+import io.jccl.config.TopologySettings;
 import io.jccl.plan.RankChannels;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.ChannelSearch;
@@ -61,7 +61,7 @@ final class LocalTopology {
         List<HostRank> hostRanks = peers.ranksOfHost(rank);
         XmlElement description = MachineSource.describe(settings, hostRanks);
         if (hostRanks.get(0).rank() == rank) {
-            settings.get(Registry.TOPO_DUMP_FILE).ifPresent(file -> dump(file, description));
+            settings.get(TopologySettings.TOPO_DUMP_FILE).ifPresent(file -> dump(file, description));
         }
         Topology whole = GraphBuilder.build(description);
         requireEndpoints(settings, whole, hostRanks.stream().map(HostRank::rank).toList());
@@ -97,9 +97,10 @@ final class LocalTopology {
                 .collect(Collectors.toCollection(TreeSet::new));
         Set<Integer> wanted = new TreeSet<>(ranks);
         if (!found.equals(wanted)) {
-            throw new BootstrapException("JCCL_TOPO_FILE=\"" + settings.text(Registry.TOPO_FILE) + "\" ranks=" + found
-                    + ": expected endpoints for exactly the ranks of this machine, " + wanted
-                    + "; give the file host elements with these ranks, or unset it");
+            throw new BootstrapException(
+                    "JCCL_TOPO_FILE=\"" + settings.text(TopologySettings.TOPO_FILE) + "\" ranks=" + found
+                            + ": expected endpoints for exactly the ranks of this machine, " + wanted
+                            + "; give the file host elements with these ranks, or unset it");
         }
     }
 

@@ -1,6 +1,6 @@
 package io.jccl.search;
 
-import io.jccl.config.Registry;
+import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodeType;
@@ -31,7 +31,7 @@ public record SearchOptions(
 
         /** What the settings say ({@code JCCL_CROSS_NIC}). */
         public static CrossNic of(Settings settings) {
-            return switch (settings.get(Registry.CROSS_NIC)) {
+            return switch (settings.get(AlgorithmSettings.CROSS_NIC)) {
                 case 0 -> NEVER;
                 case 1 -> ALWAYS;
                 default -> IF_BETTER;

@@ -1,7 +1,7 @@
 package io.jccl.topology;
 
-import io.jccl.config.Registry;
 import io.jccl.config.Settings;
+import io.jccl.config.TopologySettings;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -16,7 +16,7 @@ public final class MachineSource {
 
     /** What it is called: {@code this machine}, or the file. */
     public static String name(Settings settings) {
-        return settings.get(Registry.TOPO_FILE)
+        return settings.get(TopologySettings.TOPO_FILE)
                 .map(file -> "JCCL_TOPO_FILE=" + file)
                 .orElse("this machine");
     }
@@ -33,7 +33,7 @@ public final class MachineSource {
 
     /** @param detection finds the machine without its ranks */
     static XmlElement describe(Settings settings, List<HostRank> ranks, Supplier<XmlElement> detection) {
-        Optional<XmlElement> given = settings.get(Registry.TOPO_FILE).map(TopologyXmlReader::read);
+        Optional<XmlElement> given = settings.get(TopologySettings.TOPO_FILE).map(TopologyXmlReader::read);
         if (given.filter(HostElements::namesRank).isPresent()) {
             return given.get();
         }

@@ -1,7 +1,7 @@
 package io.jccl.topology;
 
-import io.jccl.config.Registry;
 import io.jccl.config.Settings;
+import io.jccl.config.TopologySettings;
 import io.jccl.device.GpuInventory;
 import io.jccl.nativelib.NativeLoadException;
 import io.jccl.nativelib.NativeNvml;
@@ -19,7 +19,7 @@ public final class ManagementLibrary {
 
     /** The GPUs by the library that the settings name; never fails. */
     public static GpuInventory ask(Settings settings) {
-        String wanted = settings.get(Registry.NVML_LIBRARY);
+        String wanted = settings.get(TopologySettings.NVML_LIBRARY);
         return switch (wanted) {
             case "off" -> GpuInventory.absent(NAME, List.of("JCCL_NVML_LIBRARY=off"));
             case "auto" -> ask(USUAL);

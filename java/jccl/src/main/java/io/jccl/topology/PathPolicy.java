@@ -1,7 +1,9 @@
 package io.jccl.topology;
 
-import io.jccl.config.Registry;
+import io.jccl.config.NetworkSettings;
 import io.jccl.config.Settings;
+import io.jccl.config.TopologySettings;
+import io.jccl.config.TransportSettings;
 import java.util.Optional;
 
 /**
@@ -36,17 +38,17 @@ public record PathPolicy(
 
     /** What the settings say, with every rank in reach. */
     public static PathPolicy of(Settings settings) {
-        Optional<PathType> peers = settings.get(Registry.P2P_DISABLE)
+        Optional<PathType> peers = settings.get(TransportSettings.P2P_DISABLE)
                 ? Optional.of(PathType.LOC)
-                : settings.get(Registry.P2P_LEVEL).map(PathType::valueOf);
+                : settings.get(TransportSettings.P2P_LEVEL).map(PathType::valueOf);
         return new PathPolicy(
                 peers,
-                settings.get(Registry.NET_GDR_LEVEL).map(PathType::valueOf),
-                settings.get(Registry.NET_GDR_READ),
-                settings.get(Registry.NET_GDR_C2C),
-                !settings.get(Registry.NVB_DISABLE),
-                !settings.get(Registry.PXN_DISABLE),
-                settings.get(Registry.PXN_C2C),
+                settings.get(NetworkSettings.NET_GDR_LEVEL).map(PathType::valueOf),
+                settings.get(NetworkSettings.NET_GDR_READ),
+                settings.get(NetworkSettings.NET_GDR_C2C),
+                !settings.get(TopologySettings.NVB_DISABLE),
+                !settings.get(TopologySettings.PXN_DISABLE),
+                settings.get(TopologySettings.PXN_C2C),
                 PeerReach.ALL);
     }
 

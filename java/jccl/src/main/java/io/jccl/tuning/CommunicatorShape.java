@@ -2,7 +2,7 @@ package io.jccl.tuning;
 
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
-import io.jccl.config.Registry;
+import io.jccl.config.MemorySettings;
 import io.jccl.config.Settings;
 import java.util.Objects;
 
@@ -51,10 +51,10 @@ public record CommunicatorShape(
         /** The slots of connections whose memory the settings give. */
         public static SlotBytes of(Settings settings) {
             return new SlotBytes(
-                    (memory(settings.get(Registry.LL_BUFFSIZE)) / LL_CELL_BYTES - 1) * LL_CELL_BYTES / 2,
-                    memory(settings.get(Registry.LL128_BUFFSIZE)) / LL128_LINE_BYTES * LL128_PAYLOAD_BYTES
+                    (memory(settings.get(MemorySettings.LL_BUFFSIZE)) / LL_CELL_BYTES - 1) * LL_CELL_BYTES / 2,
+                    memory(settings.get(MemorySettings.LL128_BUFFSIZE)) / LL128_LINE_BYTES * LL128_PAYLOAD_BYTES
                             - LL128_HEADER_BYTES,
-                    memory(settings.get(Registry.BUFFSIZE)));
+                    memory(settings.get(MemorySettings.BUFFSIZE)));
         }
 
         /** The memory of one slot: an eighth of a connection's, in whole lines of LL128. */

@@ -3,7 +3,7 @@ package io.jccl.tuning;
 import io.jccl.Algorithm;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
-import io.jccl.config.Registry;
+import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
 import java.io.IOException;
 import java.io.InputStream;
@@ -94,11 +94,11 @@ public final class HostCosts {
      *     from 0 up
      */
     public static HostCosts of(Settings settings) {
-        return settings.get(Registry.HOST_COSTS).map(HostCosts::read).orElseGet(HostCosts::builtIn);
+        return settings.get(AlgorithmSettings.HOST_COSTS).map(HostCosts::read).orElseGet(HostCosts::builtIn);
     }
 
     private static HostCosts read(Path file) {
-        String name = Registry.HOST_COSTS.name() + "=" + file;
+        String name = AlgorithmSettings.HOST_COSTS.name() + "=" + file;
         try (Reader in = Files.newBufferedReader(file)) {
             return read(in, name);
         } catch (IOException e) {

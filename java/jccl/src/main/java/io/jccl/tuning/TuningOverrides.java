@@ -2,7 +2,7 @@ package io.jccl.tuning;
 
 import io.jccl.Algorithm;
 import io.jccl.Protocol;
-import io.jccl.config.Registry;
+import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
 import java.util.Locale;
 import java.util.Objects;
@@ -53,15 +53,15 @@ public record TuningOverrides(
     /** Overrides as the settings give them. */
     public static TuningOverrides of(Settings settings) {
         return of(
-                        settings.get(Registry.ALGO),
-                        settings.get(Registry.PROTO),
-                        settings.get(Registry.MIN_NCHANNELS),
-                        settings.get(Registry.MAX_NCHANNELS),
-                        settings.get(Registry.CHUNK_BYTES))
+                        settings.get(AlgorithmSettings.ALGO),
+                        settings.get(AlgorithmSettings.PROTO),
+                        settings.get(AlgorithmSettings.MIN_NCHANNELS),
+                        settings.get(AlgorithmSettings.MAX_NCHANNELS),
+                        settings.get(AlgorithmSettings.CHUNK_BYTES))
                 .with(
-                        Ll128.valueOf(settings.get(Registry.LL128).toUpperCase(Locale.ROOT)),
-                        new ThreadThresholds(settings.get(Registry.THREAD_THRESHOLDS)))
-                .withThreads(settings.get(Registry.NTHREADS));
+                        Ll128.valueOf(settings.get(AlgorithmSettings.LL128).toUpperCase(Locale.ROOT)),
+                        new ThreadThresholds(settings.get(AlgorithmSettings.THREAD_THRESHOLDS)))
+                .withThreads(settings.get(AlgorithmSettings.NTHREADS));
     }
 
     /** Overrides of what concerns all ranks; null or blank texts restrict nothing. */

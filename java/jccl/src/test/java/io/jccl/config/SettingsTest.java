@@ -43,8 +43,8 @@ class SettingsTest {
     void listsOfNumbersAreReadAsNcclWritesThem() {
         Settings settings = fromEnvironment(Map.of("NCCL_THREAD_THRESHOLDS", "-2 8, 64"));
 
-        assertThat(settings.get(Registry.THREAD_THRESHOLDS)).containsExactly(-2, 8, 64);
-        assertThat(settings.text(Registry.THREAD_THRESHOLDS)).isEqualTo("-2 8 64");
+        assertThat(settings.get(AlgorithmSettings.THREAD_THRESHOLDS)).containsExactly(-2, 8, 64);
+        assertThat(settings.text(AlgorithmSettings.THREAD_THRESHOLDS)).isEqualTo("-2 8 64");
         for (String bad : List.of("8 x", "-3", "1 2 3 4 5 6 7", ",")) {
             assertThatThrownBy(() -> fromEnvironment(Map.of("JCCL_THREAD_THRESHOLDS", bad)))
                     .isInstanceOf(IllegalArgumentException.class)
@@ -58,11 +58,11 @@ class SettingsTest {
         Settings rings = fromEnvironment(Map.of("NCCL_MIN_NRINGS", "3", "NCCL_MAX_CTAS", "9"));
         Settings all = fromEnvironment(Map.of("NCCL_MIN_NRINGS", "3", "NCCL_MIN_CTAS", "4", "NCCL_MIN_NCHANNELS", "5"));
 
-        assertThat(rings.get(Registry.MIN_NCHANNELS)).isEqualTo(3);
-        assertThat(rings.origin(Registry.MIN_NCHANNELS))
+        assertThat(rings.get(AlgorithmSettings.MIN_NCHANNELS)).isEqualTo(3);
+        assertThat(rings.origin(AlgorithmSettings.MIN_NCHANNELS))
                 .isEqualTo(new Origin(Origin.Source.ENVIRONMENT, "NCCL_MIN_NRINGS"));
-        assertThat(rings.get(Registry.MAX_NCHANNELS)).isEqualTo(9);
-        assertThat(all.get(Registry.MIN_NCHANNELS)).isEqualTo(5);
+        assertThat(rings.get(AlgorithmSettings.MAX_NCHANNELS)).isEqualTo(9);
+        assertThat(all.get(AlgorithmSettings.MIN_NCHANNELS)).isEqualTo(5);
         assertThatThrownBy(() -> fromEnvironment(Map.of("NCCL_MIN_CTAS", "many")))
                 .hasMessageContaining("NCCL_MIN_CTAS=\"many\" (from environment)");
     }
@@ -80,15 +80,16 @@ class SettingsTest {
                 Settings.load(CommunicatorConfig.defaults(), name -> name.equals("JCCL_BUFFSIZE") ? "3M" : null, both);
         Settings fromConfig = Settings.load(config, name -> name.equals("JCCL_BUFFSIZE") ? "3M" : null, both);
 
-        assertThat(fromAlias.text(Registry.BUFFSIZE)).isEqualTo("1M");
-        assertThat(fromAlias.origin(Registry.BUFFSIZE))
+        assertThat(fromAlias.text(MemorySettings.BUFFSIZE)).isEqualTo("1M");
+        assertThat(fromAlias.origin(MemorySettings.BUFFSIZE))
                 .isEqualTo(new Origin(Origin.Source.ENVIRONMENT, "NCCL_BUFFSIZE"));
-        assertThat(fromOwn.text(Registry.BUFFSIZE)).isEqualTo("2M");
-        assertThat(fromOwn.origin(Registry.BUFFSIZE)).isEqualTo(new Origin(Origin.Source.ENVIRONMENT, "JCCL_BUFFSIZE"));
-        assertThat(fromProperty.text(Registry.BUFFSIZE)).isEqualTo("3M");
-        assertThat(fromProperty.origin(Registry.BUFFSIZE).source()).isEqualTo(Origin.Source.PROPERTY);
-        assertThat(fromConfig.text(Registry.BUFFSIZE)).isEqualTo("4M");
-        assertThat(fromConfig.origin(Registry.BUFFSIZE).source()).isEqualTo(Origin.Source.CONFIG);
+        assertThat(fromOwn.text(MemorySettings.BUFFSIZE)).isEqualTo("2M");
+        assertThat(fromOwn.origin(MemorySettings.BUFFSIZE))
+                .isEqualTo(new Origin(Origin.Source.ENVIRONMENT, "JCCL_BUFFSIZE"));
+        assertThat(fromProperty.text(MemorySettings.BUFFSIZE)).isEqualTo("3M");
+        assertThat(fromProperty.origin(MemorySettings.BUFFSIZE).source()).isEqualTo(Origin.Source.PROPERTY);
+        assertThat(fromConfig.text(MemorySettings.BUFFSIZE)).isEqualTo("4M");
+        assertThat(fromConfig.origin(MemorySettings.BUFFSIZE).source()).isEqualTo(Origin.Source.CONFIG);
     }
 
     @Test
@@ -104,26 +105,26 @@ class SettingsTest {
 
         Settings settings = Settings.load(config, name -> null, Map.of("JCCL_TIMEOUT", "9s"));
 
-        assertThat(settings.get(Registry.TIMEOUT)).isEqualTo(Duration.ofMillis(1501));
-        assertThat(settings.get(Registry.INIT_TIMEOUT)).isEqualTo(Duration.ofSeconds(7));
-        assertThat(settings.get(Registry.HOST_ID)).contains("north");
-        assertThat(settings.get(Registry.ALGO)).isEqualTo("tree");
-        assertThat(settings.get(Registry.TRANSPORT)).contains(TransportKind.SHM);
-        assertThat(settings.get(Registry.MIN_NCHANNELS)).isEqualTo(3);
-        assertThat(settings.get(Registry.MAX_NCHANNELS)).isEqualTo(3);
+        assertThat(settings.get(TimeSettings.TIMEOUT)).isEqualTo(Duration.ofMillis(1501));
+        assertThat(settings.get(TimeSettings.INIT_TIMEOUT)).isEqualTo(Duration.ofSeconds(7));
+        assertThat(settings.get(LaunchSettings.HOST_ID)).contains("north");
+        assertThat(settings.get(AlgorithmSettings.ALGO)).isEqualTo("tree");
+        assertThat(settings.get(TransportSettings.TRANSPORT)).contains(TransportKind.SHM);
+        assertThat(settings.get(AlgorithmSettings.MIN_NCHANNELS)).isEqualTo(3);
+        assertThat(settings.get(AlgorithmSettings.MAX_NCHANNELS)).isEqualTo(3);
     }
 
     @ParameterizedTest
     @CsvSource({"65536,65536", "64K,65536", "64k,65536", "1MiB,1048576", "2 M,2097152", "8KB,8192"})
     void sizesHaveBinarySuffixes(String text, int bytes) {
-        assertThat(fromEnvironment(Map.of("JCCL_BUFFSIZE", text)).get(Registry.BUFFSIZE))
+        assertThat(fromEnvironment(Map.of("JCCL_BUFFSIZE", text)).get(MemorySettings.BUFFSIZE))
                 .isEqualTo(bytes);
     }
 
     @ParameterizedTest
     @CsvSource({"30,30000", "1.5,1500", "250ms,250", "2 min,120000", "10S,10000", "1h,3600000"})
     void timesAreSecondsOrHaveAUnit(String text, long millis) {
-        assertThat(fromEnvironment(Map.of("JCCL_TIMEOUT", text)).get(Registry.TIMEOUT))
+        assertThat(fromEnvironment(Map.of("JCCL_TIMEOUT", text)).get(TimeSettings.TIMEOUT))
                 .hasMillis(millis);
     }
 
@@ -161,14 +162,14 @@ class SettingsTest {
                 "ring;all_reduce:tree|ring;all_reduce:tree"
             })
     void algorithmsAreAListOrAllOthers(String text, String normal) {
-        assertThat(fromEnvironment(Map.of("NCCL_ALGO", text)).get(Registry.ALGO))
+        assertThat(fromEnvironment(Map.of("NCCL_ALGO", text)).get(AlgorithmSettings.ALGO))
                 .isEqualTo(normal);
     }
 
     @Test
     void anEmptyValueCountsAsNotSet() {
         assertThat(fromEnvironment(Map.of("JCCL_TIMEOUT", " "))
-                        .origin(Registry.TIMEOUT)
+                        .origin(TimeSettings.TIMEOUT)
                         .source())
                 .isEqualTo(Origin.Source.DEFAULT);
     }

@@ -5,7 +5,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.bootstrap.BootstrapOptions;
 import io.jccl.bootstrap.InterfaceCandidate;
 import io.jccl.bootstrap.NetworkInterfaces;
-import io.jccl.config.Registry;
+import io.jccl.config.NetworkSettings;
 import io.jccl.config.Settings;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -93,7 +93,8 @@ final class NetworkChecks {
     private static List<InterfaceCandidate> candidates(Machine machine) {
         Settings settings = Settings.load(CommunicatorConfig.defaults(), System::getProperty, machine.environment());
         return NetworkInterfaces.candidates(BootstrapOptions.defaults("doctor")
-                .withInterfaces(settings.text(Registry.SOCKET_IFNAME), settings.text(Registry.SOCKET_FAMILY)));
+                .withInterfaces(
+                        settings.text(NetworkSettings.SOCKET_IFNAME), settings.text(NetworkSettings.SOCKET_FAMILY)));
     }
 
     /** Whether a port that this machine opens on an address of its own can be connected to. */

@@ -4,7 +4,7 @@ import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
-import io.jccl.config.Registry;
+import io.jccl.config.AlgorithmSettings;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -72,14 +72,14 @@ record TuneTrials(
                             .filter(bytes -> bytes <= CHUNKS_MATTER_FROM)
                             .toList();
                     Way shared = Way.automatic(transport, upTo).inSharedMemory();
-                    String table = Registry.HOST_COSTS.name();
+                    String table = AlgorithmSettings.HOST_COSTS.name();
                     ways.add(shared.with(table, inPlaceTable.toString()).named(IN_PLACE));
                     ways.add(shared.with(table, stagedTable.toString()).named(STAGED));
                 }
                 if (ranks == 2 && Optional.of(transport).equals(local()) && machine.cores() >= 2 * ranks) {
                     ways.add(Way.forced(transport, Algorithm.RING, Protocol.SIMPLE, sizes.subList(0, 2))
-                            .with(Registry.MIN_NCHANNELS.name(), "2")
-                            .with(Registry.MAX_NCHANNELS.name(), "2")
+                            .with(AlgorithmSettings.MIN_NCHANNELS.name(), "2")
+                            .with(AlgorithmSettings.MAX_NCHANNELS.name(), "2")
                             .named(TWO_CHANNELS));
                 }
                 trials.add(trial(transport, ranks, ways));
@@ -134,7 +134,7 @@ record TuneTrials(
                                     || bytes >= CHUNKS_MATTER_FROM && chunk >= SMALLEST_CHUNK_FOR_SPEED)
                     .toList();
             ways.add(Way.forced(transport, Algorithm.RING, Protocol.SIMPLE, some)
-                    .with(Registry.CHUNK_BYTES.name(), Integer.toString(chunk))
+                    .with(AlgorithmSettings.CHUNK_BYTES.name(), Integer.toString(chunk))
                     .named(CHUNK + chunk));
         }
         return ways;

@@ -4,8 +4,10 @@ import io.jccl.Algorithm;
 import io.jccl.CommunicatorConfig;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
-import io.jccl.config.Registry;
+import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
+import io.jccl.config.TimeSettings;
+import io.jccl.config.TransportSettings;
 import io.jccl.tuning.TuningOverrides;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -24,26 +26,26 @@ record Way(String name, Map<String, String> settings, boolean sharedMemory, List
 
     /** A way takes part in many; peers are silent for longer than usual so that they do not disturb. */
     private static final Map<String, String> QUIET = Map.of(
-            Registry.HEARTBEAT_INTERVAL.name(), "30s",
-            Registry.HEARTBEAT_TIMEOUT.name(), "120s");
+            TimeSettings.HEARTBEAT_INTERVAL.name(), "30s",
+            TimeSettings.HEARTBEAT_TIMEOUT.name(), "120s");
 
     /** What the cost model chooses, with one channel. */
     static Way automatic(TransportKind transport, List<Long> sizes) {
         Map<String, String> settings = new LinkedHashMap<>(QUIET);
-        settings.put(Registry.TRANSPORT.name(), transport.label());
-        settings.put(Registry.ALGO.name(), "auto");
-        settings.put(Registry.PROTO.name(), "auto");
-        settings.put(Registry.CHUNK_BYTES.name(), "0");
-        settings.put(Registry.MIN_NCHANNELS.name(), "1");
-        settings.put(Registry.MAX_NCHANNELS.name(), "1");
+        settings.put(TransportSettings.TRANSPORT.name(), transport.label());
+        settings.put(AlgorithmSettings.ALGO.name(), "auto");
+        settings.put(AlgorithmSettings.PROTO.name(), "auto");
+        settings.put(AlgorithmSettings.CHUNK_BYTES.name(), "0");
+        settings.put(AlgorithmSettings.MIN_NCHANNELS.name(), "1");
+        settings.put(AlgorithmSettings.MAX_NCHANNELS.name(), "1");
         return new Way("automatic", settings, false, sizes);
     }
 
     /** An algorithm and a protocol. */
     static Way forced(TransportKind transport, Algorithm algorithm, Protocol protocol, List<Long> sizes) {
         return automatic(transport, sizes)
-                .with(Registry.ALGO.name(), algorithm.label())
-                .with(Registry.PROTO.name(), protocol.label())
+                .with(AlgorithmSettings.ALGO.name(), algorithm.label())
+                .with(AlgorithmSettings.PROTO.name(), protocol.label())
                 .named(algorithm.label() + "/" + protocol.label());
     }
 
@@ -83,10 +85,10 @@ record Way(String name, Map<String, String> settings, boolean sharedMemory, List
     TuningOverrides overrides() {
         Settings all = Settings.load(config());
         return TuningOverrides.of(
-                all.get(Registry.ALGO),
-                all.get(Registry.PROTO),
-                all.get(Registry.MIN_NCHANNELS),
-                all.get(Registry.MAX_NCHANNELS),
-                all.get(Registry.CHUNK_BYTES));
+                all.get(AlgorithmSettings.ALGO),
+                all.get(AlgorithmSettings.PROTO),
+                all.get(AlgorithmSettings.MIN_NCHANNELS),
+                all.get(AlgorithmSettings.MAX_NCHANNELS),
+                all.get(AlgorithmSettings.CHUNK_BYTES));
     }
 }

@@ -1,0 +1,36 @@
+package io.jccl.config;
+
+import static io.jccl.config.ValueTypes.text;
+import static io.jccl.config.ValueTypes.word;
+
+import java.util.List;
+
+/** What only the command {@code jccl} reads. */
+public final class CommandSettings {
+
+    private static final SettingGroup GROUP = new SettingGroup("The jccl command");
+
+    /** What the command logs. */
+    public static final Setting<String> DEBUG = GROUP.add(
+            "JCCL_DEBUG",
+            "",
+            word("error", "warn", "info", "debug", "trace"),
+            "warn",
+            "What the `jccl` command writes to standard error. The library itself logs through SLF4J, to loggers below"
+                    + " `io.jccl`, and leaves levels to the application.");
+
+    /** How its JVMs are started. */
+    public static final Setting<String> JAVA_OPTS = GROUP.add(
+            "JCCL_JAVA_OPTS",
+            "",
+            text("options of java separated by spaces"),
+            "",
+            "Further options for the JVM of the `jccl` command and of the ranks that `jccl perf` starts; programs"
+                    + " of `jccl run` find the variable in their environment.");
+
+    private CommandSettings() {}
+
+    static List<Setting<?>> all() {
+        return GROUP.settings();
+    }
+}

@@ -1,0 +1,70 @@
+package io.jccl.config;
+
+import static io.jccl.config.ValueTypes.integer;
+import static io.jccl.config.ValueTypes.optional;
+import static io.jccl.config.ValueTypes.text;
+
+import java.util.List;
+import java.util.Optional;
+
+/** What this process is told of the job that it belongs to. */
+public final class LaunchSettings {
+
+    private static final SettingGroup GROUP = new SettingGroup("Launch");
+
+    /** This process's rank. */
+    public static final Setting<Optional<Integer>> RANK = GROUP.add(
+            "JCCL_RANK",
+            "",
+            optional(integer(0, Integer.MAX_VALUE - 1)),
+            Optional.empty(),
+            "This process's rank, from 0. Read by `Communicator.fromEnvironment` together with `JCCL_SIZE` and"
+                    + " `JCCL_RENDEZVOUS`; without all three the launcher's own variables are used.");
+
+    /** The number of ranks. */
+    public static final Setting<Optional<Integer>> SIZE = GROUP.add(
+            "JCCL_SIZE",
+            "",
+            optional(integer(1, Integer.MAX_VALUE)),
+            Optional.empty(),
+            "The number of ranks of the job.");
+
+    /** This process's rank among those of its machine. */
+    public static final Setting<Optional<Integer>> LOCAL_RANK = GROUP.add(
+            "JCCL_LOCAL_RANK",
+            "",
+            optional(integer(0, Integer.MAX_VALUE - 1)),
+            Optional.empty(),
+            "This process's rank among those of its machine.");
+
+    /** The number of ranks on this process's machine. */
+    public static final Setting<Optional<Integer>> LOCAL_SIZE = GROUP.add(
+            "JCCL_LOCAL_SIZE",
+            "",
+            optional(integer(1, Integer.MAX_VALUE)),
+            Optional.empty(),
+            "The number of ranks on this process's machine; where it is not set it is found while ranks meet.");
+
+    /** Where rank 0 waits for the others. */
+    public static final Setting<Optional<String>> RENDEZVOUS = GROUP.add(
+            "JCCL_RENDEZVOUS",
+            "",
+            optional(text("HOST:PORT of rank 0, or the text of a UniqueId")),
+            Optional.empty(),
+            "Where rank 0 waits for the others: `HOST:PORT`, or the text of a `UniqueId`.");
+
+    /** Which machine this rank is on. */
+    public static final Setting<Optional<String>> HOST_ID = GROUP.add(
+            "JCCL_HOST_ID",
+            "NCCL_HOSTID",
+            optional(text("a name of up to 256 characters")),
+            Optional.empty(),
+            "Which machine this rank is on, instead of the kernel's boot id: ranks with the same id share one. Different"
+                    + " ids on one machine make it act several.");
+
+    private LaunchSettings() {}
+
+    static List<Setting<?>> all() {
+        return GROUP.settings();
+    }
+}

@@ -1,0 +1,43 @@
+package io.jccl.config;
+
+import static io.jccl.config.ValueTypes.size;
+
+import java.util.List;
+
+/** How much memory connections have. */
+public final class MemorySettings {
+
+    private static final int KIB = 1024;
+    private static final int MIB = 1024 * KIB;
+    private static final SettingGroup GROUP = new SettingGroup("Memory");
+
+    /** Memory of SIMPLE. */
+    public static final Setting<Integer> BUFFSIZE = GROUP.add(
+            "JCCL_BUFFSIZE",
+            "NCCL_BUFFSIZE",
+            size(8 * KIB, 512 * MIB),
+            2 * MIB,
+            "Memory of one connection for the protocol SIMPLE, shared by 8 slots.");
+
+    /** Memory of LL. */
+    public static final Setting<Integer> LL_BUFFSIZE = GROUP.add(
+            "JCCL_LL_BUFFSIZE",
+            "NCCL_LL_BUFFSIZE",
+            size(8 * KIB, 64 * MIB),
+            128 * KIB,
+            "Memory of one connection for the protocol LL, shared by 8 slots; half of it carries data.");
+
+    /** Memory of LL128. */
+    public static final Setting<Integer> LL128_BUFFSIZE = GROUP.add(
+            "JCCL_LL128_BUFFSIZE",
+            "NCCL_LL128_BUFFSIZE",
+            size(8 * KIB, 64 * MIB),
+            256 * KIB,
+            "Memory of one connection for the protocol LL128, shared by 8 slots; 15 of 16 parts carry data.");
+
+    private MemorySettings() {}
+
+    static List<Setting<?>> all() {
+        return GROUP.settings();
+    }
+}

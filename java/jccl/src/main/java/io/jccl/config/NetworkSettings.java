@@ -1,0 +1,78 @@
+package io.jccl.config;
+
+import static io.jccl.config.ValueTypes.distance;
+import static io.jccl.config.ValueTypes.flag;
+import static io.jccl.config.ValueTypes.integer;
+import static io.jccl.config.ValueTypes.optional;
+import static io.jccl.config.ValueTypes.text;
+import static io.jccl.config.ValueTypes.word;
+
+import java.util.List;
+import java.util.Optional;
+
+/** Which interfaces and TCP connections are used, and whether cards use the memory of GPUs. */
+public final class NetworkSettings {
+
+    private static final SettingGroup GROUP = new SettingGroup("Network");
+
+    /** Which network interfaces. */
+    public static final Setting<String> SOCKET_IFNAME = GROUP.add(
+            "JCCL_SOCKET_IFNAME",
+            "NCCL_SOCKET_IFNAME",
+            text(
+                    "names (or beginnings of names, or CIDR blocks) of interfaces separated by commas; = in front for exact"
+                            + " names, ^ for all others"),
+            "",
+            "Which network interfaces to use: names, beginnings of names or CIDR blocks separated by commas; `=` in front"
+                    + " for exact names, `^` for all others. Empty ranks them: real ones before docker0, veth and link-local. Data"
+                    + " goes over all interfaces that this names, in turn by channel and TCP connection; unnamed, over the best"
+                    + " one that reaches the other ranks.");
+
+    /** Which address family. */
+    public static final Setting<String> SOCKET_FAMILY = GROUP.add(
+            "JCCL_SOCKET_FAMILY",
+            "NCCL_SOCKET_FAMILY",
+            word("AF_INET", "AF_INET6"),
+            "",
+            "Only IPv4 (`AF_INET`) or only IPv6 (`AF_INET6`); empty for both, IPv4 first.");
+
+    /** TCP connections per connection. */
+    public static final Setting<Integer> NSOCKS_PERTHREAD = GROUP.add(
+            "JCCL_NSOCKS_PERTHREAD",
+            "NCCL_NSOCKS_PERTHREAD",
+            integer(1, 16),
+            1,
+            "How many TCP connections carry one connection between two ranks; must be the same on all ranks.");
+
+    /** How far a GPU may be from a card that uses its memory. */
+    public static final Setting<Optional<String>> NET_GDR_LEVEL = GROUP.add(
+            "JCCL_NET_GDR_LEVEL",
+            "NCCL_NET_GDR_LEVEL",
+            optional(distance()),
+            Optional.empty(),
+            "The farthest that a GPU may be from a network card that uses its memory (GPUDirect RDMA); farther ones go through"
+                    + " host memory. Unset: PXB.");
+
+    /** Whether cards read GPU memory. */
+    public static final Setting<Optional<Boolean>> NET_GDR_READ = GROUP.add(
+            "JCCL_NET_GDR_READ",
+            "NCCL_NET_GDR_READ",
+            optional(flag()),
+            Optional.empty(),
+            "1: network cards also send from GPU memory; 0: they only receive into it. Unset: 1 from compute capability 8.0 on,"
+                    + " or where GPUs have NVLink, or where there is one GPU.");
+
+    /** GPUDirect RDMA over chip-to-chip links. */
+    public static final Setting<Boolean> NET_GDR_C2C = GROUP.add(
+            "JCCL_NET_GDR_C2C",
+            "NCCL_NET_GDR_C2C",
+            flag(),
+            true,
+            "1: network cards behind a CPU use the memory of GPUs that have a chip-to-chip link to it.");
+
+    private NetworkSettings() {}
+
+    static List<Setting<?>> all() {
+        return GROUP.settings();
+    }
+}

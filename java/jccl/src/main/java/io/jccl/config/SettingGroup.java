@@ -1,0 +1,31 @@
+package io.jccl.config;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Collects the settings that are documented under one heading, in the order in which they are declared. */
+final class SettingGroup {
+
+    private final String heading;
+    private final List<Setting<?>> settings = new ArrayList<>();
+
+    SettingGroup(String heading) {
+        this.heading = heading;
+    }
+
+    /** Adds a setting that NCCL has under {@code alias}, or does not have where that is empty. */
+    <T> Setting<T> add(String name, String alias, ValueType<T> type, T defaultValue, String documentation) {
+        return add(name, alias.isEmpty() ? List.of() : List.of(alias), type, defaultValue, documentation);
+    }
+
+    /** Adds a setting that has several names in NCCL. */
+    <T> Setting<T> add(String name, List<String> aliases, ValueType<T> type, T defaultValue, String documentation) {
+        Setting<T> setting = new Setting<>(name, aliases, heading, type, defaultValue, documentation);
+        settings.add(setting);
+        return setting;
+    }
+
+    List<Setting<?>> settings() {
+        return List.copyOf(settings);
+    }
+}

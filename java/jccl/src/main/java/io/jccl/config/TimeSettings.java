@@ -1,0 +1,74 @@
+package io.jccl.config;
+
+import static io.jccl.config.ValueTypes.duration;
+import static io.jccl.config.ValueTypes.flag;
+import static io.jccl.config.ValueTypes.longInteger;
+
+import java.time.Duration;
+import java.util.List;
+
+/** How long things may take, and how threads wait. */
+public final class TimeSettings {
+
+    private static final Duration MILLISECOND = Duration.ofMillis(1);
+    private static final Duration YEAR = Duration.ofDays(365);
+    private static final SettingGroup GROUP = new SettingGroup("Time");
+
+    /** How long an operation may take. */
+    public static final Setting<Duration> TIMEOUT = GROUP.add(
+            "JCCL_TIMEOUT",
+            "",
+            duration(MILLISECOND, YEAR),
+            Duration.ofMinutes(5),
+            "How long one operation may take before it fails on every rank with the ranks that never entered it.");
+
+    /** How long forming a communicator may take. */
+    public static final Setting<Duration> INIT_TIMEOUT = GROUP.add(
+            "JCCL_INIT_TIMEOUT",
+            "",
+            duration(MILLISECOND, YEAR),
+            Duration.ofMinutes(2),
+            "How long forming a communicator may take before it fails with the ranks that it waits for.");
+
+    /** How often ranks say that they live. */
+    public static final Setting<Duration> HEARTBEAT_INTERVAL = GROUP.add(
+            "JCCL_HEARTBEAT_INTERVAL",
+            "",
+            duration(Duration.ofMillis(10), Duration.ofHours(1)),
+            Duration.ofMillis(500),
+            "How often each rank tells the coordinator on rank 0 that it lives, and the other way round.");
+
+    /** The silence after which a rank counts as failed. */
+    public static final Setting<Duration> HEARTBEAT_TIMEOUT = GROUP.add(
+            "JCCL_HEARTBEAT_TIMEOUT",
+            "",
+            duration(Duration.ofMillis(20), Duration.ofDays(1)),
+            Duration.ofSeconds(20),
+            "The silence after which a rank counts as failed; at least twice `JCCL_HEARTBEAT_INTERVAL`. A process that"
+                    + " ends is noticed at once, whatever this says: the silence finds machines that vanish.");
+
+    /** How long a waiter spins. */
+    public static final Setting<Long> SPIN_NANOS = GROUP.add(
+            "JCCL_SPIN_NANOS",
+            "",
+            longInteger(-1, 10_000_000_000L),
+            -1L,
+            "How many nanoseconds a waiting thread spins before it yields and then sleeps; -1 chooses by the number of"
+                    + " ranks and processors of the machine.");
+
+    /** Whether ranks that outnumber the processors spread over them. */
+    public static final Setting<Boolean> SPREAD_RANKS = GROUP.add(
+            "JCCL_SPREAD_RANKS",
+            "",
+            flag(),
+            true,
+            "Where ranks outnumber processors, a rank moves from a processor with too many of them to one with fewer. It"
+                    + " may run wherever it could before; a rank bound to one processor stays there. `0`: the system alone"
+                    + " places the ranks.");
+
+    private TimeSettings() {}
+
+    static List<Setting<?>> all() {
+        return GROUP.settings();
+    }
+}

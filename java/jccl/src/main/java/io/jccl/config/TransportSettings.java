@@ -1,0 +1,57 @@
+package io.jccl.config;
+
+import static io.jccl.config.ValueTypes.choiceOrAuto;
+import static io.jccl.config.ValueTypes.distance;
+import static io.jccl.config.ValueTypes.flag;
+import static io.jccl.config.ValueTypes.optional;
+
+import io.jccl.TransportKind;
+import java.util.List;
+import java.util.Optional;
+
+/** Which transports may join two ranks. */
+public final class TransportSettings {
+
+    private static final SettingGroup GROUP = new SettingGroup("Transports");
+
+    /** The only transport that may be used. */
+    public static final Setting<Optional<TransportKind>> TRANSPORT = GROUP.add(
+            "JCCL_TRANSPORT",
+            "",
+            choiceOrAuto(TransportKind.class),
+            Optional.empty(),
+            "The only transport that may join two ranks. `auto` takes the first of p2p (threads of one process), shm"
+                    + " (processes of one machine), ib (InfiniBand verbs) and socket that works.");
+
+    /** No direct memory between threads. */
+    public static final Setting<Boolean> P2P_DISABLE = GROUP.add(
+            "JCCL_P2P_DISABLE",
+            "NCCL_P2P_DISABLE",
+            flag(),
+            false,
+            "1: ranks of one process do not use each other's memory directly, and no GPU that of another, over NVLink or"
+                    + " PCI.");
+
+    /** How far apart GPUs may be for peer-to-peer. */
+    public static final Setting<Optional<String>> P2P_LEVEL = GROUP.add(
+            "JCCL_P2P_LEVEL",
+            "NCCL_P2P_LEVEL",
+            optional(distance()),
+            Optional.empty(),
+            "The farthest that two GPUs may be apart to use each other's memory; farther ones go through host memory. Unset:"
+                    + " PXB, or SYS for two GPUs on AMD.");
+
+    /** No shared memory. */
+    public static final Setting<Boolean> SHM_DISABLE = GROUP.add(
+            "JCCL_SHM_DISABLE",
+            "NCCL_SHM_DISABLE",
+            flag(),
+            false,
+            "1: processes of one machine do not share memory; they use a network.");
+
+    private TransportSettings() {}
+
+    static List<Setting<?>> all() {
+        return GROUP.settings();
+    }
+}
