@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cuda/runtime/stream_owners.h"
+#include "engine/operation_arguments.h"
 
 namespace jccl::device {
 namespace {
@@ -87,21 +88,9 @@ LaunchControl DeviceCommunicator::controlOf(uint64_t number, int64_t timeoutNano
 
 Issued DeviceCommunicator::run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
                                int64_t timeoutNanos, Stream stream) {
-  if (!code.valid() || code.collective == Collective::SendRecv || !choice.valid() || count < 0 || root < 0 ||
-      root >= config_.size) {
-    return {refuse(Status::invalid(
-        "collective=" + std::to_string(static_cast<int>(code.collective)) + " choice=" +
-        std::to_string(choice.encode()) + " count=" + std::to_string(count) + " root=" + std::to_string(root) +
-        ", expected known codes, count >= 0, 0 <= root < size=" + std::to_string(config_.size)))};
-  }
-  Operation operation;
-  operation.code = code;
-  operation.choice = settle(choice, code.collective);
-  operation.send = static_cast<const uint8_t*>(send);
-  operation.recv = static_cast<uint8_t*>(recv);
-  operation.count = static_cast<size_t>(count);
-  operation.root = hasRoot(code.collective) ? root : 0;
-  operation.bytes = operation.count * sizeOf(code.type);
+  if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return {refuse(status)};
+  Operation operation = operationOf(code, settle(choice, code.collective), send, recv);
+  setCount(operation, static_cast<size_t>(count), root, config_.size);
   if (isExchange(code.collective)) {
     std::vector<PointToPointTask> tasks = exchangeTasks(operation, config_.rank, config_.size);
     return executeTasks(tasks, &operation, timeoutNanos, stream);
@@ -112,14 +101,10 @@ Issued DeviceCommunicator::run(OperationCode code, Choice choice, const void* se
 Issued DeviceCommunicator::runV(OperationCode code, Choice choice, const void* send, void* recv,
                                 const std::vector<int64_t>& counts, int64_t timeoutNanos, Stream stream) {
   if (Status status = checkCounts(code, choice, counts, config_.size); !status) return {refuse(status)};
-  Operation operation;
-  operation.code = code;
-  operation.choice = settle(choice, code.collective);
-  operation.send = static_cast<const uint8_t*>(send);
-  operation.recv = static_cast<uint8_t*>(recv);
+  Operation operation = operationOf(code, settle(choice, code.collective), send, recv);
   if (code.collective == Collective::AllToAll) {
     std::vector<PointToPointTask> tasks = vectorExchangeTasks(operation, counts, config_.rank, config_.size);
-    if (Status status = checkOwnTasks(config_.rank, tasks); !status) return {refuse(status)};
+    if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return {refuse(status)};
     return executeTasks(tasks, &operation, timeoutNanos, stream);
   }
   setCounts(operation, counts, config_.size);
@@ -127,13 +112,7 @@ Issued DeviceCommunicator::runV(OperationCode code, Choice choice, const void* s
 }
 
 Issued DeviceCommunicator::runPointToPoint(std::vector<PointToPointTask> tasks, int64_t timeoutNanos, Stream stream) {
-  for (const PointToPointTask& task : tasks) {
-    if (task.peer < 0 || task.peer >= config_.size) {
-      return {refuse(Status::invalid("peer=" + std::to_string(task.peer) +
-                                     ", expected a rank below size=" + std::to_string(config_.size)))};
-    }
-  }
-  if (Status status = checkOwnTasks(config_.rank, tasks); !status) return {refuse(status)};
+  if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return {refuse(status)};
   return executeTasks(tasks, nullptr, timeoutNanos, stream);
 }
 

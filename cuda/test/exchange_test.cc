@@ -1,7 +1,7 @@
 // Sends and receives between pairs of ranks, and operations over each other's buffers.
 #include <random>
 
-#include "cuda/test/emulated_kernels.h"
+#include "cuda/test/compared_cases.h"
 #include "cuda/test/exchange_group.h"
 #include "cuda/test/in_place_boards.h"
 
@@ -36,17 +36,12 @@ void exchangeAll(int size, int channels, int messages, const emulator::Options& 
       groups[rank].add(in);
     }
   }
-  emulator::Machine machine(options);
   std::vector<ExchangeLaunch> launches;
   for (int rank = 0; rank < size; ++rank) {
     launches.push_back(groups[rank].launchOf(ranks, rank, channels, !mismatched));
   }
-  for (int rank = 0; rank < size; ++rank) {
-    machine.launch(
-        channels, 64, [&, rank] { exchangeKernel(launches[rank]); }, "rank " + std::to_string(rank));
-  }
-  const emulator::Report report = machine.run();
-  ASSERT_TRUE(report.finished()) << report.text;
+  runKernels(options, size, channels, [&](int rank) { exchangeKernel(launches[rank]); });
+  if (::testing::Test::HasFatalFailure()) return;
   for (int rank = 0; rank < size; ++rank) {
     if (mismatched) {
       ASSERT_NE(ranks.result(rank), Code::Ok);
@@ -81,10 +76,8 @@ TEST(DeviceExchange, EveryPairBothWaysAtOnce) {
 
 TEST(DeviceExchange, IsRightUnderWeakMemory) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
-    emulator::Options options;
+    emulator::Options options = bySeed(seed);
     options.memory = emulator::Memory::Weak;
-    options.schedule = emulator::Schedule::BySeed;
-    options.seed = seed;
     exchangeAll(2 + static_cast<int>(seed % 2), 1, 3, options);
     if (HasFatalFailure()) return;
   }
@@ -129,16 +122,11 @@ void inPlace(int size, DataType type, ReduceOp op, Collective collective, size_t
   }
   InPlaceBoards boards(channels, inputs, outputs);
   std::vector<device::InPlaceLaunch> launches;
-  emulator::Machine machine(options);
   for (int rank = 0; rank < size; ++rank) {
     launches.push_back(boards.launchOf(ranks, rank, {collective, type, op}, count));
   }
-  for (int rank = 0; rank < size; ++rank) {
-    machine.launch(
-        channels, 64, [&, rank] { inPlaceKernel(launches[rank]); }, "rank " + std::to_string(rank));
-  }
-  const emulator::Report report = machine.run();
-  ASSERT_TRUE(report.finished()) << report.text;
+  runKernels(options, size, channels, [&](int rank) { inPlaceKernel(launches[rank]); });
+  if (::testing::Test::HasFatalFailure()) return;
   for (int rank = 0; rank < size; ++rank) {
     ASSERT_EQ(ranks.result(rank), Code::Ok);
     ASSERT_TRUE(sends[rank].intact() && recvs[rank].intact());
@@ -171,10 +159,8 @@ TEST(DeviceInPlace, LargeOnesGoInShards) {
 
 TEST(DeviceInPlace, IsRightUnderWeakMemory) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
-    emulator::Options options;
+    emulator::Options options = bySeed(seed);
     options.memory = emulator::Memory::Weak;
-    options.schedule = emulator::Schedule::BySeed;
-    options.seed = seed;
     inPlace(2 + static_cast<int>(seed % 2), DataType::Int32, ReduceOp::Sum, Collective::AllReduce, 77, seed % 3 == 0,
             options);
     if (HasFatalFailure()) return;

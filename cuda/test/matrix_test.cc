@@ -5,8 +5,7 @@
 #include <random>
 #include <tuple>
 
-#include "cuda/test/device_ranks.h"
-#include "cuda/test/emulated_kernels.h"
+#include "cuda/test/compared_cases.h"
 
 namespace jccl::test {
 namespace {
@@ -55,7 +54,11 @@ struct Buffers {
     const size_t part = case_.count * sizeOf(case_.code.type);
     return case_.code.collective == Collective::ReduceScatter ? send.data() + rank_ * part : send.data();
   }
-  bool inputUnchanged() { return case_.inPlace || std::equal(original_.begin(), original_.end(), send.data()); }
+  // Whether nothing was written where nothing should be: beside the buffers, and over the input.
+  bool intact() {
+    return send.intact() && recv.intact() &&
+           (case_.inPlace || std::equal(original_.begin(), original_.end(), send.data()));
+  }
   bool same(Buffers& other) {
     return std::memcmp(send.data(), other.send.data(), sendBytes_) == 0 &&
            std::memcmp(recv.data(), other.recv.data(), recvBytes_) == 0;
@@ -98,36 +101,20 @@ class KernelMatrix : public ::testing::TestWithParam<Parameter> {
     }
     runHost(cases, choice, channels, host, ll128SlotBytes);
     DeviceRanks ranks(size, channels, ConnectionShape(4096, 1024, ll128SlotBytes));
-    emulator::Options options;
-    options.schedule = emulator::Schedule::BySeed;
-    options.seed = static_cast<uint64_t>(size * 100 + channels * 10 + static_cast<int>(protocol));
-    emulator::Machine machine(options);
-    std::vector<std::vector<Launch>> launches(size);
+    runOnDevice(ranks, channels, threads,
+                static_cast<uint64_t>(size * 100 + channels * 10 + static_cast<int>(protocol)), cases.size(),
+                [&](Launch& launch, int rank, size_t i) {
+                  launch.code = cases[i].code;
+                  launch.choice = choice;
+                  launch.send = device[rank][i].input();
+                  launch.recv = device[rank][i].output();
+                  launch.count = cases[i].count;
+                  launch.root = hasRoot(cases[i].code.collective) ? cases[i].root : 0;
+                  return cases[i].text();
+                });
+    if (HasFatalFailure()) return;
+    expectSame(cases, ranks, device, host);
     for (int rank = 0; rank < size; ++rank) {
-      int before = -1;
-      launches[rank].reserve(cases.size());
-      for (size_t i = 0; i < cases.size(); ++i) {
-        Launch& launch = launches[rank].emplace_back(ranks.launchOf(rank));
-        launch.code = cases[i].code;
-        launch.choice = choice;
-        launch.send = device[rank][i].input();
-        launch.recv = device[rank][i].output();
-        launch.count = cases[i].count;
-        launch.root = hasRoot(cases[i].code.collective) ? cases[i].root : 0;
-        before = machine.launch(
-            channels, threads, [&launch] { collectiveKernel(launch); },
-            "rank " + std::to_string(rank) + " " + cases[i].text(), before);
-      }
-    }
-    const emulator::Report report = machine.run();
-    ASSERT_TRUE(report.finished()) << report.text;
-    for (int rank = 0; rank < size; ++rank) {
-      ASSERT_EQ(ranks.result(rank), Code::Ok);
-      for (size_t i = 0; i < cases.size(); ++i) {
-        ASSERT_TRUE(device[rank][i].same(host[rank][i])) << cases[i].text() << " rank=" << rank;
-        ASSERT_TRUE(device[rank][i].inputUnchanged()) << cases[i].text() << " rank=" << rank;
-        ASSERT_TRUE(device[rank][i].send.intact() && device[rank][i].recv.intact()) << cases[i].text();
-      }
       for (int c = 0; c < channels; ++c) ASSERT_EQ(ranks.channel(rank, c).operations, cases.size());
     }
   }
@@ -135,18 +122,15 @@ class KernelMatrix : public ::testing::TestWithParam<Parameter> {
  private:
   static void runHost(const std::vector<Case>& cases, Choice choice, int channels,
                       std::vector<std::vector<Buffers>>& buffers, uint32_t ll128SlotBytes) {
-    RankThreads threads(static_cast<int>(buffers.size()), channels,
-                        [&](CommunicatorConfig& config) { config.ll128SlotBytes = ll128SlotBytes; });
-    threads.run([&](Communicator& communicator) {
-      for (size_t i = 0; i < cases.size(); ++i) {
-        Buffers& b = buffers[communicator.rank()][i];
-        ASSERT_EQ(communicator.run(cases[i].code, choice, reinterpret_cast<uint64_t>(b.input()),
-                                   reinterpret_cast<uint64_t>(b.output()), static_cast<int64_t>(cases[i].count),
-                                   cases[i].root, kTimeoutNanos),
-                  Code::Ok)
-            << communicator.lastError();
-      }
-    });
+    runOnHost(
+        static_cast<int>(buffers.size()), channels, cases.size(),
+        [&](Communicator& communicator, size_t i) {
+          Buffers& b = buffers[communicator.rank()][i];
+          return communicator.run(cases[i].code, choice, reinterpret_cast<uint64_t>(b.input()),
+                                  reinterpret_cast<uint64_t>(b.output()), static_cast<int64_t>(cases[i].count),
+                                  cases[i].root, kTimeoutNanos);
+        },
+        [&](CommunicatorConfig& config) { config.ll128SlotBytes = ll128SlotBytes; });
   }
 };
 

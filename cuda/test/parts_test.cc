@@ -5,8 +5,7 @@
 #include <random>
 #include <tuple>
 
-#include "cuda/test/device_ranks.h"
-#include "cuda/test/emulated_kernels.h"
+#include "cuda/test/compared_cases.h"
 #include "cuda/test/exchange_group.h"
 #include "cuda/test/in_place_boards.h"
 
@@ -112,33 +111,11 @@ AllBuffers buffersOf(const std::vector<Case>& cases, int size) {
 }
 
 void runHost(const std::vector<Case>& cases, Choice choice, int channels, AllBuffers& buffers) {
-  RankThreads threads(static_cast<int>(buffers.size()), channels);
-  threads.run([&](Communicator& communicator) {
-    for (size_t i = 0; i < cases.size(); ++i) {
-      Buffers& b = buffers[communicator.rank()][i];
-      ASSERT_EQ(communicator.runV(cases[i].code, choice, reinterpret_cast<uint64_t>(b.input()),
-                                  reinterpret_cast<uint64_t>(b.output()), cases[i].parts.numbers, kTimeoutNanos),
-                Code::Ok)
-          << communicator.lastError();
-    }
+  runOnHost(static_cast<int>(buffers.size()), channels, cases.size(), [&](Communicator& communicator, size_t i) {
+    Buffers& b = buffers[communicator.rank()][i];
+    return communicator.runV(cases[i].code, choice, reinterpret_cast<uint64_t>(b.input()),
+                             reinterpret_cast<uint64_t>(b.output()), cases[i].parts.numbers, kTimeoutNanos);
   });
-}
-
-void expectSame(const std::vector<Case>& cases, const DeviceRanks& ranks, AllBuffers& device, AllBuffers& host) {
-  for (int rank = 0; rank < ranks.size(); ++rank) {
-    ASSERT_EQ(ranks.result(rank), Code::Ok);
-    for (size_t i = 0; i < cases.size(); ++i) {
-      ASSERT_TRUE(device[rank][i].same(host[rank][i])) << cases[i].text() << " rank=" << rank;
-      ASSERT_TRUE(device[rank][i].intact()) << cases[i].text() << " rank=" << rank;
-    }
-  }
-}
-
-emulator::Options optionsOf(uint64_t seed) {
-  emulator::Options options;
-  options.schedule = emulator::Schedule::BySeed;
-  options.seed = seed;
-  return options;
 }
 
 template <class AnyLaunch>
@@ -160,25 +137,15 @@ TEST_P(KernelParts, EqualTheHostsBitForBit) {
     AllBuffers host = buffersOf(cases, size), device = buffersOf(cases, size);
     runHost(cases, choice, channels, host);
     DeviceRanks ranks(size, channels);
-    emulator::Machine machine(optionsOf(size * 10 + type));
-    std::vector<std::vector<Launch>> launches(size);
-    for (int rank = 0; rank < size; ++rank) {
-      int before = -1;
-      launches[rank].reserve(cases.size());
-      for (size_t i = 0; i < cases.size(); ++i) {
-        Launch& launch = launches[rank].emplace_back(ranks.launchOf(rank));
-        launch.code = cases[i].code;
-        launch.choice = choice;
-        launch.send = device[rank][i].input();
-        launch.recv = device[rank][i].output();
-        takeParts(launch, cases[i].parts, size);
-        before = machine.launch(
-            channels, threads, [&launch] { collectiveKernel(launch); },
-            "rank " + std::to_string(rank) + " " + cases[i].text(), before);
-      }
-    }
-    const emulator::Report report = machine.run();
-    ASSERT_TRUE(report.finished()) << report.text;
+    runOnDevice(ranks, channels, threads, size * 10 + type, cases.size(), [&](Launch& launch, int rank, size_t i) {
+      launch.code = cases[i].code;
+      launch.choice = choice;
+      launch.send = device[rank][i].input();
+      launch.recv = device[rank][i].output();
+      takeParts(launch, cases[i].parts, size);
+      return cases[i].text();
+    });
+    if (HasFatalFailure()) return;
     expectSame(cases, ranks, device, host);
     if (HasFatalFailure()) return;
   }
@@ -219,18 +186,13 @@ TEST_P(InPlaceParts, EqualTheHostsBitForBit) {
       for (int rank = 0; rank < size; ++rank) {
         for (int c = 0; c < channels; ++c) ranks.channel(rank, c).operations = 0;
       }
-      emulator::Machine machine(optionsOf(size * 10 + type));
       std::vector<device::InPlaceLaunch> launches;
       for (int rank = 0; rank < size; ++rank) {
         launches.push_back(boards[i]->launchOf(ranks, rank, cases[i].code, 0));
         takeParts(launches.back(), cases[i].parts, size);
       }
-      for (int rank = 0; rank < size; ++rank) {
-        machine.launch(
-            channels, 64, [&, rank] { inPlaceKernel(launches[rank]); }, "rank " + std::to_string(rank));
-      }
-      const emulator::Report report = machine.run();
-      ASSERT_TRUE(report.finished()) << report.text;
+      runKernels(bySeed(size * 10 + type), size, channels, [&](int rank) { inPlaceKernel(launches[rank]); });
+      if (HasFatalFailure()) return;
     }
     expectSame(cases, ranks, device, host);
     if (HasFatalFailure()) return;
@@ -303,13 +265,8 @@ TEST_P(ExchangeParts, EqualTheHostsBitForBit) {
         }
         launches.push_back(groups[rank].launchOf(ranks, rank, channels, true));
       }
-      emulator::Machine machine(optionsOf(base + size));
-      for (int rank = 0; rank < size; ++rank) {
-        machine.launch(
-            channels, 64, [&, rank] { exchangeKernel(launches[rank]); }, "rank " + std::to_string(rank));
-      }
-      const emulator::Report report = machine.run();
-      ASSERT_TRUE(report.finished()) << report.text;
+      runKernels(bySeed(base + size), size, channels, [&](int rank) { exchangeKernel(launches[rank]); });
+      if (HasFatalFailure()) return;
       for (int rank = 0; rank < size; ++rank) {
         ASSERT_EQ(ranks.result(rank), Code::Ok);
         ASSERT_TRUE(recvs[rank].intact());

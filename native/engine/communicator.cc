@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/shared_cache.h"
+#include "engine/operation_arguments.h"
 
 namespace jccl {
 namespace {
@@ -295,26 +296,11 @@ void Communicator::runChannels(const Operation& operation, const Transfer& trans
 
 Code Communicator::run(OperationCode code, Choice choice, uint64_t send, uint64_t recv, int64_t count, int root,
                        int64_t timeoutNanos) {
-  if (!code.valid() || code.collective == Collective::SendRecv || !choice.valid() || count < 0 || root < 0 ||
-      root >= config_.size || !channels_[0]->hasRing()) {
-    return refuse("collective=" + std::to_string(static_cast<int>(code.collective)) +
-                  " type=" + std::to_string(static_cast<int>(code.type)) +
-                  " op=" + std::to_string(static_cast<int>(code.op)) + " choice=" + std::to_string(choice.encode()) +
-                  " count=" + std::to_string(count) + " root=" + std::to_string(root) +
-                  ", expected known codes, count >= 0, 0 <= root < size=" + std::to_string(config_.size) +
-                  ", and a ring set by setRing");
-  }
-  Operation operation;
-  operation.code = code;
-  operation.choice = settle(choice, code.collective);
-  operation.send = reinterpret_cast<const uint8_t*>(send);
-  operation.recv = reinterpret_cast<uint8_t*>(recv);
-  operation.count = static_cast<size_t>(count);
-  operation.root = hasRoot(code.collective) ? root : 0;
-  operation.bytes = operation.count * sizeOf(code.type);
-  if (code.collective == Collective::AllGather || code.collective == Collective::ReduceScatter) {
-    operation.bytes *= config_.size;
-  }
+  if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return refuse(status.message());
+  if (!channels_[0]->hasRing()) return refuse("channel=0 has no ring; call setRing for every channel first");
+  Operation operation = operationOf(code, settle(choice, code.collective), reinterpret_cast<const void*>(send),
+                                    reinterpret_cast<void*>(recv));
+  setCount(operation, static_cast<size_t>(count), root, config_.size);
   if (isExchange(code.collective)) return runExchange(operation, timeoutNanos);
   return execute(operation, timeoutNanos);
 }
@@ -328,31 +314,29 @@ Code Communicator::runExchange(Operation& operation, int64_t timeoutNanos) {
 Code Communicator::runV(OperationCode code, Choice choice, uint64_t send, uint64_t recv,
                         const std::vector<int64_t>& counts, int64_t timeoutNanos) {
   if (Status status = checkCounts(code, choice, counts, config_.size); !status) return refuse(status.message());
-  Operation operation;
-  operation.code = code;
-  operation.choice = settle(choice, code.collective);
-  operation.send = reinterpret_cast<const uint8_t*>(send);
-  operation.recv = reinterpret_cast<uint8_t*>(recv);
+  Operation operation = operationOf(code, settle(choice, code.collective), reinterpret_cast<const void*>(send),
+                                    reinterpret_cast<void*>(recv));
   if (code.collective == Collective::AllToAll) {
     std::vector<PointToPointTask> tasks = vectorExchangeTasks(operation, counts, config_.rank, config_.size);
-    if (Status status = checkOwnTasks(config_.rank, tasks); !status) return refuse(status.message());
+    if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return refuse(status.message());
     return executeTasks(operation, tasks, timeoutNanos);
   }
   setCounts(operation, counts, config_.size);
   return execute(operation, timeoutNanos);
 }
 
-Code Communicator::runPointToPoint(const std::vector<PointToPointTask>& tasks, int64_t timeoutNanos) {
+Status Communicator::checkConnected(const std::vector<PointToPointTask>& tasks) const {
   for (const auto& task : tasks) {
-    if (task.peer < 0 || task.peer >= config_.size) {
-      return refuse("peer=" + std::to_string(task.peer) +
-                    ", expected a rank below size=" + std::to_string(config_.size));
-    }
     if (task.peer != config_.rank && transports_[task.peer] == TransportKind::None) {
-      return refuse("peer=" + std::to_string(task.peer) + " is not connected; call connect for it first");
+      return Status::invalid("peer=" + std::to_string(task.peer) + " is not connected; call connect for it first");
     }
   }
-  if (Status status = checkOwnTasks(config_.rank, tasks); !status) return refuse(status.message());
+  return Status::ok();
+}
+
+Code Communicator::runPointToPoint(const std::vector<PointToPointTask>& tasks, int64_t timeoutNanos) {
+  if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return refuse(status.message());
+  if (Status status = checkConnected(tasks); !status) return refuse(status.message());
   if (control_.failed()) return failure();
   // Not every rank takes part, so this is no operation of the communicator's sequence.
   control_.sequence.store(sequence_, std::memory_order_relaxed);
@@ -365,11 +349,7 @@ Code Communicator::runPointToPoint(const std::vector<PointToPointTask>& tasks, i
 }
 
 Code Communicator::executeTasks(Operation& operation, std::vector<PointToPointTask>& tasks, int64_t timeoutNanos) {
-  for (const auto& task : tasks) {
-    if (task.peer != config_.rank && transports_[task.peer] == TransportKind::None) {
-      return refuse("peer=" + std::to_string(task.peer) + " is not connected; call connect for it first");
-    }
-  }
+  if (Status status = checkConnected(tasks); !status) return refuse(status.message());
   if (control_.failed()) return failure();
   operation.choice.algorithm = Algorithm::Direct;
   operation.choice.protocol = Protocol::Simple;

@@ -90,6 +90,7 @@ class Communicator {
   Status setTree(int channel, int up, const std::vector<int>& down);
   // Checks that every connection that rings and trees need exists.
   Status checkPlan() const;
+  Status checkConnected(const std::vector<PointToPointTask>& tasks) const;
   std::vector<Channel::Need> needs(int channel) const { return channels_[channel]->needs(); }
 
   // How user buffers of peers are found; without, only threads of one process read buffers in place.

@@ -21,10 +21,15 @@ struct PointToPointTask {
   uint32_t fingerprint = 0;  // both ends must agree on it
 };
 
-// Whether sends to this rank and receives from it pair up, in order and in size. Nothing may run otherwise.
-inline Status checkOwnTasks(int rank, const std::vector<PointToPointTask>& tasks) {
+// Whether all peers are ranks, and sends to this rank and receives from it pair up, in order and in size. Nothing may run
+// otherwise.
+inline Status checkTasks(int rank, int size, const std::vector<PointToPointTask>& tasks) {
   std::vector<const PointToPointTask*> sends, recvs;
   for (const auto& task : tasks) {
+    if (task.peer < 0 || task.peer >= size) {
+      return Status::invalid("peer=" + std::to_string(task.peer) +
+                             ", expected a rank below size=" + std::to_string(size));
+    }
     if (task.peer != rank) continue;
     (task.kind == PointToPointTask::Kind::Send ? sends : recvs).push_back(&task);
   }
@@ -89,37 +94,6 @@ inline std::vector<PointToPointTask> vectorExchangeTasks(const Operation& operat
                      operation.recv + counts[3 * n + from] * element, counts[2 * n + from] * element, 0});
   }
   return tasks;
-}
-
-// Whether the counts of a v-form are as many as it takes, and none negative: two rows of `size` for all-gather and
-// reduce-scatter, four for all-to-all.
-inline Status checkCounts(OperationCode code, Choice choice, const std::vector<int64_t>& counts, int size) {
-  const bool exchange = code.collective == Collective::AllToAll;
-  const bool known =
-      exchange || code.collective == Collective::AllGather || code.collective == Collective::ReduceScatter;
-  bool good =
-      code.valid() && choice.valid() && known && counts.size() == static_cast<size_t>(size) * (exchange ? 4 : 2);
-  for (const int64_t value : counts) good = good && value >= 0;
-  if (good) return Status::ok();
-  return Status::invalid("collective=" + std::to_string(static_cast<int>(code.collective)) +
-                         " counts=" + std::to_string(counts.size()) +
-                         ", expected all_gather or reduce_scatter with 2 x size, or all_to_all " +
-                         "with 4 x size numbers, none negative; size=" + std::to_string(size));
-}
-
-// All-gather and reduce-scatter with counts: sets them, what their fingerprint mixes, and the bytes of the larger buffer.
-inline void setCounts(Operation& operation, const std::vector<int64_t>& counts, int size) {
-  const size_t n = static_cast<size_t>(size);
-  operation.counts = counts.data();
-  operation.displacements = counts.data() + n;
-  uint64_t mixed = 0;
-  size_t end = 0;
-  for (size_t rank = 0; rank < n; ++rank) {
-    mixed = (mixed ^ static_cast<uint64_t>(counts[rank])) * 0xd6e8feb86659fd93u;
-    end = end > static_cast<size_t>(counts[n + rank] + counts[rank]) ? end : counts[n + rank] + counts[rank];
-  }
-  operation.fingerprint = mixed;
-  operation.bytes = end * sizeOf(operation.code.type);
 }
 
 }  // namespace jccl

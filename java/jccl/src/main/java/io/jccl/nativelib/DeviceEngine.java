@@ -2,25 +2,16 @@ package io.jccl.nativelib;
 
 import io.jccl.DeviceException;
 import java.util.Optional;
-import java.util.concurrent.locks.ReadWriteLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.LongSupplier;
 
 /**
- * A communicator's runtime on a GPU, whose memory cannot be used after it was freed. Forming and operations are calls of one
- * thread at a time; questions and {@link #abort} may come from any thread at any time. After {@link #destroy} all meet a
- * harmless answer.
+ * A communicator's runtime on a GPU. Forming and operations are calls of one thread at a time; after {@link #destroy}, which
+ * ends what is in flight, operations answer {@link NativeCommunicator#ABORTED}.
  */
-public final class DeviceEngine {
-
-    private static final long[] NOTHING = {};
-
-    private final long handle;
-    private final ReadWriteLock lifetime = new ReentrantReadWriteLock();
-    private boolean destroyed; // guarded by lifetime
+public final class DeviceEngine extends Engine {
 
     private DeviceEngine(long handle) {
-        this.handle = handle;
+        super(handle);
     }
 
     /**
@@ -151,22 +142,12 @@ public final class DeviceEngine {
     }
 
     private long issue(LongSupplier call) {
-        lifetime.readLock().lock();
-        try {
-            return destroyed ? NativeCommunicator.ABORTED : call.getAsLong();
-        } finally {
-            lifetime.readLock().unlock();
-        }
+        return ask(NativeCommunicator.ABORTED, call);
     }
 
     /** What the runtime makes of a choice; see {@link NativeCommunicator#run}. */
     public long settle(int operation, long choice) {
-        lifetime.readLock().lock();
-        try {
-            return destroyed ? choice : NativeDeviceCommunicator.settle(handle, operation, choice);
-        } finally {
-            lifetime.readLock().unlock();
-        }
+        return ask(choice, () -> NativeDeviceCommunicator.settle(handle, operation, choice));
     }
 
     /** The stream of operations whose caller names none. */
@@ -174,60 +155,28 @@ public final class DeviceEngine {
         return NativeDeviceCommunicator.ownStream(handle);
     }
 
-    /** Ends every wait on the device with {@code code}; returns at once. */
-    public void abort(int code) {
-        lifetime.readLock().lock();
-        try {
-            if (!destroyed) {
-                NativeDeviceCommunicator.abort(handle, code);
-            }
-        } finally {
-            lifetime.readLock().unlock();
-        }
-    }
-
-    /** The text of the last error, or an empty one. */
-    public String lastError() {
-        lifetime.readLock().lock();
-        try {
-            String text = destroyed ? null : NativeDeviceCommunicator.lastError(handle);
-            return text == null ? "" : text;
-        } finally {
-            lifetime.readLock().unlock();
-        }
-    }
-
-    /** The rows of channels that have waited long; empty if none has. */
-    public long[] waiting() {
-        lifetime.readLock().lock();
-        try {
-            long[] rows = destroyed ? null : NativeDeviceCommunicator.waiting(handle);
-            return rows == null ? NOTHING : rows;
-        } finally {
-            lifetime.readLock().unlock();
-        }
-    }
-
     /** The memory that it holds on the device. */
     public long deviceBytes() {
-        lifetime.readLock().lock();
-        try {
-            return destroyed ? 0 : NativeDeviceCommunicator.deviceBytes(handle);
-        } finally {
-            lifetime.readLock().unlock();
-        }
+        return ask(0, () -> NativeDeviceCommunicator.deviceBytes(handle));
     }
 
-    /** Ends what is in flight and frees; a second call does nothing. */
-    public void destroy() {
-        lifetime.writeLock().lock();
-        try {
-            if (!destroyed) {
-                destroyed = true;
-                NativeDeviceCommunicator.destroy(handle);
-            }
-        } finally {
-            lifetime.writeLock().unlock();
-        }
+    @Override
+    void abortNow(int code) {
+        NativeDeviceCommunicator.abort(handle, code);
+    }
+
+    @Override
+    String error() {
+        return NativeDeviceCommunicator.lastError(handle);
+    }
+
+    @Override
+    long[] waits() {
+        return NativeDeviceCommunicator.waiting(handle);
+    }
+
+    @Override
+    void free() {
+        NativeDeviceCommunicator.destroy(handle);
     }
 }

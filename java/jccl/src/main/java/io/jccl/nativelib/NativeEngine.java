@@ -1,26 +1,17 @@
 package io.jccl.nativelib;
 
 import io.jccl.JcclException;
-import java.util.concurrent.locks.ReadWriteLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * A native communicator whose memory cannot be used after it was freed.
+ * A communicator's engine for memory of the host.
  *
- * <p>Two kinds of calls: operations ({@code run…}, {@code connect}, {@code prepare}) are made by one thread at a time, and
- * that thread's owner sees to it that none is inside when {@link #destroy()} is called; they take no lock. Questions and
- * {@link #abort} may come from any thread at any time; they meet a destroyed engine with a harmless answer.
+ * <p>Operations ({@code run…}, {@code connect}, {@code prepare}) are made by one thread at a time, and that thread's owner sees
+ * to it that none is inside when {@link #destroy()} is called; they take no lock.
  */
-public final class NativeEngine {
-
-    private static final long[] NOTHING = {};
-
-    private final long handle;
-    private final ReadWriteLock lifetime = new ReentrantReadWriteLock();
-    private boolean destroyed; // guarded by lifetime
+public final class NativeEngine extends Engine {
 
     private NativeEngine(long handle) {
-        this.handle = handle;
+        super(handle);
     }
 
     /**
@@ -59,84 +50,43 @@ public final class NativeEngine {
         return NativeCommunicator.runPointToPoint(handle, tasks, timeoutNanos);
     }
 
-    /** Ends every wait inside the engine with {@code code}; returns at once. */
-    public void abort(int code) {
-        lifetime.readLock().lock();
-        try {
-            if (!destroyed) {
-                NativeCommunicator.abort(handle, code);
-            }
-        } finally {
-            lifetime.readLock().unlock();
-        }
-    }
-
-    /** The text of the last error, or an empty one. */
-    public String lastError() {
-        lifetime.readLock().lock();
-        try {
-            String text = destroyed ? null : NativeCommunicator.lastError(handle);
-            return text == null ? "" : text;
-        } finally {
-            lifetime.readLock().unlock();
-        }
-    }
-
     /** The record of the operation at a sequence number, or an empty array. */
     public long[] history(long sequence) {
-        return ask(() -> NativeCommunicator.history(handle, sequence));
-    }
-
-    /** The rows of channels that wait now; empty if none does. */
-    public long[] waiting() {
-        return ask(() -> NativeCommunicator.waiting(handle));
+        return rows(() -> NativeCommunicator.history(handle, sequence));
     }
 
     /** The bytes in use, in the order that {@link NativeCommunicator#memoryUsage} documents. */
     public long[] memoryUsage() {
-        return ask(() -> NativeCommunicator.memoryUsage(handle));
+        return rows(() -> NativeCommunicator.memoryUsage(handle));
     }
 
     /** The sequence number of the operation entered last, 0 before the first. */
     public long lastEntered() {
-        lifetime.readLock().lock();
-        try {
-            return destroyed ? 0 : NativeCommunicator.lastEntered(handle);
-        } finally {
-            lifetime.readLock().unlock();
-        }
+        return ask(0, () -> NativeCommunicator.lastEntered(handle));
     }
 
     /** The sequence number of the operation done last, 0 before the first. */
     public long lastDone() {
-        lifetime.readLock().lock();
-        try {
-            return destroyed ? 0 : NativeCommunicator.lastDone(handle);
-        } finally {
-            lifetime.readLock().unlock();
-        }
+        return ask(0, () -> NativeCommunicator.lastDone(handle));
     }
 
-    /** Frees the native communicator. No operation may be inside; a second call does nothing. */
-    public void destroy() {
-        lifetime.writeLock().lock();
-        try {
-            if (!destroyed) {
-                destroyed = true;
-                NativeCommunicator.destroy(handle);
-            }
-        } finally {
-            lifetime.writeLock().unlock();
-        }
+    @Override
+    void abortNow(int code) {
+        NativeCommunicator.abort(handle, code);
     }
 
-    private long[] ask(java.util.function.Supplier<long[]> question) {
-        lifetime.readLock().lock();
-        try {
-            long[] answer = destroyed ? null : question.get();
-            return answer == null ? NOTHING : answer;
-        } finally {
-            lifetime.readLock().unlock();
-        }
+    @Override
+    String error() {
+        return NativeCommunicator.lastError(handle);
+    }
+
+    @Override
+    long[] waits() {
+        return NativeCommunicator.waiting(handle);
+    }
+
+    @Override
+    void free() {
+        NativeCommunicator.destroy(handle);
     }
 }

@@ -3,14 +3,10 @@ package io.jccl.runtime;
 import io.jccl.DataBuffer;
 
 /** A collective on a device with one count for all ranks. */
-final class DeviceCollective extends DeviceOperation {
+final class DeviceCollective extends DeviceBufferOperation {
 
-    private final int signature;
-    private final long choice;
     private final long count;
     private final int root;
-    private DataBuffer send; // null where this rank sends nothing
-    private DataBuffer recv; // null where this rank receives nothing
 
     DeviceCollective(
             DeviceIssuer device,
@@ -21,42 +17,18 @@ final class DeviceCollective extends DeviceOperation {
             DataBuffer recv,
             long count,
             int root) {
-        super(device, stream);
-        this.signature = signature;
-        this.choice = choice;
-        this.send = send;
-        this.recv = recv;
+        super(device, stream, signature, choice, send, recv);
         this.count = count;
         this.root = root;
     }
 
     @Override
-    long execute(long timeoutNanos) {
-        return device().engine()
-                .run(
-                        signature,
-                        choice,
-                        send == null ? 0 : send.address(),
-                        recv == null ? 0 : recv.address(),
-                        count,
-                        root,
-                        timeoutNanos,
-                        stream());
-    }
-
-    @Override
-    long executed() {
-        return device().engine().settle(signature, choice);
+    long call(long from, long to, long timeoutNanos) {
+        return device().engine().run(signature, choice, from, to, count, root, timeoutNanos, stream());
     }
 
     @Override
     String describe() {
         return Signatures.describe(signature, count, root);
-    }
-
-    @Override
-    void release() {
-        send = null;
-        recv = null;
     }
 }

@@ -1,10 +1,7 @@
 package io.jccl.runtime;
 
 import io.jccl.Collective;
-import io.jccl.DataBuffer;
-import io.jccl.DataType;
 import io.jccl.DeviceStream;
-import io.jccl.ReduceOp;
 import io.jccl.init.FormedDevice;
 import io.jccl.nativelib.DeviceEngine;
 import java.util.List;
@@ -56,45 +53,28 @@ final class DeviceIssuer {
      * A collective with one count for all ranks.
      *
      * @param stream null: the communicator's own
-     * @param bytes of the larger buffer, by which is chosen
      */
-    Operation collective(
-            DeviceStream stream,
-            Collective collective,
-            DataType type,
-            ReduceOp op,
-            long bytes,
-            DataBuffer send,
-            DataBuffer recv,
-            long count,
-            int root) {
+    Operation collective(DeviceStream stream, CollectiveCall call, long count, int root) {
         return new DeviceCollective(
                 this,
                 handle(stream),
-                Signatures.of(collective, type, op),
-                device.choices().choose(collective, bytes),
-                send,
-                recv,
+                call.signature(),
+                call.choose(device.choices()),
+                call.send(),
+                call.recv(),
                 count,
                 root);
     }
 
     /** A collective with counts per rank. */
-    Operation vector(
-            DeviceStream stream,
-            Collective collective,
-            ReduceOp op,
-            long bytes,
-            DataBuffer send,
-            DataBuffer recv,
-            long[] counts) {
+    Operation vector(DeviceStream stream, CollectiveCall call, long[] counts) {
         return new DeviceVector(
                 this,
                 handle(stream),
-                Signatures.of(collective, send.type(), op),
-                device.choices().choose(collective, bytes),
-                send,
-                recv,
+                call.signature(),
+                call.choose(device.choices()),
+                call.send(),
+                call.recv(),
                 counts);
     }
 

@@ -3,13 +3,9 @@ package io.jccl.runtime;
 import io.jccl.DataBuffer;
 
 /** A collective on a device with counts per rank. */
-final class DeviceVector extends DeviceOperation {
+final class DeviceVector extends DeviceBufferOperation {
 
-    private final int signature;
-    private final long choice;
     private final long[] counts;
-    private DataBuffer send;
-    private DataBuffer recv;
 
     DeviceVector(
             DeviceIssuer device,
@@ -19,33 +15,17 @@ final class DeviceVector extends DeviceOperation {
             DataBuffer send,
             DataBuffer recv,
             long[] counts) {
-        super(device, stream);
-        this.signature = signature;
-        this.choice = choice;
-        this.send = send;
-        this.recv = recv;
+        super(device, stream, signature, choice, send, recv);
         this.counts = counts;
     }
 
     @Override
-    long execute(long timeoutNanos) {
-        return device().engine()
-                .runV(signature, choice, send.address(), recv.address(), counts, timeoutNanos, stream());
-    }
-
-    @Override
-    long executed() {
-        return device().engine().settle(signature, choice);
+    long call(long from, long to, long timeoutNanos) {
+        return device().engine().runV(signature, choice, from, to, counts, timeoutNanos, stream());
     }
 
     @Override
     String describe() {
         return Signatures.describe(signature, counts);
-    }
-
-    @Override
-    void release() {
-        send = null;
-        recv = null;
     }
 }

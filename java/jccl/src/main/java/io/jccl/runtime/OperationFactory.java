@@ -310,32 +310,25 @@ final class OperationFactory implements Operations<Operation> {
             DataBuffer recv,
             long count,
             int root) {
+        CollectiveCall call = new CollectiveCall(collective, type, op, bytes, send, recv);
         if (onDevice(send, recv)) {
-            return device.collective(stream, collective, type, op, bytes, send, recv, count, root);
+            return device.collective(stream, call, count, root);
         }
         return new CollectiveOperation(
-                queue,
-                Signatures.of(collective, type, op),
-                choices.choose(collective, bytes),
-                send,
-                recv,
-                count,
-                root,
-                HeapStaging.isNeeded(send, recv) ? staging : null);
+                queue, call.signature(), call.choose(choices), send, recv, count, root, stagingFor(send, recv));
     }
 
     private Operation vector(
             Collective collective, ReduceOp op, long bytes, DataBuffer send, DataBuffer recv, long[] counts) {
+        CollectiveCall call = new CollectiveCall(collective, send.type(), op, bytes, send, recv);
         if (onDevice(send, recv)) {
-            return device.vector(stream, collective, op, bytes, send, recv, counts);
+            return device.vector(stream, call, counts);
         }
         return new VectorOperation(
-                queue,
-                Signatures.of(collective, send.type(), op),
-                choices.choose(collective, bytes),
-                send,
-                recv,
-                counts,
-                HeapStaging.isNeeded(send, recv) ? staging : null);
+                queue, call.signature(), call.choose(choices), send, recv, counts, stagingFor(send, recv));
+    }
+
+    private HeapStaging stagingFor(DataBuffer send, DataBuffer recv) {
+        return HeapStaging.isNeeded(send, recv) ? staging : null;
     }
 }

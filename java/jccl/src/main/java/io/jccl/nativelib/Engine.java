@@ -1,0 +1,92 @@
+package io.jccl.nativelib;
+
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/**
+ * A native communicator whose memory cannot be used after it was freed: questions and {@link #abort} may come from any thread
+ * at any time, and meet a harmless answer after {@link #destroy}.
+ */
+public abstract sealed class Engine permits NativeEngine, DeviceEngine {
+
+    private static final long[] NOTHING = {};
+
+    final long handle;
+    private final ReadWriteLock lifetime = new ReentrantReadWriteLock();
+    private boolean destroyed; // guarded by lifetime
+
+    Engine(long handle) {
+        this.handle = handle;
+    }
+
+    /** Ends every wait inside with {@code code}; returns at once. */
+    public final void abort(int code) {
+        lifetime.readLock().lock();
+        try {
+            if (!destroyed) {
+                abortNow(code);
+            }
+        } finally {
+            lifetime.readLock().unlock();
+        }
+    }
+
+    /** The text of the last error, or an empty one. */
+    public final String lastError() {
+        return answer("", this::error);
+    }
+
+    /** The rows of channels that wait now; empty if none does. See {@link NativeCommunicator#waiting}. */
+    public final long[] waiting() {
+        return rows(this::waits);
+    }
+
+    /** Frees everything; a second call does nothing. */
+    public final void destroy() {
+        lifetime.writeLock().lock();
+        try {
+            if (!destroyed) {
+                destroyed = true;
+                free();
+            }
+        } finally {
+            lifetime.writeLock().unlock();
+        }
+    }
+
+    /** The answer to a question, or another where it is null or the engine destroyed. */
+    private <T> T answer(T otherwise, Supplier<T> question) {
+        lifetime.readLock().lock();
+        try {
+            T answer = destroyed ? null : question.get();
+            return answer == null ? otherwise : answer;
+        } finally {
+            lifetime.readLock().unlock();
+        }
+    }
+
+    /** A number, or another once the engine is destroyed. */
+    final long ask(long otherwise, LongSupplier question) {
+        lifetime.readLock().lock();
+        try {
+            return destroyed ? otherwise : question.getAsLong();
+        } finally {
+            lifetime.readLock().unlock();
+        }
+    }
+
+    /** Rows, none once the engine is destroyed. */
+    final long[] rows(Supplier<long[]> question) {
+        return answer(NOTHING, question);
+    }
+
+    abstract void abortNow(int code);
+
+    abstract String error();
+
+    abstract long[] waits();
+
+    abstract void free();
+}

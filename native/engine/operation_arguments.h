@@ -1,0 +1,76 @@
+// What Java asked for, checked and turned into an Operation; for host and device alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/operation.h"
+
+namespace jccl {
+
+// Whether this is a collective with one count for all ranks.
+inline Status checkArguments(OperationCode code, Choice choice, int64_t count, int root, int size) {
+  if (code.valid() && code.collective != Collective::SendRecv && choice.valid() && count >= 0 && root >= 0 &&
+      root < size) {
+    return Status::ok();
+  }
+  return Status::invalid(
+      "collective=" + std::to_string(static_cast<int>(code.collective)) +
+      " type=" + std::to_string(static_cast<int>(code.type)) + " op=" + std::to_string(static_cast<int>(code.op)) +
+      " choice=" + std::to_string(choice.encode()) + " count=" + std::to_string(count) +
+      " root=" + std::to_string(root) + ", expected known codes, count >= 0, 0 <= root < size=" + std::to_string(size));
+}
+
+inline Operation operationOf(OperationCode code, Choice choice, const void* send, void* recv) {
+  Operation operation;
+  operation.code = code;
+  operation.choice = choice;
+  operation.send = static_cast<const uint8_t*>(send);
+  operation.recv = static_cast<uint8_t*>(recv);
+  return operation;
+}
+
+// One count for all ranks, and the bytes of the larger buffer; of an exchange, those between a pair.
+inline void setCount(Operation& operation, size_t count, int root, int size) {
+  const Collective collective = operation.code.collective;
+  operation.count = count;
+  operation.root = hasRoot(collective) ? root : 0;
+  operation.bytes = count * sizeOf(operation.code.type);
+  if (collective == Collective::AllGather || collective == Collective::ReduceScatter) operation.bytes *= size;
+}
+
+// Whether the counts of a v-form are as many as it takes, and none negative: two rows of `size` for all-gather and
+// reduce-scatter, four for all-to-all.
+inline Status checkCounts(OperationCode code, Choice choice, const std::vector<int64_t>& counts, int size) {
+  const bool exchange = code.collective == Collective::AllToAll;
+  const bool known =
+      exchange || code.collective == Collective::AllGather || code.collective == Collective::ReduceScatter;
+  bool good =
+      code.valid() && choice.valid() && known && counts.size() == static_cast<size_t>(size) * (exchange ? 4 : 2);
+  for (const int64_t value : counts) good = good && value >= 0;
+  if (good) return Status::ok();
+  return Status::invalid("collective=" + std::to_string(static_cast<int>(code.collective)) +
+                         " counts=" + std::to_string(counts.size()) +
+                         ", expected all_gather or reduce_scatter with 2 x size, or all_to_all " +
+                         "with 4 x size numbers, none negative; size=" + std::to_string(size));
+}
+
+// All-gather and reduce-scatter with counts: sets them, what their fingerprint mixes, and the bytes of the larger buffer.
+inline void setCounts(Operation& operation, const std::vector<int64_t>& counts, int size) {
+  const size_t n = static_cast<size_t>(size);
+  operation.counts = counts.data();
+  operation.displacements = counts.data() + n;
+  uint64_t mixed = 0;
+  size_t end = 0;
+  for (size_t rank = 0; rank < n; ++rank) {
+    mixed = (mixed ^ static_cast<uint64_t>(counts[rank])) * 0xd6e8feb86659fd93u;
+    end = end > static_cast<size_t>(counts[n + rank] + counts[rank]) ? end : counts[n + rank] + counts[rank];
+  }
+  operation.fingerprint = mixed;
+  operation.bytes = end * sizeOf(operation.code.type);
+}
+
+}  // namespace jccl
