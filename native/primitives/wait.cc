@@ -18,7 +18,8 @@ constexpr int64_t kMillisecond = 1'000'000;
 constexpr int kLooksPerClock = 32;
 constexpr int64_t kLongWaitNanos = 1 * kMillisecond;  // from here on the progress record tells
 constexpr int64_t kFirstNapNanos = 1 * kMillisecond;
-constexpr int64_t kLastNapNanos = 5 * kMillisecond;
+constexpr int64_t kLastNapNanos = 20 * kMillisecond;  // a ring ends it; it bounds what a missed one costs
+constexpr int64_t kLastEventNapNanos = 5 * kMillisecond;
 // A yield that took longer let somebody else run on this core.
 constexpr int64_t kOthersRanNanos = 3 * kMicrosecond;
 constexpr int64_t kLeastSpinNanos = 250;
@@ -153,7 +154,8 @@ void Waiter::nap(bool (*ready)(void*), void* context, int64_t waited) {
   const int64_t nanos = std::clamp(waited / 4, kFirstNapNanos, kLastNapNanos);
   if (control_.progress != nullptr) {
     // Peers in this machine's memory cannot interrupt a sleep on network events, so it stays short.
-    control_.progress->waitForEvents(std::min(nanos, 50 * kMicrosecond * (1 + waited / (10 * kMillisecond))));
+    const int64_t most = std::min(kLastEventNapNanos, 50 * kMicrosecond * (1 + waited / (10 * kMillisecond)));
+    control_.progress->waitForEvents(std::min(nanos, most));
     return;
   }
   // An abort counts as a reason to get up; it rings this bell too.

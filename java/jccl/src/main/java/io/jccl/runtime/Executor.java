@@ -104,8 +104,13 @@ final class Executor implements Runnable {
                 nap(AWAITED_NAP_NANOS);
                 nap = FIRST_NAP_NANOS;
             } else if (look == OperationQueue.Look.OTHERS_RUN) {
+                // No sleep: what is issued meanwhile is left to this thread.
                 nap = moved ? FIRST_NAP_NANOS : Math.min(2 * nap, LAST_NAP_NANOS);
-                nap(nap); // and no sleep: what is issued meanwhile is left to this thread
+                if (nap < LAST_NAP_NANOS) {
+                    nap(nap);
+                } else {
+                    napBesideOthers();
+                }
             } else if (!futures.isEmpty()) {
                 nap(FUTURE_NAP_NANOS); // of operations on a device, which nobody reports
             } else {
@@ -118,6 +123,13 @@ final class Executor implements Runnable {
     private void nap(long nanos) {
         mode = NAPPING;
         LockSupport.parkNanos(this, nanos);
+        mode = AWAKE;
+    }
+
+    /** Beside an operation that lasts: until it ends. */
+    private void napBesideOthers() {
+        mode = NAPPING;
+        queue.napBesideOthers();
         mode = AWAKE;
     }
 

@@ -4,6 +4,8 @@ import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -21,17 +23,19 @@ final class OperationQueue {
     static final long NO_DEADLINE = 0;
 
     private static final long MIN_NAP_NANOS = 50_000;
-    private static final long MAX_NAP_NANOS = 2_000_000;
+    private static final long MAX_NAP_NANOS = 20_000_000;
 
     private static final VarHandle RUNNING;
     private static final VarHandle ISSUING;
     private static final VarHandle IN_FLIGHT;
+    private static final VarHandle SLEEPING;
 
     static {
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
             RUNNING = lookup.findVarHandle(OperationQueue.class, "running", int.class);
             ISSUING = lookup.findVarHandle(OperationQueue.class, "issuing", int.class);
+            SLEEPING = lookup.findVarHandle(OperationQueue.class, "sleeping", int.class);
             IN_FLIGHT = lookup.findVarHandle(OperationQueue.class, "inFlight", Operation.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
@@ -48,6 +52,11 @@ final class OperationQueue {
 
     @SuppressWarnings("unused") // through ISSUING
     private int issuing;
+
+    @SuppressWarnings("unused") // through SLEEPING
+    private int sleeping; // how many threads are in the queue of sleepers
+
+    private final Queue<Thread> sleepers = new ConcurrentLinkedQueue<>();
 
     private Operation head;
     private Operation tail;
@@ -103,21 +112,78 @@ final class OperationQueue {
 
     /** Returns when {@code operation} is over, and carries it out if no other thread does. */
     void carryOut(Operation operation, long deadline) {
-        long nap = MIN_NAP_NANOS;
         while (!operation.isOver()) {
-            if (RUNNING.compareAndSet(this, 0, 1)) {
-                try {
-                    runUpTo(operation, deadline);
-                } finally {
-                    RUNNING.setRelease(this, 0);
+            if (!tryCarryOut(operation, deadline)) {
+                awaitOthers(operation, deadline);
+            }
+        }
+    }
+
+    private boolean tryCarryOut(Operation operation, long deadline) {
+        if (!RUNNING.compareAndSet(this, 0, 1)) {
+            return false;
+        }
+        try {
+            runUpTo(operation, deadline);
+        } finally {
+            giveBack();
+        }
+        return true;
+    }
+
+    /** Gives back the right to run. */
+    private void giveBack() {
+        RUNNING.setRelease(this, 0);
+        wakeSleepers();
+    }
+
+    /**
+     * While another thread has the right to run, until the operation is over or this thread has carried it out. Who runs
+     * wakes this thread; the naps only bound what a signal costs that crosses with going to sleep, because whoever runs
+     * looks for sleepers without a fence.
+     */
+    private void awaitOthers(Operation operation, long deadline) {
+        beginSleep();
+        try {
+            long nap = MIN_NAP_NANOS;
+            while (!operation.isOver() && !tryCarryOut(operation, deadline)) {
+                if (deadline != NO_DEADLINE && System.nanoTime() - deadline >= 0) {
+                    failures.timedOut(operation.describe());
                 }
-                continue;
+                LockSupport.parkNanos(this, nap);
+                nap = Math.min(2 * nap, MAX_NAP_NANOS);
             }
-            if (deadline != NO_DEADLINE && System.nanoTime() - deadline >= 0) {
-                failures.timedOut(operation.describe());
+        } finally {
+            endSleep();
+        }
+    }
+
+    /** Naps beside a thread that has had the right to run for long, at most until an operation of its ends. */
+    void napBesideOthers() {
+        beginSleep();
+        try {
+            if ((int) RUNNING.getVolatile(this) != 0) {
+                LockSupport.parkNanos(this, MAX_NAP_NANOS);
             }
-            LockSupport.parkNanos(this, nap);
-            nap = Math.min(2 * nap, MAX_NAP_NANOS);
+        } finally {
+            endSleep();
+        }
+    }
+
+    private void beginSleep() {
+        sleepers.add(Thread.currentThread());
+        SLEEPING.getAndAdd(this, 1);
+    }
+
+    private void endSleep() {
+        SLEEPING.getAndAdd(this, -1);
+        sleepers.remove(Thread.currentThread());
+    }
+
+    /** After each operation, and when the right to run is given back: a look at one field where nobody sleeps. */
+    private void wakeSleepers() {
+        if ((int) SLEEPING.getOpaque(this) != 0) {
+            sleepers.forEach(LockSupport::unpark);
         }
     }
 
@@ -139,7 +205,7 @@ final class OperationQueue {
         try {
             return runUpTo(null, NO_DEADLINE) ? Look.CARRIED_OUT : Look.NOTHING;
         } finally {
-            RUNNING.setRelease(this, 0);
+            giveBack();
         }
     }
 
@@ -164,6 +230,7 @@ final class OperationQueue {
             head = operation;
             done = operation;
             any = true;
+            wakeSleepers();
         }
         return any;
     }

@@ -83,6 +83,35 @@ class OperationsTest {
     }
 
     @Test
+    void whoAwaitsWhatAnotherThreadCarriesOutIsWokenAtItsEnd() {
+        int rounds = 9;
+        long[] micros = new long[rounds];
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.run(comm -> {
+                for (int round = 0; round < rounds; round++) {
+                    if (comm.rank() == 1) { // late, so that the naps of those who wait are long
+                        new CountDownLatch(1).await(100 + 3 * round, TimeUnit.MILLISECONDS);
+                        comm.barrier().await();
+                        continue;
+                    }
+                    Work work = comm.barrier();
+                    CompletableFuture<Long> beside = CompletableFuture.supplyAsync(() -> {
+                        work.await();
+                        return System.nanoTime();
+                    });
+                    work.await();
+                    long end = System.nanoTime();
+                    micros[round] = Math.abs(beside.get(60, TimeUnit.SECONDS) - end) / 1000;
+                }
+            });
+        }
+        Arrays.sort(micros);
+        assertThat(micros[rounds / 2])
+                .as("microseconds between the ends of both waits %s", Arrays.toString(micros))
+                .isLessThan(2_000);
+    }
+
+    @Test
     void futuresCompleteAfterTheOperation() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             ranks.run(comm -> {
