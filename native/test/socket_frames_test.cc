@@ -49,7 +49,7 @@ class SocketFrames : public ::testing::Test {
       sockets[i].reset(pair[0]);
       sender_[i].reset(pair[1]);
     }
-    receiver_ = std::make_unique<SocketRecvConnection>(config_, 1, events_, std::move(sockets));
+    receiver_ = std::make_unique<SocketRecvConnection>(config_, 1, events_, std::move(sockets), shortWay_);
     ASSERT_TRUE(receiver_->open().isOk());
     const std::array<NetBuffer, kNetTags> byTag = {NetBuffer{room_.data(), 100, nullptr},
                                                    NetBuffer{room_.data() + 100, 100, nullptr},
@@ -107,6 +107,7 @@ class SocketFrames : public ::testing::Test {
   EventSet events_;
   std::array<UniqueFd, 2> sender_;
   std::array<uint8_t, 600> room_{};
+  std::shared_ptr<SocketShortWay> shortWay_ = std::make_shared<SocketShortWay>();
   std::unique_ptr<SocketRecvConnection> receiver_;
 };
 

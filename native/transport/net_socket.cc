@@ -12,8 +12,12 @@ namespace {
 // Puts proven streams together: a connection is whole when all its streams are there.
 class SocketNetListener final : public NetListener, private SocketListener::Judge {
  public:
-  SocketNetListener(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents)
-      : config_(config), dataEvents_(dataEvents), sockets_(config, controlEvents, *this) {}
+  SocketNetListener(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents,
+                    std::shared_ptr<SocketShortWays> shortWays)
+      : config_(config),
+        dataEvents_(dataEvents),
+        shortWays_(std::move(shortWays)),
+        sockets_(config, controlEvents, *this) {}
 
   Status open(const std::vector<std::string>& addresses) {
     if (Status opened = sockets_.open(addresses); !opened) return opened;
@@ -38,7 +42,8 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
       if (!whole) continue;
       streams.accepted = true;
       *route = {proven.who.communicator, proven.who.from, proven.who.to, proven.who.channel};
-      auto made = std::make_unique<SocketRecvConnection>(config_, proven.who.from, dataEvents_, std::move(streams.fds));
+      auto made = std::make_unique<SocketRecvConnection>(config_, proven.who.from, dataEvents_, std::move(streams.fds),
+                                                         shortWays_->of(proven.who.from, proven.who.channel));
       streams.fds.clear();
       if (Status opened = made->open(); !opened) return opened;
       *connection = std::move(made);
@@ -65,6 +70,7 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
 
   const NetConfig& config_;
   EventSet& dataEvents_;
+  const std::shared_ptr<SocketShortWays> shortWays_;
   SocketListener sockets_;
   std::vector<uint8_t> info_;
   std::map<std::pair<int, int>, Streams> incoming_;  // by (from, channel)
@@ -76,13 +82,17 @@ class SocketMemory final : public NetMemory {};
 }  // namespace
 
 SocketNet::SocketNet(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents)
-    : config_(config), controlEvents_(controlEvents), dataEvents_(dataEvents), devices_(socketDevices()) {}
+    : config_(config),
+      controlEvents_(controlEvents),
+      dataEvents_(dataEvents),
+      shortWays_(std::make_shared<SocketShortWays>()),
+      devices_(socketDevices()) {}
 
 Status SocketNet::listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) {
   if (addresses.empty() || addresses.size() > 16) {
     return Status::invalid("net: addresses=" + std::to_string(addresses.size()) + ", expected 1 to 16");
   }
-  auto made = std::make_unique<SocketNetListener>(config_, controlEvents_, dataEvents_);
+  auto made = std::make_unique<SocketNetListener>(config_, controlEvents_, dataEvents_, shortWays_);
   if (Status opened = made->open(addresses); !opened) return opened;
   local_ = made->addresses();
   *listener = std::move(made);
@@ -102,8 +112,8 @@ Status SocketNet::connect(const NetRoute& route, std::span<const uint8_t> listen
         SocketDialer::pairAddresses(local_, listenerInfo, i + static_cast<size_t>(route.channel), &perStream[i]);
     if (!paired) return paired;
   }
-  *connection =
-      std::make_unique<SocketSendConnection>(config_, route, controlEvents_, dataEvents_, std::move(perStream));
+  *connection = std::make_unique<SocketSendConnection>(config_, route, controlEvents_, dataEvents_,
+                                                       std::move(perStream), shortWays_->of(route.to, route.channel));
   return Status::ok();
 }
 

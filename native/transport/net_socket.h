@@ -12,6 +12,7 @@
 #include "transport/net_config.h"
 #include "transport/socket_address.h"
 #include "transport/socket_dialer.h"
+#include "transport/socket_short_way.h"
 
 namespace jccl {
 
@@ -35,6 +36,7 @@ class SocketNet final : public Net {
   const NetConfig& config_;
   EventSet& controlEvents_;
   EventSet& dataEvents_;
+  const std::shared_ptr<SocketShortWays> shortWays_;  // shared with the listener, which may live longer
   std::vector<NetDevice> devices_;
   std::vector<SocketAddress> local_;
 };

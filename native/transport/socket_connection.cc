@@ -13,12 +13,33 @@ Status outOfOrder(const char* call, uint64_t sequence, uint64_t posted, uint64_t
                           std::to_string(posted) + " done=" + std::to_string(done) + ": out of order or too far ahead");
 }
 
+// At the sending end of streams of which nothing but a goodbye is expected. Where somebody will take what comes, it waits.
+class Unconcerned final : public SocketStream::Receiver {
+ public:
+  explicit Unconcerned(bool waits) : waits_(waits) {}
+
+  Status place(const SocketFrame&, const SocketStream& stream, uint8_t**) override {
+    if (waits_) return Status::ok();
+    return Status::transport("net: " + stream.describe() +
+                             " sent data the wrong way; do all ranks run the same version?");
+  }
+  void placed(const SocketFrame&) override {}
+
+ private:
+  const bool waits_;
+};
+
 }  // namespace
 
 SocketSendConnection::SocketSendConnection(const NetConfig& config, const NetRoute& route, EventSet& dialEvents,
                                            EventSet& dataEvents,
-                                           std::vector<std::vector<SocketDialer::Pair>> pairsPerStream)
-    : config_(config), peer_(route.to), dataEvents_(dataEvents) {
+                                           std::vector<std::vector<SocketDialer::Pair>> pairsPerStream,
+                                           std::shared_ptr<SocketShortWay> shortWay)
+    : config_(config),
+      peer_(route.to),
+      dataEvents_(dataEvents),
+      shortWay_(std::move(shortWay)),
+      ownsShortWay_(SocketShortWay::isOwnedBy(route.from, route.to)) {
   NetIntroductionHeader who;
   who.communicator = route.communicator;
   who.from = route.from;
@@ -29,6 +50,10 @@ SocketSendConnection::SocketSendConnection(const NetConfig& config, const NetRou
     who.stream = static_cast<uint16_t>(i);
     dialers_.push_back(std::make_unique<SocketDialer>(config, dialEvents, who, std::move(pairsPerStream[i])));
   }
+}
+
+SocketSendConnection::~SocketSendConnection() {
+  if (ownsShortWay_) shortWay_->withdraw();
 }
 
 Status SocketSendConnection::isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) {
@@ -44,6 +69,7 @@ void SocketSendConnection::push(uint64_t sequence) {
   const auto streams = static_cast<uint32_t>(streams_.size());
   const StripePlan plan(sent.message.bytes, config_.stripeBytes, streams);
   sent.framesLeft = plan.count();
+  const bool isShort = !ownsShortWay_ && plan.count() == 1 && shortWay_->takes(sent.message.bytes);
   for (uint32_t i = 0; i < plan.count(); ++i) {
     const StripePlan::Stripe stripe = plan.stripe(i);
     SocketFrame frame;
@@ -53,7 +79,8 @@ void SocketSendConnection::push(uint64_t sequence) {
     frame.offset = stripe.offset;
     frame.length = stripe.length;
     frame.check = sent.message.check;
-    streams_[StripePlan::streamOf(sequence, i, streams)]->push(frame, sent.data + stripe.offset);
+    SocketStream* stream = isShort ? shortWay_->stream() : streams_[StripePlan::streamOf(sequence, i, streams)].get();
+    stream->push(frame, sent.data + stripe.offset);
   }
 }
 
@@ -72,10 +99,12 @@ Status SocketSendConnection::dial(int64_t nowNanos, int* work) {
   }
   if (!all) return Status::ok();
   for (const auto& dialer : dialers_) {
-    streams_.push_back(std::make_unique<SocketSendStream>(dialer->take(), peer_, dataEvents_));
+    const auto index = static_cast<uint32_t>(streams_.size());
+    streams_.push_back(std::make_unique<SocketStream>(dialer->take(), peer_, dataEvents_, index, config_.eagerLooks));
     if (Status opened = streams_.back()->open(); !opened) return opened;
   }
   dialers_.clear();
+  if (ownsShortWay_) shortWay_->offer(streams_.front().get());
   for (uint64_t sequence = done_; sequence < posted_; ++sequence) push(sequence);
   return Status::ok();
 }
@@ -84,9 +113,21 @@ Status SocketSendConnection::progress(int64_t nowNanos, int* work) {
   if (!connected()) {
     if (Status dialled = dial(nowNanos, work); !dialled || !connected()) return dialled;
   }
+  if (Status heard = listen(work); !heard) return heard;
+  const auto done = [this](uint64_t sequence) { --slot(sequence).framesLeft; };
   for (const auto& stream : streams_) {
-    Status moved = stream->progress(work, [this](uint64_t sequence) { --slot(sequence).framesLeft; });
-    if (!moved) return moved;
+    if (Status moved = stream->send(work, done); !moved) return moved;
+  }
+  if (ownsShortWay_ || shortWay_->stream() == nullptr) return Status::ok();
+  return shortWay_->stream()->send(work, done);
+}
+
+Status SocketSendConnection::listen(int* work) {
+  for (const auto& stream : streams_) {
+    const bool isShortWay = ownsShortWay_ && stream == streams_.front();
+    if (isShortWay && shortWay_->isRead()) continue;
+    Unconcerned receiver(isShortWay);
+    if (Status heard = stream->receive(receiver, kTurnBytes, work); !heard) return heard;
   }
   return Status::ok();
 }
@@ -99,10 +140,7 @@ int64_t SocketSendConnection::nextDeadlineNanos() const {
 
 void SocketSendConnection::close() {
   dialers_.clear();
-  // A stream with unsent frames is cut off: the peer must not take what it has for all.
-  for (const auto& stream : streams_) {
-    if (stream->idle()) stream->sayGoodbye();
-  }
+  for (const auto& stream : streams_) stream->sayGoodbye();
 }
 
 std::string SocketSendConnection::describe() const {
@@ -111,19 +149,23 @@ std::string SocketSendConnection::describe() const {
 }
 
 SocketRecvConnection::SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents,
-                                           std::vector<UniqueFd> sockets)
-    : config_(config) {
+                                           std::vector<UniqueFd> sockets, std::shared_ptr<SocketShortWay> shortWay)
+    : config_(config), shortWay_(std::move(shortWay)), ownsShortWay_(SocketShortWay::isOwnedBy(peer, config.rank)) {
   for (UniqueFd& socket : sockets) {
     const auto index = static_cast<uint32_t>(streams_.size());
-    streams_.push_back(
-        std::make_unique<SocketRecvStream>(std::move(socket), peer, dataEvents, index, config.eagerLooks));
+    streams_.push_back(std::make_unique<SocketStream>(std::move(socket), peer, dataEvents, index, config.eagerLooks));
   }
+}
+
+SocketRecvConnection::~SocketRecvConnection() {
+  if (ownsShortWay_) shortWay_->withdraw();
 }
 
 Status SocketRecvConnection::open() {
   for (const auto& stream : streams_) {
     if (Status opened = stream->open(); !opened) return opened;
   }
+  if (ownsShortWay_) shortWay_->offer(streams_.front().get());
   return Status::ok();
 }
 
@@ -161,17 +203,16 @@ Status SocketRecvConnection::badFrame(const SocketFrame& frame, const char* why)
                            ": " + why + "; do all ranks have the same version and JCCL_* settings?");
 }
 
-Status SocketRecvConnection::place(const SocketFrame& frame, uint32_t stream, uint8_t** to) {
+Status SocketRecvConnection::place(const SocketFrame& frame, const SocketStream& stream, uint8_t** to) {
   const auto streams = static_cast<uint32_t>(streams_.size());
   const StripePlan plan(frame.totalBytes, config_.stripeBytes, streams);
-  const uint32_t index = StripePlan::indexOf(frame.sequence, stream, streams);
+  const bool isShort = !ownsShortWay_ && &stream == shortWay_->stream();
+  const uint32_t index = isShort ? 0 : StripePlan::indexOf(frame.sequence, stream.index(), streams);
   if (frame.tag >= kNetTags) return badFrame(frame, "its protocol is unknown");
   if (index >= plan.count()) return badFrame(frame, "this stream carries no part of that message");
   const StripePlan::Stripe stripe = plan.stripe(index);
   if (stripe.offset != frame.offset || stripe.length != frame.length) return badFrame(frame, "it is cut differently");
-  if (frame.sequence < taken_ || (streams == 1 && frame.sequence != arrived_)) {
-    return badFrame(frame, ("expected_sequence=" + std::to_string(streams == 1 ? arrived_ : taken_)).c_str());
-  }
+  if (frame.sequence < taken_) return badFrame(frame, ("expected_sequence=" + std::to_string(taken_)).c_str());
   if (frame.sequence >= posted_) return Status::ok();  // there is no buffer for it yet
   Slot& target = slot(frame.sequence);
   if ((target.begun >> index & 1) != 0) return badFrame(frame, "that part has come already");
@@ -186,7 +227,6 @@ Status SocketRecvConnection::place(const SocketFrame& frame, uint32_t stream, ui
   const uint32_t room = target.byTag[frame.tag].bytes;
   if (frame.totalBytes > room) return badFrame(frame, ("room_bytes=" + std::to_string(room)).c_str());
   target.begun |= 1u << index;
-  ++arrived_;
   *to = target.data + frame.offset;
   return Status::ok();
 }
@@ -195,12 +235,15 @@ void SocketRecvConnection::placed(const SocketFrame& frame) { ++slot(frame.seque
 
 Status SocketRecvConnection::progress(int64_t, int* work) {
   for (const auto& stream : streams_) {
-    if (Status moved = stream->progress(*this, kTurnBytes, work); !moved) return moved;
+    if (Status moved = stream->receive(*this, kTurnBytes, work); !moved) return moved;
   }
-  return Status::ok();
+  if (ownsShortWay_) return Status::ok();
+  shortWay_->startReading();
+  return shortWay_->stream() == nullptr ? Status::ok() : shortWay_->stream()->receive(*this, kTurnBytes, work);
 }
 
 bool SocketRecvConnection::expecting() const {
+  if (!ownsShortWay_ && shortWay_->stream() != nullptr && shortWay_->stream()->eager()) return true;
   return std::any_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->eager(); });
 }
 

@@ -9,16 +9,20 @@
 #include "transport/net.h"
 #include "transport/net_config.h"
 #include "transport/socket_dialer.h"
+#include "transport/socket_short_way.h"
 #include "transport/socket_stream.h"
 
 namespace jccl {
 
-// Dials its streams, then cuts messages into frames (socket_frame.h). A send is done when the kernel has all of it.
+// Dials its streams, then cuts messages into frames (socket_frame.h). A send is done when the kernel has all of it. Short
+// ones may take the short way.
 class SocketSendConnection final : public NetSendConnection {
  public:
   // One dialer per stream.
   SocketSendConnection(const NetConfig& config, const NetRoute& route, EventSet& dialEvents, EventSet& dataEvents,
-                       std::vector<std::vector<SocketDialer::Pair>> pairsPerStream);
+                       std::vector<std::vector<SocketDialer::Pair>> pairsPerStream,
+                       std::shared_ptr<SocketShortWay> shortWay);
+  ~SocketSendConnection() override;
 
   bool connected() const override { return !streams_.empty(); }
   Status isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) override;
@@ -36,6 +40,7 @@ class SocketSendConnection final : public NetSendConnection {
   };
 
   Status dial(int64_t nowNanos, int* work);
+  Status listen(int* work);
   void push(uint64_t sequence);
   Slot& slot(uint64_t sequence) { return slots_[sequence % kNetInFlight]; }
 
@@ -43,16 +48,20 @@ class SocketSendConnection final : public NetSendConnection {
   const int peer_;
   EventSet& dataEvents_;
   std::vector<std::unique_ptr<SocketDialer>> dialers_;  // empty once connected
-  std::vector<std::unique_ptr<SocketSendStream>> streams_;
+  std::vector<std::unique_ptr<SocketStream>> streams_;
+  const std::shared_ptr<SocketShortWay> shortWay_;
+  const bool ownsShortWay_;
   std::array<Slot, kNetInFlight> slots_;
   uint64_t posted_ = 0;  // the next message to post
   uint64_t done_ = 0;    // the first message that test() has not reported
 };
 
 // Puts frames where their message was posted.
-class SocketRecvConnection final : public NetRecvConnection, private SocketRecvStream::Owner {
+class SocketRecvConnection final : public NetRecvConnection, private SocketStream::Receiver {
  public:
-  SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents, std::vector<UniqueFd> sockets);
+  SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents, std::vector<UniqueFd> sockets,
+                       std::shared_ptr<SocketShortWay> shortWay);
+  ~SocketRecvConnection() override;
 
   Status open();
   Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) override;
@@ -75,17 +84,18 @@ class SocketRecvConnection final : public NetRecvConnection, private SocketRecvS
     uint32_t placed = 0;      // how many stripes are in place
   };
 
-  Status place(const SocketFrame& frame, uint32_t stream, uint8_t** to) override;
+  Status place(const SocketFrame& frame, const SocketStream& stream, uint8_t** to) override;
   void placed(const SocketFrame& frame) override;
   Status badFrame(const SocketFrame& frame, const char* why) const;
   Slot& slot(uint64_t sequence) { return slots_[sequence % kNetInFlight]; }
 
   const NetConfig& config_;
-  std::vector<std::unique_ptr<SocketRecvStream>> streams_;
+  std::vector<std::unique_ptr<SocketStream>> streams_;
+  const std::shared_ptr<SocketShortWay> shortWay_;
+  const bool ownsShortWay_;
   std::array<Slot, kNetInFlight> slots_;
   uint64_t posted_ = 0;
-  uint64_t taken_ = 0;    // the first message that test() has not reported
-  uint64_t arrived_ = 0;  // frames begun, which with one stream is the number of the next message
+  uint64_t taken_ = 0;  // the first message that test() has not reported
 };
 
 }  // namespace jccl

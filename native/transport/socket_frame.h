@@ -6,8 +6,8 @@
 //     +---------+------+------+-------+------------+-------------+------------+------------+-----------+
 //
 // A message of up to stripeBytes is one frame; a larger one is cut into nearly equal stripes of whole cache lines, one
-// per stream at most. Stripe j of message s travels on stream (s + j) mod streams, so small messages take turns. Both
-// ends know the plan, so the receiver can check every word of a header.
+// per stream at most. Stripe j of message s travels on stream (s + j) mod streams, so small messages take turns
+// (or all go the short way: socket_short_way.h). Both ends know the plan, so the receiver can check every word of a header.
 #pragma once
 
 #include <algorithm>

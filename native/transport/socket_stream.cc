@@ -17,10 +17,12 @@ constexpr size_t kBulkBytes = 8192;
 
 }  // namespace
 
-SocketStream::SocketStream(UniqueFd socket, int peer, EventSet& events)
+SocketStream::SocketStream(UniqueFd socket, int peer, EventSet& events, uint32_t index, int eagerLooks)
     : socket_(std::move(socket)),
       peer_(peer),
       events_(events),
+      index_(index),
+      eagerLooks_(eagerLooks),
       local_(SocketAddress::localOf(socket_.get())),
       remote_(SocketAddress::peerOf(socket_.get())) {}
 
@@ -48,8 +50,12 @@ Status SocketStream::closedUnannounced() const {
                            "its log");
 }
 
+Status SocketStream::unsent() const {
+  return Status::transport("net: " + describe() + " has closed the communicator while messages for it are unsent");
+}
+
 void SocketStream::sayGoodbye() {
-  if (saidGoodbye_) return;
+  if (saidGoodbye_ || !queue_.empty()) return;
   saidGoodbye_ = true;
   SocketFrame frame;
   frame.kind = SocketFrame::kGoodbye;
@@ -58,33 +64,7 @@ void SocketStream::sayGoodbye() {
   ::shutdown(socket_.get(), SHUT_WR);
 }
 
-Status SocketSendStream::listen() {
-  for (;;) {
-    const ssize_t got =
-        ::recv(socket_.get(), reinterpret_cast<uint8_t*>(&heard_) + heardBytes_, sizeof heard_ - heardBytes_, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) {
-      readable_ = false;
-      return Status::ok();
-    }
-    if (got < 0) return failed("recv", errno);
-    if (got == 0) {
-      readable_ = false;
-      if (!ended_) return closedUnannounced();
-      if (queue_.empty()) return Status::ok();
-      return Status::transport("net: " + describe() + " has closed the communicator while messages for it are unsent");
-    }
-    heardBytes_ += static_cast<size_t>(got);
-    if (heardBytes_ < sizeof heard_) continue;
-    heardBytes_ = 0;
-    if (heard_.magic != SocketFrame::kMagic || heard_.kind != SocketFrame::kGoodbye || ended_) {
-      return Status::transport("net: " + describe() + " sent data the wrong way; do all ranks run the same version?");
-    }
-    ended_ = true;
-  }
-}
-
-Status SocketSendStream::sendSome(size_t* moved) {
+Status SocketStream::sendSome(size_t* moved) {
   std::array<iovec, 2 * kFramesPerCall> parts;
   size_t count = 0;
   size_t skip = frontSent_;
@@ -116,7 +96,7 @@ Status SocketSendStream::sendSome(size_t* moved) {
 }
 
 // How many whole frames the kernel now has; notes the rest.
-size_t SocketSendStream::finishedFrames(size_t moved) {
+size_t SocketStream::finishedFrames(size_t moved) {
   size_t sent = frontSent_ + moved;
   size_t frames = 0;
   while (frames < queue_.size() && sent >= queue_[frames].bytes()) sent -= queue_[frames++].bytes();
@@ -124,7 +104,7 @@ size_t SocketSendStream::finishedFrames(size_t moved) {
   return frames;
 }
 
-Status SocketRecvStream::progress(Owner& owner, size_t budget, int* work) {
+Status SocketStream::receive(Receiver& receiver, size_t budget, int* work) {
   if (eager()) {
     --eagerLooksLeft_;
     readable_ = true;
@@ -133,20 +113,20 @@ Status SocketRecvStream::progress(Owner& owner, size_t budget, int* work) {
   Step step = Step::Again;
   while (step == Step::Again) {
     if (inFrame_ && to_ == nullptr) {
-      if (Status asked = owner.place(frame_, index_, &to_); !asked) return asked;
+      if (Status asked = receiver.place(frame_, *this, &to_); !asked) return asked;
       if (to_ == nullptr) break;
     }
     if (inFrame_ && missing_ > 0 && begin_ < end_) takeBuffered(&moved);
     if (inFrame_ && missing_ == 0) {
       inFrame_ = false;
       to_ = nullptr;
-      owner.placed(frame_);
+      receiver.placed(frame_);
       ++*work;
       if (moved >= budget) break;
     } else if (!inFrame_ && end_ - begin_ >= sizeof frame_) {
-      if (Status taken = takeHeader(owner, &step); !taken) return taken;
+      if (Status taken = takeHeader(receiver, &step); !taken) return taken;
     } else {
-      if (Status received = receive(&step, &moved); !received) return received;
+      if (Status read = readSome(&step, &moved); !read) return read;
     }
   }
   if (moved > 0) {
@@ -156,7 +136,7 @@ Status SocketRecvStream::progress(Owner& owner, size_t budget, int* work) {
   return Status::ok();
 }
 
-void SocketRecvStream::takeBuffered(size_t* moved) {
+void SocketStream::takeBuffered(size_t* moved) {
   const size_t bytes = std::min(missing_, end_ - begin_);
   std::memcpy(to_, buffer_.data() + begin_, bytes);
   begin_ += bytes;
@@ -165,7 +145,7 @@ void SocketRecvStream::takeBuffered(size_t* moved) {
   *moved += bytes;
 }
 
-Status SocketRecvStream::takeHeader(Owner& owner, Step* step) {
+Status SocketStream::takeHeader(Receiver& receiver, Step* step) {
   std::memcpy(&frame_, buffer_.data() + begin_, sizeof frame_);
   begin_ += sizeof frame_;
   if (frame_.magic == SocketFrame::kMagic && frame_.kind == SocketFrame::kGoodbye && begin_ == end_) {
@@ -176,7 +156,7 @@ Status SocketRecvStream::takeHeader(Owner& owner, Step* step) {
     return Status::transport("net: " + describe() + " sent something that is no frame of this version of JCCL");
   }
   to_ = nullptr;
-  if (Status asked = owner.place(frame_, index_, &to_); !asked) return asked;
+  if (Status asked = receiver.place(frame_, *this, &to_); !asked) return asked;
   inFrame_ = true;
   missing_ = frame_.length;
   if (to_ == nullptr) *step = Step::Stop;
@@ -185,7 +165,7 @@ Status SocketRecvStream::takeHeader(Owner& owner, Step* step) {
 
 // One call to the kernel: the missing data straight to its place, what follows into the buffer. Behind bulk only the
 // next header is read ahead, since bulk follows bulk.
-Status SocketRecvStream::receive(Step* step, size_t* moved) {
+Status SocketStream::readSome(Step* step, size_t* moved) {
   if (!readable_) {
     *step = Step::Stop;
     return Status::ok();
@@ -213,7 +193,8 @@ Status SocketRecvStream::receive(Step* step, size_t* moved) {
   if (got == 0) {
     readable_ = false;
     *step = Step::Stop;
-    return ended_ && !inFrame_ && begin_ == end_ ? Status::ok() : closedUnannounced();
+    finished_ = ended_ && !inFrame_ && begin_ == end_;
+    return finished_ ? Status::ok() : closedUnannounced();
   }
   // Less than was asked for: the kernel has no more, and will tell when it has.
   if (static_cast<size_t>(got) < direct + ahead && !closing_) readable_ = false;

@@ -1,4 +1,4 @@
-// One proven TCP connection of a data connection: frames out at one end, frames in at the other.
+// One proven TCP connection of a data connection, and the frames it carries.
 #pragma once
 
 #include <array>
@@ -14,10 +14,23 @@
 
 namespace jccl {
 
-// What both directions share: the socket, its place in the event set, whether it may be tried, and how it ended.
+// Both halves of a socket: a queue of frames whose data stays where it is goes out, frames come in. Where the data of one
+// that comes goes is asked of its receiver, who also checks the header. Mostly only one half is used (socket_connection.h);
+// the other then carries a goodbye and nothing else.
 class SocketStream : public EventHandler {
  public:
-  SocketStream(UniqueFd socket, int peer, EventSet& events);
+  class Receiver {
+   public:
+    virtual ~Receiver() = default;
+
+    // Checks the header and says where its data goes; *to stays null while the message has no buffer yet.
+    virtual Status place(const SocketFrame& frame, const SocketStream& stream, uint8_t** to) = 0;
+    // All data of the frame is in place.
+    virtual void placed(const SocketFrame& frame) = 0;
+  };
+
+  // A stream that has just delivered is asked for more up to `eagerLooks` times before it needs an event.
+  SocketStream(UniqueFd socket, int peer, EventSet& events, uint32_t index, int eagerLooks);
   ~SocketStream() override;
   SocketStream(const SocketStream&) = delete;
   SocketStream& operator=(const SocketStream&) = delete;
@@ -26,42 +39,20 @@ class SocketStream : public EventHandler {
   Status open() { return events_.add(socket_.get(), this); }
   void onEvents(uint32_t epollEvents) override;
 
-  // The other end said goodbye; nothing more comes.
-  bool ended() const { return ended_; }
+  uint32_t index() const { return index_; }
   std::string describe() const;  // "rank 3 at 10.0.0.4:4711 from 10.0.0.3:4242"
 
-  // Best effort: tells the other end that the coming end of the stream is meant.
+  // Best effort: tells the other end that the coming end of the stream is meant. A stream with unsent frames is cut off
+  // instead: the peer must not take what it has for all.
   void sayGoodbye();
-
- protected:
-  Status failed(const char* call, int error) const;
-  Status closedUnannounced() const;
-
-  UniqueFd socket_;
-  const int peer_;
-  EventSet& events_;
-  const SocketAddress local_;
-  const SocketAddress remote_;
-  bool readable_ = true;
-  bool writable_ = true;
-  bool closing_ = false;  // the end of the stream was told; it is not told again
-  bool ended_ = false;
-  bool saidGoodbye_ = false;
-};
-
-// The sending end: a queue of frames whose data stays where it is.
-class SocketSendStream : public SocketStream {
- public:
-  using SocketStream::SocketStream;
+  bool saidGoodbye() const { return saidGoodbye_; }
 
   void push(const SocketFrame& frame, const uint8_t* data) { queue_.push_back({frame, data}); }
 
   // Hands as much as possible to the kernel. done(sequence) is called for every frame that has left its buffer.
   template <typename Done>
-  Status progress(int* work, Done done) {
-    if (readable_) {
-      if (Status heard = listen(); !heard) return heard;
-    }
+  Status send(int* work, Done done) {
+    if (finished_ && !queue_.empty()) return unsent();
     while (writable_ && !queue_.empty()) {
       const size_t before = queue_.size();
       size_t moved = 0;
@@ -78,44 +69,8 @@ class SocketSendStream : public SocketStream {
     return Status::ok();
   }
 
-  bool idle() const { return queue_.empty(); }
-
- private:
-  struct Queued {
-    SocketFrame frame;
-    const uint8_t* data;
-    size_t bytes() const { return sizeof frame + frame.length; }
-  };
-
-  Status listen();  // the other end only ever says goodbye
-  Status sendSome(size_t* moved);
-  size_t finishedFrames(size_t moved);
-
-  std::deque<Queued> queue_;
-  size_t frontSent_ = 0;  // bytes of the first frame that the kernel has
-  SocketFrame heard_;
-  size_t heardBytes_ = 0;
-};
-
-// The receiving end. Where a frame's data goes is asked of the owner, who also checks the header.
-class SocketRecvStream : public SocketStream {
- public:
-  class Owner {
-   public:
-    virtual ~Owner() = default;
-
-    // Checks the header and says where its data goes; *to stays null while the message has no buffer yet.
-    virtual Status place(const SocketFrame& frame, uint32_t stream, uint8_t** to) = 0;
-    // All data of the frame is in place.
-    virtual void placed(const SocketFrame& frame) = 0;
-  };
-
-  // A stream that has just delivered is asked for more up to `eagerLooks` times before it needs an event.
-  SocketRecvStream(UniqueFd socket, int peer, EventSet& events, uint32_t index, int eagerLooks)
-      : SocketStream(std::move(socket), peer, events), index_(index), eagerLooks_(eagerLooks) {}
-
-  // Reads until the kernel has no more, the owner has no buffer, or about `budget` bytes have moved.
-  Status progress(Owner& owner, size_t budget, int* work);
+  // Reads until the kernel has no more, the receiver has no buffer, or about `budget` bytes have moved.
+  Status receive(Receiver& receiver, size_t budget, int* work);
 
   // It will be asked for more even if no event comes.
   bool eager() const { return eagerLooksLeft_ > 0; }
@@ -123,12 +78,38 @@ class SocketRecvStream : public SocketStream {
  private:
   enum class Step : uint8_t { Again, Stop };
 
-  Status receive(Step* step, size_t* moved);
-  Status takeHeader(Owner& owner, Step* step);
-  void takeBuffered(size_t* moved);
+  struct Queued {
+    SocketFrame frame;
+    const uint8_t* data;
+    size_t bytes() const { return sizeof frame + frame.length; }
+  };
 
+  Status sendSome(size_t* moved);
+  size_t finishedFrames(size_t moved);
+  Status readSome(Step* step, size_t* moved);
+  Status takeHeader(Receiver& receiver, Step* step);
+  void takeBuffered(size_t* moved);
+  Status failed(const char* call, int error) const;
+  Status closedUnannounced() const;
+  Status unsent() const;
+
+  UniqueFd socket_;
+  const int peer_;
+  EventSet& events_;
   const uint32_t index_;
   const int eagerLooks_;
+  const SocketAddress local_;
+  const SocketAddress remote_;
+  bool readable_ = true;
+  bool writable_ = true;
+  bool closing_ = false;      // the end of the stream was told; it is not told again
+  bool ended_ = false;        // the other end said goodbye
+  bool finished_ = false;     // and has closed its half
+  bool saidGoodbye_ = false;  // this end did
+
+  std::deque<Queued> queue_;
+  size_t frontSent_ = 0;  // bytes of the first frame that the kernel has
+
   int eagerLooksLeft_ = 0;
   std::array<uint8_t, 16384> buffer_;  // headers, and small messages, in one call each
   size_t begin_ = 0;
