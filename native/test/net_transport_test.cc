@@ -1,14 +1,12 @@
 #include "transport/net_transport.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <array>
 #include <thread>
 
-#include "test/net_pair.h"
+#include "test/net_scenarios.h"
 
 namespace jccl {
 namespace {
@@ -16,72 +14,12 @@ namespace {
 using test::configOf;
 using test::Consumer;
 using test::drive;
+using test::errorOf;
+using test::Pair;
 using test::Producer;
+using test::transfer;
 
 const ConnectionShape kShape(256 * 1024, 16 * 1024, 16 * 1024);
-
-// Two ranks in one process, connected both ways on channel 0 unless said otherwise.
-class Pair {
- public:
-  explicit Pair(const std::function<void(NetConfig&)>& change = {}, const std::string& address = "127.0.0.1") {
-    for (int rank : {0, 1}) {
-      NetConfig config = configOf(rank, 2);
-      if (change) change(config);
-      const Status created = NetTransport::create(config, &net[at(rank)]);
-      EXPECT_TRUE(created.isOk()) << created.message();
-      const Status listening = net[at(rank)]->listen({address}, &info[at(rank)]);
-      EXPECT_TRUE(listening.isOk()) << listening.message();
-      EXPECT_LE(info[at(rank)].size(), NetListener::kMaxInfoBytes);
-    }
-    for (int rank : {0, 1}) EXPECT_TRUE(net[at(rank)]->addPeer(1 - rank, info[at(1 - rank)]).isOk());
-  }
-
-  void connectOneWay(Producer& producer, Consumer& consumer, int channel = 0) {
-    send(0, channel, producer);
-    receive(1, channel, consumer);
-  }
-
-  void send(int rank, int channel, Producer& producer) {
-    kept.push_back(producer.block());
-    const Status status = net[at(rank)]->sendConnection(1 - rank, channel, producer.memory());
-    EXPECT_TRUE(status.isOk()) << status.message();
-  }
-
-  void receive(int rank, int channel, Consumer& consumer) {
-    kept.push_back(consumer.block());
-    const Status status = net[at(rank)]->recvConnection(1 - rank, channel, consumer.memory());
-    EXPECT_TRUE(status.isOk()) << status.message();
-  }
-
-  static size_t at(int rank) { return static_cast<size_t>(rank); }
-
-  std::vector<test::Block> kept;  // the slots outlive the transports
-  std::array<std::unique_ptr<NetTransport>, 2> net;
-  std::array<std::vector<uint8_t>, 2> info;
-};
-
-std::string errorOf(NetTransport& net, int* peer) { return net.error(peer).message(); }
-
-// Sends `sizes` from rank 0, receives at rank 1, each on its own thread.
-void transfer(Pair& pair, Producer& producer, Consumer& consumer, Protocol protocol,
-              const std::vector<uint32_t>& sizes) {
-  std::thread sender([&] {
-    for (const uint32_t units : sizes) {
-      ASSERT_TRUE(drive(*pair.net[0], [&] { return producer.hasCredit(); }));
-      producer.send(protocol, units);
-    }
-    pair.net[0]->kick();
-  });
-  for (const uint32_t units : sizes) {
-    int peer;
-    ASSERT_TRUE(drive(*pair.net[1], [&] { return consumer.tryReceive(protocol, units); }))
-        << "step=" << consumer.step() << " " << errorOf(*pair.net[1], &peer);
-  }
-  sender.join();
-  EXPECT_EQ(0u, consumer.wrong());
-  EXPECT_FALSE(pair.net[0]->failed());
-  EXPECT_FALSE(pair.net[1]->failed());
-}
 
 struct Shape {
   int streams;
@@ -96,22 +34,11 @@ TEST_P(NetTransfers, AllSizesArriveInOrderAndWhole) {
   Producer producer(kShape);
   Consumer consumer(kShape);
   pair.connectOneWay(producer, consumer);
-  const uint32_t most = GetParam().protocol == Protocol::Simple ? kShape.simpleSlotBytes()
-                        : GetParam().protocol == Protocol::LL   ? kShape.llSlotBytes() / kLLCellBytes
-                                                                : kShape.ll128SlotBytes() / kLL128LineBytes;
-  std::vector<uint32_t> sizes;
-  for (uint32_t units = 0; units < 40; ++units) sizes.push_back(units % most);
-  for (uint32_t units = 1; units <= most; units *= 2) {
-    for (uint32_t near : {units - 1, units, units + 1}) sizes.push_back(std::min(near, most));
-  }
-  // An LL slot always has its check cell, an LL128 slot its first line; only SIMPLE knows empty slots.
-  if (GetParam().protocol != Protocol::Simple) std::replace(sizes.begin(), sizes.end(), 0u, 1u);
-  transfer(pair, producer, consumer, GetParam().protocol, sizes);
+  transfer(pair, producer, consumer, GetParam().protocol, test::sizesOf(kShape, GetParam().protocol));
 }
 
 std::string nameOf(const ::testing::TestParamInfo<Shape>& info) {
-  static const std::array<const char*, 3> names = {"LL", "LL128", "Simple"};
-  return std::string(names[static_cast<size_t>(info.param.protocol)]) + "Over" + std::to_string(info.param.streams) +
+  return std::string(test::nameOf(info.param.protocol)) + "Over" + std::to_string(info.param.streams) +
          (info.param.address[0] == ':' ? "StreamsV6" : "Streams");
 }
 
@@ -153,34 +80,7 @@ TEST(NetTransport, TinySocketBuffersOnlyCostTime) {
 
 TEST(NetTransport, ManyChannelsBothWaysAtOnce) {
   Pair pair([](NetConfig& config) { config.streams = 2; });
-  constexpr size_t kChannels = 4;
-  const ConnectionShape shape(32 * 1024, 4096, 4096);
-  std::vector<std::unique_ptr<Producer>> producers;
-  std::vector<std::unique_ptr<Consumer>> consumers;
-  for (size_t i = 0; i < 2 * kChannels; ++i) {
-    producers.push_back(std::make_unique<Producer>(shape));
-    consumers.push_back(std::make_unique<Consumer>(shape));
-    const int from = static_cast<int>(i / kChannels);
-    const int channel = static_cast<int>(i % kChannels);
-    pair.send(from, channel, *producers[i]);
-    pair.receive(1 - from, channel, *consumers[i]);
-  }
-  std::vector<std::thread> callers;  // one per rank and channel: sends and receives on its channel
-  for (size_t i = 0; i < 2 * kChannels; ++i) {
-    callers.emplace_back([&, i] {
-      NetTransport& net = *pair.net[i / kChannels];
-      Producer& out = *producers[i];
-      Consumer& in = *consumers[(i + kChannels) % (2 * kChannels)];
-      for (uint32_t step = 0; step < 100; ++step) {
-        ASSERT_TRUE(drive(net, [&] { return out.hasCredit(); }));
-        out.send(Protocol::Simple, 1000 * (step % 32) + 1);
-        ASSERT_TRUE(drive(net, [&] { return in.tryReceive(Protocol::Simple, 1000 * (step % 32) + 1); })) << step;
-      }
-      net.kick();
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
-  for (const auto& consumer : consumers) EXPECT_EQ(0u, consumer->wrong());
+  test::sendBothWays(pair, 4, 100);
 }
 
 TEST(NetTransport, WhatWasPublishedLeavesWithoutAnybodyWaiting) {
@@ -253,16 +153,7 @@ TEST(NetTransport, AConnectionThatComesBeforeItsReceiverIsKept) {
 
 TEST(NetTransport, AGoodbyeIsNoFailure) {
   Pair pair;
-  Producer producer(kShape);
-  Consumer consumer(kShape);
-  pair.connectOneWay(producer, consumer);
-  producer.send(Protocol::Simple, 70'000);
-  pair.net[0]->close(5'000'000'000);
-  ASSERT_TRUE(drive(*pair.net[1], [&] { return consumer.tryReceive(Protocol::Simple, 70'000); }));
-  EXPECT_FALSE(drive(
-      *pair.net[1], [] { return false; }, 100'000'000));
-  int peer;
-  EXPECT_FALSE(pair.net[1]->failed()) << errorOf(*pair.net[1], &peer);
+  test::sayGoodbye(pair, kShape);
 }
 
 TEST(NetTransport, AnIdleEngineLeavesTheProcessorAlone) {
@@ -286,52 +177,7 @@ TEST(NetTransport, AnIdleEngineLeavesTheProcessorAlone) {
   EXPECT_LT(used, 60'000'000);
 }
 
-// A rank in a process of its own, which dies in the middle of the traffic.
-TEST(NetTransport, AKilledPeerIsNamedWithinASecond) {
-  int toChild[2];
-  int toParent[2];
-  ASSERT_EQ(0, ::pipe(toChild));
-  ASSERT_EQ(0, ::pipe(toParent));
-  const auto exchange = [](int out, int in, const std::vector<uint8_t>& mine) {
-    std::vector<uint8_t> theirs(mine.size());
-    if (::write(out, mine.data(), mine.size()) != static_cast<ssize_t>(mine.size())) ::_exit(2);
-    if (::read(in, theirs.data(), theirs.size()) != static_cast<ssize_t>(theirs.size())) ::_exit(3);
-    return theirs;
-  };
-  const pid_t child = ::fork();
-  Producer producer(kShape);
-  Consumer consumer(kShape);
-  std::unique_ptr<NetTransport> net;
-  std::vector<uint8_t> info;
-  const int rank = child == 0 ? 1 : 0;
-  ASSERT_TRUE(NetTransport::create(configOf(rank, 2), &net).isOk());
-  ASSERT_TRUE(net->listen({"127.0.0.1"}, &info).isOk());
-  const auto peerInfo = child == 0 ? exchange(toParent[1], toChild[0], info) : exchange(toChild[1], toParent[0], info);
-  ASSERT_TRUE(net->addPeer(1 - rank, peerInfo).isOk());
-  ASSERT_TRUE(net->sendConnection(1 - rank, 0, producer.memory()).isOk());
-  ASSERT_TRUE(net->recvConnection(1 - rank, 0, consumer.memory()).isOk());
-  for (uint32_t step = 0; child == 0 || step < 50; ++step) {
-    ASSERT_TRUE(drive(*net, [&] { return producer.hasCredit(); }));
-    producer.send(Protocol::Simple, 9'999);
-    ASSERT_TRUE(drive(*net, [&] { return consumer.tryReceive(Protocol::Simple, 9'999); }));
-  }
-  ASSERT_EQ(0, ::kill(child, SIGKILL));
-  const int64_t killed = monotonicNanos();
-  ASSERT_EQ(child, ::waitpid(child, nullptr, 0));
-  EXPECT_FALSE(drive(*net, [&] {
-    while (consumer.tryReceive(Protocol::Simple, 9'999)) {
-    }
-    return false;
-  }));
-  EXPECT_LT(monotonicNanos() - killed, 1'000'000'000);
-  int peer = -1;
-  const std::string text = errorOf(*net, &peer);
-  EXPECT_EQ(1, peer) << text;
-  EXPECT_NE(std::string::npos, text.find("rank 1 at 127.0.0.1:")) << text;
-  EXPECT_NE(std::string::npos, text.find("ended or was killed")) << text;
-  EXPECT_NE(std::string::npos, text.find("channel=0")) << text;
-  for (const int fd : {toChild[0], toChild[1], toParent[0], toParent[1]}) ::close(fd);
-}
+TEST(NetTransport, AKilledPeerIsNamedWithinASecond) { test::killAPeer({}); }
 
 TEST(NetTransport, AListenerThatIsGoneIsNamedWhenTheTimeIsUp) {
   Pair pair([](NetConfig& config) { config.connectTimeoutNanos = 200'000'000; });

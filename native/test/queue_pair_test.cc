@@ -218,6 +218,78 @@ TEST_F(QueuePairs, APeerThatIsGoneIsNoticedWhenTimeoutAndRetriesSay) {
   }
 }
 
+// How a queue pair in another process is reached.
+struct Published {
+  RemoteEnd end;
+  uint64_t address = 0;
+  uint32_t rkey = 0;
+};
+
+TEST_F(QueuePairs, AKilledProcessIsNoticedWhenTimeoutAndRetriesSay) {
+  AdapterSettings settings;
+  settings.timeout = 16;
+  settings.retryCount = 3;
+  int toChild[2];
+  int toParent[2];
+  ASSERT_EQ(0, ::pipe(toChild));
+  ASSERT_EQ(0, ::pipe(toParent));
+  adapters_.clear();  // each process opens its own
+  const pid_t child = ::fork();
+  open(settings);
+  End mine(child == 0 ? last() : first());
+  const Published own = {mine.asRemote(), reinterpret_cast<uintptr_t>(mine.memory.get()), mine.region->rkey()};
+  const int out = child == 0 ? toParent[1] : toChild[1];
+  const int in = child == 0 ? toChild[0] : toParent[0];
+  Published theirs;
+  ASSERT_EQ(sizeof own, ::write(out, &own, sizeof own));
+  ASSERT_EQ(sizeof theirs, ::read(in, &theirs, sizeof theirs));
+  ASSERT_TRUE(mine.qp->initialise(mine.adapter->path()).isOk());
+  ASSERT_TRUE(mine.qp->connect(theirs.end).isOk());
+  ASSERT_TRUE(mine.qp->start().isOk());
+  uint8_t ready = 1;
+  ASSERT_EQ(1, ::write(out, &ready, 1));
+  ASSERT_EQ(1, ::read(in, &ready, 1));
+  while (child == 0) ::pause();
+  ASSERT_TRUE(mine.write(1, theirs.address, theirs.rkey).isOk());
+  EXPECT_EQ(kWcSuccess, mine.next().status);
+  ASSERT_EQ(0, ::kill(child, SIGKILL));
+  ASSERT_EQ(child, ::waitpid(child, nullptr, 0));
+  const int64_t start = monotonicNanos();
+  ASSERT_TRUE(mine.write(2, theirs.address, theirs.rkey).isOk());
+  EXPECT_EQ(kWcRetryExceeded, mine.next().status);
+  const auto took = static_cast<double>(monotonicNanos() - start);
+  const auto predicted = static_cast<double>(retryNanos(settings.timeout, settings.retryCount));
+  EXPECT_GT(took, 0.5 * predicted);
+  EXPECT_LT(took, 1.5 * predicted);
+  for (const int fd : {toChild[0], toChild[1], toParent[0], toParent[1]}) ::close(fd);
+}
+
+// Soft-RoCE takes seven retries for ever; adapters end. Either way the queue pair gives back what was posted.
+TEST_F(QueuePairs, WhereRetriesNeverEndWhatIsPostedComesBackWhenTheQueuePairIsFailed) {
+  AdapterSettings settings;
+  settings.timeout = 14;
+  settings.retryCount = 7;
+  open(settings);
+  if (IsSkipped()) return;
+  End a(first());
+  auto b = std::make_unique<End>(last());
+  bring(a, State::ReadyToSend, *b);
+  bring(*b, State::ReadyToSend, a);
+  const uint64_t address = reinterpret_cast<uintptr_t>(b->memory.get());
+  const uint32_t rkey = b->region->rkey();
+  b.reset();
+  ASSERT_TRUE(a.write(1, address, rkey).isOk());
+  WorkCompletion done = a.next(3 * retryNanos(settings.timeout, settings.retryCount));
+  if (done.status == -1) {
+    ASSERT_TRUE(a.qp->fail().isOk());
+    done = a.next();
+    EXPECT_EQ(kWcWrFlushError, done.status);
+  } else {
+    EXPECT_EQ(kWcRetryExceeded, done.status);
+  }
+  EXPECT_EQ(1u, done.id);
+}
+
 TEST_F(QueuePairs, RegionsAreSharedPageByPageAndGoWithTheirLastUser) {
   MemoryCache& cache = first().memory();
   const size_t before = cache.size();
