@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <random>
+#include <set>
 
 #include "base/clock.h"
 #include "test/net_pair.h"
@@ -192,6 +193,40 @@ TEST_F(SocketListenerTest, SilentOnesCannotFillThePlace) {
   ASSERT_TRUE(turnUntil([&] { return listener_->strangers() == 100 - config_.maxHalfOpen; }));
   const auto member = dialer(config_);
   EXPECT_TRUE(connectMember(*member));
+}
+
+SocketAddress parsed(const std::string& text, uint16_t port) {
+  SocketAddress address;
+  EXPECT_TRUE(SocketAddress::parse(text, port, &address).isOk());
+  return address;
+}
+
+TEST(SocketDialerPairs, RanksThatPreferOtherFamiliesMeetInOneAndTheirInterfacesTakeTurns) {
+  const std::vector<SocketAddress> local = {parsed("fd00::1", 0), parsed("fd01::1", 0), parsed("10.0.0.1", 0),
+                                            parsed("10.0.1.1", 0)};
+  const std::vector<uint8_t> announced =
+      encodeAddresses({parsed("10.0.0.2", 7), parsed("10.0.1.2", 8), parsed("fd00::2", 7), parsed("fd01::2", 8)});
+  std::set<std::string> firsts;
+  for (size_t turn = 0; turn < 4; ++turn) {
+    std::vector<SocketDialer::Pair> pairs;
+    ASSERT_TRUE(SocketDialer::pairAddresses(local, announced, turn, &pairs).isOk());
+    ASSERT_EQ(8u, pairs.size());  // two by two of each family
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      const int family = i < 4 ? AF_INET : AF_INET6;  // the listener's first comes first
+      EXPECT_EQ(family, pairs[i].local.family()) << "turn=" << turn << " i=" << i;
+      EXPECT_EQ(family, pairs[i].remote.family()) << "turn=" << turn << " i=" << i;
+    }
+    firsts.insert(pairs[0].local.toString() + " " + pairs[0].remote.toString());
+  }
+  EXPECT_EQ((std::set<std::string>{"10.0.0.1:0 10.0.0.2:7", "10.0.1.1:0 10.0.1.2:8"}), firsts);
+}
+
+TEST(SocketDialerPairs, OneFamilyIsEnoughWhereOneEndHasBoth) {
+  const std::vector<uint8_t> both = encodeAddresses({parsed("10.0.0.2", 7), parsed("fd00::2", 7)});
+  std::vector<SocketDialer::Pair> pairs;
+  ASSERT_TRUE(SocketDialer::pairAddresses({parsed("fd00::1", 0)}, both, 0, &pairs).isOk());
+  ASSERT_EQ(1u, pairs.size());
+  EXPECT_EQ("[fd00::2]:7", pairs[0].remote.toString());
 }
 
 TEST_F(SocketListenerTest, ARefusalIsBelievedBecauseItIsProven) {

@@ -1,6 +1,7 @@
 #include "transport/socket_dialer.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/log.h"
 #include "transport/socket_options.h"
@@ -11,18 +12,29 @@ namespace {
 constexpr int64_t kFirstPauseNanos = 5'000'000;
 constexpr int64_t kLongestPauseNanos = 500'000'000;
 
+std::vector<SocketAddress> ofFamily(const std::vector<SocketAddress>& addresses, int family) {
+  std::vector<SocketAddress> found;
+  std::copy_if(addresses.begin(), addresses.end(), std::back_inserter(found),
+               [family](const SocketAddress& one) { return one.family() == family; });
+  return found;
+}
+
 }  // namespace
 
 Status SocketDialer::pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> announced,
                                    size_t turn, std::vector<Pair>* pairs) {
   std::vector<SocketAddress> remote;
   if (Status read = decodeAddresses(announced.data(), announced.size(), &remote); !read) return read;
-  for (size_t r = 0; r < remote.size(); ++r) {
-    for (size_t l = 0; l < local.size(); ++l) {
-      Pair pair = {local[(l + r + turn) % local.size()], remote[(r + turn) % remote.size()]};
-      if (pair.local.family() != pair.remote.family()) continue;
-      pair.remote.adoptInterface(pair.local);
-      pairs->push_back(pair);
+  const int first = remote.front().family();
+  for (const int family : {first, first == AF_INET ? AF_INET6 : AF_INET}) {
+    const std::vector<SocketAddress> from = ofFamily(local, family);
+    const std::vector<SocketAddress> to = ofFamily(remote, family);
+    for (size_t r = 0; r < to.size(); ++r) {
+      for (size_t l = 0; l < from.size(); ++l) {
+        Pair pair = {from[(l + r + turn) % from.size()], to[(r + turn) % to.size()]};
+        pair.remote.adoptInterface(pair.local);
+        pairs->push_back(pair);
+      }
     }
   }
   if (!pairs->empty()) return Status::ok();

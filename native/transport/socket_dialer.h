@@ -28,8 +28,9 @@ class SocketDialer : public EventHandler {
     SocketAddress remote;
   };
 
-  // All pairs of one family between this rank's addresses and those that a listener announced with encodeAddresses(),
-  // beginning at another one for every `turn`, so that several interfaces share the load. None: an error that says so.
+  // All pairs of one family between this rank's addresses and those that a listener announced with encodeAddresses(): the
+  // listener's first family first, in each beginning at another one for every `turn`, so that several interfaces share
+  // the load. None: an error that says so.
   static Status pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> announced, size_t turn,
                               std::vector<Pair>* pairs);
 

@@ -13,6 +13,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -32,7 +33,7 @@ public final class NetworkInterfaces {
     private static final int LOOPBACK = 400;
     private static final int SECOND_FAMILY = 10;
     private static final int PREFERENCE = 1000;
-    private static final int MOST_INTERFACES = 16; // that the native engine listens on
+    private static final int MOST_ADDRESSES = 16; // that the native engine listens on
 
     private NetworkInterfaces() {}
 
@@ -141,30 +142,44 @@ public final class NetworkInterfaces {
     }
 
     /**
-     * The addresses that carry data: where {@code JCCL_SOCKET_IFNAME} names interfaces to use, one address of each, of the
-     * family in use, so that connections share them; else only the one in use.
+     * The addresses that carry data: where {@code JCCL_SOCKET_IFNAME} names interfaces to use, those of each, so that
+     * connections share them; else only those of the interface in use. One of each family and interface, the family in use
+     * first: a rank that reached rank 0 by the other one, perhaps only because a packet was lost, is still met.
      *
      * @param used the address by which this rank has reached the others so far
      */
     public static List<InetAddress> forData(BootstrapOptions options, InetAddress used) {
-        return InterfaceFilter.parse(options.interfaces()).selects()
-                ? forData(candidates(options), used)
-                : List.of(used);
+        List<InterfaceCandidate> all = candidates(options);
+        return forData(InterfaceFilter.parse(options.interfaces()).selects() ? all : ofOneInterface(all, used), used);
+    }
+
+    private static List<InterfaceCandidate> ofOneInterface(List<InterfaceCandidate> all, InetAddress address) {
+        Set<String> names = all.stream()
+                .filter(one -> one.address().equals(address))
+                .map(InterfaceCandidate::name)
+                .collect(Collectors.toSet());
+        return all.stream().filter(one -> names.contains(one.name())).toList();
     }
 
     /** In an order that machines with the same names agree on: equal places of two lists are one network. */
     static List<InetAddress> forData(List<InterfaceCandidate> selected, InetAddress used) {
-        Map<String, InetAddress> byName = new LinkedHashMap<>();
+        Map<String, InetAddress> first = new LinkedHashMap<>(); // by family and name
         selected.stream()
-                .filter(one -> one.usable()
-                        && one.address().getClass() == used.getClass()
-                        && one.address().isLoopbackAddress() == used.isLoopbackAddress())
-                .sorted(Comparator.comparingInt(InterfaceCandidate::rating).thenComparing(InterfaceCandidate::name))
-                .forEach(one ->
-                        byName.merge(one.name(), one.address(), (first, next) -> next.equals(used) ? used : first));
+                .filter(one -> one.usable() && one.address().isLoopbackAddress() == used.isLoopbackAddress())
+                .sorted(Comparator.comparing((InterfaceCandidate one) -> !sameFamily(one.address(), used))
+                        .thenComparingInt(InterfaceCandidate::rating)
+                        .thenComparing(InterfaceCandidate::name))
+                .forEach(one -> first.merge(
+                        sameFamily(one.address(), used) + one.name(),
+                        one.address(),
+                        (best, next) -> next.equals(used) ? used : best));
         List<InetAddress> addresses =
-                byName.values().stream().limit(MOST_INTERFACES).toList();
+                first.values().stream().limit(MOST_ADDRESSES).toList();
         return addresses.contains(used) ? addresses : List.of(used);
+    }
+
+    private static boolean sameFamily(InetAddress one, InetAddress other) {
+        return one.getClass() == other.getClass();
     }
 
     /** The candidates, one a line. */

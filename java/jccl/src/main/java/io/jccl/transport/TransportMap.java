@@ -11,9 +11,9 @@ import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.StringJoiner;
 import java.util.function.IntPredicate;
-import java.util.stream.Collectors;
 
 /** The transports of one rank in words, for the log. */
 public final class TransportMap {
@@ -40,7 +40,7 @@ public final class TransportMap {
     }
 
     /**
-     * For example {@code rank 0: shm to {1}, socket to {2,3} by eth0 (10.0.0.1)}.
+     * For example {@code rank 0: shm to {1}, socket to {2,3} by eth0 (10.0.0.1, fd00:0:0:0:0:0:0:1)}.
      *
      * @param local the addresses that this rank's sockets have
      */
@@ -61,16 +61,24 @@ public final class TransportMap {
         if (kind != TransportKind.SOCKET) {
             return "";
         }
-        return addresses.stream().map(TransportMap::interfaceOf).collect(Collectors.joining(" and ", " by ", ""));
+        Map<String, List<String>> byInterface = new LinkedHashMap<>();
+        for (InetAddress one : addresses) {
+            String address = one.getHostAddress();
+            byInterface
+                    .computeIfAbsent(interfaceOf(one).orElse(address), name -> new ArrayList<>())
+                    .add(address);
+        }
+        StringJoiner text = new StringJoiner(" and ", " by ", "");
+        byInterface.forEach(
+                (name, its) -> text.add(its.contains(name) ? name : name + " (" + String.join(", ", its) + ")"));
+        return text.toString();
     }
 
-    private static String interfaceOf(InetAddress local) {
-        String address = local.getHostAddress();
+    private static Optional<String> interfaceOf(InetAddress local) {
         try {
-            NetworkInterface device = NetworkInterface.getByInetAddress(local);
-            return device == null ? address : device.getName() + " (" + address + ")";
+            return Optional.ofNullable(NetworkInterface.getByInetAddress(local)).map(NetworkInterface::getName);
         } catch (SocketException e) {
-            return address; // the name only helps to read the line
+            return Optional.empty(); // the name only helps to read the line
         }
     }
 }

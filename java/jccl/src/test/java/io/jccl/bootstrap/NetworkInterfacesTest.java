@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.jccl.BootstrapException;
 import java.net.Inet6Address;
 import java.net.InetAddress;
+import java.net.NetworkInterface;
 import java.net.UnknownHostException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -101,18 +102,36 @@ class NetworkInterfacesTest {
 
     @Test
     void dataGoesOverAllInterfacesThatTheUserNames() throws UnknownHostException {
-        assertThat(forData("ib,eth0", "", "10.1.2.3")).containsExactly("192.168.5.6", "10.1.2.3");
-        assertThat(forData("eth0,ib", "", "192.168.5.6")).containsExactly("10.1.2.3", "192.168.5.6");
+        assertThat(forData("ib,eth0", "AF_INET", "10.1.2.3")).containsExactly("192.168.5.6", "10.1.2.3");
+        assertThat(forData("eth0,ib", "AF_INET", "192.168.5.6")).containsExactly("10.1.2.3", "192.168.5.6");
         assertThat(forData("eth0,ib", "AF_INET6", "fd00::5")).containsExactly("fd00:0:0:0:0:0:0:5");
         // Loopback reaches only this machine, and an address that is none of the named ones is all that is known to
         // work.
         assertThat(forData("lo,eth0", "", "127.0.0.1")).containsExactly("127.0.0.1");
-        assertThat(forData("lo,eth0", "", "10.1.2.3")).containsExactly("10.1.2.3");
+        assertThat(forData("lo,eth0", "AF_INET", "10.1.2.3")).containsExactly("10.1.2.3");
         assertThat(forData("ib", "", "10.1.2.3")).containsExactly("10.1.2.3");
         assertThat(NetworkInterfaces.forData(
                         BootstrapOptions.defaults("v").withInterfaces("^docker", ""),
                         InetAddress.getByName("10.9.9.9")))
                 .containsExactly(InetAddress.getByName("10.9.9.9"));
+    }
+
+    @Test
+    void dataIsOfferedOverBothFamiliesTheOneInUseFirst() throws UnknownHostException {
+        assertThat(forData("eth0", "", "10.1.2.3")).containsExactly("10.1.2.3", "fd00:0:0:0:0:0:0:5");
+        assertThat(forData("eth0", "", "fd00::5")).containsExactly("fd00:0:0:0:0:0:0:5", "10.1.2.3");
+        assertThat(forData("ib,eth0", "", "10.1.2.3")).containsExactly("192.168.5.6", "10.1.2.3", "fd00:0:0:0:0:0:0:5");
+    }
+
+    @Test
+    void whatNobodyNamedIsOneInterface() throws Exception {
+        InetAddress loopback = InetAddress.getByName("127.0.0.1");
+        String lo = NetworkInterface.getByInetAddress(loopback).getName();
+        List<InetAddress> offered = NetworkInterfaces.forData(BootstrapOptions.defaults("v"), loopback);
+        assertThat(offered).startsWith(loopback).allSatisfy(address -> {
+            assertThat(address.isLoopbackAddress()).isTrue();
+            assertThat(NetworkInterface.getByInetAddress(address).getName()).isEqualTo(lo);
+        });
     }
 
     @Test

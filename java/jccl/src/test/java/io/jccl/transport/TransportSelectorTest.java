@@ -133,11 +133,15 @@ class TransportSelectorTest {
                 new PeerTransport(2, TransportKind.SOCKET, ""),
                 new PeerTransport(3, TransportKind.SOCKET, ""));
         InetAddress nobodys = InetAddress.getByAddress(new byte[] {(byte) 192, 0, 2, 1});
-        assertThat(TransportMap.describe(0, transports, List.of(nobodys, nobodys)))
-                .isEqualTo("rank 0: shm to {1}, socket to {2,3} by 192.0.2.1 and 192.0.2.1");
+        InetAddress nobodysNext = InetAddress.getByAddress(new byte[] {(byte) 198, 51, 100, 7});
+        assertThat(TransportMap.describe(0, transports, List.of(nobodys, nobodysNext)))
+                .isEqualTo("rank 0: shm to {1}, socket to {2,3} by 192.0.2.1 and 198.51.100.7");
         InetAddress loopback = InetAddress.getByAddress(new byte[] {127, 0, 0, 1});
         assertThat(TransportMap.describe(0, transports, List.of(loopback)))
                 .isEqualTo("rank 0: shm to {1}, socket to {2,3} by lo (127.0.0.1)");
+        InetAddress secondLoopback = InetAddress.getByAddress(new byte[] {127, 0, 0, 1});
+        assertThat(TransportMap.describe(0, transports, List.of(loopback, nobodys, secondLoopback)))
+                .isEqualTo("rank 0: shm to {1}, socket to {2,3} by lo (127.0.0.1, 127.0.0.1) and 192.0.2.1");
         assertThat(TransportMap.describe(0, transports.subList(0, 1), List.of(loopback)))
                 .isEqualTo("rank 0: shm to {1}");
         assertThat(TransportMap.describe(0, List.of(), List.of(loopback))).isEqualTo("rank 0: alone");
