@@ -1,6 +1,7 @@
 package io.jccl.cli.doctor;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.jccl.BootstrapException;
 import io.jccl.cli.Main;
 import io.jccl.cli.doctor.Finding.Status;
 import io.jccl.cli.output.Colour;
@@ -21,7 +22,8 @@ import picocli.CommandLine.Spec;
         description = {
             "Tells what would make JCCL slow or fail on this machine, each with its remedy.",
             "",
-            "It looks and tries; it changes nothing.",
+            "It looks and tries; it changes nothing. With --peers, as every rank of a job, it tells whether each of them can"
+                    + " connect to all others: jccl run, mpirun or srun -n N jccl doctor --peers",
             ""
         },
         footer = {"", "Exit status: 0 if nothing fails, 1 if something does, 2 usage."},
@@ -38,6 +40,12 @@ public final class DoctorCommand implements Callable<Integer> {
             description = "how many ranks are to run here (default: as many as there are cores)")
     private int ranks;
 
+    @Option(
+            names = "--peers",
+            description = "looks at the connections between the ranks that a launcher has started, instead of at this"
+                    + " machine; rank 0 tells what all of them found")
+    private boolean peers;
+
     @Option(names = "--json", description = "for machines")
     private boolean json;
 
@@ -47,9 +55,20 @@ public final class DoctorCommand implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "ranks=" + ranks + ": expected at least 1; set it with -n");
         }
-        List<Finding> findings = Doctor.examine(Machine.here(ranks));
-        System.out.print(json ? toJson(findings) + "\n" : toText(findings, Terminal.colours(Terminal.Stream.OUT)));
+        Machine machine = Machine.here(ranks);
+        List<Finding> findings = peers ? examinePeers(machine) : Doctor.examine(machine);
+        if (!findings.isEmpty()) {
+            System.out.print(json ? toJson(findings) + "\n" : toText(findings, Terminal.colours(Terminal.Stream.OUT)));
+        }
         return Doctor.worst(findings) == Status.FAIL ? Main.FAILED : Main.FINE;
+    }
+
+    private List<Finding> examinePeers(Machine machine) {
+        try {
+            return PeerChecks.examine(machine);
+        } catch (BootstrapException | IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+        }
     }
 
     static String toText(List<Finding> findings, boolean colours) {

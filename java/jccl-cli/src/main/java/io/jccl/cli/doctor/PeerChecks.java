@@ -1,0 +1,172 @@
+package io.jccl.cli.doctor;
+
+import io.jccl.BootstrapException;
+import io.jccl.CommunicatorConfig;
+import io.jccl.JcclException;
+import io.jccl.bootstrap.BootstrapOptions;
+import io.jccl.bootstrap.Launch;
+import io.jccl.bootstrap.LauncherEnvironment;
+import io.jccl.bootstrap.RankList;
+import io.jccl.cli.doctor.PeerProbe.Attempt;
+import io.jccl.cli.doctor.PeerProbe.Place;
+import io.jccl.cli.doctor.PeerProbe.Result;
+import io.jccl.config.LaunchSettings;
+import io.jccl.config.NetworkSettings;
+import io.jccl.config.Settings;
+import io.jccl.config.TimeSettings;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/** What the attempts of all ranks to connect to all others say of the networks between them. */
+final class PeerChecks {
+
+    private static final String PROTOCOL = "jccl doctor --peers, version 1"; // of what PeerProbe sends
+    private static final String PEERS = "peers";
+    private static final String ADDRESSES = "peer-addresses";
+    private static final String REMEDY =
+            "let the ports of net.ipv4.ip_local_port_range of %s in from %s (nft list ruleset,"
+                    + " iptables -S, the rules of the network), or choose other interfaces with JCCL_SOCKET_IFNAME";
+
+    /** Ranks of one machine that fail to reach ranks of another in the same way: a finding. */
+    private record Trouble(String kind, String fromHost, String toHost) {}
+
+    private static final class Members {
+        private final TreeSet<Integer> from = new TreeSet<>();
+        private final TreeSet<Integer> to = new TreeSet<>();
+        private String example = "";
+    }
+
+    private final Result result;
+    private final Map<List<Integer>, List<Attempt>> byPair;
+
+    private PeerChecks(Result result) {
+        this.result = result;
+        this.byPair = result.attempts().stream()
+                .collect(Collectors.groupingBy(
+                        one -> List.of(one.from(), one.to()), LinkedHashMap::new, Collectors.toList()));
+    }
+
+    /**
+     * Joins the other ranks of a launch and asks. Rank 0 tells what all of them found; the others tell only why they did not
+     * come so far.
+     *
+     * @throws BootstrapException if no launcher's environment is there
+     */
+    static List<Finding> examine(Machine machine) {
+        Settings settings = Settings.load(CommunicatorConfig.defaults(), System::getProperty, machine.environment());
+        Launch launch = LauncherEnvironment.detect(machine.environment());
+        BootstrapOptions options = BootstrapOptions.defaults(PROTOCOL)
+                .withInitTimeout(settings.get(TimeSettings.INIT_TIMEOUT))
+                .withInterfaces(
+                        settings.text(NetworkSettings.SOCKET_IFNAME), settings.text(NetworkSettings.SOCKET_FAMILY));
+        String host = settings.get(LaunchSettings.HOST_ID)
+                .or(() -> machine.read("/proc/sys/kernel/hostname"))
+                .orElse("a machine");
+        try {
+            Result result = PeerProbe.run(launch, host, options);
+            return launch.rank() == 0 ? judge(result) : List.of();
+        } catch (JcclException | UncheckedIOException e) {
+            return List.of(Finding.fail(
+                    PEERS,
+                    "rank " + launch.rank() + " of " + launch.size() + " does not meet the others: " + e.getMessage(),
+                    "start all ranks with --peers; let the port of JCCL_RENDEZVOUS and the ports of"
+                            + " net.ipv4.ip_local_port_range of rank 0's machine in from all machines"));
+        }
+    }
+
+    /** Judges; the order is by machine. */
+    static List<Finding> judge(Result result) {
+        return new PeerChecks(result).findings();
+    }
+
+    private List<Finding> findings() {
+        Map<Trouble, Members> troubles = new LinkedHashMap<>();
+        int size = result.places().size();
+        for (int from = 0; from < size; from++) {
+            for (int to = 0; to < size; to++) {
+                if (from != to) {
+                    look(from, to, troubles);
+                }
+            }
+        }
+        List<Finding> findings = new ArrayList<>();
+        troubles.forEach((trouble, members) -> findings.add(describe(trouble, members)));
+        if (findings.stream().noneMatch(one -> one.check().equals(PEERS))) {
+            findings.add(0, Finding.ok(PEERS, summary()));
+        }
+        return findings;
+    }
+
+    private void look(int from, int to, Map<Trouble, Members> troubles) {
+        if (!reaches(from, to)) {
+            note(reaches(to, from) ? "one way" : "neither way", from, to, troubles);
+            return;
+        }
+        attempts(from, to).stream()
+                .filter(one -> !one.worked())
+                .forEach(one -> note("address " + one.address().getAddress().getHostAddress(), from, to, troubles));
+    }
+
+    private void note(String kind, int from, int to, Map<Trouble, Members> troubles) {
+        Trouble trouble = new Trouble(kind, hostOf(from), hostOf(to));
+        Members members = troubles.computeIfAbsent(trouble, any -> new Members());
+        members.from.add(from);
+        members.to.add(to);
+        if (members.example.isEmpty()) {
+            members.example = attempts(from, to).stream()
+                    .filter(one -> !one.worked())
+                    .map(one -> one.address() + ": " + one.failure())
+                    .findFirst()
+                    .orElse("they have no address of a common family, IPv4 or IPv6");
+        }
+    }
+
+    private Finding describe(Trouble trouble, Members members) {
+        String from = "ranks " + RankList.text(members.from) + " on " + trouble.fromHost();
+        String to = "ranks " + RankList.text(members.to) + " on " + trouble.toHost();
+        String remedy = REMEDY.formatted(trouble.toHost(), trouble.fromHost());
+        return switch (trouble.kind()) {
+            case "one way" -> Finding.fail(
+                    PEERS,
+                    from + " cannot connect to " + to + ", which connect to them: a firewall or a route that works one"
+                            + " way only (" + members.example + ")",
+                    remedy);
+            case "neither way" -> Finding.fail(
+                    PEERS, from + " cannot connect to " + to + ", nor they back (" + members.example + ")", remedy);
+            default -> Finding.warn(
+                    ADDRESSES,
+                    from + " cannot connect to " + to + " by " + trouble.kind() + ", and lose time before they use"
+                            + " another one (" + members.example + ")",
+                    remedy);
+        };
+    }
+
+    private String summary() {
+        long hosts = result.places().stream().map(Place::host).distinct().count();
+        String slowest = result.attempts().stream()
+                .filter(Attempt::worked)
+                .max(Comparator.comparingLong(Attempt::micros))
+                .map(one -> "; the slowest is " + one.from() + " to " + one.to() + " at " + one.address() + " with "
+                        + one.micros() + " us")
+                .orElse("");
+        return result.places().size() + " ranks on " + hosts + " machines: each connects to all others" + slowest;
+    }
+
+    private boolean reaches(int from, int to) {
+        return attempts(from, to).stream().anyMatch(Attempt::worked);
+    }
+
+    private List<Attempt> attempts(int from, int to) {
+        return byPair.getOrDefault(List.of(from, to), List.of());
+    }
+
+    private String hostOf(int rank) {
+        return result.places().get(rank).host();
+    }
+}

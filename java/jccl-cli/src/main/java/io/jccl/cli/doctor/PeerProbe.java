@@ -1,0 +1,242 @@
+package io.jccl.cli.doctor;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.jccl.JcclException;
+import io.jccl.bootstrap.Bootstrap;
+import io.jccl.bootstrap.BootstrapOptions;
+import io.jccl.bootstrap.Launch;
+import io.jccl.bootstrap.NetworkInterfaces;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/**
+ * One rank's part in {@code jccl doctor --peers}: listens on the addresses that would carry its data, connects to those of
+ * all other ranks as their data would, and learns what came of everybody's attempts.
+ */
+final class PeerProbe {
+
+    /**
+     * What one rank tells of itself.
+     *
+     * @param host the name by which a person knows its machine
+     * @param addresses where it listens
+     */
+    record Place(String host, List<InetSocketAddress> addresses) {}
+
+    /**
+     * One attempt to connect.
+     *
+     * @param micros how long it took
+     * @param failure what went wrong; empty if it worked
+     */
+    record Attempt(int from, int to, InetSocketAddress address, long micros, String failure) {
+
+        boolean worked() {
+            return failure.isEmpty();
+        }
+    }
+
+    /** What all ranks found, the same on every rank. */
+    record Result(List<Place> places, List<Attempt> attempts) {}
+
+    /** A dropped SYN is sent again after 1 s and 3 s: one that is lost on the way is no firewall. */
+    private static final int CONNECT_MILLIS = 4000;
+
+    private static final int THREADS = 32;
+    private static final int MOST_CHARS = 300;
+    private static final Duration SLACK = Duration.ofSeconds(30);
+
+    private final int rank;
+    private final List<InetAddress> sources;
+
+    private PeerProbe(int rank, List<InetAddress> sources) {
+        this.rank = rank;
+        this.sources = sources;
+    }
+
+    /**
+     * Every rank of the launch must call it.
+     *
+     * @param host the name of this machine
+     * @throws JcclException if the ranks do not come together; names those that are missing
+     */
+    static Result run(Launch launch, String host, BootstrapOptions options) {
+        List<ServerSocket> servers = new ArrayList<>();
+        ExecutorService threads = Executors.newCachedThreadPool(PeerProbe::daemon);
+        try (Bootstrap group = Bootstrap.join(launch, 0, options)) {
+            List<InetAddress> sources = NetworkInterfaces.forData(options, group.localAddress());
+            for (InetAddress source : sources) {
+                ServerSocket server = new ServerSocket(0, Math.max(50, launch.size()), source);
+                servers.add(server);
+                threads.execute(() -> answer(server, launch.rank()));
+            }
+            byte[] mine = encode(host + " (" + sources.get(0).getHostAddress() + ")", servers);
+            List<Place> places = group.outOfBand().allGather(mine, SLACK.plus(options.initTimeout())).stream()
+                    .map(PeerProbe::decodePlace)
+                    .toList();
+            List<Attempt> attempts = new PeerProbe(launch.rank(), sources).attempts(places);
+            int mostAddresses =
+                    places.stream().mapToInt(place -> place.addresses().size()).sum();
+            Duration limit = SLACK.plusMillis((long) CONNECT_MILLIS * (1 + mostAddresses / THREADS));
+            List<Attempt> all = new ArrayList<>();
+            for (byte[] one : group.outOfBand().allGather(encode(attempts), limit)) {
+                all.addAll(decodeAttempts(one));
+            }
+            return new Result(places, all);
+        } catch (IOException e) {
+            throw new UncheckedIOException("rank " + launch.rank() + " cannot listen: " + e.getMessage(), e);
+        } finally {
+            for (ServerSocket server : servers) {
+                closeQuietly(server);
+            }
+            threads.shutdownNow();
+        }
+    }
+
+    private static Thread daemon(Runnable task) {
+        Thread thread = new Thread(task, "jccl-doctor");
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    /** Says to whoever connects which rank it has reached. */
+    private static void answer(ServerSocket server, int rank) {
+        while (!server.isClosed()) {
+            try (Socket client = server.accept()) {
+                client.getOutputStream()
+                        .write(ByteBuffer.allocate(Integer.BYTES).putInt(rank).array());
+            } catch (IOException e) {
+                continue; // the client left, or the server was closed
+            }
+        }
+    }
+
+    private static void closeQuietly(ServerSocket server) {
+        try {
+            server.close();
+        } catch (IOException e) {
+            return; // it is of no use any more
+        }
+    }
+
+    private List<Attempt> attempts(List<Place> places) throws IOException {
+        List<Callable<Attempt>> tasks = new ArrayList<>();
+        for (int peer = 0; peer < places.size(); peer++) {
+            for (InetSocketAddress address : places.get(peer).addresses()) {
+                InetAddress source = sourceFor(address.getAddress());
+                if (peer != rank && source != null) {
+                    int to = peer;
+                    tasks.add(() -> attempt(to, address, source));
+                }
+            }
+        }
+        ExecutorService pool = Executors.newFixedThreadPool(THREADS, PeerProbe::daemon);
+        try {
+            List<Attempt> attempts = new ArrayList<>();
+            for (Future<Attempt> one : pool.invokeAll(tasks)) {
+                attempts.add(one.get());
+            }
+            return attempts;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted while connecting", e);
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("an attempt to connect failed in an unexpected way", e.getCause());
+        } finally {
+            pool.shutdownNow();
+        }
+    }
+
+    /** The address that this rank's data would leave by; null if it has none of that family. */
+    private InetAddress sourceFor(InetAddress remote) {
+        return sources.stream()
+                .filter(one -> one.getClass() == remote.getClass())
+                .findFirst()
+                .orElse(null);
+    }
+
+    private Attempt attempt(int to, InetSocketAddress address, InetAddress source) {
+        long begin = System.nanoTime();
+        String failure = "";
+        try (Socket socket = new Socket()) {
+            socket.bind(new InetSocketAddress(source, 0));
+            socket.connect(address, CONNECT_MILLIS);
+            socket.setSoTimeout(CONNECT_MILLIS);
+            int reached = new DataInputStream(socket.getInputStream()).readInt();
+            if (reached != to) {
+                failure = "rank " + reached + " answered: two machines have this address";
+            }
+        } catch (IOException e) {
+            failure = e.getMessage() == null ? e.toString() : e.getMessage();
+        }
+        return new Attempt(rank, to, address, (System.nanoTime() - begin) / 1000, failure);
+    }
+
+    private static byte[] encode(String host, List<ServerSocket> servers) {
+        List<String> lines = new ArrayList<>(List.of(plain(host)));
+        for (ServerSocket server : servers) {
+            lines.add(server.getInetAddress().getHostAddress() + "\t" + server.getLocalPort());
+        }
+        return String.join("\n", lines).getBytes(UTF_8);
+    }
+
+    private static Place decodePlace(byte[] text) {
+        List<String> lines = Arrays.asList(new String(text, UTF_8).split("\n"));
+        List<InetSocketAddress> addresses = lines.subList(1, lines.size()).stream()
+                .map(line -> line.split("\t"))
+                .map(fields -> new InetSocketAddress(fields[0], Integer.parseInt(fields[1])))
+                .toList();
+        return new Place(lines.get(0), addresses);
+    }
+
+    static byte[] encode(List<Attempt> attempts) {
+        List<String> lines = attempts.stream()
+                .map(one -> String.join(
+                        "\t",
+                        Integer.toString(one.from()),
+                        Integer.toString(one.to()),
+                        one.address().getAddress().getHostAddress(),
+                        Integer.toString(one.address().getPort()),
+                        Long.toString(one.micros()),
+                        plain(one.failure())))
+                .toList();
+        return String.join("\n", lines).getBytes(UTF_8);
+    }
+
+    static List<Attempt> decodeAttempts(byte[] text) {
+        List<Attempt> attempts = new ArrayList<>();
+        for (String line : new String(text, UTF_8).split("\n")) {
+            if (!line.isEmpty()) {
+                String[] fields = line.split("\t", -1);
+                attempts.add(new Attempt(
+                        Integer.parseInt(fields[0]),
+                        Integer.parseInt(fields[1]),
+                        new InetSocketAddress(fields[2], Integer.parseInt(fields[3])),
+                        Long.parseLong(fields[4]),
+                        fields[5]));
+            }
+        }
+        return attempts;
+    }
+
+    private static String plain(String text) {
+        String line = text.replaceAll("\\s+", " ");
+        return line.substring(0, Math.min(line.length(), MOST_CHARS));
+    }
+}
