@@ -77,6 +77,7 @@ Status Endpoint::openNetwork(const std::vector<std::string>& addresses, const Ne
   net.streams = std::max(config_.streamsPerConnection, 1);
   net.ib = config_.ib;
   if (config_.connectTimeoutNanos > 0) net.connectTimeoutNanos = config_.connectTimeoutNanos;
+  if (config_.peerTimeoutNanos > 0) net.peerTimeoutNanos = config_.peerTimeoutNanos;
   std::unique_ptr<NetTransport> transport;
   if (Status status = NetTransport::create(net, &transport, maker); !status) return status;
   if (Status status = transport->listen(addresses, info); !status) return status;

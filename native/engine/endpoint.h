@@ -22,6 +22,7 @@ struct EndpointConfig {
   CommunicatorConfig communicator;
   int streamsPerConnection = 1;
   int64_t connectTimeoutNanos = 0;  // 0: the network's default
+  int64_t peerTimeoutNanos = 0;     // likewise
   std::vector<uint8_t> secret;      // proves membership of the job to data sockets
   bool usesIb = false;              // offer InfiniBand verbs beside sockets, where there are adapters
   IbConfig ib;

@@ -151,6 +151,7 @@ Status readConfig(const std::vector<int64_t>& values, const std::vector<std::str
   c.token[1] = static_cast<uint64_t>(values[JAVA(COMM_ID_LO)]);
   config.streamsPerConnection = static_cast<int>(values[JAVA(STREAMS_PER_CONNECTION)]);
   config.connectTimeoutNanos = values[JAVA(CONNECT_TIMEOUT_NANOS)];
+  config.peerTimeoutNanos = values[JAVA(PEER_TIMEOUT_NANOS)];
   config.secret.resize(4 * sizeof(int64_t));
   std::memcpy(config.secret.data(), &values[JAVA(SECRET_0)], config.secret.size());
   return Status::ok();

@@ -45,7 +45,8 @@ public final class TimeSettings {
             duration(Duration.ofMillis(20), Duration.ofDays(1)),
             Duration.ofSeconds(20),
             "The silence after which a rank counts as failed; at least twice `JCCL_HEARTBEAT_INTERVAL`. A process that"
-                    + " ends is noticed at once, whatever this says: the silence finds machines that vanish.");
+                    + " ends is noticed at once, whatever this says: the silence finds machines that vanish. A network"
+                    + " connection fails after three quarters of it (at least 1 s) without an acknowledgement.");
 
     /** How long a waiter spins. */
     public static final Setting<Long> SPIN_NANOS = GROUP.add(

@@ -13,6 +13,7 @@ import io.jccl.tuning.CommunicatorShape.SlotBytes;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
 
 /** What the native engine must know, in the layout that it expects. */
 final class EngineConfig {
@@ -35,6 +36,7 @@ final class EngineConfig {
         addIb(settings, config);
         config[NativeCommunicator.CONNECT_TIMEOUT_NANOS] =
                 settings.get(TimeSettings.INIT_TIMEOUT).toNanos();
+        config[NativeCommunicator.PEER_TIMEOUT_NANOS] = peerTimeout(settings).toNanos();
         ByteBuffer id = ByteBuffer.wrap(membership.sessionId());
         config[NativeCommunicator.COMM_ID_HI] = id.getLong();
         config[NativeCommunicator.COMM_ID_LO] = id.getLong();
@@ -44,6 +46,14 @@ final class EngineConfig {
         config[NativeCommunicator.SECRET_2] = key.getLong();
         config[NativeCommunicator.SECRET_3] = key.getLong();
         return config;
+    }
+
+    /**
+     * How long a machine may acknowledge nothing before its connections fail: some time before the coordinator gives up
+     * the silent rank, because the connection's error says more.
+     */
+    static Duration peerTimeout(Settings settings) {
+        return settings.get(TimeSettings.HEARTBEAT_TIMEOUT).multipliedBy(3).dividedBy(4);
     }
 
     /** Verbs are tried unless a setting forbids them or asks for another transport. */

@@ -100,8 +100,10 @@ public final class NativeCommunicator {
     public static final int IB_SPLIT_DATA = 28;
     /** 1: memory is registered for relaxed ordering where the adapter offers it. */
     public static final int IB_RELAXED_ORDERING = 29;
+    /** A network peer whose machine acknowledges nothing for so many nanoseconds is gone; default 15 s. */
+    public static final int PEER_TIMEOUT_NANOS = 30;
     /** Length of the array. */
-    public static final int CONFIG_LENGTH = 30;
+    public static final int CONFIG_LENGTH = 31;
 
     // Indexes into the texts of create().
 
