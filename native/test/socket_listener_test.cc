@@ -111,6 +111,25 @@ TEST_F(SocketListenerTest, AMemberIsLetInUnderItsOwnName) {
   EXPECT_EQ(0u, listener_->strangers());
 }
 
+// A second attempt would be refused, because the connection exists already.
+TEST_F(SocketListenerTest, AMemberThatHearsLateOfItsAcceptanceDoesNotTryAgain) {
+  const auto member = dialer(config_);
+  SocketListener::Proven proven;
+  int work = 0;
+  ASSERT_TRUE(turnUntil([&] {
+    EXPECT_TRUE(member->progress(now_, &work).isOk());
+    listener_->progress(now_);
+    return listener_->next(&proven);
+  }));
+  now_ += 5 * config_.handshakeTimeoutNanos;
+  EXPECT_TRUE(member->progress(now_, &work).isOk());
+  ASSERT_TRUE(turnUntil([&] {
+    EXPECT_TRUE(member->progress(now_, &work).isOk());
+    return member->done();
+  }));
+  EXPECT_FALSE(listener_->next(&proven));
+}
+
 TEST_F(SocketListenerTest, GarbageIsHungUpOn) {
   const UniqueFd fd = stranger();
   const char garbage[] = "GET / HTTP/1.1\r\n\r\n";

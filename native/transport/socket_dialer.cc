@@ -161,6 +161,8 @@ bool SocketDialer::introduce(int64_t nowNanos) {
   if (moved_ < sizeof introduction_) return true;
   moved_ = 0;
   state_ = State::Judged;
+  // The listener may have accepted it already and would refuse another attempt; it hangs up if it does not.
+  attemptEndsNanos_ = startedNanos_ + config_.connectTimeoutNanos;
   return true;
 }
 
