@@ -99,3 +99,23 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_copy(JNIEnv*, jclass,
                              static_cast<size_t>(bytes), streamOf(stream));
   });
 }
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_beginCapture(JNIEnv*, jclass, jint ordinal, jlong stream) {
+  return onDevice(ordinal, [&] { return device::beginCapture(streamOf(stream)); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDevice_endCapture(JNIEnv*, jclass, jint ordinal, jlong stream) {
+  device::Graph graph = nullptr;
+  const jint code = onDevice(ordinal, [&] { return device::endCapture(streamOf(stream), graph); });
+  return code == 0 ? reinterpret_cast<jlong>(graph) : 0;
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_replay(JNIEnv*, jclass, jint ordinal, jlong graph,
+                                                                  jlong stream) {
+  return onDevice(ordinal,
+                  [&] { return device::launchGraph(reinterpret_cast<device::Graph>(graph), streamOf(stream)); });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_destroyGraph(JNIEnv*, jclass, jint ordinal, jlong graph) {
+  return onDevice(ordinal, [&] { return device::destroyGraph(reinterpret_cast<device::Graph>(graph)); });
+}

@@ -1,6 +1,7 @@
 // Natives of io.jccl.nativelib.NativeDeviceCommunicator: check, convert, call, translate.
 #include "cuda/runtime/device_communicator.h"
 #include "io_jccl_nativelib_NativeDeviceCommunicator.h"
+#include "jni/history_row.h"
 #include "jni/jni_support.h"
 #include "jni/point_to_point_tasks.h"
 
@@ -194,6 +195,24 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_wai
     }
     return newLongs(env, rows);
   });
+}
+
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_history(JNIEnv* env, jclass, jlong handle,
+                                                                                     jlong sequence) {
+  return guarded<jlongArray>(nullptr,
+                             [&] { return newLongs(env, historyRow(communicatorOf(handle).history(), sequence)); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_lastEntered(JNIEnv*, jclass, jlong handle) {
+  return static_cast<jlong>(communicatorOf(handle).history().lastEntered());
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_lastDone(JNIEnv*, jclass, jlong handle) {
+  return guarded<jlong>(0, [&] { return static_cast<jlong>(communicatorOf(handle).lastDone()); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_failedSequence(JNIEnv*, jclass, jlong handle) {
+  return static_cast<jlong>(communicatorOf(handle).failedSequence());
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_deviceBytes(JNIEnv*, jclass, jlong handle) {

@@ -17,6 +17,7 @@ namespace jccl::device {
 
 using Stream = void*;  // a cudaStream_t; null is the device's default stream
 using Event = void*;
+using Graph = void*;  // a cudaGraphExec_t
 
 struct DeviceProperties {
   std::string name;
@@ -58,6 +59,11 @@ Status destroyStream(Stream stream);
 Status synchronize(Stream stream);
 // Whether what is put on the stream is recorded for a graph instead of run.
 Status isCapturing(Stream stream, bool& capturing);
+// Records what this thread puts on the stream, until it ends; a graph puts all of it on a stream as often as is wanted.
+Status beginCapture(Stream stream);
+Status endCapture(Stream stream, Graph& graph);
+Status launchGraph(Graph graph, Stream stream);
+Status destroyGraph(Graph graph);
 // Between any two of device, pinned and pageable memory, in stream order.
 Status copyAsync(void* to, const void* from, size_t bytes, Stream stream);
 Status fillAsync(void* memory, int byte, size_t bytes, Stream stream);

@@ -146,6 +146,30 @@ Status isCapturing(Stream stream, bool& capturing) {
   return statusOf("cudaStreamIsCapturing", error);
 }
 
+Status beginCapture(Stream stream) {
+  return statusOf("cudaStreamBeginCapture", cudaStreamBeginCapture(streamOf(stream), cudaStreamCaptureModeThreadLocal));
+}
+
+Status endCapture(Stream stream, Graph& graph) {
+  cudaGraph_t captured = nullptr;
+  if (const cudaError_t error = cudaStreamEndCapture(streamOf(stream), &captured); error != cudaSuccess) {
+    return statusOf("cudaStreamEndCapture", error);
+  }
+  cudaGraphExec_t ready = nullptr;
+  const cudaError_t error = cudaGraphInstantiateWithFlags(&ready, captured, 0);
+  (void)cudaGraphDestroy(captured);
+  graph = ready;
+  return statusOf("cudaGraphInstantiateWithFlags", error);
+}
+
+Status launchGraph(Graph graph, Stream stream) {
+  return statusOf("cudaGraphLaunch", cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), streamOf(stream)));
+}
+
+Status destroyGraph(Graph graph) {
+  return statusOf("cudaGraphExecDestroy", cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)));
+}
+
 Status copyAsync(void* to, const void* from, size_t bytes, Stream stream) {
   return statusOf("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, streamOf(stream)),
                   bytesFact(bytes));

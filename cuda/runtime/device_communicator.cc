@@ -15,6 +15,9 @@ constexpr std::chrono::microseconds kEndNap{200};
 
 uint32_t loadWord(const uint32_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
+// A call of the driver that failed says nothing about arguments any more.
+Code brokenBy(const Status& status) { return status.code() == Code::Invalid ? Code::System : status.code(); }
+
 Code codeOf(uint32_t word) { return static_cast<Code>(static_cast<int32_t>(word)); }
 
 std::string text(const DeviceCommunicator::What& what) {
@@ -22,6 +25,10 @@ std::string text(const DeviceCommunicator::What& what) {
   return std::string(nameOf(what.code.collective)) + " type=" + nameOf(what.code.type) +
          " count=" + std::to_string(what.count) + " algorithm=" + nameOf(what.choice.algorithm) +
          " protocol=" + nameOf(what.choice.protocol) + " channels=" + std::to_string(what.choice.channels);
+}
+
+DeviceCommunicator::What whatOf(const Operation& operation) {
+  return {operation.code, operation.choice, operation.count, operation.root, operation.fingerprint};
 }
 
 }  // namespace
@@ -155,13 +162,13 @@ Issued DeviceCommunicator::execute(const Operation& operation, int64_t timeoutNa
     fill(launch);
     launch.boards = segment_.as<Board>();
     launch.peers = peers;
-    return issue(launch, std::move(area), {operation.code, operation.choice, operation.count}, timeoutNanos, stream);
+    return issue(launch, std::move(area), whatOf(operation), timeoutNanos, stream);
   }
   Launch launch{};
   fill(launch);
   launch.shape = shape_;
   launch.root = operation.root;
-  return issue(launch, std::move(area), {operation.code, operation.choice, operation.count}, timeoutNanos, stream);
+  return issue(launch, std::move(area), whatOf(operation), timeoutNanos, stream);
 }
 
 // Tasks by queue, one queue for each peer and direction, copies last.
@@ -213,7 +220,7 @@ Issued DeviceCommunicator::executeTasks(std::vector<PointToPointTask>& tasks, co
   }
   launch.taskCount = taskCount;
   What what{{Collective::SendRecv, DataType::Int8, ReduceOp::Sum}, {}, tasks.size()};
-  if (operation != nullptr) what = {operation->code, operation->choice, operation->count};
+  if (operation != nullptr) what = whatOf(*operation);
   return issue(launch, std::move(area), what, timeoutNanos, stream);
 }
 
@@ -287,15 +294,16 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   }
   if (!status) return giveUp(status);
   const uint64_t number = issued_ + 1;
+  // Before others can meet it and ask.
+  const uint64_t sequence = capturing || testing_ ? 0 : enter(what);
   launch.control = controlOf(number, timeoutNanos);
   status = launchKernel(launch, config_.threads, stream);
   if (status && !capturing) status = recordEvent(event, stream);
   const std::lock_guard lock(mutex_);
   if (!status) {
     // Whether the kernel was launched is not known: the ranks may no longer agree.
-    failure_ = status.code() == Code::Invalid ? Code::System : status.code();
-    firstFailed_ = number;
-    error_ = text(what) + ": " + status.message();
+    if (sequence != 0) history_.end(sequence, false);
+    failed(brokenBy(status), number, sequence, text(what) + ": " + status.message());
     return {failure_};
   }
   issued_ = number;
@@ -305,9 +313,43 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
     if (arguments != nullptr) capturedAreas_.push_back(std::move(arguments));  // a graph may be replayed at any time
   } else {
     lastStream_ = stream;
-    flights_.push_back({number, event, std::move(arguments), what});
+    flights_.push_back({number, event, std::move(arguments), what, sequence});
   }
   return {Code::Ok, number};
+}
+
+// Gives a collective its number.
+uint64_t DeviceCommunicator::enter(const What& what) {
+  if (what.code.collective == Collective::SendRecv) return 0;
+  Operation operation;
+  operation.code = what.code;
+  operation.count = what.count;
+  operation.root = what.root;
+  const std::lock_guard lock(mutex_);
+  operation.sequence = ++sequence_;
+  operation.fingerprint = what.mixed ^ fingerprintOf(operation.sequence, what.code, what.count, what.root);
+  history_.begin(operation);
+  return operation.sequence;
+}
+
+// The first operation that the progress records tell of, 0 if they tell of none. Once one has failed it is that one: what
+// was issued behind it begins nothing.
+uint64_t DeviceCommunicator::firstWaiting() const {
+  uint64_t first = 0;
+  for (int channel = 0; channel < config_.channels; ++channel) {
+    const uint64_t shown = __atomic_load_n(&records_[channel].sequence, __ATOMIC_ACQUIRE);
+    if (shown != 0 && (first == 0 || shown - 1 < first)) first = shown - 1;
+  }
+  return first;
+}
+
+// The first failure stays; the caller holds the mutex.
+void DeviceCommunicator::failed(Code code, uint64_t number, uint64_t sequence, std::string why) {
+  if (failure_ != Code::Ok) return;
+  failure_ = code;
+  firstFailed_ = number;
+  failedSequence_ = sequence;
+  error_ = std::move(why);
 }
 
 // Takes back what operations that are over have used; the caller holds the mutex.
@@ -316,17 +358,14 @@ void DeviceCommunicator::reap() {
     InFlight& flight = flights_.front();
     bool done = false;
     const Status status = queryEvent(flight.event, done);
-    if (!status && failure_ == Code::Ok) {
-      failure_ = status.code() == Code::Invalid ? Code::System : status.code();
-      firstFailed_ = flight.number;
-      error_ = text(flight.what) + ": " + status.message();
+    if (!status) {
+      failed(brokenBy(status), flight.number, flight.sequence, text(flight.what) + ": " + status.message());
     }
     if (!done) return;
-    if (const uint32_t code = loadWord(result_); code != 0 && failure_ == Code::Ok) {
-      failure_ = codeOf(code);
-      firstFailed_ = flight.number;
-      error_ = text(flight.what);
+    if (const uint32_t code = loadWord(result_); code != 0 && flight.number >= firstWaiting()) {
+      failed(codeOf(code), flight.number, flight.sequence, text(flight.what));
     }
+    if (flight.sequence != 0) history_.end(flight.sequence, failure_ == Code::Ok);
     events_.push_back(flight.event);
     areas_.giveBack(std::move(flight.arguments));
     flights_.pop_front();
@@ -357,6 +396,18 @@ Code DeviceCommunicator::failure() const {
 uint64_t DeviceCommunicator::lastIssued() const {
   const std::lock_guard lock(mutex_);
   return issued_;
+}
+
+uint64_t DeviceCommunicator::lastDone() {
+  const DeviceGuard guard(config_.device);
+  const std::lock_guard lock(mutex_);
+  reap();
+  return history_.lastDone();
+}
+
+uint64_t DeviceCommunicator::failedSequence() const {
+  const std::lock_guard lock(mutex_);
+  return failedSequence_;
 }
 
 std::string DeviceCommunicator::lastError() const {

@@ -23,6 +23,7 @@
 #include "cuda/runtime/device_plan.h"
 #include "cuda/runtime/shared_fate.h"
 #include "engine/exchange_tasks.h"
+#include "engine/history.h"
 
 namespace jccl::device {
 
@@ -59,6 +60,8 @@ class DeviceCommunicator {
     OperationCode code{};
     Choice choice;
     size_t count = 0;
+    int root = 0;
+    uint64_t mixed = 0;  // of the counts of a v-form
   };
 
   static Status create(const DeviceCommunicatorConfig& config, std::unique_ptr<DeviceCommunicator>& communicator);
@@ -97,6 +100,13 @@ class DeviceCommunicator {
   std::string lastError() const;
   std::vector<DeviceWait> waiting() const;
   uint64_t lastIssued() const;
+  // Collectives have numbers that all ranks give alike; sends and receives have none, and what is captured for a graph,
+  // which may be replayed any number of times, neither. An operation is entered when it is put on its stream.
+  const History& history() const { return history_; }
+  // The number of the collective done last, by what the device says now.
+  uint64_t lastDone();
+  // The number of the first that failed; 0: none.
+  uint64_t failedSequence() const;
   size_t deviceBytes() const { return segment_.bytes() + tables_.bytes(); }
 
  private:
@@ -105,6 +115,7 @@ class DeviceCommunicator {
     Event event = nullptr;
     std::unique_ptr<ArgumentArea> arguments;
     What what;
+    uint64_t sequence = 0;  // in the history; 0: not there
   };
 
   explicit DeviceCommunicator(const DeviceCommunicatorConfig& config);
@@ -124,6 +135,9 @@ class DeviceCommunicator {
   template <class Descriptor>
   Issued issue(Descriptor& launch, std::unique_ptr<ArgumentArea> arguments, What what, int64_t timeoutNanos,
                Stream stream);
+  uint64_t enter(const What& what);
+  uint64_t firstWaiting() const;
+  void failed(Code code, uint64_t number, uint64_t sequence, std::string why);
   Status takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area);
   void giveBack(std::unique_ptr<ArgumentArea> area);
   Status checkStream(Stream stream);
@@ -138,6 +152,7 @@ class DeviceCommunicator {
   std::vector<void*> opened_;  // of other processes
   bool allInProcess_ = true;
   bool prepared_ = false;
+  bool testing_ = false;  // the connections: no operations of the application
 
   // In `control_`.
   uint32_t* abort_ = nullptr;
@@ -158,6 +173,9 @@ class DeviceCommunicator {
   uint64_t issued_ = 0;
   std::deque<InFlight> flights_;  // in their order, which is that of their ends
   uint64_t firstFailed_ = 0;      // 0: none
+  uint64_t sequence_ = 0;         // of collectives
+  uint64_t failedSequence_ = 0;
+  History history_;  // read by any thread at any time
   Code failure_ = Code::Ok;
   std::string error_;
 };

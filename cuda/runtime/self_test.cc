@@ -69,6 +69,7 @@ Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, const Hea
 
 Status DeviceCommunicator::selfTest(Protocol protocol, int64_t timeoutNanos) {
   const DeviceGuard guard(config_.device);
+  testing_ = true;
   const size_t n = static_cast<size_t>(config_.size);
   const size_t count = kElements / n * n;
   HeapMemory device, host;
@@ -91,6 +92,7 @@ Status DeviceCommunicator::selfTest(Protocol protocol, int64_t timeoutNanos) {
     device.leak();
     host.leak();
   }
+  testing_ = false;
   return noted(status);
 }
 

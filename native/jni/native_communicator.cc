@@ -3,6 +3,7 @@
 #include "engine/shared_heap.h"
 #include "io_jccl_nativelib_NativeCommunicator.h"
 #include "jni/communicator_config.h"
+#include "jni/history_row.h"
 #include "jni/jni_support.h"
 #include "jni/point_to_point_tasks.h"
 
@@ -160,14 +161,8 @@ JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeCommunicator_lastError(JN
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_history(JNIEnv* env, jclass, jlong handle,
                                                                                jlong sequence) {
-  return guarded<jlongArray>(nullptr, [&] {
-    std::vector<int64_t> row;
-    if (HistoryRow r; communicatorOf(handle).history().read(static_cast<uint64_t>(sequence), r)) {
-      row = {static_cast<int64_t>(r.sequence), static_cast<int64_t>(r.fingerprint), r.code, r.root,
-             static_cast<int64_t>(r.count),    static_cast<int64_t>(r.state)};
-    }
-    return newLongs(env, row);
-  });
+  return guarded<jlongArray>(nullptr,
+                             [&] { return newLongs(env, historyRow(communicatorOf(handle).history(), sequence)); });
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_lastEntered(JNIEnv*, jclass, jlong handle) {

@@ -101,6 +101,23 @@ Status isCapturing(Stream stream, bool& capturing) {
   return Status::ok();
 }
 
+Status beginCapture(Stream stream) {
+  gpu().beginCapture(streamOf(stream));
+  return Status::ok();
+}
+
+Status endCapture(Stream stream, Graph& graph) {
+  graph = new int(gpu().endCapture(streamOf(stream)));
+  return Status::ok();
+}
+
+Status launchGraph(Graph graph, Stream stream) { return gpu().replay(*static_cast<int*>(graph), streamOf(stream)); }
+
+Status destroyGraph(Graph graph) {
+  delete static_cast<int*>(graph);
+  return Status::ok();
+}
+
 Status copyAsync(void* to, const void* from, size_t bytes, Stream stream) {
   return gpu().enqueue(streamOf(stream), [=] { std::memcpy(to, from, bytes); });
 }

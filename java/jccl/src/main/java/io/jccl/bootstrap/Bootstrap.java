@@ -216,7 +216,7 @@ public final class Bootstrap implements AutoCloseable {
         if (!closed.compareAndSet(false, true)) {
             return;
         }
-        long lastEntered = client.control().lastEntered();
+        LastEntered lastEntered = client.control().lastEntered();
         client.close();
         if (hub != null) {
             hub.closeAfter(options.closeTimeout(), lastEntered);

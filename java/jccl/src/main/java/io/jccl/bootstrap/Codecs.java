@@ -30,7 +30,8 @@ final class Codecs {
     private Codecs() {}
 
     static void write(WireWriter out, RankStatus status) {
-        out.i32(status.rank()).u8(status.state().ordinal()).i64(status.lastEntered());
+        out.i32(status.rank()).u8(status.state().ordinal());
+        status.lastEntered().write(out);
         out.u8(status.operation().isPresent() ? 1 : 0);
         status.operation().ifPresent(operation -> write(out, operation));
         int n = Math.min(status.waits().size(), MAX_WAITS);
@@ -56,7 +57,7 @@ final class Codecs {
     static RankStatus readStatus(WireReader in, int size) {
         int rank = in.i32In("rank", 0, size - 1);
         RankStatus.State state = in.constant(RankStatus.State.class);
-        long lastEntered = in.i64();
+        LastEntered lastEntered = LastEntered.read(in);
         Optional<OperationRecord> operation = in.flag() ? Optional.of(readRecord(in, size)) : Optional.empty();
         int n = in.u8();
         if (n > MAX_WAITS) {

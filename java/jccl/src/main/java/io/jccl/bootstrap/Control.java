@@ -23,8 +23,8 @@ final class Control implements ControlNetwork {
 
     private static final StatusSource NOTHING = new StatusSource() {
         @Override
-        public long lastEntered() {
-            return 0;
+        public LastEntered lastEntered() {
+            return LastEntered.NOTHING;
         }
 
         @Override
@@ -44,7 +44,7 @@ final class Control implements ControlNetwork {
     private VerdictListener listener;
     private Verdict verdict;
     private boolean coordinatorLeft;
-    private long coordinatorLastEntered;
+    private LastEntered coordinatorLastEntered = LastEntered.NOTHING;
 
     Control(int rank, Exit exit) {
         this.rank = rank;
@@ -89,13 +89,15 @@ final class Control implements ControlNetwork {
 
     /** Rank 0 has left in good order and there is nobody to ask: what this rank concludes alone, or null. */
     private Verdict withoutCoordinator(ReportKind kind, long sequence, String text) {
-        if (sequence > coordinatorLastEntered) {
+        long last = coordinatorLastEntered.of(sequence);
+        if (sequence > last) {
             return Verdict.gone(
                     Verdict.Kind.DEPARTED,
                     Set.of(0),
                     sequence,
-                    "rank 0 closed its communicator after sequence=" + coordinatorLastEntered + " while rank " + rank
-                            + " waits in sequence=" + sequence + "; close it only when every rank has finished");
+                    "rank 0 closed its communicator after sequence=" + LastEntered.plain(last) + " while rank " + rank
+                            + " waits in sequence=" + LastEntered.text(sequence)
+                            + "; close it only when every rank has finished");
         }
         Verdict.Kind kindOfVerdict =
                 switch (kind) {
@@ -144,11 +146,11 @@ final class Control implements ControlNetwork {
                     asked.waitingRows());
         } catch (RuntimeException e) {
             LOG.warn("rank={}: the status source failed", rank, e);
-            return new RankStatus(rank, RankStatus.State.ANSWERED, 0, Optional.empty(), List.of());
+            return new RankStatus(rank, RankStatus.State.ANSWERED, LastEntered.NOTHING, Optional.empty(), List.of());
         }
     }
 
-    long lastEntered() {
+    LastEntered lastEntered() {
         StatusSource asked;
         synchronized (this) {
             asked = source;
@@ -157,11 +159,11 @@ final class Control implements ControlNetwork {
             return asked.lastEntered();
         } catch (RuntimeException e) {
             LOG.warn("rank={}: the status source failed", rank, e);
-            return 0;
+            return LastEntered.NOTHING;
         }
     }
 
-    synchronized void coordinatorLeft(long lastEntered) {
+    synchronized void coordinatorLeft(LastEntered lastEntered) {
         coordinatorLeft = true;
         coordinatorLastEntered = lastEntered;
     }

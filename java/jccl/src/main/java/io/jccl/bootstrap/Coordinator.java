@@ -60,7 +60,7 @@ final class Coordinator {
     private final long heartbeatNanos;
     private final Output output;
     private final long[] heardAt;
-    private final SortedMap<Integer, Long> departed = new TreeMap<>(); // rank to its last operation
+    private final SortedMap<Integer, LastEntered> departed = new TreeMap<>(); // rank to its last operation
     private final SortedMap<Integer, String> dead = new TreeMap<>(); // rank to why
     private final Map<Long, Inquiry> inquiries = new LinkedHashMap<>(); // by sequence
     private long deadSince;
@@ -82,7 +82,7 @@ final class Coordinator {
         return verdict;
     }
 
-    SortedMap<Integer, Long> departed() {
+    SortedMap<Integer, LastEntered> departed() {
         return departed;
     }
 
@@ -107,7 +107,7 @@ final class Coordinator {
     }
 
     /** A rank leaves in good order after its last operation. */
-    void goodbye(int rank, long lastEntered, long now) {
+    void goodbye(int rank, LastEntered lastEntered, long now) {
         if (gone(rank)) {
             return;
         }
@@ -221,12 +221,13 @@ final class Coordinator {
                 .count();
         if (fingerprints > 1 || inquiry.kind == ReportKind.MISMATCH) {
             String text = fingerprints > 1
-                    ? "ranks called different operations at sequence=" + inquiry.sequence
+                    ? "ranks called different operations at sequence=" + LastEntered.text(inquiry.sequence)
                             + "; make every rank call the same collective with the same type, op, count and root"
                     : inquiry.text;
             decide(verdict(Verdict.Kind.MISMATCH, inquiry, new TreeSet<>(), missing, rows, text));
         } else if (!left.isEmpty() && inquiry.kind != ReportKind.TRANSPORT) {
-            String text = "ranks " + left + " closed their communicator before sequence=" + inquiry.sequence
+            String text = "ranks " + left + " closed their communicator before sequence="
+                    + LastEntered.text(inquiry.sequence)
                     + ", in which others wait for them; close it only when every rank has finished";
             decide(verdict(Verdict.Kind.DEPARTED, inquiry, left, missing, rows, text));
         } else if (inquiry.kind == ReportKind.TIMEOUT) {

@@ -150,7 +150,7 @@ final class Hub implements Closeable, Server.Service {
     }
 
     private void goodbye(int rank, FrameLink link, WireReader body, long now) {
-        long lastEntered = body.i64();
+        LastEntered lastEntered = LastEntered.read(body);
         body.end();
         coordinator.goodbye(rank, lastEntered, now);
         link.send(FrameLink.encode(FrameType.BYE, new byte[0]));
@@ -249,7 +249,7 @@ final class Hub implements Closeable, Server.Service {
      * Closes when every rank has left, or the time is up; then the ranks that are still there are told that the
      * coordinator has left, and after which operation of rank 0.
      */
-    void closeAfter(Duration timeout, long lastEntered) {
+    void closeAfter(Duration timeout, LastEntered lastEntered) {
         boolean interrupted = false;
         try {
             if (!everybodyLeft.await(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
@@ -265,11 +265,13 @@ final class Hub implements Closeable, Server.Service {
         }
     }
 
-    private void tellLeft(long lastEntered) {
+    private void tellLeft(LastEntered lastEntered) {
+        WireWriter left = new WireWriter();
+        lastEntered.write(left);
         CountDownLatch told = new CountDownLatch(1);
         server.reactor().execute(() -> {
             if (links != null) {
-                broadcast(FrameType.LEFT, new WireWriter().i64(lastEntered).toBytes());
+                broadcast(FrameType.LEFT, left.toBytes());
             }
             told.countDown();
         });

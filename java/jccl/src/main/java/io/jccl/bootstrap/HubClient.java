@@ -94,7 +94,7 @@ final class HubClient implements Closeable, FrameLink.Owner {
             case MESSAGE -> mailbox.onMessage(body);
             case QUERY -> control.query(body.i64(), body.i64());
             case VERDICT -> control.decide(Codecs.decodeVerdict(body, mailbox.size()));
-            case LEFT -> control.coordinatorLeft(body.i64());
+            case LEFT -> control.coordinatorLeft(LastEntered.read(body));
             case BYE -> bye.countDown();
             default -> throw new WireException("frame=" + type + ": a rank does not take it");
         }
@@ -134,8 +134,9 @@ final class HubClient implements Closeable, FrameLink.Owner {
     @Override
     public void close() {
         closing = true;
-        long lastEntered = control.lastEntered();
-        send(FrameType.GOODBYE, new WireWriter().i64(lastEntered));
+        WireWriter goodbye = new WireWriter();
+        control.lastEntered().write(goodbye);
+        send(FrameType.GOODBYE, goodbye);
         try {
             if (!reactor.onThread() && !bye.await(BYE_MILLIS, TimeUnit.MILLISECONDS)) {
                 LOG.debug("rank={}: the coordinator did not answer the goodbye", mailbox.rank());

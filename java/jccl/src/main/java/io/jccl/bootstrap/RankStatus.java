@@ -9,12 +9,12 @@ import java.util.Optional;
  *
  * @param rank the rank
  * @param state how it answered
- * @param lastEntered the last operation it entered, 0 if none is known
+ * @param lastEntered the last operations it entered, none if none are known
  * @param operation what it did at the sequence number in question; empty if it never entered it or did not say
  * @param waits where its channels stand still
  */
 public record RankStatus(
-        int rank, State state, long lastEntered, Optional<OperationRecord> operation, List<ChannelWait> waits) {
+        int rank, State state, LastEntered lastEntered, Optional<OperationRecord> operation, List<ChannelWait> waits) {
 
     /** How a rank answered. The order of the constants is part of the wire format. */
     public enum State {
@@ -33,32 +33,31 @@ public record RankStatus(
 
     /** A rank that did not answer. */
     static RankStatus silent(int rank) {
-        return new RankStatus(rank, State.SILENT, 0, Optional.empty(), List.of());
+        return new RankStatus(rank, State.SILENT, LastEntered.NOTHING, Optional.empty(), List.of());
     }
 
     /** A rank that closed its communicator after a last operation. */
-    static RankStatus departed(int rank, long lastEntered) {
+    static RankStatus departed(int rank, LastEntered lastEntered) {
         return new RankStatus(rank, State.DEPARTED, lastEntered, Optional.empty(), List.of());
     }
 
     /** Whether this rank, as far as is known, has not entered the operation. */
     boolean missed(long sequence) {
-        return operation.isEmpty() && lastEntered < sequence;
+        return operation.isEmpty() && lastEntered.of(sequence) < sequence;
     }
 
     /** One line for the rank and one for each of its waits. */
     String describe(long sequence) {
+        long last = LastEntered.plain(lastEntered.of(sequence));
+        String number = LastEntered.text(sequence);
         String head =
                 switch (state) {
                     case SILENT -> "rank=" + rank + " did not answer";
-                    case DEPARTED -> "rank=" + rank + " closed its communicator after sequence=" + lastEntered;
+                    case DEPARTED -> "rank=" + rank + " closed its communicator after sequence=" + last;
                     case ANSWERED -> operation
                             .map(record -> record.operation().describe())
-                            .orElseGet(() -> lastEntered < sequence
-                                    ? "rank=" + rank + " never entered sequence=" + sequence + ", its last is "
-                                            + lastEntered
-                                    : "rank=" + rank + " has finished sequence=" + sequence + ", its last is "
-                                            + lastEntered);
+                            .orElseGet(() -> "rank=" + rank + (missed(sequence) ? " never entered" : " has finished")
+                                    + " sequence=" + number + ", its last is " + last);
                 };
         StringBuilder text = new StringBuilder(head);
         for (ChannelWait wait : waits) {

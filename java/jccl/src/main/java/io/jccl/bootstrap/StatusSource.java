@@ -10,12 +10,13 @@ import java.util.Optional;
  */
 public interface StatusSource {
 
-    /** The sequence number of the last operation that this rank entered; 0 before the first. */
-    long lastEntered();
+    /** The last operations that this rank entered. */
+    LastEntered lastEntered();
 
     /**
      * What this rank did at a sequence number.
      *
+     * @param sequence of the host's sequence or the device's, see {@link LastEntered}
      * @return empty if it has not entered the operation, or it is too long ago
      */
     Optional<OperationRecord> recordAt(long sequence);

@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
  * What the ranks agreed has gone wrong with their communicator.
  *
  * @param kind what
- * @param sequence the operation in question, 0 if none
+ * @param sequence the operation in question, see {@link LastEntered}; 0 if none
  * @param reporter the rank whose report led to it, or -1 if the control network itself noticed
  * @param failedRanks ranks that died, or left while others needed them; ascending
  * @param missingRanks ranks that never entered the operation, or did not answer; without those that only wait for another
@@ -68,7 +68,7 @@ public record Verdict(
         return rows.stream()
                 .map(row -> row.operation()
                         .map(OperationRecord::operation)
-                        .orElseGet(() -> RankOperation.absent(row.rank(), sequence)))
+                        .orElseGet(() -> RankOperation.absent(row.rank(), LastEntered.plain(sequence))))
                 .toList();
     }
 
@@ -83,7 +83,7 @@ public record Verdict(
             text.append("; missingRanks=").append(missingRanks);
         }
         if (sequence > 0) {
-            text.append("; sequence=").append(sequence);
+            text.append("; sequence=").append(LastEntered.text(sequence));
         }
         if (!rows.isEmpty()) {
             text.append(

@@ -155,6 +155,11 @@ public final class DeviceEngine extends Engine {
         return NativeDeviceCommunicator.ownStream(handle);
     }
 
+    /** The sequence number of the collective that failed first, 0 if none has. */
+    public long failedSequence() {
+        return ask(0, () -> NativeDeviceCommunicator.failedSequence(handle));
+    }
+
     /** The memory that it holds on the device. */
     public long deviceBytes() {
         return ask(0, () -> NativeDeviceCommunicator.deviceBytes(handle));
@@ -173,6 +178,21 @@ public final class DeviceEngine extends Engine {
     @Override
     long[] waits() {
         return NativeDeviceCommunicator.waiting(handle);
+    }
+
+    @Override
+    long[] record(long sequence) {
+        return NativeDeviceCommunicator.history(handle, sequence);
+    }
+
+    @Override
+    long entered() {
+        return NativeDeviceCommunicator.lastEntered(handle);
+    }
+
+    @Override
+    long done() {
+        return NativeDeviceCommunicator.lastDone(handle);
     }
 
     @Override

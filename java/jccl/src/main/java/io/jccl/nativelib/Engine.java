@@ -43,6 +43,21 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
         return rows(this::waits);
     }
 
+    /** The record of the operation at a sequence number, or an empty array. See {@link NativeCommunicator#history}. */
+    public final long[] history(long sequence) {
+        return rows(() -> record(sequence));
+    }
+
+    /** The sequence number of the operation entered last, 0 before the first. */
+    public final long lastEntered() {
+        return ask(0, this::entered);
+    }
+
+    /** The sequence number of the operation done last, 0 before the first. */
+    public final long lastDone() {
+        return ask(0, this::done);
+    }
+
     /** Frees everything; a second call does nothing. */
     public final void destroy() {
         lifetime.writeLock().lock();
@@ -87,6 +102,12 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
     abstract String error();
 
     abstract long[] waits();
+
+    abstract long[] record(long sequence);
+
+    abstract long entered();
+
+    abstract long done();
 
     abstract void free();
 }

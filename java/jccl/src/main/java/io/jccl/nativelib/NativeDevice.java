@@ -38,6 +38,14 @@ public final class NativeDevice {
 
     private static native int copy(int device, long to, long from, long bytes, long stream);
 
+    private static native int beginCapture(int device, long stream);
+
+    private static native long endCapture(int device, long stream);
+
+    private static native int replay(int device, long graph, long stream);
+
+    private static native int destroyGraph(int device, long graph);
+
     /** Memory of a device. Freed with {@link #freeMemory}. */
     public static long allocateMemory(int device, long bytes) {
         CudaLoader.load();
@@ -76,6 +84,35 @@ public final class NativeDevice {
     /** Copies between any two of device and host memory, in the order of the stream. */
     public static void copyMemory(int device, long to, long from, long bytes, long stream) {
         require(copy(device, to, from, bytes, stream), "device=" + device + " bytes=" + bytes + ": cannot copy");
+    }
+
+    /**
+     * Records what a body puts on a stream instead of running it.
+     *
+     * @return a graph for {@link #replayGraph}; freed with {@link #freeGraph}
+     */
+    public static long capture(int device, long stream, Runnable body) {
+        require(beginCapture(device, stream), "device=" + device + ": the stream cannot be captured");
+        long graph = 0;
+        try {
+            body.run();
+        } finally {
+            graph = endCapture(device, stream);
+        }
+        if (graph == 0) {
+            throw failed("device=" + device + ": what was captured is no graph");
+        }
+        return graph;
+    }
+
+    /** Puts all that was captured on a stream; as often as is wanted, once at a time. */
+    public static void replayGraph(int device, long graph, long stream) {
+        require(replay(device, graph, stream), "device=" + device + ": the graph cannot be replayed");
+    }
+
+    /** Frees a graph that no stream has still to run. */
+    public static void freeGraph(int device, long graph) {
+        require(destroyGraph(device, graph), "device=" + device + ": the graph cannot be freed");
     }
 
     private static void require(int code, String what) {

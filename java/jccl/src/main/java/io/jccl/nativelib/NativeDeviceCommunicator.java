@@ -101,5 +101,17 @@ public final class NativeDeviceCommunicator {
     /** Rows as {@link NativeCommunicator#waiting} gives them. */
     static native long[] waiting(long comm);
 
+    /** The record of a collective as {@link NativeCommunicator#history} gives it; an operation is entered when it is issued. */
+    static native long[] history(long comm, long sequence);
+
+    /** The number of the collective issued last, of a sequence that only those on the device have; the first is 1. */
+    static native long lastEntered(long comm);
+
+    /** The number of the collective done last. */
+    static native long lastDone(long comm);
+
+    /** The number of the collective that failed first, 0 if none has. */
+    static native long failedSequence(long comm);
+
     static native long deviceBytes(long comm);
 }

@@ -50,24 +50,9 @@ public final class NativeEngine extends Engine {
         return NativeCommunicator.runPointToPoint(handle, tasks, timeoutNanos);
     }
 
-    /** The record of the operation at a sequence number, or an empty array. */
-    public long[] history(long sequence) {
-        return rows(() -> NativeCommunicator.history(handle, sequence));
-    }
-
     /** The bytes in use, in the order that {@link NativeCommunicator#memoryUsage} documents. */
     public long[] memoryUsage() {
         return rows(() -> NativeCommunicator.memoryUsage(handle));
-    }
-
-    /** The sequence number of the operation entered last, 0 before the first. */
-    public long lastEntered() {
-        return ask(0, () -> NativeCommunicator.lastEntered(handle));
-    }
-
-    /** The sequence number of the operation done last, 0 before the first. */
-    public long lastDone() {
-        return ask(0, () -> NativeCommunicator.lastDone(handle));
     }
 
     @Override
@@ -83,6 +68,21 @@ public final class NativeEngine extends Engine {
     @Override
     long[] waits() {
         return NativeCommunicator.waiting(handle);
+    }
+
+    @Override
+    long[] record(long sequence) {
+        return NativeCommunicator.history(handle, sequence);
+    }
+
+    @Override
+    long entered() {
+        return NativeCommunicator.lastEntered(handle);
+    }
+
+    @Override
+    long done() {
+        return NativeCommunicator.lastDone(handle);
     }
 
     @Override

@@ -17,6 +17,7 @@ final class Closing {
      * Finishes what was issued, tells the other ranks, and frees everything.
      *
      * @param device what works on this rank's device, or null
+     * @param unwatch called when nothing is waited for any more
      * @param mark called when no operation may be issued any more
      */
     static void close(
@@ -25,7 +26,7 @@ final class Closing {
             DeviceIssuer device,
             FailureState failures,
             HeapStaging staging,
-            Stalls stalls,
+            Runnable unwatch,
             Runnable mark) {
         boolean mayFinish = takeIssuing(queue);
         mark.run();
@@ -40,7 +41,7 @@ final class Closing {
         } else {
             failures.abort();
         }
-        Watch.SHARED.remove(stalls);
+        unwatch.run();
         boolean stopped = queue.stop(Deadlines.after(STOP_TIMEOUT));
         formed.membership().close();
         formed.device().ifPresent(it -> it.engine().destroy());

@@ -10,6 +10,7 @@ import io.jccl.Work;
 import io.jccl.init.Formation;
 import io.jccl.init.FormedCommunicator;
 import io.jccl.init.FormedDevice;
+import io.jccl.nativelib.DeviceEngine;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -23,16 +24,19 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
     private final OperationQueue queue;
     private final OperationFactory factory;
     private final DeviceIssuer device; // null where this rank has no device
+    private final EngineStatus status;
     private final Stalls stalls;
+    private final Optional<DeviceStalls> deviceStalls;
     private final AtomicBoolean closing = new AtomicBoolean();
     private volatile boolean closed;
 
     private CommunicatorImpl(FormedCommunicator formed) {
         this.formed = formed;
+        Optional<DeviceEngine> deviceEngine = formed.device().map(FormedDevice::engine);
         this.failures = new FailureState(
                 formed.rank(),
                 formed.engine(),
-                formed.device().map(FormedDevice::engine),
+                deviceEngine,
                 formed.membership().control());
         String name = "jccl-" + formed.id() + "-rank" + formed.rank();
         long timeoutNanos = Deadlines.nanos(formed.timeout());
@@ -42,7 +46,10 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
                 .orElse(null);
         this.factory =
                 new OperationFactory(queue, formed.choices(), staging, formed.rank(), formed.size(), device, null);
+        this.status = new EngineStatus(formed.rank(), formed.engine(), deviceEngine);
         this.stalls = new Stalls(queue, formed.engine(), formed.membership().control());
+        this.deviceStalls = deviceEngine.map(
+                it -> new DeviceStalls(it, status, formed.membership().control()));
     }
 
     /** The communicator of what was formed, with the threads that work for it. */
@@ -53,10 +60,21 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
     }
 
     private void start() {
-        failures.describeWith(stalls::describe);
-        formed.membership().control().start(new EngineStatus(formed.rank(), formed.engine()), failures::onVerdict);
+        failures.describeWith(this::inFlight);
+        formed.membership().control().start(status, failures::onVerdict);
         queue.start();
         Watch.SHARED.add(stalls);
+        deviceStalls.ifPresent(Watch.SHARED::add);
+    }
+
+    private void unwatch() {
+        Watch.SHARED.remove(stalls);
+        deviceStalls.ifPresent(Watch.SHARED::remove);
+    }
+
+    private String inFlight() {
+        String onHost = stalls.describe();
+        return onHost.isEmpty() ? deviceStalls.map(DeviceStalls::describe).orElse("") : onHost;
     }
 
     @Override
@@ -149,7 +167,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
     @Override
     public void close() {
         if (closing.compareAndSet(false, true)) {
-            Closing.close(formed, queue, device, failures, staging, stalls, () -> closed = true);
+            Closing.close(formed, queue, device, failures, staging, this::unwatch, () -> closed = true);
         }
     }
 

@@ -20,6 +20,7 @@ abstract class DeviceOperation extends Operation {
     private final long stream;
     private final AtomicBoolean looking = new AtomicBoolean();
     private volatile long number; // of the engine; 0: not put on the stream
+    private long sequence; // among the collectives, or of the one before; published by number
 
     DeviceOperation(DeviceIssuer device, long stream) {
         super(device.queue());
@@ -48,13 +49,15 @@ abstract class DeviceOperation extends Operation {
         if (outcome < NativeCommunicator.OK) {
             fail(failure((int) outcome));
         } else {
+            sequence = device.engine().lastEntered();
             number = outcome;
             device.issued(this);
         }
     }
 
     private Failure failure(int status) {
-        return device.failures().ended(status, describe(), device.engine()::lastError);
+        long failed = device.engine().failedSequence();
+        return device.failures().endedOnDevice(status, describe(), failed == 0 ? sequence : failed);
     }
 
     @Override
@@ -99,7 +102,7 @@ abstract class DeviceOperation extends Operation {
             }
             long now = System.nanoTime();
             if (endBy == 0 && deadline != OperationQueue.NO_DEADLINE && now - deadline >= 0) {
-                device.failures().timedOut(describe());
+                failure(NativeCommunicator.TIMEOUT);
             }
             Failure failure = device.failures().current();
             if (failure != null && endBy == 0) {

@@ -5,14 +5,17 @@ import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.RankOperation;
 import io.jccl.TransportKind;
+import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.OperationRecord;
 import io.jccl.bootstrap.StatusSource;
+import io.jccl.nativelib.DeviceEngine;
+import io.jccl.nativelib.Engine;
 import io.jccl.nativelib.NativeEngine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Tells the coordinator what this rank's native engine knows: its last operations, and where its channels stand still. */
+/** Tells the coordinator what this rank's native engines know: their last operations, and where their channels stand still. */
 final class EngineStatus implements StatusSource {
 
     private static final String[] STATES = {"none", "running", "done", "failed"};
@@ -20,29 +23,36 @@ final class EngineStatus implements StatusSource {
 
     private final int rank;
     private final NativeEngine engine;
+    private final Optional<DeviceEngine> device;
 
-    EngineStatus(int rank, NativeEngine engine) {
+    EngineStatus(int rank, NativeEngine engine, Optional<DeviceEngine> device) {
         this.rank = rank;
         this.engine = engine;
+        this.device = device;
     }
 
     @Override
-    public long lastEntered() {
-        return engine.lastEntered();
+    public LastEntered lastEntered() {
+        return new LastEntered(
+                engine.lastEntered(), device.map(Engine::lastEntered).orElse(0L));
     }
 
     /** Reads {@code {sequence, fingerprint, signature, root, count, state}}. */
     @Override
     public Optional<OperationRecord> recordAt(long sequence) {
-        long[] row = engine.history(sequence);
-        if (row.length == 0) {
-            return Optional.empty();
-        }
+        Optional<? extends Engine> asked = LastEntered.isOnDevice(sequence) ? device : Optional.of(engine);
+        long number = LastEntered.plain(sequence);
+        return asked.map(it -> it.history(number))
+                .filter(row -> row.length != 0)
+                .map(row -> record(number, row));
+    }
+
+    private OperationRecord record(long number, long[] row) {
         int signature = (int) row[2];
         Collective collective = Signatures.collective(signature);
         RankOperation operation = new RankOperation(
                 rank,
-                sequence,
+                number,
                 true,
                 collective,
                 collective == Collective.BARRIER ? null : Signatures.type(signature),
@@ -51,14 +61,19 @@ final class EngineStatus implements StatusSource {
                 (int) row[3],
                 STATES[(int) row[5]]);
         long fingerprint = collective == Collective.SEND_RECV ? 0 : row[1];
-        return Optional.of(new OperationRecord(fingerprint, operation));
+        return new OperationRecord(fingerprint, operation);
     }
 
     /** Reads rows of {@code {channel, peer, transport, waitFor, protocol, step, sequence}}. */
     @Override
     public List<ChannelWait> waitingRows() {
-        long[] rows = engine.waiting();
         List<ChannelWait> waits = new ArrayList<>();
+        addWaits(engine.waiting(), waits);
+        device.ifPresent(it -> addWaits(it.waiting(), waits));
+        return waits;
+    }
+
+    private void addWaits(long[] rows, List<ChannelWait> waits) {
         for (int at = 0; at + LONGS_PER_WAIT <= rows.length; at += LONGS_PER_WAIT) {
             waits.add(new ChannelWait(
                     rank,
@@ -69,6 +84,5 @@ final class EngineStatus implements StatusSource {
                     Protocol.values()[(int) rows[at + 4]],
                     rows[at + 5]));
         }
-        return waits;
     }
 }

@@ -7,6 +7,7 @@ import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.TransportException;
 import io.jccl.bootstrap.ControlNetwork;
+import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.ReportKind;
 import io.jccl.bootstrap.Verdict;
 import io.jccl.nativelib.DeviceEngine;
@@ -90,22 +91,27 @@ final class FailureState {
      * @return why the communicator failed, now that it has
      */
     Failure ended(int status, String operation) {
-        return ended(status, operation, engine::lastError);
+        return ended(status, operation, engine.lastEntered(), engine::lastError);
     }
 
     /**
      * The same of an operation on a device.
      *
-     * @param detail what the device says
+     * @param sequence its number, or that of the one that failed before it, in the device's sequence
      */
-    Failure ended(int status, String operation, Supplier<String> detail) {
+    Failure endedOnDevice(int status, String operation, long sequence) {
+        return ended(status, operation, LastEntered.onDevice(sequence), () -> device.orElseThrow()
+                .lastError());
+    }
+
+    private Failure ended(int status, String operation, long sequence, Supplier<String> detail) {
         Failure cause = failure.get();
         if (cause != null) {
             return cause;
         }
         String text = operation + " on rank=" + rank + ": " + detail.get();
         if (status != NativeCommunicator.ABORTED) {
-            control.report(kind(status), engine.lastEntered(), text);
+            control.report(kind(status), sequence, text);
         }
         awaitVerdict();
         cause = failure.get();

@@ -10,8 +10,8 @@ import io.jccl.nativelib.NativeEngine;
  */
 final class Stalls implements Watch.Watched {
 
-    private static final long STALLED_NANOS = 250_000_000;
-    private static final long REPEAT_NANOS = 2_000_000_000;
+    static final long STALLED_NANOS = 250_000_000;
+    static final long REPEAT_NANOS = 2_000_000_000;
 
     private final OperationQueue queue;
     private final NativeEngine engine;

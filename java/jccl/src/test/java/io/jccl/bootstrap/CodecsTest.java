@@ -24,7 +24,7 @@ class CodecsTest {
         RankStatus full = new RankStatus(
                 1,
                 RankStatus.State.ANSWERED,
-                12,
+                new LastEntered(12, 3),
                 CoordinatorTest.entered(1, 12, -5, 1L << 40).operation(),
                 List.of(new ChannelWait(1, 3, 0, TransportKind.SOCKET, false, Protocol.LL128, 1L << 50)));
         return new Verdict(
@@ -33,7 +33,7 @@ class CodecsTest {
                 1,
                 new TreeSet<>(List.of(0)),
                 new TreeSet<>(List.of(0, 2)),
-                List.of(RankStatus.silent(0), full, RankStatus.departed(2, 11)),
+                List.of(RankStatus.silent(0), full, RankStatus.departed(2, new LastEntered(11, 7))),
                 "üben: it took long");
     }
 
@@ -107,8 +107,8 @@ class CodecsTest {
     @Test
     void moreWaitsThanThereIsRoomForAreCut() {
         ChannelWait wait = new ChannelWait(0, 0, 1, TransportKind.SHM, true, Protocol.LL, 1);
-        RankStatus status =
-                new RankStatus(0, RankStatus.State.ANSWERED, 1, Optional.empty(), Collections.nCopies(500, wait));
+        RankStatus status = new RankStatus(
+                0, RankStatus.State.ANSWERED, new LastEntered(1, 0), Optional.empty(), Collections.nCopies(500, wait));
         WireWriter out = new WireWriter();
         Codecs.write(out, status);
         assertThat(Codecs.readStatus(new WireReader(out.toBytes()), 2).waits()).hasSize(Codecs.MAX_WAITS);

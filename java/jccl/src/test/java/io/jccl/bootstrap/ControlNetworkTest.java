@@ -48,8 +48,8 @@ class ControlNetworkTest {
     /** A rank whose fingerprint at sequence 9 is its own. */
     private record Source(int rank, AtomicLong last) implements StatusSource {
         @Override
-        public long lastEntered() {
-            return last.get();
+        public LastEntered lastEntered() {
+            return new LastEntered(last.get(), 0);
         }
 
         @Override

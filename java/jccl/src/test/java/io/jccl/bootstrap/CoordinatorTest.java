@@ -47,7 +47,7 @@ class CoordinatorTest {
         return new RankStatus(
                 rank,
                 RankStatus.State.ANSWERED,
-                sequence,
+                new LastEntered(sequence, 0),
                 Optional.of(new OperationRecord(
                         fingerprint,
                         new RankOperation(
@@ -64,12 +64,14 @@ class CoordinatorTest {
     }
 
     private static RankStatus at(int rank, long lastEntered) {
-        return new RankStatus(rank, RankStatus.State.ANSWERED, lastEntered, Optional.empty(), List.of());
+        return new RankStatus(
+                rank, RankStatus.State.ANSWERED, new LastEntered(lastEntered, 0), Optional.empty(), List.of());
     }
 
     private static RankStatus waiting(int rank, long lastEntered, int peer) {
         ChannelWait wait = new ChannelWait(rank, 0, peer, TransportKind.SHM, true, Protocol.SIMPLE, 12);
-        return new RankStatus(rank, RankStatus.State.ANSWERED, lastEntered, Optional.empty(), List.of(wait));
+        return new RankStatus(
+                rank, RankStatus.State.ANSWERED, new LastEntered(lastEntered, 0), Optional.empty(), List.of(wait));
     }
 
     private void answer(RankStatus status, long now) {
@@ -262,7 +264,7 @@ class CoordinatorTest {
 
     @Test
     void aGoodbyeIsNoFailureButBeingNeededAfterwardsIs() {
-        coordinator.goodbye(2, 3, 0);
+        coordinator.goodbye(2, new LastEntered(3, 1), 0);
         coordinator.lost(2, "closed", MS);
         coordinator.tick(100 * MS);
         coordinator.report(0, ReportKind.STALLED, 3, "", 0);
@@ -280,11 +282,41 @@ class CoordinatorTest {
     }
 
     @Test
+    void operationsOnDevicesAreAnotherSequence() {
+        long third = LastEntered.onDevice(3);
+        coordinator.report(0, ReportKind.TIMEOUT, third, "late", 0);
+        for (int rank = 0; rank < 3; rank++) {
+            LastEntered last = new LastEntered(rank == 1 ? 3 : 8, rank == 1 ? 2 : 3);
+            Optional<OperationRecord> record =
+                    rank == 1 ? Optional.empty() : entered(rank, 3, 5, 1).operation();
+            answer(new RankStatus(rank, RankStatus.State.ANSWERED, last, record, List.of()), 0);
+        }
+        assertThat(verdicts.get(0).missingRanks()).containsExactly(1);
+        assertThat(verdicts.get(0).describe())
+                .contains("; sequence=3 (device)")
+                .contains("rank=1 never entered sequence=3 (device), its last is 2");
+    }
+
+    @Test
+    void whoLeftAfterItsLastOperationOnTheDeviceIsNeededByTheNext() {
+        coordinator.goodbye(2, new LastEntered(9, 3), 0);
+        coordinator.report(0, ReportKind.STALLED, LastEntered.onDevice(3), "", 0);
+        answer(entered(0, 3, 5, 1), 0);
+        answer(entered(1, 3, 5, 1), 0);
+        assertThat(verdicts).as("it had entered that one").isEmpty();
+        coordinator.report(0, ReportKind.STALLED, LastEntered.onDevice(4), "", 0);
+        answer(entered(0, 4, 5, 1), 0);
+        answer(entered(1, 4, 5, 1), 0);
+        assertThat(verdicts.get(0).kind()).isEqualTo(Verdict.Kind.DEPARTED);
+        assertThat(verdicts.get(0).text()).contains("before sequence=4 (device)");
+    }
+
+    @Test
     void aGoodbyeDuringAnInquiryCountsAsAnAnswer() {
         coordinator.report(0, ReportKind.TIMEOUT, 4, "late", 0);
         answer(entered(0, 4, 5, 1), 0);
         answer(entered(1, 4, 5, 1), 0);
-        coordinator.goodbye(2, 3, 0);
+        coordinator.goodbye(2, new LastEntered(3, 1), 0);
         assertThat(verdicts.get(0).kind()).isEqualTo(Verdict.Kind.DEPARTED);
         assertThat(verdicts.get(0).failedRanks()).isEqualTo(new TreeSet<>(List.of(2)));
     }

@@ -16,6 +16,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.function.IntToLongFunction;
+import java.util.stream.IntStream;
 
 /** Every collective on device memory, and the same by the same communicator on the host: the results are the same bits. */
 final class DeviceCollectives {
@@ -42,7 +44,35 @@ final class DeviceCollectives {
             return counts;
         }
 
+        /** Of an all-to-all: elements from one rank to another. */
+        long message(int from, int to, int size) {
+            return (long) count * ((from + 2L * to) % 4) / (4L * size) + (count == 0 ? 0 : (from + to) % 3);
+        }
+
+        long[] messages(IntToLongFunction perRank, int size) {
+            return IntStream.range(0, size).mapToLong(perRank).toArray();
+        }
+
+        /** Where blocks lie that have a hole before each. */
+        private static long[] spread(long[] counts) {
+            long[] offsets = new long[counts.length];
+            offsets[0] = 1;
+            for (int i = 1; i < counts.length; i++) {
+                offsets[i] = offsets[i - 1] + counts[i - 1] + 1;
+            }
+            return offsets;
+        }
+
+        private Work allToAllV(int rank, int size, Operations<Work> on, DataBuffer send, DataBuffer recv) {
+            long[] out = messages(peer -> message(rank, peer, size), size);
+            long[] in = messages(peer -> message(peer, rank, size), size);
+            return on.allToAllV(send, out, spread(out), recv, in, spread(in));
+        }
+
         int elements(int size) {
+            if (kind == Collective.ALL_TO_ALL && vector) {
+                return size * (count + 4);
+            }
             if (vector) {
                 return (int) Arrays.stream(counts(size)).sum();
             }
@@ -81,7 +111,7 @@ final class DeviceCollectives {
                 case REDUCE_SCATTER -> vector
                         ? on.reduceScatterV(send, recv, counts(size), op)
                         : on.reduceScatter(send, recv, op);
-                case ALL_TO_ALL -> on.allToAll(send, recv);
+                case ALL_TO_ALL -> vector ? allToAllV(rank, size, on, send, recv) : on.allToAll(send, recv);
                 case GATHER -> on.gather(send, recv, root % size);
                 case SCATTER -> on.scatter(send, recv, root % size);
                 case SEND_RECV -> comm.group(
@@ -97,7 +127,9 @@ final class DeviceCollectives {
         for (Collective kind : Collective.values()) {
             for (int count : COUNTS) {
                 for (boolean variant : new boolean[] {false, true}) {
-                    boolean mayVary = kind == Collective.ALL_GATHER || kind == Collective.REDUCE_SCATTER;
+                    boolean mayVary = kind == Collective.ALL_GATHER
+                            || kind == Collective.REDUCE_SCATTER
+                            || kind == Collective.ALL_TO_ALL;
                     DataType type = DataType.values()[random.nextInt(DataType.values().length)];
                     ReduceOp op = ReduceOp.values()[random.nextInt(ReduceOp.values().length)];
                     cases.add(new Case(kind, variant && mayVary, variant, type, op, count, random.nextInt(8)));

@@ -7,6 +7,7 @@ import io.jccl.nativelib.NativeDevice;
 import io.jccl.nativelib.NativeMemory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.stream.LongStream;
 
 /** Memory of a device with a stream for its copies, for tests; freed when it is closed. */
 final class DeviceMemory implements AutoCloseable {
@@ -44,6 +45,47 @@ final class DeviceMemory implements AutoCloseable {
         byte[] bytes = new byte[length];
         window.get(0, bytes);
         return bytes;
+    }
+
+    void putLongs(LongStream values) {
+        ByteBuffer bytes = ByteBuffer.allocate(window.capacity()).order(ByteOrder.nativeOrder());
+        bytes.asLongBuffer().put(values.toArray());
+        put(bytes.array());
+    }
+
+    /** The first numbers, after all that was put on the stream. */
+    long[] longs(int count) {
+        long[] values = new long[count];
+        ByteBuffer.wrap(get(Long.BYTES * count))
+                .order(ByteOrder.nativeOrder())
+                .asLongBuffer()
+                .get(values);
+        return values;
+    }
+
+    /** What a body puts on the stream. */
+    Graph capture(Runnable body) {
+        return new Graph(NativeDevice.capture(device, stream, body));
+    }
+
+    /** Work that can be put on the stream again and again. */
+    final class Graph implements AutoCloseable {
+
+        private final long handle;
+
+        private Graph(long handle) {
+            this.handle = handle;
+        }
+
+        void replay() {
+            NativeDevice.replayGraph(device, handle, stream);
+        }
+
+        @Override
+        public void close() {
+            NativeDevice.awaitStream(device, stream);
+            NativeDevice.freeGraph(device, handle);
+        }
     }
 
     @Override

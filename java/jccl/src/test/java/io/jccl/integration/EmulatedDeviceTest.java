@@ -2,17 +2,16 @@ package io.jccl.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.jccl.AbortedException;
 import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
 import io.jccl.Work;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -25,13 +24,11 @@ class EmulatedDeviceTest {
 
     @BeforeAll
     static void emulate() {
-        Path library = Path.of(System.getProperty("jccl.emulated.cuda", "none"));
-        assumeTrue(Files.exists(library), library + " was not built");
-        System.setProperty("jccl.cuda.path", library.toString());
+        EmulatedGpus.use();
     }
 
     private static CommunicatorConfig config() {
-        return LocalRanks.config().device(0).setting("JCCL_NTHREADS", "64").build();
+        return EmulatedGpus.config().build();
     }
 
     @ParameterizedTest
@@ -65,6 +62,48 @@ class EmulatedDeviceTest {
                     assertThat(work.execution().channels()).isPositive();
                 }
             });
+        }
+    }
+
+    /** Counters advance on the device: a graph can be replayed between other operations, as often as all ranks do. */
+    @Test
+    void capturedOperationsAreReplayed() {
+        try (LocalRanks ranks = LocalRanks.start(2, config())) {
+            ranks.run(comm -> {
+                int count = 3000;
+                try (DeviceMemory memory = new DeviceMemory(0, 8 * count)) {
+                    DataBuffer values = memory.elements(count, DataType.INT64);
+                    memory.putLongs(LongStream.range(0, count));
+                    DeviceMemory.Graph graph = memory.capture(() -> {
+                        comm.on(memory.stream()).allReduce(values, ReduceOp.SUM);
+                        comm.on(memory.stream()).broadcast(values, 1);
+                    });
+                    for (int replay = 1; replay <= 5; replay++) {
+                        graph.replay();
+                        comm.on(memory.stream()).allReduce(values, ReduceOp.MAX);
+                        int times = 1 << replay;
+                        assertThat(memory.longs(count))
+                                .containsExactly(LongStream.range(0, count)
+                                        .map(i -> i * times)
+                                        .toArray());
+                    }
+                    comm.barrier().await();
+                    graph.close();
+                }
+            });
+        }
+    }
+
+    @Test
+    void aCommunicatorIsCapturedOnOneStream() {
+        try (LocalRanks ranks = LocalRanks.start(1, config());
+                DeviceMemory one = new DeviceMemory(0, 64);
+                DeviceMemory other = new DeviceMemory(0, 64)) {
+            one.capture(() -> ranks.get(0).on(one.stream()).barrier()).close();
+            assertThatThrownBy(() ->
+                            other.capture(() -> ranks.get(0).on(other.stream()).barrier()))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("capture its operations on one stream");
         }
     }
 

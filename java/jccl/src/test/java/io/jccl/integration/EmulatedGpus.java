@@ -1,0 +1,24 @@
+package io.jccl.integration;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.jccl.CommunicatorConfig;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** GPUs that the emulator plays: two of them, no driver and no GPU needed. */
+final class EmulatedGpus {
+
+    private EmulatedGpus() {}
+
+    /** Before the first use of a device in this process. */
+    static void use() {
+        Path library = Path.of(System.getProperty("jccl.emulated.cuda", "none"));
+        assumeTrue(Files.exists(library), library + " was not built");
+        System.setProperty("jccl.cuda.path", library.toString());
+    }
+
+    static CommunicatorConfig.Builder config() {
+        return LocalRanks.config().device(0).setting("JCCL_NTHREADS", "64");
+    }
+}
