@@ -104,8 +104,41 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connect(J
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_prepare(JNIEnv*, jclass, jlong handle) {
-  return guardedCode([&] { return codeOf(communicatorOf(handle).prepare()); });
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_setStaged(JNIEnv*, jclass, jlong handle,
+                                                                                 jint peer) {
+  return guardedCode([&] { return codeOf(communicatorOf(handle).setStaged(peer)); });
+}
+
+JNIEXPORT jintArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_stagedChannels(JNIEnv* env, jclass,
+                                                                                           jlong handle, jint peer) {
+  return guarded<jintArray>(nullptr, [&] { return newInts(env, communicatorOf(handle).stagedChannels(peer)); });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connectStaged(JNIEnv* env, jclass, jlong handle,
+                                                                                     jint peer, jboolean network,
+                                                                                     jlongArray rows) {
+  return guardedCode([&]() -> jint {
+    std::vector<int64_t> numbers;
+    if (!copyLongs(env, rows, numbers)) return static_cast<jint>(Code::Invalid);
+    std::vector<StagedEnds> ends;
+    for (size_t at = 0; at + 4 <= numbers.size(); at += 4) {
+      ends.push_back({reinterpret_cast<uint8_t*>(numbers[at]), reinterpret_cast<void*>(numbers[at + 1]),
+                      reinterpret_cast<uint8_t*>(numbers[at + 2]), reinterpret_cast<void*>(numbers[at + 3])});
+    }
+    const TransportKind transport = network ? TransportKind::Net : TransportKind::Shm;
+    return codeOf(communicatorOf(handle).connectStaged(peer, transport, ends));
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_abortWord(JNIEnv*, jclass, jlong handle) {
+  return reinterpret_cast<jlong>(communicatorOf(handle).abortWord());
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_prepare(JNIEnv*, jclass, jlong handle,
+                                                                               jboolean inPlace, jlong activity) {
+  return guardedCode([&] {
+    return codeOf(communicatorOf(handle).prepare(inPlace, reinterpret_cast<StagingActivity*>(activity)));
+  });
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_selfTest(JNIEnv*, jclass, jlong handle,

@@ -48,6 +48,11 @@ Status release(void* memory);
 Status allocatePinned(size_t bytes, void*& memory);
 Status releasePinned(void* memory);
 
+// Memory of the host that somebody else allocated, in whole pages: kernels of all devices use it under the same address
+// until it is unregistered. Not twice at the same time.
+Status registerHost(void* memory, size_t bytes);
+Status unregisterHost(void* memory);
+
 Status exportMemory(void* memory, MemoryHandle& handle);
 // Not in the process that exported it.
 Status openMemory(const MemoryHandle& handle, void*& memory);

@@ -106,6 +106,19 @@ Status allocatePinned(size_t bytes, void*& memory) {
 
 Status releasePinned(void* memory) { return statusOf("cudaFreeHost", cudaFreeHost(memory)); }
 
+Status registerHost(void* memory, size_t bytes) {
+  cudaError_t error = cudaHostRegister(memory, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
+  if (error != cudaSuccess) return statusOf("cudaHostRegister", error, bytesFact(bytes));
+  void* mapped = nullptr;
+  error = cudaHostGetDevicePointer(&mapped, memory, 0);
+  if (error == cudaSuccess && mapped == memory) return Status::ok();
+  (void)cudaHostUnregister(memory);
+  if (error != cudaSuccess) return statusOf("cudaHostGetDevicePointer", error);
+  return Status::transport("this device uses memory of the host under another address than the host does; use host buffers");
+}
+
+Status unregisterHost(void* memory) { return statusOf("cudaHostUnregister", cudaHostUnregister(memory)); }
+
 Status exportMemory(void* memory, MemoryHandle& handle) {
   static_assert(sizeof(cudaIpcMemHandle_t) == sizeof handle.bytes);
   // The handle names the whole allocation. The runtime has no call for its begin, but memory of DeviceHeap is one.

@@ -52,6 +52,7 @@ DeviceCommunicator::~DeviceCommunicator() {
     segment_.leak();
     tables_.leak();
     control_.leak();
+    for (RegisteredMemory& memory : registered_) memory.leak();
     for (InFlight& flight : flights_) (void)flight.arguments.release();
     return;
   }
@@ -67,7 +68,7 @@ DeviceCommunicator::~DeviceCommunicator() {
 
 // Reading and writing in place needs addresses that all ranks share.
 bool DeviceCommunicator::inPlaceFits(Collective collective) const {
-  return allInProcess_ && (collective == Collective::AllReduce || collective == Collective::AllGather ||
+  return inPlace_ && (collective == Collective::AllReduce || collective == Collective::AllGather ||
                            collective == Collective::ReduceScatter);
 }
 
@@ -251,6 +252,11 @@ Status DeviceCommunicator::orderAfterLast(Stream stream, bool capturing) {
     if (!flights_.empty()) last = flights_.back().event;
   }
   if (capturing) {
+    if (activity_ != nullptr) {
+      return Status::invalid(
+          "operations between machines cannot be captured: the host moves their data and does not hear of a replay; issue "
+          "them without a graph");
+    }
     if (captured_ && capturedOn_ != stream) {
       return Status::invalid(
           "this communicator was captured on another stream before; capture its operations on one stream");
@@ -297,11 +303,13 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   // Before others can meet it and ask.
   const uint64_t sequence = capturing || testing_ ? 0 : enter(what);
   launch.control = controlOf(number, timeoutNanos);
+  if (activity_ != nullptr) activity_->begin();
   status = launchKernel(launch, config_.threads, stream);
   if (status && !capturing) status = recordEvent(event, stream);
   const std::lock_guard lock(mutex_);
   if (!status) {
     // Whether the kernel was launched is not known: the ranks may no longer agree.
+    if (activity_ != nullptr) activity_->end();
     if (sequence != 0) history_.end(sequence, false);
     failed(brokenBy(status), number, sequence, text(what) + ": " + status.message());
     return {failure_};
@@ -365,6 +373,7 @@ void DeviceCommunicator::reap() {
     if (const uint32_t code = loadWord(result_); code != 0 && flight.number >= firstWaiting()) {
       failed(codeOf(code), flight.number, flight.sequence, text(flight.what));
     }
+    if (activity_ != nullptr) activity_->end();
     if (flight.sequence != 0) history_.end(flight.sequence, failure_ == Code::Ok);
     events_.push_back(flight.event);
     areas_.giveBack(std::move(flight.arguments));

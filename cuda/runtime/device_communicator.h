@@ -21,6 +21,7 @@
 #include "cuda/runtime/device_api.h"
 #include "cuda/runtime/device_heap.h"
 #include "cuda/runtime/device_plan.h"
+#include "cuda/runtime/registered_memory.h"
 #include "cuda/runtime/shared_fate.h"
 #include "engine/exchange_tasks.h"
 #include "engine/history.h"
@@ -78,8 +79,16 @@ class DeviceCommunicator {
   Status setTree(int channel, int up, const std::vector<int>& down) { return noted(plan_.setTree(channel, up, down)); }
   // What the peers need; makes the segment.
   Status connectInfo(std::vector<uint8_t>& info);
+  // By the peer's own memory, or why that is not reached.
   Status connect(int peer, std::span<const uint8_t> info);
-  Status prepare();
+  // The peer is on another machine; before connectInfo, which then takes no memory for it.
+  Status setStaged(int peer);
+  // By memory of the host: the ends of the channels that stagedChannels names. Wins over connect.
+  Status connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends);
+  std::vector<int> stagedChannels(int peer) const;
+  // With `inPlace` all ranks of the communicator are threads of this process that reach each other's memory. `activity` is
+  // told of operations where a network moves staged connections; null otherwise.
+  Status prepare(bool inPlace, StagingActivity* activity);
   // Sends known data over every connection with one protocol, and waits for it; all ranks call this together.
   Status selfTest(Protocol protocol, int64_t timeoutNanos);
 
@@ -88,6 +97,8 @@ class DeviceCommunicator {
   Issued runV(OperationCode code, Choice choice, const void* send, void* recv, const std::vector<int64_t>& counts,
               int64_t timeoutNanos, Stream stream);
   Issued runPointToPoint(std::vector<PointToPointTask> tasks, int64_t timeoutNanos, Stream stream);
+  // The word that ends every wait of the kernels; lives as long as this object.
+  uint32_t* abortWord() const { return abort_; }
   // What the engine makes of a choice: the same on all ranks, because it depends on common facts only.
   Choice settle(Choice choice, Collective collective) const;
   // The stream of operations whose caller names none.
@@ -150,7 +161,10 @@ class DeviceCommunicator {
   HeapMemory segment_, tables_, control_;
   std::vector<DevicePlan::PeerSegment> peers_;
   std::vector<void*> opened_;  // of other processes
-  bool allInProcess_ = true;
+  std::vector<RegisteredMemory> registered_;
+  StagingActivity* activity_ = nullptr;
+  bool allInProcess_ = true;  // whose memory is used
+  bool inPlace_ = false;
   bool prepared_ = false;
   bool testing_ = false;  // the connections: no operations of the application
 

@@ -218,9 +218,50 @@ Status DeviceCommunicator::connect(int peer, std::span<const uint8_t> info) {
   return noted(describePeer(peer, info, peers_[peer]));
 }
 
-Status DeviceCommunicator::prepare() {
+Status DeviceCommunicator::setStaged(int peer) {
+  if (peer < 0 || peer >= config_.size || peer == config_.rank) {
+    return noted(Status::invalid("peer=" + std::to_string(peer) +
+                                 ", expected another rank below size=" + std::to_string(config_.size)));
+  }
+  plan_.setStaged(peer);
+  return Status::ok();
+}
+
+std::vector<int> DeviceCommunicator::stagedChannels(int peer) const {
+  std::vector<int> channels;
+  for (int channel = 0; channel < config_.channels; ++channel) {
+    if (plan_.uses(peer, channel)) channels.push_back(channel);
+  }
+  return channels;
+}
+
+Status DeviceCommunicator::connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends) {
+  const std::vector<int> channels = stagedChannels(peer);
+  if (ends.size() != channels.size()) {
+    return noted(Status::invalid("peer=" + std::to_string(peer) + " ends=" + std::to_string(ends.size()) +
+                                 ", expected those of its " + std::to_string(channels.size()) + " channels"));
+  }
+  const DeviceGuard guard(config_.device);
+  if (!guard.status()) return noted(guard.status());
+  DevicePlan::PeerSegment& segment = peers_[peer];
+  segment.transport = transport;
+  segment.staged.assign(config_.channels, {});
+  for (size_t i = 0; i < ends.size(); ++i) {
+    for (uint8_t* block : {ends[i].sendBlock, ends[i].recvBlock}) {
+      RegisteredMemory memory;
+      if (Status status = RegisteredMemory::of(block, shape_.blockBytes(), memory); !status) return noted(status);
+      registered_.push_back(std::move(memory));
+    }
+    segment.staged[channels[i]] = ends[i];
+  }
+  return Status::ok();
+}
+
+Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
+  inPlace_ = inPlace && allInProcess_;
+  activity_ = activity;
   for (int peer = 0; peer < config_.size; ++peer) {
-    if (!plan_.uses(peer)) continue;
+    if (!plan_.uses(peer) || !peers_[peer].staged.empty()) continue;
     bool known = peers_[peer].base != nullptr;
     for (int channel = 0; known && channel < config_.channels; ++channel) {
       known = !plan_.uses(peer, channel) ||

@@ -20,7 +20,8 @@ DevicePlan::DevicePlan(int rank, int size, int channels, int openChannels, const
       shape_(shape),
       rings_(channels),
       positions_(channels, 0),
-      trees_(channels) {}
+      trees_(channels),
+      staged_(size, false) {}
 
 Status DevicePlan::setRing(int channel, const std::vector<int>& order) {
   std::vector<bool> seen(size_, false);
@@ -57,6 +58,11 @@ Status DevicePlan::setTree(int channel, int up, const std::vector<int>& down) {
   return Status::ok();
 }
 
+void DevicePlan::setStaged(int peer) {
+  staged_[peer] = true;
+  place();
+}
+
 bool DevicePlan::complete() const {
   return std::none_of(rings_.begin(), rings_.end(), [](const auto& ring) { return ring.empty(); });
 }
@@ -82,7 +88,7 @@ void DevicePlan::place() {
   size_t next = pages(boardOffset(channels_, size_, 0));
   for (int peer = 0; peer < size_; ++peer) {
     for (int channel = 0; channel < channels_; ++channel) {
-      if (!uses(peer, channel)) continue;
+      if (!uses(peer, channel) || staged_[peer]) continue;
       offsets_[static_cast<size_t>(peer) * channels_ + channel] = next;
       next += shape_.blockBytes();
     }
@@ -108,11 +114,20 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
     for (int peer = 0; peer < size_; ++peer) {
       links[sends + peer] = links[recvs + peer] = {nullptr, nullptr, 0, 0, peer, TransportKind::None, true};
       if (!uses(peer, c)) continue;
+      const TransportKind transport = peers[peer].transport;
+      if (!peers[peer].staged.empty()) {
+        const StagedEnds& ends = peers[peer].staged[c];
+        links[sends + peer] = {
+            ends.sendBlock, static_cast<uint64_t*>(ends.sendHead), 0, 0, peer, transport, false};
+        links[recvs + peer] = {
+            ends.recvBlock, static_cast<uint64_t*>(ends.recvHead), 0, 0, peer, transport, false};
+        continue;
+      }
       uint8_t* ours = segment + offsets_[static_cast<size_t>(peer) * channels_ + c];
       uint8_t* theirs = peers[peer].base + peers[peer].blockOffsets[static_cast<size_t>(rank_) * channels_ + c];
       const auto headOf = [&](uint8_t* block) { return reinterpret_cast<uint64_t*>(block + shape_.headOffset()); };
-      links[sends + peer] = {theirs, headOf(ours), 0, 0, peer, peers[peer].transport, true};
-      links[recvs + peer] = {ours, headOf(theirs), 0, 0, peer, peers[peer].transport, true};
+      links[sends + peer] = {theirs, headOf(ours), 0, 0, peer, transport, true};
+      links[recvs + peer] = {ours, headOf(theirs), 0, 0, peer, transport, true};
     }
     std::copy(rings_[c].begin(), rings_[c].end(), orders + static_cast<size_t>(c) * size_);
     DeviceChannel channel{};

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "cuda/kernels/launch.h"
 #include "cuda/runtime/device_heap.h"
+#include "engine/staging.h"
 
 namespace jccl::device {
 
@@ -41,12 +42,17 @@ class DevicePlan {
     return (static_cast<size_t>(channel) * size + poster) * sizeof(Board);
   }
 
-  // A peer's segment in our address space.
+  // A peer's segment in our address space; or, where its memory is not reached, the ends of connections in pinned memory of
+  // the host, by channel.
   struct PeerSegment {
     uint8_t* base = nullptr;
     TransportKind transport = TransportKind::None;
     std::vector<uint64_t> blockOffsets;
+    std::vector<StagedEnds> staged;
   };
+
+  // The peer's memory is not reached, and neither ours by it: it needs no block in the segment.
+  void setStaged(int peer);
 
   // Writes what the kernels read into `memory`, device memory of tableBytes(), by way of `staging`, which is as large.
   size_t tableBytes() const;
@@ -69,6 +75,7 @@ class DevicePlan {
   std::vector<int> positions_;           // of this rank, counted from rank 0 along the ring
   std::vector<Tree> trees_;
   bool hasTrees_ = false;
+  std::vector<bool> staged_;
   std::vector<uint64_t> offsets_;
   size_t segmentBytes_ = 0;
 };

@@ -42,7 +42,7 @@ class DeviceRuntimeRanks {
       for (int peer = 0; peer < size; ++peer) {
         if (peer != rank) expectOk(rank, ranks_[rank]->connect(peer, infos[peer]));
       }
-      expectOk(rank, ranks_[rank]->prepare());
+      expectOk(rank, ranks_[rank]->prepare(true, nullptr));
     }
   }
 

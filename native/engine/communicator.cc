@@ -117,6 +117,14 @@ Status Communicator::connectNet(int peer, int channel, const ConnectionMemory& s
   return Status::ok();
 }
 
+StagedEnds Communicator::lendConnections(int peer, int channel) {
+  SendConnection& send = channels_[channel]->sendTo(peer);
+  const RecvConnection& recv = channels_[channel]->recvFrom(peer);
+  // Kernels do not tell of their first step.
+  if (send.firstUse != nullptr) send.firstUse->noteFirstUse();
+  return {send.memory.block, send.memory.head, recv.memory.block, recv.memory.head};
+}
+
 void Communicator::setProgress(ProgressEngine* progress) {
   control_.progress = progress;
   // Whoever waits also moves the network: looking at memory alone for long would hold it up.

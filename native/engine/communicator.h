@@ -20,6 +20,7 @@
 #include "engine/point_to_point.h"
 #include "engine/segment.h"
 #include "engine/slot_writing.h"
+#include "engine/staging.h"
 #include "engine/workers.h"
 #include "engine/zero_copy.h"
 #include "primitives/wait.h"
@@ -84,6 +85,8 @@ class Communicator {
   Status connectNet(int peer, int channel, const ConnectionMemory& send, const ConnectionMemory& recv,
                     FirstUse* firstUse = nullptr);
   void setProgress(ProgressEngine* progress);
+  // The memory of a connected pair, for kernels of a GPU; then no operation may run over it here.
+  StagedEnds lendConnections(int peer, int channel);
   TransportKind transportOf(int peer) const { return transports_[peer]; }
 
   Status setRing(int channel, const std::vector<int>& order);

@@ -59,6 +59,7 @@ Status Endpoint::create(const EndpointConfig& config, std::unique_ptr<Endpoint>&
 }
 
 Endpoint::~Endpoint() {
+  pump_.reset();
   if (net_ != nullptr) net_->close(communicator_->failure() == Code::Ok ? kFlushNanos : 0);
   communicator_.reset();
   ib_.reset();
@@ -234,6 +235,28 @@ Status Endpoint::prepare() {
     }
   }
   return net_->connectAhead(connections);
+}
+
+Status Endpoint::stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends) {
+  const CommunicatorConfig& communicator = config_.communicator;
+  if (peer < 0 || peer >= communicator.size || communicator_->transportOf(peer) == TransportKind::None) {
+    return Status::invalid("peer=" + std::to_string(peer) + " is not connected; call connect for it first");
+  }
+  ends.clear();
+  for (const int channel : channels) {
+    if (channel < 0 || channel >= communicator.channels) {
+      return Status::invalid("channel=" + std::to_string(channel) +
+                             ", expected one below channels=" + std::to_string(communicator.channels));
+    }
+    ends.push_back(communicator_->lendConnections(peer, channel));
+  }
+  return Status::ok();
+}
+
+StagingActivity* Endpoint::startStaging(uint32_t* abort) {
+  if (netProgress_ == nullptr) return nullptr;
+  pump_ = std::make_unique<StagingPump>(*netProgress_, abort, [this] { communicator_->abort(Code::Transport); });
+  return &pump_->activity();
 }
 
 bool Endpoint::locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) {

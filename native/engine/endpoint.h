@@ -49,6 +49,12 @@ class Endpoint final : private BufferResolver {
   // network that nobody uses.
   Status prepare();
 
+  // Connections with a peer for kernels of a GPU, by channel; see engine/staging.h. After prepare.
+  Status stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends);
+  // Moves staged connections from now on, where any leads over a network: what the GPU's runtime tells of its operations;
+  // otherwise null. `abort` outlives this object.
+  StagingActivity* startStaging(uint32_t* abort);
+
   // The network in use: Net (sockets), Ib, or None.
   TransportKind network() const;
 
@@ -110,6 +116,7 @@ class Endpoint final : private BufferResolver {
   std::string ibObstacle_;       // why ib_ is null
   NetTransport* net_ = nullptr;  // the one in use, if any
   std::unique_ptr<NetProgress> netProgress_;
+  std::unique_ptr<StagingPump> pump_;
 
   mutable std::mutex errorMutex_;
   std::string error_;

@@ -98,6 +98,13 @@ inline jlongArray newLongs(JNIEnv* env, const std::vector<std::int64_t>& values)
   return array;
 }
 
+inline jintArray newInts(JNIEnv* env, const std::vector<std::int32_t>& values) {
+  jintArray array = env->NewIntArray(static_cast<jsize>(values.size()));
+  if (array == nullptr) return nullptr;
+  env->SetIntArrayRegion(array, 0, static_cast<jsize>(values.size()), values.data());
+  return array;
+}
+
 inline jbyteArray newBytes(JNIEnv* env, const void* data, std::size_t bytes) {
   jbyteArray array = env->NewByteArray(static_cast<jsize>(bytes));
   if (array == nullptr) return nullptr;

@@ -104,6 +104,32 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_prepare(JNIEnv*
   return guardedCode([&]() -> jint { return settle(endpointOf(handle), endpointOf(handle).prepare()); });
 }
 
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_stage(JNIEnv* env, jclass, jlong handle,
+                                                                             jint peer, jintArray channels) {
+  return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
+    std::vector<int32_t> numbers;
+    if (!copyInts(env, channels, numbers)) return nullptr;
+    std::vector<StagedEnds> ends;
+    Endpoint& endpoint = endpointOf(handle);
+    if (settle(endpoint, endpoint.stage(peer, numbers, ends)) != 0) return nullptr;
+    std::vector<int64_t> rows;
+    for (const StagedEnds& end : ends) {
+      for (const void* place : {static_cast<const void*>(end.sendBlock), static_cast<const void*>(end.sendHead),
+                                static_cast<const void*>(end.recvBlock), static_cast<const void*>(end.recvHead)}) {
+        rows.push_back(reinterpret_cast<int64_t>(place));
+      }
+    }
+    return newLongs(env, rows);
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_startStaging(JNIEnv*, jclass, jlong handle,
+                                                                               jlong abortWord) {
+  return guarded<jlong>(0, [&] {
+    return reinterpret_cast<jlong>(endpointOf(handle).startStaging(reinterpret_cast<uint32_t*>(abortWord)));
+  });
+}
+
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_run(JNIEnv*, jclass, jlong handle, jint operation,
                                                                       jlong choice, jlong send, jlong recv, jlong count,
                                                                       jint root, jlong timeoutNanos) {

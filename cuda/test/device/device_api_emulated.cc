@@ -76,6 +76,12 @@ Status release(void* memory) {
 Status allocatePinned(size_t bytes, void*& memory) { return take(bytes, 0, memory); }
 Status releasePinned(void* memory) { return release(memory); }
 
+Status registerHost(void* memory, size_t bytes) {
+  if (reinterpret_cast<uintptr_t>(memory) % kAlignment == 0 && bytes % kAlignment == 0) return Status::ok();
+  return Status::invalid("bytes=" + std::to_string(bytes) + ": not whole pages");
+}
+Status unregisterHost(void*) { return Status::ok(); }
+
 Status exportMemory(void*, MemoryHandle&) {
   return Status::transport("memory of an emulated GPU is its process's own");
 }

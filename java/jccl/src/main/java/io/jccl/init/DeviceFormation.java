@@ -1,13 +1,17 @@
 package io.jccl.init;
 
 import io.jccl.DeviceException;
+import io.jccl.PeerTransport;
 import io.jccl.Protocol;
 import io.jccl.bootstrap.Bootstrap;
+import io.jccl.bootstrap.RankList;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.MemorySettings;
 import io.jccl.config.Settings;
+import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeDeviceCommunicator;
+import io.jccl.nativelib.NativeEngine;
 import io.jccl.plan.Plan;
 import io.jccl.plan.TreeLinks;
 import io.jccl.tuning.ChoiceTable;
@@ -16,10 +20,16 @@ import io.jccl.tuning.DeviceModel;
 import io.jccl.tuning.TuningOverrides;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
@@ -35,13 +45,28 @@ final class DeviceFormation {
     private final Bootstrap membership;
     private final List<PeerInfo> peers;
     private final Plan plan;
+    private final List<PeerTransport> transports;
+    private final IntFunction<NativeEngine> stagingOf;
     private final int rank;
+    private Optional<NativeEngine> staging = Optional.empty();
 
-    DeviceFormation(Settings settings, Bootstrap membership, List<PeerInfo> peers, Plan plan) {
+    /**
+     * @param transports what joins this rank's host memory to each peer's
+     * @param stagingOf connects an engine of the host with so many channels, by these transports; all ranks call it together
+     */
+    DeviceFormation(
+            Settings settings,
+            Bootstrap membership,
+            List<PeerInfo> peers,
+            Plan plan,
+            List<PeerTransport> transports,
+            IntFunction<NativeEngine> stagingOf) {
         this.settings = settings;
         this.membership = membership;
         this.peers = peers;
         this.plan = plan;
+        this.transports = transports;
+        this.stagingOf = stagingOf;
         this.rank = membership.rank();
     }
 
@@ -60,23 +85,72 @@ final class DeviceFormation {
         DeviceEngine engine = DeviceEngine.create(config(ordinal, channels));
         boolean formed = false;
         try {
+            peersElsewhere().forEach(engine::setStaged);
             setRingsAndTrees(engine, channels);
-            List<byte[]> infos = membership.outOfBand().allGather(engine.connectInfo(), left.get());
-            for (int peer = 0; peer < peers.size(); peer++) {
-                if (peer != rank) {
-                    engine.connect(peer, infos.get(peer));
-                }
-            }
-            engine.prepare();
+            connect(engine, membership.outOfBand().allGather(engine.connectInfo(), left.get()), channels, left);
+            engine.prepare(inPlace(), staging);
             membership.outOfBand().barrier(left.get());
             ChoiceTable choices = choices(channels, testProtocols(engine, left));
             formed = true;
-            return Optional.of(new FormedDevice(ordinal, engine, choices));
+            return Optional.of(new FormedDevice(ordinal, engine, staging, choices));
         } finally {
             if (!formed) {
                 engine.destroy();
+                staging.ifPresent(NativeEngine::destroy);
             }
         }
+    }
+
+    private IntStream peersElsewhere() {
+        String host = peers.get(rank).hostId();
+        return IntStream.range(0, peers.size())
+                .filter(peer -> !peers.get(peer).hostId().equals(host));
+    }
+
+    /** Connects by the peers' own memory where it is reached both ways, and through the host's memory elsewhere. */
+    private void connect(DeviceEngine engine, List<byte[]> infos, int channels, Supplier<Duration> left) {
+        Map<Integer, String> obstacles = new TreeMap<>();
+        for (int peer = 0; peer < peers.size(); peer++) {
+            if (peer != rank) {
+                int to = peer;
+                obstacle(engine, peer, infos.get(peer)).ifPresent(reason -> obstacles.put(to, reason));
+            }
+        }
+        byte[] mine = new byte[peers.size()];
+        obstacles.keySet().forEach(peer -> mine[peer] = 1);
+        List<byte[]> all = membership.outOfBand().allGather(mine, left.get());
+        if (all.stream().allMatch(row -> Arrays.equals(row, new byte[peers.size()]))) {
+            return;
+        }
+        staging = Optional.of(stagingOf.apply(channels));
+        Map<String, List<Integer>> staged = new LinkedHashMap<>();
+        for (PeerTransport one : transports) {
+            int peer = one.peer();
+            if (mine[peer] != 0 || all.get(peer)[rank] != 0) {
+                engine.connectStaged(peer, staging.get(), one.kind().isNetwork());
+                String reason = obstacles.getOrDefault(peer, "it does not reach this rank's memory");
+                staged.computeIfAbsent(one.kind().label() + ", " + reason, key -> new ArrayList<>())
+                        .add(peer);
+            }
+        }
+        staged.forEach((how, ranks) -> LOG.info(
+                "rank={}: to the GPUs of ranks {} through memory of the host, by {}", rank, RankList.text(ranks), how));
+    }
+
+    /** Why the memory of a peer's GPU is not reached from this rank's. */
+    private Optional<String> obstacle(DeviceEngine engine, int peer, byte[] info) {
+        if (!peers.get(peer).hostId().equals(peers.get(rank).hostId())) {
+            return Optional.of("another machine");
+        }
+        if (settings.get(TransportSettings.P2P_DISABLE)) {
+            return Optional.of("JCCL_P2P_DISABLE is set");
+        }
+        return engine.connect(peer, info);
+    }
+
+    private boolean inPlace() {
+        return staging.isEmpty()
+                && peers.stream().map(PeerInfo::process).distinct().count() == 1;
     }
 
     /** Those with which data comes over every connection as it was sent, on all ranks. */
@@ -120,7 +194,6 @@ final class DeviceFormation {
                         .count())
                 .max()
                 .orElseThrow();
-        boolean oneProcess = peers.stream().map(PeerInfo::process).distinct().count() == 1;
         TuningOverrides overrides = TuningOverrides.of(settings);
         return ChoiceTable.build(
                 new DeviceModel(
@@ -136,7 +209,8 @@ final class DeviceFormation {
                                 .mapToInt(DeviceEndpoint::capability)
                                 .max()
                                 .orElseThrow(),
-                        oneProcess,
+                        inPlace(),
+                        staging.isPresent(),
                         protocols,
                         SlotBytes.of(settings),
                         overrides),

@@ -56,6 +56,13 @@ final class EngineConfig {
         return settings.get(TimeSettings.HEARTBEAT_TIMEOUT).multipliedBy(3).dividedBy(4);
     }
 
+    /** The same for a second engine beside the one of this communicator. */
+    static long[] forStaging(long[] config) {
+        long[] second = config.clone();
+        second[NativeCommunicator.COMM_ID_LO] = ~config[NativeCommunicator.COMM_ID_LO];
+        return second;
+    }
+
     /** Verbs are tried unless a setting forbids them or asks for another transport. */
     private static void addIb(Settings settings, long[] config) {
         boolean wanted = settings.get(TransportSettings.TRANSPORT)

@@ -1,7 +1,6 @@
 package io.jccl.init;
 
 import io.jccl.CommunicatorConfig;
-import io.jccl.JcclException;
 import io.jccl.PeerTransport;
 import io.jccl.TransportKind;
 import io.jccl.UniqueId;
@@ -17,13 +16,11 @@ import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
 import io.jccl.config.TransportSettings;
 import io.jccl.device.HostIdentity;
-import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.plan.Machine;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
 import io.jccl.plan.RankChannels;
-import io.jccl.plan.TreeLinks;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.transport.EngineConnections;
@@ -146,7 +143,8 @@ public final class Formation {
             timeline.step("connect");
             tabulateChoices();
             timeline.step("tuning");
-            device = new DeviceFormation(settings, membership, peers, plan).form(this::left);
+            device = new DeviceFormation(settings, membership, peers, plan, transports, this::formStaging)
+                    .form(this::left);
             membership.outOfBand().barrier(left());
             timeline.step("barrier");
             formed = true;
@@ -216,39 +214,37 @@ public final class Formation {
     }
 
     private void createEngine() {
-        engine = NativeEngine.create(
-                EngineConfig.of(
-                        settings,
-                        membership,
-                        plan.channels(),
-                        map.ranksOfHost(rank).size(),
-                        map.coresOfHost(rank)),
-                EngineConfig.texts(settings));
+        engine = NativeEngine.create(engineConfig(plan.channels()), EngineConfig.texts(settings));
+    }
+
+    private long[] engineConfig(int channels) {
+        return EngineConfig.of(
+                settings, membership, channels, map.ranksOfHost(rank).size(), map.coresOfHost(rank));
+    }
+
+    /** Connects an engine like this rank's own, by the same transports, for what GPUs stage through the host. */
+    private NativeEngine formStaging(int channels) {
+        NativeEngine staging =
+                NativeEngine.create(EngineConfig.forStaging(engineConfig(channels)), EngineConfig.texts(settings));
+        boolean formed = false;
+        try {
+            EngineFormation forming = new EngineFormation(staging, membership, peers, dataAddresses);
+            forming.connect(transports, forming.introduce(left()), plan, channels, this::left);
+            formed = true;
+            return staging;
+        } finally {
+            if (!formed) {
+                staging.destroy();
+            }
+        }
     }
 
     private void connect() {
         dataAddresses = NetworkInterfaces.forData(InitSettings.bootstrap(settings), membership.localAddress());
-        String[] addresses =
-                dataAddresses.stream().map(InetAddress::getHostAddress).toArray(String[]::new);
-        byte[] mine = NativeCommunicator.connectInfo(engine.handle(), addresses);
-        if (mine == null) {
-            throw new JcclException("rank=" + rank + " addresses=" + List.of(addresses)
-                    + ": the native engine cannot listen: "
-                    + engine.lastError());
-        }
-        List<byte[]> all = membership.outOfBand().allGather(mine, left());
-        List<PeerIdentity> identities = new ArrayList<>();
-        for (int peer = 0; peer < size; peer++) {
-            PeerInfo info = peers.get(peer);
-            identities.add(new PeerIdentity(peer, info.hostId(), info.process(), all.get(peer)));
-        }
-        EngineConnections connections = new EngineConnections(engine);
-        transports = agreeOnTransports(identities, connections);
-        connections.connect(transports, identities);
-        setRingsAndTrees();
-        // A peer whose connection failed must be known before anybody relies on it.
-        membership.outOfBand().barrier(left());
-        EngineConnections.require(engine, "prepare", NativeCommunicator.prepare(engine.handle()));
+        EngineFormation forming = new EngineFormation(engine, membership, peers, dataAddresses);
+        List<PeerIdentity> identities = forming.introduce(left());
+        transports = agreeOnTransports(identities, new EngineConnections(engine));
+        forming.connect(transports, identities, plan, plan.channels(), this::left);
     }
 
     private List<PeerTransport> agreeOnTransports(List<PeerIdentity> identities, EngineConnections connections) {
@@ -276,16 +272,6 @@ public final class Formation {
             disabled.add(TransportKind.IB);
         }
         return disabled;
-    }
-
-    private void setRingsAndTrees() {
-        for (int channel = 0; channel < plan.channels(); channel++) {
-            int ring = NativeCommunicator.setRing(engine.handle(), channel, plan.ring(channel));
-            EngineConnections.require(engine, "ring of channel=" + channel, ring);
-            TreeLinks links = plan.tree(channel, rank);
-            int tree = NativeCommunicator.setTree(engine.handle(), channel, links.up(), links.downRanks());
-            EngineConnections.require(engine, "tree of channel=" + channel, tree);
-        }
     }
 
     private void tabulateChoices() {
@@ -360,7 +346,7 @@ public final class Formation {
 
     private void giveUp() {
         membership.close();
-        device.ifPresent(it -> it.engine().destroy());
+        device.ifPresent(FormedDevice::destroy);
         if (engine != null) {
             engine.destroy();
         }

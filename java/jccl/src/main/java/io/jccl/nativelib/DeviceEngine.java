@@ -92,14 +92,44 @@ public final class DeviceEngine extends Engine {
         return info;
     }
 
-    /** Connects to a peer, in both directions and on all channels. */
-    public void connect(int peer, byte[] info) {
-        require("peer=" + peer, NativeDeviceCommunicator.connect(handle, peer, info));
+    /** A peer is on another machine, and is connected by {@link #connectStaged}; before {@link #connectInfo}. */
+    public void setStaged(int peer) {
+        require("peer=" + peer, NativeDeviceCommunicator.setStaged(handle, peer));
     }
 
-    /** Makes it ready for operations. */
-    public void prepare() {
-        require("prepare", NativeDeviceCommunicator.prepare(handle));
+    /**
+     * Connects to a peer by its own memory, in both directions and on all channels.
+     *
+     * @return why that cannot be reached, or nothing
+     */
+    public Optional<String> connect(int peer, byte[] info) {
+        int code = NativeDeviceCommunicator.connect(handle, peer, info);
+        return code == NativeCommunicator.OK ? Optional.empty() : Optional.of(lastError());
+    }
+
+    /**
+     * Connects to a peer by memory of the host.
+     *
+     * @param staging the host's engine that is connected to the peer, and that nobody else uses
+     * @param network whether a network lies between
+     */
+    public void connectStaged(int peer, NativeEngine staging, boolean network) {
+        int[] channels = NativeDeviceCommunicator.stagedChannels(handle, peer);
+        require(
+                "peer=" + peer + " staged",
+                NativeDeviceCommunicator.connectStaged(handle, peer, network, staging.stage(peer, channels)));
+    }
+
+    /**
+     * Makes it ready for operations.
+     *
+     * @param inPlace whether all ranks are threads of this process that reach each other's memory
+     * @param staging the host's engine behind {@link #connectStaged}, if any peer has one
+     */
+    public void prepare(boolean inPlace, Optional<NativeEngine> staging) {
+        long abortWord = NativeDeviceCommunicator.abortWord(handle);
+        long activity = staging.map(it -> it.startStaging(abortWord)).orElse(0L);
+        require("prepare", NativeDeviceCommunicator.prepare(handle, inPlace, activity));
     }
 
     /**

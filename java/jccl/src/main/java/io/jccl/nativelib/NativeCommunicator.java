@@ -214,6 +214,23 @@ public final class NativeCommunicator {
     public static native int prepare(long comm);
 
     /**
+     * Gives connections with a peer to kernels of a GPU; no operation may run over them any more. After {@link #prepare}.
+     *
+     * @param channels which
+     * @return for each the addresses of the block to send into, its head, the block to receive from, its head; null on failure
+     */
+    static native long[] stage(long comm, int peer, int[] channels);
+
+    /**
+     * Moves what was staged from now on, where any of it leads over a network.
+     *
+     * @param abortWord the address of a word that becomes {@link #TRANSPORT} when the network has failed; outlives the
+     *     communicator
+     * @return the address of what is told when operations begin and end, or 0 where no network is used
+     */
+    static native long startStaging(long comm, long abortWord);
+
+    /**
      * Runs one collective and returns when this rank's buffers are done with.
      *
      * <p>{@code count} is: all_gather, the elements that each rank sends; reduce_scatter, the elements that each rank receives;

@@ -56,7 +56,30 @@ public final class NativeDeviceCommunicator {
 
     static native int connect(long comm, int peer, byte[] info);
 
-    static native int prepare(long comm);
+    /** The peer is on another machine: no memory is taken for it. Before {@link #connectInfo}. */
+    static native int setStaged(long comm, int peer);
+
+    /** The channels whose connections with a peer are used. */
+    static native int[] stagedChannels(long comm, int peer);
+
+    /**
+     * Connects to a peer whose memory is not reached, by memory of the host.
+     *
+     * @param network whether a network lies between
+     * @param rows what {@link NativeCommunicator#stage} returned for {@link #stagedChannels}
+     */
+    static native int connectStaged(long comm, int peer, boolean network, long[] rows);
+
+    /** The address of the word that ends every wait of the kernels. */
+    static native long abortWord(long comm);
+
+    /**
+     * Makes the communicator ready for operations.
+     *
+     * @param inPlace whether all ranks are threads of this process that reach each other's memory
+     * @param activity what {@link NativeCommunicator#startStaging} returned, or 0
+     */
+    static native int prepare(long comm, boolean inPlace, long activity);
 
     static native int selfTest(long comm, int protocol, long timeoutNanos);
 

@@ -35,6 +35,20 @@ public final class NativeEngine extends Engine {
         return handle;
     }
 
+    /** Gives connections with a peer to kernels of a GPU; see {@link NativeCommunicator#stage}. */
+    long[] stage(int peer, int[] channels) {
+        long[] ends = NativeCommunicator.stage(handle, peer, channels);
+        if (ends == null) {
+            throw new JcclException("peer=" + peer + ": its connections cannot be staged: " + lastError());
+        }
+        return ends;
+    }
+
+    /** Moves what was staged; see {@link NativeCommunicator#startStaging}. */
+    long startStaging(long abortWord) {
+        return NativeCommunicator.startStaging(handle, abortWord);
+    }
+
     /** Runs one collective; see {@link NativeCommunicator#run}. */
     public long run(int operation, long choice, long send, long recv, long count, int root, long timeoutNanos) {
         return NativeCommunicator.run(handle, operation, choice, send, recv, count, root, timeoutNanos);

@@ -1,6 +1,7 @@
 package io.jccl.runtime;
 
 import io.jccl.init.FormedCommunicator;
+import io.jccl.init.FormedDevice;
 import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -44,7 +45,7 @@ final class Closing {
         unwatch.run();
         boolean stopped = queue.stop(Deadlines.after(STOP_TIMEOUT));
         formed.membership().close();
-        formed.device().ifPresent(it -> it.engine().destroy());
+        formed.device().ifPresent(FormedDevice::destroy);
         if (stopped) {
             staging.close();
             formed.engine().destroy();

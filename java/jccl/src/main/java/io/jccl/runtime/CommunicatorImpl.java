@@ -36,7 +36,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
         this.failures = new FailureState(
                 formed.rank(),
                 formed.engine(),
-                deviceEngine,
+                formed.device(),
                 formed.membership().control());
         String name = "jccl-" + formed.id() + "-rank" + formed.rank();
         long timeoutNanos = Deadlines.nanos(formed.timeout());

@@ -43,6 +43,7 @@ public final class DeviceModel implements TimeModel {
      * @param minCapability the lowest compute capability times ten
      * @param maxCapability the highest
      * @param inPlace whether all ranks can address each other's buffers
+     * @param staged whether the data of any two ranks goes through memory of the host, which has no model of its own
      * @param protocols those that have passed their self-test
      */
     public DeviceModel(
@@ -53,11 +54,12 @@ public final class DeviceModel implements TimeModel {
             int minCapability,
             int maxCapability,
             boolean inPlace,
+            boolean staged,
             Set<Protocol> protocols,
             CommunicatorShape.SlotBytes slots,
             TuningOverrides overrides) {
         // What joins several devices is not known here, so LL128 counts as dangerous between them.
-        PathType path = ranksPerDevice == ranks ? PathType.LOC : PathType.PHB;
+        PathType path = ranksPerDevice == ranks && !staged ? PathType.LOC : PathType.PHB;
         GpuShape shape = new GpuShape(
                 ranks,
                 1,

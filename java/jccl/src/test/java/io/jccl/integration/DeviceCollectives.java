@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.function.BiFunction;
 import java.util.function.IntToLongFunction;
 import java.util.stream.IntStream;
 
@@ -139,26 +140,44 @@ final class DeviceCollectives {
         return cases;
     }
 
-    /** Ranks as threads, so many to a device, with one channel so that host and device add in the same order. */
+    /** Ranks as threads, so many to a device. */
     static void compare(int size, int devices, String algorithm, String protocol) {
-        List<Case> cases = cases(31L * size + algorithm.hashCode() + protocol.hashCode());
-        CommunicatorConfig config = LocalRanks.config()
+        compare(size, devices, algorithm, protocol, (rank, config) -> config);
+    }
+
+    /** The same, with something else in the configuration of each rank. */
+    static void compare(
+            int size,
+            int devices,
+            String algorithm,
+            String protocol,
+            BiFunction<Integer, CommunicatorConfig.Builder, CommunicatorConfig.Builder> more) {
+        CommunicatorConfig config = config(algorithm, protocol).build();
+        long seed = 31L * size + algorithm.hashCode() + protocol.hashCode();
+        try (LocalRanks ranks = LocalRanks.start(
+                size,
+                rank -> more.apply(rank, config.toBuilder().device(rank % devices)).build())) {
+            ranks.run(comm -> compareAll(comm, comm.rank() % devices, seed));
+        }
+    }
+
+    /** With one channel, so that host and device add in the same order. */
+    static CommunicatorConfig.Builder config(String algorithm, String protocol) {
+        return LocalRanks.config()
                 .setting("JCCL_ALGO", algorithm.equals("tree") ? "ring;allreduce:tree" : algorithm)
                 .setting("JCCL_PROTO", protocol)
                 .setting("JCCL_CHUNK_BYTES", "1024")
                 .setting("JCCL_NTHREADS", "64")
-                .channels(1)
-                .build();
-        try (LocalRanks ranks = LocalRanks.start(
-                size, rank -> config.toBuilder().device(rank % devices).build())) {
-            ranks.run(comm -> {
-                try (DeviceMemory send = new DeviceMemory(comm.rank() % devices, MOST_BYTES);
-                        DeviceMemory recv = new DeviceMemory(comm.rank() % devices, MOST_BYTES)) {
-                    for (Case one : cases) {
-                        compare(comm, one, send, recv);
-                    }
-                }
-            });
+                .channels(1);
+    }
+
+    /** This rank's part in all cases of a seed. */
+    static void compareAll(Communicator comm, int device, long seed) {
+        try (DeviceMemory send = new DeviceMemory(device, MOST_BYTES);
+                DeviceMemory recv = new DeviceMemory(device, MOST_BYTES)) {
+            for (Case one : cases(seed)) {
+                compare(comm, one, send, recv);
+            }
         }
     }
 

@@ -13,9 +13,14 @@ final class EmulatedGpus {
 
     /** Before the first use of a device in this process. */
     static void use() {
+        System.setProperty("jccl.cuda.path", library());
+    }
+
+    /** The library that plays them; skips the test where it was not built. */
+    static String library() {
         Path library = Path.of(System.getProperty("jccl.emulated.cuda", "none"));
         assumeTrue(Files.exists(library), library + " was not built");
-        System.setProperty("jccl.cuda.path", library.toString());
+        return library.toString();
     }
 
     static CommunicatorConfig.Builder config() {

@@ -5,6 +5,7 @@ import static io.jccl.integration.ResultsTest.longs;
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
+import io.jccl.DataType;
 import io.jccl.JcclException;
 import io.jccl.JcclTimeoutException;
 import io.jccl.MismatchedCollectiveException;
@@ -38,6 +39,8 @@ public final class RankMain {
             case "join" -> join(id, rank, size);
             case "late" -> late(id, rank, size, rest);
             case "cycles" -> cycles(id, rank, size, rest);
+            case "device" -> device(id, rank, size, rest);
+            case "device-work" -> deviceWork(id, rank, size, rest);
             default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
         }
     }
@@ -197,6 +200,44 @@ public final class RankMain {
             cycles.requireNothingLeft();
             print("RESULT ok");
         }
+    }
+
+    /**
+     * Every collective on device memory.
+     *
+     * <p>Arguments: the library that plays GPUs, and a host name per rank, or none.
+     */
+    private static void device(UniqueId id, int rank, int size, List<String> rest) {
+        try (Communicator comm = Communicator.init(id, rank, size, deviceConfig(rank, rest))) {
+            DeviceCollectives.compareAll(comm, 0, size);
+            print("RESULT ok");
+        }
+    }
+
+    private static CommunicatorConfig deviceConfig(int rank, List<String> rest) {
+        System.setProperty("jccl.cuda.path", rest.get(0));
+        CommunicatorConfig.Builder config =
+                DeviceCollectives.config("ring", "simple").device(0);
+        return rest.size() == 1 ? config.build() : config.hostId(rest.get(1 + rank)).build();
+    }
+
+    /** All-reduces on device memory until something fails, then says what. Arguments as for {@code device}. */
+    private static void deviceWork(UniqueId id, int rank, int size, List<String> rest) {
+        try (Communicator comm = Communicator.init(id, rank, size, deviceConfig(rank, rest));
+                DeviceMemory memory = new DeviceMemory(0, 32_768)) {
+            DataBuffer values = memory.elements(4096, DataType.INT64);
+            try {
+                for (int round = 0; ; round++) {
+                    comm.on(memory.stream()).allReduce(values, ReduceOp.SUM).await();
+                    if (round == 20) {
+                        print("READY");
+                    }
+                }
+            } catch (JcclException e) {
+                print("FAILED " + describe(e));
+            }
+        }
+        print("CLOSED");
     }
 
     private static void print(String line) {

@@ -1,0 +1,69 @@
+// Memory of the host, allocated by others, that kernels use: registered with the driver once for all ranks of the process.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "cuda/runtime/device_api.h"
+
+namespace jccl::device {
+
+class RegisteredMemory {
+ public:
+  RegisteredMemory() = default;
+  ~RegisteredMemory() { reset(); }
+  RegisteredMemory(RegisteredMemory&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
+  RegisteredMemory& operator=(RegisteredMemory&& other) noexcept {
+    if (this != &other) {
+      reset();
+      memory_ = std::exchange(other.memory_, nullptr);
+    }
+    return *this;
+  }
+
+  // `registered` is new. The same memory is always registered with the same size.
+  static Status of(void* memory, size_t bytes, RegisteredMemory& registered) {
+    Users& users = usersOfThisProcess();
+    const std::lock_guard lock(users.mutex);
+    int& count = users.counts[memory];
+    if (count == 0) {
+      if (Status status = registerHost(memory, bytes); !status) {
+        users.counts.erase(memory);
+        return status;
+      }
+    }
+    ++count;
+    registered.memory_ = memory;
+    return Status::ok();
+  }
+
+  // Never unregistered: somebody may still use it.
+  void leak() { memory_ = nullptr; }
+
+ private:
+  struct Users {
+    std::mutex mutex;
+    std::map<void*, int> counts;
+  };
+  static Users& usersOfThisProcess() {
+    static auto* users = new Users();
+    return *users;
+  }
+
+  void reset() {
+    if (memory_ == nullptr) return;
+    Users& users = usersOfThisProcess();
+    const std::lock_guard lock(users.mutex);
+    if (--users.counts[memory_] == 0) {
+      users.counts.erase(memory_);
+      (void)unregisterHost(memory_);
+    }
+    memory_ = nullptr;
+  }
+
+  void* memory_ = nullptr;
+};
+
+}  // namespace jccl::device

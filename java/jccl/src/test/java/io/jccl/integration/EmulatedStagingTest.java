@@ -1,0 +1,171 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.jccl.AbortedException;
+import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.JcclTimeoutException;
+import io.jccl.PeerFailedException;
+import io.jccl.ReduceOp;
+import io.jccl.Work;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * GPUs that do not reach each other's memory: through memory of the host on one machine, and over a network between machines,
+ * which are acted by host ids. The GPUs are played by the emulator.
+ */
+@Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class EmulatedStagingTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(120);
+
+    @TempDir
+    Path folder;
+
+    @BeforeAll
+    static void emulate() {
+        EmulatedGpus.use();
+    }
+
+    /** So many ranks to a machine. */
+    private static CommunicatorConfig.Builder onMachine(int rank, int each, CommunicatorConfig.Builder config) {
+        return config.hostId("machine" + rank / each);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"2, 1, ring, simple", "3, 1, ring, ll", "4, 2, ring, simple", "4, 2, tree, ll", "3, 2, tree, simple"})
+    void everyCollectiveHasTheHostsBitsBetweenMachines(int size, int each, String algorithm, String protocol) {
+        DeviceCollectives.compare(size, 2, algorithm, protocol, (rank, config) -> onMachine(rank, each, config));
+    }
+
+    /** Lines of LL128 stay whole in proxies; what a GPU's link to its host does is another matter. */
+    @Test
+    void linesOfLL128GoBetweenMachinesWhereTheyAreForced() {
+        DeviceCollectives.compare(
+                3, 1, "ring", "ll128", (rank, config) -> onMachine(rank, 1, config.setting("JCCL_LL128", "force")));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"2, ring, simple", "3, ring, ll", "4, tree, simple"})
+    void everyCollectiveHasTheHostsBitsThroughTheHostsMemory(int size, String algorithm, String protocol) {
+        DeviceCollectives.compare(
+                size, 2, algorithm, protocol, (rank, config) -> config.setting("JCCL_P2P_DISABLE", "1"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"2, shm", "3, shm", "2, socket"})
+    void processesWhoseDriverSharesNoMemoryGoThroughTheHost(int size, String transport) throws Exception {
+        String[] arguments = new String[transport.equals("shm") ? 1 : 1 + size];
+        arguments[0] = EmulatedGpus.library();
+        for (int rank = 0; rank + 1 < arguments.length; rank++) {
+            arguments[rank + 1] = "machine" + rank;
+        }
+        try (ProcessRanks ranks = ProcessRanks.start(folder, size, "device", arguments)) {
+            for (int rank = 0; rank < size; rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
+                assertThat(ranks.output(rank))
+                        .contains("RESULT ok")
+                        .contains("through memory of the host, by " + transport + ", ");
+            }
+        }
+    }
+
+    @Test
+    void choosesByItselfOnSeveralChannels() {
+        try (LocalRanks ranks = LocalRanks.start(
+                4, rank -> onMachine(rank, 2, EmulatedGpus.config()).build())) {
+            ranks.run(comm -> {
+                int count = 200_000;
+                try (DeviceMemory memory = new DeviceMemory(0, 8 * count)) {
+                    DataBuffer values = memory.elements(count, DataType.INT64);
+                    memory.putLongs(LongStream.range(0, count));
+                    for (int round = 0; round < 3; round++) {
+                        comm.on(memory.stream()).allReduce(values, ReduceOp.SUM);
+                        comm.on(memory.stream()).allReduce(memory.elements(10, DataType.INT64), ReduceOp.MAX);
+                    }
+                    assertThat(memory.longs(count))
+                            .isEqualTo(LongStream.range(0, count)
+                                    .map(i -> 64 * i)
+                                    .toArray());
+                }
+            });
+        }
+    }
+
+    @Test
+    void capturingBetweenMachinesIsRefused() {
+        try (LocalRanks ranks = LocalRanks.start(
+                2, rank -> onMachine(rank, 1, EmulatedGpus.config()).build())) {
+            ranks.run(comm -> {
+                try (DeviceMemory memory = new DeviceMemory(0, 64)) {
+                    assertThatThrownBy(() -> memory.capture(
+                                    () -> comm.on(memory.stream()).barrier()))
+                            .isInstanceOf(IllegalArgumentException.class)
+                            .hasMessageContaining("operations between machines cannot be captured");
+                    comm.on(memory.stream()).barrier().await();
+                }
+            });
+        }
+    }
+
+    @Test
+    void abortEndsAKernelThatWaitsForAnotherMachine() {
+        try (LocalRanks ranks = LocalRanks.start(
+                        2, rank -> onMachine(rank, 1, EmulatedGpus.config()).build());
+                DeviceMemory memory = new DeviceMemory(0, 4096)) {
+            Work alone = ranks.get(0).allReduce(memory.elements(1024, DataType.FLOAT32), ReduceOp.SUM);
+            assertThat(alone.isDone()).isFalse();
+            long start = System.nanoTime();
+            ranks.get(1).abort();
+            assertThatThrownBy(alone::await).isInstanceOf(AbortedException.class);
+            assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(20));
+        }
+    }
+
+    @Test
+    void aLateRankOnAnotherMachineIsNamed() {
+        try (LocalRanks ranks = LocalRanks.start(
+                3,
+                rank -> onMachine(rank, 1, EmulatedGpus.config())
+                        .timeout(Duration.ofSeconds(2))
+                        .build())) {
+            ranks.run(comm -> {
+                if (comm.rank() == 2) {
+                    return;
+                }
+                try (DeviceMemory memory = new DeviceMemory(0, 4096)) {
+                    Work work = comm.allReduce(memory.elements(1024, DataType.FLOAT32), ReduceOp.SUM);
+                    JcclTimeoutException late = catchThrowableOfType(JcclTimeoutException.class, work::await);
+                    assertThat(late.missingRanks()).containsExactly(2);
+                    assertThat(late).hasMessageContaining("rank=2 never entered sequence=1 (device)");
+                }
+            });
+        }
+    }
+
+    @Test
+    void aKilledProcessOnAnotherMachineIsNamed() throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(
+                folder, 2, "device-work", EmulatedGpus.library(), "machine0", "machine1")) {
+            for (int rank = 0; rank < 2; rank++) {
+                ranks.awaitOutput(rank, text -> text.contains("READY"), LIMIT);
+            }
+            ranks.kill(1);
+            ranks.awaitOutput(0, text -> text.contains("CLOSED"), LIMIT);
+            assertThat(ranks.output(0)).contains(PeerFailedException.class.getSimpleName() + "[1]");
+        }
+    }
+}
