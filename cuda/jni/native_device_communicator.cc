@@ -136,9 +136,8 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_abortWor
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_prepare(JNIEnv*, jclass, jlong handle,
                                                                                jboolean inPlace, jlong activity) {
-  return guardedCode([&] {
-    return codeOf(communicatorOf(handle).prepare(inPlace, reinterpret_cast<StagingActivity*>(activity)));
-  });
+  return guardedCode(
+      [&] { return codeOf(communicatorOf(handle).prepare(inPlace, reinterpret_cast<StagingActivity*>(activity))); });
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_selfTest(JNIEnv*, jclass, jlong handle,

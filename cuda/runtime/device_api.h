@@ -25,6 +25,7 @@ struct DeviceProperties {
   int multiprocessors = 0;
   size_t memoryBytes = 0;
   uint8_t uuid[16] = {};  // the same device has the same in every process
+  int pciDomain = 0, pciBus = 0, pciDevice = 0;
 };
 
 // What another process needs to open memory of this one: the allocation's handle, and where in it the memory begins.

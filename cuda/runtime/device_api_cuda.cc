@@ -60,6 +60,9 @@ Status describeDevice(int ordinal, DeviceProperties& properties) {
   properties.capability = 10 * found.major + found.minor;
   properties.multiprocessors = found.multiProcessorCount;
   properties.memoryBytes = found.totalGlobalMem;
+  properties.pciDomain = found.pciDomainID;
+  properties.pciBus = found.pciBusID;
+  properties.pciDevice = found.pciDeviceID;
   static_assert(sizeof properties.uuid == sizeof found.uuid.bytes);
   std::memcpy(properties.uuid, found.uuid.bytes, sizeof properties.uuid);
   return Status::ok();
@@ -114,7 +117,8 @@ Status registerHost(void* memory, size_t bytes) {
   if (error == cudaSuccess && mapped == memory) return Status::ok();
   (void)cudaHostUnregister(memory);
   if (error != cudaSuccess) return statusOf("cudaHostGetDevicePointer", error);
-  return Status::transport("this device uses memory of the host under another address than the host does; use host buffers");
+  return Status::transport(
+      "this device uses memory of the host under another address than the host does; use host buffers");
 }
 
 Status unregisterHost(void* memory) { return statusOf("cudaHostUnregister", cudaHostUnregister(memory)); }

@@ -69,7 +69,7 @@ DeviceCommunicator::~DeviceCommunicator() {
 // Reading and writing in place needs addresses that all ranks share.
 bool DeviceCommunicator::inPlaceFits(Collective collective) const {
   return inPlace_ && (collective == Collective::AllReduce || collective == Collective::AllGather ||
-                           collective == Collective::ReduceScatter);
+                      collective == Collective::ReduceScatter);
 }
 
 Choice DeviceCommunicator::settle(Choice choice, Collective collective) const {
@@ -254,7 +254,8 @@ Status DeviceCommunicator::orderAfterLast(Stream stream, bool capturing) {
   if (capturing) {
     if (activity_ != nullptr) {
       return Status::invalid(
-          "operations between machines cannot be captured: the host moves their data and does not hear of a replay; issue "
+          "operations between machines cannot be captured: the host moves their data and does not hear of a replay; "
+          "issue "
           "them without a graph");
     }
     if (captured_ && capturedOn_ != stream) {

@@ -117,10 +117,8 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
       const TransportKind transport = peers[peer].transport;
       if (!peers[peer].staged.empty()) {
         const StagedEnds& ends = peers[peer].staged[c];
-        links[sends + peer] = {
-            ends.sendBlock, static_cast<uint64_t*>(ends.sendHead), 0, 0, peer, transport, false};
-        links[recvs + peer] = {
-            ends.recvBlock, static_cast<uint64_t*>(ends.recvHead), 0, 0, peer, transport, false};
+        links[sends + peer] = {ends.sendBlock, static_cast<uint64_t*>(ends.sendHead), 0, 0, peer, transport, false};
+        links[recvs + peer] = {ends.recvBlock, static_cast<uint64_t*>(ends.recvHead), 0, 0, peer, transport, false};
         continue;
       }
       uint8_t* ours = segment + offsets_[static_cast<size_t>(peer) * channels_ + c];

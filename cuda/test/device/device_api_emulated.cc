@@ -14,6 +14,7 @@ using emulator::EmulatedGpu;
 
 constexpr int kMultiprocessors = 6;
 constexpr int kCapability = 90;
+constexpr int kFirstBus = 0x11;  // as in descriptions of machines that tests use
 constexpr size_t kMemoryBytes = size_t{4} << 30;
 constexpr size_t kAlignment = 4096;
 
@@ -47,6 +48,7 @@ Status describeDevice(int ordinal, DeviceProperties& properties) {
   properties.memoryBytes = kMemoryBytes;
   std::memset(properties.uuid, 0, sizeof properties.uuid);
   properties.uuid[0] = static_cast<uint8_t>(ordinal + 1);
+  properties.pciBus = kFirstBus + ordinal;
   return Status::ok();
 }
 

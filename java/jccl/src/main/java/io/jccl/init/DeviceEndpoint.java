@@ -13,10 +13,11 @@ import java.util.Optional;
  *
  * @param ordinal its number in the rank's process
  * @param uuid the same for all ranks that share it
+ * @param busId where it is in its host, as the kernel spells it
  * @param capability compute capability times ten
  * @param blocks how many of the kernels' blocks can be on it at the same time
  */
-record DeviceEndpoint(int ordinal, String uuid, int capability, int blocks) {
+record DeviceEndpoint(int ordinal, String uuid, String busId, int capability, int blocks) {
 
     /** Threads of a block where no setting says: the registers of a multiprocessor allow it everywhere. */
     private static final int DEFAULT_THREADS = 256;
@@ -38,7 +39,11 @@ record DeviceEndpoint(int ordinal, String uuid, int capability, int blocks) {
         int ordinal = device.get();
         DeviceEngine.Description found = DeviceEngine.describe(ordinal);
         return Optional.of(new DeviceEndpoint(
-                ordinal, found.uuid(), found.capability(), DeviceEngine.blockBudget(ordinal, threads(settings))));
+                ordinal,
+                found.uuid(),
+                found.busId(),
+                found.capability(),
+                DeviceEngine.blockBudget(ordinal, threads(settings))));
     }
 
     /** Threads of a block. */
@@ -50,11 +55,12 @@ record DeviceEndpoint(int ordinal, String uuid, int capability, int blocks) {
     void write(DataOutput out) throws IOException {
         out.writeInt(ordinal);
         out.writeUTF(uuid);
+        out.writeUTF(busId);
         out.writeInt(capability);
         out.writeInt(blocks);
     }
 
     static DeviceEndpoint read(DataInput in) throws IOException {
-        return new DeviceEndpoint(in.readInt(), in.readUTF(), in.readInt(), in.readInt());
+        return new DeviceEndpoint(in.readInt(), in.readUTF(), in.readUTF(), in.readInt(), in.readInt());
     }
 }

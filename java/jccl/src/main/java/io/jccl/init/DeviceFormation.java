@@ -17,6 +17,7 @@ import io.jccl.plan.TreeLinks;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.CommunicatorShape.SlotBytes;
 import io.jccl.tuning.DeviceModel;
+import io.jccl.tuning.GpuShape;
 import io.jccl.tuning.TuningOverrides;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -29,7 +30,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.IntFunction;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
@@ -46,25 +47,30 @@ final class DeviceFormation {
     private final List<PeerInfo> peers;
     private final Plan plan;
     private final List<PeerTransport> transports;
-    private final IntFunction<NativeEngine> stagingOf;
+    private final Optional<GpuPlan> gpuPlan;
+    private final BiFunction<Plan, Integer, NativeEngine> stagingOf;
     private final int rank;
     private Optional<NativeEngine> staging = Optional.empty();
 
     /**
+     * @param hostPlan rings and trees where there are none over the ranks' GPUs
      * @param transports what joins this rank's host memory to each peer's
-     * @param stagingOf connects an engine of the host with so many channels, by these transports; all ranks call it together
+     * @param stagingOf connects an engine of the host with a plan and so many channels, by these transports; all ranks call
+     *     it together
      */
     DeviceFormation(
             Settings settings,
             Bootstrap membership,
             List<PeerInfo> peers,
-            Plan plan,
+            Plan hostPlan,
+            Optional<GpuPlan> gpuPlan,
             List<PeerTransport> transports,
-            IntFunction<NativeEngine> stagingOf) {
+            BiFunction<Plan, Integer, NativeEngine> stagingOf) {
         this.settings = settings;
         this.membership = membership;
         this.peers = peers;
-        this.plan = plan;
+        this.gpuPlan = gpuPlan;
+        this.plan = gpuPlan.map(GpuPlan::plan).orElse(hostPlan);
         this.transports = transports;
         this.stagingOf = stagingOf;
         this.rank = membership.rank();
@@ -122,7 +128,7 @@ final class DeviceFormation {
         if (all.stream().allMatch(row -> Arrays.equals(row, new byte[peers.size()]))) {
             return;
         }
-        staging = Optional.of(stagingOf.apply(channels));
+        staging = Optional.of(stagingOf.apply(plan, channels));
         Map<String, List<Integer>> staged = new LinkedHashMap<>();
         for (PeerTransport one : transports) {
             int peer = one.peer();
@@ -194,13 +200,17 @@ final class DeviceFormation {
                         .count())
                 .max()
                 .orElseThrow();
-        TuningOverrides overrides = TuningOverrides.of(settings);
-        return ChoiceTable.build(
-                new DeviceModel(
+        if (staging.isPresent() && !settings.get(AlgorithmSettings.LL128).equals("force")) {
+            protocols.remove(Protocol.LL128); // lines may come apart on the way to the host's memory
+        }
+        SlotBytes slots = SlotBytes.of(settings);
+        GpuShape shape = gpuPlan.map(
+                        it -> GpuShape.of(it.plan(), it.traits(), slots).withChannels(channels))
+                .orElseGet(() -> DeviceModel.assumedShape(
                         peers.size(),
                         channels,
                         plan.treeDepth(0),
-                        (int) sharing,
+                        sharing == peers.size(),
                         devices.stream()
                                 .mapToInt(DeviceEndpoint::capability)
                                 .min()
@@ -209,12 +219,9 @@ final class DeviceFormation {
                                 .mapToInt(DeviceEndpoint::capability)
                                 .max()
                                 .orElseThrow(),
-                        inPlace(),
-                        staging.isPresent(),
-                        protocols,
-                        SlotBytes.of(settings),
-                        overrides),
-                overrides);
+                        slots));
+        TuningOverrides overrides = TuningOverrides.of(settings);
+        return ChoiceTable.build(new DeviceModel(shape, (int) sharing, inPlace(), protocols, overrides), overrides);
     }
 
     private boolean allHaveDevices() {
@@ -247,6 +254,9 @@ final class DeviceFormation {
                         + " (JCCL_NTHREADS)");
             }
             fewest = Math.min(fewest, each);
+        }
+        if (gpuPlan.isPresent()) {
+            fewest = Math.min(fewest, plan.channels());
         }
         int most = settings.get(AlgorithmSettings.MAX_NCHANNELS);
         return most == 0 ? fewest : Math.min(most, fewest);

@@ -20,7 +20,6 @@ import io.jccl.nativelib.NativeEngine;
 import io.jccl.plan.Machine;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
-import io.jccl.plan.RankChannels;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.transport.EngineConnections;
@@ -38,6 +37,7 @@ import io.jccl.tuning.TuningOverrides;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.HexFormat;
@@ -69,6 +69,7 @@ public final class Formation {
     private MachineTraits traits;
     private TransportKind slowestInside;
     private Plan plan;
+    private Optional<GpuPlan> gpuPlan = Optional.empty();
     private double netGBps;
     private NativeEngine engine;
     private List<PeerTransport> transports;
@@ -143,7 +144,7 @@ public final class Formation {
             timeline.step("connect");
             tabulateChoices();
             timeline.step("tuning");
-            device = new DeviceFormation(settings, membership, peers, plan, transports, this::formStaging)
+            device = new DeviceFormation(settings, membership, peers, plan, gpuPlan, transports, this::formStaging)
                     .form(this::left);
             membership.outOfBand().barrier(left());
             timeline.step("barrier");
@@ -180,27 +181,27 @@ public final class Formation {
         }
     }
 
-    private List<RankChannels> gatherChannels(LocalTopology.Found mine) {
+    private MachineChannels gatherChannels(LocalTopology.Found mine) {
         boolean lowest = map.ranksOfMachine(rank).get(0) == rank;
-        List<byte[]> all = membership.outOfBand().allGather(ChannelsCodec.encode(mine, lowest), left());
-        List<RankChannels> channels = new ArrayList<>();
-        List<MachineTraits> machines = new ArrayList<>();
-        netGBps = Double.POSITIVE_INFINITY;
-        for (int peer = 0; peer < size; peer++) {
-            LocalTopology.Found found =
-                    ChannelsCodec.decode(peer, map.machineOf(peer), map.ranksOfMachine(peer), all.get(peer));
-            channels.add(found.channels());
-            machines.add(found.traits());
-            netGBps = Math.min(netGBps, found.netGBps());
-        }
-        traits = MachineTraits.together(machines);
-        return channels;
+        return MachineChannels.decode(
+                map, membership.outOfBand().allGather(ChannelsCodec.encode(mine, lowest), left()));
     }
 
-    private void makePlan(List<RankChannels> channels) {
+    private void makePlan(MachineChannels channels) {
+        traits = channels.traits();
+        netGBps = channels.netGBps();
         int min = Math.max(1, settings.get(AlgorithmSettings.MIN_NCHANNELS));
         int max = settings.get(AlgorithmSettings.MAX_NCHANNELS);
-        plan = Plan.build(channels, new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max));
+        PlanOptions options = new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max);
+        plan = Plan.build(channels.ofRanks(), options);
+        gpuPlan = GpuPlan.make(settings, membership, peers, map, options, left());
+        gpuPlan.map(GpuPlan::plan)
+                .ifPresent(it -> LOG.info(
+                        "rank={} GPUs: machines={} channels={} ring={}",
+                        rank,
+                        it.machines().size(),
+                        it.channels(),
+                        Arrays.toString(it.ring(0))));
     }
 
     /** Once on each machine, about its own devices. */
@@ -223,13 +224,13 @@ public final class Formation {
     }
 
     /** Connects an engine like this rank's own, by the same transports, for what GPUs stage through the host. */
-    private NativeEngine formStaging(int channels) {
+    private NativeEngine formStaging(Plan of, int channels) {
         NativeEngine staging =
                 NativeEngine.create(EngineConfig.forStaging(engineConfig(channels)), EngineConfig.texts(settings));
         boolean formed = false;
         try {
             EngineFormation forming = new EngineFormation(staging, membership, peers, dataAddresses);
-            forming.connect(transports, forming.introduce(left()), plan, channels, this::left);
+            forming.connect(transports, forming.introduce(left()), of, channels, this::left);
             formed = true;
             return staging;
         } finally {

@@ -25,6 +25,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -65,21 +67,52 @@ final class LocalTopology {
         }
         Topology whole = GraphBuilder.build(description);
         requireEndpoints(settings, whole, hostRanks.stream().map(HostRank::rank).toList());
+        Trimmed trimmed = trim(settings, whole, rank, peers);
+        requireEndpoints(settings, trimmed.topology(), peers.ranksOfMachine(rank));
+        return search(settings, trimmed, rank, peers);
+    }
+
+    /**
+     * The same with the GPUs of the ranks as endpoints.
+     *
+     * @param ranks those of this rank's host, by the bus ids of their GPUs
+     * @return empty where they are not all in the topology, or a file names the ranks
+     */
+    static Optional<Searched> searchGpus(Settings settings, int rank, PeerMap peers, Map<String, Integer> ranks) {
+        return MachineSource.describeGpus(settings, ranks)
+                .map(GraphBuilder::build)
+                .map(whole -> trim(settings, whole, rank, peers))
+                .filter(trimmed -> ranksOf(trimmed.topology()).equals(new TreeSet<>(peers.ranksOfMachine(rank))))
+                .map(trimmed -> search(settings, trimmed, rank, peers));
+    }
+
+    private record Trimmed(Topology topology, PathPolicy policy, boolean networks) {}
+
+    private static Trimmed trim(Settings settings, Topology whole, int rank, PeerMap peers) {
         PathPolicy policy = PathPolicy.of(settings).withReach(peers.reach());
         boolean networks = peers.hasOtherMachines(rank);
-        Topology trimmed = Trimmer.trim(NodePaths.compute(whole, policy), rank, networks);
-        requireEndpoints(settings, trimmed, peers.ranksOfMachine(rank));
-        NodePaths paths = NodePaths.compute(trimmed, policy);
-        SearchOptions options = SearchOptions.forMachine(trimmed, peers.coresOfMachine(rank), networks)
+        return new Trimmed(Trimmer.trim(NodePaths.compute(whole, policy), rank, networks), policy, networks);
+    }
+
+    private static Searched search(Settings settings, Trimmed trimmed, int rank, PeerMap peers) {
+        Topology topology = trimmed.topology();
+        NodePaths paths = NodePaths.compute(topology, trimmed.policy());
+        SearchOptions options = SearchOptions.forMachine(topology, peers.coresOfMachine(rank), trimmed.networks())
                 .withCrossNic(SearchOptions.CrossNic.of(settings));
         ChannelSearch search = new ChannelSearch(paths, options);
         ChannelGraph ring = search.search(Pattern.RING);
         ChannelGraph tree = search.searchTree(ring);
         Found found = new Found(
-                PlanInput.of(rank, peers.machineOf(rank), trimmed, ring, tree),
-                networkGBps(trimmed),
-                MachineTraits.of(trimmed));
+                PlanInput.of(rank, peers.machineOf(rank), topology, ring, tree),
+                networkGBps(topology),
+                MachineTraits.of(topology));
         return new Searched(found, paths);
+    }
+
+    private static Set<Integer> ranksOf(Topology topology) {
+        return topology.endpoints().stream()
+                .map(node -> Topology.rankOf(topology.node(node)))
+                .collect(Collectors.toCollection(TreeSet::new));
     }
 
     /** Machines that are acted on one real one may have no network device: then the speed of an unknown one is taken. */
@@ -92,9 +125,7 @@ final class LocalTopology {
     }
 
     private static void requireEndpoints(Settings settings, Topology topology, List<Integer> ranks) {
-        Set<Integer> found = topology.endpoints().stream()
-                .map(node -> Topology.rankOf(topology.node(node)))
-                .collect(Collectors.toCollection(TreeSet::new));
+        Set<Integer> found = ranksOf(topology);
         Set<Integer> wanted = new TreeSet<>(ranks);
         if (!found.equals(wanted)) {
             throw new BootstrapException(

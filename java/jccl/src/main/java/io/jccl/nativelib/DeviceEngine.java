@@ -51,8 +51,9 @@ public final class DeviceEngine extends Engine {
      * @param capability compute capability times ten
      * @param multiprocessors how many it has
      * @param memoryBytes all of its memory
+     * @param busId as the kernel spells it, such as {@code 0000:07:00.0}
      */
-    public record Description(String uuid, int capability, int multiprocessors, long memoryBytes) {}
+    public record Description(String uuid, int capability, int multiprocessors, long memoryBytes, String busId) {}
 
     /**
      * Asks what a device is.
@@ -70,7 +71,11 @@ public final class DeviceEngine extends Engine {
             throw NativeDevice.failed("device=" + device);
         }
         return new Description(
-                Long.toHexString(row[0]) + "-" + Long.toHexString(row[1]), (int) row[2], (int) row[3], row[4]);
+                Long.toHexString(row[0]) + "-" + Long.toHexString(row[1]),
+                (int) row[2],
+                (int) row[3],
+                row[4],
+                String.format("%04x:%02x:%02x.0", row[5], row[6], row[7]));
     }
 
     /** Sets the ring of a channel; see {@link NativeCommunicator#setRing}. */

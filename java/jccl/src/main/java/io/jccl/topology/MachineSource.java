@@ -3,6 +3,7 @@ package io.jccl.topology;
 import io.jccl.config.Settings;
 import io.jccl.config.TopologySettings;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 
@@ -29,6 +30,23 @@ public final class MachineSource {
      */
     public static XmlElement describe(Settings settings, List<HostRank> ranks) {
         return describe(settings, ranks, () -> SysfsDetector.detectThisMachine(settings, List.of()));
+    }
+
+    /**
+     * The description with the GPUs of ranks as their endpoints.
+     *
+     * @param ranks by the bus ids of their GPUs, in lower case
+     * @return empty where one of these GPUs is not found, and where the file names ranks itself
+     * @throws TopologyException if the file is no acceptable description
+     */
+    public static Optional<XmlElement> describeGpus(Settings settings, Map<String, Integer> ranks) {
+        Optional<XmlElement> given = settings.get(TopologySettings.TOPO_FILE).map(TopologyXmlReader::read);
+        if (given.filter(HostElements::namesRank).isPresent()) {
+            return Optional.empty();
+        }
+        XmlElement found = SysfsDetector.detectThisMachine(settings, List.of());
+        return GpuElements.add(
+                given.map(file -> DescriptionMerge.merge(file, found)).orElse(found), ranks);
     }
 
     /** @param detection finds the machine without its ranks */

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Predicts operations on GPUs of one machine whose ranks reach each other's memory: {@link GraphCostModel} for what goes
+ * Predicts operations on GPUs: {@link GraphCostModel} for what goes
  * through channels, and beside it the direct algorithm that reads and writes buffers in place.
  *
  * <p>The constants are those of data sheets; none has been measured on a GPU.
@@ -36,31 +36,38 @@ public final class DeviceModel implements TimeModel {
     /**
      * A model of one communicator; equal on all ranks.
      *
-     * @param ranks how many
-     * @param channelCount blocks of each rank's kernels
-     * @param treeDepth of the plan's tree
+     * @param shape what the channels lead over
      * @param ranksPerDevice the most ranks that share a device
-     * @param minCapability the lowest compute capability times ten
-     * @param maxCapability the highest
      * @param inPlace whether all ranks can address each other's buffers
-     * @param staged whether the data of any two ranks goes through memory of the host, which has no model of its own
      * @param protocols those that have passed their self-test
      */
     public DeviceModel(
+            GpuShape shape, int ranksPerDevice, boolean inPlace, Set<Protocol> protocols, TuningOverrides overrides) {
+        this.channels = new GraphCostModel(shape, overrides);
+        this.ranks = shape.ranks();
+        this.channelCount = shape.channels();
+        this.ranksPerDevice = ranksPerDevice;
+        this.inPlace = inPlace;
+        this.chunkBytes = shape.slots().simple();
+        this.protocols = Set.copyOf(protocols);
+    }
+
+    /**
+     * What channels lead over where no topology tells.
+     *
+     * @param oneDevice whether all ranks share one device
+     */
+    public static GpuShape assumedShape(
             int ranks,
             int channelCount,
             int treeDepth,
-            int ranksPerDevice,
+            boolean oneDevice,
             int minCapability,
             int maxCapability,
-            boolean inPlace,
-            boolean staged,
-            Set<Protocol> protocols,
-            CommunicatorShape.SlotBytes slots,
-            TuningOverrides overrides) {
+            CommunicatorShape.SlotBytes slots) {
         // What joins several devices is not known here, so LL128 counts as dangerous between them.
-        PathType path = ranksPerDevice == ranks && !staged ? PathType.LOC : PathType.PHB;
-        GpuShape shape = new GpuShape(
+        PathType path = oneDevice ? PathType.LOC : PathType.PHB;
+        return new GpuShape(
                 ranks,
                 1,
                 ranks,
@@ -72,13 +79,6 @@ public final class DeviceModel implements TimeModel {
                 maxCapability,
                 false,
                 slots);
-        this.channels = new GraphCostModel(shape, overrides);
-        this.ranks = ranks;
-        this.channelCount = channelCount;
-        this.ranksPerDevice = ranksPerDevice;
-        this.inPlace = inPlace;
-        this.chunkBytes = slots.simple();
-        this.protocols = Set.copyOf(protocols);
     }
 
     @Override

@@ -73,6 +73,22 @@ public record GpuShape(
                 slots);
     }
 
+    /** The same with another number of channels. */
+    public GpuShape withChannels(int number) {
+        return new GpuShape(
+                ranks,
+                machines,
+                localRanks,
+                number,
+                treeDepth,
+                ring,
+                tree,
+                minCapability,
+                maxCapability,
+                amdProcessors,
+                slots);
+    }
+
     /** Whether all ranks are on one machine. */
     public boolean oneMachine() {
         return machines == 1;

@@ -2,19 +2,13 @@ package io.jccl.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
-import io.jccl.init.Formation;
 import io.jccl.topology.Machines;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.slf4j.LoggerFactory;
 
 /** Ranks that act the GPUs of a description: the plan and the choices are those of GPUs, the memory is the host's. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -79,28 +73,5 @@ class DescribedGpusTest {
                 }
             }
         });
-    }
-
-    /** What ranks say while they form. */
-    private static final class FormationLog implements AutoCloseable {
-
-        private final Logger logger = (Logger) LoggerFactory.getLogger(Formation.class);
-        private final ListAppender<ILoggingEvent> appender = new ListAppender<>();
-
-        FormationLog() {
-            appender.start();
-            logger.addAppender(appender);
-        }
-
-        List<String> lines() {
-            return List.copyOf(appender.list).stream()
-                    .map(ILoggingEvent::getFormattedMessage)
-                    .toList();
-        }
-
-        @Override
-        public void close() {
-            logger.detachAppender(appender);
-        }
     }
 }

@@ -155,8 +155,8 @@ final class DeviceCollectives {
         CommunicatorConfig config = config(algorithm, protocol).build();
         long seed = 31L * size + algorithm.hashCode() + protocol.hashCode();
         try (LocalRanks ranks = LocalRanks.start(
-                size,
-                rank -> more.apply(rank, config.toBuilder().device(rank % devices)).build())) {
+                size, rank -> more.apply(rank, config.toBuilder().device(rank % devices))
+                        .build())) {
             ranks.run(comm -> compareAll(comm, comm.rank() % devices, seed));
         }
     }

@@ -97,9 +97,8 @@ class EmulatedStagingTest {
                         comm.on(memory.stream()).allReduce(memory.elements(10, DataType.INT64), ReduceOp.MAX);
                     }
                     assertThat(memory.longs(count))
-                            .isEqualTo(LongStream.range(0, count)
-                                    .map(i -> 64 * i)
-                                    .toArray());
+                            .isEqualTo(
+                                    LongStream.range(0, count).map(i -> 64 * i).toArray());
                 }
             });
         }
@@ -137,11 +136,9 @@ class EmulatedStagingTest {
 
     @Test
     void aLateRankOnAnotherMachineIsNamed() {
-        try (LocalRanks ranks = LocalRanks.start(
-                3,
-                rank -> onMachine(rank, 1, EmulatedGpus.config())
-                        .timeout(Duration.ofSeconds(2))
-                        .build())) {
+        try (LocalRanks ranks = LocalRanks.start(3, rank -> onMachine(rank, 1, EmulatedGpus.config())
+                .timeout(Duration.ofSeconds(2))
+                .build())) {
             ranks.run(comm -> {
                 if (comm.rank() == 2) {
                     return;
@@ -158,8 +155,8 @@ class EmulatedStagingTest {
 
     @Test
     void aKilledProcessOnAnotherMachineIsNamed() throws Exception {
-        try (ProcessRanks ranks = ProcessRanks.start(
-                folder, 2, "device-work", EmulatedGpus.library(), "machine0", "machine1")) {
+        try (ProcessRanks ranks =
+                ProcessRanks.start(folder, 2, "device-work", EmulatedGpus.library(), "machine0", "machine1")) {
             for (int rank = 0; rank < 2; rank++) {
                 ranks.awaitOutput(rank, text -> text.contains("READY"), LIMIT);
             }

@@ -218,7 +218,9 @@ public final class RankMain {
         System.setProperty("jccl.cuda.path", rest.get(0));
         CommunicatorConfig.Builder config =
                 DeviceCollectives.config("ring", "simple").device(0);
-        return rest.size() == 1 ? config.build() : config.hostId(rest.get(1 + rank)).build();
+        return rest.size() == 1
+                ? config.build()
+                : config.hostId(rest.get(1 + rank)).build();
     }
 
     /** All-reduces on device memory until something fails, then says what. Arguments as for {@code device}. */

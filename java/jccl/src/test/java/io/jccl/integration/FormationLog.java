@@ -1,0 +1,31 @@
+package io.jccl.integration;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.jccl.init.Formation;
+import java.util.List;
+import org.slf4j.LoggerFactory;
+
+/** What ranks say while they form. */
+final class FormationLog implements AutoCloseable {
+
+    private final Logger logger = (Logger) LoggerFactory.getLogger(Formation.class);
+    private final ListAppender<ILoggingEvent> appender = new ListAppender<>();
+
+    FormationLog() {
+        appender.start();
+        logger.addAppender(appender);
+    }
+
+    List<String> lines() {
+        return List.copyOf(appender.list).stream()
+                .map(ILoggingEvent::getFormattedMessage)
+                .toList();
+    }
+
+    @Override
+    public void close() {
+        logger.detachAppender(appender);
+    }
+}
