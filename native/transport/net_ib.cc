@@ -98,13 +98,8 @@ class IbNet::Listener final : public NetListener, private SocketListener::Judge 
 
  private:
   uint32_t judge(const NetIntroductionHeader& who) override {
-    const NetConfig& config = net_.config_;
-    if (who.communicator != config.communicator) return NetVerdict::kOtherCommunicator;
-    if (who.to != config.rank) return NetVerdict::kOtherRank;
-    if (who.from < 0 || who.from >= config.size || who.channel < 0 || who.channel >= config.channels ||
-        who.streams != 1 || who.stream != 0) {
-      return NetVerdict::kBadShape;
-    }
+    const uint32_t route = SocketListener::judgeRoute(net_.config_, 1, who);
+    if (route != NetVerdict::kWelcome) return route;
     return accepted_.count({who.from, who.channel}) != 0 ? NetVerdict::kAlreadyConnected : NetVerdict::kWelcome;
   }
 

@@ -59,12 +59,8 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
   };
 
   uint32_t judge(const NetIntroductionHeader& who) override {
-    if (who.communicator != config_.communicator) return NetVerdict::kOtherCommunicator;
-    if (who.to != config_.rank) return NetVerdict::kOtherRank;
-    if (who.from < 0 || who.from >= config_.size || who.channel < 0 || who.channel >= config_.channels ||
-        who.streams != config_.streams || who.stream >= who.streams) {
-      return NetVerdict::kBadShape;
-    }
+    const uint32_t route = SocketListener::judgeRoute(config_, config_.streams, who);
+    if (route != NetVerdict::kWelcome) return route;
     return incoming_[{who.from, who.channel}].accepted ? NetVerdict::kAlreadyConnected : NetVerdict::kWelcome;
   }
 

@@ -14,6 +14,16 @@ constexpr int64_t kAcceptPauseNanos = 100'000'000;
 
 }  // namespace
 
+uint32_t SocketListener::judgeRoute(const NetConfig& config, int streams, const NetIntroductionHeader& who) {
+  if (who.communicator != config.communicator) return NetVerdict::kOtherCommunicator;
+  if (who.to != config.rank) return NetVerdict::kOtherRank;
+  if (who.from < 0 || who.from >= config.size || who.channel < 0 || who.channel >= config.channels ||
+      who.streams != streams || who.stream >= streams) {
+    return NetVerdict::kBadShape;
+  }
+  return NetVerdict::kWelcome;
+}
+
 SocketListener::~SocketListener() {
   for (const HalfOpen& client : clients_) events_.remove(client.socket.get());
   for (const UniqueFd& listener : listeners_) events_.remove(listener.get());

@@ -32,6 +32,9 @@ class SocketListener : public EventHandler {
     virtual uint32_t judge(const NetIntroductionHeader& who) = 0;
   };
 
+  // What every judge asks first: does this lead to this rank, over a channel and one of `streams` streams that there are?
+  static uint32_t judgeRoute(const NetConfig& config, int streams, const NetIntroductionHeader& who);
+
   SocketListener(const NetConfig& config, EventSet& events, Judge& judge)
       : config_(config), secret_(config.secret), events_(events), judge_(judge) {}
   ~SocketListener() override;
