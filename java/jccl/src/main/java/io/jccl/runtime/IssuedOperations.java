@@ -6,6 +6,7 @@ import io.jccl.Operations;
 import io.jccl.ReduceOp;
 import io.jccl.Work;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /** Operations that are issued at once, by one thread at a time. */
 abstract class IssuedOperations implements Operations<Work> {
@@ -19,84 +20,54 @@ abstract class IssuedOperations implements Operations<Work> {
 
     abstract Work append(Operation operation);
 
-    @Override
-    public Work allReduce(DataBuffer send, DataBuffer recv, ReduceOp op) {
+    /** Makes an operation and appends it, while nobody else issues. */
+    private Work issue(Function<OperationFactory, Operation> maker) {
         begin();
         try {
-            return append(factory().allReduce(send, recv, op));
+            return append(maker.apply(factory()));
         } finally {
             end();
         }
+    }
+
+    @Override
+    public Work allReduce(DataBuffer send, DataBuffer recv, ReduceOp op) {
+        return issue(factory -> factory.allReduce(send, recv, op));
     }
 
     @Override
     public Work reduce(DataBuffer send, DataBuffer recv, ReduceOp op, int root) {
-        begin();
-        try {
-            return append(factory().reduce(send, recv, op, root));
-        } finally {
-            end();
-        }
+        return issue(factory -> factory.reduce(send, recv, op, root));
     }
 
     @Override
     public Work broadcast(DataBuffer send, DataBuffer recv, int root) {
-        begin();
-        try {
-            return append(factory().broadcast(send, recv, root));
-        } finally {
-            end();
-        }
+        return issue(factory -> factory.broadcast(send, recv, root));
     }
 
     @Override
     public Work allGather(DataBuffer send, DataBuffer recv) {
-        begin();
-        try {
-            return append(factory().allGather(send, recv));
-        } finally {
-            end();
-        }
+        return issue(factory -> factory.allGather(send, recv));
     }
 
     @Override
     public Work allGatherV(DataBuffer send, DataBuffer recv, long[] counts) {
-        begin();
-        try {
-            return append(factory().allGatherV(send, recv, counts));
-        } finally {
-            end();
-        }
+        return issue(factory -> factory.allGatherV(send, recv, counts));
     }
 
     @Override
     public Work reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op) {
-        begin();
-        try {
-            return append(factory().reduceScatter(send, recv, op));
-        } finally {
-            end();
-        }
+        return issue(factory -> factory.reduceScatter(send, recv, op));
     }
 
     @Override
     public Work reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op) {
-        begin();
-        try {
-            return append(factory().reduceScatterV(send, recv, counts, op));
-        } finally {
-            end();
-        }
+        return issue(factory -> factory.reduceScatterV(send, recv, counts, op));
     }
 
     @Override
     public Work allToAll(DataBuffer send, DataBuffer recv) {
-        begin();
-        try {
-            return append(factory().allToAll(send, recv));
-        } finally {
-            end();
-        }
+        return issue(factory -> factory.allToAll(send, recv));
     }
 
     @Override
@@ -107,77 +78,44 @@ abstract class IssuedOperations implements Operations<Work> {
             DataBuffer recv,
             long[] recvCounts,
             long[] recvOffsets) {
-        begin();
-        try {
-            return append(factory().allToAllV(send, sendCounts, sendOffsets, recv, recvCounts, recvOffsets));
-        } finally {
-            end();
-        }
+        return issue(factory -> factory.allToAllV(send, sendCounts, sendOffsets, recv, recvCounts, recvOffsets));
     }
 
     @Override
     public Work gather(DataBuffer send, DataBuffer recv, int root) {
-        begin();
-        try {
-            return append(factory().gather(send, recv, root));
-        } finally {
-            end();
-        }
+        return issue(factory -> factory.gather(send, recv, root));
     }
 
     @Override
     public Work scatter(DataBuffer send, DataBuffer recv, int root) {
-        begin();
-        try {
-            return append(factory().scatter(send, recv, root));
-        } finally {
-            end();
-        }
+        return issue(factory -> factory.scatter(send, recv, root));
     }
 
     @Override
     public Work send(int peer, DataBuffer buffer) {
-        begin();
-        try {
-            return append(factory().send(peer, buffer));
-        } finally {
-            end();
-        }
+        return issue(factory -> factory.send(peer, buffer));
     }
 
     @Override
     public Work recv(int peer, DataBuffer buffer) {
-        begin();
-        try {
-            return append(factory().recv(peer, buffer));
-        } finally {
-            end();
-        }
+        return issue(factory -> factory.recv(peer, buffer));
     }
 
     @Override
     public Work barrier() {
-        begin();
-        try {
-            return append(factory().barrier());
-        } finally {
-            end();
-        }
+        return issue(OperationFactory::barrier);
     }
 
     /** See {@link io.jccl.Communicator#group}. */
     public Work group(Consumer<Group> body) {
-        begin();
-        try {
-            GroupBuilder group = new GroupBuilder(factory());
+        return issue(factory -> {
+            GroupBuilder group = new GroupBuilder(factory);
             try {
                 body.accept(group);
             } finally {
                 group.end();
             }
-            return append(group.operation());
-        } finally {
-            end();
-        }
+            return group.operation();
+        });
     }
 }
