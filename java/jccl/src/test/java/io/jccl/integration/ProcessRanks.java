@@ -56,10 +56,26 @@ final class ProcessRanks implements AutoCloseable {
             IntFunction<List<String>> inside,
             String scenario,
             String... arguments) {
+        return start(id.toText(), folder, size, inside, scenario, arguments);
+    }
+
+    /** Starts ranks inside commands that give them a launcher's environment; no root is opened here. */
+    static ProcessRanks startLaunched(
+            Path folder, int size, IntFunction<List<String>> inside, String scenario, String... arguments) {
+        return start(RankMain.LAUNCHED, folder, size, inside, scenario, arguments);
+    }
+
+    private static ProcessRanks start(
+            String meeting,
+            Path folder,
+            int size,
+            IntFunction<List<String>> inside,
+            String scenario,
+            String... arguments) {
         ProcessRanks ranks = new ProcessRanks(folder);
         try {
             for (int rank = 0; rank < size; rank++) {
-                ranks.startRank(inside.apply(rank), id.toText(), rank, size, scenario, arguments);
+                ranks.startRank(inside.apply(rank), meeting, rank, size, scenario, arguments);
             }
             return ranks;
         } catch (IOException e) {
@@ -68,7 +84,8 @@ final class ProcessRanks implements AutoCloseable {
         }
     }
 
-    private void startRank(List<String> inside, String id, int rank, int size, String scenario, String... arguments)
+    private void startRank(
+            List<String> inside, String meeting, int rank, int size, String scenario, String... arguments)
             throws IOException {
         Path output = folder.resolve("rank" + rank + ".out");
         List<String> command = new ArrayList<>(inside);
@@ -81,7 +98,7 @@ final class ProcessRanks implements AutoCloseable {
                 "-cp",
                 System.getProperty("java.class.path"),
                 RankMain.class.getName(),
-                id,
+                meeting,
                 Integer.toString(rank),
                 Integer.toString(size),
                 scenario));
@@ -107,12 +124,22 @@ final class ProcessRanks implements AutoCloseable {
         }
     }
 
+    /** What every rank has printed so far, each under its number: the cause often lies with another than the one that fails. */
+    String allOutput() {
+        StringBuilder text = new StringBuilder();
+        for (int rank = 0; rank < outputs.size(); rank++) {
+            text.append("\n---- rank ").append(rank).append(processes.get(rank).isAlive() ? ", which runs" : "");
+            text.append(" ----\n").append(output(rank));
+        }
+        return text.toString();
+    }
+
     /** Waits until a rank's output meets a condition. */
     void awaitOutput(int rank, Predicate<String> condition, Duration limit) throws InterruptedException {
         long deadline = System.nanoTime() + limit.toNanos();
         while (!condition.test(output(rank))) {
             if (System.nanoTime() - deadline >= 0 || !processes.get(rank).isAlive() && !condition.test(output(rank))) {
-                throw new AssertionError("rank " + rank + " did not print what was expected:\n" + output(rank));
+                throw new AssertionError("rank " + rank + " did not print what was expected:" + allOutput());
             }
             processes.get(rank).waitFor(10, TimeUnit.MILLISECONDS);
         }
@@ -121,7 +148,8 @@ final class ProcessRanks implements AutoCloseable {
     /** Waits until a rank has ended by itself, and returns its exit status. */
     int awaitExit(int rank, Duration limit) throws InterruptedException {
         if (!processes.get(rank).waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
-            throw new AssertionError("rank " + rank + " did not end:\n" + output(rank));
+            dumpThreads();
+            throw new AssertionError("rank " + rank + " did not end:" + allOutput());
         }
         return processes.get(rank).exitValue();
     }
@@ -133,11 +161,29 @@ final class ProcessRanks implements AutoCloseable {
 
     /** Stops a rank as SIGSTOP does: it keeps its connections and does nothing. */
     void stop(int rank) throws IOException, InterruptedException {
+        signal(rank, "-STOP");
+    }
+
+    private void signal(int rank, String signal) throws IOException, InterruptedException {
         Process kill = new ProcessBuilder(
-                        "kill", "-STOP", Long.toString(processes.get(rank).pid()))
+                        "kill", signal, Long.toString(processes.get(rank).pid()))
                 .start();
         if (kill.waitFor() != 0) {
-            throw new IOException("kill -STOP ended with " + kill.exitValue());
+            throw new IOException("kill " + signal + " ended with " + kill.exitValue());
+        }
+    }
+
+    /** Makes every rank that still runs print what its threads do. */
+    private void dumpThreads() throws InterruptedException {
+        for (int rank = 0; rank < processes.size(); rank++) {
+            try {
+                if (processes.get(rank).isAlive()) {
+                    signal(rank, "-QUIT");
+                    processes.get(rank).waitFor(500, TimeUnit.MILLISECONDS);
+                }
+            } catch (IOException e) {
+                continue; // it ended meanwhile
+            }
         }
     }
 

@@ -14,6 +14,7 @@ import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
 import io.jccl.UniqueId;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -22,11 +23,16 @@ import java.util.concurrent.TimeUnit;
 /** One rank of {@link ProcessRanks}. Prints a line for each thing that a test looks for. */
 public final class RankMain {
 
+    /** In place of an id: ranks meet as the launcher's environment says. */
+    static final String LAUNCHED = "launched";
+
+    private static final long PAUSE_MILLIS = 1000;
+
     private RankMain() {}
 
-    /** Arguments: id, rank, size, scenario, and what the scenario takes. */
+    /** Arguments: id or {@link #LAUNCHED}, rank, size, scenario, and what the scenario takes. */
     public static void main(String[] arguments) throws InterruptedException {
-        UniqueId id = UniqueId.parse(arguments[0]);
+        UniqueId id = arguments[0].equals(LAUNCHED) ? null : UniqueId.parse(arguments[0]);
         int rank = Integer.parseInt(arguments[1]);
         int size = Integer.parseInt(arguments[2]);
         String scenario = arguments[3];
@@ -37,6 +43,8 @@ public final class RankMain {
             case "machines" -> machines(id, rank, size, rest);
             case "containers" -> machines(id, rank, size, LocalRanks.config());
             case "join" -> join(id, rank, size);
+            case "launched-sample" -> launchedSample(Integer.parseInt(rest.get(0)));
+            case "launched-work" -> launchedWork(Long.parseLong(rest.get(0)));
             case "late" -> late(id, rank, size, rest);
             case "cycles" -> cycles(id, rank, size, rest);
             case "device" -> device(id, rank, size, rest);
@@ -134,17 +142,63 @@ public final class RankMain {
     }
 
     private static void machines(UniqueId id, int rank, int size, CommunicatorConfig.Builder config) {
-        try (Communicator comm = Communicator.init(id, rank, size, config.build());
-                Arena arena = new Arena(CollectiveCase.arenaBytes(size))) {
-            print("TRANSPORTS "
-                    + comm.transports().stream()
-                            .map(one -> one.peer() + ":" + one.kind().label())
-                            .toList());
-            for (CollectiveCase one : CollectiveCase.sample(size, size, 60, true)) {
+        try (Communicator comm = Communicator.init(id, rank, size, config.build())) {
+            sample(comm, 60);
+        }
+    }
+
+    /** The same where a launcher's environment says who meets whom; the argument is how many cases. */
+    private static void launchedSample(int howMany) {
+        try (Communicator comm =
+                Communicator.fromEnvironment(LocalRanks.config().build())) {
+            sample(comm, howMany);
+        }
+    }
+
+    private static void sample(Communicator comm, int howMany) {
+        print("TRANSPORTS "
+                + comm.transports().stream()
+                        .map(one -> one.peer() + ":" + one.kind().label())
+                        .toList());
+        try (Arena arena = new Arena(CollectiveCase.arenaBytes(comm.size()))) {
+            for (CollectiveCase one : CollectiveCase.sample(comm.size(), comm.size(), howMany, true)) {
                 one.check(comm, arena);
             }
-            print("RESULT ok");
         }
+        print("RESULT ok");
+    }
+
+    /** All-reduces until something fails; tells of each that took long. The argument is the time-out in milliseconds. */
+    private static void launchedWork(long timeoutMillis) {
+        CommunicatorConfig config =
+                LocalRanks.config().timeout(Duration.ofMillis(timeoutMillis)).build();
+        try (Communicator comm = Communicator.fromEnvironment(config)) {
+            long[] values = new long[4096];
+            for (int round = 0; ; round++) {
+                Arrays.fill(values, round + comm.rank());
+                long begin = System.nanoTime();
+                try {
+                    comm.allReduce(DataBuffer.of(values), ReduceOp.MAX).await();
+                } catch (JcclException e) {
+                    print("FAILED after " + millisSince(begin) + " ms " + describe(e));
+                    print("MESSAGE " + e.getMessage());
+                    return;
+                }
+                if (values[round % values.length] != round + comm.size() - 1) {
+                    print("WRONG round=" + round + " value=" + values[round % values.length]);
+                    return;
+                }
+                if (round == 100) {
+                    print("READY");
+                } else if (millisSince(begin) >= PAUSE_MILLIS && round > 100) {
+                    print("WENT ON after " + millisSince(begin) + " ms");
+                }
+            }
+        }
+    }
+
+    private static long millisSince(long beginNanos) {
+        return (System.nanoTime() - beginNanos) / 1_000_000;
     }
 
     /** Forms the communicator and adds a number up. */

@@ -1,0 +1,169 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Several machines, each a network namespace: slow and lossy networks, and machines that vanish. */
+@Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ActedMachinesTest {
+
+    private static final int MACHINES = 4;
+    private static final int RANKS = 2 * MACHINES;
+    private static final Duration LIMIT = Duration.ofSeconds(120);
+    // Longer than a partition of 3 s and the pause before TCP tries again, which older kernels double up to 6.4 s.
+    private static final long TIMEOUT_MILLIS = 10_000;
+
+    @TempDir
+    Path folder;
+
+    @BeforeAll
+    static void requireNamespaces() {
+        Optional<String> hindrance = ActedMachines.hindrance();
+        assumeTrue(hindrance.isEmpty(), hindrance.orElse(""));
+    }
+
+    private ProcessRanks twoOnEach(ActedMachines machines, String scenario, String... arguments) {
+        return ProcessRanks.startLaunched(
+                folder,
+                RANKS,
+                rank -> machines.inside(rank / 2, rank, RANKS, ActedMachines.meetingAt("10.88.0.1")),
+                scenario,
+                arguments);
+    }
+
+    private static void requireEnd(ProcessRanks ranks, int rank, String output) throws InterruptedException {
+        assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks::allOutput).isZero();
+        assertThat(ranks.output(rank)).as(ranks::allOutput).contains(output);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--loss 1", "--rate 50"})
+    void everyCollectiveIsRightOverABadNetwork(String network) throws Exception {
+        try (ActedMachines machines = start(MACHINES, network);
+                ProcessRanks ranks = twoOnEach(machines, "launched-sample", "20")) {
+            for (int rank = 0; rank < RANKS; rank++) {
+                requireEnd(ranks, rank, "RESULT ok");
+            }
+            assertThat(ranks.output(0)).contains("TRANSPORTS [1:shm, 2:socket, 3:socket, 4:socket");
+        }
+    }
+
+    private static ActedMachines start(int count, String options) {
+        return ActedMachines.start(
+                ("--machines " + count + " " + options).trim().split(" "));
+    }
+
+    @Test
+    void aPartitionThatHealsInTimeIsSurvivedAndOneThatDoesNotNamesTheLostRanks() throws Exception {
+        try (ActedMachines machines = start(MACHINES, "");
+                ProcessRanks ranks = twoOnEach(machines, "launched-work", Long.toString(TIMEOUT_MILLIS))) {
+            for (int rank = 0; rank < RANKS; rank++) {
+                ranks.awaitOutput(rank, output -> output.contains("READY"), LIMIT);
+            }
+            machines.pullCables(3);
+            pause(3000);
+            machines.putCablesBack(3);
+            for (int rank = 0; rank < RANKS; rank++) {
+                ranks.awaitOutput(rank, output -> output.contains("WENT ON after "), LIMIT);
+                assertThat(ranks.output(rank)).doesNotContain("FAILED").doesNotContain("WRONG");
+            }
+            machines.pullCables(3);
+            for (int rank = 0; rank < RANKS; rank++) {
+                requireEnd(ranks, rank, "FAILED after ");
+                requireFailure(ranks.output(rank), rank < 6);
+            }
+        }
+    }
+
+    @Test
+    void aMachineThatHearsNothingIsNamedEvenIfItIsTheFirst() throws Exception {
+        try (ActedMachines machines = start(2, "");
+                ProcessRanks ranks = ProcessRanks.startLaunched(
+                        folder,
+                        2,
+                        rank -> machines.inside(rank, rank, 2, ActedMachines.meetingAt("10.88.0.1")),
+                        "launched-work",
+                        "2000")) {
+            for (int rank = 0; rank < 2; rank++) {
+                ranks.awaitOutput(rank, output -> output.contains("READY"), LIMIT);
+            }
+            machines.deafen(0);
+            for (int rank = 0; rank < 2; rank++) {
+                requireEnd(ranks, rank, "FAILED after ");
+            }
+            assertThat(ranks.output(1))
+                    .containsPattern("FAILED after \\d+ ms (PeerFailed|JcclTimeout)Exception\\[0\\]");
+        }
+    }
+
+    /** The survivors name both ranks of the machine that was lost, and nobody takes much longer than the time-out. */
+    private static void requireFailure(String output, boolean survivor) {
+        var failure = Pattern.compile("FAILED after (\\d+) ms (\\w+)(.*)").matcher(output);
+        assertThat(failure.find()).as(output).isTrue();
+        assertThat(Long.parseLong(failure.group(1))).as(output).isBetween(0L, 2 * TIMEOUT_MILLIS);
+        if (survivor) {
+            assertThat(failure.group(2)).as(output).isIn("PeerFailedException", "JcclTimeoutException");
+            assertThat(failure.group(3)).as(output).isEqualTo("[6, 7]");
+        }
+    }
+
+    @Test
+    void aMachineWithoutIpv4MeetsThoseThatPreferItByIpv6() throws Exception {
+        try (ActedMachines machines = start(3, "")) {
+            machines.run(2, "ip", "-4", "address", "flush", "dev", "eth0");
+            String[] meetings = {"10.88.0.1", "10.88.0.1", "[fd88:0::1]"};
+            try (ProcessRanks ranks = ProcessRanks.startLaunched(
+                    folder,
+                    3,
+                    rank -> machines.inside(rank, rank, 3, ActedMachines.meetingAt(meetings[rank])),
+                    "launched-sample",
+                    "10")) {
+                for (int rank = 0; rank < 3; rank++) {
+                    requireEnd(ranks, rank, "RESULT ok");
+                }
+            }
+        }
+    }
+
+    @Test
+    void twoInterfacesWithIpv6AloneShareTheStreamsOfAConnection() throws Exception {
+        try (ActedMachines machines = start(2, "--interfaces 2 --family 6");
+                ProcessRanks ranks = ProcessRanks.startLaunched(
+                        folder,
+                        2,
+                        rank -> machines.inside(
+                                rank,
+                                rank,
+                                2,
+                                ActedMachines.meetingAt("[fd88:0::1]"),
+                                "JCCL_SOCKET_IFNAME==eth0,eth1",
+                                "JCCL_NSOCKS_PERTHREAD=4"),
+                        "launched-sample",
+                        "40")) {
+            for (int rank = 0; rank < 2; rank++) {
+                requireEnd(ranks, rank, "RESULT ok");
+            }
+            for (String wire : List.of("eth0", "eth1")) {
+                assertThat(machines.sentBytes(1, wire)).as(wire).isGreaterThan(200_000);
+            }
+        }
+    }
+
+    private static void pause(long millis) throws InterruptedException {
+        new CountDownLatch(1).await(millis, TimeUnit.MILLISECONDS);
+    }
+}
