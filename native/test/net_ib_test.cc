@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, NetIbTransfers,
                                            Shape{Protocol::LL128, 2, false}),
                          nameOf);
 
-TEST_F(NetIb, AKilledPeerIsNamedWithinASecond) {
+TEST_F(NetIb, AKilledPeerIsNamedAtOnce) {
   test::killAPeer(overVerbs(), [](NetConfig& config) { config.ib.adapter.retryCount = 6; });
 }
 

@@ -113,19 +113,26 @@ TEST_F(SocketListenerTest, AMemberIsLetInUnderItsOwnName) {
 
 // A second attempt would be refused, because the connection exists already.
 TEST_F(SocketListenerTest, AMemberThatHearsLateOfItsAcceptanceDoesNotTryAgain) {
-  const auto member = dialer(config_);
+  EventSet dialling;  // dispatched only when the member is to hear something
+  ASSERT_TRUE(dialling.open().isOk());
+  SocketAddress local;
+  ASSERT_TRUE(SocketAddress::parse("127.0.0.1", 0, &local).isOk());
+  SocketDialer member(config_, dialling, header(), {{local, address()}});
   SocketListener::Proven proven;
   int work = 0;
   ASSERT_TRUE(turnUntil([&] {
-    EXPECT_TRUE(member->progress(now_, &work).isOk());
-    listener_->progress(now_);
-    return listener_->next(&proven);
+    if (listener_->next(&proven)) return true;
+    dialling.dispatch();
+    EXPECT_TRUE(member.progress(now_, &work).isOk());
+    return false;
   }));
+  ASSERT_FALSE(member.done());
   now_ += 5 * config_.handshakeTimeoutNanos;
-  EXPECT_TRUE(member->progress(now_, &work).isOk());
+  EXPECT_TRUE(member.progress(now_, &work).isOk());
   ASSERT_TRUE(turnUntil([&] {
-    EXPECT_TRUE(member->progress(now_, &work).isOk());
-    return member->done();
+    dialling.dispatch();
+    EXPECT_TRUE(member.progress(now_, &work).isOk());
+    return member.done();
   }));
   EXPECT_FALSE(listener_->next(&proven));
 }

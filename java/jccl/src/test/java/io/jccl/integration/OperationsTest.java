@@ -78,7 +78,7 @@ class OperationsTest {
         }
         Arrays.sort(micros);
         String all = "microseconds " + Arrays.toString(micros);
-        assertThat(micros[rounds / 4]).as(all).isLessThan(1_000);
+        assertThat(micros[rounds / 4]).as(all).isLessThan(10_000); // a wake-up that is missed costs 500 ms
         assertThat(micros[rounds * 9 / 10]).as(all).isLessThan(100_000);
     }
 
