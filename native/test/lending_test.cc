@@ -4,27 +4,16 @@
 
 #include <atomic>
 #include <cstring>
-#include <numeric>
 #include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "engine/endpoint.h"
 #include "test/net_pair.h"
-#include "test/rank_threads.h"
+#include "test/net_ranks.h"
 
 namespace jccl::test {
 namespace {
-
-constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
-
-// How an all-reduce runs.
-struct Way {
-  const char* name;
-  Algorithm algorithm;
-  uint16_t flags = 0;
-};
 
 constexpr Way kWays[] = {{"tree", Algorithm::Tree},
                          {"ring", Algorithm::Ring},
@@ -34,52 +23,6 @@ constexpr Way kWays[] = {{"tree", Algorithm::Tree},
 constexpr std::span kSymmetricWays = std::span(kWays).subspan(1);
 
 std::string nameOfWay(const ::testing::TestParamInfo<Way>& info) { return info.param.name; }
-
-// Ranks of one process on acted machines: ranks of the same one share memory, sockets join the others.
-class NetRanks {
- public:
-  explicit NetRanks(const std::vector<int>& machines) {
-    const size_t size = machines.size();
-    std::vector<std::vector<uint8_t>> info(size);
-    std::vector<int> order(size);
-    std::iota(order.begin(), order.end(), 0);
-    endpoints.resize(size);
-    for (size_t rank = 0; rank < size; ++rank) {
-      EndpointConfig config;
-      config.communicator.rank = static_cast<int>(rank);
-      config.communicator.size = static_cast<int>(size);
-      config.communicator.localRanks = static_cast<int>(size);
-      config.communicator.cores = 2;
-      config.secret.assign(16, 42);
-      check(Endpoint::create(config, endpoints[rank]));
-      check(endpoints[rank]->connectInfo({"127.0.0.1"}, info[rank]));
-    }
-    for (size_t rank = 0; rank < size; ++rank) {
-      for (size_t peer = 0; peer < size; ++peer) {
-        if (peer == rank) continue;
-        const TransportKind transport = machines[rank] == machines[peer] ? TransportKind::P2p : TransportKind::Net;
-        check(endpoints[rank]->connect(static_cast<int>(peer), transport, info[peer]));
-      }
-      check(endpoints[rank]->communicator().setRing(0, order));
-      // A chain is a tree, too.
-      const int self = static_cast<int>(rank);
-      const std::vector<int> down = rank + 1 < size ? std::vector{self + 1} : std::vector<int>{};
-      check(endpoints[rank]->communicator().setTree(0, self - 1, down));
-    }
-  }
-
-  Code allReduce(size_t rank, const Way& way, const float* send, float* recv, size_t count,
-                 int64_t timeoutNanos = kTimeoutNanos) {
-    return endpoints[rank]->communicator().run(kSum, choiceOf(way.algorithm, Protocol::Simple, 1, 0, way.flags),
-                                               reinterpret_cast<uint64_t>(send), reinterpret_cast<uint64_t>(recv),
-                                               static_cast<int64_t>(count), 0, timeoutNanos);
-  }
-
-  std::vector<std::unique_ptr<Endpoint>> endpoints;
-
- private:
-  static void check(const Status& status) { EXPECT_TRUE(status.isOk()) << status.message(); }
-};
 
 float valueOf(size_t rank, size_t i, int turn) { return static_cast<float>((i * 7 + rank * 3 + turn) % 1000); }
 

@@ -1,0 +1,85 @@
+// What a failed operation says: enough to act on without turning a debug log on.
+#include <dirent.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdlib>
+#include <regex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "test/net_ranks.h"
+
+namespace jccl::test {
+namespace {
+
+constexpr size_t kCount = 256 * 1024;
+
+// The connected TCP sockets of this process.
+std::set<int> tcpSockets() {
+  std::set<int> found;
+  DIR* folder = ::opendir("/proc/self/fd");
+  while (const dirent* entry = ::readdir(folder)) {
+    const int fd = std::atoi(entry->d_name);
+    sockaddr_storage peer{};
+    socklen_t bytes = sizeof peer;
+    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &bytes) == 0 && peer.ss_family == AF_INET)
+      found.insert(fd);
+  }
+  ::closedir(folder);
+  return found;
+}
+
+// Breaks a connection as a network does: the other end hears of it by a reset.
+void reset(int socket) {
+  sockaddr nowhere{};
+  nowhere.sa_family = AF_UNSPEC;
+  ASSERT_EQ(0, ::connect(socket, &nowhere, sizeof nowhere));
+}
+
+void reduceUntilItFails(NetRanks& ranks, size_t rank, std::atomic<int>& rounds) {
+  std::vector<float> data(kCount, 1);
+  const Way ring{"ring", Algorithm::Ring};
+  while (ranks.allReduce(rank, ring, data.data(), data.data(), kCount) == Code::Ok) ++rounds;
+}
+
+TEST(FailureText, ABrokenConnectionIsToldWithCallCodeRanksSequenceAndHint) {
+  const std::set<int> before = tcpSockets();
+  NetRanks ranks({0, 1});
+  std::atomic<int> rounds[2] = {};
+  std::thread other([&] { reduceUntilItFails(ranks, 1, rounds[1]); });
+  std::thread breaker([&] {
+    while (rounds[0] < 10 || rounds[1] < 10) std::this_thread::yield();
+    for (const int socket : tcpSockets()) {
+      if (before.count(socket) != 0) continue;
+      reset(socket);
+      break;
+    }
+  });
+  reduceUntilItFails(ranks, 0, rounds[0]);
+  other.join();
+  breaker.join();
+
+  int resets = 0;
+  for (size_t rank = 0; rank < 2; ++rank) {
+    const std::string text = ranks.endpoints[rank]->lastError();
+    const std::string mine = std::to_string(rank);
+    const std::string peer = std::to_string(1 - rank);
+    const std::regex operation(
+        "^rank=" + mine +
+        " sequence=[1-9][0-9]* collective=all_reduce type=float32 op=sum count=" + std::to_string(kCount) + " ");
+    EXPECT_TRUE(std::regex_search(text, operation)) << text;
+    // Peer, both addresses, call, code and its text, then the hint.
+    const std::regex connection("peer=" + peer + " net: lost rank " + peer +
+                                R"( at 127\.0\.0\.1:\d+ from 127\.0\.0\.1:\d+: \w+ errno=\d+ \([A-Z][^)]+\): \w.+)");
+    EXPECT_TRUE(std::regex_search(text, connection)) << text;
+    const bool wasReset =
+        text.find("errno=104 (Connection reset by peer): the peer's process ended") != std::string::npos;
+    resets += wasReset ? 1 : 0;
+  }
+  EXPECT_GE(resets, 1);
+}
+
+}  // namespace
+}  // namespace jccl::test
