@@ -1,5 +1,6 @@
 package io.jccl;
 
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -107,6 +108,33 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
      * @return the new communicator, or empty if {@code color} is negative
      */
     Optional<Communicator> split(int color, int key);
+
+    /**
+     * Goes on without some ranks: forms a new communicator of the others, in the same order, also when this one has failed.
+     * All ranks that are left call this with the same ranks; it returns when all have. The ranks that are left out need not
+     * live, and rank 0 may be one of them.
+     *
+     * <pre>{@code
+     * } catch (PeerFailedException e) {
+     *     Communicator rest = comm.shrink(e.failedRanks());
+     *     comm.close();
+     * }</pre>
+     *
+     * <p>What was issued on this communicator has ended when this returns; nothing of it reaches the new one, whose
+     * connections have keys of their own. A healthy communicator can be shrunk as well, and stays usable. This one has its own
+     * numbers for ranks and is closed on its own.
+     *
+     * <p>If still more ranks fail meanwhile, every rank that is left throws after {@code JCCL_INIT_TIMEOUT} at the latest, and
+     * all call this again, with these ranks too.
+     *
+     * @param excludedRanks ranks of this communicator that are left out; none to form one of all ranks again, as after an
+     *     {@link #abort}
+     * @throws IllegalArgumentException if a rank is this one, or none of this communicator
+     * @throws BootstrapException if the ranks cannot form a communicator, or exclude different ones
+     * @throws JcclTimeoutException if ranks stay away; names them by their ranks in this communicator
+     * @throws PeerFailedException if more ranks fail; names them by their ranks in this communicator
+     */
+    Communicator shrink(Collection<Integer> excludedRanks);
 
     /**
      * Fails the communicator, here and on the other ranks, and ends operations in flight with {@link AbortedException}.

@@ -7,6 +7,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Optional;
+import java.util.SortedSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
@@ -33,15 +34,24 @@ public final class Bootstrap implements AutoCloseable {
     private final BootstrapOptions options;
     private final HubClient client;
     private final Hub hub;
+    private final ReservedPort reserved;
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    private Bootstrap(int rank, int size, byte[] secret, BootstrapOptions options, HubClient client, Hub hub) {
+    private Bootstrap(
+            int rank,
+            int size,
+            byte[] secret,
+            BootstrapOptions options,
+            HubClient client,
+            Hub hub,
+            ReservedPort reserved) {
         this.rank = rank;
         this.size = size;
         this.secret = secret;
         this.options = options;
         this.client = client;
         this.hub = hub;
+        this.reserved = reserved;
     }
 
     /**
@@ -83,6 +93,11 @@ public final class Bootstrap implements AutoCloseable {
         }
     }
 
+    /** Joins the group of a root that may not have opened yet, or may be about to close for an earlier attempt. */
+    static Bootstrap join(Connector.Place root, int rank, int size, BootstrapOptions options) {
+        return join(() -> root, root.secret(), rank, size, true, options);
+    }
+
     private static Bootstrap join(
             Connector.Target target,
             byte[] knownSecret,
@@ -106,22 +121,27 @@ public final class Bootstrap implements AutoCloseable {
         };
         Hub hub = null;
         HubClient client = null;
+        ReservedPort reserved = null;
         try (FrameStream root = new Connector(Handshake.Purpose.ROOT, who, patient).connect(noting, deadline)) {
-            byte[] secret = used[0];
-            byte[] hubAddresses = new byte[0];
+            byte[] rootSecret = used[0];
+            byte[] offer = new byte[0];
             if (rank == 0) {
                 List<InterfaceCandidate> candidates = hubCandidates(options, root.localAddress());
-                hub = new Hub(options, NetworkInterfaces.bindAddress(candidates), secret, size);
+                byte[] salt = Handshake.randomBytes(Handshake.NONCE_BYTES);
+                byte[] groupSecret = Handshake.derive(rootSecret, salt);
+                hub = new Hub(options, NetworkInterfaces.bindAddress(candidates), groupSecret, size);
                 int port = hub.port();
                 List<InetSocketAddress> addresses = candidates.stream()
                         .limit(UniqueId.MAX_ADDRESSES)
                         .map(candidate -> new InetSocketAddress(candidate.address(), port))
                         .toList();
-                hubAddresses = Root.encodeAddresses(addresses);
+                offer = new HubOffer(salt, addresses).encode();
             }
-            WireWriter hello = Assembly.hello(options.version(), rank, size, hubAddresses);
+            WireWriter hello = Assembly.hello(options.version(), rank, size, offer);
             byte[] welcome = root.awaitWelcome(who, hello, size, initMillis, deadline);
-            Connector.Place place = new Connector.Place(addressesOf(who, welcome), secret);
+            HubOffer accepted = offerOf(who, welcome);
+            byte[] secret = Handshake.derive(rootSecret, accepted.salt());
+            Connector.Place place = new Connector.Place(accepted.addresses(), secret);
             FrameStream stream = new Connector(Handshake.Purpose.HUB, who, false).connect(() -> place, deadline);
             try {
                 stream.awaitWelcome(
@@ -138,19 +158,25 @@ public final class Bootstrap implements AutoCloseable {
                     size,
                     TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start),
                     client.localAddress());
-            return new Bootstrap(rank, size, secret, options, client, hub);
+            reserved = new ReservedPort(hubCandidates(options, client.localAddress()));
+            return new Bootstrap(rank, size, secret, options, client, hub, reserved);
         } finally {
-            if (client == null && hub != null) {
-                hub.close();
+            if (reserved == null) {
+                if (client != null) {
+                    client.close();
+                }
+                if (hub != null) {
+                    hub.close();
+                }
             }
         }
     }
 
-    private static List<InetSocketAddress> addressesOf(String who, byte[] welcome) {
+    private static HubOffer offerOf(String who, byte[] welcome) {
         try {
-            return Root.decodeAddresses(welcome);
+            return HubOffer.decode(welcome);
         } catch (WireException e) {
-            throw new BootstrapException(who + ": rank 0's hub addresses cannot be read: " + e.getMessage(), e);
+            throw new BootstrapException(who + ": where rank 0's hub is cannot be read: " + e.getMessage(), e);
         }
     }
 
@@ -179,7 +205,10 @@ public final class Bootstrap implements AutoCloseable {
         return client.control();
     }
 
-    /** 16 bytes that only the members know, the same on every rank: the key for the group's other connections. */
+    /**
+     * 16 bytes that only the members know, the same on every rank: the key for the group's other connections. No other group
+     * has it, not even one of the same ranks and id, so that what is left of an older one cannot speak in this.
+     */
     public byte[] secret() {
         return Handshake.derive(secret, "data");
     }
@@ -207,6 +236,25 @@ public final class Bootstrap implements AutoCloseable {
         return Subgroup.form(outOfBand(), color, key, childOptions);
     }
 
+    /** Where this rank can be met when the network of the group is gone; a text for the other ranks' {@link #shrink}. */
+    public String meetingPlace() {
+        return reserved.place();
+    }
+
+    /**
+     * Forms a group of the ranks that are left, in the same order. Takes nothing of this group's network, which may have
+     * failed. Every rank that is left calls it.
+     *
+     * @param excluded ranks of this group that are left out, not this one; the same on all ranks
+     * @param places the {@link #meetingPlace} of every rank of this group
+     * @param childOptions the settings of the new group
+     * @throws BootstrapException if the ranks do not exclude the same ones
+     * @throws JcclTimeoutException if not all came in time; names them by their ranks in the new group
+     */
+    public Bootstrap shrink(SortedSet<Integer> excluded, List<String> places, BootstrapOptions childOptions) {
+        return new Survivors(rank, size, excluded).form(reserved, places, secret, childOptions);
+    }
+
     /**
      * Leaves in good order. Takes a second at most; on rank 0, which the others need, it waits for them to leave too, for
      * the close time-out at most. Called again it does nothing.
@@ -216,6 +264,7 @@ public final class Bootstrap implements AutoCloseable {
         if (!closed.compareAndSet(false, true)) {
             return;
         }
+        reserved.close();
         LastEntered lastEntered = client.control().lastEntered();
         client.close();
         if (hub != null) {
@@ -226,6 +275,7 @@ public final class Bootstrap implements AutoCloseable {
     /** Leaves without a word, like a process that dies: for tests of what the others then do. */
     void die() {
         closed.set(true);
+        reserved.close();
         if (hub != null) {
             hub.close();
         }

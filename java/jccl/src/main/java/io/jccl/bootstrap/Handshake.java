@@ -100,7 +100,12 @@ final class Handshake {
 
     /** A secret of 16 bytes made from another and a label. */
     static byte[] derive(byte[] key, String label) {
-        return Arrays.copyOf(hmac(key, label.getBytes(StandardCharsets.UTF_8)), 16);
+        return derive(key, label.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** A secret of 16 bytes made from another and a salt. */
+    static byte[] derive(byte[] key, byte[] salt) {
+        return Arrays.copyOf(hmac(key, salt), 16);
     }
 
     /** Compares in constant time. */

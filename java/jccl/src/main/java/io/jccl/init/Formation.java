@@ -44,6 +44,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -125,8 +126,18 @@ public final class Formation {
         Timeline timeline = new Timeline(System::nanoTime);
         return parent.membership()
                 .split(color, key, InitSettings.bootstrap(settings))
-                .map(membership ->
-                        new Formation(parent.config(), settings, parent.costs(), membership, timeline).form());
+                .map(membership -> after(parent, membership, settings, timeline));
+    }
+
+    /** Forms a communicator of the ranks that are left of one; see {@link io.jccl.Communicator#shrink}. */
+    public static FormedCommunicator shrink(FormedCommunicator parent, SortedSet<Integer> excluded) {
+        return new Shrinking(parent, excluded).form();
+    }
+
+    /** Forms the communicator of a group that came from another, as that was configured. */
+    static FormedCommunicator after(
+            FormedCommunicator parent, Bootstrap membership, Settings settings, Timeline timeline) {
+        return new Formation(parent.config(), settings, parent.costs(), membership, timeline).form();
     }
 
     private FormedCommunicator form() {
@@ -166,6 +177,7 @@ public final class Formation {
                 machine.processorsOfThisProcess(),
                 machine.numaNodeOfThisProcess(),
                 DeviceEndpoint.of(settings),
+                membership.meetingPlace(),
                 InitSettings.shared(settings, costs));
         List<byte[]> all = membership.outOfBand().allGather(mine.encode(), left());
         peers = new ArrayList<>();
@@ -342,6 +354,7 @@ public final class Formation {
                 choices,
                 transports,
                 device,
+                peers.stream().map(PeerInfo::meetingPlace).toList(),
                 membership);
     }
 

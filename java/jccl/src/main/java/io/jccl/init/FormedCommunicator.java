@@ -27,6 +27,7 @@ import java.util.Optional;
  * @param choices how each operation is carried out
  * @param transports what joins this rank to each other, in rank order
  * @param device what works on its GPU, if it has one
+ * @param meetingPlaces where each rank can be met when others have failed, by rank
  * @param membership the networks beside the engine: for agreeing on slow things, and for noticing failures
  */
 public record FormedCommunicator(
@@ -42,4 +43,5 @@ public record FormedCommunicator(
         ChoiceTable choices,
         List<PeerTransport> transports,
         Optional<FormedDevice> device,
+        List<String> meetingPlaces,
         Bootstrap membership) {}

@@ -21,6 +21,7 @@ import java.util.TreeMap;
  * @param processors what its process may run on
  * @param numaNode the NUMA node of these processors, -1 if they are of several
  * @param device the GPU that it works on, if it has one
+ * @param meetingPlace where it can be met when other ranks have failed
  * @param settings the settings that all ranks must share, by name
  */
 record PeerInfo(
@@ -30,6 +31,7 @@ record PeerInfo(
         Processors processors,
         int numaNode,
         Optional<DeviceEndpoint> device,
+        String meetingPlace,
         Map<String, String> settings) {
 
     private static final int MAX_SETTINGS = 64;
@@ -47,6 +49,7 @@ record PeerInfo(
             if (device.isPresent()) {
                 device.get().write(out);
             }
+            out.writeUTF(meetingPlace);
             out.writeByte(settings.size());
             for (Map.Entry<String, String> setting : settings.entrySet()) {
                 out.writeUTF(setting.getKey());
@@ -69,6 +72,7 @@ record PeerInfo(
             int numaNode = in.readInt();
             Optional<DeviceEndpoint> device =
                     in.readBoolean() ? Optional.of(DeviceEndpoint.read(in)) : Optional.empty();
+            String meetingPlace = in.readUTF();
             int count = in.readUnsignedByte();
             if (cores < 1 || count > MAX_SETTINGS) {
                 throw new BootstrapException("rank=" + rank + " cores=" + cores + " settings=" + count
@@ -78,7 +82,15 @@ record PeerInfo(
             for (int i = 0; i < count; i++) {
                 settings.put(in.readUTF(), in.readUTF());
             }
-            return new PeerInfo(hostId, enclosure, process, new Processors(cores, allowed), numaNode, device, settings);
+            return new PeerInfo(
+                    hostId,
+                    enclosure,
+                    process,
+                    new Processors(cores, allowed),
+                    numaNode,
+                    device,
+                    meetingPlace,
+                    settings);
         } catch (IOException e) {
             throw new BootstrapException(
                     "rank=" + rank + " bytes=" + bytes.length

@@ -2,9 +2,13 @@ package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
 import io.jccl.ReduceOp;
+import io.jccl.bootstrap.RankList;
 import io.jccl.cuda.CudaSupport;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /** What must hold of the arguments of an operation. Every message names the values and the remedy. */
 final class Checks {
@@ -23,6 +27,20 @@ final class Checks {
             throw new IllegalArgumentException(
                     "peer=" + peer + " size=" + size + ": expected a rank from 0 to " + (size - 1));
         }
+    }
+
+    /** Ranks that a communicator is shrunk by, as this rank of it says. */
+    static SortedSet<Integer> excluded(Collection<Integer> ranks, int rank, int size) {
+        SortedSet<Integer> excluded = new TreeSet<>(ranks);
+        if (!excluded.isEmpty() && (excluded.first() < 0 || excluded.last() >= size)) {
+            throw new IllegalArgumentException("excludedRanks=" + RankList.text(excluded) + " size=" + size
+                    + ": expected ranks from 0 to " + (size - 1));
+        }
+        if (excluded.contains(rank)) {
+            throw new IllegalArgumentException("excludedRanks=" + RankList.text(excluded) + " rank=" + rank
+                    + ": a rank that is left out does not call this; it closes its communicator");
+        }
+        return excluded;
     }
 
     static void op(ReduceOp op) {

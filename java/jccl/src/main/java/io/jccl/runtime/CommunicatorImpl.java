@@ -11,8 +11,10 @@ import io.jccl.init.Formation;
 import io.jccl.init.FormedCommunicator;
 import io.jccl.init.FormedDevice;
 import io.jccl.nativelib.DeviceEngine;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.SortedSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A communicator: hands every call to the class that knows about it. */
@@ -95,14 +97,19 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
     /** Takes the right to issue; the caller gives it back with {@link #end}, unless this throws. */
     @Override
     void begin() {
-        queue.beginIssue();
-        if (closed || failures.current() != null) {
+        beginUnlessClosed();
+        if (failures.current() != null) {
             queue.endIssue();
-            if (closed) {
-                throw new IllegalStateException("communicator=" + formed.id() + " rank=" + formed.rank()
-                        + " is closed: issue operations before close()");
-            }
             failures.check();
+        }
+    }
+
+    private void beginUnlessClosed() {
+        queue.beginIssue();
+        if (closed) {
+            queue.endIssue();
+            throw new IllegalStateException("communicator=" + formed.id() + " rank=" + formed.rank()
+                    + " is closed: issue operations before close()");
         }
     }
 
@@ -142,6 +149,21 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
             queue.drain();
             failures.check();
             return Formation.split(formed, color, key).map(CommunicatorImpl::started);
+        } finally {
+            end();
+        }
+    }
+
+    @Override
+    public Communicator shrink(Collection<Integer> excludedRanks) {
+        SortedSet<Integer> excluded = Checks.excluded(excludedRanks, formed.rank(), formed.size());
+        beginUnlessClosed();
+        try {
+            queue.drain();
+            if (device != null && failures.current() == null) {
+                device.drain();
+            }
+            return started(Formation.shrink(formed, excluded));
         } finally {
             end();
         }

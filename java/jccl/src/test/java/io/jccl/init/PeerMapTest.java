@@ -25,7 +25,14 @@ class PeerMapTest {
 
     private static PeerInfo peer(String host, String enclosure, String allowed) {
         return new PeerInfo(
-                host, enclosure, "p", new Processors(2, allowed), 0, Optional.empty(), Map.of("JCCL_ALGO", "auto"));
+                host,
+                enclosure,
+                "p",
+                new Processors(2, allowed),
+                0,
+                Optional.empty(),
+                "00000001",
+                Map.of("JCCL_ALGO", "auto"));
     }
 
     /** Ranks as {@code HOST/ENCLOSURE}. */

@@ -17,6 +17,8 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -40,6 +42,7 @@ public final class RankMain {
         switch (scenario) {
             case "matrix" -> matrix(id, rank, size, rest);
             case "work" -> work(id, rank, size, rest);
+            case "shrink" -> shrink(id, rank, size, rest);
             case "machines" -> machines(id, rank, size, rest);
             case "containers" -> machines(id, rank, size, LocalRanks.config());
             case "join" -> join(id, rank, size);
@@ -103,6 +106,65 @@ public final class RankMain {
             }
         }
         print("CLOSED");
+    }
+
+    /**
+     * All-reduces until ranks fail, goes on without them, and so on until as few are left as the argument says; then carries
+     * out sampled cases.
+     *
+     * <p>Arguments: with how many ranks to end, and how long forming may take, in milliseconds.
+     */
+    private static void shrink(UniqueId id, int rank, int size, List<String> rest) {
+        CommunicatorConfig config = LocalRanks.config()
+                .initTimeout(Duration.ofMillis(Long.parseLong(rest.get(1))))
+                .build();
+        Communicator comm = Communicator.init(id, rank, size, config);
+        print("RANKS " + comm.size() + " rank=" + comm.rank() + " id=" + comm.id());
+        while (comm.size() > Integer.parseInt(rest.get(0))) {
+            Communicator whole = comm;
+            Set<Integer> failed = failedRanks(whole);
+            comm = without(whole, failed);
+            whole.close();
+            print("RANKS " + comm.size() + " rank=" + comm.rank() + " id=" + comm.id());
+        }
+        try (Communicator left = comm;
+                Arena arena = new Arena(CollectiveCase.arenaBytes(left.size()))) {
+            for (CollectiveCase one : CollectiveCase.sample(left.size(), left.size(), 40, true)) {
+                one.check(left, arena);
+            }
+            print("RESULT ok");
+        }
+    }
+
+    /** All-reduces until ranks fail. */
+    private static Set<Integer> failedRanks(Communicator comm) {
+        DataBuffer values = DataBuffer.of(longs(new long[4096]));
+        try {
+            for (int round = 0; ; round++) {
+                if (round == 20) {
+                    print("READY " + comm.size());
+                }
+                comm.allReduce(values, ReduceOp.SUM).await();
+            }
+        } catch (PeerFailedException e) {
+            return e.failedRanks();
+        }
+    }
+
+    /** Goes on without ranks, and without those that then stay away. */
+    private static Communicator without(Communicator comm, Set<Integer> failed) {
+        Set<Integer> excluded = new TreeSet<>(failed);
+        while (true) {
+            try {
+                return comm.shrink(excluded);
+            } catch (JcclTimeoutException e) {
+                print("AWAY " + e.missingRanks() + " excluded " + excluded);
+                excluded.addAll(e.missingRanks());
+            } catch (PeerFailedException e) {
+                print("FAILED " + e.failedRanks() + " excluded " + excluded);
+                excluded.addAll(e.failedRanks());
+            }
+        }
     }
 
     private static boolean misbehave(Communicator comm, String how) throws InterruptedException {

@@ -1,0 +1,180 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.AbortedException;
+import io.jccl.BootstrapException;
+import io.jccl.Communicator;
+import io.jccl.DataBuffer;
+import io.jccl.ReduceOp;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Going on without ranks that failed. Ranks that die are processes. */
+@Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ShrinkTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+    private static final Pattern RANKS = Pattern.compile("RANKS (\\d+) rank=(\\d+) id=(\\w+)");
+
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 3})
+    void theSurvivorsOfAKilledRankGoOnInTheirOldOrder(int victim) throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 4, "shrink", "3", "30000")) {
+            killWhenReady(ranks, 4, Set.of(), Set.of(victim));
+            requireResults(ranks, 4, Set.of(victim));
+        }
+    }
+
+    /** Whoever dies unnoticed beside another is found by its staying away; rank 0, which coordinated, is one of them. */
+    @Test
+    void twoKilledAtOnceAreBothLeftOut() throws Exception {
+        Set<Integer> victims = Set.of(0, 2);
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 4, "shrink", "2", "20000")) {
+            killWhenReady(ranks, 4, Set.of(), victims);
+            requireResults(ranks, 4, victims);
+            assertThat(ranks.output(1)).containsPattern("AWAY \\[[02]\\] excluded \\[[02]\\]");
+        }
+    }
+
+    @Test
+    void whatIsLeftCanBeShrunkAgainDownToOneRank() throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "shrink", "1", "30000")) {
+            killWhenReady(ranks, 3, Set.of(), Set.of(0));
+            killWhenReady(ranks, 2, Set.of(0), Set.of(2));
+            requireResults(ranks, 3, Set.of(0, 2));
+        }
+    }
+
+    @Test
+    void aHealthyCommunicatorStaysUsable() {
+        try (LocalRanks ranks = LocalRanks.start(3)) {
+            ranks.run(comm -> {
+                if (comm.rank() != 1) {
+                    try (Communicator rest = comm.shrink(List.of(1))) {
+                        assertThat(rest.size()).isEqualTo(2);
+                        assertThat(rest.rank()).isEqualTo(comm.rank() / 2);
+                        assertThat(sum(rest, 10 + comm.rank())).isEqualTo(22);
+                    }
+                }
+                assertThat(sum(comm, comm.rank())).isEqualTo(3);
+            });
+        }
+    }
+
+    /** The generation of a communicator is in the keys of its connections: what is left of another one fits none of them. */
+    @Test
+    void everyFormingGivesACommunicatorOfItsOwn() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            List<String> ids = ranks.call(comm -> {
+                try (Communicator once = comm.shrink(List.of());
+                        Communicator again = comm.shrink(List.of())) {
+                    assertThat(sum(once, 1)).isEqualTo(2);
+                    assertThat(sum(again, 2)).isEqualTo(4);
+                    return comm.id() + " " + once.id() + " " + again.id();
+                }
+            });
+            assertThat(ids.get(0)).isEqualTo(ids.get(1));
+            assertThat(Set.of(ids.get(0).split(" "))).hasSize(3);
+        }
+    }
+
+    @Test
+    void allRanksGoOnAfterAnAbort() {
+        try (LocalRanks ranks = LocalRanks.start(3)) {
+            ranks.get(1).abort();
+            ranks.run(comm -> {
+                assertThatThrownBy(() -> sum(comm, 1)).isInstanceOf(AbortedException.class);
+                try (Communicator again = comm.shrink(List.of())) {
+                    assertThat(sum(again, 1)).isEqualTo(3);
+                }
+            });
+        }
+    }
+
+    @Test
+    void ranksThatExcludeDifferentOnesAreTold() {
+        try (LocalRanks ranks = LocalRanks.start(4)) {
+            // Ranks 0, 1 and 3 meet as three, while rank 0 expects 2 where 1 comes.
+            ranks.run(comm -> {
+                if (comm.rank() != 2) {
+                    List<Integer> excluded = List.of(comm.rank() == 0 ? 1 : 2);
+                    assertThatThrownBy(() -> comm.shrink(excluded))
+                            .isInstanceOf(BootstrapException.class)
+                            .hasMessageContaining("could not go on as one of")
+                            .hasMessageContaining("exclude different ones:")
+                            .hasMessageContaining("excludes {1}")
+                            .hasMessageContaining("excludes {2}");
+                }
+            });
+        }
+    }
+
+    @Test
+    void badRanksAreRefused() {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            Communicator comm = ranks.get(0);
+            assertThatThrownBy(() -> comm.shrink(List.of(0)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("excludedRanks={0} rank=0");
+            assertThatThrownBy(() -> comm.shrink(List.of(-1, 2)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("excludedRanks={-1,2} size=2: expected ranks from 0 to 1");
+            ranks.run(Communicator::close);
+            assertThatThrownBy(() -> comm.shrink(List.of(1)))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("is closed");
+        }
+    }
+
+    private static long sum(Communicator comm, long mine) {
+        long[] value = {mine};
+        comm.allReduce(DataBuffer.of(value), ReduceOp.SUM).await();
+        return value[0];
+    }
+
+    private static void killWhenReady(ProcessRanks ranks, int size, Set<Integer> dead, Set<Integer> victims)
+            throws InterruptedException {
+        for (int rank = 0; rank < size + dead.size(); rank++) {
+            if (!dead.contains(rank)) {
+                ranks.awaitOutput(rank, text -> text.contains("READY " + size), LIMIT);
+            }
+        }
+        victims.forEach(ranks::kill);
+    }
+
+    private static void requireResults(ProcessRanks ranks, int size, Set<Integer> victims) throws InterruptedException {
+        Set<String> ids = new TreeSet<>();
+        int expected = 0;
+        for (int rank = 0; rank < size; rank++) {
+            if (!victims.contains(rank)) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
+                assertThat(ranks.output(rank)).contains("RESULT ok");
+                List<String> formed = RANKS.matcher(ranks.output(rank))
+                        .results()
+                        .map(one -> one.group(1) + " " + one.group(2) + " " + one.group(3))
+                        .toList();
+                String last = formed.get(formed.size() - 1);
+                assertThat(last).startsWith(size - victims.size() + " " + expected + " ");
+                assertThat(formed).as("generations").doesNotHaveDuplicates();
+                ids.add(last.split(" ")[2]);
+                expected++;
+            }
+        }
+        assertThat(ids).as("the survivors are in one communicator").hasSize(1);
+    }
+}
