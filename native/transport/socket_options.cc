@@ -12,8 +12,6 @@ namespace {
 // SO_SNDBUF to this same machine.
 constexpr int kLocalSendBufferBytes = 256 * 1024;
 
-// Longest pause between repetitions to a peer that does not answer. Left to itself the kernel doubles it up to two minutes,
-// and a network that is back is not noticed for as long as it was away.
 constexpr int kLongestRepeatMillis = 1000;
 constexpr int kTcpRtoMaxMillis = 44;  // TCP_RTO_MAX_MS, since Linux 6.15
 
@@ -47,10 +45,12 @@ Status tuneDataSocket(int socket, const NetConfig& config) {
   if (Status s = set(socket, IPPROTO_TCP, TCP_KEEPIDLE, idleSeconds, "TCP_KEEPIDLE"); !s) return s;
   if (Status s = set(socket, IPPROTO_TCP, TCP_KEEPINTVL, idleSeconds, "TCP_KEEPINTVL"); !s) return s;
   if (Status s = set(socket, IPPROTO_TCP, TCP_KEEPCNT, 3, "TCP_KEEPCNT"); !s) return s;
-  // Older kernels do not know it, and go on doubling the pause.
-  [[maybe_unused]] const Status bounded =
-      set(socket, IPPROTO_TCP, kTcpRtoMaxMillis, kLongestRepeatMillis, "TCP_RTO_MAX_MS");
+  boundRepetitions(socket);
   return set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, millis, "TCP_USER_TIMEOUT");
+}
+
+bool boundRepetitions(int socket) {
+  return set(socket, IPPROTO_TCP, kTcpRtoMaxMillis, kLongestRepeatMillis, "TCP_RTO_MAX_MS").isOk();
 }
 
 const char* socketHint(int error) {

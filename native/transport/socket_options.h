@@ -17,6 +17,10 @@ Status openDataSocket(int family, Distance distance, const NetConfig& config, Un
 // nothing is sent.
 Status tuneDataSocket(int socket, const NetConfig& config);
 
+// The kernel doubles the pause between repetitions to a peer that does not answer, up to two minutes, and so notices only
+// after as long again that a network is back. Bounds it by a second; false where the kernel cannot (before Linux 6.15).
+bool boundRepetitions(int socket);
+
 // What errno of a data socket usually means, for people.
 const char* socketHint(int error);
 

@@ -1,5 +1,6 @@
 package io.jccl.bootstrap;
 
+import io.jccl.nativelib.NativeSockets;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -50,6 +51,7 @@ final class FrameLink implements Reactor.Handler {
         this.channel = channel;
         this.owner = owner;
         this.remote = String.valueOf(channel.getRemoteAddress());
+        NativeSockets.boundRepetitions(channel); // a network that comes back before the heartbeat's time-out is noticed
         this.key = reactor.register(channel, SelectionKey.OP_READ, this);
     }
 

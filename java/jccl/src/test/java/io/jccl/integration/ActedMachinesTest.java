@@ -3,6 +3,8 @@ package io.jccl.integration;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.jccl.nativelib.NativeSockets;
+import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -85,6 +87,36 @@ class ActedMachinesTest {
             for (int rank = 0; rank < RANKS; rank++) {
                 requireEnd(ranks, rank, "FAILED after ");
                 requireFailure(ranks.output(rank), rank < 6);
+            }
+        }
+    }
+
+    /** Twice the pause of a kernel that is not told otherwise, which repeats after 6.4 s and then after 12.8 s. */
+    @Test
+    void aPartitionOfTwoThirdsOfTheHeartbeatsTimeoutHeals() throws Exception {
+        try (SocketChannel any = SocketChannel.open()) {
+            assumeTrue(NativeSockets.boundRepetitions(any), "this kernel has no TCP_RTO_MAX_MS");
+        }
+        try (ActedMachines machines = start(2, "");
+                ProcessRanks ranks = ProcessRanks.startLaunched(
+                        folder,
+                        2,
+                        rank -> machines.inside(
+                                rank, rank, 2, ActedMachines.meetingAt("10.88.0.1"), "JCCL_HEARTBEAT_TIMEOUT=12s"),
+                        "launched-work",
+                        "60000")) {
+            for (int rank = 0; rank < 2; rank++) {
+                ranks.awaitOutput(rank, output -> output.contains("READY"), LIMIT);
+            }
+            machines.pullCables(1);
+            pause(8000);
+            machines.putCablesBack(1);
+            pause(6000); // by now whoever heard nothing has been given up
+            for (int rank = 0; rank < 2; rank++) {
+                assertThat(ranks.output(rank))
+                        .contains("WENT ON after ")
+                        .doesNotContain("FAILED")
+                        .doesNotContain("WRONG");
             }
         }
     }
