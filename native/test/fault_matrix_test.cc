@@ -77,6 +77,15 @@ class Job {
     if (scenario_.loses) abortAll(Code::Aborted);
   }
 
+  // Ends all ranks: nothing stays registered.
+  void close() {
+    if (scenario_.registers) {
+      EXPECT_GT(network_.registered(), 0) << scenario_.describe();
+    }
+    endpoints_.clear();
+    EXPECT_EQ(0, network_.registered()) << scenario_.describe();
+  }
+
   struct Outcome {
     Code code = Code::Ok;
     size_t step = 0;
@@ -91,6 +100,7 @@ class Job {
     faults.seed = scenario.seed;
     faults.loses = scenario.loses;
     faults.ranks = scenario.ranks;
+    faults.registers = scenario.registers;
     return faults;
   }
 
@@ -224,6 +234,7 @@ TEST_P(FaultMatrix, IsRightOverALateAndDisorderlyNetwork) {
                                       << scenario.describe();
   }
   EXPECT_GT(job.network().messages(), 100u) << scenario.describe();
+  job.close();
   RecordProperty("seed", std::to_string(scenario.seed));
 }
 
@@ -240,6 +251,7 @@ TEST_P(FaultMatrix, IsRightOrEndsInTimeWhereConnectionsBreak) {
     EXPECT_FALSE(outcome.error.empty());
   }
   EXPECT_TRUE(!broke || job.network().losses() > 0) << "an error without a cause; " << scenario.describe();
+  job.close();
   RecordProperty("seed", std::to_string(scenario.seed));
 }
 

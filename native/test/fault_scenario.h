@@ -29,6 +29,7 @@ struct Scenario {
 
   uint64_t seed;
   bool loses;
+  bool registers;    // the network reaches registered memory only
   bool coordinated;  // after the first error somebody tells the other ranks
   int ranks;
   int channels;
@@ -51,7 +52,8 @@ inline size_t drawCount(SeededRandom& random) {
   }
 }
 
-inline Scenario::Scenario(uint64_t seed, bool loses) : seed(seed), loses(loses) {
+inline Scenario::Scenario(uint64_t seed, bool loses)
+    : seed(seed), loses(loses), registers(SeededRandom(~seed).oneIn(3)) {
   SeededRandom random(seed);
   coordinated = random.oneIn(2);
   ranks = 2 + static_cast<int>(random.below(4));
@@ -89,7 +91,7 @@ inline std::string Scenario::describe() const {
   for (const int machine : machines) text += std::to_string(machine) + ",";
   return text + " simpleSlotBytes=" + std::to_string(simpleSlotBytes) +
          " smallSlotBytes=" + std::to_string(smallSlotBytes) + (loses ? " loses" : "") +
-         (coordinated ? " coordinated" : "");
+         (registers ? " registers" : "") + (coordinated ? " coordinated" : "");
 }
 
 inline std::string describe(const Step& step) {

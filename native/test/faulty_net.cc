@@ -146,8 +146,10 @@ class FaultyNet final : public Net {
     return Status::transport("net: bytes=" + std::to_string(listenerInfo.size()) + ", expected 4 [played]");
   }
 
-  Status registerMemory(void*, size_t, NetPointer, std::unique_ptr<NetMemory>* memory) override {
-    *memory = std::make_unique<NetMemory>();
+  bool needsRegisteredMemory() const override { return state_->faults.registers; }
+
+  Status registerMemory(void* address, size_t bytes, NetPointer, std::unique_ptr<NetMemory>* memory) override {
+    *memory = std::make_unique<PlayedMemory>(address, bytes, state_->counters, state_);
     return Status::ok();
   }
 
@@ -180,5 +182,6 @@ uint64_t FaultyNetwork::messages() const { return state_->counters.messages; }
 uint64_t FaultyNetwork::overtaken() const { return state_->counters.overtaken; }
 uint64_t FaultyNetwork::inPieces() const { return state_->counters.inPieces; }
 uint64_t FaultyNetwork::atTheirPlace() const { return state_->counters.atTheirPlace; }
+int64_t FaultyNetwork::registered() const { return state_->counters.registered; }
 
 }  // namespace jccl::test

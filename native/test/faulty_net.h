@@ -26,6 +26,7 @@ struct NetFaults {
   bool loses =
       false;      // connections of one rank break after a number of messages, some at both ends, some at one or none
   int ranks = 1;  // who may be that rank
+  bool registers = false;  // like verbs: reaches registered memory only, and puts nothing where the receiver wishes it
 };
 
 // A stream of numbers that is the same for the same seed everywhere.
@@ -54,6 +55,7 @@ class FaultyNetwork {
   uint64_t overtaken() const;  // messages complete at the receiver before an older one
   uint64_t inPieces() const;
   uint64_t atTheirPlace() const;  // messages that went where the receiver wanted them
+  int64_t registered() const;     // pieces of memory that are registered at this moment
 
   struct State;
 

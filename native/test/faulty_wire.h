@@ -86,6 +86,32 @@ struct Counters {
   std::atomic<uint64_t> overtaken{0};
   std::atomic<uint64_t> inPieces{0};
   std::atomic<uint64_t> atTheirPlace{0};
+  std::atomic<int64_t> registered{0};
+};
+
+// Memory that a played adapter may reach.
+class PlayedMemory final : public NetMemory {
+ public:
+  // The last argument keeps the counters alive.
+  PlayedMemory(const void* address, size_t bytes, Counters& counters, std::shared_ptr<const void> owner)
+      : begin_(static_cast<const uint8_t*>(address)),
+        end_(begin_ + bytes),
+        counters_(counters),
+        owner_(std::move(owner)) {
+    ++counters_.registered;
+  }
+  ~PlayedMemory() override { --counters_.registered; }
+
+  bool holds(const NetBuffer& buffer) const {
+    const auto* begin = static_cast<const uint8_t*>(buffer.address);
+    return begin_ <= begin && begin + buffer.bytes <= end_;
+  }
+
+ private:
+  const uint8_t* const begin_;
+  const uint8_t* const end_;
+  Counters& counters_;
+  const std::shared_ptr<const void> owner_;
 };
 
 // What one connection will do, drawn when it is made.
@@ -114,7 +140,7 @@ inline WirePlan planOf(const NetFaults& faults, const NetRoute& route, SeededRan
   plan.reorders = !random.oneIn(3);
   plan.backwards = random.oneIn(2);
   plan.waitsForReceives = random.oneIn(2);
-  plan.heedsWishes = !random.oneIn(3);
+  plan.heedsWishes = !random.oneIn(3) && !faults.registers;
   plan.streams = random.oneIn(2);
   const int victim = static_cast<int>(mix(faults.seed) % static_cast<uint64_t>(faults.ranks));
   const bool doomed = faults.loses && (route.from == victim ? !random.oneIn(3) : random.oneIn(12));
@@ -132,6 +158,7 @@ class Wire {
   Wire(const NetFaults& faults, const NetRoute& route, Counters& counters)
       : route(route),
         counters(counters),
+        registers(faults.registers),
         random(mix(faults.seed) ^ mix((uint64_t{1} << 60) + static_cast<uint64_t>(route.from) * 1'000'003 +
                                       static_cast<uint64_t>(route.to) * 1009 + static_cast<uint64_t>(route.channel))),
         plan(planOf(faults, route, random)) {}
@@ -177,6 +204,15 @@ class Wire {
                              std::to_string(route.channel) + ": " + what);
   }
 
+  // Ok, if the network may reach the buffer.
+  Status reach(const NetBuffer& buffer) const {
+    if (!registers) return Status::ok();
+    const auto* memory = dynamic_cast<const PlayedMemory*>(buffer.memory);
+    if (memory != nullptr && memory->holds(buffer)) return Status::ok();
+    return Status::internal("bytes=" + std::to_string(buffer.bytes) +
+                            (memory == nullptr ? ": not registered [played]" : ": beyond what is registered [played]"));
+  }
+
   // The parcel of a message that the receiver has not taken yet, or null.
   Parcel* find(uint64_t sequence) {
     return sequence < first || sequence - first >= parcels.size() ? nullptr : &parcels[sequence - first];
@@ -185,6 +221,7 @@ class Wire {
   std::mutex mutex;
   const NetRoute route;
   Counters& counters;
+  const bool registers;
   SeededRandom random;
   const WirePlan plan;
   std::shared_ptr<Bell> senderBell;

@@ -15,7 +15,7 @@ public final class Resources {
      *
      * @param descriptors open files and sockets
      * @param threads of Java and native code
-     * @param sharedMappings mappings of shared memory between ranks
+     * @param sharedMappings mappings of memory between ranks, and of the slots of network connections
      * @param nativeBytes memory outside Java's heap and classes that is backed by pages
      */
     public record Snapshot(int descriptors, int threads, int sharedMappings, long nativeBytes) {}
@@ -24,6 +24,9 @@ public final class Resources {
     private static final long FIRST_NATIVE_ADDRESS = 1L << 40;
 
     private static final Pattern MAPPING = Pattern.compile("^([0-9a-f]+)-[0-9a-f]+ ");
+
+    /** Anonymous shared memory, which the slots of network connections lie in, is the kernel's /dev/zero. */
+    private static final Pattern SHARED = Pattern.compile(" rw-s .* (/memfd:|/dev/shm/jccl-|/dev/zero)");
 
     private Resources() {}
 
@@ -37,7 +40,7 @@ public final class Resources {
                 Matcher mapping = MAPPING.matcher(line);
                 if (mapping.find()) {
                     outsideHeap = Long.parseUnsignedLong(mapping.group(1), 16) >= FIRST_NATIVE_ADDRESS;
-                    shared += line.contains("/memfd:") || line.contains("/dev/shm/jccl-") ? 1 : 0;
+                    shared += SHARED.matcher(line).find() ? 1 : 0;
                 } else if (outsideHeap && line.startsWith("Rss:")) {
                     resident += Long.parseLong(line.replaceAll("\\D+", "")) * 1024;
                 }

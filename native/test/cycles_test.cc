@@ -1,0 +1,211 @@
+// Communicators come and go and leave nothing behind: no descriptor, thread, shared memory, registered memory or file.
+//
+// JCCL_LEAK_CYCLES=N makes N of each kind instead of a few (scripts/check-leaks).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <thread>
+
+#include "base/clock.h"
+#include "engine/endpoint.h"
+#include "test/faulty_net.h"
+#include "test/rank_threads.h"
+
+namespace jccl::test {
+namespace {
+
+constexpr int kRanks = 3;
+constexpr int kChannels = 2;
+constexpr int kDefaultCycles = 15;
+constexpr int kWarmUp = 3;  // the first make what stays for the life of the process
+constexpr int64_t kSettlingNanos = 3'000'000'000;
+constexpr int64_t kBrieflyNanos = 100'000'000;  // where a loss may go unnoticed
+
+// What the kernel says that this process holds.
+struct Held {
+  long descriptors = 0;
+  long threads = 0;
+  long sharedMappings = 0;  // with the slots of network connections
+  long files = 0;           // of shared memory that has names
+
+  bool exceeds(const Held& other) const {
+    return descriptors > other.descriptors || threads > other.threads || sharedMappings > other.sharedMappings ||
+           files > other.files;
+  }
+};
+
+std::ostream& operator<<(std::ostream& out, const Held& held) {
+  return out << "descriptors=" << held.descriptors << " threads=" << held.threads
+             << " shared_mappings=" << held.sharedMappings << " files=" << held.files;
+}
+
+long entriesOf(const char* folder, const std::string& beginning = "") {
+  std::error_code gone;
+  const std::filesystem::directory_iterator entries(folder, gone);
+  return std::count_if(begin(entries), end(entries), [&](const std::filesystem::directory_entry& entry) {
+    return entry.path().filename().string().compare(0, beginning.size(), beginning) == 0;
+  });
+}
+
+Held held() {
+  Held now;
+  now.descriptors = entriesOf("/proc/self/fd");
+  now.threads = entriesOf("/proc/self/task");
+  now.files = entriesOf("/dev/shm", "jccl-" + std::to_string(::getpid()));
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) now.sharedMappings += line.find(" rw-s ") != std::string::npos;
+  return now;
+}
+
+// Threads that have ended are listed a moment longer.
+Held settled(const Held& before) {
+  const int64_t end = monotonicNanos() + kSettlingNanos;
+  Held now = held();
+  while (now.exceeds(before) && monotonicNanos() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    now = held();
+  }
+  return now;
+}
+
+enum class End { Used, Unused, Aborted, Broken };
+
+struct Kind {
+  const char* name;
+  TransportKind transport;
+  int streams = 1;
+  bool played = false;  // over the faulty network, with registered memory
+  End end = End::Used;
+};
+
+std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
+
+class Cycle {
+ public:
+  Cycle(const Kind& kind, uint64_t seed) : kind_(kind), network_(faultsOf(kind, seed)) {
+    std::vector<std::vector<uint8_t>> info(kRanks);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      EndpointConfig config;
+      config.communicator.rank = rank;
+      config.communicator.size = kRanks;
+      config.communicator.channels = kChannels;
+      config.communicator.localRanks = kRanks;
+      config.communicator.cores = 2;
+      config.communicator.simpleSlotBytes = 16'384;
+      config.communicator.token[0] = seed;
+      config.streamsPerConnection = kind.streams;
+      config.secret.assign(16, 42);
+      if (kind.played) config.makeNet = network_.maker();
+      check(Endpoint::create(config, endpoints_[rank]));
+      const bool listens = kind.transport == TransportKind::Net;
+      check(endpoints_[rank]->connectInfo(listens ? std::vector<std::string>{"127.0.0.1"} : std::vector<std::string>{},
+                                          info[rank]));
+    }
+    for (int rank = 0; rank < kRanks; ++rank) {
+      for (int peer = 0; peer < kRanks; ++peer) {
+        if (peer != rank) check(endpoints_[rank]->connect(peer, kind.transport, info[peer]));
+      }
+      layOut(endpoints_[rank]->communicator());
+      check(endpoints_[rank]->prepare());
+    }
+  }
+
+  void run() {
+    if (kind_.end == End::Unused) return;
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      threads.emplace_back([this, rank] { runRank(rank); });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  // Ends the ranks one after the other; what the network still holds then is nobody's.
+  void close() {
+    for (auto& endpoint : endpoints_) endpoint.reset();
+    EXPECT_EQ(0, network_.registered());
+  }
+
+ private:
+  static NetFaults faultsOf(const Kind& kind, uint64_t seed) {
+    NetFaults faults;
+    faults.seed = seed;
+    faults.registers = true;
+    faults.loses = kind.end == End::Broken;
+    faults.ranks = kRanks;
+    return faults;
+  }
+
+  static void check(const Status& status) { ASSERT_TRUE(status.isOk()) << status.message(); }
+
+  // Small and large, ring and tree, and a message to the next rank.
+  void runRank(int rank) {
+    Communicator& communicator = endpoints_[rank]->communicator();
+    for (const size_t count : {size_t{4}, size_t{20'000}}) {
+      for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct}) {
+        std::vector<float> send(count, 1);
+        std::vector<float> recv(count);
+        const Code code =
+            communicator.run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum},
+                             choiceOf(algorithm, count < 100 ? Protocol::LL : Protocol::Simple, kChannels),
+                             reinterpret_cast<uint64_t>(send.data()), reinterpret_cast<uint64_t>(recv.data()),
+                             static_cast<int64_t>(count), 0, kind_.end == End::Broken ? kBrieflyNanos : kTimeoutNanos);
+        if (kind_.end == End::Used) {
+          EXPECT_EQ(Code::Ok, code) << endpoints_[rank]->lastError();
+          EXPECT_EQ(kRanks * static_cast<float>(count), std::accumulate(recv.begin(), recv.end(), 0.0F));
+        }
+        if (code != Code::Ok) return abortAll();
+        // One rank gives up while the others go on to the next operation.
+        if (kind_.end == End::Aborted && rank == 1 && count > 100) return abortAll();
+      }
+    }
+  }
+
+  void abortAll() {
+    for (const auto& endpoint : endpoints_) endpoint->communicator().abort(Code::Aborted);
+  }
+
+  const Kind kind_;
+  FaultyNetwork network_;
+  std::array<std::unique_ptr<Endpoint>, kRanks> endpoints_;
+};
+
+int cycles() {
+  const char* text = std::getenv("JCCL_LEAK_CYCLES");  // NOLINT(concurrency-mt-unsafe): before any thread
+  return text == nullptr || *text == 0 ? kDefaultCycles : std::atoi(text);
+}
+
+class Cycles : public ::testing::TestWithParam<Kind> {};
+
+TEST_P(Cycles, LeaveNothingBehind) {
+  const auto cycle = [](uint64_t seed) {
+    Cycle one(GetParam(), seed);
+    if (::testing::Test::HasFatalFailure()) return;
+    one.run();
+    one.close();
+  };
+  for (int i = 0; i < kWarmUp; ++i) cycle(1'000'000 + static_cast<uint64_t>(i));
+  const Held before = held();
+  for (int i = 0; i < cycles() && !HasFailure(); ++i) cycle(static_cast<uint64_t>(i));
+  const Held after = settled(before);
+  EXPECT_FALSE(after.exceeds(before)) << "before: " << before << "\nafter " << cycles() << " cycles: " << after;
+  if (cycles() > kDefaultCycles) std::cout << GetParam() << ": " << cycles() << " cycles, " << after << "\n";
+}
+
+constexpr auto kP2p = TransportKind::P2p;
+constexpr auto kNet = TransportKind::Net;
+INSTANTIATE_TEST_SUITE_P(Kinds, Cycles,
+                         ::testing::Values(Kind{"p2p", kP2p}, Kind{"shm", TransportKind::Shm}, Kind{"sockets", kNet},
+                                           Kind{"sockets_4_streams", kNet, 4},
+                                           Kind{"sockets_unused", kNet, 1, false, End::Unused},
+                                           Kind{"sockets_aborted", kNet, 2, false, End::Aborted},
+                                           Kind{"played", kNet, 1, true},
+                                           Kind{"played_aborted", kNet, 1, true, End::Aborted},
+                                           Kind{"played_broken", kNet, 1, true, End::Broken}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace jccl::test
