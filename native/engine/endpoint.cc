@@ -77,6 +77,7 @@ Status Endpoint::openNetwork(const std::vector<std::string>& addresses, const Ne
   net.secret = config_.secret;
   net.streams = std::max(config_.streamsPerConnection, 1);
   net.ib = config_.ib;
+  net.devices = config_.netDevices;
   if (config_.connectTimeoutNanos > 0) net.connectTimeoutNanos = config_.connectTimeoutNanos;
   if (config_.peerTimeoutNanos > 0) net.peerTimeoutNanos = config_.peerTimeoutNanos;
   std::unique_ptr<NetTransport> transport;
@@ -218,6 +219,17 @@ Status Endpoint::connectNet(int peer, TransportKind kind, const PeerInfo& info) 
 
 TransportKind Endpoint::network() const {
   return net_ == nullptr ? TransportKind::None : net_ == ib_.get() ? TransportKind::Ib : TransportKind::Net;
+}
+
+Status Endpoint::setWays(const std::vector<NetWay>& ways) {
+  for (const NetWay& way : ways) {
+    const auto isRank = [this](int rank) { return rank >= 0 && rank < config_.communicator.size; };
+    if (isRank(way.from) && isRank(way.to) && way.channel >= 0 && way.channel < config_.communicator.channels) continue;
+    return Status::invalid("channel=" + std::to_string(way.channel) + " from=" + std::to_string(way.from) +
+                           " to=" + std::to_string(way.to) + ": no such connection");
+  }
+  if (net_ != nullptr) net_->setWays(ways);
+  return Status::ok();
 }
 
 Status Endpoint::prepare() {

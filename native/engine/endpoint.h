@@ -26,6 +26,7 @@ struct EndpointConfig {
   std::vector<uint8_t> secret;      // proves membership of the job to data sockets
   bool usesIb = false;              // offer InfiniBand verbs beside sockets, where there are adapters
   IbConfig ib;
+  NetDeviceNumbers netDevices;
   NetMaker makeNet;  // empty: sockets
 };
 
@@ -45,6 +46,8 @@ class Endpoint final : private BufferResolver {
   // All peers behind a network are reached by the same one.
   Status connect(int peer, TransportKind transport, std::span<const uint8_t> info);
   Status probe(TransportKind transport, std::span<const uint8_t> info) const;
+  // By which network devices connections shall go; after connect.
+  Status setWays(const std::vector<NetWay>& ways);
   // Checks that all connections that rings and trees need exist; those over InfiniBand are made and tried now. Closes the
   // network that nobody uses.
   Status prepare();

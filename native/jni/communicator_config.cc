@@ -122,6 +122,8 @@ Status readConfig(const std::vector<int64_t>& values, const std::vector<std::str
                            std::to_string(JAVA(TEXTS_LENGTH)));
   }
   if (Status status = readIb(values, texts, config); !status) return status;
+  Status numbered = NetDeviceNumbers::parse(texts[JAVA(TEXT_NET_DEVICES)], &config.netDevices);
+  if (!numbered) return numbered;
   CommunicatorConfig& c = config.communicator;
   const auto slot = [&](int index, uint32_t fallback) {
     return values[index] == 0 ? int64_t{fallback} : values[index];

@@ -100,6 +100,21 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setTree(JNIEnv*
   });
 }
 
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setWays(JNIEnv* env, jclass, jlong handle,
+                                                                         jintArray rows) {
+  return guardedCode([&]() -> jint {
+    constexpr size_t kRow = io_jccl_nativelib_NativeCommunicator_WAY_LENGTH;
+    static_assert(kRow == 5);
+    std::vector<int32_t> numbers;
+    if (!copyInts(env, rows, numbers) || numbers.size() % kRow != 0) return static_cast<jint>(Code::Invalid);
+    std::vector<NetWay> ways;
+    for (size_t i = 0; i < numbers.size(); i += kRow) {
+      ways.push_back({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3], numbers[i + 4]});
+    }
+    return settle(endpointOf(handle), endpointOf(handle).setWays(ways));
+  });
+}
+
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_prepare(JNIEnv*, jclass, jlong handle) {
   return guardedCode([&]() -> jint { return settle(endpointOf(handle), endpointOf(handle).prepare()); });
 }

@@ -235,7 +235,7 @@ TEST(SocketDialerPairs, RanksThatPreferOtherFamiliesMeetInOneAndTheirInterfacesT
   std::set<std::string> firsts;
   for (size_t turn = 0; turn < 4; ++turn) {
     std::vector<SocketDialer::Pair> pairs;
-    ASSERT_TRUE(SocketDialer::pairAddresses(local, announced, turn, &pairs).isOk());
+    ASSERT_TRUE(SocketDialer::pairAddresses(local, announced, {{}, turn, 0}, &pairs).isOk());
     ASSERT_EQ(8u, pairs.size());  // two by two of each family
     for (size_t i = 0; i < pairs.size(); ++i) {
       const int family = i < 4 ? AF_INET : AF_INET6;  // the listener's first comes first
@@ -250,9 +250,51 @@ TEST(SocketDialerPairs, RanksThatPreferOtherFamiliesMeetInOneAndTheirInterfacesT
 TEST(SocketDialerPairs, OneFamilyIsEnoughWhereOneEndHasBoth) {
   const std::vector<uint8_t> both = encodeAddresses({parsed("10.0.0.2", 7), parsed("fd00::2", 7)});
   std::vector<SocketDialer::Pair> pairs;
-  ASSERT_TRUE(SocketDialer::pairAddresses({parsed("fd00::1", 0)}, both, 0, &pairs).isOk());
+  ASSERT_TRUE(SocketDialer::pairAddresses({parsed("fd00::1", 0)}, both, {}, &pairs).isOk());
   ASSERT_EQ(1u, pairs.size());
   EXPECT_EQ("[fd00::2]:7", pairs[0].remote.toString());
+}
+
+SocketAddress of(int device, SocketAddress address) {
+  address.setDevice(device);
+  return address;
+}
+
+std::string firstPair(const NetWays::Ends& ends, size_t turn, size_t stream) {
+  // The second machine numbers its devices the other way round, and its second address has none.
+  const std::vector<SocketAddress> local = {of(0, parsed("10.0.0.1", 0)), of(1, parsed("10.0.1.1", 0)),
+                                            of(0, parsed("fd00::1", 0))};
+  const std::vector<uint8_t> announced = encodeAddresses({of(2, parsed("10.0.0.2", 7)), of(-1, parsed("10.0.3.2", 8)),
+                                                          of(1, parsed("10.0.1.2", 9)), of(0, parsed("fd00::2", 7))});
+  std::vector<SocketDialer::Pair> pairs;
+  EXPECT_TRUE(SocketDialer::pairAddresses(local, announced, {ends, turn, stream}, &pairs).isOk());
+  EXPECT_EQ(7u, pairs.size());  // whatever comes first, all are tried
+  return pairs[0].local.toString() + " " + pairs[0].remote.toString();
+}
+
+TEST(SocketDialerPairs, ThePlansDevicesComeFirstAtBothEnds) {
+  EXPECT_EQ("10.0.0.1:0 10.0.0.2:7", firstPair({0, 2, ""}, 0, 0));
+  EXPECT_EQ("10.0.0.1:0 10.0.0.2:7", firstPair({0, 2, ""}, 5, 0)) << "whatever the channel's turn";
+  EXPECT_EQ("10.0.1.1:0 10.0.1.2:9", firstPair({1, 1, ""}, 0, 0));
+  EXPECT_EQ("10.0.0.1:0 10.0.1.2:9", firstPair({0, 1, ""}, 0, 0)) << "a channel that crosses rails";
+  EXPECT_EQ("10.0.0.1:0 10.0.0.2:7", firstPair({1, 1, ""}, 0, 1)) << "further streams begin at the next ones";
+}
+
+TEST(SocketDialerPairs, WhatThePlanDoesNotKnowGoesByTheOtherEndsPlaceOrInTurn) {
+  EXPECT_EQ("10.0.1.1:0 10.0.3.2:8", firstPair({1, 7, ""}, 0, 0)) << "equal places are one network";
+  EXPECT_EQ("10.0.1.1:0 10.0.3.2:8", firstPair({7, 2, ""}, 1, 0)) << "the device has no address here";
+  EXPECT_EQ("10.0.0.1:0 10.0.1.2:9", firstPair({}, 2, 0));
+}
+
+TEST_F(SocketListenerTest, AListenersAddressTravelsWithTheNumberOfItsDevice) {
+  NetConfig config = config_;
+  ASSERT_TRUE(NetDeviceNumbers::parse("6 lo\n", &config.devices).isOk());
+  SocketListener numbered(config, events_, *this);
+  ASSERT_TRUE(numbered.open({"127.0.0.1"}).isOk());
+  const std::vector<uint8_t> wire = encodeAddresses(numbered.addresses());
+  std::vector<SocketAddress> read;
+  ASSERT_TRUE(decodeAddresses(wire.data(), wire.size(), &read).isOk());
+  EXPECT_EQ(6, read.at(0).device());
 }
 
 TEST_F(SocketListenerTest, ARefusalIsBelievedBecauseItIsProven) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "transport/net_ways.h"
 
 namespace jccl {
 
@@ -154,6 +155,9 @@ class Net {
   // Starts a connection and returns at once; the rest happens in progress().
   virtual Status connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
                          std::unique_ptr<NetSendConnection>* connection) = 0;
+
+  // By which devices connections shall go that are made or accepted from now on.
+  virtual void setWays(const NetWays&) {}
 
   // Ok, or why `listenerInfo` cannot be reached from here (no address of a common family, for instance). No traffic.
   virtual Status reachable(std::span<const uint8_t> listenerInfo) const = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "transport/net_ways.h"
 #include "verbs/adapter.h"
 
 namespace jccl {
@@ -33,6 +34,7 @@ struct NetConfig {
   int64_t handshakeTimeoutNanos = 3'000'000'000;  // for one client that has connected and not proven itself
   int64_t peerTimeoutNanos = 15'000'000'000;      // a machine that acknowledges nothing for so long is gone
   IbConfig ib;
+  NetDeviceNumbers devices;
 
   uint32_t maxHalfOpen = 128;  // clients that have not proven themselves, at one time
 };

@@ -87,8 +87,9 @@ class IbNet::Listener final : public NetListener, private SocketListener::Judge 
       const NetIntroductionHeader& who = proven.who;
       if (!accepted_.insert({who.from, who.channel}).second) continue;
       *route = {who.communicator, who.from, who.to, who.channel};
-      auto made =
-          std::make_unique<IbRecvConnection>(net_.config_, who.from, net_.adapterOf(who.channel), net_.dataEvents_);
+      verbs::Adapter& adapter = net_.adapterOf(net_.ways_.receiving(who.from, who.channel), who.channel,
+                                               "from_rank=" + std::to_string(who.from));
+      auto made = std::make_unique<IbRecvConnection>(net_.config_, who.from, adapter, net_.dataEvents_);
       if (Status opened = made->open(std::move(proven.socket), net_.controlEvents_); !opened) return opened;
       *connection = std::move(made);
       return Status::ok();
@@ -133,6 +134,7 @@ Status IbNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& d
     device.maxConnections =
         static_cast<uint32_t>(std::max(adapter->device()->attributes().maxQueuePairs / config.ib.queuePairs, 1));
     made->devices_.push_back(std::move(device));
+    made->numbers_.push_back(config.devices.of(port.label));
     made->watchers_.push_back(std::make_unique<Watcher>(*adapter, controlEvents));
     if (Status watched = made->watchers_.back()->watch(); !watched) return watched;
     logMessage(LogLevel::Info, "net",
@@ -146,9 +148,15 @@ Status IbNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& d
   return Status::ok();
 }
 
-// Channels take turns, and ranks begin at different ones.
-verbs::Adapter& IbNet::adapterOf(int channel) const {
-  return *adapters_[static_cast<size_t>(config_.rank + channel) % adapters_.size()];
+// Where the plan names none that is open, channels take turns, and ranks begin at different ones.
+verbs::Adapter& IbNet::adapterOf(const NetWays::Ends& ends, int channel, const std::string& whose) const {
+  const std::optional<size_t> planned = placeOf(numbers_, ends.local);
+  verbs::Adapter& adapter =
+      *adapters_[planned.value_or(static_cast<size_t>(config_.rank + channel) % adapters_.size())];
+  logMessage(LogLevel::Debug, "net",
+             "channel=" + std::to_string(channel) + " " + whose + " adapter=" + adapter.port().label + " (" +
+                 reasonOf(ends, planned.has_value()) + ")");
+  return adapter;
 }
 
 uint32_t IbNet::linkLayers() const {
@@ -173,7 +181,7 @@ Status IbNet::reachable(std::span<const uint8_t> listenerInfo) const {
     return Status::transport("ib: one end has InfiniBand and the other Ethernet (RoCE) adapters only");
   }
   std::vector<SocketDialer::Pair> pairs;
-  return SocketDialer::pairAddresses(local_, addresses, 0, &pairs);
+  return SocketDialer::pairAddresses(local_, addresses, {}, &pairs);
 }
 
 Status IbNet::connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
@@ -182,10 +190,12 @@ Status IbNet::connect(const NetRoute& route, std::span<const uint8_t> listenerIn
   std::span<const uint8_t> addresses;
   if (Status read = readInfo(listenerInfo, &info, &addresses); !read) return read;
   std::vector<SocketDialer::Pair> pairs;
-  Status paired = SocketDialer::pairAddresses(local_, addresses, static_cast<size_t>(route.channel), &pairs);
+  Status paired = SocketDialer::pairAddresses(local_, addresses, {{}, static_cast<size_t>(route.channel), 0}, &pairs);
   if (!paired) return paired;
-  *connection = std::make_unique<IbSendConnection>(config_, route, adapterOf(route.channel), controlEvents_,
-                                                   dataEvents_, std::move(pairs));
+  verbs::Adapter& adapter =
+      adapterOf(ways_.sending(route.to, route.channel), route.channel, "to_rank=" + std::to_string(route.to));
+  *connection =
+      std::make_unique<IbSendConnection>(config_, route, adapter, controlEvents_, dataEvents_, std::move(pairs));
   return Status::ok();
 }
 

@@ -29,6 +29,7 @@ class IbNet final : public Net {
   Status listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) override;
   Status connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
                  std::unique_ptr<NetSendConnection>* connection) override;
+  void setWays(const NetWays& ways) override { ways_ = ways; }
   Status reachable(std::span<const uint8_t> listenerInfo) const override;
   Status registerMemory(void* address, size_t bytes, NetPointer kind, std::unique_ptr<NetMemory>* memory) override;
 
@@ -37,7 +38,7 @@ class IbNet final : public Net {
   class Listener;
 
   IbNet(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents);
-  verbs::Adapter& adapterOf(int channel) const;
+  verbs::Adapter& adapterOf(const NetWays::Ends& ends, int channel, const std::string& whose) const;
   uint32_t linkLayers() const;
 
   const NetConfig& config_;
@@ -46,6 +47,8 @@ class IbNet final : public Net {
   std::vector<std::unique_ptr<verbs::Adapter>> adapters_;
   std::vector<std::unique_ptr<Watcher>> watchers_;
   std::vector<NetDevice> devices_;
+  std::vector<int> numbers_;  // that the plan has for the adapters
+  NetWays ways_;
   std::vector<SocketAddress> local_;
 };
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/log.h"
 #include "transport/socket_connection.h"
+#include "transport/socket_devices.h"
 #include "transport/socket_listener.h"
 
 namespace jccl {
@@ -97,17 +99,22 @@ Status SocketNet::listen(const std::vector<std::string>& addresses, std::unique_
 
 Status SocketNet::reachable(std::span<const uint8_t> listenerInfo) const {
   std::vector<SocketDialer::Pair> pairs;
-  return SocketDialer::pairAddresses(local_, listenerInfo, 0, &pairs);
+  return SocketDialer::pairAddresses(local_, listenerInfo, {}, &pairs);
 }
 
 Status SocketNet::connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
                           std::unique_ptr<NetSendConnection>* connection) {
   std::vector<std::vector<SocketDialer::Pair>> perStream(static_cast<size_t>(config_.streams));
-  for (size_t i = 0; i < perStream.size(); ++i) {
-    Status paired =
-        SocketDialer::pairAddresses(local_, listenerInfo, i + static_cast<size_t>(route.channel), &perStream[i]);
-    if (!paired) return paired;
+  SocketDialer::Beginning beginning{ways_.sending(route.to, route.channel), static_cast<size_t>(route.channel), 0};
+  for (std::vector<SocketDialer::Pair>& pairs : perStream) {
+    if (Status paired = SocketDialer::pairAddresses(local_, listenerInfo, beginning, &pairs); !paired) return paired;
+    ++beginning.stream;
   }
+  const SocketAddress& source = perStream.front().front().local;
+  const bool found = beginning.ends.local >= 0 && source.device() == beginning.ends.local;
+  logMessage(LogLevel::Debug, "net",
+             "channel=" + std::to_string(route.channel) + " to_rank=" + std::to_string(route.to) + " from " +
+                 source.toString() + " (" + reasonOf(beginning.ends, found) + ")");
   *connection = std::make_unique<SocketSendConnection>(config_, route, controlEvents_, dataEvents_,
                                                        std::move(perStream), shortWays_->of(route.to, route.channel));
   return Status::ok();

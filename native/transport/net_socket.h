@@ -29,6 +29,7 @@ class SocketNet final : public Net {
   Status listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) override;
   Status connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
                  std::unique_ptr<NetSendConnection>* connection) override;
+  void setWays(const NetWays& ways) override { ways_ = ways; }
   Status reachable(std::span<const uint8_t> listenerInfo) const override;
   Status registerMemory(void* address, size_t bytes, NetPointer kind, std::unique_ptr<NetMemory>* memory) override;
 
@@ -39,9 +40,7 @@ class SocketNet final : public Net {
   const std::shared_ptr<SocketShortWays> shortWays_;  // shared with the listener, which may live longer
   std::vector<NetDevice> devices_;
   std::vector<SocketAddress> local_;
+  NetWays ways_;
 };
-
-// The interfaces of this machine that are up and have an address.
-std::vector<NetDevice> socketDevices();
 
 }  // namespace jccl

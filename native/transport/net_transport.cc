@@ -54,6 +54,11 @@ Status NetTransport::listen(const std::vector<std::string>& addresses, std::vect
 
 Status NetTransport::probe(std::span<const uint8_t> info) const { return net_->reachable(info); }
 
+void NetTransport::setWays(const std::vector<NetWay>& ways) {
+  const std::lock_guard lock(engine_.mutex());
+  net_->setWays(NetWays(config_.rank, ways));
+}
+
 Status NetTransport::addPeer(int peer, std::span<const uint8_t> info) {
   if (Status known = checkKey(peer, 0); !known) return known;
   if (Status reachable = net_->reachable(info); !reachable) return reachable;

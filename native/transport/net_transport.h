@@ -45,6 +45,9 @@ class NetTransport {
   // Ok, or why the rank with this info cannot be reached (no common address family, for instance). No traffic.
   Status probe(std::span<const uint8_t> info) const;
 
+  // By which devices connections shall go; before the first one is made.
+  void setWays(const std::vector<NetWay>& ways);
+
   Status addPeer(int peer, std::span<const uint8_t> info);
   // With `firstUse` the connection is driven only once that has been told; it lives as long as this object.
   Status sendConnection(int peer, int channel, const ConnectionMemory& memory, FirstUse** firstUse = nullptr);

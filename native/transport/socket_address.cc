@@ -96,6 +96,7 @@ std::string SocketAddress::toString() const {
 void SocketAddress::encode(uint8_t* wire) const {
   std::memset(wire, 0, kWireBytes);
   wire[0] = family() == AF_INET ? 4 : 6;
+  wire[1] = static_cast<uint8_t>(device_ + 1);
   wire[2] = static_cast<uint8_t>(port() >> 8);
   wire[3] = static_cast<uint8_t>(port());
   if (family() == AF_INET) {
@@ -120,6 +121,7 @@ Status SocketAddress::decode(const uint8_t* wire, SocketAddress* address) {
   }
   read.setPort(static_cast<uint16_t>(wire[2] << 8 | wire[3]));
   if (read.port() == 0) return Status::transport("address=" + read.toString() + ": port 0 cannot be connected to");
+  read.setDevice(wire[1] - 1);
   *address = read;
   return Status::ok();
 }

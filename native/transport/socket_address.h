@@ -28,12 +28,15 @@ class SocketAddress {
   void adoptInterface(const SocketAddress& local);
   // The same address, whatever the ports: then it is this machine, if one of the two is.
   bool sameHost(const SocketAddress& other) const;
+  // The number that plans have for the network device behind it; NetDeviceNumbers::kUnknown where there is none.
+  int device() const { return device_; }
+  void setDevice(int number) { device_ = number; }
   std::string toString() const;  // "10.0.0.1:4711", "[::1]:4711"
 
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage_); }
   socklen_t bytes() const { return family() == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6); }
 
-  // 20 bytes on the wire: family (4 or 6), zero, port (big-endian), 16 bytes of address. The interface of a link-local
+  // 20 bytes on the wire: family (4 or 6), device + 1, port (big-endian), 16 bytes of address. The interface of a link-local
   // address is this machine's affair and stays behind.
   static constexpr size_t kWireBytes = 20;
   void encode(uint8_t* wire) const;
@@ -41,6 +44,7 @@ class SocketAddress {
 
  private:
   sockaddr_storage storage_{};
+  int device_ = -1;
 };
 
 // The addresses a listener is reached at, as they travel: magic, version, number, addresses.

@@ -1,4 +1,6 @@
 // What the kernel says about the machine's network interfaces. Every value of sysfs is optional.
+#include "transport/socket_devices.h"
+
 #include <ifaddrs.h>
 #include <limits.h>
 #include <net/if.h>
@@ -7,8 +9,6 @@
 
 #include <fstream>
 #include <memory>
-
-#include "transport/net_socket.h"
 
 namespace jccl {
 namespace {
@@ -46,6 +46,15 @@ std::vector<NetDevice> socketDevices() {
     devices.push_back(std::move(device));
   }
   return devices;
+}
+
+std::string interfaceOf(const SocketAddress& address) {
+  for (const NetDevice& device : socketDevices()) {
+    SocketAddress its;
+    if (!SocketAddress::parse(device.address, 0, &its) || !its.sameHost(address)) continue;
+    return device.name.substr(0, device.name.find(':'));  // further addresses have labels such as eth0:1
+  }
+  return "";
 }
 
 }  // namespace jccl

@@ -19,19 +19,31 @@ std::vector<SocketAddress> ofFamily(const std::vector<SocketAddress>& addresses,
   return found;
 }
 
+std::vector<int> devicesOf(const std::vector<SocketAddress>& addresses) {
+  std::vector<int> numbers;
+  for (const SocketAddress& address : addresses) numbers.push_back(address.device());
+  return numbers;
+}
+
 }  // namespace
 
 Status SocketDialer::pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> announced,
-                                   size_t turn, std::vector<Pair>* pairs) {
+                                   const Beginning& beginning, std::vector<Pair>* pairs) {
   std::vector<SocketAddress> remote;
   if (Status read = decodeAddresses(announced.data(), announced.size(), &remote); !read) return read;
   const int first = remote.front().family();
   for (const int family : {first, first == AF_INET ? AF_INET6 : AF_INET}) {
     const std::vector<SocketAddress> from = ofFamily(local, family);
     const std::vector<SocketAddress> to = ofFamily(remote, family);
+    // Equal places of two lists are one network.
+    const std::optional<size_t> planned = placeOf(devicesOf(from), beginning.ends.local);
+    const size_t firstLocal = planned.value_or(beginning.turn);
+    const size_t firstRemote =
+        planned ? placeOf(devicesOf(to), beginning.ends.remote).value_or(firstLocal) : beginning.turn;
     for (size_t r = 0; r < to.size(); ++r) {
       for (size_t l = 0; l < from.size(); ++l) {
-        Pair pair = {from[(l + r + turn) % from.size()], to[(r + turn) % to.size()]};
+        Pair pair = {from[(l + r + firstLocal + beginning.stream) % from.size()],
+                     to[(r + firstRemote + beginning.stream) % to.size()]};
         pair.remote.adoptInterface(pair.local);
         pairs->push_back(pair);
       }

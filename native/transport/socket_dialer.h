@@ -28,11 +28,18 @@ class SocketDialer : public EventHandler {
     SocketAddress remote;
   };
 
-  // All pairs of one family between this rank's addresses and those that a listener announced with encodeAddresses(): the
-  // listener's first family first, in each beginning at another one for every `turn`, so that several interfaces share
-  // the load. None: an error that says so.
-  static Status pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> announced, size_t turn,
-                              std::vector<Pair>* pairs);
+  // Which pair comes first: the one of these devices, or in turn where they have no address; each further stream of a
+  // connection begins at the next one, so that several interfaces share the load.
+  struct Beginning {
+    NetWays::Ends ends;
+    size_t turn = 0;
+    size_t stream = 0;
+  };
+
+  // All pairs of one family between this rank's addresses and those that a listener announced with encodeAddresses(), the
+  // listener's first family first. None: an error that says so.
+  static Status pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> announced,
+                              const Beginning& beginning, std::vector<Pair>* pairs);
 
   // `who` without its nonce, which each attempt makes anew.
   SocketDialer(const NetConfig& config, EventSet& events, const NetIntroductionHeader& who, std::vector<Pair> pairs);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "transport/socket_devices.h"
 #include "transport/socket_options.h"
 
 namespace jccl {
@@ -44,6 +45,7 @@ Status SocketListener::open(const std::vector<std::string>& addresses) {
     if (::listen(socket.get(), kBacklog) != 0) return Status::system("listen", "local=" + address.toString());
     if (Status added = events_.add(socket.get(), this); !added) return added;
     addresses_.push_back(SocketAddress::localOf(socket.get()));
+    addresses_.back().setDevice(config_.devices.of(interfaceOf(addresses_.back())));
     listeners_.push_back(std::move(socket));
   }
   return Status::ok();

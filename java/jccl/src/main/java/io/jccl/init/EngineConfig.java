@@ -9,6 +9,9 @@ import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
 import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.topology.Node;
+import io.jccl.topology.NodeType;
+import io.jccl.topology.Topology;
 import io.jccl.tuning.CommunicatorShape.SlotBytes;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
@@ -83,12 +86,37 @@ final class EngineConfig {
         config[NativeCommunicator.IB_RELAXED_ORDERING] = settings.get(IbSettings.IB_PCI_RELAXED_ORDERING) ? 1 : 0;
     }
 
-    /** The texts that go with {@link #of}. */
-    static String[] texts(Settings settings) {
+    /**
+     * The texts that go with {@link #of}.
+     *
+     * @param machine this machine, whose network devices have the numbers of the plan
+     */
+    static String[] texts(Settings settings, Topology machine) {
         String[] texts = new String[NativeCommunicator.TEXTS_LENGTH];
         texts[NativeCommunicator.TEXT_IB_LIBRARY] = settings.get(IbSettings.IB_LIBRARY);
         texts[NativeCommunicator.TEXT_IB_HCA] = settings.get(IbSettings.IB_HCA);
+        texts[NativeCommunicator.TEXT_NET_DEVICES] = netDevices(machine);
         return texts;
+    }
+
+    /** A port of an adapter is known by two names: its own, and the one of its interface. */
+    static String netDevices(Topology machine) {
+        StringBuilder lines = new StringBuilder();
+        for (int index : machine.indexesOf(NodeType.NET)) {
+            Node.Net net = (Node.Net) machine.node(index);
+            if (!net.device().isEmpty()) {
+                line(lines, net.dev(), net.device());
+                line(lines, net.dev(), net.device() + ":" + Math.max(1, net.port()));
+            }
+            if (!net.netInterface().isEmpty()) {
+                line(lines, net.dev(), net.netInterface());
+            }
+        }
+        return lines.toString();
+    }
+
+    private static void line(StringBuilder lines, int number, String name) {
+        lines.append(number).append(' ').append(name).append('\n');
     }
 
     private static byte[] sha256(byte[] bytes) {

@@ -6,6 +6,8 @@ import io.jccl.bootstrap.Bootstrap;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.plan.Plan;
+import io.jccl.plan.PlannedDevices;
+import io.jccl.plan.PlannedDevices.Way;
 import io.jccl.plan.TreeLinks;
 import io.jccl.transport.EngineConnections;
 import io.jccl.transport.PeerIdentity;
@@ -14,6 +16,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** Connects one of the host's engines to those of the other ranks. All ranks call each method at the same time. */
 final class EngineFormation {
@@ -65,8 +69,27 @@ final class EngineFormation {
             int tree = NativeCommunicator.setTree(engine.handle(), channel, links.up(), links.downRanks());
             EngineConnections.require(engine, "tree of channel=" + channel, tree);
         }
+        int ways = NativeCommunicator.setWays(engine.handle(), ways(plan, channels, membership.rank()));
+        EngineConnections.require(engine, "network devices of the channels", ways);
         // A peer whose connection failed must be known before anybody relies on it.
         membership.outOfBand().barrier(left.get());
         EngineConnections.require(engine, "prepare", NativeCommunicator.prepare(engine.handle()));
+    }
+
+    /** The rows of {@link NativeCommunicator#setWays}; none where all ranks are on one machine. */
+    static int[] ways(Plan plan, int channels, int rank) {
+        if (plan.machines().size() == 1) {
+            return new int[0];
+        }
+        return IntStream.range(0, channels)
+                .boxed()
+                .flatMapToInt(channel -> ways(plan, channel, channel % plan.channels(), rank))
+                .toArray();
+    }
+
+    private static IntStream ways(Plan plan, int channel, int like, int rank) {
+        Stream<Way> others = Stream.of(PlannedDevices.ofOthers(plan, like, rank));
+        return Stream.concat(PlannedDevices.of(plan, like, rank).stream(), others)
+                .flatMapToInt(way -> IntStream.of(channel, way.from(), way.to(), way.out(), way.in()));
     }
 }

@@ -22,6 +22,7 @@ import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.SysfsDetector;
+import io.jccl.topology.Topology;
 import io.jccl.transport.EngineConnections;
 import io.jccl.transport.PeerIdentity;
 import io.jccl.transport.TransportMap;
@@ -67,6 +68,7 @@ public final class Formation {
 
     private List<PeerInfo> peers;
     private PeerMap map;
+    private Topology topology;
     private MachineTraits traits;
     private TransportKind slowestInside;
     private Plan plan;
@@ -148,6 +150,7 @@ public final class Formation {
             timeline.step("peers");
             LocalTopology.Searched machine = LocalTopology.search(settings, rank, map);
             makePlan(gatherChannels(machine.found()));
+            topology = machine.paths().topology();
             tellOfNetwork(machine.paths());
             timeline.step("topology");
             createEngine();
@@ -227,7 +230,7 @@ public final class Formation {
     }
 
     private void createEngine() {
-        engine = NativeEngine.create(engineConfig(plan.channels()), EngineConfig.texts(settings));
+        engine = NativeEngine.create(engineConfig(plan.channels()), EngineConfig.texts(settings, topology));
     }
 
     private long[] engineConfig(int channels) {
@@ -237,8 +240,8 @@ public final class Formation {
 
     /** Connects an engine like this rank's own, by the same transports, for what GPUs stage through the host. */
     private NativeEngine formStaging(Plan of, int channels) {
-        NativeEngine staging =
-                NativeEngine.create(EngineConfig.forStaging(engineConfig(channels)), EngineConfig.texts(settings));
+        NativeEngine staging = NativeEngine.create(
+                EngineConfig.forStaging(engineConfig(channels)), EngineConfig.texts(settings, topology));
         boolean formed = false;
         try {
             EngineFormation forming = new EngineFormation(staging, membership, peers, dataAddresses);

@@ -111,8 +111,10 @@ public final class NativeCommunicator {
     public static final int TEXT_IB_LIBRARY = 0;
     /** Which adapters, as JCCL_IB_HCA says. */
     public static final int TEXT_IB_HCA = 1;
+    /** The numbers of network devices: lines of a number, a space, and the name of an interface or {@code ADAPTER:PORT}. */
+    public static final int TEXT_NET_DEVICES = 2;
     /** Length of the texts. */
-    public static final int TEXTS_LENGTH = 2;
+    public static final int TEXTS_LENGTH = 3;
 
     // Transports, the ordinals of io.jccl.TransportKind.
 
@@ -206,6 +208,18 @@ public final class NativeCommunicator {
      * @param down the children, at most 3
      */
     public static native int setTree(long comm, int channel, int up, int[] down);
+
+    /** Ints in a row of {@link #setWays}: channel, from, to, out, in. */
+    public static final int WAY_LENGTH = 5;
+
+    /**
+     * Says by which network devices connections shall go; the others take turns over all devices. Call it after connect.
+     *
+     * @param ways rows of {@link #WAY_LENGTH}: the connection, by what device number it leaves the machine of {@code from}, and
+     *     by which it comes into the other, -1 where that is not known. The first row of a connection counts. One whose
+     *     {@code from} and {@code to} are this rank is for all connections of the channel without a row
+     */
+    public static native int setWays(long comm, int[] ways);
 
     /**
      * Checks that all connections that rings and trees need have been made; those by InfiniBand verbs are made and tried now,

@@ -185,6 +185,7 @@ public final class GraphBuilder {
                     element.hex("guid", dev),
                     element.flag("gdr"),
                     element.flag("coll"),
+                    element.text("interface").orElse(""),
                     maxConnections(element));
             addUnique(net, element, "dev");
             graph.linkBoth(nicName, net.name(), LinkType.NET, net.bandwidthGBps());

@@ -134,6 +134,7 @@ public sealed interface Node {
      * @param guid what its card calls itself; ports of one card share it
      * @param gdr whether it can reach GPU memory
      * @param coll whether the network can reduce
+     * @param netInterface the network interface by which sockets use it, empty where that is its name or not known
      * @param maxConnections how many channels may come in or leave by it: 0 where it cannot be used, {@link #UNLIMITED}
      *     where nothing limits them
      */
@@ -145,6 +146,7 @@ public sealed interface Node {
             long guid,
             boolean gdr,
             boolean coll,
+            String netInterface,
             int maxConnections)
             implements Node {
 

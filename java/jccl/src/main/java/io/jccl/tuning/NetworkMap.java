@@ -2,8 +2,7 @@ package io.jccl.tuning;
 
 import io.jccl.plan.Machine;
 import io.jccl.plan.Plan;
-import io.jccl.plan.Rail;
-import io.jccl.plan.TreeLinks;
+import io.jccl.plan.PlannedDevices;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodePath;
 import io.jccl.topology.NodePaths;
@@ -47,44 +46,19 @@ public final class NetworkMap {
         if (plan.machines().size() == 1) {
             return;
         }
-        for (int channel = 0; channel < plan.channels(); channel++) {
-            int of = channel;
-            plan.ringRail(channel, machine.index()).ifPresent(rail -> ring(of, rail));
-            plan.treeRail(channel, machine.index()).ifPresent(rail -> tree(of, rail));
-        }
-    }
-
-    private void ring(int channel, Rail rail) {
-        int[] ring = plan.ring(channel);
-        for (int at = 0; at < ring.length; at++) {
-            int rank = ring[at];
-            int next = ring[(at + 1) % ring.length];
-            if (isHere(next) && !isHere(rank)) {
-                use(next, rail.in(), channel);
-            }
-            if (isHere(rank) && !isHere(next)) {
-                use(rank, rail.out(), channel);
-            }
-        }
-    }
-
-    /** The first rank of the chain inside the machine uses the one device, further ones the other. */
-    private void tree(int channel, Rail rail) {
         for (int rank : machine.ranks()) {
-            TreeLinks links = plan.tree(channel, rank);
-            boolean first = links.isRoot() || !isHere(links.up());
-            boolean leaves = first && !links.isRoot() || links.down().stream().anyMatch(child -> !isHere(child));
-            if (leaves) {
-                use(rank, first ? rail.in() : rail.out(), channel);
+            for (int channel = 0; channel < plan.channels(); channel++) {
+                for (PlannedDevices.Way way : PlannedDevices.of(plan, channel, rank)) {
+                    use(rank, way.from() == rank ? way.out() : way.in(), channel);
+                }
             }
         }
-    }
-
-    private boolean isHere(int rank) {
-        return plan.machineOf(rank).index() == machine.index();
     }
 
     private void use(int rank, int device, int channel) {
+        if (device == PlannedDevices.UNKNOWN) {
+            return;
+        }
         uses.computeIfAbsent(rank, key -> new TreeMap<>())
                 .computeIfAbsent(device, key -> new BitSet())
                 .set(channel);

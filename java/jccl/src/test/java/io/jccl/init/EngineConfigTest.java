@@ -4,7 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.CommunicatorConfig;
 import io.jccl.config.Settings;
+import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.plan.FoundChannels;
+import io.jccl.plan.Plan;
+import io.jccl.plan.PlanOptions;
+import io.jccl.plan.Rail;
+import io.jccl.plan.RankChannels;
+import io.jccl.plan.TreeShape;
+import io.jccl.topology.GraphBuilder;
+import io.jccl.topology.PathType;
+import io.jccl.topology.Topology;
+import io.jccl.topology.TopologyXmlReader;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -18,6 +32,33 @@ class EngineConfigTest {
     @Test
     void a_machine_that_acknowledges_nothing_is_given_up_after_15_seconds() {
         assertThat(peerTimeout(CommunicatorConfig.builder())).isEqualTo(Duration.ofSeconds(15));
+    }
+
+    @Test
+    void networkDevicesAreKnownToTheEngineByTheNumbersOfThePlan() {
+        Topology machine = GraphBuilder.build(
+                TopologyXmlReader.read(
+                        "<system version='1'><cpu numaid='0' arch='x86_64'><nic>"
+                                + "<net name='mlx5_0' dev='0' port='2' speed='100000' interface='ens1'/>"
+                                + "<net name='eth0' dev='3' speed='10000'/><net name='eth1' dev='-1' speed='10000'/></nic></cpu></system>"));
+        assertThat(EngineConfig.netDevices(machine)).isEqualTo("0 mlx5_0\n0 mlx5_0:2\n0 ens1\n3 eth0\n3 eth0:1\n");
+    }
+
+    @Test
+    void rowsOfThePlansDevicesEndWithOneForAllOtherConnectionsOfAChannel() {
+        List<RankChannels> ranks = new ArrayList<>();
+        for (int rank = 0; rank < 2; rank++) {
+            FoundChannels found = new FoundChannels(
+                    1, 1, PathType.PHB, PathType.PHB, false, List.of(List.of(rank)), List.of(new Rail(rank, rank)));
+            ranks.add(new RankChannels(rank, "host-" + rank, false, found, found, TreeShape.BALANCED));
+        }
+        Plan plan = Plan.build(ranks, new PlanOptions(1, 1));
+        int[] rows = EngineFormation.ways(plan, 2, 1);
+        int[] ofChannel1 = Arrays.copyOfRange(rows, rows.length / 2, rows.length);
+        assertThat(ofChannel1).startsWith(1, 0, 1, 0, 1).endsWith(1, 1, 1, 1, 1);
+        assertThat(rows.length % NativeCommunicator.WAY_LENGTH).isZero();
+        assertThat(EngineFormation.ways(Plan.build(List.of(ranks.get(0)), new PlanOptions(1, 1)), 1, 0))
+                .isEmpty();
     }
 
     /** The connection's error, which says more, comes before the coordinator's verdict. */

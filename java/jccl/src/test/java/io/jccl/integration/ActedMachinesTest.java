@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.jccl.nativelib.NativeSockets;
+import java.io.IOException;
 import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -193,6 +195,38 @@ class ActedMachinesTest {
                 assertThat(machines.sentBytes(1, wire)).as(wire).isGreaterThan(200_000);
             }
         }
+    }
+
+    /** The machines know of one device only, which is not the first interface, and number it differently. */
+    @Test
+    void dataGoesByTheDeviceThatThePlanNames() throws Exception {
+        List<Path> descriptions = List.of(describeMachine("one.xml", 0, 0), describeMachine("other.xml", 1, 5));
+        try (ActedMachines machines = start(2, "--interfaces 2");
+                ProcessRanks ranks = ProcessRanks.startLaunched(
+                        folder,
+                        2,
+                        rank -> machines.inside(
+                                rank,
+                                rank,
+                                2,
+                                ActedMachines.meetingAt("10.88.0.1"),
+                                "JCCL_SOCKET_IFNAME==eth0,eth1",
+                                "JCCL_TOPO_FILE=" + descriptions.get(rank)),
+                        "launched-sample",
+                        "40")) {
+            for (int rank = 0; rank < 2; rank++) {
+                requireEnd(ranks, rank, "RESULT ok");
+            }
+            assertThat(machines.sentBytes(1, "eth1")).isGreaterThan(400_000);
+            assertThat(machines.sentBytes(1, "eth0")).as("control alone").isLessThan(200_000);
+        }
+    }
+
+    private Path describeMachine(String name, int rank, int dev) throws IOException {
+        return Files.writeString(
+                folder.resolve(name),
+                "<system version='1'><cpu numaid='0' arch='x86_64'><host rank='" + rank
+                        + "'/><nic><net name='eth1' dev='" + dev + "' speed='10000'/></nic></cpu></system>");
     }
 
     private static void pause(long millis) throws InterruptedException {

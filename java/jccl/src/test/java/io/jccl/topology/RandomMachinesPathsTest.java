@@ -158,7 +158,7 @@ class RandomMachinesPathsTest {
             builder.add(nic);
             builder.linkToParent(nic.name(), ports.get(random.nextInt(ports.size())), width(random));
             double speed = width(random);
-            builder.add(new Node.Net(i, "", speed, 1, i, random.nextInt(4) > 0, false, 1));
+            builder.add(new Node.Net(i, "", speed, 1, i, random.nextInt(4) > 0, false, "", 1));
             builder.linkBoth(nic.name(), "NET/" + i, LinkType.NET, speed);
         }
         return builder.build();

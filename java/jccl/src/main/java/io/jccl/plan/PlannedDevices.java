@@ -1,0 +1,95 @@
+package io.jccl.plan;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Which network devices carry the connections between machines, by a plan. */
+public final class PlannedDevices {
+
+    /** Where the plan knows no device. */
+    public static final int UNKNOWN = -1;
+
+    private PlannedDevices() {}
+
+    /**
+     * One way of a channel from a rank to one on another machine.
+     *
+     * @param channel the channel
+     * @param from the rank that sends
+     * @param to the rank that receives
+     * @param out the number of the device by which it leaves the one machine, or {@link #UNKNOWN}
+     * @param in the number of the device by which it comes into the other, or {@link #UNKNOWN}
+     */
+    public record Way(int channel, int from, int to, int out, int in) {}
+
+    /** The ways of a channel that begin or end at a rank: those of its ring, then those of its tree. */
+    public static List<Way> of(Plan plan, int channel, int rank) {
+        List<Way> ways = new ArrayList<>();
+        addRing(plan, channel, rank, ways);
+        addTree(plan, channel, rank, ways);
+        return ways;
+    }
+
+    /**
+     * Any other way of a channel out of a machine, and into it: by the devices of its ring.
+     *
+     * @param rank of the machine; stands at both ends of the result
+     */
+    public static Way ofOthers(Plan plan, int channel, int rank) {
+        return new Way(channel, rank, rank, ringOut(plan, channel, rank), ringIn(plan, channel, rank));
+    }
+
+    private static void addRing(Plan plan, int channel, int rank, List<Way> ways) {
+        int[] ring = plan.ring(channel);
+        int at = 0;
+        while (ring[at] != rank) {
+            at++;
+        }
+        addRing(plan, channel, ring[(at + ring.length - 1) % ring.length], rank, ways);
+        addRing(plan, channel, rank, ring[(at + 1) % ring.length], ways);
+    }
+
+    private static void addRing(Plan plan, int channel, int from, int to, List<Way> ways) {
+        if (!plan.sameMachine(from, to)) {
+            ways.add(new Way(channel, from, to, ringOut(plan, channel, from), ringIn(plan, channel, to)));
+        }
+    }
+
+    private static int ringOut(Plan plan, int channel, int rank) {
+        return plan.ringRail(channel, plan.machineOf(rank).index())
+                .map(Rail::out)
+                .orElse(UNKNOWN);
+    }
+
+    private static int ringIn(Plan plan, int channel, int rank) {
+        return plan.ringRail(channel, plan.machineOf(rank).index())
+                .map(Rail::in)
+                .orElse(UNKNOWN);
+    }
+
+    /** Sums go up by the way by which they come down. */
+    private static void addTree(Plan plan, int channel, int rank, List<Way> ways) {
+        TreeLinks links = plan.tree(channel, rank);
+        List<Integer> neighbours = new ArrayList<>(links.down());
+        if (!links.isRoot()) {
+            neighbours.add(links.up());
+        }
+        for (int other : neighbours) {
+            if (!plan.sameMachine(rank, other)) {
+                int here = treeDevice(plan, channel, rank);
+                int there = treeDevice(plan, channel, other);
+                ways.add(new Way(channel, rank, other, here, there));
+                ways.add(new Way(channel, other, rank, there, here));
+            }
+        }
+    }
+
+    /** The first rank of the chain inside a machine uses the one device, further ones the other. */
+    private static int treeDevice(Plan plan, int channel, int rank) {
+        TreeLinks links = plan.tree(channel, rank);
+        boolean first = links.isRoot() || !plan.sameMachine(rank, links.up());
+        return plan.treeRail(channel, plan.machineOf(rank).index())
+                .map(first ? Rail::in : Rail::out)
+                .orElse(UNKNOWN);
+    }
+}

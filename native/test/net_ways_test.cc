@@ -1,0 +1,72 @@
+// By which devices connections go: made-up plans and machines.
+#include "transport/net_ways.h"
+
+#include <gtest/gtest.h>
+
+namespace jccl {
+namespace {
+
+constexpr int kUnknown = NetDeviceNumbers::kUnknown;
+
+TEST(NetDeviceNumbers, AreReadFromLines) {
+  NetDeviceNumbers numbers;
+  ASSERT_TRUE(NetDeviceNumbers::parse("0 mlx5_0:1\n0 eth0\n3 odd name\n300 eth300\n", &numbers).isOk());
+  EXPECT_EQ(0, numbers.of("mlx5_0:1"));
+  EXPECT_EQ(0, numbers.of("eth0"));
+  EXPECT_EQ(3, numbers.of("odd name"));
+  EXPECT_EQ(kUnknown, numbers.of("eth300")) << "does not fit into an address on the wire";
+  EXPECT_EQ(kUnknown, numbers.of("eth1"));
+  EXPECT_EQ(kUnknown, NetDeviceNumbers().of("eth0"));
+}
+
+TEST(NetDeviceNumbers, OtherLinesAreRefused) {
+  for (const char* text : {"eth0", "0", "0 ", "-1 eth0", "0eth0", "0 eth0\n\n"}) {
+    NetDeviceNumbers numbers;
+    const Status parsed = NetDeviceNumbers::parse(text, &numbers);
+    EXPECT_EQ(Code::Invalid, parsed.code()) << text;
+    EXPECT_NE(std::string::npos, parsed.message().find("expected its number")) << parsed.message();
+  }
+}
+
+// Rank 2 of two machines with ranks 0 to 2 and 3 to 5: rings go 2 to 3, channel 1 by other rails than channel 0.
+const std::vector<NetWay> kPlan = {{0, 2, 3, 0, 0}, {0, 3, 2, 0, 0}, {0, 2, 2, 0, 4}, {1, 2, 3, 1, 5},
+                                   {1, 3, 2, 6, 2}, {1, 2, 3, 7, 7}, {1, 2, 2, 1, 2}};
+
+void expectEnds(int local, int remote, const NetWays::Ends& ends) {
+  EXPECT_EQ(local, ends.local);
+  EXPECT_EQ(remote, ends.remote);
+}
+
+TEST(NetWays, BothEndsOfAConnectionComeFromThePlan) {
+  const NetWays ways(2, kPlan);
+  expectEnds(0, 0, ways.sending(3, 0));
+  expectEnds(1, 5, ways.sending(3, 1));
+  expectEnds(2, 6, ways.receiving(3, 1));
+  EXPECT_EQ("NET/1, because the plan's rings and trees do", reasonOf(ways.sending(3, 1), true));
+}
+
+TEST(NetWays, OtherConnectionsGoByTheChannelsRing) {
+  const NetWays ways(2, kPlan);
+  expectEnds(0, 0, ways.sending(4, 0));
+  expectEnds(1, 1, ways.sending(5, 1));
+  expectEnds(4, 0, ways.receiving(4, 0));
+  EXPECT_EQ("NET/1, because the channel's ring uses it", reasonOf(ways.sending(5, 1), true));
+}
+
+TEST(NetWays, WithoutAPlanDevicesTakeTurns) {
+  expectEnds(kUnknown, kUnknown, NetWays().sending(1, 0));
+  expectEnds(kUnknown, kUnknown, NetWays(2, kPlan).sending(3, 2));
+  EXPECT_EQ("in turn, because no plan names one", reasonOf(NetWays().sending(1, 0), false));
+}
+
+TEST(NetWays, ADeviceThatIsNotOpenIsSaid) {
+  const NetWays ways(2, kPlan);
+  EXPECT_EQ(0u, placeOf({1, 4}, ways.sending(3, 1).local));
+  EXPECT_EQ(1u, placeOf({kUnknown, 1, 1}, 1));
+  EXPECT_FALSE(placeOf({kUnknown, 4}, ways.sending(3, 1).local));
+  EXPECT_FALSE(placeOf({kUnknown, 4}, kUnknown)) << "two that are not known are not the same";
+  EXPECT_EQ("in turn, because NET/1 of the plan is not among those in use", reasonOf(ways.sending(3, 1), false));
+}
+
+}  // namespace
+}  // namespace jccl

@@ -1,0 +1,60 @@
+#include "transport/net_ways.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace jccl {
+
+Status NetDeviceNumbers::parse(const std::string& lines, NetDeviceNumbers* numbers) {
+  NetDeviceNumbers read;
+  for (size_t begin = 0; begin < lines.size();) {
+    const size_t end = std::min(lines.find('\n', begin), lines.size());
+    const std::string line = lines.substr(begin, end - begin);
+    int number = kUnknown;
+    const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+    const auto digits = static_cast<size_t>(rest - line.data());
+    if (error != std::errc{} || number < 0 || digits + 1 >= line.size() || line[digits] != ' ') {
+      return Status::invalid("network device '" + line + "': expected its number, a space and its name");
+    }
+    read.byName_.emplace(line.substr(digits + 1), number > kMost ? kUnknown : number);
+    begin = end + 1;
+  }
+  *numbers = std::move(read);
+  return Status::ok();
+}
+
+int NetDeviceNumbers::of(const std::string& name) const {
+  const auto found = byName_.find(name);
+  return found == byName_.end() ? kUnknown : found->second;
+}
+
+NetWays::NetWays(int rank, const std::vector<NetWay>& ways) : rank_(rank) {
+  for (const NetWay& way : ways) {
+    const bool others = way.from == rank && way.to == rank;
+    const char* why = others ? "the channel's ring uses it" : "the plan's rings and trees do";
+    // A device of the same number on another machine is taken to be on the same rail.
+    if (way.from == rank) sends_.emplace(std::pair(way.to, way.channel), Ends{way.out, others ? way.out : way.in, why});
+    if (way.to == rank) receives_.emplace(std::pair(way.from, way.channel), Ends{way.in, way.out, why});
+  }
+}
+
+NetWays::Ends NetWays::find(const Table& table, int peer, int channel) const {
+  for (const int of : {peer, rank_}) {
+    if (const auto found = table.find({of, channel}); found != table.end()) return found->second;
+  }
+  return {};
+}
+
+std::optional<size_t> placeOf(const std::vector<int>& numbers, int wanted) {
+  const auto found = std::find(numbers.begin(), numbers.end(), wanted);
+  if (wanted == NetDeviceNumbers::kUnknown || found == numbers.end()) return std::nullopt;
+  return static_cast<size_t>(found - numbers.begin());
+}
+
+std::string reasonOf(const NetWays::Ends& ends, bool found) {
+  if (found) return "NET/" + std::to_string(ends.local) + ", because " + ends.why;
+  if (ends.local == NetDeviceNumbers::kUnknown) return std::string("in turn, because ") + ends.why;
+  return "in turn, because NET/" + std::to_string(ends.local) + " of the plan is not among those in use";
+}
+
+}  // namespace jccl
