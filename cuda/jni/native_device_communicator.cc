@@ -182,6 +182,19 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_runPoint
   });
 }
 
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_beginGroup(JNIEnv*, jclass, jlong handle) {
+  communicatorOf(handle).beginGroup();
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_endGroup(JNIEnv*, jclass, jlong handle,
+                                                                                 jlong timeoutNanos, jlong stream) {
+  return numberOf([&] { return communicatorOf(handle).endGroup(timeoutNanos, streamOf(stream)); });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_dropGroup(JNIEnv*, jclass, jlong handle) {
+  communicatorOf(handle).dropGroup();
+}
+
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_query(JNIEnv*, jclass, jlong handle,
                                                                              jlong number) {
   return guardedCode([&]() -> jint {

@@ -1,6 +1,8 @@
 // How every kernel begins and ends.
 #pragma once
 
+#include <new>
+
 #include "cuda/kernels/launch.h"
 #include "cuda/primitives/wait.h"
 
@@ -16,9 +18,44 @@ JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, con
   return !simt::syncOr(1, static_cast<int>(simt::blockThreads()), failed);
 }
 
-// Called by one thread when a collective has ended well on this channel. `operations` advances on the device.
-JCCL_DEVICE void countOperation(DeviceChannel& channel) {
-  simt::storeRelaxed(&channel.operations, channel.operations + 1);
+// Room for an object in shared memory, which is not initialised.
+template <class T>
+struct Room {
+  alignas(T) unsigned char bytes[sizeof(T)];
+
+  JCCL_DEVICE T& get() { return *reinterpret_cast<T*>(bytes); }
+  // By one thread; the others have to meet it before they get().
+  template <class... Arguments>
+  JCCL_DEVICE void make(Arguments&&... arguments) {
+    new (bytes) T{static_cast<Arguments&&>(arguments)...};
+  }
+};
+
+// The works of a launch that this block has a part in, one after the other; `room` and `wait` are the block's own. run(work)
+// returns whether it ended well; after a failure no further one begins.
+template <class Run>
+JCCL_DEVICE void forWorks(const Works& works, Room<Work>& room, WaitControl& wait, Run&& run) {
+  for (uint32_t i = 0;; ++i) {
+    if (simt::threadIndex() == 0) {
+      room.make(i == 0 ? static_cast<const Work&>(works) : works.more[i - 1]);
+      if (i != 0) {
+        ++wait.sequence;
+        wait.startNanos = simt::nanos();
+      }
+    }
+    simt::syncBlock();
+    if (simt::blockIndex() < room.get().choice.channels && !run(room.get())) return;
+    if (i == works.moreCount) return;
+    simt::syncBlock();  // before the next takes the place of this one
+  }
+}
+
+// How many collectives the channel has run; another thread may have counted the last.
+JCCL_DEVICE uint64_t operationsOf(const DeviceChannel& channel) { return simt::loadRelaxed(&channel.operations); }
+
+// Called by one thread when so many have ended well on this channel. `operations` advances on the device.
+JCCL_DEVICE void countOperations(DeviceChannel& channel, uint32_t collectives) {
+  simt::storeRelaxed(&channel.operations, operationsOf(channel) + collectives);
 }
 
 }  // namespace jccl::device

@@ -1,8 +1,6 @@
 // The body of the kernels: maps a launch descriptor to the schedules of native/collectives, the same source as the host's.
 #pragma once
 
-#include <new>
-
 #include "collectives/direct.h"
 #include "collectives/ring.h"
 #include "collectives/tree.h"
@@ -46,19 +44,6 @@ class Block {
   int count_ = 0;
 };
 
-// Room for an object in shared memory, which is not initialised.
-template <class T>
-struct Room {
-  alignas(T) unsigned char bytes[sizeof(T)];
-
-  JCCL_DEVICE T& get() { return *reinterpret_cast<T*>(bytes); }
-  // By one thread; the others have to meet it before they get().
-  template <class... Arguments>
-  JCCL_DEVICE void make(Arguments&&... arguments) {
-    new (bytes) T{static_cast<Arguments&&>(arguments)...};
-  }
-};
-
 template <Protocol P, class E, class Faults = NoFaults>
 class CollectiveKernel {
   using Primitives = DevicePrimitives<P, E, Faults>;
@@ -67,6 +52,7 @@ class CollectiveKernel {
   // Whatever is the same for all threads lies in shared memory: registers are for what moves.
   struct Shared {
     BlockState block;
+    Room<Work> work;
     DeviceTransfer transfer;
     Room<Primitives> primitives;
     Room<Primitives> down;  // of a tree
@@ -80,45 +66,54 @@ class CollectiveKernel {
   JCCL_DEVICE static void run(const Launch& launch, Shared& shared) {
     DeviceChannel& channel = launch.channels[simt::blockIndex()];
     if (!beginBlock(shared.block.wait, channel, launch.control)) return;
-    Block block(shared.block, channel);
-    if (Block::thread() == 0) describe(launch, channel, shared);
-    bool failed = false;
-    switch (launch.choice.algorithm) {
-      case Algorithm::Ring:
-        failed = ring(launch, channel, block, shared);
-        break;
-      case Algorithm::Tree:
-        failed = tree(launch, channel, block, shared);
-        break;
-      case Algorithm::Direct:
-        failed = direct(launch, block, shared);
-        break;
-    }
-    if (failed) return;
-    block.close();
-    if (Block::thread() == 0) countOperation(channel);
+    forWorks(launch, shared.work, shared.block.wait,
+             [&](const Work& work) { return runWork(launch, work, channel, shared); });
   }
 
  private:
-  JCCL_DEVICE static void describe(const Launch& launch, const DeviceChannel& channel, Shared& shared) {
-    const DataType type = launch.code.type;
-    const uint32_t element = static_cast<uint32_t>(sizeOf(type));
-    const size_t slice = sliceCountOf(launch.choice, launch.shape.payloadCapacity(P), element);
-    const uint32_t divisor = launch.code.op == ReduceOp::Avg ? static_cast<uint32_t>(launch.size) : 1;
-    const uint64_t operation = channel.operations + 1;
-    const uint64_t print = launch.fingerprint ^ fingerprintOf(operation, launch.code, launch.count, launch.root);
-    const Reduction reduction = reductionOf(type, launch.code.op, divisor);
-    shared.transfer = DeviceTransfer{launch.send, launch.recv, element, slice, reduction, narrow(print)};
-    shared.block.staging = shared.staging;
-    shared.parts.make(launch.counts, launch.displacements, launch.count, size_t{simt::blockIndex()},
-                      size_t{launch.choice.channels});
+  // Returns whether it ended well.
+  JCCL_DEVICE static bool runWork(const Launch& launch, const Work& work, DeviceChannel& channel, Shared& shared) {
+    Block block(shared.block, channel);
+    if (Block::thread() == 0) describe(launch, work, channel, shared);
+    bool failed = false;
+    switch (work.choice.algorithm) {
+      case Algorithm::Ring:
+        failed = ring(launch, work, channel, block, shared);
+        break;
+      case Algorithm::Tree:
+        failed = tree(launch, work, channel, block, shared);
+        break;
+      case Algorithm::Direct:
+        failed = direct(launch, work, block, shared);
+        break;
+    }
+    if (failed) return false;
+    block.close();
+    if (Block::thread() == 0) countOperations(channel, 1);
+    return true;
   }
 
-  JCCL_DEVICE static bool ring(const Launch& launch, const DeviceChannel& channel, Block& block, Shared& shared) {
+  JCCL_DEVICE static void describe(const Launch& launch, const Work& work, const DeviceChannel& channel,
+                                   Shared& shared) {
+    const DataType type = work.code.type;
+    const uint32_t element = static_cast<uint32_t>(sizeOf(type));
+    const size_t slice = sliceCountOf(work.choice, launch.shape.payloadCapacity(P), element);
+    const uint32_t divisor = work.code.op == ReduceOp::Avg ? static_cast<uint32_t>(launch.size) : 1;
+    const uint64_t operation = operationsOf(channel) + 1;
+    const uint64_t print = work.fingerprint ^ fingerprintOf(operation, work.code, work.count, work.root);
+    const Reduction reduction = reductionOf(type, work.code.op, divisor);
+    shared.transfer = DeviceTransfer{work.send, work.recv, element, slice, reduction, narrow(print)};
+    shared.block.staging = shared.staging;
+    shared.parts.make(work.counts, work.displacements, work.count, size_t{simt::blockIndex()},
+                      size_t{work.choice.channels});
+  }
+
+  JCCL_DEVICE static bool ring(const Launch& launch, const Work& work, const DeviceChannel& channel, Block& block,
+                               Shared& shared) {
     const int neighbours = launch.size == 1 ? 0 : 1;
     block.open(
         neighbours, [&](int) { return channel.ringOrder[1]; }, [&](int) { return channel.ringOrder[launch.size - 1]; });
-    const Collective collective = launch.code.collective;
+    const Collective collective = work.code.collective;
     if (Block::thread() == 0) {
       shared.primitives.make(shared.block, launch.shape, shared.transfer, LinkRange{0, neighbours, 0, neighbours, 0});
       shared.ring.make();
@@ -127,7 +122,7 @@ class CollectiveKernel {
       plan.size = launch.size;
       plan.position = channel.ringPosition;
       plan.chunkCount = ringChunkCountOf(collective, shared.transfer.sliceCount);
-      ring::share(launch.count, simt::blockIndex(), launch.choice.channels, plan.begin, plan.count);
+      ring::share(work.count, simt::blockIndex(), work.choice.channels, plan.begin, plan.count);
     }
     simt::syncBlock();
     Primitives& primitives = shared.primitives.get();
@@ -144,10 +139,10 @@ class CollectiveKernel {
         ringReduceScatter(primitives, plan, shared.parts.get());
         break;
       case Collective::Broadcast:
-        ringBroadcast(primitives, plan, launch.root);
+        ringBroadcast(primitives, plan, work.root);
         break;
       case Collective::Reduce:
-        ringReduce(primitives, plan, launch.root);
+        ringReduce(primitives, plan, work.root);
         break;
       default:
         break;  // exchanges have a kernel of their own
@@ -155,7 +150,8 @@ class CollectiveKernel {
     return primitives.failed();
   }
 
-  JCCL_DEVICE static bool tree(const Launch& launch, const DeviceChannel& channel, Block& block, Shared& shared) {
+  JCCL_DEVICE static bool tree(const Launch& launch, const Work& work, const DeviceChannel& channel, Block& block,
+                               Shared& shared) {
     const bool root = channel.treeUp < 0;
     const int children = channel.treeChildren;
     // The children first, then the parent.
@@ -171,7 +167,7 @@ class CollectiveKernel {
       plan.root = root;
       plan.leaf = children == 0;
       plan.chunkCount = shared.transfer.sliceCount;
-      ring::share(launch.count, simt::blockIndex(), launch.choice.channels, plan.begin, plan.count);
+      ring::share(work.count, simt::blockIndex(), work.choice.channels, plan.begin, plan.count);
     }
     simt::syncBlock();
     Primitives& up = shared.primitives.get();
@@ -180,7 +176,7 @@ class CollectiveKernel {
     return up.failed() || down.failed();
   }
 
-  JCCL_DEVICE static bool direct(const Launch& launch, Block& block, Shared& shared) {
+  JCCL_DEVICE static bool direct(const Launch& launch, const Work& work, Block& block, Shared& shared) {
     const int peers = launch.size - 1;
     const auto peerOf = [&](int i) { return i < launch.rank ? i : i + 1; };
     block.open(peers, peerOf, peerOf);
@@ -191,14 +187,14 @@ class CollectiveKernel {
       plan.rank = launch.rank;
       plan.size = launch.size;
       plan.chunkCount = shared.transfer.sliceCount;
-      ring::share(launch.count, simt::blockIndex(), launch.choice.channels, plan.begin, plan.count);
+      ring::share(work.count, simt::blockIndex(), work.choice.channels, plan.begin, plan.count);
     }
     simt::syncBlock();
     Primitives& primitives = shared.primitives.get();
     const DirectPlan& plan = shared.direct.get();
-    switch (launch.code.collective) {
+    switch (work.code.collective) {
       case Collective::AllReduce:
-        if ((launch.choice.flags & Choice::kInShards) != 0) {
+        if ((work.choice.flags & Choice::kInShards) != 0) {
           directAllReduceInShards(primitives, plan);
         } else {
           directAllReduce(primitives, plan);
@@ -214,10 +210,10 @@ class CollectiveKernel {
         directReduceScatter(primitives, plan, shared.parts.get());
         break;
       case Collective::Broadcast:
-        directBroadcast(primitives, plan, launch.root);
+        directBroadcast(primitives, plan, work.root);
         break;
       case Collective::Reduce:
-        directReduce(primitives, plan, launch.root);
+        directReduce(primitives, plan, work.root);
         break;
       default:
         break;

@@ -52,7 +52,7 @@ class ExchangeKernel {
     const bool moved = kernel.moveAll();
     if (!moved) return;
     kernel.forQueues([&](Queue& queue) { queue.link.close(); });
-    if (launch.collective && kernel.thread_ == 0) countOperation(channel);
+    if (launch.collectives != 0 && kernel.thread_ == 0) countOperations(channel, launch.collectives);
   }
 
  private:
@@ -121,8 +121,8 @@ class ExchangeKernel {
     shareOf(task.bytes, begin, queue.share);
     queue.done = 0;
     queue.fingerprint = task.fingerprint;
-    if (launch_.collective) {
-      queue.fingerprint ^= narrow((channel_.operations + 1) * 0x9e3779b97f4a7c15u);
+    if (task.collective != 0) {
+      queue.fingerprint ^= narrow((operationsOf(channel_) + task.collective) * 0x9e3779b97f4a7c15u);
     }
     if (queue.sends) {
       queue.source = task.address + begin;

@@ -22,6 +22,7 @@ class InPlaceKernel {
  public:
   struct Shared {
     WaitControl wait;
+    Room<Work> work;
     const uint8_t* sends[kMaxLinks + 1];  // by rank
     uint8_t* recvs[kMaxLinks + 1];
     const uint8_t* sources[kMaxLinks + 1];
@@ -31,12 +32,15 @@ class InPlaceKernel {
   JCCL_DEVICE static void run(const InPlaceLaunch& launch, Shared& shared) {
     DeviceChannel& channel = launch.channels[simt::blockIndex()];
     if (!beginBlock(shared.wait, channel, launch.control)) return;
-    InPlaceKernel kernel(launch, channel, shared);
-    bool oneShot = false;
-    if (!kernel.meetBefore(oneShot)) return;
-    kernel.work(oneShot);
-    if (!kernel.meetAfter()) return;
-    if (kernel.thread_ == 0) countOperation(channel);
+    forWorks(launch, shared.work, shared.wait, [&](const Work& work) {
+      InPlaceKernel kernel(launch, work, channel, shared);
+      bool oneShot = false;
+      if (!kernel.meetBefore(oneShot)) return false;
+      kernel.move(oneShot);
+      if (!kernel.meetAfter()) return false;
+      if (kernel.thread_ == 0) countOperations(channel, 1);
+      return true;
+    });
   }
 
  private:
@@ -44,10 +48,11 @@ class InPlaceKernel {
   static constexpr size_t kMostOneShotBytes = 256 * 1024;
   enum Barrier : int { kFailed = 1, kOverwrites = 2 };
 
-  JCCL_DEVICE InPlaceKernel(const InPlaceLaunch& launch, const DeviceChannel& channel, Shared& shared)
+  JCCL_DEVICE InPlaceKernel(const InPlaceLaunch& launch, const Work& work, const DeviceChannel& channel, Shared& shared)
       : launch_(launch),
+        work_(work),
         shared_(shared),
-        sequence_(channel.operations + 1),
+        sequence_(operationsOf(channel) + 1),
         thread_(static_cast<int>(simt::threadIndex())),
         threads_(static_cast<int>(simt::blockThreads())) {}
 
@@ -69,19 +74,19 @@ class InPlaceKernel {
 
   // Tells the peers where this rank's buffers are, and learns where theirs are. Returns false after a failure.
   JCCL_DEVICE bool meetBefore(bool& oneShot) {
-    const uint64_t print = launch_.fingerprint ^ fingerprintOf(sequence_, launch_.code, launch_.count, launch_.root);
-    const bool overwrites = launch_.send == launch_.recv;
+    const uint64_t print = work_.fingerprint ^ fingerprintOf(sequence_, work_.code, work_.count, work_.root);
+    const bool overwrites = work_.send == work_.recv;
     forPeers([&](int peer) {
-      Board* board = boardOf(launch_.peers[peer].boards, launch_.rank);
-      simt::storePeer<8>(&board->send, launch_.peers[peer].sendThere);
-      simt::storePeer<8>(&board->recv, launch_.peers[peer].recvThere);
+      Board* board = boardOf(work_.peers[peer].boards, launch_.rank);
+      simt::storePeer<8>(&board->send, work_.peers[peer].sendThere);
+      simt::storePeer<8>(&board->recv, work_.peers[peer].recvThere);
       simt::storePeer<8>(&board->fingerprint, print);
       simt::storePeer<8>(&board->overwrites, uint64_t{overwrites});
       simt::storeRelease(&board->posted, sequence_);
     });
     if (thread_ == 0) {
-      shared_.sends[launch_.rank] = launch_.send;
-      shared_.recvs[launch_.rank] = launch_.recv;
+      shared_.sends[launch_.rank] = work_.send;
+      shared_.recvs[launch_.rank] = work_.recv;
     }
     const Waiter waiter(shared_.wait);
     bool failed = false, anyOverwrites = overwrites;
@@ -102,31 +107,31 @@ class InPlaceKernel {
       anyOverwrites = anyOverwrites || simt::loadPeer<8>(&board->overwrites) != 0;
     });
     if (simt::syncOr(kFailed, threads_, failed)) return false;
-    const bool small = launch_.count * sizeOf(launch_.code.type) <= kMostOneShotBytes;
+    const bool small = work_.count * sizeOf(work_.code.type) <= kMostOneShotBytes;
     oneShot = !simt::syncOr(kOverwrites, threads_, anyOverwrites) && small;
     return true;
   }
 
   // No two ranks touch the same element of a buffer, except to read it.
-  JCCL_DEVICE void work(bool oneShot) {
-    const size_t element = sizeOf(launch_.code.type);
-    const size_t channels = launch_.choice.channels, channel = simt::blockIndex();
+  JCCL_DEVICE void move(bool oneShot) {
+    const size_t element = sizeOf(work_.code.type);
+    const size_t channels = work_.choice.channels, channel = simt::blockIndex();
     const int n = launch_.size;
-    const bool reads = launch_.code.collective != Collective::AllGather;
+    const bool reads = work_.code.collective != Collective::AllGather;
     size_t from = 0, to = 0, count = 0;
     int destinations = n;
-    if (launch_.code.collective == Collective::AllReduce) {
-      ring::Part shard{0, launch_.count};
+    if (work_.code.collective == Collective::AllReduce) {
+      ring::Part shard{0, work_.count};
       if (oneShot) {
         destinations = 1;
       } else {
-        ring::share(launch_.count, launch_.rank, n, shard.begin, shard.count);
+        ring::share(work_.count, launch_.rank, n, shard.begin, shard.count);
       }
       size_t skip = 0;
       ring::share(shard.count, channel, channels, skip, count);
       from = to = shard.begin + skip;
     } else {
-      const PartPlan parts{launch_.counts, launch_.displacements, launch_.count, channel, channels};
+      const PartPlan parts{work_.counts, work_.displacements, work_.count, channel, channels};
       const ring::Part large = ring::partOf(parts, launch_.rank);
       const size_t small = ring::shareOfPart(parts, launch_.rank).begin;
       count = large.count;
@@ -136,7 +141,7 @@ class InPlaceKernel {
     }
     const int sources = reads ? n : 1;
     for (int i = thread_; i < sources; i += threads_) {
-      shared_.sources[i] = (reads ? shared_.sends[i] : launch_.send) + from * element;
+      shared_.sources[i] = (reads ? shared_.sends[i] : work_.send) + from * element;
     }
     // Every rank begins with another destination, so that they do not all write to one memory at a time.
     for (int i = thread_; i < destinations; i += threads_) {
@@ -145,8 +150,8 @@ class InPlaceKernel {
     simt::syncBlock();
     const Team team{static_cast<unsigned>(thread_), static_cast<unsigned>(threads_)};
     const Operands operands{shared_.sources, sources, shared_.destinations, destinations};
-    const bool divides = reads && launch_.code.op == ReduceOp::Avg;
-    const Reduction reduction = reductionOf(launch_.code.type, launch_.code.op, divides ? static_cast<uint32_t>(n) : 1);
+    const bool divides = reads && work_.code.op == ReduceOp::Avg;
+    const Reduction reduction = reductionOf(work_.code.type, work_.code.op, divides ? static_cast<uint32_t>(n) : 1);
     Mover<E>(team, operands, reduction).run(count * element);
     simt::syncBlock();
   }
@@ -154,7 +159,7 @@ class InPlaceKernel {
   JCCL_DEVICE bool meetAfter() {
     forPeers([&](int peer) {
       if constexpr (!Faults::kSkipsFence) simt::fence();
-      simt::storeRelaxed(&boardOf(launch_.peers[peer].boards, launch_.rank)->finished, sequence_);
+      simt::storeRelaxed(&boardOf(work_.peers[peer].boards, launch_.rank)->finished, sequence_);
     });
     const Waiter waiter(shared_.wait);
     bool failed = false;
@@ -167,6 +172,7 @@ class InPlaceKernel {
   }
 
   const InPlaceLaunch& launch_;
+  const Work& work_;
   Shared& shared_;
   const uint64_t sequence_;
   const int thread_;

@@ -34,16 +34,13 @@ struct LaunchControl {
   const uint32_t* abort;  // mapped host memory: 0, or the Code with which the operation shall end
   uint32_t* result;       // mapped host memory: 0, or the Code of the first failure; never cleared by a kernel
   uint64_t timeoutNanos;  // 0: for ever
-  uint64_t sequence;      // of the operation, for the progress records
+  uint64_t sequence;      // of the operation, or the launch's first; for the progress records
 };
 
-struct Launch {
-  int32_t rank;
-  int32_t size;
-  DeviceChannel* channels;  // choice.channels of them take part
-  ConnectionShape shape;
-  LaunchControl control;
+struct InPlacePeer;
 
+// One collective of a launch.
+struct Work {
   OperationCode code;
   Choice choice;
   const uint8_t* send;
@@ -54,6 +51,23 @@ struct Launch {
   const int64_t* counts;
   const int64_t* displacements;
   uint64_t fingerprint;
+  const InPlacePeer* peers;  // by rank, in device memory; only where ranks work on each other's buffers
+};
+
+// The works of a launch: the first is the descriptor itself. A block takes part in those of more than its number of channels,
+// one after the other; they are numbered from control.sequence on.
+struct Works : Work {
+  const Work* more;  // in device memory
+  uint32_t moreCount;
+  uint32_t blocks;  // of the grid: the most channels of any
+};
+
+struct Launch : Works {
+  int32_t rank;
+  int32_t size;
+  DeviceChannel* channels;
+  ConnectionShape shape;
+  LaunchControl control;
 };
 
 // What a rank posts to a peer for operations over each other's buffers; in the reader's memory, one per channel and rank.
@@ -72,22 +86,12 @@ struct InPlacePeer {
 };
 
 // All-reduce, all-gather and reduce-scatter among ranks that reach each other's buffers.
-struct InPlaceLaunch {
+struct InPlaceLaunch : Works {
   int32_t rank;
   int32_t size;
   DeviceChannel* channels;
   LaunchControl control;
-  OperationCode code;
-  Choice choice;
-  const uint8_t* send;
-  uint8_t* recv;
-  size_t count;
-  int32_t root;  // 0
-  const int64_t* counts;
-  const int64_t* displacements;
-  uint64_t fingerprint;
-  Board* boards;             // our own: channel x size + rank of the poster
-  const InPlacePeer* peers;  // by rank, in device memory
+  Board* boards;  // our own: channel x size + rank of the poster
 };
 
 // One message of a group of sends and receives, or a copy within the rank.
@@ -99,7 +103,8 @@ struct ExchangeTask {
   uint8_t* address;  // only read for a send or a copy
   uint8_t* copyTo;   // of a copy
   size_t bytes;
-  uint32_t fingerprint;  // both ends must agree on it
+  uint32_t fingerprint;     // both ends must agree on it
+  uint32_t collective = 0;  // which of the launch's it belongs to, from 1; 0: a message of its own
 };
 
 // Tasks to one peer, or from one, in their order.
@@ -115,7 +120,8 @@ struct ExchangeLaunch {
   int32_t channelCount;
   ConnectionShape shape;
   LaunchControl control;
-  bool collective;  // all ranks take part: the fingerprints of tasks are mixed with the channel's count of operations
+  uint32_t
+      collectives;  // in which all ranks take part: their tasks' fingerprints mix the channel's count of operations
   const ExchangeTask* tasks;  // in device memory; tasks of a queue lie together, copies come last
   const ExchangeQueue* queues;
   uint32_t queueCount;

@@ -26,8 +26,9 @@ struct ActiveLink {
     home = end;
     block = end->block;
     head = end->head;
-    step = postStep = end->step;
-    cachedHead = end->cachedHead;
+    // The work before this one may have moved them, by other threads.
+    step = postStep = simt::loadRelaxed(&end->step);
+    cachedHead = simt::loadRelaxed(&end->cachedHead);
     peer = end->peer;
     transport = end->transport;
     rotates = end->rotates;

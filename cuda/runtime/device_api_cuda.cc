@@ -248,12 +248,12 @@ Status residentBlocks(int threads, int& blocks) {
 
 Status launchKernel(const Launch& launch, int threads, Stream stream) {
   return launchEntry(collectiveKernel(launch.choice.protocol, launch.code.collective, launch.code.type), launch,
-                     launch.choice.channels, threads, stream);
+                     static_cast<int>(launch.blocks), threads, stream);
 }
 
 Status launchKernel(const InPlaceLaunch& launch, int threads, Stream stream) {
-  return launchEntry(inPlaceKernel(launch.code.collective, launch.code.type), launch, launch.choice.channels, threads,
-                     stream);
+  return launchEntry(inPlaceKernel(launch.code.collective, launch.code.type), launch, static_cast<int>(launch.blocks),
+                     threads, stream);
 }
 
 Status launchKernel(const ExchangeLaunch& launch, int threads, Stream stream) {

@@ -20,6 +20,7 @@
 #include "cuda/runtime/argument_areas.h"
 #include "cuda/runtime/device_api.h"
 #include "cuda/runtime/device_heap.h"
+#include "cuda/runtime/device_operation.h"
 #include "cuda/runtime/device_plan.h"
 #include "cuda/runtime/registered_memory.h"
 #include "cuda/runtime/shared_fate.h"
@@ -48,7 +49,7 @@ struct DeviceWait {
   uint64_t waitedNanos;
 };
 
-// An operation that was issued: its number, or why it was not.
+// An operation that was issued: its number, or why it was not. Of a group: the number of its last operation.
 struct Issued {
   Code code = Code::Ok;
   uint64_t number = 0;
@@ -63,6 +64,8 @@ class DeviceCommunicator {
     size_t count = 0;
     int root = 0;
     uint64_t mixed = 0;  // of the counts of a v-form
+
+    std::string text() const;
   };
 
   static Status create(const DeviceCommunicatorConfig& config, std::unique_ptr<DeviceCommunicator>& communicator);
@@ -97,6 +100,11 @@ class DeviceCommunicator {
   Issued runV(OperationCode code, Choice choice, const void* send, void* recv, const std::vector<int64_t>& counts,
               int64_t timeoutNanos, Stream stream);
   Issued runPointToPoint(std::vector<PointToPointTask> tasks, int64_t timeoutNanos, Stream stream);
+  // Operations that run*() is given from here on are kept, with number 0, until endGroup puts all of them on the stream, in
+  // their order and in as few launches as that takes; dropGroup forgets them.
+  void beginGroup() { grouping_ = true; }
+  Issued endGroup(int64_t timeoutNanos, Stream stream);
+  void dropGroup();
   // The word that ends every wait of the kernels; lives as long as this object.
   uint32_t* abortWord() const { return abort_; }
   // What the engine makes of a choice: the same on all ranks, because it depends on common facts only.
@@ -123,10 +131,11 @@ class DeviceCommunicator {
  private:
   struct InFlight {
     uint64_t number = 0;
-    Event event = nullptr;
+    Event event = nullptr;  // of the launch
     std::unique_ptr<ArgumentArea> arguments;
     What what;
     uint64_t sequence = 0;  // in the history; 0: not there
+    bool endsLaunch = true;
   };
 
   explicit DeviceCommunicator(const DeviceCommunicatorConfig& config);
@@ -140,15 +149,20 @@ class DeviceCommunicator {
 
   bool inPlaceFits(Collective collective) const;
   LaunchControl controlOf(uint64_t number, int64_t timeoutNanos) const;
-  Issued execute(const Operation& operation, int64_t timeoutNanos, Stream stream);
-  Issued executeTasks(std::vector<PointToPointTask>& tasks, const Operation* operation, int64_t timeoutNanos,
-                      Stream stream);
+  Issued submit(DeviceOperation operation, int64_t timeoutNanos, Stream stream);
+  // Those of one launch.
+  Issued launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
+  Issued launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
+  Issued launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
+  Work workOf(const DeviceOperation& operation, ArgumentArea* area) const;
   template <class Descriptor>
-  Issued issue(Descriptor& launch, std::unique_ptr<ArgumentArea> arguments, What what, int64_t timeoutNanos,
-               Stream stream);
+  Issued issue(Descriptor& launch, std::unique_ptr<ArgumentArea> arguments, std::span<const DeviceOperation> operations,
+               int64_t timeoutNanos, Stream stream);
+  Status takeEvent(Event& event);
   uint64_t enter(const What& what);
   uint64_t firstWaiting() const;
   void failed(Code code, uint64_t number, uint64_t sequence, std::string why);
+  void broken(const InFlight& flight, const Status& status);
   Status takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area);
   void giveBack(std::unique_ptr<ArgumentArea> area);
   Status checkStream(Stream stream);
@@ -179,6 +193,8 @@ class DeviceCommunicator {
   Stream capturedOn_ = nullptr;
   bool captured_ = false;
   Stream checkedStream_ = nullptr;
+  bool grouping_ = false;
+  std::vector<DeviceOperation> group_;
   std::vector<std::unique_ptr<ArgumentArea>> capturedAreas_;
 
   mutable std::mutex mutex_;  // of what follows

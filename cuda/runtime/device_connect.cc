@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t kMagic = 0x4a43434c44455631;  // "JCCLDEV1"
 constexpr int kOpenChannels = 2;                 // channels for sends, receives and direct schedules
 constexpr int kAreas = 32;
+constexpr size_t kLeastAreaBytes = 4096;  // of a group of some forty operations
 constexpr int kReservedMultiprocessors = 2;
 constexpr int kMostRanks = kMaxLinks + 1;
 
@@ -93,7 +94,7 @@ Status DeviceCommunicator::allocateControl() {
   records_ = control_.as<ProgressRecord>(2 * kLine);
   const size_t n = static_cast<size_t>(config_.size);
   const size_t tasks = ArgumentArea::room<ExchangeTask>(2 * n) + ArgumentArea::room<ExchangeQueue>(2 * n);
-  return areas_.provide(kAreas, std::max(tasks, ArgumentArea::room<int64_t>(2 * n)));
+  return areas_.provide(kAreas, std::max(tasks, kLeastAreaBytes));
 }
 
 Status DeviceCommunicator::noted(Status status) {

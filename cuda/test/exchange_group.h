@@ -32,7 +32,8 @@ struct ExchangeGroup {
     launch.channelCount = channels;
     launch.shape = plain.shape;
     launch.control = plain.control;
-    launch.collective = collective;
+    launch.collectives = collective ? 1 : 0;
+    for (ExchangeTask& task : tasks) task.collective = launch.collectives;
     launch.queues = queues.data();
     launch.queueCount = static_cast<uint32_t>(queues.size());
     launch.firstCopy = static_cast<uint32_t>(tasks.size());

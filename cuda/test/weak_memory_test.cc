@@ -29,6 +29,7 @@ struct Trial {
   Collective collective = Collective::AllReduce;  // or Reduce, to rank 0
   size_t count = 0;
   int operations = 3;
+  bool together = false;  // in one launch
   unsigned threads = 64;
   emulator::Options options;
   ConnectionShape shape = ConnectionShape(256, 128, 256);
@@ -45,12 +46,14 @@ Verdict run(const Trial& trial, std::string& text) {
   std::vector<std::vector<int32_t>> in(trial.ranks), out(trial.ranks);
   std::vector<Launch> launches;
   launches.reserve(trial.ranks * trial.operations);
+  std::vector<std::vector<device::Work>> works(trial.ranks);
   emulator::Machine machine(trial.options);
   for (int rank = 0; rank < trial.ranks; ++rank) {
     in[rank].resize(count * trial.operations);
     out[rank].resize(count * trial.operations, -1);
     for (size_t i = 0; i < in[rank].size(); ++i) in[rank][i] = static_cast<int32_t>((rank + 1) * 1000003 + i * 7919);
     int before = -1;
+    const size_t first = launches.size();
     for (int o = 0; o < trial.operations; ++o) {
       Launch& launch = launches.emplace_back(ranks.launchOf(rank));
       launch.code = {trial.collective, DataType::Int32, ReduceOp::Sum};
@@ -58,14 +61,26 @@ Verdict run(const Trial& trial, std::string& text) {
       launch.send = reinterpret_cast<const uint8_t*>(in[rank].data() + o * count);
       launch.recv = reinterpret_cast<uint8_t*>(out[rank].data() + o * count);
       launch.count = count;
+      if (trial.together) {
+        works[rank].push_back(launch);
+        continue;
+      }
       before = machine.launch(
           1, trial.threads, [&launch] { collectiveKernelOf<P, device::Integer<uint32_t>, Faults>(launch); },
           "rank " + std::to_string(rank), before);
     }
+    if (!trial.together) continue;
+    Launch& launch = launches[first];
+    launch.more = works[rank].data() + 1;
+    launch.moreCount = static_cast<uint32_t>(trial.operations - 1);
+    machine.launch(
+        1, trial.threads, [&launch] { collectiveKernelOf<P, device::Integer<uint32_t>, Faults>(launch); },
+        "rank " + std::to_string(rank));
   }
   const emulator::Report report = machine.run();
   text = "seed=" + std::to_string(trial.options.seed) + " ranks=" + std::to_string(trial.ranks) +
-         " count=" + std::to_string(count) + " " + nameOf(trial.algorithm) + "\n" + report.text;
+         " count=" + std::to_string(count) + " " + nameOf(trial.algorithm) + (trial.together ? " together" : "") +
+         "\n" + report.text;
   if (!report.finished()) return Verdict::Stuck;
   Verdict verdict = Verdict::Right;
   for (int rank = 0; rank < trial.ranks; ++rank) {
@@ -91,6 +106,7 @@ Trial trialOf(uint64_t seed) {
   const size_t counts[] = {0, 1, 2, 29, 61, 130};
   trial.count = counts[random() % std::size(counts)];
   trial.threads = random() % 4 == 0 ? 128 : random() % 2 == 0 ? 64 : 32;
+  trial.together = random() % 2 == 0;
   return trial;
 }
 

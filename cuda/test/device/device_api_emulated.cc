@@ -163,14 +163,14 @@ Status residentBlocks(int threads, int& blocks) {
 
 Status launchKernel(const Launch& launch, int threads, Stream stream) {
   return gpu().launch(
-      streamOf(stream), launch.choice.channels, static_cast<unsigned>(threads),
-      [launch] { test::collectiveKernel(launch); }, "rank " + std::to_string(launch.rank));
+      streamOf(stream), launch.blocks, static_cast<unsigned>(threads), [launch] { test::collectiveKernel(launch); },
+      "rank " + std::to_string(launch.rank));
 }
 
 Status launchKernel(const InPlaceLaunch& launch, int threads, Stream stream) {
   return gpu().launch(
-      streamOf(stream), launch.choice.channels, static_cast<unsigned>(threads),
-      [launch] { test::inPlaceKernel(launch); }, "rank " + std::to_string(launch.rank) + " in place");
+      streamOf(stream), launch.blocks, static_cast<unsigned>(threads), [launch] { test::inPlaceKernel(launch); },
+      "rank " + std::to_string(launch.rank) + " in place");
 }
 
 Status launchKernel(const ExchangeLaunch& launch, int threads, Stream stream) {

@@ -75,6 +75,7 @@ Status EmulatedGpu::put(Stream* stream, Item item) {
     stream->captured.push_back(std::move(item));
     return Status::ok();
   }
+  if (item.body != nullptr) ++launches_;
   stream->items.push_back(std::move(item));
   ++stream->issued;
   if (!started_) {
@@ -88,6 +89,11 @@ Status EmulatedGpu::put(Stream* stream, Item item) {
 Status EmulatedGpu::launch(Stream* stream, unsigned blocks, unsigned threads, std::function<void()> body,
                            std::string name) {
   return put(stream, {nullptr, blocks, threads, std::move(body), std::move(name)});
+}
+
+uint64_t EmulatedGpu::launches() {
+  const std::lock_guard lock(mutex_);
+  return launches_;
 }
 
 Status EmulatedGpu::enqueue(Stream* stream, std::function<void()> action) {

@@ -35,6 +35,8 @@ class EmulatedGpu {
 
   // In the order of the stream. Fails once a kernel has failed, as a GPU's context does.
   Status launch(Stream* stream, unsigned blocks, unsigned threads, std::function<void()> body, std::string name);
+  // How many kernels were put on streams, by replays too.
+  uint64_t launches();
   Status enqueue(Stream* stream, std::function<void()> action);
   Status record(Event* event, Stream* stream);
   Status wait(Stream* stream, Event* event);
@@ -64,6 +66,7 @@ class EmulatedGpu {
   std::unordered_map<int, Stream*> defaults_;
   std::vector<std::vector<Item>> graphs_;
   std::string failure_;
+  uint64_t launches_ = 0;
   bool started_ = false;
 };
 

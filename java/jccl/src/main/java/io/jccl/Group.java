@@ -5,6 +5,7 @@ package io.jccl;
  * handed to, on that body's thread.
  *
  * <p>Sends and receives run at the same time, whatever their order, and must together match those of the peers; several
- * between the same two ranks match in their order. Collectives run one after the other, in their order, after them.
+ * between the same two ranks match in their order. Collectives run one after the other, in their order, after them. On a
+ * device, neighbours that one kernel carries out, and that touch no memory which another of them writes, share a launch.
  */
 public interface Group extends Operations<Group> {}

@@ -171,6 +171,28 @@ public final class DeviceEngine extends Engine {
         return issue(() -> NativeDeviceCommunicator.runPointToPoint(handle, tasks, timeoutNanos, stream));
     }
 
+    /**
+     * Puts several operations on a stream as one group; see {@link NativeDeviceCommunicator#endGroup}.
+     *
+     * @param operations calls {@code run …} and returns the number or code of the last call; a code below
+     *     {@link NativeCommunicator#OK} ends the group, and nothing is issued
+     */
+    public long runGroup(LongSupplier operations, long timeoutNanos, long stream) {
+        return issue(() -> {
+            NativeDeviceCommunicator.beginGroup(handle);
+            boolean whole = false;
+            try {
+                long outcome = operations.getAsLong();
+                whole = outcome >= NativeCommunicator.OK;
+                return whole ? NativeDeviceCommunicator.endGroup(handle, timeoutNanos, stream) : outcome;
+            } finally {
+                if (!whole) {
+                    NativeDeviceCommunicator.dropGroup(handle);
+                }
+            }
+        });
+    }
+
     /** What became of an operation: see {@link NativeDeviceCommunicator#query}. */
     public int query(long number) {
         return (int) issue(() -> NativeDeviceCommunicator.query(handle, number));

@@ -105,6 +105,19 @@ public final class NativeDeviceCommunicator {
 
     static native long runPointToPoint(long comm, long[] tasks, long timeoutNanos, long stream);
 
+    /** The operations that {@code run …} is given from here on are kept, and answered with 0, until {@link #endGroup}. */
+    static native void beginGroup(long comm);
+
+    /**
+     * Puts what was kept on a stream, in its order and in as few launches as that takes.
+     *
+     * @return the number of the last operation, or a code; with {@link NativeCommunicator#INVALID} nothing was issued
+     */
+    static native long endGroup(long comm, long timeoutNanos, long stream);
+
+    /** Forgets what was kept. */
+    static native void dropGroup(long comm);
+
     /** {@link #PENDING}, {@link #DONE}, or the code that the operation ended with. */
     static native int query(long comm, long number);
 

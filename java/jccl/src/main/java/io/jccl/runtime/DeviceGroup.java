@@ -3,7 +3,7 @@ package io.jccl.runtime;
 import io.jccl.nativelib.NativeCommunicator;
 import java.util.List;
 
-/** Operations on a device that were issued as one: put on the stream one after the other. */
+/** Operations on a device that were issued as one: those that can share a launch do. */
 final class DeviceGroup extends DeviceOperation {
 
     private final int size;
@@ -18,6 +18,10 @@ final class DeviceGroup extends DeviceOperation {
     /** The number of the last, which ends after the others. */
     @Override
     long execute(long timeoutNanos) {
+        return device().engine().runGroup(() -> keepAll(timeoutNanos), timeoutNanos, stream());
+    }
+
+    private long keepAll(long timeoutNanos) {
         long outcome = NativeCommunicator.OK;
         for (Operation member : members) {
             outcome = member.execute(timeoutNanos);

@@ -1,0 +1,71 @@
+#include "cuda/runtime/device_operation.h"
+
+#include <algorithm>
+
+#include "cuda/kernels/element_class.h"
+
+namespace jccl::device {
+namespace {
+
+// A launch's arguments stay in memory until it ends.
+constexpr size_t kMostTogether = 128;
+
+bool shareKernel(const DeviceOperation& one, const DeviceOperation& other) {
+  if (one.isExchange() || other.isExchange()) return one.isExchange() && other.isExchange();
+  const Operation &a = one.operation, &b = other.operation;
+  return one.isInPlace() == other.isInPlace() && a.choice.protocol == b.choice.protocol &&
+         elementClassOf(a.code.collective, a.code.type) == elementClassOf(b.code.collective, b.code.type);
+}
+
+bool anyOverlap(const std::vector<MemoryRange>& some, const std::vector<MemoryRange>& others) {
+  return std::any_of(some.begin(), some.end(), [&](const MemoryRange& one) {
+    return std::any_of(others.begin(), others.end(), [&](const MemoryRange& other) { return one.overlaps(other); });
+  });
+}
+
+}  // namespace
+
+void TouchedMemory::add(const DeviceOperation& one, int rank) {
+  for (const PointToPointTask& task : one.tasks) {
+    (task.kind == PointToPointTask::Kind::Send ? reads : writes).push_back({task.address, task.bytes});
+  }
+  if (one.isExchange()) return;
+  const Operation& operation = one.operation;
+  const size_t element = sizeOf(operation.code.type);
+  // Of the ranks' parts together, and of this rank's.
+  const size_t all = operation.bytes;
+  const size_t own =
+      operation.counts != nullptr ? static_cast<size_t>(operation.counts[rank]) * element : operation.count * element;
+  const bool gathers = operation.code.collective == Collective::AllGather;
+  const bool scatters = operation.code.collective == Collective::ReduceScatter;
+  const bool sends = operation.code.collective != Collective::Broadcast || rank == operation.root;
+  const bool receives = operation.code.collective != Collective::Reduce || rank == operation.root;
+  if (sends) reads.push_back({operation.send, scatters ? all : own});
+  if (receives) writes.push_back({operation.recv, gathers ? all : own});
+}
+
+bool TouchedMemory::conflictsWith(const TouchedMemory& other) const {
+  return anyOverlap(writes, other.writes) || anyOverlap(writes, other.reads) || anyOverlap(reads, other.writes);
+}
+
+std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank) {
+  std::vector<std::span<const DeviceOperation>> launches;
+  TouchedMemory touched;
+  size_t first = 0;
+  for (size_t i = 0; i < group.size(); ++i) {
+    TouchedMemory own;
+    own.add(group[i], rank);
+    const bool together =
+        i != first && i - first < kMostTogether && shareKernel(group[first], group[i]) && !own.conflictsWith(touched);
+    if (i != first && !together) {
+      launches.push_back(group.subspan(first, i - first));
+      first = i;
+      touched = {};
+    }
+    touched.add(group[i], rank);
+  }
+  if (first < group.size()) launches.push_back(group.subspan(first));
+  return launches;
+}
+
+}  // namespace jccl::device

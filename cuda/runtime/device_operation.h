@@ -1,0 +1,49 @@
+// Operations between their checks and their launch: what each one is and which memory it touches, and which of a group go
+// into one launch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/exchange_tasks.h"
+#include "engine/operation.h"
+
+namespace jccl::device {
+
+struct MemoryRange {
+  const uint8_t* begin = nullptr;
+  size_t bytes = 0;
+
+  bool overlaps(const MemoryRange& other) const {
+    return bytes != 0 && other.bytes != 0 && begin < other.begin + other.bytes && other.begin < begin + bytes;
+  }
+};
+
+struct DeviceOperation {
+  Operation operation;                  // of sends and receives only the code counts: SendRecv
+  std::vector<int64_t> counts;          // of a v-form; `operation` points into it
+  std::vector<PointToPointTask> tasks;  // of all that consists of sends and receives
+
+  bool isCollective() const { return operation.code.collective != Collective::SendRecv; }
+  // Whether the exchange kernel carries it out.
+  bool isExchange() const { return !isCollective() || jccl::isExchange(operation.code.collective); }
+  bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
+};
+
+// What an operation reads and writes on its own rank.
+struct TouchedMemory {
+  std::vector<MemoryRange> reads, writes;
+
+  void add(const DeviceOperation& operation, int rank);
+  // Whether what one of them writes is read or written by the other.
+  bool conflictsWith(const TouchedMemory& other) const;
+};
+
+// Cuts the operations of a group, which are to happen in their order, into launches: neighbours go together if one kernel
+// carries them out and none of them touches what another writes. Every rank may cut as it likes, because each channel takes
+// the operations in their order however many a launch has.
+std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank);
+
+}  // namespace jccl::device
