@@ -10,7 +10,7 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
   target_include_directories(jccl_emulated PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}" native cuda/test/emulator_device)
 
   file(GLOB JCCL_EMULATED_TESTS CONFIGURE_DEPENDS cuda/test/*_test.cc)
-  add_executable(jccl_cuda_emulated_test ${JCCL_EMULATED_TESTS})
+  add_executable(jccl_cuda_emulated_test ${JCCL_EMULATED_TESTS} native/test/faulty_net.cc)
   target_link_libraries(jccl_cuda_emulated_test PRIVATE jccl_emulated jccl_core GTest::gtest GTest::gtest_main)
   add_dependencies(jccl_tests jccl_cuda_emulated_test)
   set(shards 4)

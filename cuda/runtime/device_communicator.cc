@@ -42,6 +42,7 @@ DeviceCommunicator::~DeviceCommunicator() {
     abort(Code::Aborted);
     std::this_thread::sleep_for(kEndNap);
   }
+  if (activity_ != nullptr) activity_->close();
   StreamOwners::ofThisProcess().release(config_.token, config_.rank);
   if (!idle) {
     segment_.leak();

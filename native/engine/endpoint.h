@@ -55,7 +55,7 @@ class Endpoint final : private BufferResolver {
   // Connections with a peer for kernels of a GPU, by channel; see engine/staging.h. After prepare.
   Status stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends);
   // Moves staged connections from now on, where any leads over a network: what the GPU's runtime tells of its operations;
-  // otherwise null. `abort` outlives this object.
+  // otherwise null. `abort` stays until the activity is closed.
   StagingActivity* startStaging(uint32_t* abort);
 
   // The network in use: Net (sockets), Ib, or None.

@@ -38,9 +38,11 @@ void StagingPump::run() {
     if (network_.failed() && !told) {
       told = true;
       failed_();
-      uint32_t none = 0;
-      __atomic_compare_exchange_n(abort_, &none, static_cast<uint32_t>(Code::Transport), false, __ATOMIC_ACQ_REL,
-                                  __ATOMIC_ACQUIRE);
+      activity_.unlessClosed([this] {
+        uint32_t none = 0;
+        __atomic_compare_exchange_n(abort_, &none, static_cast<uint32_t>(Code::Transport), false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE);
+      });
     }
     const uint32_t begun = activity_.begun();
     moves = moves || begun != seen;

@@ -28,7 +28,7 @@ struct StagedEnds {
 class StagingPump {
  public:
   // `abort` is the word that ends the kernels' waits: set to Code::Transport once the network has failed, after `failed` was
-  // called.
+  // called. It stays until the activity is closed, or as long as this object.
   StagingPump(ProgressEngine& network, uint32_t* abort, std::function<void()> failed);
   ~StagingPump();
   StagingPump(const StagingPump&) = delete;

@@ -10,6 +10,7 @@
 #include <climits>
 #include <cstdint>
 #include <ctime>
+#include <mutex>
 
 namespace jccl {
 
@@ -29,6 +30,18 @@ class StagingActivity {
   // How many have begun; wraps. An operation may begin and end between two looks, and leave data to be moved.
   uint32_t begun() const { return begun_.load(); }
 
+  // Of the runtime, which comes to its end before the pump does: the word that ends its kernels is not touched any more.
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  // Of the pump: does something with that word, as long as there is one.
+  template <class Body>
+  void unlessClosed(Body&& body) {
+    const std::lock_guard lock(mutex_);
+    if (!closed_) body();
+  }
+
   // Of the pump: sleeps until more than so many have begun, or so long.
   void nap(uint32_t begun, int64_t nanos) {
     sleeping_.store(true);
@@ -42,6 +55,8 @@ class StagingActivity {
   std::atomic<uint32_t> begun_{0};
   std::atomic<uint32_t> ended_{0};
   std::atomic<bool> sleeping_{false};
+  std::mutex mutex_;
+  bool closed_ = false;
 };
 
 }  // namespace jccl
