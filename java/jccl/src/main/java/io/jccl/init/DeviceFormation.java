@@ -51,6 +51,7 @@ final class DeviceFormation {
     private final BiFunction<Plan, Integer, NativeEngine> stagingOf;
     private final int rank;
     private Optional<NativeEngine> staging = Optional.empty();
+    private boolean stagedOnAMachine; // any pair of ranks of one machine; the same on all ranks
 
     /**
      * @param hostPlan rings and trees where there are none over the ranks' GPUs
@@ -108,9 +109,11 @@ final class DeviceFormation {
     }
 
     private IntStream peersElsewhere() {
-        String host = peers.get(rank).hostId();
-        return IntStream.range(0, peers.size())
-                .filter(peer -> !peers.get(peer).hostId().equals(host));
+        return IntStream.range(0, peers.size()).filter(peer -> !sameHost(peer, rank));
+    }
+
+    private boolean sameHost(int one, int other) {
+        return peers.get(one).hostId().equals(peers.get(other).hostId());
     }
 
     /** Connects by the peers' own memory where it is reached both ways, and through the host's memory elsewhere. */
@@ -129,6 +132,8 @@ final class DeviceFormation {
             return;
         }
         staging = Optional.of(stagingOf.apply(plan, channels));
+        stagedOnAMachine = IntStream.range(0, all.size()).anyMatch(one -> IntStream.range(0, all.size())
+                .anyMatch(other -> all.get(one)[other] != 0 && sameHost(one, other)));
         Map<String, List<Integer>> staged = new LinkedHashMap<>();
         for (PeerTransport one : transports) {
             int peer = one.peer();
@@ -145,7 +150,7 @@ final class DeviceFormation {
 
     /** Why the memory of a peer's GPU is not reached from this rank's. */
     private Optional<String> obstacle(DeviceEngine engine, int peer, byte[] info) {
-        if (!peers.get(peer).hostId().equals(peers.get(rank).hostId())) {
+        if (!sameHost(peer, rank)) {
             return Optional.of("another machine");
         }
         if (settings.get(TransportSettings.P2P_DISABLE)) {
@@ -220,6 +225,9 @@ final class DeviceFormation {
                                 .max()
                                 .orElseThrow(),
                         slots));
+        if (stagedOnAMachine) {
+            shape = shape.throughHost(DeviceModel.HOST_LINK_GBPS);
+        }
         TuningOverrides overrides = TuningOverrides.of(settings);
         return ChoiceTable.build(new DeviceModel(shape, (int) sharing, inPlace(), protocols, overrides), overrides);
     }

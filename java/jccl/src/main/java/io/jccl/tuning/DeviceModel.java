@@ -20,6 +20,11 @@ public final class DeviceModel implements TimeModel {
     private static final double CHANNEL_GBPS = 20;
     /** What one GPU's memory does, in GB/s; the ranks that share it share this. */
     private static final double MEMORY_GBPS = 2000;
+    /**
+     * What one GPU's link to its host carries each way, in GB/s: PCI Express 3.0 x16 less its overhead. Newer ones carry more;
+     * where data goes through the host's memory, that memory and other GPUs' links bound it as well.
+     */
+    public static final double HOST_LINK_GBPS = 12;
     /** A launch and the two meetings of an operation in place, in microseconds. */
     private static final double IN_PLACE_MICROS = 8;
 

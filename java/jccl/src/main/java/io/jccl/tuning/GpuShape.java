@@ -89,6 +89,26 @@ public record GpuShape(
                 slots);
     }
 
+    /**
+     * The same where GPUs of one machine do not reach each other's memory, and data goes through the host's.
+     *
+     * @param gbps what one GPU's link to its host carries each way, in GB/s
+     */
+    public GpuShape throughHost(double gbps) {
+        return new GpuShape(
+                ranks,
+                machines,
+                localRanks,
+                channels,
+                treeDepth,
+                ring.throughHost(gbps),
+                tree.throughHost(gbps),
+                minCapability,
+                maxCapability,
+                amdProcessors,
+                slots);
+    }
+
     /** Whether all ranks are on one machine. */
     public boolean oneMachine() {
         return machines == 1;

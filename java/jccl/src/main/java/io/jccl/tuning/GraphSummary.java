@@ -26,6 +26,16 @@ public record GraphSummary(Pattern pattern, int channels, double bwIntra, double
         }
     }
 
+    /**
+     * The same where ranks of one machine reach each other through the host's memory only.
+     *
+     * @param gbps what one GPU's link to its host carries each way, in GB/s
+     */
+    GraphSummary throughHost(double gbps) {
+        PathType type = typeIntra.compareTo(PathType.PHB) < 0 ? PathType.PHB : typeIntra;
+        return new GraphSummary(pattern, channels, Math.min(bwIntra, gbps / channels), bwInter, type);
+    }
+
     /** The summary of what the channels of all machines have in common. */
     static GraphSummary of(Pattern pattern, AgreedGraph agreed) {
         return new GraphSummary(pattern, agreed.channels(), agreed.bwIntra(), agreed.bwInter(), agreed.typeIntra());

@@ -1,0 +1,58 @@
+package io.jccl.tuning;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.Algorithm;
+import io.jccl.Collective;
+import io.jccl.Protocol;
+import io.jccl.topology.PathType;
+import java.util.EnumSet;
+import org.junit.jupiter.api.Test;
+
+class DeviceModelTest {
+
+    private static final long BYTES = 64L << 20;
+    private static final int RANKS = 4;
+
+    private static DeviceModel model(GpuShape shape, boolean inPlace) {
+        return new DeviceModel(shape, 1, inPlace, EnumSet.allOf(Protocol.class), TuningOverrides.none());
+    }
+
+    private static double micros(DeviceModel model, Algorithm algorithm, Protocol protocol) {
+        Choice way = model.ways(Collective.ALL_REDUCE, algorithm, protocol, BYTES, TuningOverrides.none())
+                .get(0);
+        return model.micros(Collective.ALL_REDUCE, way, BYTES);
+    }
+
+    /** Rings over NVLink that are not reached take the time of the links to the host, and LL128 does not go that way. */
+    @Test
+    void whatGoesThroughTheHostTakesTheTimeOfItsLinks() {
+        GpuShape fast = GpuShapes.of(RANKS, 1, 8, 24, PathType.NVL, 80);
+        DeviceModel direct = model(fast, false);
+        DeviceModel staged = model(fast.throughHost(DeviceModel.HOST_LINK_GBPS), false);
+        double least = 2.0 * (RANKS - 1) / RANKS * BYTES / (DeviceModel.HOST_LINK_GBPS * 1000);
+        for (Algorithm algorithm : new Algorithm[] {Algorithm.RING, Algorithm.TREE}) {
+            assertThat(micros(direct, algorithm, Protocol.SIMPLE)).isLessThan(least);
+            assertThat(micros(staged, algorithm, Protocol.SIMPLE)).isGreaterThanOrEqualTo(least);
+        }
+        assertThat(direct.exists(Collective.ALL_REDUCE, Algorithm.RING, Protocol.LL128))
+                .isTrue();
+        assertThat(staged.exists(Collective.ALL_REDUCE, Algorithm.RING, Protocol.LL128))
+                .isFalse();
+    }
+
+    @Test
+    void slowerPathsStayAsTheyAre() {
+        GpuShape slow = GpuShapes.of(RANKS, 1, 1, 6, PathType.SYS, 80);
+        assertThat(slow.throughHost(DeviceModel.HOST_LINK_GBPS)).isEqualTo(slow);
+    }
+
+    @Test
+    void peersBuffersAreUsedOnlyInOneProcess() {
+        GpuShape fast = GpuShapes.of(RANKS, 1, 8, 24, PathType.NVL, 80);
+        assertThat(model(fast, true).exists(Collective.ALL_REDUCE, Algorithm.DIRECT, Protocol.SIMPLE))
+                .isTrue();
+        assertThat(model(fast, false).exists(Collective.ALL_REDUCE, Algorithm.DIRECT, Protocol.SIMPLE))
+                .isFalse();
+    }
+}
