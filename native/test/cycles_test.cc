@@ -195,6 +195,17 @@ TEST_P(Cycles, LeaveNothingBehind) {
   if (cycles() > kDefaultCycles) std::cout << GetParam() << ": " << cycles() << " cycles, " << after << "\n";
 }
 
+TEST(CyclesCount, WhatIsStillOpen) {
+  const Held before = held();
+  Cycle open({"sockets", TransportKind::Net}, 1);
+  const Held now = held();
+  EXPECT_GT(now.descriptors, before.descriptors);
+  EXPECT_GE(now.threads, before.threads + kRanks);  // each has one for its network
+  // Slots of both ends of every connection, beside the segments.
+  EXPECT_GE(now.sharedMappings, before.sharedMappings + kRanks * (kRanks - 1) * kChannels * 2);
+  EXPECT_TRUE(now.exceeds(before));
+}
+
 constexpr auto kP2p = TransportKind::P2p;
 constexpr auto kNet = TransportKind::Net;
 INSTANTIATE_TEST_SUITE_P(Kinds, Cycles,

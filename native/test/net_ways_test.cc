@@ -53,6 +53,13 @@ TEST(NetWays, OtherConnectionsGoByTheChannelsRing) {
   EXPECT_EQ("NET/1, because the channel's ring uses it", reasonOf(ways.sending(5, 1), true));
 }
 
+TEST(NetWays, TellOnceWhichDevicesOfThePlanAreNotInUse) {
+  const NetWays ways(2, kPlan);  // by 0, 1, 2 and 4
+  EXPECT_EQ("", missingText(ways, {4, 2, 1, 0, 9}));
+  EXPECT_EQ("", missingText(NetWays(), {}));
+  EXPECT_EQ(0u, missingText(ways, {1, kUnknown, 2}).find("NET/0, NET/4 of the plan is not in use"));
+}
+
 TEST(NetWays, WithoutAPlanDevicesTakeTurns) {
   expectEnds(kUnknown, kUnknown, NetWays().sending(1, 0));
   expectEnds(kUnknown, kUnknown, NetWays(2, kPlan).sending(3, 2));

@@ -41,22 +41,24 @@ Status readInfo(std::span<const uint8_t> wire, ListenerInfo* info, std::span<con
 
 }  // namespace
 
-// Tells of an adapter's events.
+// Tells the ports of a device of its events.
 class IbNet::Watcher final : public EventHandler {
  public:
-  Watcher(verbs::Adapter& adapter, EventSet& events) : adapter_(adapter), events_(events) {}
+  Watcher(verbs::Adapter& first, EventSet& events) : ports_{&first}, events_(events) {}
   ~Watcher() override {
-    if (watching_) events_.remove(adapter_.eventFd());
+    if (watching_) events_.remove(ports_.front()->eventFd());
   }
   Status watch() {
-    Status added = events_.add(adapter_.eventFd(), this);
+    Status added = events_.add(ports_.front()->eventFd(), this);
     watching_ = added.isOk();
     return added;
   }
-  void onEvents(uint32_t) override { adapter_.watch(monotonicNanos()); }
+  bool watches(const verbs::Adapter& adapter) const { return ports_.front()->device() == adapter.device(); }
+  void add(verbs::Adapter& adapter) { ports_.push_back(&adapter); }
+  void onEvents(uint32_t) override { verbs::Adapter::watch(ports_, monotonicNanos()); }
 
  private:
-  verbs::Adapter& adapter_;
+  std::vector<verbs::Adapter*> ports_;
   EventSet& events_;
   bool watching_ = false;
 };
@@ -135,8 +137,7 @@ Status IbNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& d
         static_cast<uint32_t>(std::max(adapter->device()->attributes().maxQueuePairs / config.ib.queuePairs, 1));
     made->devices_.push_back(std::move(device));
     made->numbers_.push_back(config.devices.of(port.label));
-    made->watchers_.push_back(std::make_unique<Watcher>(*adapter, controlEvents));
-    if (Status watched = made->watchers_.back()->watch(); !watched) return watched;
+    if (Status watched = made->watch(*adapter); !watched) return watched;
     logMessage(LogLevel::Info, "net",
                "ib: device=" + port.label + (port.isEthernet() ? " RoCE" : " InfiniBand") +
                    " gid=" + verbs::gidText(port.gid) + " gid_index=" + std::to_string(adapter->path().gidIndex) +
@@ -157,6 +158,23 @@ verbs::Adapter& IbNet::adapterOf(const NetWays::Ends& ends, int channel, const s
              "channel=" + std::to_string(channel) + " " + whose + " adapter=" + adapter.port().label + " (" +
                  reasonOf(ends, planned.has_value()) + ")");
   return adapter;
+}
+
+Status IbNet::watch(verbs::Adapter& adapter) {
+  for (const auto& watcher : watchers_) {
+    if (watcher->watches(adapter)) {
+      watcher->add(adapter);
+      return Status::ok();
+    }
+  }
+  watchers_.push_back(std::make_unique<Watcher>(adapter, controlEvents_));
+  return watchers_.back()->watch();
+}
+
+void IbNet::setWays(const NetWays& ways) {
+  ways_ = ways;
+  const std::string missing = missingText(ways, numbers_);
+  if (!missing.empty()) logMessage(LogLevel::Info, "net", "ib: " + missing + " (JCCL_IB_HCA chooses adapters)");
 }
 
 uint32_t IbNet::linkLayers() const {

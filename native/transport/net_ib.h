@@ -29,7 +29,7 @@ class IbNet final : public Net {
   Status listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) override;
   Status connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
                  std::unique_ptr<NetSendConnection>* connection) override;
-  void setWays(const NetWays& ways) override { ways_ = ways; }
+  void setWays(const NetWays& ways) override;
   Status reachable(std::span<const uint8_t> listenerInfo) const override;
   Status registerMemory(void* address, size_t bytes, NetPointer kind, std::unique_ptr<NetMemory>* memory) override;
 
@@ -38,6 +38,7 @@ class IbNet final : public Net {
   class Listener;
 
   IbNet(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents);
+  Status watch(verbs::Adapter& adapter);
   verbs::Adapter& adapterOf(const NetWays::Ends& ends, int channel, const std::string& whose) const;
   uint32_t linkLayers() const;
 

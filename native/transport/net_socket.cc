@@ -97,6 +97,15 @@ Status SocketNet::listen(const std::vector<std::string>& addresses, std::unique_
   return Status::ok();
 }
 
+void SocketNet::setWays(const NetWays& ways) {
+  ways_ = ways;
+  const std::string missing = missingText(ways, devicesOf(local_));
+  if (!missing.empty()) {
+    logMessage(LogLevel::Info, "net",
+               "sockets: " + missing + " (name interfaces in JCCL_SOCKET_IFNAME to use several)");
+  }
+}
+
 Status SocketNet::reachable(std::span<const uint8_t> listenerInfo) const {
   std::vector<SocketDialer::Pair> pairs;
   return SocketDialer::pairAddresses(local_, listenerInfo, {}, &pairs);

@@ -33,9 +33,13 @@ NetWays::NetWays(int rank, const std::vector<NetWay>& ways) : rank_(rank) {
     const bool others = way.from == rank && way.to == rank;
     const char* why = others ? "the channel's ring uses it" : "the plan's rings and trees do";
     // A device of the same number on another machine is taken to be on the same rail.
-    if (way.from == rank) sends_.emplace(std::pair(way.to, way.channel), Ends{way.out, others ? way.out : way.in, why});
-    if (way.to == rank) receives_.emplace(std::pair(way.from, way.channel), Ends{way.in, way.out, why});
+    if (way.from == rank) add(sends_, {way.to, way.channel}, {way.out, others ? way.out : way.in, why});
+    if (way.to == rank) add(receives_, {way.from, way.channel}, {way.in, way.out, why});
   }
+}
+
+void NetWays::add(Table& table, const std::pair<int, int>& connection, const Ends& ends) {
+  if (table.emplace(connection, ends).second && ends.local != NetDeviceNumbers::kUnknown) devices_.insert(ends.local);
 }
 
 NetWays::Ends NetWays::find(const Table& table, int peer, int channel) const {
@@ -49,6 +53,15 @@ std::optional<size_t> placeOf(const std::vector<int>& numbers, int wanted) {
   const auto found = std::find(numbers.begin(), numbers.end(), wanted);
   if (wanted == NetDeviceNumbers::kUnknown || found == numbers.end()) return std::nullopt;
   return static_cast<size_t>(found - numbers.begin());
+}
+
+std::string missingText(const NetWays& ways, const std::vector<int>& inUse) {
+  std::string text;
+  for (const int number : ways.devices()) {
+    if (!placeOf(inUse, number)) text += (text.empty() ? "NET/" : ", NET/") + std::to_string(number);
+  }
+  return text.empty() ? text
+                      : text + " of the plan is not in use on this rank: channels take turns over those that are";
 }
 
 std::string reasonOf(const NetWays::Ends& ends, bool found) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,19 +53,26 @@ class NetWays {
 
   Ends sending(int peer, int channel) const { return find(sends_, peer, channel); }
   Ends receiving(int peer, int channel) const { return find(receives_, peer, channel); }
+  // The devices of this machine that any way goes by.
+  const std::set<int>& devices() const { return devices_; }
 
  private:
   using Table = std::map<std::pair<int, int>, Ends>;  // by peer and channel; this rank stands for all others
 
+  void add(Table& table, const std::pair<int, int>& connection, const Ends& ends);
   Ends find(const Table& table, int peer, int channel) const;
 
   int rank_ = -1;
   Table sends_;
   Table receives_;
+  std::set<int> devices_;
 };
 
 // The place of the device with the wanted number in a list, if there is one.
 std::optional<size_t> placeOf(const std::vector<int>& numbers, int wanted);
+
+// What to say of the plan's devices that are not among those in use; empty where all are.
+std::string missingText(const NetWays& ways, const std::vector<int>& inUse);
 
 // Why a device was taken: `found` is whether the wanted one was there. For the log.
 std::string reasonOf(const NetWays::Ends& ends, bool found);

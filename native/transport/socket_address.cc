@@ -126,6 +126,12 @@ Status SocketAddress::decode(const uint8_t* wire, SocketAddress* address) {
   return Status::ok();
 }
 
+std::vector<int> devicesOf(const std::vector<SocketAddress>& addresses) {
+  std::vector<int> numbers;
+  for (const SocketAddress& address : addresses) numbers.push_back(address.device());
+  return numbers;
+}
+
 std::vector<uint8_t> encodeAddresses(const std::vector<SocketAddress>& addresses) {
   std::vector<uint8_t> wire(kMagic, kMagic + sizeof kMagic);
   wire.push_back(static_cast<uint8_t>(addresses.size()));

@@ -47,6 +47,9 @@ class SocketAddress {
   int device_ = -1;
 };
 
+// SocketAddress::device() of each.
+std::vector<int> devicesOf(const std::vector<SocketAddress>& addresses);
+
 // The addresses a listener is reached at, as they travel: magic, version, number, addresses.
 std::vector<uint8_t> encodeAddresses(const std::vector<SocketAddress>& addresses);
 Status decodeAddresses(const uint8_t* wire, size_t bytes, std::vector<SocketAddress>* addresses);

@@ -19,12 +19,6 @@ std::vector<SocketAddress> ofFamily(const std::vector<SocketAddress>& addresses,
   return found;
 }
 
-std::vector<int> devicesOf(const std::vector<SocketAddress>& addresses) {
-  std::vector<int> numbers;
-  for (const SocketAddress& address : addresses) numbers.push_back(address.device());
-  return numbers;
-}
-
 }  // namespace
 
 Status SocketDialer::pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> announced,

@@ -62,11 +62,14 @@ class Opener {
 
   Status open(Device* raw, const DeviceFilter& filter) {
     std::shared_ptr<OpenDevice> device;
-    if (Status opened = OpenDevice::open(library_, raw, &device); !opened) return skip(opened.message());
+    if (Status opened = OpenDevice::open(library_, raw, &device); !opened) {
+      return skip(LogLevel::Warn, opened.message());
+    }
     for (int number = 1; number <= device->attributes().ports; ++number) {
-      Status added = filter.accepts(device->name(), number)
-                         ? add(device, number)
-                         : skip(device->name() + ":" + std::to_string(number) + " is not in JCCL_IB_HCA");
+      Status added =
+          filter.accepts(device->name(), number)
+              ? add(device, number)
+              : skip(LogLevel::Info, device->name() + ":" + std::to_string(number) + " is not in JCCL_IB_HCA");
       if (!added) return added;
     }
     return Status::ok();
@@ -75,8 +78,9 @@ class Opener {
   const std::string& remarks() const { return remarks_; }
 
  private:
-  // Goes on without it, and remembers why.
-  Status skip(const std::string& text) {
+  // Goes on without it; says why now, and again if none is left. That one fails must not be silent: the rest is slower.
+  Status skip(LogLevel level, const std::string& text) {
+    logMessage(level, "net", "ib: goes on without a device: " + text);
     if (!remarks_.empty()) remarks_ += "; ";
     remarks_ += text;
     return Status::ok();
@@ -87,9 +91,9 @@ class Opener {
     port.number = static_cast<uint8_t>(number);
     port.label = device->name() + ":" + std::to_string(number);
     if (library_->queryPort(device->context(), port.number, &port.attributes) != 0) {
-      return skip(port.label + " cannot be asked");
+      return skip(LogLevel::Warn, port.label + " cannot be asked");
     }
-    if (port.attributes.state != kPortActive) return skip(port.label + " is not active");
+    if (port.attributes.state != kPortActive) return skip(LogLevel::Info, port.label + " is not active");
     PathSettings path;
     path.port = port.number;
     path.pkeyIndex = static_cast<uint16_t>(settings_.pkeyIndex);
@@ -98,7 +102,7 @@ class Opener {
     path.timeout = static_cast<uint8_t>(settings_.timeout);
     path.retryCount = static_cast<uint8_t>(settings_.retryCount);
     if (Status addressed = addressPort(settings_, sysfs_, *device, &port, &path); !addressed) {
-      return addressed.code() == Code::Invalid ? addressed : skip(addressed.message());
+      return addressed.code() == Code::Invalid ? addressed : skip(LogLevel::Warn, addressed.message());
     }
     port.speedMbps = speedOf(sysfs_, device->name(), number);
     port.pciPath = pciPathOf(sysfs_, device->name());
@@ -123,32 +127,41 @@ int64_t Adapter::graceNanos() const {
   return tries == 0 ? kMostGraceNanos : std::clamp(tries, kLeastGraceNanos, kMostGraceNanos);
 }
 
-void Adapter::watch(int64_t nowNanos) {
-  const Library& api = device_->library();
+void Adapter::watch(const std::vector<Adapter*>& ports, int64_t nowNanos) {
+  const OpenDevice& device = *ports.front()->device_;
+  const Library& api = device.library();
   AsyncEvent event{};
-  while (api.getAsyncEvent(device_->context(), &event) == 0) {
+  while (api.getAsyncEvent(device.context(), &event) == 0) {
     const char* name = api.eventText(event.type);
-    const std::string text = "device=" + device_->name() + " event=" + std::to_string(event.type) + " (" +
+    const std::string text = "device=" + device.name() + " event=" + std::to_string(event.type) + " (" +
                              (name == nullptr ? "?" : name) + ")";
     const bool ofPort = event.type >= kEventPortActive && event.type <= kEventGidChange;
-    const int port = ofPort ? event.port : 0;
+    const int number = ofPort ? event.port : 0;
     api.ackAsyncEvent(&event);
-    if (event.type == kEventPortError && port == port_.number) {
-      downSinceNanos_ = nowNanos;
-      logMessage(LogLevel::Warn, "net",
-                 text + " port=" + port_.label + ": the link is down; connections fail if it does not return within " +
-                     std::to_string(graceNanos() / 1'000'000) + " ms");
-    } else if (event.type == kEventPortActive && port == port_.number) {
-      downSinceNanos_ = -1;
-      logMessage(LogLevel::Info, "net", text + " port=" + port_.label + ": the link is up");
-    } else if (event.type == kEventDeviceFatal) {
-      fatal_ = text + ": the adapter has failed or was removed; see the kernel log";
-      logMessage(LogLevel::Error, "net", fatal_);
-    } else {
-      // What happened to a queue pair or completion queue comes back as a failed completion too.
-      logMessage(event.type <= kEventQpAccessError ? LogLevel::Warn : LogLevel::Info, "net", text);
-    }
+    bool taken = false;
+    for (Adapter* port : ports) taken = port->take(event.type, number, text, nowNanos) || taken;
+    // What happened to a queue pair or completion queue comes back as a failed completion too.
+    if (!taken) logMessage(event.type <= kEventQpAccessError ? LogLevel::Warn : LogLevel::Info, "net", text);
   }
+}
+
+bool Adapter::take(int event, int port, const std::string& text, int64_t nowNanos) {
+  if (event == kEventPortError && port == port_.number) {
+    downSinceNanos_ = nowNanos;
+    logMessage(LogLevel::Warn, "net",
+               text + " port=" + port_.label + ": the link is down; connections fail if it does not return within " +
+                   std::to_string(graceNanos() / 1'000'000) + " ms");
+    return true;
+  }
+  if (event == kEventPortActive && port == port_.number) {
+    downSinceNanos_ = -1;
+    logMessage(LogLevel::Info, "net", text + " port=" + port_.label + ": the link is up");
+    return true;
+  }
+  if (event != kEventDeviceFatal) return false;
+  fatal_ = text + ": the adapter has failed or was removed; see the kernel log";
+  logMessage(LogLevel::Error, "net", "port=" + port_.label + " " + fatal_);
+  return true;
 }
 
 Status Adapter::health(int64_t nowNanos) const {

@@ -49,8 +49,8 @@ class Adapter {
   const std::shared_ptr<OpenDevice>& device() const { return device_; }
   MemoryCache& memory() { return memory_; }
 
-  // Takes and logs what the adapter reports about itself.
-  void watch(int64_t nowNanos);
+  // Takes and logs what a device reports about itself: all its ports, which share one descriptor of events.
+  static void watch(const std::vector<Adapter*>& ports, int64_t nowNanos);
   int eventFd() const { return device_->context()->asyncFd; }
 
   // Ok, or why nothing will pass here any more: the adapter failed or was removed, or the port has been down for longer
@@ -60,6 +60,8 @@ class Adapter {
   int64_t nextDeadlineNanos() const;
 
  private:
+  // True if the event is about this port or the whole device.
+  bool take(int event, int port, const std::string& text, int64_t nowNanos);
   // How long a port may be down before its connections fail.
   int64_t graceNanos() const;
 

@@ -1,0 +1,113 @@
+// A libibverbs that plays InfiniBand adapters as far as opening them: "fake0" with two ports, "fake1", and "fake2", which
+// no process may open. Nothing can be sent through them.
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "verbs/verbs_api.h"
+
+#define FAKE extern "C" __attribute__((visibility("default")))
+
+namespace jccl::verbs {
+
+struct Device {
+  const char* name;
+  uint8_t ports;
+  int openError;
+};
+
+namespace {
+std::array<Device, 3> devices = {{{"fake0", 2, 0}, {"fake1", 1, 0}, {"fake2", 1, EACCES}}};
+Context* firstOpened = nullptr;
+int portThatFails = 0;
+}  // namespace
+
+FAKE Device** ibv_get_device_list(int* count) {
+  *count = static_cast<int>(devices.size());
+  return new Device* [] { &devices[0], &devices[1], &devices[2], nullptr };
+}
+FAKE void ibv_free_device_list(Device** list) { delete[] list; }
+FAKE const char* ibv_get_device_name(Device* device) { return device->name; }
+
+FAKE Context* ibv_open_device(Device* device) {
+  if (device->openError != 0) {
+    errno = device->openError;
+    return nullptr;
+  }
+  auto* context = new Context{};
+  context->device = device;
+  context->asyncFd = ::eventfd(0, EFD_CLOEXEC);
+  if (firstOpened == nullptr) firstOpened = context;
+  return context;
+}
+FAKE Return ibv_close_device(Context* context) {
+  if (firstOpened == context) firstOpened = nullptr;
+  ::close(context->asyncFd);
+  delete context;
+  return 0;
+}
+
+FAKE Return ibv_query_device(Context* context, DeviceAttributes* attributes) {
+  *attributes = {};
+  attributes->maxQueuePairs = 1024;
+  attributes->maxPkeys = 1;
+  attributes->ports = context->device->ports;
+  return 0;
+}
+FAKE Return ibv_query_port(Context*, uint8_t, PortAttributes* attributes) {
+  *attributes = {};
+  attributes->state = kPortActive;
+  attributes->activeMtu = kMostMtu;
+  attributes->gidTableLength = 1;
+  attributes->lid = 7;
+  attributes->linkLayer = LinkLayer::InfiniBand;
+  return 0;
+}
+FAKE Return ibv_query_gid(Context*, uint8_t, int, Gid* gid) {
+  *gid = {};
+  return 0;
+}
+FAKE ProtectionDomain* ibv_alloc_pd(Context* context) { return new ProtectionDomain{context, 0}; }
+FAKE Return ibv_dealloc_pd(ProtectionDomain* pd) {
+  delete pd;
+  return 0;
+}
+FAKE Return ibv_get_async_event(Context* context, AsyncEvent* event) {
+  if (context != firstOpened || portThatFails == 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  event->port = std::exchange(portThatFails, 0);
+  event->type = kEventPortError;
+  return 0;
+}
+FAKE void ibv_ack_async_event(AsyncEvent*) {}
+// For the test: the context that was opened first reports that a port is down.
+FAKE void fake_verbs_take_down(int port) {
+  portThatFails = port;
+  const uint64_t one = 1;
+  if (::write(firstOpened->asyncFd, &one, sizeof one) < 0) portThatFails = 0;
+}
+FAKE const char* ibv_event_type_str(int) { return "played"; }
+
+// What an adapter is needed for that does more than open.
+#define NEVER(name) \
+  FAKE Return name() { return EOPNOTSUPP; }
+NEVER(ibv_query_pkey)
+NEVER(ibv_reg_mr)
+NEVER(ibv_dereg_mr)
+NEVER(ibv_create_comp_channel)
+NEVER(ibv_destroy_comp_channel)
+NEVER(ibv_create_cq)
+NEVER(ibv_destroy_cq)
+NEVER(ibv_get_cq_event)
+NEVER(ibv_ack_cq_events)
+NEVER(ibv_create_qp)
+NEVER(ibv_modify_qp)
+NEVER(ibv_query_qp)
+NEVER(ibv_destroy_qp)
+
+}  // namespace jccl::verbs
