@@ -206,6 +206,7 @@ Status Endpoint::connectNet(int peer, TransportKind kind, const PeerInfo& info) 
       MappedMemory memory;
       if (Status status = MappedMemory::mapAnonymous(shape.blockBytes(), memory); !status) return status;
       end = {memory.base(), reinterpret_cast<HeadLine*>(memory.base() + shape.headOffset()), shape};
+      if (kind == TransportKind::Ib) end.mostExchanged = shape.simpleSlotBytes();
       netMemory_.push_back(std::move(memory));
     }
     FirstUse* firstUse = nullptr;

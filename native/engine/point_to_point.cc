@@ -6,10 +6,15 @@
 namespace jccl {
 namespace {
 
-// Smaller than a slot may be, so that the receiver starts early and both ends stay in the cache.
-constexpr size_t kMostChunkBytes = 64 * 1024;
+constexpr size_t kLeastChunkBytes = 64 * 1024;
+// In so many parts, copying one overlaps with sending another.
+constexpr size_t kChunks = 4;
 
-size_t chunkOf(const ConnectionShape& shape) { return std::min<size_t>(shape.simpleSlotBytes(), kMostChunkBytes); }
+// The next piece of a message: both ends cut alike.
+size_t nextChunk(const PointToPointTask& task, size_t done, const ConnectionMemory& memory) {
+  const size_t most = std::min(memory.shape.simpleSlotBytes(), memory.mostExchanged);
+  return std::min({task.bytes - done, most, std::max(task.bytes / kChunks, kLeastChunkBytes)});
+}
 
 }  // namespace
 
@@ -89,7 +94,7 @@ bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendC
     connection.cachedHead = connection.memory.head->head.load(std::memory_order_acquire);
     if (connection.step >= connection.cachedHead + kSlots) return false;
   }
-  const size_t bytes = std::min(task.bytes - queue.done, chunkOf(connection.memory.shape));
+  const size_t bytes = nextChunk(task, queue.done, connection.memory);
   if (bytes != 0) std::memcpy(connection.memory.simplePiece(connection.step, bytes), task.address + queue.done, bytes);
   SlotHeader* header = connection.memory.slotHeader(connection.step);
   header->check = checkWord(task.fingerprint, static_cast<uint32_t>(bytes));
@@ -103,7 +108,7 @@ bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendC
 bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvConnection& connection) {
   const SlotHeader* header = connection.memory.slotHeader(connection.step);
   if (header->published.load(std::memory_order_acquire) != connection.step + 1) return false;
-  const size_t bytes = std::min(task.bytes - queue.done, chunkOf(connection.memory.shape));
+  const size_t bytes = nextChunk(task, queue.done, connection.memory);
   if (header->check != checkWord(task.fingerprint, static_cast<uint32_t>(bytes))) {
     mismatch_ = {connection.peer, connection.transport, WaitFor::Data, Protocol::Simple, connection.step};
     return true;

@@ -19,6 +19,9 @@ struct ConnectionMemory {
   HeadLine* head = nullptr;  // the sender's head line
   ConnectionShape shape;
   bool rotates = false;  // pieces take turns in the parts of a SIMPLE slot
+  // The most of a message that sends and receives put into a slot: smaller than the slot, so that the receiver starts early
+  // and both ends stay in the cache. An adapter is kept busy by fewer and larger writes.
+  uint32_t mostExchanged = 64 * 1024;
 
   uint8_t* llSlot(uint64_t step) const { return block + shape.llSlot(step); }
   uint8_t* ll128Slot(uint64_t step) const { return block + shape.ll128Slot(step); }

@@ -1,36 +1,40 @@
 package io.jccl.cli;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 /**
  * Runs command lines of {@code jccl} one after the other in this JVM, as scripts/check-rdma needs it where starting a
- * JVM takes longer than what it runs. Before each it prints {@code == LINE}, after it {@code == status STATUS after
- * SECONDS s}; as a rank of a launcher, only rank 0 does. Ends with status 1 if any of them did not end with 0.
+ * JVM takes longer than what it runs. The lines may come through a pipe, each when it is to run. Before each it prints
+ * {@code == LINE}, after it {@code == status STATUS after SECONDS s}; as a rank of a launcher, only rank 0 does. Ends
+ * with status 1 if any of them did not end with 0.
  */
 final class CommandLines {
 
     private CommandLines() {}
 
-    /** Runs the lines of the file that the only argument names; see the class. */
+    /** Runs the lines of the file or pipe that the only argument names; see the class. */
     public static void main(String[] arguments) throws IOException {
         Locale.setDefault(Locale.ROOT);
-        List<String> lines = Files.readAllLines(Path.of(arguments[0]));
         boolean speaks = System.getenv().getOrDefault("JCCL_RANK", "0").equals("0");
+        int count = 0;
         int failed = 0;
-        for (String line : lines) {
-            tell(speaks, "== %s%n", line);
-            long start = System.nanoTime();
-            int status = Main.commandLine().execute(line.trim().split("\\s+"));
-            double seconds = (System.nanoTime() - start) / (double) TimeUnit.SECONDS.toNanos(1);
-            tell(speaks, "== status %d after %.1f s%n", status, seconds);
-            failed += status == Main.FINE ? 0 : 1;
+        try (BufferedReader lines = Files.newBufferedReader(Path.of(arguments[0]))) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                tell(speaks, "== %s%n", line);
+                long start = System.nanoTime();
+                int status = Main.commandLine().execute(line.trim().split("\\s+"));
+                double seconds = (System.nanoTime() - start) / (double) TimeUnit.SECONDS.toNanos(1);
+                tell(speaks, "== status %d after %.1f s%n", status, seconds);
+                count++;
+                failed += status == Main.FINE ? 0 : 1;
+            }
         }
-        tell(speaks, "== %d command lines, %d failed%n", lines.size(), failed);
+        tell(speaks, "== %d command lines, %d failed%n", count, failed);
         System.exit(failed == 0 ? Main.FINE : Main.FAILED);
     }
 
