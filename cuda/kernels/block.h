@@ -33,20 +33,20 @@ struct Room {
 
 // The works of a launch that this block has a part in, one after the other; `room` and `wait` are the block's own. run(work)
 // returns whether it ended well; after a failure no further one begins.
-template <class Run>
-JCCL_DEVICE void forWorks(const Works& works, Room<Work>& room, WaitControl& wait, Run&& run) {
-  for (uint32_t i = 0;; ++i) {
-    if (simt::threadIndex() == 0) {
-      room.make(i == 0 ? static_cast<const Work&>(works) : works.more[i - 1]);
-      if (i != 0) {
-        ++wait.sequence;
-        wait.startNanos = simt::nanos();
-      }
-    }
+template <class AnyLaunch, class Run>
+JCCL_DEVICE void forWorks(const AnyLaunch& works, Room<Work>& room, WaitControl& wait, Run&& run) {
+  const auto index = [&] { return static_cast<uint32_t>(wait.sequence - works.control.sequence); };
+  if (simt::threadIndex() == 0) room.make(static_cast<const Work&>(works));
+  for (;;) {
     simt::syncBlock();
     if (simt::blockIndex() < room.get().choice.channels && !run(room.get())) return;
-    if (i == works.moreCount) return;
+    if (index() == works.moreCount) return;
     simt::syncBlock();  // before the next takes the place of this one
+    if (simt::threadIndex() == 0) {
+      room.make(works.more[index()]);
+      ++wait.sequence;
+      wait.startNanos = simt::nanos();
+    }
   }
 }
 
