@@ -11,8 +11,8 @@ namespace {
 
 // Whoever does not let go keeps the core for a slice, 0.7 ms and more; a rank with a large piece needs less, as a rule.
 constexpr int64_t kDearNanos = 800'000;
-// What a trial may cost: this part of the time, and less each time it fails.
-constexpr int64_t kAvoidedPerDearYield = 64;
+// One dear yield is soon over, as a rule: a compiler's or a launcher's thread had something to do. The first is avoided for
+// as long as it took, and each trial that fails doubles that, so that beside a busy program trials cost next to nothing.
 constexpr int64_t kLongestAvoidedNanos = 1'000'000'000;
 // Beside a busy program, too, most yields are short: only every fourth to tenth gives the core to it.
 constexpr int kTrials = 16;
@@ -30,7 +30,7 @@ bool Yielding::yieldTimed() {
 
 bool Yielding::took(int64_t nanos, int64_t now) {
   if (nanos >= kDearNanos) {
-    avoidNanos_ = std::min(std::max(2 * avoidNanos_, kAvoidedPerDearYield * nanos), kLongestAvoidedNanos);
+    avoidNanos_ = std::min(std::max(2 * avoidNanos_, nanos), kLongestAvoidedNanos);
     avoidedUntil_ = now + avoidNanos_;
     return true;
   }
