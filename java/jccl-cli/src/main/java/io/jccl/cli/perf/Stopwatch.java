@@ -1,5 +1,7 @@
 package io.jccl.cli.perf;
 
+import java.lang.management.CompilationMXBean;
+import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 
 /**
@@ -13,9 +15,11 @@ final class Stopwatch {
     private static final int MAX_STAMPS = 20_000;
     private static final double STRETCH_SECONDS = 0.1;
     private static final int STEADY_STRETCHES = 4;
-    private static final int MAX_STRETCHES = 20;
+    private static final int MAX_STRETCHES = 60;
     private static final double FASTER = 0.95;
+    private static final double COMPILING_MILLIS = 10; // in a stretch; less is a straggler's, not the call's
     private static final double WARMUP_SHARE = 0.15;
+    private static final double ENOUGH_OF_BUDGET = 0.7;
     private static final double STAMPS_SHARE = 0.5;
     private static final int WARMUP_BATCH_NANOS = 5_000_000;
 
@@ -40,16 +44,35 @@ final class Stopwatch {
     /** Measures a call; all ranks measure the same at the same time. */
     Times measure(Workload.Call call) {
         double estimateNanos = warmUp(call);
-        int iterations = options.iterations() > 0 ? options.iterations() : fitting(estimateNanos, 1);
         exchange.barrier();
-        double average = exchange.max((double) repeat(call, iterations) / iterations);
+        double average = options.iterations() > 0
+                ? estimate(call, options.iterations())
+                : averageOverBudget(call, estimateNanos);
 
-        int stamps = options.iterations() > 0 ? iterations : fitting(average, STAMPS_SHARE);
+        int stamps = options.iterations() > 0 ? options.iterations() : fitting(average, STAMPS_SHARE);
         exchange.barrier();
         long[] intervals = Statistics.sortedIntervals(stamp(call, Math.min(stamps, MAX_STAMPS)));
         double p50 = exchange.max(Statistics.quantile(intervals, 0.5));
         double p99 = exchange.max(Statistics.quantile(intervals, 0.99));
         return new Times(average / 1e3, p50 / 1e3, p99 / 1e3);
+    }
+
+    /** Goes on until the budget is used up: an estimate from a moment when others had the cores makes the first batch short. */
+    private double averageOverBudget(Workload.Call call, double estimateNanos) {
+        double budgetNanos = options.budgetSeconds() * 1e9;
+        double each = estimateNanos;
+        double spentNanos = 0; // on the slowest rank, so that all agree when it is enough
+        long ownNanos = 0;
+        int done = 0;
+        do {
+            int batch = Math.min(fitting(each, 1 - spentNanos / budgetNanos), MAX_ITERATIONS - done);
+            long nanos = repeat(call, batch);
+            ownNanos += nanos;
+            done += batch;
+            each = Math.max(1, exchange.max((double) nanos / batch));
+            spentNanos += each * batch;
+        } while (spentNanos < ENOUGH_OF_BUDGET * budgetNanos && done < MAX_ITERATIONS);
+        return exchange.max((double) ownNanos / done);
     }
 
     private int fitting(double nanosEach, double share) {
@@ -73,17 +96,29 @@ final class Stopwatch {
 
     /**
      * Runs the call until the JIT compiler has done with it: with ranks that spin on every core its threads get little
-     * time, so no fixed time is long enough. It is done when a few stretches in a row are no faster than the best before.
+     * time, so no fixed time is long enough. It is done when in a few stretches in a row no rank's compiler was busy, and
+     * none was faster than the best before. Compilers at work are other threads that want the cores: where ranks outnumber
+     * them, times taken meanwhile are the compilers'.
      */
     private void untilCompiled(Workload.Call call) {
         double best = runFor(call, STRETCH_SECONDS);
-        int noFaster = 0;
-        for (int stretch = 1; stretch < MAX_STRETCHES && noFaster < STEADY_STRETCHES; stretch++) {
+        int steady = 0;
+        for (int stretch = 1; stretch < MAX_STRETCHES && steady < STEADY_STRETCHES; stretch++) {
+            long compiledMillis = compilationMillis();
             double each = runFor(call, STRETCH_SECONDS);
             stamp(call, (int) Math.max(1, Math.min(MAX_STAMPS, STRETCH_SECONDS * 1e9 / each)));
-            noFaster = each < best * FASTER ? 0 : noFaster + 1;
+            boolean compiling = exchange.max(compilationMillis() - compiledMillis) >= COMPILING_MILLIS;
+            steady = compiling || each < best * FASTER ? 0 : steady + 1;
             best = Math.min(best, each);
         }
+    }
+
+    /** The time the JIT compiler has spent so far; 0 where there is none or it does not tell. */
+    private static long compilationMillis() {
+        CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
+        return compiler != null && compiler.isCompilationTimeMonitoringSupported()
+                ? compiler.getTotalCompilationTime()
+                : 0;
     }
 
     /** Runs the call for so long, in batches; returns the last batch's nanoseconds of an iteration. */
