@@ -71,9 +71,15 @@ class EmulatedDeviceFailuresTest {
             long begin = System.nanoTime();
             for (JcclException failure : failures(ranks, comm -> allReduce(comm, memory, 100))) {
                 assertThat(failure).isInstanceOf(MismatchedCollectiveException.class);
-                assertThat(((MismatchedCollectiveException) failure).rows())
+                List<RankOperation> rows = ((MismatchedCollectiveException) failure).rows();
+                assertThat(rows).hasSize(3);
+                assertThat(rows.get(1).count()).isEqualTo(100);
+                // Two ranks are enough to see it: the third may have been on its way.
+                assertThat(List.of(rows.get(0), rows.get(2)))
+                        .filteredOn(RankOperation::entered)
+                        .isNotEmpty()
                         .extracting(RankOperation::count)
-                        .containsExactly((long) COUNT, 100L, (long) COUNT);
+                        .containsOnly((long) COUNT);
                 assertThat(failure)
                         .hasMessageContaining("ranks called different operations at sequence=3 (device)")
                         .hasMessageContaining("rank=1 sequence=3 all_reduce(type=float32 op=sum count=100)");
