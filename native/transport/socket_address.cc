@@ -128,6 +128,7 @@ Status SocketAddress::decode(const uint8_t* wire, SocketAddress* address) {
 
 std::vector<int> devicesOf(const std::vector<SocketAddress>& addresses) {
   std::vector<int> numbers;
+  numbers.reserve(addresses.size());
   for (const SocketAddress& address : addresses) numbers.push_back(address.device());
   return numbers;
 }
