@@ -217,7 +217,8 @@ public final class RankMain {
         }
     }
 
-    private static void sample(Communicator comm, int howMany) {
+    /** Carries sampled cases out; says so when all were right. */
+    static void sample(Communicator comm, int howMany) {
         print("TRANSPORTS "
                 + comm.transports().stream()
                         .map(one -> one.peer() + ":" + one.kind().label())
