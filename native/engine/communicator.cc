@@ -18,6 +18,14 @@ constexpr int kFirstYieldsCrowded = 3;
 constexpr int64_t kSpinNanos = 20'000;
 constexpr uint64_t kOperationsPerSettling = 64;
 
+// Of these sizes on, ways of storing are tried (store_trials.h). Below, pieces are written so quickly that reading the clock
+// costs more than can be won, and an output may still be in the core's own cache when its user reads it.
+constexpr size_t kLeastTriedSlots = 16u << 10;
+constexpr size_t kLeastTriedOutput = 4u << 20;
+
+// A virtual machine is told of a whole processor's cache, whose other cores work for others.
+constexpr size_t kMostCacheOfACore = 16u << 20;
+
 const char* nameOf(WaitFor waitFor) {
   constexpr const char* names[] = {"data", "credit", "board", "worker"};
   return names[static_cast<int>(waitFor)];
@@ -47,7 +55,8 @@ Communicator::Communicator(const CommunicatorConfig& config, uint8_t* segment)
   Doorbell::registerPublisher();
   // The buffers of all ranks that share a cache, one to send and one to receive each.
   const SharedCache cache = sharedCache();
-  streamingBytes_ = cache.bytes / (2 * std::max(1, std::min(config.localRanks, cache.cores))) + 1;
+  const size_t ours = std::min(cache.bytes, static_cast<size_t>(cache.cores) * kMostCacheOfACore);
+  streamingBytes_ = ours / (2 * std::max(1, std::min(config.localRanks, cache.cores))) + 1;
   segment_.writeHeader(config.rank, config.token);
   zeroCopy_.setOwn(segment_);
   coreSharing_.setOwn(segment_.whereabouts());
@@ -256,26 +265,41 @@ Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
   const bool tryZeroCopy = (operation.choice.flags & Choice::kTryZeroCopy) != 0 && config_.size > 1 &&
                            operation.bytes != 0 && allLocal() && config_.size - 1 <= kMaxFanout &&
                            ZeroCopy::supports(operation.code.collective);
-  if (__builtin_expect(tryZeroCopy, 0)) {
-    const size_t sendBytes = inputBytes(operation);
-    const size_t recvBytes = operation.code.collective == Collective::AllReduce ? sendBytes : operation.bytes;
-    const auto result = zeroCopy_.run(operation, transfer, sendBytes, recvBytes, channels_[0]->waiter());
-    if (result != ZeroCopy::Result::Staged) {
-      lastChoice_.algorithm = Algorithm::Direct;
-      lastChoice_.flags |= Choice::kZeroCopyUsed;
-      return finish(operation);
-    }
-  }
-  if (operation.choice.protocol == Protocol::Simple && operation.bytes >= SlotWriting::kLeastBytes && localPeers_ > 0) {
-    const Collective collective = operation.code.collective;
-    transfer.streamingSlots = slotWriting_.streams(collective, operation.bytes);
-    const int64_t start = monotonicNanos();
-    runChannels(operation, transfer);
-    slotWriting_.took(collective, operation.bytes, monotonicNanos() - start);
-  } else {
-    runChannels(operation, transfer);
-  }
+  if (!__builtin_expect(tryZeroCopy, 0) || !runInPlace(operation, transfer)) runStaged(operation, transfer);
   return finish(operation);
+}
+
+// Returns whether the operation is over: not if somebody's buffers cannot be reached by everybody.
+bool Communicator::runInPlace(const Operation& operation, Transfer transfer) {
+  const Collective collective = operation.code.collective;
+  const bool tried = operation.bytes >= kLeastTriedOutput;
+  if (tried) transfer.streaming = inPlaceOutputs_.streams(collective, operation.bytes, transfer.streaming);
+  const int64_t start = tried ? monotonicNanos() : 0;
+  const size_t sendBytes = inputBytes(operation);
+  const size_t recvBytes = collective == Collective::AllReduce ? sendBytes : operation.bytes;
+  const auto result = zeroCopy_.run(operation, transfer, sendBytes, recvBytes, channels_[0]->waiter());
+  if (result == ZeroCopy::Result::Staged) return false;
+  if (tried) inPlaceOutputs_.took(collective, operation.bytes, monotonicNanos() - start);
+  lastChoice_.algorithm = Algorithm::Direct;
+  lastChoice_.flags |= Choice::kZeroCopyUsed;
+  return true;
+}
+
+void Communicator::runStaged(const Operation& operation, Transfer transfer) {
+  const size_t bytes = operation.bytes;
+  if (operation.choice.protocol != Protocol::Simple || bytes < kLeastTriedSlots || localPeers_ == 0) {
+    runChannels(operation, transfer);
+    return;
+  }
+  const Collective collective = operation.code.collective;
+  const bool tryOutput = bytes >= kLeastTriedOutput;
+  transfer.streamingSlots = slots_.streams(collective, bytes);
+  if (tryOutput) transfer.streaming = outputs_.streams(collective, bytes, transfer.streaming);
+  const int64_t start = monotonicNanos();
+  runChannels(operation, transfer);
+  const int64_t nanos = monotonicNanos() - start;
+  slots_.took(collective, bytes, nanos);
+  if (tryOutput) outputs_.took(collective, bytes, nanos);
 }
 
 void Communicator::runChannels(const Operation& operation, const Transfer& transfer) {

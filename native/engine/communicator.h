@@ -19,8 +19,8 @@
 #include "engine/operation.h"
 #include "engine/point_to_point.h"
 #include "engine/segment.h"
-#include "engine/slot_writing.h"
 #include "engine/staging.h"
+#include "engine/store_trials.h"
 #include "engine/workers.h"
 #include "engine/zero_copy.h"
 #include "primitives/wait.h"
@@ -122,6 +122,8 @@ class Communicator {
   void begin(Operation& operation, int64_t timeoutNanos);
   Code finish(const Operation& operation);
   Code execute(Operation& operation, int64_t timeoutNanos);
+  bool runInPlace(const Operation& operation, Transfer transfer);
+  void runStaged(const Operation& operation, Transfer transfer);
   void runChannels(const Operation& operation, const Transfer& transfer);
   Code executeTasks(Operation& operation, std::vector<PointToPointTask>& tasks, int64_t timeoutNanos);
   Code runExchange(Operation& operation, int64_t timeoutNanos);
@@ -145,9 +147,11 @@ class Communicator {
   const Operation* inFlight_ = nullptr;
   Transfer transferInFlight_;
   uint64_t sequence_ = 0;
-  size_t streamingBytes_ = 0;  // larger buffers do not fit into the cache: the output is written past it
+  size_t streamingBytes_ = 0;  // larger buffers hardly fit into the cache: the output is written past it unless tried
   Choice lastChoice_;
-  SlotWriting slotWriting_;
+  StoreTrials slots_;           // how peers' slots are written,
+  StoreTrials outputs_{1};      // outputs of operations through slots,
+  StoreTrials inPlaceOutputs_;  // and of those in place
   ZeroCopy zeroCopy_;
   PointToPoint pointToPoint_;
   CoreSharing coreSharing_;

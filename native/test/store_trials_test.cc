@@ -1,5 +1,5 @@
-// SlotWriting with made-up times: ranks must find the faster way together, stay with it, and notice when that changes.
-#include "engine/slot_writing.h"
+// StoreTrials with made-up times: ranks must find the faster way together, stay with it, and notice when that changes.
+#include "engine/store_trials.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ class Machine {
   }
 
   // Runs so many operations; returns the share of them that both ranks streamed.
-  double run(std::array<SlotWriting, 2>& ranks, int operations, size_t bytes = kBytes,
+  double run(std::array<StoreTrials, 2>& ranks, int operations, size_t bytes = kBytes,
              Collective collective = Collective::AllReduce) {
     int streamedByBoth = 0;
     for (int i = 0; i < operations; ++i) {
@@ -40,18 +40,18 @@ class Machine {
   int64_t operations_ = 0;
 };
 
-TEST(SlotWriting, staysInTheCacheWhereThatIsFaster) {
-  std::array<SlotWriting, 2> ranks;
+TEST(StoreTrials, staysInTheCacheWhereThatIsFaster) {
+  std::array<StoreTrials, 2> ranks;
   EXPECT_LT(Machine(60'000, 140'000).run(ranks, 10'000), 0.05);
 }
 
-TEST(SlotWriting, writesPastTheCacheWhereThatIsFaster) {
-  std::array<SlotWriting, 2> ranks;
+TEST(StoreTrials, writesPastTheCacheWhereThatIsFaster) {
+  std::array<StoreTrials, 2> ranks;
   EXPECT_GT(Machine(640'000, 120'000).run(ranks, 10'000), 0.95);
 }
 
-TEST(SlotWriting, followsTheRanksToOtherCores) {
-  std::array<SlotWriting, 2> ranks;
+TEST(StoreTrials, followsTheRanksToOtherCores) {
+  std::array<StoreTrials, 2> ranks;
   Machine machine(60'000, 140'000);
   machine.run(ranks, 1'000);
   machine.become(640'000, 120'000);
@@ -63,8 +63,8 @@ TEST(SlotWriting, followsTheRanksToOtherCores) {
 }
 
 // Where only one sees a difference, so that they disagree, the next trial still has both go the same way.
-TEST(SlotWriting, triesTheSameWayOnAllRanksAtATime) {
-  std::array<SlotWriting, 2> ranks;
+TEST(StoreTrials, triesTheSameWayOnAllRanksAtATime) {
+  std::array<StoreTrials, 2> ranks;
   int together[2] = {0, 0};
   for (int i = 0; i < 10'000; ++i) {
     const bool first = ranks[0].streams(Collective::AllReduce, kBytes);
@@ -77,8 +77,8 @@ TEST(SlotWriting, triesTheSameWayOnAllRanksAtATime) {
   EXPECT_GT(together[1], 20);
 }
 
-TEST(SlotWriting, decidesForEverySizeOfItsOwn) {
-  std::array<SlotWriting, 2> ranks;
+TEST(StoreTrials, decidesForEverySizeOfItsOwn) {
+  std::array<StoreTrials, 2> ranks;
   Machine small(5'000, 12'000);
   Machine large(9'000'000, 3'000'000);
   EXPECT_LT(small.run(ranks, 1'000, 64 << 10), 0.05);
@@ -86,8 +86,8 @@ TEST(SlotWriting, decidesForEverySizeOfItsOwn) {
   EXPECT_LT(small.run(ranks, 1'000, 64 << 10), 0.05);
 }
 
-TEST(SlotWriting, decidesForEveryCollectiveOfItsOwn) {
-  std::array<SlotWriting, 2> ranks;
+TEST(StoreTrials, decidesForEveryCollectiveOfItsOwn) {
+  std::array<StoreTrials, 2> ranks;
   Machine reducing(5'000, 12'000);
   Machine gathering(9'000, 3'000);
   for (int i = 0; i < 2'000; ++i) {
@@ -96,6 +96,40 @@ TEST(SlotWriting, decidesForEveryCollectiveOfItsOwn) {
   }
   EXPECT_LT(reducing.run(ranks, 1'000), 0.05);
   EXPECT_GT(gathering.run(ranks, 1'000, kBytes, Collective::AllGather), 0.95);
+}
+
+TEST(StoreTrials, keepsToTheGuessUntilATrialHasEnded) {
+  StoreTrials second(1);
+  int streamed = 0, operations = 0;
+  // Its trial begins after that of the first turn, four operations for each way.
+  for (; operations < 8; ++operations) {
+    streamed += second.streams(Collective::AllReduce, kBytes, true) ? 1 : 0;
+    second.took(Collective::AllReduce, kBytes, 1);
+  }
+  EXPECT_EQ(streamed, 8);
+  for (; operations < 16; ++operations) {
+    const bool streams = second.streams(Collective::AllReduce, kBytes, true);
+    EXPECT_EQ(streams, operations >= 12);
+    second.took(Collective::AllReduce, kBytes, streams ? 200 : 100);
+  }
+  EXPECT_FALSE(second.streams(Collective::AllReduce, kBytes, true));
+}
+
+TEST(StoreTrials, inTurnsNeverTryAtTheSameTime) {
+  std::array<StoreTrials, 2> questions{StoreTrials(0), StoreTrials(1)};
+  int both = 0, each[2] = {0, 0};
+  for (int i = 0; i < 10'000; ++i) {
+    bool streams[2];
+    for (int q = 0; q < 2; ++q) {
+      streams[q] = questions[q].streams(Collective::AllReduce, kBytes);
+      each[q] += streams[q] ? 1 : 0;
+    }
+    both += streams[0] && streams[1] ? 1 : 0;
+    for (int q = 0; q < 2; ++q) questions[q].took(Collective::AllReduce, kBytes, streams[q] ? 200 : 100);
+  }
+  EXPECT_EQ(both, 0);
+  EXPECT_GT(each[0], 20);
+  EXPECT_EQ(each[0], each[1]);
 }
 
 }  // namespace
