@@ -6,8 +6,6 @@
 // Prints the minimum and the median over the runs, each of so many operations; 0: enough to be timed. "zero": buffers read
 // in place. Where there is a core for every rank, each is bound to its own; `taskset` says which cores there are.
 
-#include <sched.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +17,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "bench/bench_process.h"
 #include "engine/communicator.h"
 #include "engine/core_sharing.h"
 
@@ -27,15 +26,6 @@ namespace {
 using namespace jccl;
 
 constexpr int64_t kTimeoutNanos = 60'000'000'000;
-
-uint8_t* sharedMemory(size_t bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    std::perror("mmap");
-    std::exit(1);
-  }
-  return static_cast<uint8_t*>(memory);
-}
 
 Choice choiceOf(const std::string& algorithm, const std::string& protocol, uint32_t chunkBytes, int channels) {
   Choice choice;
@@ -49,13 +39,7 @@ Choice choiceOf(const std::string& algorithm, const std::string& protocol, uint3
 
 void runRank(Communicator& communicator, Choice choice, size_t bytes, int runs, int iterations, uint8_t* send,
              uint8_t* recv) {
-  const std::vector<int32_t> cores = allowedCores();
-  if (communicator.size() <= static_cast<int>(cores.size())) {
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    CPU_SET(cores[communicator.rank()] - 1, &cpus);
-    sched_setaffinity(0, sizeof cpus, &cpus);
-  }
+  bindToOwnCore(communicator.rank(), communicator.size());
   const OperationCode code{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
   const auto count = static_cast<int64_t>(bytes / sizeof(float));
   for (int64_t i = 0; i < count; ++i) reinterpret_cast<float*>(send)[i] = static_cast<float>(i % 7);
