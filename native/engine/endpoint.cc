@@ -76,6 +76,7 @@ Status Endpoint::openNetwork(const std::vector<std::string>& addresses, const Ne
   std::memcpy(net.communicator.data(), config_.communicator.token, net.communicator.size());
   net.secret = config_.secret;
   net.streams = std::max(config_.streamsPerConnection, 1);
+  net.threads = std::max(config_.socketThreads, 1);
   net.ib = config_.ib;
   net.devices = config_.netDevices;
   if (config_.connectTimeoutNanos > 0) net.connectTimeoutNanos = config_.connectTimeoutNanos;

@@ -21,6 +21,7 @@ namespace jccl {
 struct EndpointConfig {
   CommunicatorConfig communicator;
   int streamsPerConnection = 1;
+  int socketThreads = 1;            // that move the data of TCP connections, whoever waits among them
   int64_t connectTimeoutNanos = 0;  // 0: the network's default
   int64_t peerTimeoutNanos = 0;     // likewise
   std::vector<uint8_t> secret;      // proves membership of the job to data sockets

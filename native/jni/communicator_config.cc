@@ -34,6 +34,7 @@ static_assert(JAVA(WAIT_BOARD) == static_cast<int>(WaitFor::Board));
 
 constexpr int64_t kMostRanks = 1 << 16;
 constexpr int64_t kMostChannels = 32;
+constexpr int64_t kMostSocketThreads = 16;
 constexpr int64_t kLeastSlotBytes = 256;
 constexpr int64_t kMostSlotBytes = 1 << 26;
 
@@ -134,6 +135,7 @@ Status readConfig(const std::vector<int64_t>& values, const std::vector<std::str
   for (const Status& status :
        {range("size", values[JAVA(SIZE)], 1, kMostRanks), range("rank", values[JAVA(RANK)], 0, values[JAVA(SIZE)] - 1),
         range("channels", values[JAVA(CHANNELS)], 1, kMostChannels),
+        range("socketThreads", values[JAVA(SOCKET_THREADS)], 0, kMostSocketThreads),
         range("simpleSlotBytes", simple, kLeastSlotBytes, kMostSlotBytes),
         range("llSlotBytes", ll, kLeastSlotBytes, kMostSlotBytes),
         range("ll128SlotBytes", ll128, kLeastSlotBytes, kMostSlotBytes)}) {
@@ -152,6 +154,7 @@ Status readConfig(const std::vector<int64_t>& values, const std::vector<std::str
   c.token[0] = static_cast<uint64_t>(values[JAVA(COMM_ID_HI)]);
   c.token[1] = static_cast<uint64_t>(values[JAVA(COMM_ID_LO)]);
   config.streamsPerConnection = static_cast<int>(values[JAVA(STREAMS_PER_CONNECTION)]);
+  config.socketThreads = static_cast<int>(values[JAVA(SOCKET_THREADS)]);
   config.connectTimeoutNanos = values[JAVA(CONNECT_TIMEOUT_NANOS)];
   config.peerTimeoutNanos = values[JAVA(PEER_TIMEOUT_NANOS)];
   config.secret.resize(4 * sizeof(int64_t));

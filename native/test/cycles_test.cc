@@ -80,6 +80,7 @@ struct Kind {
   int streams = 1;
   bool played = false;  // over the faulty network, with registered memory
   End end = End::Used;
+  int threads = 1;
 };
 
 std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
@@ -98,6 +99,7 @@ class Cycle {
       config.communicator.simpleSlotBytes = 16'384;
       config.communicator.token[0] = seed;
       config.streamsPerConnection = kind.streams;
+      config.socketThreads = kind.threads;
       config.secret.assign(16, 42);
       if (kind.played) config.makeNet = network_.maker();
       check(Endpoint::create(config, endpoints_[rank]));
@@ -211,6 +213,7 @@ constexpr auto kNet = TransportKind::Net;
 INSTANTIATE_TEST_SUITE_P(Kinds, Cycles,
                          ::testing::Values(Kind{"p2p", kP2p}, Kind{"shm", TransportKind::Shm}, Kind{"sockets", kNet},
                                            Kind{"sockets_4_streams", kNet, 4},
+                                           Kind{"sockets_3_threads", kNet, 6, false, End::Used, 3},
                                            Kind{"sockets_unused", kNet, 1, false, End::Unused},
                                            Kind{"sockets_aborted", kNet, 2, false, End::Aborted},
                                            Kind{"played", kNet, 1, true},

@@ -83,6 +83,27 @@ TEST(NetTransport, ManyChannelsBothWaysAtOnce) {
   test::sendBothWays(pair, 4, 100);
 }
 
+void threeThreads(NetConfig& config) {
+  config.threads = 3;
+  config.streams = 6;
+  config.stripeBytes = 4096;
+}
+
+TEST(NetTransport, SeveralThreadsDeliverAllSizesInOrderAndWhole) {
+  Pair pair(threeThreads);
+  Producer producer(kShape);
+  Consumer consumer(kShape);
+  pair.connectOneWay(producer, consumer);
+  std::vector<uint32_t> sizes = test::sizesOf(kShape, Protocol::Simple);
+  for (int i = 0; i < 200; ++i) sizes.push_back(200'000 + i);
+  transfer(pair, producer, consumer, Protocol::Simple, sizes);
+}
+
+TEST(NetTransport, SeveralThreadsServeManyChannelsBothWays) {
+  Pair pair(threeThreads);
+  test::sendBothWays(pair, 4, 100);
+}
+
 TEST(NetTransport, WhatWasPublishedLeavesWithoutAnybodyWaiting) {
   Pair pair;
   Producer producer(kShape);
@@ -178,6 +199,8 @@ TEST(NetTransport, AnIdleEngineLeavesTheProcessorAlone) {
 }
 
 TEST(NetTransport, AKilledPeerIsNamedAtOnce) { test::killAPeer({}); }
+
+TEST(NetTransport, SeveralThreadsNameAKilledPeerAtOnce) { test::killAPeer({}, threeThreads); }
 
 TEST(NetTransport, AListenerThatIsGoneIsNamedWhenTheTimeIsUp) {
   Pair pair([](NetConfig& config) { config.connectTimeoutNanos = 200'000'000; });

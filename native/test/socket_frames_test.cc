@@ -49,7 +49,7 @@ class SocketFrames : public ::testing::Test {
       sockets[i].reset(pair[0]);
       sender_[i].reset(pair[1]);
     }
-    receiver_ = std::make_unique<SocketRecvConnection>(config_, 1, events_, std::move(sockets), shortWay_);
+    receiver_ = std::make_unique<SocketRecvConnection>(config_, 1, events_, nullptr, std::move(sockets), shortWay_);
     ASSERT_TRUE(receiver_->open().isOk());
     const std::array<NetBuffer, kNetTags> byTag = {NetBuffer{room_.data(), 100, nullptr},
                                                    NetBuffer{room_.data() + 100, 100, nullptr},

@@ -138,7 +138,7 @@ class LentStream : public ::testing::Test, protected SocketStream::Receiver {
     otherEnd_.reset(pair[1]);
     std::vector<UniqueFd> sockets;
     sockets.emplace_back(pair[0]);
-    receiver_ = std::make_unique<SocketRecvConnection>(config_, 1, events_, std::move(sockets), way_);
+    receiver_ = std::make_unique<SocketRecvConnection>(config_, 1, events_, nullptr, std::move(sockets), way_);
     ASSERT_TRUE(receiver_->open().isOk());
   }
 

@@ -25,6 +25,7 @@ struct NetConfig {
   std::vector<uint8_t> secret;             // what every member knows and no stranger does
 
   int streams = 1;                    // TCP connections per connection; the same on all ranks
+  int threads = 1;                    // that move the data of all TCP connections, whoever waits among them
   uint32_t stripeBytes = 256 * 1024;  // a message is spread over streams in pieces of at least so much
   int sendBufferBytes = 0;            // SO_SNDBUF and SO_RCVBUF; 0: let the kernel choose and grow them
   int receiveBufferBytes = 0;

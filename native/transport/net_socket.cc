@@ -14,10 +14,11 @@ namespace {
 // Puts proven streams together: a connection is whole when all its streams are there.
 class SocketNetListener final : public NetListener, private SocketListener::Judge {
  public:
-  SocketNetListener(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents,
+  SocketNetListener(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::shared_ptr<Crew> crew,
                     std::shared_ptr<SocketShortWays> shortWays)
       : config_(config),
         dataEvents_(dataEvents),
+        crew_(std::move(crew)),
         shortWays_(std::move(shortWays)),
         sockets_(config, controlEvents, *this) {}
 
@@ -44,8 +45,9 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
       if (!whole) continue;
       streams.accepted = true;
       *route = {proven.who.communicator, proven.who.from, proven.who.to, proven.who.channel};
-      auto made = std::make_unique<SocketRecvConnection>(config_, proven.who.from, dataEvents_, std::move(streams.fds),
-                                                         shortWays_->of(proven.who.from, proven.who.channel));
+      auto made =
+          std::make_unique<SocketRecvConnection>(config_, proven.who.from, dataEvents_, crew_, std::move(streams.fds),
+                                                 shortWays_->of(proven.who.from, proven.who.channel));
       streams.fds.clear();
       if (Status opened = made->open(); !opened) return opened;
       *connection = std::move(made);
@@ -68,6 +70,7 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
 
   const NetConfig& config_;
   EventSet& dataEvents_;
+  const std::shared_ptr<Crew> crew_;
   const std::shared_ptr<SocketShortWays> shortWays_;
   SocketListener sockets_;
   std::vector<uint8_t> info_;
@@ -86,11 +89,19 @@ SocketNet::SocketNet(const NetConfig& config, EventSet& controlEvents, EventSet&
       shortWays_(std::make_shared<SocketShortWays>()),
       devices_(socketDevices()) {}
 
+Status SocketNet::start() {
+  if (config_.threads < 2) return Status::ok();
+  std::unique_ptr<Crew> crew;
+  if (Status created = Crew::create("jccl-sock", config_.threads - 1, &crew); !created) return created;
+  crew_ = std::move(crew);
+  return Status::ok();
+}
+
 Status SocketNet::listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) {
   if (addresses.empty() || addresses.size() > 16) {
     return Status::invalid("net: addresses=" + std::to_string(addresses.size()) + ", expected 1 to 16");
   }
-  auto made = std::make_unique<SocketNetListener>(config_, controlEvents_, dataEvents_, shortWays_);
+  auto made = std::make_unique<SocketNetListener>(config_, controlEvents_, dataEvents_, crew_, shortWays_);
   if (Status opened = made->open(addresses); !opened) return opened;
   local_ = made->addresses();
   *listener = std::move(made);
@@ -124,7 +135,7 @@ Status SocketNet::connect(const NetRoute& route, std::span<const uint8_t> listen
   logMessage(LogLevel::Debug, "net",
              "channel=" + std::to_string(route.channel) + " to_rank=" + std::to_string(route.to) + " from " +
                  source.toString() + " (" + reasonOf(beginning.ends, found) + ")");
-  *connection = std::make_unique<SocketSendConnection>(config_, route, controlEvents_, dataEvents_,
+  *connection = std::make_unique<SocketSendConnection>(config_, route, controlEvents_, dataEvents_, crew_,
                                                        std::move(perStream), shortWays_->of(route.to, route.channel));
   return Status::ok();
 }

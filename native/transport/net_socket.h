@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/crew.h"
 #include "transport/event_set.h"
 #include "transport/net.h"
 #include "transport/net_config.h"
@@ -21,6 +22,9 @@ class SocketNet final : public Net {
   // Sockets that carry data are watched through `dataEvents`, those that listen, dial or introduce themselves through
   // `controlEvents`. All three outlive the network and what it makes.
   SocketNet(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents);
+
+  // Starts the threads that help, if there shall be any. Once, before everything else.
+  Status start();
 
   const char* name() const override { return "socket"; }
   const std::vector<NetDevice>& devices() const override { return devices_; }
@@ -37,6 +41,7 @@ class SocketNet final : public Net {
   const NetConfig& config_;
   EventSet& controlEvents_;
   EventSet& dataEvents_;
+  std::shared_ptr<Crew> crew_;                        // null: nobody helps
   const std::shared_ptr<SocketShortWays> shortWays_;  // shared with the listener, which may live longer
   std::vector<NetDevice> devices_;
   std::vector<SocketAddress> local_;

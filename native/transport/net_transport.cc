@@ -8,13 +8,15 @@
 namespace jccl {
 namespace {
 
-constexpr int kMaxStreams = 32;
+constexpr int kMaxStreams = 64;
 constexpr int64_t kFlushNapNanos = 1'000'000;
 // Handshakes are served by the engine's thread, which does not wake whoever waits for their end.
 constexpr int64_t kConnectNapNanos = 1'000'000;
 
 Status makeSockets(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net) {
-  *net = std::make_unique<SocketNet>(config, controlEvents, dataEvents);
+  auto made = std::make_unique<SocketNet>(config, controlEvents, dataEvents);
+  if (Status started = made->start(); !started) return started;
+  *net = std::move(made);
   return Status::ok();
 }
 

@@ -1,6 +1,7 @@
 #include "transport/socket_connection.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace jccl {
 namespace {
@@ -31,13 +32,34 @@ class Unconcerned final : public SocketStream::Receiver {
 
 }  // namespace
 
+template <typename Busy, typename Move>
+Status SocketStreams::each(const std::vector<std::unique_ptr<SocketStream>>& streams, int* work, Busy busy, Move move) {
+  const auto isBusy = [&busy](const auto& stream) { return busy(*stream); };
+  if (crew_ == nullptr || std::count_if(streams.begin(), streams.end(), isBusy) < 2) {
+    for (const auto& stream : streams) {
+      if (Status moved = move(*stream, work); !moved) return moved;
+    }
+    return Status::ok();
+  }
+  std::vector<Status> results(streams.size(), Status::ok());
+  std::vector<int> works(streams.size());
+  crew_->run(static_cast<int>(streams.size()), [&](int i) {
+    const auto at = static_cast<size_t>(i);
+    results[at] = move(*streams[at], &works[at]);
+  });
+  *work = std::accumulate(works.begin(), works.end(), *work);
+  const auto failed = std::find_if(results.begin(), results.end(), [](const Status& result) { return !result; });
+  return failed == results.end() ? Status::ok() : *failed;
+}
+
 SocketSendConnection::SocketSendConnection(const NetConfig& config, const NetRoute& route, EventSet& dialEvents,
-                                           EventSet& dataEvents,
+                                           EventSet& dataEvents, std::shared_ptr<Crew> crew,
                                            std::vector<std::vector<SocketDialer::Pair>> pairsPerStream,
                                            std::shared_ptr<SocketShortWay> shortWay)
     : config_(config),
       peer_(route.to),
       dataEvents_(dataEvents),
+      together_(std::move(crew)),
       shortWay_(std::move(shortWay)),
       ownsShortWay_(SocketShortWay::isOwnedBy(route.from, route.to)) {
   NetIntroductionHeader who;
@@ -114,10 +136,13 @@ Status SocketSendConnection::progress(int64_t nowNanos, int* work) {
     if (Status dialled = dial(nowNanos, work); !dialled || !connected()) return dialled;
   }
   if (Status heard = listen(work); !heard) return heard;
-  const auto done = [this](uint64_t sequence) { --slot(sequence).framesLeft; };
-  for (const auto& stream : streams_) {
-    if (Status moved = stream->send(work, done); !moved) return moved;
-  }
+  const auto done = [this](uint64_t sequence) {
+    const auto told = together_.telling();
+    --slot(sequence).framesLeft;
+  };
+  const auto send = [&done](SocketStream& stream, int* sent) { return stream.send(sent, done); };
+  const auto busy = [](const SocketStream& stream) { return stream.maySend(); };
+  if (Status moved = together_.each(streams_, work, busy, send); !moved) return moved;
   if (ownsShortWay_ || shortWay_->stream() == nullptr) return Status::ok();
   return shortWay_->stream()->send(work, done);
 }
@@ -149,8 +174,12 @@ std::string SocketSendConnection::describe() const {
 }
 
 SocketRecvConnection::SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents,
-                                           std::vector<UniqueFd> sockets, std::shared_ptr<SocketShortWay> shortWay)
-    : config_(config), shortWay_(std::move(shortWay)), ownsShortWay_(SocketShortWay::isOwnedBy(peer, config.rank)) {
+                                           std::shared_ptr<Crew> crew, std::vector<UniqueFd> sockets,
+                                           std::shared_ptr<SocketShortWay> shortWay)
+    : config_(config),
+      together_(std::move(crew)),
+      shortWay_(std::move(shortWay)),
+      ownsShortWay_(SocketShortWay::isOwnedBy(peer, config.rank)) {
   for (UniqueFd& socket : sockets) {
     const auto index = static_cast<uint32_t>(streams_.size());
     streams_.push_back(std::make_unique<SocketStream>(std::move(socket), peer, dataEvents, index, config.eagerLooks));
@@ -204,6 +233,7 @@ Status SocketRecvConnection::badFrame(const SocketFrame& frame, const char* why)
 }
 
 Status SocketRecvConnection::place(const SocketFrame& frame, const SocketStream& stream, uint8_t** to) {
+  const auto told = together_.telling();
   const auto streams = static_cast<uint32_t>(streams_.size());
   const StripePlan plan(frame.totalBytes, config_.stripeBytes, streams);
   const bool isShort = !ownsShortWay_ && &stream == shortWay_->stream();
@@ -226,17 +256,20 @@ Status SocketRecvConnection::place(const SocketFrame& frame, const SocketStream&
   }
   const uint32_t room = target.byTag[frame.tag].bytes;
   if (frame.totalBytes > room) return badFrame(frame, ("room_bytes=" + std::to_string(room)).c_str());
-  target.begun |= 1u << index;
+  target.begun |= uint64_t{1} << index;
   *to = target.data + frame.offset;
   return Status::ok();
 }
 
-void SocketRecvConnection::placed(const SocketFrame& frame) { ++slot(frame.sequence).placed; }
+void SocketRecvConnection::placed(const SocketFrame& frame) {
+  const auto told = together_.telling();
+  ++slot(frame.sequence).placed;
+}
 
 Status SocketRecvConnection::progress(int64_t, int* work) {
-  for (const auto& stream : streams_) {
-    if (Status moved = stream->receive(*this, kTurnBytes, work); !moved) return moved;
-  }
+  const auto receive = [this](SocketStream& stream, int* got) { return stream.receive(*this, kTurnBytes, got); };
+  const auto busy = [](const SocketStream& stream) { return stream.mayReceive(); };
+  if (Status moved = together_.each(streams_, work, busy, receive); !moved) return moved;
   if (ownsShortWay_) return Status::ok();
   shortWay_->startReading();
   return shortWay_->stream() == nullptr ? Status::ok() : shortWay_->stream()->receive(*this, kTurnBytes, work);

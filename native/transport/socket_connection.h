@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
+#include "base/crew.h"
 #include "transport/net.h"
 #include "transport/net_config.h"
 #include "transport/socket_dialer.h"
@@ -14,13 +16,35 @@
 
 namespace jccl {
 
+// The streams of a connection are independent but for what they tell it: where a crew helps, each is moved by whoever is
+// free, and that is told one at a time.
+class SocketStreams {
+ public:
+  // `crew` may be null.
+  explicit SocketStreams(std::shared_ptr<Crew> crew) : crew_(std::move(crew)) {}
+
+  // Calls move(stream, work) for every one of `streams`, by several threads if at least two of them are `busy`. Adds up
+  // the work; the first failure is the result.
+  template <typename Busy, typename Move>
+  Status each(const std::vector<std::unique_ptr<SocketStream>>& streams, int* work, Busy busy, Move move);
+
+  // Held while a stream tells its connection something.
+  std::unique_lock<std::mutex> telling() {
+    return crew_ == nullptr ? std::unique_lock<std::mutex>() : std::unique_lock(mutex_);
+  }
+
+ private:
+  const std::shared_ptr<Crew> crew_;
+  std::mutex mutex_;
+};
+
 // Dials its streams, then cuts messages into frames (socket_frame.h). A send is done when the kernel has all of it. Short
 // ones may take the short way.
 class SocketSendConnection final : public NetSendConnection {
  public:
   // One dialer per stream.
   SocketSendConnection(const NetConfig& config, const NetRoute& route, EventSet& dialEvents, EventSet& dataEvents,
-                       std::vector<std::vector<SocketDialer::Pair>> pairsPerStream,
+                       std::shared_ptr<Crew> crew, std::vector<std::vector<SocketDialer::Pair>> pairsPerStream,
                        std::shared_ptr<SocketShortWay> shortWay);
   ~SocketSendConnection() override;
 
@@ -49,6 +73,7 @@ class SocketSendConnection final : public NetSendConnection {
   EventSet& dataEvents_;
   std::vector<std::unique_ptr<SocketDialer>> dialers_;  // empty once connected
   std::vector<std::unique_ptr<SocketStream>> streams_;
+  SocketStreams together_;
   const std::shared_ptr<SocketShortWay> shortWay_;
   const bool ownsShortWay_;
   std::array<Slot, kNetInFlight> slots_;
@@ -59,8 +84,8 @@ class SocketSendConnection final : public NetSendConnection {
 // Puts frames where their message was posted.
 class SocketRecvConnection final : public NetRecvConnection, private SocketStream::Receiver {
  public:
-  SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents, std::vector<UniqueFd> sockets,
-                       std::shared_ptr<SocketShortWay> shortWay);
+  SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents, std::shared_ptr<Crew> crew,
+                       std::vector<UniqueFd> sockets, std::shared_ptr<SocketShortWay> shortWay);
   ~SocketRecvConnection() override;
 
   Status open();
@@ -80,7 +105,7 @@ class SocketRecvConnection final : public NetRecvConnection, private SocketStrea
     NetBuffer wished;
     NetMessage message;       // from here on only when its first stripe has begun
     uint8_t* data = nullptr;  // where it goes
-    uint32_t begun = 0;       // bit j: stripe j has begun to arrive
+    uint64_t begun = 0;       // bit j: stripe j has begun to arrive
     uint32_t placed = 0;      // how many stripes are in place
   };
 
@@ -91,6 +116,7 @@ class SocketRecvConnection final : public NetRecvConnection, private SocketStrea
 
   const NetConfig& config_;
   std::vector<std::unique_ptr<SocketStream>> streams_;
+  SocketStreams together_;
   const std::shared_ptr<SocketShortWay> shortWay_;
   const bool ownsShortWay_;
   std::array<Slot, kNetInFlight> slots_;

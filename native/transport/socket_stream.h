@@ -72,6 +72,10 @@ class SocketStream : public EventHandler {
   // Reads until the kernel has no more, the receiver has no buffer, or about `budget` bytes have moved.
   Status receive(Receiver& receiver, size_t budget, int* work);
 
+  // Would send() hand data to the kernel, as far as is known? Would receive() ask for some?
+  bool maySend() const { return writable_ && !queue_.empty(); }
+  bool mayReceive() const { return readable_ || eager(); }
+
   // It will be asked for more even if no event comes.
   bool eager() const { return eagerLooksLeft_ > 0; }
 

@@ -36,13 +36,26 @@ public final class NetworkSettings {
             "",
             "Only IPv4 (`AF_INET`) or only IPv6 (`AF_INET6`); empty for both, IPv4 first.");
 
-    /** TCP connections per connection. */
+    /** Threads that move data over TCP. */
+    public static final Setting<Integer> SOCKET_NTHREADS = GROUP.add(
+            "JCCL_SOCKET_NTHREADS",
+            "NCCL_SOCKET_NTHREADS",
+            integer(1, 16),
+            1,
+            "How many threads of a communicator move data over TCP, the one that waits for it among them; must be the same on"
+                    + " all ranks. More than 1 pays where cores are idle and the network is faster than one core copies.");
+
+    /** TCP connections per connection and thread. */
     public static final Setting<Integer> NSOCKS_PERTHREAD = GROUP.add(
             "JCCL_NSOCKS_PERTHREAD",
             "NCCL_NSOCKS_PERTHREAD",
             integer(1, 16),
             1,
-            "How many TCP connections carry one connection between two ranks; must be the same on all ranks.");
+            "How many TCP connections carry one connection between two ranks, for each thread of `JCCL_SOCKET_NTHREADS`; at"
+                    + " most 64 in all; must be the same on all ranks.");
+
+    /** As many TCP connections carry one connection at most. */
+    private static final int MOST_STREAMS = 64;
 
     /** How far a GPU may be from a card that uses its memory. */
     public static final Setting<Optional<String>> NET_GDR_LEVEL = GROUP.add(
@@ -71,6 +84,23 @@ public final class NetworkSettings {
             "1: network cards behind a CPU use the memory of GPUs that have a chip-to-chip link to it.");
 
     private NetworkSettings() {}
+
+    /**
+     * How many TCP connections carry one connection between two ranks.
+     *
+     * @throws IllegalArgumentException if they are too many
+     */
+    public static int streamsPerConnection(Settings settings) {
+        int threads = settings.get(SOCKET_NTHREADS);
+        int each = settings.get(NSOCKS_PERTHREAD);
+        if (threads * each > MOST_STREAMS) {
+            throw new IllegalArgumentException(SOCKET_NTHREADS.name() + "=" + threads + " and "
+                    + NSOCKS_PERTHREAD.name()
+                    + "=" + each + " make " + threads * each + " TCP connections: expected at most " + MOST_STREAMS
+                    + "; lower one of them");
+        }
+        return threads * each;
+    }
 
     static List<Setting<?>> all() {
         return GROUP.settings();

@@ -35,7 +35,8 @@ final class EngineConfig {
         config[NativeCommunicator.CORES] = cores;
         config[NativeCommunicator.SPIN_NANOS] = settings.get(TimeSettings.SPIN_NANOS);
         config[NativeCommunicator.SPREAD_RANKS] = settings.get(TimeSettings.SPREAD_RANKS) ? 1 : 0;
-        config[NativeCommunicator.STREAMS_PER_CONNECTION] = settings.get(NetworkSettings.NSOCKS_PERTHREAD);
+        config[NativeCommunicator.STREAMS_PER_CONNECTION] = NetworkSettings.streamsPerConnection(settings);
+        config[NativeCommunicator.SOCKET_THREADS] = settings.get(NetworkSettings.SOCKET_NTHREADS);
         addIb(settings, config);
         config[NativeCommunicator.CONNECT_TIMEOUT_NANOS] =
                 settings.get(TimeSettings.INIT_TIMEOUT).toNanos();

@@ -48,6 +48,7 @@ final class InitSettings {
             TopologySettings.PXN_DISABLE,
             TopologySettings.PXN_C2C,
             TransportSettings.SHM_DISABLE,
+            NetworkSettings.SOCKET_NTHREADS,
             NetworkSettings.NSOCKS_PERTHREAD,
             IbSettings.IB_DISABLE,
             IbSettings.IB_QPS_PER_CONNECTION,
@@ -61,6 +62,7 @@ final class InitSettings {
     static Settings load(CommunicatorConfig config) {
         Settings settings = Settings.load(config);
         settings.warnings().forEach(LOG::warn);
+        NetworkSettings.streamsPerConnection(settings);
         return settings;
     }
 

@@ -102,8 +102,10 @@ public final class NativeCommunicator {
     public static final int IB_RELAXED_ORDERING = 29;
     /** A network peer whose machine acknowledges nothing for so many nanoseconds is gone; default 15 s. */
     public static final int PEER_TIMEOUT_NANOS = 30;
+    /** Threads that move the data of TCP connections, whoever waits for it among them: up to 16; default 1. */
+    public static final int SOCKET_THREADS = 31;
     /** Length of the array. */
-    public static final int CONFIG_LENGTH = 31;
+    public static final int CONFIG_LENGTH = 32;
 
     // Indexes into the texts of create().
 

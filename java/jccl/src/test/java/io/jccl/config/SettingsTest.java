@@ -54,6 +54,19 @@ class SettingsTest {
     }
 
     @Test
+    void aConnectionHasSoManyTcpConnectionsForEachThread() {
+        assertThat(NetworkSettings.streamsPerConnection(
+                        fromEnvironment(Map.of("NCCL_SOCKET_NTHREADS", "4", "NCCL_NSOCKS_PERTHREAD", "16"))))
+                .isEqualTo(64);
+        Settings tooMany = fromEnvironment(Map.of("JCCL_SOCKET_NTHREADS", "5", "JCCL_NSOCKS_PERTHREAD", "16"));
+        assertThatThrownBy(() -> NetworkSettings.streamsPerConnection(tooMany))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("JCCL_SOCKET_NTHREADS=5")
+                .hasMessageContaining("JCCL_NSOCKS_PERTHREAD=16")
+                .hasMessageContaining("at most 64");
+    }
+
+    @Test
     void ofSeveralAliasesTheFirstThatIsSetCounts() {
         Settings rings = fromEnvironment(Map.of("NCCL_MIN_NRINGS", "3", "NCCL_MAX_CTAS", "9"));
         Settings all = fromEnvironment(Map.of("NCCL_MIN_NRINGS", "3", "NCCL_MIN_CTAS", "4", "NCCL_MIN_NCHANNELS", "5"));
