@@ -215,7 +215,7 @@ final class DeviceFormation {
                         peers.size(),
                         channels,
                         plan.treeDepth(0),
-                        sharing == peers.size(),
+                        (int) sharing,
                         devices.stream()
                                 .mapToInt(DeviceEndpoint::capability)
                                 .min()

@@ -210,13 +210,13 @@ public final class Formation {
         PlanOptions options = new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max);
         plan = Plan.build(channels.ofRanks(), options);
         gpuPlan = GpuPlan.make(settings, membership, peers, map, options, left());
-        gpuPlan.map(GpuPlan::plan)
-                .ifPresent(it -> LOG.info(
-                        "rank={} GPUs: machines={} channels={} ring={}",
-                        rank,
-                        it.machines().size(),
-                        it.channels(),
-                        Arrays.toString(it.ring(0))));
+        gpuPlan.ifPresent(it -> LOG.info(
+                "rank={} GPUs: machines={} channels={} ring={}{}",
+                rank,
+                it.plan().machines().size(),
+                it.plan().channels(),
+                Arrays.toString(it.plan().ring(0)),
+                it.sharing().isEmpty() ? "" : " ranks on one GPU=" + it.sharing()));
     }
 
     /** Once on each machine, about its own devices. */

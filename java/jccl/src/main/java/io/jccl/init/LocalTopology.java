@@ -78,7 +78,7 @@ final class LocalTopology {
      * @param ranks those of this rank's host, by the bus ids of their GPUs
      * @return empty where they are not all in the topology, or a file names the ranks
      */
-    static Optional<Searched> searchGpus(Settings settings, int rank, PeerMap peers, Map<String, Integer> ranks) {
+    static Optional<Searched> searchGpus(Settings settings, int rank, PeerMap peers, Map<String, List<Integer>> ranks) {
         return MachineSource.describeGpus(settings, ranks)
                 .map(GraphBuilder::build)
                 .map(whole -> trim(settings, whole, rank, peers))

@@ -4,6 +4,7 @@ import io.jccl.topology.HostGroups;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.NodeType;
+import io.jccl.topology.SharedGpus;
 import io.jccl.topology.Topology;
 import java.util.List;
 
@@ -12,6 +13,7 @@ import java.util.List;
  * What is claimed can be carried: on no directed link, nor on a network port that several devices share, do the channels
  * put more than its bandwidth. Effort is counted in steps, so that the same machine gives the same channels everywhere.
  * By no network device come in and leave more channels than it allows ({@code maxconn}), even if fewer than asked for result.
+ * Ranks that share a GPU follow one another on every channel.
  *
  * <p>Not safe to share. See {@code docs/search.md} for how it works and how close it comes to the bound of the smallest
  * cut.
@@ -26,6 +28,7 @@ public final class ChannelSearch {
 
     private static final double EQUAL = 1e-9;
 
+    private final SharedGpus gpus;
     private final HostGroups groups;
     private final Topology topology;
     private final NodePaths paths;
@@ -38,13 +41,26 @@ public final class ChannelSearch {
 
     /** A search on one machine. */
     public ChannelSearch(NodePaths paths, SearchOptions options) {
-        this.groups = HostGroups.of(paths.topology());
+        this.gpus = SharedGpus.of(paths.topology());
+        this.groups = HostGroups.of(gpus.distinct());
         this.topology = groups.reduced();
-        this.paths = groups.reduces() ? NodePaths.compute(topology, paths.policy()) : paths;
+        this.paths = topology == paths.topology() ? paths : NodePaths.compute(topology, paths.policy());
         this.options = options;
         this.capacities = new Capacities(topology);
         this.ranks = topology.endpoints();
         this.nets = options.networks() ? usableNets() : List.of();
+    }
+
+    /** A search on the same machine, reduced as this one's. */
+    private ChannelSearch(ChannelSearch other, SearchOptions options) {
+        this.gpus = other.gpus;
+        this.groups = other.groups;
+        this.topology = other.topology;
+        this.paths = other.paths;
+        this.options = options;
+        this.capacities = other.capacities;
+        this.ranks = other.ranks;
+        this.nets = other.nets;
     }
 
     private List<Integer> usableNets() {
@@ -69,8 +85,8 @@ public final class ChannelSearch {
         ChannelGraph best = null;
         long spent = 0;
         for (Pattern pattern : patterns) {
-            ChannelSearch search = new ChannelSearch(paths, asMany.withSteps(options.steps() / patterns.size()));
-            ChannelGraph found = search.search(pattern);
+            ChannelSearch search = new ChannelSearch(this, asMany.withSteps(options.steps() / patterns.size()));
+            ChannelGraph found = search.found(pattern);
             spent += search.steps;
             if (best == null || found.interBandwidthGBps() > best.interBandwidthGBps() * (1 + WORTH_MORE)) {
                 best = found;
@@ -89,6 +105,11 @@ public final class ChannelSearch {
      * @throws IllegalArgumentException if no rank lives on this machine, or two cannot reach each other
      */
     public ChannelGraph search(Pattern pattern) {
+        return ofAllRanks(found(pattern));
+    }
+
+    /** Through those ranks that stand for all. */
+    private ChannelGraph found(Pattern pattern) {
         if (ranks.isEmpty()) {
             throw new IllegalArgumentException(
                     "endpoints=0: no rank lives on this machine; give gpu elements a rank, or add host elements");
@@ -102,13 +123,22 @@ public final class ChannelSearch {
                     + ranks.stream().map(node -> topology.node(node).name()).toList()
                     + ": no route through all of them; trim the topology to what a rank can reach");
         }
-        return ofAllRanks(found);
+        return found;
     }
 
     private ChannelGraph ofAllRanks(ChannelGraph found) {
-        return groups.reduces()
-                ? found.through(groups.expand(found.orders()), groups.leastGBpsOfOthers() / found.channels())
-                : found;
+        ChannelGraph graph = found;
+        if (groups.reduces()) {
+            graph = graph.through(groups.expand(graph.orders()), groups.leastGBpsOfOthers() / graph.channels());
+        }
+        // Their memory bounds the search already.
+        return gpus.any()
+                ? graph.through(gpus.expand(graph.orders(), graph.crossNic()), Double.POSITIVE_INFINITY)
+                : graph;
+    }
+
+    private boolean shares(int node) {
+        return gpus.shares(Topology.rankOf(topology.node(node)));
     }
 
     /** How many steps the last search took. */
@@ -124,20 +154,22 @@ public final class ChannelSearch {
     private ChannelGraph search(Pattern pattern, List<Integer> devices) {
         StepBudget budget = new StepBudget(mostSteps());
         long forFirst = RouteFinder.stepsOfFirst(ranks.size(), devices.size());
-        Traffic plain = new Traffic(paths, capacities, pattern, ranks, devices, false);
-        double bound =
-                budget.share((budget.left() - forFirst) / 8, part -> CutBound.of(topology, capacities, plain, part));
+        Traffic plain = new Traffic(paths, capacities, pattern, ranks, devices, false, this::shares);
+        double most = gpus.mostGBps(pattern == Pattern.RING && devices.isEmpty());
+        double bound = Math.min(
+                most,
+                budget.share((budget.left() - forFirst) / 8, part -> CutBound.of(topology, capacities, plain, part)));
         boolean mayCross = pattern == Pattern.RING
                 && devices.size() > 1
                 && options.crossNic() != SearchOptions.CrossNic.NEVER
                 && options.maxChannels() > 1;
         long forPlain = mayCross ? Math.max(forFirst, budget.left() / 2) : budget.left();
-        Ladder.Best best = budget.share(forPlain, part -> new Ladder(plain, options, part, bound).climb());
+        Ladder.Best best = budget.share(forPlain, part -> new Ladder(plain, options, part, bound, most).climb());
         Traffic traffic = plain;
         if (mayCross && (best == null || !best.reaches(bound) || options.crossNic() == SearchOptions.CrossNic.ALWAYS)) {
-            Traffic mirrored = new Traffic(paths, capacities, pattern, ranks, devices, true);
-            Ladder.Best crossing =
-                    budget.share(budget.left(), part -> new Ladder(mirrored, options, part, bound / 2).climb());
+            Traffic mirrored = new Traffic(paths, capacities, pattern, ranks, devices, true, this::shares);
+            Ladder.Best crossing = budget.share(
+                    budget.left(), part -> new Ladder(mirrored, options, part, bound / 2, most / 2).climb());
             if (crossing != null && (best == null || 2 * crossing.total() >= best.total() * worthCrossing())) {
                 best = crossing;
                 traffic = mirrored;
@@ -145,7 +177,7 @@ public final class ChannelSearch {
         }
         steps = budget.spent();
         reached = best != null && best.reaches(traffic.mirrored() ? bound / 2 : bound);
-        return best == null ? null : new GraphAssembly(paths, traffic, ranks, devices).assemble(pattern, best);
+        return best == null ? null : new GraphAssembly(paths, traffic, ranks, devices, most).assemble(pattern, best);
     }
 
     private double worthCrossing() {

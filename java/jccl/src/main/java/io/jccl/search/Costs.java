@@ -21,6 +21,8 @@ final class Costs {
     final double[][] first;
     final double[][] second;
     final double[][] last;
+    /** By first rank: whether it brings the costs of the second. */
+    final boolean[] bringsSecond;
 
     private final int[][] netIn;
     private final int[][] netOut;
@@ -51,6 +53,10 @@ final class Costs {
         last = new double[entries][ranks];
         netIn = new int[entries][ranks];
         netOut = new int[entries][ranks];
+        bringsSecond = new boolean[ranks];
+        for (int rank = 0; rank < ranks; rank++) {
+            bringsSecond[rank] = traffic.bringsSecond(rank);
+        }
         if (traffic.nets() == 0) {
             Arrays.fill(netIn[0], -1);
             Arrays.fill(netOut[0], -1);
@@ -94,10 +100,16 @@ final class Costs {
         return edge[from * ranks + to];
     }
 
+    /** What the second rank of a route costs beside its edges. */
+    double second(int entry, int first, int rank) {
+        return bringsSecond[first] ? 0 : second[entry][rank];
+    }
+
     /** What a whole route costs. */
     double total(int[] order, int entry) {
-        double total =
-                first[entry][order[0]] + second[entry][order[Math.min(1, ranks - 1)]] + last[entry][order[ranks - 1]];
+        double total = first[entry][order[0]]
+                + second(entry, order[0], order[Math.min(1, ranks - 1)])
+                + last[entry][order[ranks - 1]];
         for (int place = 1; place < ranks; place++) {
             total += edge[order[place - 1] * ranks + order[place]];
         }
@@ -120,10 +132,18 @@ final class Costs {
         return total(order, best) < IMPOSSIBLE ? route(order, best) : null;
     }
 
+    private double leastSecond(int entry) {
+        double least = Double.POSITIVE_INFINITY;
+        for (int rank = 0; rank < ranks; rank++) {
+            least = Math.min(least, bringsSecond[rank] ? 0 : second[entry][rank]);
+        }
+        return least;
+    }
+
     /** The least that entering and leaving costs. */
     double leastEnds(int entry) {
         return Arrays.stream(first[entry]).min().orElseThrow()
-                + Arrays.stream(second[entry]).min().orElseThrow()
+                + leastSecond(entry)
                 + Arrays.stream(last[entry]).min().orElseThrow();
     }
 }

@@ -63,7 +63,7 @@ final class ExactRoutes implements RouteFinder {
         for (int rank = 0; rank < (costs.closed ? 1 : ranks); rank++) {
             double candidate = costs.first[entry][rank] + rest[(1 << rank) * ranks + rank];
             if (ranks == 1) {
-                candidate += costs.second[entry][rank];
+                candidate += costs.second(entry, rank, rank);
             }
             if (candidate < total - EQUAL * Math.abs(candidate)) {
                 total = candidate;
@@ -92,7 +92,7 @@ final class ExactRoutes implements RouteFinder {
             if (costs.closed && (visited & 1) == 0) {
                 continue;
             }
-            boolean one = (visited & visited - 1) == 0;
+            boolean one = (visited & visited - 1) == 0 && !costs.bringsSecond[Integer.numberOfTrailingZeros(visited)];
             for (int set = visited; set != 0; set &= set - 1) {
                 int at = Integer.numberOfTrailingZeros(set);
                 double least = Double.POSITIVE_INFINITY;
@@ -124,7 +124,7 @@ final class ExactRoutes implements RouteFinder {
                 if ((visited & 1 << next) == 0) {
                     double cost = costs.edge(at, next)
                             + rest[(visited | 1 << next) * ranks + next]
-                            + (place == 1 ? second[next] : 0);
+                            + (place == 1 && !costs.bringsSecond[from] ? second[next] : 0);
                     boolean leads = cost <= target + EQUAL * Math.abs(target);
                     if (leads && (best < 0 || costs.edge(at, next) < costs.edge(at, best) * (1 - EQUAL))) {
                         best = next;

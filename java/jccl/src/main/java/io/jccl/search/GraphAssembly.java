@@ -17,17 +17,20 @@ final class GraphAssembly {
     private final Traffic traffic;
     private final List<Integer> ranks;
     private final List<Integer> nets;
+    private final double most;
 
-    GraphAssembly(NodePaths paths, Traffic traffic, List<Integer> ranks, List<Integer> nets) {
+    /** @param mostGBps what all channels carry together at most, whatever the links leave them */
+    GraphAssembly(NodePaths paths, Traffic traffic, List<Integer> ranks, List<Integer> nets, double mostGBps) {
         this.paths = paths;
         this.traffic = traffic;
         this.ranks = ranks;
         this.nets = nets;
+        this.most = Math.min(mostGBps, LinkSpeeds.LOCAL_GBPS);
     }
 
     ChannelGraph assemble(Pattern pattern, Ladder.Best best) {
         int found = best.routes().size() * (traffic.mirrored() ? 2 : 1);
-        double total = Math.min(best.total() * (traffic.mirrored() ? 2 : 1), LinkSpeeds.LOCAL_GBPS);
+        double total = Math.min(best.total() * (traffic.mirrored() ? 2 : 1), most);
         double each = total / found;
         List<List<Integer>> orders = new ArrayList<>();
         List<ChannelGraph.Nets> devices = new ArrayList<>();
@@ -68,8 +71,7 @@ final class GraphAssembly {
     private double spareInside(List<Route> routes, double each) {
         Packing packing = new Packing(traffic);
         packing.reset(routes);
-        double most = LinkSpeeds.LOCAL_GBPS / routes.size();
-        return Math.max(each, Math.min(most, packing.bandwidthInside(each)));
+        return Math.max(each, Math.min(most / routes.size(), packing.bandwidthInside(each)));
     }
 
     private PathType typeIntra(List<Route> routes) {
@@ -95,7 +97,7 @@ final class GraphAssembly {
         PathType farthest = PathType.LOC;
         for (Route route : routes) {
             int[] order = route.order();
-            int out = traffic.outPlace(order.length);
+            int out = traffic.outPlace(order);
             NodePath enter = paths.path(nets.get(route.netIn()), ranks.get(order[0]));
             NodePath leave = paths.path(ranks.get(order[out]), nets.get(route.netOut()));
             farthest = farthest.atLeast(enter.type()).atLeast(leave.type());

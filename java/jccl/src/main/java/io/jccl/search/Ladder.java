@@ -18,6 +18,7 @@ final class Ladder {
     private final SearchOptions options;
     private final StepBudget budget;
     private final double bound;
+    private final double most;
     /** Whether some network device may carry fewer channels than there may be. */
     private final boolean scarce;
 
@@ -37,16 +38,21 @@ final class Ladder {
         }
     }
 
-    Ladder(Traffic traffic, SearchOptions options, StepBudget budget, double bound) {
+    /**
+     * @param bound what no routes exceed: reaching it ends the search
+     * @param most what routes carry at most, whatever the links leave them; infinite if nothing else bounds them
+     */
+    Ladder(Traffic traffic, SearchOptions options, StepBudget budget, double bound, double most) {
         this.traffic = traffic;
         this.options = options;
         this.budget = budget;
         this.bound = bound;
+        this.most = most;
         int per = traffic.channelsPerRoute();
         long[] channelsByNet = IntStream.range(0, traffic.nets())
                 .mapToLong(net -> (long) traffic.mostRoutes(net) * per)
                 .toArray();
-        this.scarce = LongStream.of(channelsByNet).anyMatch(most -> most < options.maxChannels());
+        this.scarce = LongStream.of(channelsByNet).anyMatch(channels -> channels < options.maxChannels());
         this.maxChannels = scarce
                 ? (int) Math.min(
                         options.maxChannels(), LongStream.of(channelsByNet).sum())
@@ -65,9 +71,10 @@ final class Ladder {
             // What is left is shared in proportion: every route more has to be laid.
             long share = Math.max(best == null ? forFirst : 0, budget.left() / weight * count);
             weight -= count;
-            Packer.Found found = budget.share(share, part -> new Packer(traffic, finder, part, bound).pack(count));
+            Packer.Found packed = budget.share(share, part -> new Packer(traffic, finder, part, bound).pack(count));
+            Best found = packed == null ? null : best(packed);
             if (found != null && (best == null || isBetter(found, best))) {
-                best = new Best(found.routes(), found.total());
+                best = found;
                 if (best.reaches(bound) && !tooFew(best)) {
                     break;
                 }
@@ -76,11 +83,13 @@ final class Ladder {
         return best == null ? null : copied(best, finder);
     }
 
-    private boolean isBetter(Packer.Found found, Best best) {
-        return found.total() > best.total * (1 + WORTH_MORE)
-                || tooFew(best)
-                        && found.routes().size() > best.routes.size()
-                        && found.total() >= best.total * (1 - EQUAL);
+    private Best best(Packer.Found packed) {
+        return new Best(packed.routes(), Math.min(packed.total(), most));
+    }
+
+    private boolean isBetter(Best found, Best best) {
+        return found.total > best.total * (1 + WORTH_MORE)
+                || tooFew(best) && found.routes.size() > best.routes.size() && found.total >= best.total * (1 - EQUAL);
     }
 
     /** Where network devices are scarce, copies may find none: then so many routes should be found in the first place. */
@@ -100,7 +109,7 @@ final class Ladder {
             Packer.Found spread = budget.share(
                     budget.left(), part -> new Packer(traffic, finder, part, bound).spread(all, best.total));
             if (spread != null) {
-                return new Best(spread.routes(), spread.total());
+                return best(spread);
             }
         }
         return best;

@@ -62,7 +62,7 @@ final class LocalRoutes implements RouteFinder {
                 if (!visited[rank]) {
                     double cost = place == 0 ? costs.first[entry][rank] : costs.edge(order[place - 1], rank);
                     if (place == 1) {
-                        cost += costs.second[entry][rank];
+                        cost += costs.second(entry, order[0], rank);
                     }
                     if (best < 0 || cost < least - BETTER * Math.abs(least)) {
                         best = rank;

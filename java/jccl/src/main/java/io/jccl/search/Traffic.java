@@ -5,6 +5,7 @@ import io.jccl.topology.NodePath;
 import io.jccl.topology.NodePaths;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.IntPredicate;
 
 /**
  * What the parts of a channel put on a machine's resources, by pattern. Ranks and networks are numbered by their place
@@ -38,6 +39,7 @@ final class Traffic {
     private final Capacities capacities;
     private final List<Integer> rankNodes;
     private final List<Integer> netNodes;
+    private final boolean[] forSeveral;
 
     /**
      * Works out the loads.
@@ -46,6 +48,8 @@ final class Traffic {
      * @param netNodes the network devices that may be used; empty where networks play no part
      * @param mirrored whether each channel stands for two that go opposite ways, entering where the other leaves; only
      *     for rings that use networks
+     * @param shares whether a node stands for several ranks on one GPU: the second rank of a tree that begins there is
+     *     one of these
      */
     Traffic(
             NodePaths paths,
@@ -53,7 +57,8 @@ final class Traffic {
             Pattern pattern,
             List<Integer> rankNodes,
             List<Integer> netNodes,
-            boolean mirrored) {
+            boolean mirrored,
+            IntPredicate shares) {
         this.paths = paths;
         this.capacities = capacities;
         this.pattern = pattern;
@@ -70,6 +75,10 @@ final class Traffic {
                 .mapToInt(this::channelsThrough)
                 .map(this::routesOf)
                 .toArray();
+        this.forSeveral = new boolean[ranks];
+        for (int rank = 0; rank < ranks; rank++) {
+            forSeveral[rank] = shares.test(rankNodes.get(rank));
+        }
         this.edges = new Load[ranks][ranks];
         this.far = new int[ranks][ranks];
         this.first = new Load[nets][ranks];
@@ -118,11 +127,14 @@ final class Traffic {
                     }
                     case TREE -> first[net][rank] = Load.both(parent(netNode, node), children(netNode, node, 1));
                     case SPLIT_TREE -> {
-                        first[net][rank] = parent(netNode, node);
+                        first[net][rank] = forSeveral[rank]
+                                ? Load.both(parent(netNode, node), children(netNode, node, 1))
+                                : parent(netNode, node);
                         second[net][rank] = children(netNode, node, 1);
                     }
                     case BALANCED_TREE -> {
-                        first[net][rank] = Load.both(parent(netNode, node), children(netNode, node, 0.5));
+                        double weight = forSeveral[rank] ? 1 : 0.5;
+                        first[net][rank] = Load.both(parent(netNode, node), children(netNode, node, weight));
                         second[net][rank] = children(netNode, node, 0.5);
                     }
                 }
@@ -214,7 +226,12 @@ final class Traffic {
         return first[net][rank];
     }
 
-    /** The network's share of the second rank of a tree; null if there is no path. */
+    /** Whether the second rank of a tree that begins here is on the same GPU, and its share in that of the first. */
+    boolean bringsSecond(int rank) {
+        return forSeveral[rank];
+    }
+
+    /** The network's share of the second rank of a tree, if the first does not bring it; null if there is no path. */
     Load second(int net, int rank) {
         return second[net][rank];
     }
@@ -245,15 +262,15 @@ final class Traffic {
         }
         return nets == 0
                 ? sum
-                : sum + netDistance(route.netIn(), order[0]) + netDistance(route.netOut(), order[outPlace(ranks)]);
+                : sum + netDistance(route.netIn(), order[0]) + netDistance(route.netOut(), order[outPlace(order)]);
     }
 
     /** The place in the order of the rank, farthest from the first, that sends to other machines. */
-    int outPlace(int places) {
+    int outPlace(int[] order) {
         return switch (pattern) {
-            case RING -> places - 1;
+            case RING -> order.length - 1;
             case TREE -> 0;
-            case SPLIT_TREE, BALANCED_TREE -> Math.min(1, places - 1);
+            case SPLIT_TREE, BALANCED_TREE -> bringsSecond(order[0]) ? 0 : Math.min(1, order.length - 1);
         };
     }
 
@@ -268,7 +285,9 @@ final class Traffic {
         }
         if (nets > 0) {
             inter.accept(first[route.netIn()][order[0]]);
-            inter.accept(second[route.netIn()][order[Math.min(1, ranks - 1)]]);
+            if (!bringsSecond(order[0])) {
+                inter.accept(second[route.netIn()][order[Math.min(1, ranks - 1)]]);
+            }
             inter.accept(last[route.netOut()][order[ranks - 1]]);
         }
     }

@@ -1,5 +1,6 @@
 package io.jccl.topology;
 
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -8,35 +9,49 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Gives the GPUs of a machine description to ranks. */
+/** Gives the GPUs of a machine description to ranks: a {@code gpu} element for each rank, beside each other where ranks share. */
 final class GpuElements {
 
     private GpuElements() {}
 
     /**
-     * The description with the rank of each GPU that one owns.
+     * The description with the rank of each GPU that one owns, and of those that several share.
      *
      * @param ranks by the bus ids of their GPUs, in lower case
      * @return empty where the GPU of a rank is not in the description
      */
-    static Optional<XmlElement> add(XmlElement system, Map<String, Integer> ranks) {
+    static Optional<XmlElement> add(XmlElement system, Map<String, List<Integer>> ranks) {
         Set<String> left = new HashSet<>(ranks.keySet());
         XmlElement filled = fill(system, "", ranks, left);
         return left.isEmpty() ? Optional.of(filled) : Optional.empty();
     }
 
-    private static XmlElement fill(XmlElement element, String busId, Map<String, Integer> ranks, Set<String> left) {
-        if (element.type() == ElementType.GPU && ranks.containsKey(busId)) {
-            left.remove(busId);
-            Map<String, String> attributes = new LinkedHashMap<>(element.attributes());
-            attributes.put("rank", Integer.toString(ranks.get(busId)));
-            return new XmlElement(ElementType.GPU, attributes, element.children(), element.line());
-        }
+    private static XmlElement fill(
+            XmlElement element, String busId, Map<String, List<Integer>> ranks, Set<String> left) {
         String here =
                 element.text("busid").map(text -> text.toLowerCase(Locale.ROOT)).orElse(busId);
-        List<XmlElement> children = element.children().stream()
-                .map(child -> fill(child, here, ranks, left))
-                .toList();
+        List<XmlElement> children = new ArrayList<>();
+        for (XmlElement child : element.children()) {
+            if (child.type() != ElementType.GPU) {
+                children.add(fill(child, here, ranks, left));
+            } else if (left.remove(here)) {
+                children.addAll(ofRanks(child, ranks.get(here)));
+            } else {
+                children.add(child);
+            }
+        }
         return element.withChildren(children);
+    }
+
+    /** The first of them has the links, which count for all. */
+    private static List<XmlElement> ofRanks(XmlElement gpu, List<Integer> ranks) {
+        List<XmlElement> elements = new ArrayList<>();
+        for (int rank : ranks) {
+            Map<String, String> attributes = new LinkedHashMap<>(gpu.attributes());
+            attributes.put("rank", Integer.toString(rank));
+            List<XmlElement> links = elements.isEmpty() ? gpu.children() : List.of();
+            elements.add(new XmlElement(ElementType.GPU, attributes, links, gpu.line()));
+        }
+        return elements;
     }
 }

@@ -24,7 +24,7 @@ public final class GraphBuilder {
     private final List<PendingLink> pending = new ArrayList<>();
     private final Set<Integer> ranks = new HashSet<>();
 
-    /** NVLinks and PCI links name devices that may come later in the file. Ranks on one GPU share its links. */
+    /** NVLinks and PCI links name devices that may come later in the file. Every rank on a GPU has all of its links. */
     private record PendingLink(XmlElement element, List<String> from, int sm) {}
 
     private GraphBuilder() {}
@@ -94,9 +94,12 @@ public final class GraphBuilder {
         }
         double bandwidth = LinkSpeeds.pci(element.text("link_speed").orElse(null), element.integer("link_width", 0));
         for (String name : names) {
-            graph.linkToParent(name, parent, bandwidth / names.size());
+            graph.linkToParent(name, parent, bandwidth);
         }
-        join(names);
+        if (names.size() > 1) {
+            int sm = gpus.stream().mapToInt(gpu -> gpu.integer("sm", 0)).max().orElse(0);
+            join(names, LinkSpeeds.deviceMemory(sm));
+        }
         if (!names.isEmpty()) {
             namesOfBusId.putIfAbsent(busId, names);
         }
@@ -221,7 +224,7 @@ public final class GraphBuilder {
 
     private void linkToCpu(PendingLink link, LinkType type, double bandwidth) {
         for (String from : link.from) {
-            graph.linkBoth(from, cpuOfGpu.get(from), type, bandwidth / link.from.size());
+            graph.linkBoth(from, cpuOfGpu.get(from), type, bandwidth);
         }
     }
 
@@ -234,21 +237,20 @@ public final class GraphBuilder {
             linkToCpu(link, LinkType.NVL, bandwidth);
         } else if (targetClass >> 8 == CLASS_NVSWITCH) {
             graph.add(new Node.Nvs(0));
-            link.from.forEach(from -> graph.linkBoth(from, NVS, LinkType.NVL, bandwidth / link.from.size()));
+            link.from.forEach(from -> graph.linkBoth(from, NVS, LinkType.NVL, bandwidth));
         } else if (targetClass == 0 || targetClass >> 16 == CLASS_DISPLAY) {
-            double share = bandwidth / link.from.size() / Math.max(1, targets.size());
             for (String from : link.from) {
-                targets.forEach(target -> graph.link(from, target, LinkType.NVL, share));
+                targets.forEach(target -> graph.link(from, target, LinkType.NVL, bandwidth));
             }
         }
     }
 
-    /** Ranks on one GPU. */
-    private void join(List<String> names) {
+    /** Ranks on one GPU: what goes from one to the other stays in its memory. */
+    private void join(List<String> names, double memoryGBps) {
         for (String one : names) {
             for (String other : names) {
                 if (!one.equals(other)) {
-                    graph.link(one, other, LinkType.LOC, LinkSpeeds.LOCAL_GBPS);
+                    graph.link(one, other, LinkType.LOC, memoryGBps);
                 }
             }
         }

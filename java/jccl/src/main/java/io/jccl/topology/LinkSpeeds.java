@@ -9,7 +9,8 @@ import java.util.regex.Pattern;
 /**
  * Usable bandwidths of links in GB/s, one row per physical fact. They are what a link carries after encoding and packet
  * headers, not what its data sheet says. The NVLink, PCI and inter-socket rows are the values with which NCCL 2.30
- * describes the same machines, checked against its output for 46 of them, so that plans can be compared.
+ * describes the same machines, checked against its output for 46 of them, so that plans can be compared. Those of the
+ * memory of GPUs are their makers' and have not been measured here.
  */
 public final class LinkSpeeds {
 
@@ -50,6 +51,40 @@ public final class LinkSpeeds {
         private final double gbps;
 
         NvLink(int fromSm, double gbps) {
+            this.fromSm = fromSm;
+            this.gbps = gbps;
+        }
+    }
+
+    /** The memory of GPUs as their data sheets have it, GB/s. Of several parts of a capability that of data centres counts. */
+    private enum DeviceMemory {
+        /** Not known: as the slowest. */
+        UNKNOWN(0, 320),
+        /** P100, HBM2. */
+        SM60(60, 732),
+        /** P40, GDDR5. */
+        SM61(61, 346),
+        /** V100, HBM2. */
+        SM70(70, 900),
+        /** T4, GDDR6. */
+        SM75(75, 320),
+        /** A100 with 40 GB of HBM2; with 80 GB it is 2039. */
+        SM80(80, 1555),
+        /** A10, GDDR6; A40: 696. */
+        SM86(86, 600),
+        /** L40S, GDDR6; L4: 300. */
+        SM89(89, 864),
+        /** H100 SXM, HBM3; H200: 4800. */
+        SM90(90, 3350),
+        /** B200, HBM3e. */
+        SM100(100, 8000),
+        /** RTX PRO 6000, GDDR7. */
+        SM120(120, 1792);
+
+        private final int fromSm;
+        private final double gbps;
+
+        DeviceMemory(int fromSm, double gbps) {
             this.fromSm = fromSm;
             this.gbps = gbps;
         }
@@ -137,6 +172,19 @@ public final class LinkSpeeds {
                 .max(Comparator.comparingInt(row -> row.fromSm))
                 .orElse(NvLink.UNKNOWN)
                 .gbps;
+    }
+
+    /**
+     * What is copied inside the memory of a GPU with this compute capability (times ten): half of what the memory does,
+     * because every byte is read and written. All ranks on the GPU share it.
+     */
+    public static double deviceMemory(int sm) {
+        return Arrays.stream(DeviceMemory.values())
+                        .filter(row -> row.fromSm <= sm)
+                        .max(Comparator.comparingInt(row -> row.fromSm))
+                        .orElse(DeviceMemory.UNKNOWN)
+                        .gbps
+                / 2;
     }
 
     /**

@@ -37,7 +37,7 @@ final class LocalDevices {
         if (nets.isEmpty()) {
             return -1;
         }
-        int sharing = Math.max(1, gpusOf(nets.get(0)).size());
+        int sharing = Math.max(1, distinct(gpusOf(nets.get(0))));
         int each = (nets.size() + sharing - 1) / sharing;
         int first = firstOf(((Node.Gpu) paths.topology().node(gpu)).dev(), nets.size());
         return nets.get((first + channel % each) % nets.size());
@@ -47,6 +47,14 @@ final class LocalDevices {
         return paths.locals(net, NodeType.GPU).stream()
                 .filter(gpu -> Topology.isGpuOfRank(paths.topology().node(gpu)))
                 .toList();
+    }
+
+    /** Ranks on one GPU are one of those that share cards. */
+    private int distinct(List<Integer> gpus) {
+        return (int) gpus.stream()
+                .map(gpu -> ((Node.Gpu) paths.topology().node(gpu)).busId())
+                .distinct()
+                .count();
     }
 
     /** Neighbouring GPUs begin far apart: with a power of two by the device number's bits in reverse. */

@@ -33,13 +33,13 @@ public final class MachineSource {
     }
 
     /**
-     * The description with the GPUs of ranks as their endpoints.
+     * The description with the GPUs of ranks as their endpoints; several ranks may share one.
      *
      * @param ranks by the bus ids of their GPUs, in lower case
      * @return empty where one of these GPUs is not found, and where the file names ranks itself
      * @throws TopologyException if the file is no acceptable description
      */
-    public static Optional<XmlElement> describeGpus(Settings settings, Map<String, Integer> ranks) {
+    public static Optional<XmlElement> describeGpus(Settings settings, Map<String, List<Integer>> ranks) {
         Optional<XmlElement> given = settings.get(TopologySettings.TOPO_FILE).map(TopologyXmlReader::read);
         if (given.filter(HostElements::namesRank).isPresent()) {
             return Optional.empty();

@@ -108,10 +108,11 @@ final class NetworkWays {
 
     private boolean mayRead(int gpu, Node.Gpu device) {
         return policy.gdrRead().orElseGet(() -> {
-            boolean otherTraffic = gpus.size() > 1
-                    && gpus.stream()
-                            .noneMatch(
-                                    peer -> peer != gpu && paths.get(gpu, peer).type() == PathType.NVL);
+            List<Integer> others = gpus.stream()
+                    .filter(peer -> !Topology.sameGpu(device, topology.node(peer)))
+                    .toList();
+            boolean otherTraffic = !others.isEmpty()
+                    && others.stream().noneMatch(peer -> paths.get(gpu, peer).type() == PathType.NVL);
             return device.sm() >= SM_GOOD_READS || !otherTraffic;
         });
     }

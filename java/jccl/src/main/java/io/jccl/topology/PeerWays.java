@@ -48,7 +48,11 @@ final class PeerWays {
     /** The farthest that two GPUs may be apart to use each other's memory. */
     static PathType level(Topology topology, PathPolicy policy) {
         return policy.peerLevel().orElseGet(() -> {
-            long gpus = topology.nodes().stream().filter(Topology::isGpuOfRank).count();
+            long gpus = topology.nodes().stream()
+                    .filter(Topology::isGpuOfRank)
+                    .map(gpu -> ((Node.Gpu) gpu).busId())
+                    .distinct()
+                    .count();
             boolean pairOnAmd = gpus <= GPUS_OF_A_PAIR
                     && topology.nodes().stream()
                             .filter(Node.Cpu.class::isInstance)

@@ -116,6 +116,13 @@ public final class Topology {
                 && gpu.isBarredFrom(peer);
     }
 
+    /** Whether two nodes are the same GPU, for two of its ranks or for one. */
+    static boolean sameGpu(Node one, Node other) {
+        return one instanceof Node.Gpu gpu
+                && other instanceof Node.Gpu peer
+                && gpu.busId().equalsIgnoreCase(peer.busId());
+    }
+
     /** Whether a node is a GPU that a rank owns. */
     static boolean isGpuOfRank(Node node) {
         return node instanceof Node.Gpu gpu && gpu.rank() >= 0;

@@ -4,6 +4,7 @@ import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.search.Pattern;
+import io.jccl.topology.LinkSpeeds;
 import io.jccl.topology.PathType;
 import java.util.List;
 import java.util.Set;
@@ -18,8 +19,6 @@ public final class DeviceModel implements TimeModel {
 
     /** What one channel's block moves, in GB/s. */
     private static final double CHANNEL_GBPS = 20;
-    /** What one GPU's memory does, in GB/s; the ranks that share it share this. */
-    private static final double MEMORY_GBPS = 2000;
     /**
      * What one GPU's link to its host carries each way, in GB/s: PCI Express 3.0 x16 less its overhead. Newer ones carry more;
      * where data goes through the host's memory, that memory and other GPUs' links bound it as well.
@@ -34,6 +33,7 @@ public final class DeviceModel implements TimeModel {
     private final int ranks;
     private final int channelCount;
     private final int ranksPerDevice;
+    private final double memoryGBps;
     private final boolean inPlace;
     private final int chunkBytes; // of choices in place, which move no chunks
     private final Set<Protocol> protocols;
@@ -52,6 +52,7 @@ public final class DeviceModel implements TimeModel {
         this.ranks = shape.ranks();
         this.channelCount = shape.channels();
         this.ranksPerDevice = ranksPerDevice;
+        this.memoryGBps = LinkSpeeds.deviceMemory(shape.minCapability());
         this.inPlace = inPlace;
         this.chunkBytes = shape.slots().simple();
         this.protocols = Set.copyOf(protocols);
@@ -60,26 +61,30 @@ public final class DeviceModel implements TimeModel {
     /**
      * What channels lead over where no topology tells.
      *
-     * @param oneDevice whether all ranks share one device
+     * @param ranksPerDevice the most ranks that share a device; all, if there is only one
      */
     public static GpuShape assumedShape(
             int ranks,
             int channelCount,
             int treeDepth,
-            boolean oneDevice,
+            int ranksPerDevice,
             int minCapability,
             int maxCapability,
             CommunicatorShape.SlotBytes slots) {
         // What joins several devices is not known here, so LL128 counts as dangerous between them.
+        boolean oneDevice = ranksPerDevice == ranks;
         PathType path = oneDevice ? PathType.LOC : PathType.PHB;
+        // In a ring over one device the last rank, too, hands on inside it.
+        int hops = Math.max(1, oneDevice ? ranksPerDevice : ranksPerDevice - 1);
+        double each = Math.min(CHANNEL_GBPS, LinkSpeeds.deviceMemory(minCapability) / hops / channelCount);
         return new GpuShape(
                 ranks,
                 1,
                 ranks,
                 channelCount,
                 treeDepth,
-                new GraphSummary(Pattern.RING, channelCount, CHANNEL_GBPS, CHANNEL_GBPS, path),
-                new GraphSummary(Pattern.TREE, channelCount, CHANNEL_GBPS, CHANNEL_GBPS, path),
+                new GraphSummary(Pattern.RING, channelCount, each, each, path),
+                new GraphSummary(Pattern.TREE, channelCount, each, each, path),
                 minCapability,
                 maxCapability,
                 false,
@@ -124,7 +129,7 @@ public final class DeviceModel implements TimeModel {
             return channels.micros(collective, choice, bytes);
         }
         // Every byte is read once and written once for each rank; those that share a device share its memory.
-        double gbps = Math.min(MEMORY_GBPS / (2.0 * ranksPerDevice), CHANNEL_GBPS * channelCount);
+        double gbps = Math.min(memoryGBps / ranksPerDevice, CHANNEL_GBPS * channelCount);
         return IN_PLACE_MICROS + bytes / (gbps * BYTES_PER_MICRO);
     }
 }

@@ -5,9 +5,11 @@ import io.jccl.plan.Plan;
 import io.jccl.search.ChannelGraph;
 import io.jccl.topology.PathType;
 import io.jccl.topology.XmlElement;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 
 /**
  * Everything that is known of a machine and decided for it, as plain values to be shown. Names and units are those of
@@ -21,6 +23,7 @@ import java.util.Optional;
  * @param graphs the channels found, by name: {@code ring} and {@code tree}; empty where no rank lives on the machine
  * @param plan the channels over all machines; absent where no rank lives on the machine
  * @param tuning the choice per collective and size; empty where no rank lives on the machine
+ * @param sharedGpus the ranks of each GPU that several share, in ascending order, by its bus id
  * @param notes what a reader should know, in words
  */
 public record TopologyReport(
@@ -32,6 +35,7 @@ public record TopologyReport(
         Map<String, GraphRow> graphs,
         Optional<Plan> plan,
         List<TuningRow> tuning,
+        Map<String, List<Integer>> sharedGpus,
         List<String> notes) {
 
     /**
@@ -87,6 +91,7 @@ public record TopologyReport(
         nodes = List.copyOf(nodes);
         paths = List.copyOf(paths);
         tuning = List.copyOf(tuning);
+        sharedGpus = Collections.unmodifiableMap(new TreeMap<>(sharedGpus));
         notes = List.copyOf(notes);
     }
 }

@@ -15,6 +15,7 @@ import io.jccl.topology.NodePath;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.PathPolicy;
+import io.jccl.topology.SharedGpus;
 import io.jccl.topology.Topology;
 import io.jccl.topology.TopologyException;
 import io.jccl.topology.Trimmer;
@@ -180,6 +181,7 @@ public final class TopologyReporter {
                 Collections.unmodifiableMap(machine.graphs),
                 plan,
                 tuning,
+                SharedGpus.of(machine.topology()).ranks(),
                 notes);
     }
 

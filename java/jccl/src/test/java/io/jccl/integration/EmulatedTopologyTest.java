@@ -83,14 +83,64 @@ class EmulatedTopologyTest {
     }
 
     @Test
-    void ranksThatShareAGpuUseThePlanOfTheHost() throws Exception {
+    void ranksThatShareGpusFollowOneAnotherInTheirPlan() throws Exception {
         String file = machine();
         CommunicatorConfig config =
                 EmulatedGpus.config().setting("JCCL_TOPO_FILE", file).build();
         try (FormationLog log = new FormationLog();
-                LocalRanks ranks = LocalRanks.start(2, config)) {
-            assertThat(log.lines()).noneMatch(line -> line.contains("GPUs: machines="));
+                LocalRanks ranks = LocalRanks.start(
+                        4, rank -> config.toBuilder().device(rank % 2).build())) {
+            assertThat(log.lines())
+                    .filteredOn(
+                            line -> line.matches("rank=\\d GPUs: machines=1 channels=\\d+ ring=\\[0, 2, (1, 3|3, 1)\\]"
+                                    + " ranks on one GPU=\\[\\[0, 2\\], \\[1, 3\\]\\]"))
+                    .hasSize(4);
+            sumUp(ranks, 2);
+        }
+    }
+
+    @Test
+    void ranksThatAllShareOneGpuHaveAPlanOverIt() throws Exception {
+        String file = machine();
+        CommunicatorConfig config =
+                EmulatedGpus.config().setting("JCCL_TOPO_FILE", file).build();
+        try (FormationLog log = new FormationLog();
+                LocalRanks ranks = LocalRanks.start(3, config)) {
+            assertThat(log.lines())
+                    .filteredOn(line -> line.matches(
+                            "rank=\\d GPUs: machines=1 channels=\\d+ ring=\\[0, 1, 2\\] ranks on one GPU=.*"))
+                    .hasSize(3);
             sumUp(ranks, 1);
+        }
+    }
+
+    /** Each machine has two ranks on its first GPU and one on its second. */
+    @Test
+    void machinesShareGpusUnevenly() throws Exception {
+        String file = machine();
+        CommunicatorConfig config =
+                EmulatedGpus.config().setting("JCCL_TOPO_FILE", file).build();
+        try (FormationLog log = new FormationLog();
+                LocalRanks ranks = LocalRanks.start(6, rank -> config.toBuilder()
+                        .device(rank % 3 / 2)
+                        .hostId("machine" + rank / 3)
+                        .build())) {
+            assertThat(log.lines())
+                    .filteredOn(line -> line.matches("rank=\\d GPUs: machines=2 channels=\\d+ ring=.*"
+                            + " ranks on one GPU=\\[\\[0, 1\\], \\[3, 4\\]\\]"))
+                    .hasSize(6);
+            ranks.run(comm -> {
+                int count = 10_000;
+                try (DeviceMemory memory = new DeviceMemory(comm.rank() % 3 / 2, 8 * count)) {
+                    memory.putLongs(LongStream.range(0, count));
+                    Work work =
+                            comm.on(memory.stream()).allReduce(memory.elements(count, DataType.INT64), ReduceOp.SUM);
+                    work.await();
+                    assertThat(memory.longs(count))
+                            .isEqualTo(
+                                    LongStream.range(0, count).map(i -> 6 * i).toArray());
+                }
+            });
         }
     }
 }

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Proves that channels can be carried. It shares nothing with the search but the paths: it sends every channel's data
@@ -36,7 +37,10 @@ final class ChannelChecker {
         this.what = what + " " + graph.pattern();
     }
 
-    /** Fails unless every channel visits every rank once and all of them together can be carried. */
+    /**
+     * Fails unless every channel visits every rank once, those on one GPU after one another, and all of them together can be
+     * carried.
+     */
     static void check(NodePaths paths, ChannelGraph graph, String what) {
         new ChannelChecker(paths, graph, what).check();
     }
@@ -49,6 +53,13 @@ final class ChannelChecker {
                 .toList();
         for (List<Integer> order : graph.orders()) {
             assertThat(order.stream().sorted().toList()).as(what).isEqualTo(everyone);
+            List<String> gpus = order.stream().map(rank -> name(rank(rank))).toList();
+            long visits = IntStream.range(0, gpus.size())
+                    .filter(place -> place == 0 || !gpus.get(place).equals(gpus.get(place - 1)))
+                    .count();
+            assertThat(visits)
+                    .as(what + " comes to each GPU once: " + gpus)
+                    .isEqualTo(gpus.stream().distinct().count());
         }
         assertThat(graph.bwIntra()).as(what).isPositive().isFinite();
         assertThat(graph.bwInter()).as(what).isPositive().isLessThanOrEqualTo(graph.bwIntra() * TOLERANCE);
@@ -191,7 +202,10 @@ final class ChannelChecker {
         throw new AssertionError(what + ": no such node in " + topology.nodes());
     }
 
+    /** Ranks on one GPU have its links together, and from one to the other its memory. */
     private String name(int node) {
-        return topology.node(node).name();
+        return topology.node(node) instanceof Node.Gpu gpu
+                ? "GPU at " + gpu.busId()
+                : topology.node(node).name();
     }
 }

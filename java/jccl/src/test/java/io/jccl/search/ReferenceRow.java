@@ -87,7 +87,7 @@ record ReferenceRow(
         Topology topology = paths.topology();
         Capacities capacities = new Capacities(topology);
         List<Integer> nets = networks ? topology.indexesOf(NodeType.NET) : List.of();
-        Traffic rings = new Traffic(paths, capacities, Pattern.RING, topology.endpoints(), nets, false);
+        Traffic rings = new Traffic(paths, capacities, Pattern.RING, topology.endpoints(), nets, false, node -> false);
         return CutBound.of(topology, capacities, rings, new StepBudget(Long.MAX_VALUE));
     }
 

@@ -3,6 +3,7 @@ package io.jccl.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -56,13 +57,28 @@ class DescribedMachinesTest {
     }
 
     @Test
-    void ranks_on_one_gpu_share_its_links() {
+    void every_rank_on_a_gpu_has_all_of_its_links() {
         Topology topology = Machines.topology("paths/shared-gpus");
-        double cpu = topology.links(topology.find("CPU/0").orElseThrow()).stream()
-                .filter(link -> topology.node(link.to()).type() == NodeType.GPU)
-                .mapToDouble(Link::bandwidthGBps)
-                .sum();
-        assertThat(cpu).isEqualTo(2 * 24);
+        assertThat(links(topology, "CPU/0"))
+                .containsOnly(
+                        "PCI 24.0 GPU/0",
+                        "PCI 24.0 GPU/1",
+                        "PCI 24.0 GPU/2",
+                        "PCI 24.0 GPU/3",
+                        "PCI 12.0 NIC/0000:13:00.0");
+        assertThat(links(topology, "GPU/1"))
+                .containsExactly("LOC 777.5 GPU/0", "NVL 80.0 GPU/2", "NVL 80.0 GPU/3", "PCI 24.0 CPU/0");
+    }
+
+    @Test
+    void with_one_rank_on_each_gpu_left_nothing_but_the_other_ranks_is_missing() {
+        SharedGpus gpus = SharedGpus.of(Machines.topology("paths/shared-gpus"));
+        assertThat(gpus.ranks())
+                .containsExactly(Map.entry("0000:11:00.0", List.of(0, 1)), Map.entry("0000:12:00.0", List.of(2, 3)));
+        assertThat(links(gpus.distinct(), "GPU/2")).containsExactly("NVL 80.0 GPU/0", "PCI 24.0 CPU/0");
+        Topology alone = Machines.topology("paths/nvlink-mesh");
+        assertThat(SharedGpus.of(alone).any()).isFalse();
+        assertThat(SharedGpus.of(alone).distinct()).isSameAs(alone);
     }
 
     @Test

@@ -47,6 +47,26 @@ class LinkSpeedsTest {
         assertThat(LinkSpeeds.nvLink(sm)).isEqualTo(expected);
     }
 
+    /** Half of what the data sheets of P100, V100, T4, A100, A10, L40S, H100, B200 and RTX PRO 6000 say. */
+    @ParameterizedTest
+    @CsvSource({
+        "60, 366",
+        "70, 450",
+        "72, 450",
+        "75, 160",
+        "80, 777.5",
+        "86, 300",
+        "89, 432",
+        "90, 1675",
+        "100, 4000",
+        "103, 4000",
+        "120, 896",
+        "0, 160"
+    })
+    void knows_what_is_copied_in_the_memory_of_a_gpu(int sm, double expected) {
+        assertThat(LinkSpeeds.deviceMemory(sm)).isEqualTo(expected);
+    }
+
     @ParameterizedTest
     @CsvSource({
         "x86_64, GenuineIntel, 6, 79, 6",

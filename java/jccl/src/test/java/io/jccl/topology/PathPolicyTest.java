@@ -29,7 +29,7 @@ class PathPolicyTest {
         "multiport-card, JCCL_P2P_LEVEL, 1, GPU/0, GPU/1, PIX, 24",
         "chip-to-chip, JCCL_PXN_C2C, 0, GPU/1, NET/0, SYS, 6",
         "chip-to-chip, JCCL_PXN_C2C, 0, GPU/0, NET/1, PXN, 48",
-        "shared-gpus, JCCL_P2P_DISABLE, 1, GPU/0, GPU/1, LOC, 5000",
+        "shared-gpus, JCCL_P2P_DISABLE, 1, GPU/0, GPU/1, LOC, 777.5",
     })
     void settings_change_paths(
             String machine, String setting, String value, String from, String to, PathType type, double bandwidth) {

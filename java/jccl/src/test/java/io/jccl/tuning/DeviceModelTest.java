@@ -41,6 +41,19 @@ class DeviceModelTest {
                 .isFalse();
     }
 
+    /** Where no topology tells, ranks of one device share its memory, and a few keep the pace of their blocks. */
+    @Test
+    void ranksOnOneDeviceShareItsMemory() {
+        for (int ranks : new int[] {2, 16}) {
+            GpuShape shape = DeviceModel.assumedShape(ranks, 8, ranks - 1, ranks, 80, 80, GpuShapes.SLOTS);
+            assertThat(shape.ring().bwIntra() * 8).isEqualTo(Math.min(8 * 20, 777.5 / ranks));
+            assertThat(shape.ring().typeIntra()).isEqualTo(PathType.LOC);
+        }
+        GpuShape several = DeviceModel.assumedShape(32, 8, 31, 17, 80, 80, GpuShapes.SLOTS);
+        assertThat(several.ring().bwIntra() * 8).isEqualTo(777.5 / 16);
+        assertThat(several.ring().typeIntra()).isEqualTo(PathType.PHB);
+    }
+
     @Test
     void slowerPathsStayAsTheyAre() {
         GpuShape slow = GpuShapes.of(RANKS, 1, 1, 6, PathType.SYS, 80);

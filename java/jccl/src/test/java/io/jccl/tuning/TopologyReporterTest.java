@@ -10,10 +10,14 @@ import io.jccl.search.ChannelGraph;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.Machines;
 import io.jccl.topology.PathType;
+import io.jccl.topology.SharedRanks;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.topology.TopologyXmlReader;
 import io.jccl.topology.XmlElement;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class TopologyReporterTest {
@@ -64,6 +68,58 @@ class TopologyReporterTest {
         assertThat(largest.choice().protocol()).isEqualTo(Protocol.SIMPLE);
         assertThat(largest.bytes() / largest.timeMicros() / 1000)
                 .isBetween(0.8 * ring.totalBandwidthGBps(), ring.totalBandwidthGBps());
+    }
+
+    /** 2 and 3 machines of four GPUs with uneven numbers of ranks: every plan visits a GPU's ranks after one another. */
+    @Test
+    void plans_visit_the_ranks_of_a_gpu_after_one_another() {
+        String xml = SharedRanks.on(Machines.text("gpu4-nvswitch"), SharedRanks.ascending(3, 1, 2, 1));
+        for (int machines = 1; machines <= 3; machines++) {
+            TopologyReport report = report(TopologyXmlReader.read(xml), machines);
+            assertThat(report.sharedGpus().values()).containsExactlyInAnyOrder(List.of(0, 1, 2), List.of(4, 5));
+            Plan plan = report.plan().orElseThrow();
+            assertThat(plan.size()).isEqualTo(7 * machines);
+            PlanChecks.check(plan);
+            for (int channel = 0; channel < plan.channels(); channel++) {
+                List<Integer> ring = Arrays.stream(plan.ring(channel)).boxed().toList();
+                for (int machine = 0; machine < machines; machine++) {
+                    for (List<Integer> sharing : report.sharedGpus().values()) {
+                        int base = 7 * machine;
+                        List<Integer> places = sharing.stream()
+                                .map(rank -> ring.indexOf(base + rank))
+                                .sorted()
+                                .toList();
+                        int apart = places.get(places.size() - 1) - places.get(0);
+                        boolean atTheEnds = machines == 1 && apart > places.size() - 1;
+                        assertThat(atTheEnds || apart == places.size() - 1)
+                                .as(ring + " " + sharing)
+                                .isTrue();
+                        if (atTheEnds) {
+                            assertThat(places.get(0)).isZero();
+                            assertThat(places.get(places.size() - 1)).isEqualTo(6);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /** Large broadcasts among eight ranks on an H100 take what eight hops in its memory take, and not the time of any link. */
+    @Test
+    void predicts_ranks_that_share_the_only_gpu_by_its_memory() {
+        XmlElement shared = TopologyXmlReader.read("<system version='1'><cpu numaid='0' arch='x86_64'>"
+                + "<pci busid='0000:11:00.0' class='0x030200' link_speed='8.0 GT/s PCIe' link_width='16'>"
+                + IntStream.range(0, 8)
+                        .mapToObj(rank -> "<gpu dev='0' sm='90' rank='" + rank + "'/>")
+                        .collect(Collectors.joining())
+                + "</pci></cpu></system>");
+        TopologyReport report = report(shared, 1);
+        List<TopologyReport.TuningRow> broadcasts = report.tuning().stream()
+                .filter(row -> row.collective() == Collective.BROADCAST)
+                .toList();
+        TopologyReport.TuningRow largest = broadcasts.get(broadcasts.size() - 1);
+        assertThat(largest.bytes() / largest.timeMicros() / 1000).isBetween(0.8 * 1675 / 8, 1675.0 / 8);
+        assertThat(report.sharedGpus()).containsOnlyKeys("0000:11:00.0");
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.jccl.cli.topo;
 
+import io.jccl.bootstrap.RankList;
 import io.jccl.plan.Plan;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
@@ -30,9 +31,11 @@ public final class Summary {
     /** What a machine is made of. */
     public static String machine(MachineView machine) {
         List<String> parts = new ArrayList<>();
-        int gpus = machine.ofType(NodeType.GPU).size();
+        int gpus = distinctGpus(machine);
         if (gpus > 0) {
-            parts.add(Numbers.count(gpus, "GPU") + architectures(machine));
+            int nodes = machine.ofType(NodeType.GPU).size();
+            String ranks = nodes > gpus ? " with " + Numbers.count(nodes, "rank") : "";
+            parts.add(Numbers.count(gpus, "GPU") + architectures(machine) + ranks);
         }
         add(parts, machine.ofType(NodeType.HOST).size(), "rank", " in host memory");
         if (!machine.ofType(NodeType.NVS).isEmpty()) {
@@ -43,6 +46,26 @@ public final class Summary {
         add(parts, machine.ofType(NodeType.NET).size(), "network port", speeds(machine));
         add(parts, machine.ofType(NodeType.CPU).size(), "NUMA node", processors(machine));
         return String.join(", ", parts);
+    }
+
+    /** Those that several ranks share count once. */
+    private static int distinctGpus(MachineView machine) {
+        return (int) machine.ofType(NodeType.GPU).stream()
+                .map(name -> machine.detail(name)
+                        .filter(Node.Gpu.class::isInstance)
+                        .map(node -> ((Node.Gpu) node).busId())
+                        .orElse(name))
+                .distinct()
+                .count();
+    }
+
+    /** Which ranks share a GPU; absent where none do. */
+    public static Optional<String> sharedGpus(TopologyReport report) {
+        return report.sharedGpus().isEmpty()
+                ? Optional.empty()
+                : Optional.of(report.sharedGpus().entrySet().stream()
+                        .map(gpu -> "ranks " + RankList.text(gpu.getValue()) + " on " + gpu.getKey())
+                        .collect(Collectors.joining("; ", "ranks that share a GPU: ", "")));
     }
 
     private static void add(List<String> parts, int count, String noun, String more) {

@@ -75,6 +75,22 @@ public final class TopoJson {
             writeGraph(json, graph.getKey(), graph.getValue());
         }
         json.writeEndObject();
+        writeSharedGpus(all.get(machine).sharedGpus());
+    }
+
+    private void writeSharedGpus(Map<String, List<Integer>> shared) throws IOException {
+        if (shared.isEmpty()) {
+            return;
+        }
+        json.writeArrayFieldStart("shared_gpus");
+        for (Map.Entry<String, List<Integer>> gpu : shared.entrySet()) {
+            json.writeStartObject();
+            json.writeStringField("busid", gpu.getKey());
+            json.writeFieldName("ranks");
+            writeList(json, gpu.getValue());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
     }
 
     private List<TopologyReport.PathRow> paths(int machine) {

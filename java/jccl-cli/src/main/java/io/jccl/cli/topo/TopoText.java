@@ -50,6 +50,7 @@ public final class TopoText {
 
     private String writeMachine(String title) {
         line(title + report.source() + ": " + Summary.machine(machine));
+        Summary.sharedGpus(report).ifPresent(this::line);
         writeMachine();
         writePaths();
         writeChannels();

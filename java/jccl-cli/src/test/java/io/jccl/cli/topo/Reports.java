@@ -37,6 +37,15 @@ public final class Reports {
         CHIP_TO_CHIP
     }
 
+    /** Two GPUs, of which three ranks share the first. */
+    public static final String SHARED =
+            """
+            <system version="1"><cpu numaid="0" arch="x86_64">
+            <pci busid="0000:11:00.0" class="0x030200" link_speed="16 GT/s" link_width="16">
+            <gpu dev="0" sm="90" rank="0"/><gpu dev="0" sm="90" rank="1"/><gpu dev="0" sm="90" rank="2"/></pci>
+            <pci busid="0000:12:00.0" class="0x030200" link_speed="16 GT/s" link_width="16">
+            <gpu dev="1" sm="90" rank="3"/></pci></cpu></system>""";
+
     private Reports() {}
 
     /** The report of a description. */
@@ -153,6 +162,7 @@ public final class Reports {
                 graphs,
                 report.plan(),
                 report.tuning(),
+                report.sharedGpus(),
                 report.notes());
     }
 }

@@ -49,6 +49,14 @@ class TopoJsonTest {
     }
 
     @Test
+    void whichRanksShareAGpuIsTold() throws IOException {
+        JsonNode shared = json(List.of(Reports.of(Reports.SHARED, 2)), OptionalInt.empty());
+        assertThat(shared.get("shared_gpus")).hasToString("[{\"busid\":\"0000:11:00.0\",\"ranks\":[0,1,2]}]");
+        assertThat(shared.at("/nodes/0/links/0")).hasToString("{\"type\":\"LOC\",\"bw\":1675.0,\"to\":\"GPU/1\"}");
+        assertThat(json(OptionalInt.empty()).has("shared_gpus")).isFalse();
+    }
+
+    @Test
     void oneRankOfManyMachinesIsShort() throws IOException {
         TopologyReport many = Reports.of(Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), 256);
         ByteArrayOutputStream out = new ByteArrayOutputStream();

@@ -41,6 +41,18 @@ class TopoTextTest {
     }
 
     @Test
+    void whichRanksShareAGpuIsTold() {
+        String text = TopoText.write(List.of(Reports.of(Reports.SHARED, 1)));
+        assertThat(text)
+                .contains(
+                        ": 2 GPUs (sm 9.0) with 4 ranks, 1 NUMA node",
+                        "\nranks that share a GPU: ranks {0-2} on 0000:11:00.0\n",
+                        "LOC 1675");
+        assertThat(TopoText.write(List.of(Reports.of(Reports.machine(1, 1, 2, Reports.Fabric.PCI), 1))))
+                .doesNotContain("share a GPU");
+    }
+
+    @Test
     void choicesOfNeighbouringSizesAreOneRow() {
         TopologyReport report = Reports.of(
                 "<system version=\"1\"><cpu numaid=\"0\"><host rank=\"0\"/><host rank=\"1\"/></cpu></system>", 1);

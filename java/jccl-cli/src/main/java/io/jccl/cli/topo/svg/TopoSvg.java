@@ -108,6 +108,7 @@ public final class TopoSvg {
         body.text(MARGIN, y, "title", report.source());
         y += 4;
         line("figures", Summary.machine(machine));
+        Summary.sharedGpus(report).ifPresent(text -> line("figures", text));
         Summary.channels(report).forEach(text -> line("figures", text));
         Summary.plan(report).ifPresent(text -> line("figures", text));
         report.notes().forEach(note -> line("figures", "Note: " + note));
