@@ -1,15 +1,15 @@
 #include "engine/workers.h"
 
 #include <linux/futex.h>
-#include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <csignal>
 
 #include <climits>
 #include <string>
 #include <system_error>
+
+#include "base/thread.h"
 
 namespace jccl {
 namespace {
@@ -37,20 +37,6 @@ void awaitChange(std::atomic<uint32_t>& word, uint32_t value) {
   while (word.load(std::memory_order_acquire) == value) sleepWhile(word, value);
 }
 
-// The JVM's signals are the JVM's business: a thread of ours blocks them all while it is made.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &previous_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &previous_, nullptr); }
-
- private:
-  sigset_t previous_;
-};
-
 }  // namespace
 
 Workers::~Workers() {
@@ -67,8 +53,8 @@ Status Workers::provide(int channels) {
     const int channel = static_cast<int>(workers_.size()) + 1;
     auto worker = std::make_unique<Worker>();
     try {
-      const SignalsBlocked guard;
-      worker->thread = std::thread([this, raw = worker.get(), channel] { loop(*raw, channel); });
+      worker->thread = startQuietThread(("jccl-ch" + std::to_string(channel)).c_str(),
+                                        [this, raw = worker.get(), channel] { loop(*raw, channel); });
     } catch (const std::system_error& error) {
       return Status::system("pthread_create", "channel=" + std::to_string(channel), error.code().value());
     }
@@ -95,7 +81,6 @@ void Workers::join(int channels) {
 }
 
 void Workers::loop(Worker& worker, int channel) {
-  pthread_setname_np(pthread_self(), ("jccl-ch" + std::to_string(channel)).c_str());
   for (uint32_t done = 0;; ++done) {
     awaitChange(worker.posted, done);
     if (worker.stop.load(std::memory_order_relaxed)) return;
