@@ -23,7 +23,9 @@ KernelTable collectiveKernels() {
            reinterpret_cast<const void*>(&collective<P, ElementClass::Float16>),
            reinterpret_cast<const void*>(&collective<P, ElementClass::Bfloat16>),
            reinterpret_cast<const void*>(&collective<P, ElementClass::Float32>),
-           reinterpret_cast<const void*>(&collective<P, ElementClass::Float64>)}};
+           reinterpret_cast<const void*>(&collective<P, ElementClass::Float64>),
+           reinterpret_cast<const void*>(&collective<P, ElementClass::E4m3>),
+           reinterpret_cast<const void*>(&collective<P, ElementClass::E5m2>)}};
 }
 
 }  // namespace jccl::device

@@ -12,13 +12,15 @@ enum class ElementClass : uint8_t {
   Float16 = 3,
   Bfloat16 = 4,
   Float32 = 5,
-  Float64 = 6
+  Float64 = 6,
+  E4m3 = 7,
+  E5m2 = 8
 };
-constexpr int kElementClassCount = 7;
+constexpr int kElementClassCount = 9;
 
 constexpr const char* nameOf(ElementClass element) {
-  constexpr const char* names[kElementClassCount] = {"int8",     "int32",   "int64",  "float16",
-                                                     "bfloat16", "float32", "float64"};
+  constexpr const char* names[kElementClassCount] = {"int8",    "int32",   "int64",       "float16",    "bfloat16",
+                                                     "float32", "float64", "float8_e4m3", "float8_e5m2"};
   return names[static_cast<int>(element)];
 }
 
@@ -47,6 +49,10 @@ constexpr ElementClass elementClassOf(Collective collective, DataType type) {
       return ElementClass::Float32;
     case DataType::Float64:
       return ElementClass::Float64;
+    case DataType::Float8E4m3:
+      return ElementClass::E4m3;
+    case DataType::Float8E5m2:
+      return ElementClass::E5m2;
   }
   return ElementClass::Int8;
 }

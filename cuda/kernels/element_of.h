@@ -37,5 +37,13 @@ template <>
 struct ElementOf<ElementClass::Float64> {
   using Type = Float64;
 };
+template <>
+struct ElementOf<ElementClass::E4m3> {
+  using Type = E4m3;
+};
+template <>
+struct ElementOf<ElementClass::E5m2> {
+  using Type = E5m2;
+};
 
 }  // namespace jccl::device

@@ -22,7 +22,9 @@ KernelTable inPlaceKernels() {
            reinterpret_cast<const void*>(&inPlace<ElementClass::Float16>),
            reinterpret_cast<const void*>(&inPlace<ElementClass::Bfloat16>),
            reinterpret_cast<const void*>(&inPlace<ElementClass::Float32>),
-           reinterpret_cast<const void*>(&inPlace<ElementClass::Float64>)}};
+           reinterpret_cast<const void*>(&inPlace<ElementClass::Float64>),
+           reinterpret_cast<const void*>(&inPlace<ElementClass::E4m3>),
+           reinterpret_cast<const void*>(&inPlace<ElementClass::E5m2>)}};
 }
 
 }  // namespace jccl::device

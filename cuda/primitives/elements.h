@@ -10,6 +10,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/float8.h"
 #include "base/types.h"
 #include "cuda/device/convert.h"
 #include "cuda/device/simt.h"
@@ -68,8 +69,11 @@ struct Float {
 // Two narrowed numbers, or NaNs in their places.
 template <class E>
 JCCL_DEVICE uint32_t withNans(uint32_t narrowed, float low, float high) {
+  constexpr int kBits = 8 * sizeof(typename E::Stored);
   if (low == low && high == high) return narrowed;
-  return (low == low ? narrowed & 0xffffu : E::nan(low)) | (high == high ? narrowed >> 16 : E::nan(high)) << 16;
+  const uint32_t first = low == low ? narrowed & ((1u << kBits) - 1) : E::nan(low);
+  const uint32_t second = high == high ? narrowed >> kBits : E::nan(high);
+  return first | second << kBits;
 }
 
 using Float32 = Float<float, uint32_t, 22>;
@@ -98,6 +102,40 @@ struct Float16 : Float32 {
   }
   JCCL_DEVICE static uint32_t narrowTwo(float low, float high) {
     return withNans<Float16>(simt::narrowHalves(low, high), low, high);
+  }
+};
+
+// 8-bit floats do as those of 16 bits.
+template <class Layout>
+struct Float8 : Float32 {
+  using Stored = uint8_t;
+  JCCL_DEVICE static float quietNan(uint8_t bits) {
+    constexpr uint32_t kFraction = (1u << Layout::kFractionBits) - 1;
+    return bitsOf<float>((bits & 0x80u) << 24 | (bits & kFraction) << Layout::kShift | 0x7fc00000u);
+  }
+  JCCL_DEVICE static uint32_t nan(float value) {
+    const uint32_t bits = bitsOf<uint32_t>(value);
+    return (bits >> 24 & 0x80u) | (bits >> 21 & Layout::kPayload) | Layout::kQuietNan;
+  }
+};
+
+struct E4m3 : Float8<E4m3Layout> {
+  JCCL_DEVICE static float widen(uint8_t bits) {
+    const float value = simt::widenE4m3(bits);
+    return value == value ? value : quietNan(bits);
+  }
+  JCCL_DEVICE static uint32_t narrowTwo(float low, float high) {
+    return withNans<E4m3>(simt::narrowE4m3s(low, high), low, high);
+  }
+};
+
+struct E5m2 : Float8<E5m2Layout> {
+  JCCL_DEVICE static float widen(uint8_t bits) {
+    const float value = simt::widenHalf(static_cast<uint16_t>(bits << 8));
+    return value == value ? value : quietNan(bits);
+  }
+  JCCL_DEVICE static uint32_t narrowTwo(float low, float high) {
+    return withNans<E5m2>(simt::narrowE5m2s(low, high), low, high);
   }
 };
 

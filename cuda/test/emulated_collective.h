@@ -32,6 +32,10 @@ void withElement(device::ElementClass element, Body&& body) {
       return body(static_cast<device::Float32*>(nullptr));
     case ElementClass::Float64:
       return body(static_cast<device::Float64*>(nullptr));
+    case ElementClass::E4m3:
+      return body(static_cast<device::E4m3*>(nullptr));
+    case ElementClass::E5m2:
+      return body(static_cast<device::E5m2*>(nullptr));
   }
 }
 

@@ -21,9 +21,11 @@ enum class DataType : uint8_t {
   Bfloat16 = 7,
   Float32 = 8,
   Float64 = 9,
+  Float8E4m3 = 10,  // see float8.h
+  Float8E5m2 = 11,
 };
 
-inline constexpr int kDataTypeCount = 10;
+inline constexpr int kDataTypeCount = 12;
 
 enum class ReduceOp : uint8_t {
   Sum = 0,
@@ -40,6 +42,8 @@ JCCL_FN constexpr size_t sizeOf(DataType type) noexcept {
   switch (type) {
     case DataType::Int8:
     case DataType::Uint8:
+    case DataType::Float8E4m3:
+    case DataType::Float8E5m2:
       return 1;
     case DataType::Float16:
     case DataType::Bfloat16:
@@ -57,8 +61,9 @@ JCCL_FN constexpr size_t sizeOf(DataType type) noexcept {
 }
 
 constexpr const char* nameOf(DataType type) noexcept {
-  constexpr const char* names[kDataTypeCount] = {"int8",   "uint8",   "int32",    "uint32",  "int64",
-                                                 "uint64", "float16", "bfloat16", "float32", "float64"};
+  constexpr const char* names[kDataTypeCount] = {"int8",    "uint8",   "int32",       "uint32",
+                                                 "int64",   "uint64",  "float16",     "bfloat16",
+                                                 "float32", "float64", "float8_e4m3", "float8_e5m2"};
   const auto index = static_cast<unsigned>(type);
   return index < kDataTypeCount ? names[index] : "unknown";
 }

@@ -10,12 +10,13 @@
 //  * A destination may be exactly one of the sources (in place). Apart from that no destination overlaps a source or
 //    another destination.
 //  * Every instruction set gives the same bits, whatever the alignment and the number of sources and destinations.
-//  * Integers wrap. float16 and bfloat16 are accumulated in float32 over all sources of one call and rounded once, to
-//    nearest even; infinities, subnormals and NaNs are kept (a NaN becomes quiet and keeps its upper payload bits).
+//  * Integers wrap. Floats of 16 and 8 bits are accumulated in float32 over all sources of one call and rounded once, to
+//    nearest even; infinities, subnormals and NaNs are kept (a NaN becomes quiet and keeps its upper payload bits), but
+//    8-bit floats saturate: what is infinite or too large becomes the largest number (see base/float8.h).
 //  * When several sources of a sum or product are NaN, the first one's payload is the result's.
 //  * MIN and MAX: a NaN in any source gives NaN (the first one's bits). Between equal values, also between zeros of
 //    different sign, the later source's bits win.
-//  * AVG is SUM followed by one division by post.divisor: in float32 for the 16-bit types (before the rounding),
+//  * AVG is SUM followed by one division by post.divisor: in float32 for floats of 16 and 8 bits (before the rounding),
 //    truncated towards zero for integers (after the sum has wrapped). The other operations ignore post. The AVG kernel
 //    with divisor 1 is the SUM kernel, so that intermediate steps may use either.
 //  * One source and nothing to divide is a copy of bytes.

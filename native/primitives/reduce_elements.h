@@ -28,26 +28,32 @@ struct Plain {
   }
 };
 
-// 16-bit floats without shuffles: the lower and the upper halves of 32-bit words make an accumulator each.
-template <class Format>
-struct Paired {
+// Floats of 16 and 8 bits without shuffles: the halves or bytes at one place of 32-bit words make an accumulator together.
+template <class Format, class Bits>
+struct InWords {
   using Scalar = float;
-  using Stored = uint16_t;
-  static constexpr int kParts = 2;
+  using Stored = Bits;
+  static constexpr int kParts = sizeof(uint32_t) / sizeof(Bits);
+  static constexpr int kBits = 32 / kParts;
   template <int W>
   using Packed = Vec<uint32_t, W>;
   template <int W>
-  static JCCL_INLINE void unpack(Packed<W> packed, Vec<float, W> (&acc)[2]) {
-    acc[0] = Format::template widen<W>(packed & 0xffffu);
-    acc[1] = Format::template widen<W>(packed >> 16);
+  static JCCL_INLINE void unpack(Packed<W> packed, Vec<float, W> (&acc)[kParts]) {
+    JCCL_UNROLL
+    for (int p = 0; p < kParts; ++p) acc[p] = Format::template widen<W>((packed >> (p * kBits)) & ((1u << kBits) - 1));
   }
   template <int W>
-  static JCCL_INLINE Packed<W> pack(const Vec<float, W> (&acc)[2]) {
-    return Format::template narrow<W>(acc[0]) | (Format::template narrow<W>(acc[1]) << 16);
+  static JCCL_INLINE Packed<W> pack(const Vec<float, W> (&acc)[kParts]) {
+    Packed<W> packed = Format::template narrow<W>(acc[0]);
+    JCCL_UNROLL
+    for (int p = 1; p < kParts; ++p) packed |= Format::template narrow<W>(acc[p]) << (p * kBits);
+    return packed;
   }
 };
 
-using Bfloat16Element = Paired<Bfloat16Format>;
+using Bfloat16Element = InWords<Bfloat16Format, uint16_t>;
+using E4m3Element = InWords<Float8Format<E4m3Layout>, uint8_t>;
+using E5m2Element = InWords<Float8Format<E5m2Layout>, uint8_t>;
 
 #if defined(__F16C__)
 struct Float16Element {
@@ -66,7 +72,7 @@ struct Float16Element {
   }
 };
 #else
-using Float16Element = Paired<Float16Format>;
+using Float16Element = InWords<Float16Format, uint16_t>;
 #endif
 
 // An operation folds accumulators with apply() and changes the result with finish(). One is made per kernel call.

@@ -17,9 +17,6 @@
 namespace jccl {
 namespace {
 
-// Loops over registers must vanish: an array that is indexed by a variable lives in memory.
-#define JCCL_UNROLL _Pragma("GCC unroll 16")
-
 constexpr size_t kAlignFromBytes = 1024;   // below, crossing cache lines costs less than a head
 constexpr size_t kStreamFromBytes = 4096;  // below, the fence costs more than it spares
 constexpr size_t kLineBytes = 64;
@@ -311,6 +308,8 @@ constexpr void fill(ReduceCopyFn (&row)[kDataTypeCount]) {
   set(DataType::Bfloat16, Family::template kernel<Bfloat16Element>);
   set(DataType::Float32, Family::template kernel<Plain<float>>);
   set(DataType::Float64, Family::template kernel<Plain<double>>);
+  set(DataType::Float8E4m3, Family::template kernel<E4m3Element>);
+  set(DataType::Float8E5m2, Family::template kernel<E5m2Element>);
 }
 
 constexpr ReduceTable makeTable() {

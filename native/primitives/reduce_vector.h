@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/float8.h"
+
 #if defined(__x86_64__)
 // GCC 12's own header makes its "undefined" registers from themselves and then warns about it.
 #pragma GCC diagnostic push
@@ -20,6 +22,8 @@
 #endif
 
 #define JCCL_INLINE inline __attribute__((always_inline))
+// Loops over registers must vanish: an array that is indexed by a variable lives in memory.
+#define JCCL_UNROLL _Pragma("GCC unroll 16")
 
 namespace jccl {
 namespace {
@@ -288,6 +292,44 @@ struct Float16Format {
 };
 
 #endif
+
+// ---- 8-bit floats, as words whose lowest byte they are
+
+template <class Layout>
+struct Float8Format {
+  template <int W>
+  static JCCL_INLINE Vec<float, W> widen(Vec<uint32_t, W> bits) {
+    using I = Vec<int32_t, W>;
+    using F = Vec<float, W>;
+    constexpr float unit = __builtin_bit_cast(float, Layout::kUnit);
+    const I magnitude = bitsOf<I>(bits & 0x7fu);
+    const I normal = (magnitude << Layout::kShift) + Layout::kRebias;
+    const I special = (magnitude << Layout::kShift) | 0x7f800000 | ((magnitude > Layout::kInfinity) & 0x00400000);
+    const I subnormal = bitsOf<I>(__builtin_convertvector(magnitude, F) * unit);
+    const I finite = magnitude < (1 << Layout::kFractionBits) ? subnormal : normal;
+    const I value = magnitude >= Layout::kFirstSpecial ? special : finite;
+    return bitsOf<F>(bitsOf<Vec<uint32_t, W>>(value) | ((bits & 0x80u) << 24));
+  }
+
+  template <int W>
+  static JCCL_INLINE Vec<uint32_t, W> narrow(Vec<float, W> f) {
+    using I = Vec<int32_t, W>;
+    using U = Vec<uint32_t, W>;
+    using F = Vec<float, W>;
+    constexpr float rounder = __builtin_bit_cast(float, Layout::kRounder);
+    const U bits = bitsOf<U>(f);
+    const I magnitude = bitsOf<I>(bits & 0x7fffffffu);
+    const I largest = I{} + Layout::kLargest;
+    const I number = magnitude < largest ? magnitude : largest;
+    const I odd = (number >> Layout::kShift) & 1;
+    const I normal = (number - Layout::kRebias + ((1 << (Layout::kShift - 1)) - 1) + odd) >> Layout::kShift;
+    const I subnormal = bitsOf<I>(bitsOf<F>(number) + rounder) - Layout::kRounder;
+    const I nan = ((magnitude >> 21) & Layout::kPayload) | Layout::kQuietNan;
+    const I finite = number < Layout::kSmallestNormal ? subnormal : normal;
+    const I value = magnitude > 0x7f800000 ? nan : finite;
+    return bitsOf<U>(value) | ((bits >> 24) & 0x80u);
+  }
+};
 
 }  // namespace
 }  // namespace jccl

@@ -123,6 +123,10 @@ inline void store(uint8_t* to, DataType type, int value) {
       return put(static_cast<float>(value));
     case DataType::Float64:
       return put(static_cast<double>(value));
+    case DataType::Float8E4m3:
+      return put(reference::toE4m3(static_cast<float>(value)));
+    case DataType::Float8E5m2:
+      return put(reference::toE5m2(static_cast<float>(value)));
   }
 }
 
@@ -216,13 +220,19 @@ class Data {
     const uint64_t drawn = (salt_ + i * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u >> 40;
     switch (step_.code.op) {
       case ReduceOp::Avg:
-        return static_cast<int>(drawn % 10);  // the same everywhere
+        return static_cast<int>(drawn % (isFloat8() ? 2 : 10));  // the same everywhere
       case ReduceOp::Prod:
         return 1 + static_cast<int>((drawn + rank) % 2);
+      case ReduceOp::Sum:
+        if (isFloat8()) return static_cast<int>((drawn + rank) % 2);
+        [[fallthrough]];
       default:
         return static_cast<int>((drawn + rank * 3) % 7);
     }
   }
+
+  // Their sums are exact up to 8 only.
+  bool isFloat8() const { return step_.code.type == DataType::Float8E4m3 || step_.code.type == DataType::Float8E5m2; }
 
   std::vector<uint8_t> reduced(size_t begin) const {
     std::vector<uint8_t> bytes(step_.count * element_);

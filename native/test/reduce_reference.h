@@ -71,6 +71,46 @@ inline uint16_t toBfloat16(float f) {
   return static_cast<uint16_t>(upper);
 }
 
+// The value of an 8-bit float, from its definition; NaNs as quiet ones with the sign and the fraction.
+template <int kFractionBits, bool kIeee>
+float fromFloat8(uint8_t code) {
+  constexpr int bias = (1 << (6 - kFractionBits)) - 1;
+  const int exponent = (code & 0x7f) >> kFractionBits;
+  const int fraction = code & ((1 << kFractionBits) - 1);
+  const uint32_t sign = static_cast<uint32_t>(code & 0x80) << 24;
+  const bool nan = kIeee ? (code & 0x7f) > 0x7c : (code & 0x7f) == 0x7f;
+  if (nan) return bits<float>(sign | 0x7fc00000u | static_cast<uint32_t>(fraction) << (23 - kFractionBits));
+  if (kIeee && (code & 0x7f) == 0x7c) return bits<float>(sign | 0x7f800000u);
+  const int significand = exponent == 0 ? fraction : fraction + (1 << kFractionBits);
+  const int scale = (exponent == 0 ? 1 : exponent) - bias - kFractionBits;
+  return bits<float>(bits<uint32_t>(std::ldexp(static_cast<float>(significand), scale)) | sign);
+}
+
+// The 8-bit float nearest to a number, by looking at all of them. Beyond the largest there is nothing but the largest.
+template <int kFractionBits, bool kIeee>
+uint8_t toFloat8(float f) {
+  constexpr int largest = kIeee ? 0x7b : 0x7e;
+  const uint32_t word = bits<uint32_t>(f);
+  const auto sign = static_cast<uint8_t>(word >> 24 & 0x80u);
+  if (std::isnan(f)) return static_cast<uint8_t>(sign | (kIeee ? 0x7eu | (word >> 21 & 3u) : 0x7fu));
+  const double magnitude = std::fabs(static_cast<double>(f));
+  int below = 0;  // the largest code whose number is not above the magnitude
+  for (int step = 64; step != 0; step /= 2) {
+    if (below + step <= largest && fromFloat8<kFractionBits, kIeee>(static_cast<uint8_t>(below + step)) <= magnitude) {
+      below += step;
+    }
+  }
+  if (below == largest) return static_cast<uint8_t>(sign | largest);
+  const double down = magnitude - fromFloat8<kFractionBits, kIeee>(static_cast<uint8_t>(below));
+  const double up = fromFloat8<kFractionBits, kIeee>(static_cast<uint8_t>(below + 1)) - magnitude;
+  return static_cast<uint8_t>(sign | (up < down || (up == down && below % 2 != 0) ? below + 1 : below));
+}
+
+inline float fromE4m3(uint8_t code) { return fromFloat8<3, false>(code); }
+inline uint8_t toE4m3(float f) { return toFloat8<3, false>(f); }
+inline float fromE5m2(uint8_t code) { return fromFloat8<2, true>(code); }
+inline uint8_t toE5m2(float f) { return toFloat8<2, true>(f); }
+
 // a op b. A NaN operand is returned itself, made quiet by sums and products as IEEE 754 asks; the first one wins.
 template <class S>
 S fold(ReduceOp op, S a, S b) {
@@ -170,6 +210,10 @@ inline void reduce(DataType type, ReduceOp op, const std::vector<const char*>& s
       return reducePlain<float>(op, sources, count, divisor, to);
     case DataType::Float64:
       return reducePlain<double>(op, sources, count, divisor, to);
+    case DataType::Float8E4m3:
+      return reduceAll<uint8_t, float, fromE4m3, toE4m3>(op, sources, count, divisor, to);
+    case DataType::Float8E5m2:
+      return reduceAll<uint8_t, float, fromE5m2, toE5m2>(op, sources, count, divisor, to);
   }
 }
 

@@ -71,6 +71,12 @@ void fillRandom(std::mt19937_64& random, char* to, size_t bytes) {
       case 5:
         word |= 0x7ff0000000000000u;  // infinities and NaNs of float64
         break;
+      case 6:
+        word &= 0x8383838383838383u;  // subnormals of the 8-bit floats
+        break;
+      case 7:
+        word |= 0x7c7c7c7c7c7c7c7cu;  // infinities and NaNs of the 8-bit floats, and the largest numbers of e4m3
+        break;
       default:
         break;
     }
@@ -233,13 +239,13 @@ std::string kernelName(const testing::TestParamInfo<std::tuple<Isa, DataType>>& 
   return std::string(nameOf(std::get<0>(info.param))) + "_" + nameOf(std::get<1>(info.param));
 }
 
-INSTANTIATE_TEST_SUITE_P(AllKernels, ReduceKernelTest,
-                         testing::Combine(testing::Values(Isa::Portable, Isa::Avx2, Isa::Avx512),
-                                          testing::Values(DataType::Int8, DataType::Uint8, DataType::Int32,
-                                                          DataType::Uint32, DataType::Int64, DataType::Uint64,
-                                                          DataType::Float16, DataType::Bfloat16, DataType::Float32,
-                                                          DataType::Float64)),
-                         kernelName);
+INSTANTIATE_TEST_SUITE_P(
+    AllKernels, ReduceKernelTest,
+    testing::Combine(testing::Values(Isa::Portable, Isa::Avx2, Isa::Avx512),
+                     testing::Values(DataType::Int8, DataType::Uint8, DataType::Int32, DataType::Uint32,
+                                     DataType::Int64, DataType::Uint64, DataType::Float16, DataType::Bfloat16,
+                                     DataType::Float32, DataType::Float64, DataType::Float8E4m3, DataType::Float8E5m2)),
+    kernelName);
 
 // ---- chosen values, whose results are written down here and not computed by the reference
 
@@ -304,6 +310,50 @@ TEST_P(ReduceValueTest, bfloat16RoundsOnceAndToNearestEven) {
   EXPECT_EQ(sum({0x0001, 0x0001}), 0x0002);          // subnormals are not flushed
   EXPECT_EQ(sum({0x7f81, 0x3f80}), 0x7fc1);          // a NaN never rounds up to an infinity
   EXPECT_EQ(fold<uint16_t>(DataType::Bfloat16, ReduceOp::Avg, V{0x4000, 0x4040}, 2), 0x4020);  // 2.5
+}
+
+TEST_P(ReduceValueTest, e4m3RoundsOnceAndSaturates) {
+  using V = std::vector<uint8_t>;
+  const auto sum = [&](V values) { return fold<uint8_t>(DataType::Float8E4m3, ReduceOp::Sum, values); };
+  EXPECT_EQ(sum({0x38, 0x38}), 0x40);        // 1 + 1
+  EXPECT_EQ(sum({0x58, 0x38}), 0x58);        // 16 + 1: a tie, to even
+  EXPECT_EQ(sum({0x59, 0x38}), 0x5a);        // 18 + 1: a tie, to even
+  EXPECT_EQ(sum({0x58, 0x38, 0x38}), 0x59);  // 16 + 1 + 1 = 18, lost if it were rounded twice
+  EXPECT_EQ(sum({0x7e, 0x58}), 0x7e);        // 448 + 16 = 464, the middle of what 480 would be
+  EXPECT_EQ(sum({0x7e, 0x7e}), 0x7e);        // 896 saturates: it is no NaN
+  EXPECT_EQ(sum({0xfe, 0xfe}), 0xfe);        // so does -896
+  EXPECT_EQ(sum({0x7e, 0x7e, 0xfe}), 0x7e);  // but only what is stored: 448 + 448 - 448
+  EXPECT_EQ(sum({0x01, 0x01}), 0x02);        // subnormals
+  EXPECT_EQ(sum({0x07, 0x01}), 0x08);        // into the normals
+  EXPECT_EQ(sum({0x80, 0x80}), 0x80);        // -0
+  EXPECT_EQ(sum({0x7f, 0x38}), 0x7f);        // a NaN is kept with its sign
+  EXPECT_EQ(sum({0x38, 0xff}), 0xff);
+  EXPECT_EQ(fold<uint8_t>(DataType::Float8E4m3, ReduceOp::Prod, V{0x7e, 0xfe}), 0xfe);
+  EXPECT_EQ(fold<uint8_t>(DataType::Float8E4m3, ReduceOp::Min, V{0x38, 0xb8}), 0xb8);
+  EXPECT_EQ(fold<uint8_t>(DataType::Float8E4m3, ReduceOp::Max, V{0x38, 0xff}), 0xff);
+  EXPECT_EQ(fold<uint8_t>(DataType::Float8E4m3, ReduceOp::Avg, V{0x01, 0x00}, 2), 0x00);  // a tie, to even
+  EXPECT_EQ(fold<uint8_t>(DataType::Float8E4m3, ReduceOp::Avg, V{0x03, 0x00}, 2), 0x02);
+  EXPECT_EQ(fold<uint8_t>(DataType::Float8E4m3, ReduceOp::Avg, V{0x7e, 0x7e}, 2), 0x7e);  // the sum may exceed 448
+}
+
+TEST_P(ReduceValueTest, e5m2RoundsOnceAndSaturates) {
+  using V = std::vector<uint8_t>;
+  const auto sum = [&](V values) { return fold<uint8_t>(DataType::Float8E5m2, ReduceOp::Sum, values); };
+  EXPECT_EQ(sum({0x3c, 0x3c}), 0x40);        // 1 + 1
+  EXPECT_EQ(sum({0x48, 0x3c}), 0x48);        // 8 + 1: a tie, to even
+  EXPECT_EQ(sum({0x49, 0x3c}), 0x4a);        // 10 + 1: a tie, to even
+  EXPECT_EQ(sum({0x48, 0x3c, 0x3c}), 0x49);  // 8 + 1 + 1 = 10, lost if it were rounded twice
+  EXPECT_EQ(sum({0x7b, 0x7b}), 0x7b);        // 114688 saturates: it is no infinity
+  EXPECT_EQ(sum({0xfc, 0x3c}), 0xfb);        // so do infinities
+  EXPECT_EQ(sum({0x01, 0x01}), 0x02);        // subnormals
+  EXPECT_EQ(sum({0x03, 0x01}), 0x04);        // into the normals
+  EXPECT_EQ(sum({0x7c, 0xfc}), 0xfe);        // inf - inf
+  EXPECT_EQ(sum({0x7d, 0x3c}), 0x7f);        // a NaN is kept and becomes quiet
+  EXPECT_EQ(sum({0x3c, 0xfe}), 0xfe);
+  EXPECT_EQ(fold<uint8_t>(DataType::Float8E5m2, ReduceOp::Prod, V{0x7b, 0xbc}), 0xfb);
+  EXPECT_EQ(fold<uint8_t>(DataType::Float8E5m2, ReduceOp::Min, V{0xfc, 0x3c}), 0xfb);
+  EXPECT_EQ(fold<uint8_t>(DataType::Float8E5m2, ReduceOp::Max, V{0x3c, 0xbc}), 0x3c);
+  EXPECT_EQ(fold<uint8_t>(DataType::Float8E5m2, ReduceOp::Avg, V{0x40, 0x42}, 2), 0x41);  // 2.5
 }
 
 TEST_P(ReduceValueTest, everyFloat16AndBfloat16SurvivesTheWayThroughFloat32) {

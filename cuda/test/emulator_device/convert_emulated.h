@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "cuda/device/float8_software.h"
+
 namespace jccl::simt {
 
 inline float widenHalf(uint16_t bits) {
@@ -44,5 +46,19 @@ inline uint32_t narrowBfloat(float value) {
 
 inline uint32_t narrowHalves(float low, float high) { return narrowHalf(low) | narrowHalf(high) << 16; }
 inline uint32_t narrowBfloats(float low, float high) { return narrowBfloat(low) | narrowBfloat(high) << 16; }
+
+inline float widenE4m3(uint8_t bits) {
+  if ((bits & 0x7fu) == 0x7fu) return std::bit_cast<float>(0x7fffffffu);
+  return widenHalf(static_cast<uint16_t>((bits & 0x80u) << 8 | (bits & 0x7fu) << 7)) * 256.0f;
+}
+
+// The software of GPUs that have no such conversions, but with the others' NaNs.
+template <class Layout>
+uint32_t narrowFloat8sWithNans(float low, float high) {
+  const auto one = [](float value) { return value == value ? narrowFloat8<Layout>(value) : 0x7fu; };
+  return one(low) | one(high) << 8;
+}
+inline uint32_t narrowE4m3s(float low, float high) { return narrowFloat8sWithNans<E4m3Layout>(low, high); }
+inline uint32_t narrowE5m2s(float low, float high) { return narrowFloat8sWithNans<E5m2Layout>(low, high); }
 
 }  // namespace jccl::simt

@@ -9,6 +9,7 @@ import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 import java.util.Arrays;
+import java.util.stream.Collectors;
 
 /**
  * A typed run of elements that an operation reads or writes: memory of the application's own, never a copy of it.
@@ -147,7 +148,18 @@ public final class DataBuffer {
 
     /** All elements of an array, staged, as {@link DataType#INT8}. */
     public static DataBuffer of(byte[] array) {
-        return of(ByteBuffer.wrap(array));
+        return of(array, DataType.INT8);
+    }
+
+    /**
+     * All elements of an array, staged.
+     *
+     * @param type {@link DataType#INT8}, {@link DataType#UINT8}, {@link DataType#FLOAT8_E4M3} or
+     *     {@link DataType#FLOAT8_E5M2}
+     */
+    public static DataBuffer of(byte[] array, DataType type) {
+        requireType(type, DataType.INT8, DataType.UINT8, DataType.FLOAT8_E4M3, DataType.FLOAT8_E5M2);
+        return of(ByteBuffer.wrap(array), type);
     }
 
     /**
@@ -325,11 +337,16 @@ public final class DataBuffer {
         return new DataBuffer(Memory.DIRECT, type, count, address, buffer.isReadOnly(), buffer);
     }
 
-    private static void requireType(DataType type, DataType first, DataType second) {
-        if (type != first && type != second) {
-            throw new IllegalArgumentException("type=" + (type == null ? "null" : type.label()) + ": expected "
-                    + first.label() + " or " + second.label() + "; any type may be read from a ByteBuffer");
+    private static void requireType(DataType type, DataType... accepted) {
+        for (DataType one : accepted) {
+            if (type == one) {
+                return;
+            }
         }
+        int last = accepted.length - 1;
+        String others = Arrays.stream(accepted, 0, last).map(DataType::label).collect(Collectors.joining(", "));
+        throw new IllegalArgumentException("type=" + (type == null ? "null" : type.label()) + ": expected " + others
+                + " or " + accepted[last].label() + "; any type may be read from a ByteBuffer");
     }
 
     private static void requireAddress(long address, long count, DataType type) {

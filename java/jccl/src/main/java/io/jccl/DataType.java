@@ -23,7 +23,19 @@ public enum DataType {
     /** IEEE 754 binary32. */
     FLOAT32(4, true),
     /** IEEE 754 binary64. */
-    FLOAT64(8, true);
+    FLOAT64(8, true),
+    /**
+     * 8-bit float of the Open Compute Project: 4 bits of exponent, 3 of fraction, up to 448, no infinities, NaN only as 0x7f
+     * and 0xff. Sums are formed in float32 and saturate where they are stored: what is too large or infinite becomes the
+     * largest number with its sign.
+     */
+    FLOAT8_E4M3(1, true),
+    /**
+     * 8-bit float of the Open Compute Project: 5 bits of exponent, 2 of fraction, up to 57344; the upper half of an IEEE 754
+     * binary16. Sums are formed in float32 and saturate as those of {@link #FLOAT8_E4M3}; reductions keep NaNs but no
+     * infinities.
+     */
+    FLOAT8_E5M2(1, true);
 
     private final int bytes;
     private final boolean floating;

@@ -6,7 +6,8 @@ import java.nio.ByteBuffer;
 
 /**
  * Values for which every order of combination gives the same bits, and what comes of combining them. Small whole numbers
- * are exact in every type; products are made of powers of two, or of integers, which wrap in any order alike.
+ * are exact in every type; products are made of powers of two, or of integers, which wrap in any order alike. In 8-bit
+ * floats whole numbers are exact up to 8, so at most 8 ranks contribute something to a sum or a product.
  */
 final class Elements {
 
@@ -18,6 +19,14 @@ final class Elements {
         hash ^= hash >>> 32;
         hash *= 0xd6e8feb86659fd93L;
         int draw = (int) (hash >>> 40 & 0xffff);
+        boolean combines = op == ReduceOp.SUM || op == ReduceOp.AVG || op == ReduceOp.PROD;
+        if (combines && (type == DataType.FLOAT8_E4M3 || type == DataType.FLOAT8_E5M2)) {
+            boolean takesPart = rank < 8;
+            if (op == ReduceOp.PROD) {
+                return takesPart ? new double[] {1, 2, -1, 0.5}[draw & 3] : 1;
+            }
+            return takesPart ? draw % 3 - 1 : 0;
+        }
         if (op == ReduceOp.PROD) {
             return type.isFloating() ? new double[] {1, 2, -1, 0.5}[draw & 3] : 1 + (draw & 3);
         }
@@ -57,6 +66,8 @@ final class Elements {
             case BFLOAT16 -> bytes.putShort(offset, bfloat((float) value));
             case FLOAT32 -> bytes.putFloat(offset, (float) value);
             case FLOAT64 -> bytes.putDouble(offset, value);
+            case FLOAT8_E4M3 -> bytes.put(offset, float8(value, 3));
+            case FLOAT8_E5M2 -> bytes.put(offset, float8(value, 2));
         }
     }
 
@@ -64,6 +75,18 @@ final class Elements {
     static short bfloat(float value) {
         int bits = Float.floatToRawIntBits(value);
         return (short) (bits + 0x7fff + (bits >>> 16 & 1) >>> 16);
+    }
+
+    /** The nearest 8-bit float, ties to even, as many bits of its fraction as given; for values in the range of its numbers. */
+    static byte float8(double value, int fractionBits) {
+        int bias = (1 << (6 - fractionBits)) - 1;
+        int exponent = Math.max(Math.getExponent(value), 1 - bias);
+        int units = (int) Math.rint(Math.scalb(Math.abs(value), fractionBits - exponent));
+        int code = units + (exponent + bias - 1 << fractionBits);
+        if (code >= (fractionBits == 3 ? 0x7f : 0x7c)) {
+            throw new IllegalArgumentException("value=" + value + ": outside of what this test helper converts");
+        }
+        return (byte) (code | (Double.doubleToRawLongBits(value) < 0 ? 0x80 : 0));
     }
 
     /** The nearest float16, ties to even; for values in the range of its normal numbers, and zero. */

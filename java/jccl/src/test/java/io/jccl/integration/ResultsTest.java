@@ -203,18 +203,22 @@ class ResultsTest {
                 int[] i = {3, comm.rank()};
                 long[] l = {4, comm.rank()};
                 byte[] b = {5, (byte) comm.rank()};
+                byte[] e = {Elements.float8(6, 3), Elements.float8(comm.rank(), 3)};
                 short[] h = {Elements.half(6), Elements.half(comm.rank())};
                 comm.allReduce(DataBuffer.of(f), ReduceOp.SUM).await();
                 comm.allReduce(DataBuffer.of(d), ReduceOp.SUM).await();
                 comm.allReduce(DataBuffer.of(i), ReduceOp.SUM).await();
                 comm.allReduce(DataBuffer.of(l), ReduceOp.SUM).await();
                 comm.allReduce(DataBuffer.of(b), ReduceOp.SUM).await();
+                comm.allReduce(DataBuffer.of(e, DataType.FLOAT8_E4M3), ReduceOp.SUM)
+                        .await();
                 comm.allReduce(DataBuffer.of(h, DataType.FLOAT16), ReduceOp.SUM).await();
                 assertThat(f).containsExactly(3f, 1f);
                 assertThat(d).containsExactly(5, 1);
                 assertThat(i).containsExactly(6, 1);
                 assertThat(l).containsExactly(8, 1);
                 assertThat(b).containsExactly(10, 1);
+                assertThat(e).containsExactly(Elements.float8(12, 3), Elements.float8(1, 3));
                 assertThat(h).containsExactly(Elements.half(12), Elements.half(1));
             });
         }

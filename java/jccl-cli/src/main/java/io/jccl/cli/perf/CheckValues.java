@@ -18,8 +18,6 @@ import io.jccl.ReduceOp;
  */
 final class CheckValues {
 
-    private static final int MAX_POWERS = 42; // ranks that contribute powers of two: partial products stay within 2^±14
-
     private final DataType type;
     private final ReduceOp op;
     private final int ranks;
@@ -101,8 +99,13 @@ final class CheckValues {
     }
 
     private double powerOfTwo(int rank, int index, long random) {
-        int exponent = rank < MAX_POWERS ? (index + rank) % 3 - 1 : 0;
+        int exponent = rank < mostPowers() ? (index + rank) % 3 - 1 : 0;
         return Math.scalb((random & 1) == 0 ? 1.0 : -1.0, exponent);
+    }
+
+    /** How many ranks contribute powers of two: partial products stay within 2^±14, in the range of e4m3 within 2^±8. */
+    private int mostPowers() {
+        return type == DataType.FLOAT8_E4M3 ? 24 : 42;
     }
 
     /** A whole number no farther than a limit from zero, and not below zero for unsigned types. */
@@ -136,6 +139,8 @@ final class CheckValues {
             case BFLOAT16 -> Float16.bfloat((float) value);
             case FLOAT32 -> Float.floatToRawIntBits((float) value);
             case FLOAT64 -> Double.doubleToRawLongBits(value);
+            case FLOAT8_E4M3 -> Float8.E4M3.encode((float) value);
+            case FLOAT8_E5M2 -> Float8.E5M2.encode((float) value);
             default -> throw new IllegalStateException("type=" + type + ": not a floating type");
         };
     }
@@ -146,6 +151,8 @@ final class CheckValues {
             case BFLOAT16 -> Float.intBitsToFloat((int) bits << 16);
             case FLOAT32 -> Float.intBitsToFloat((int) bits);
             case FLOAT64 -> Double.longBitsToDouble(bits);
+            case FLOAT8_E4M3 -> Float8.E4M3.decode((byte) bits);
+            case FLOAT8_E5M2 -> Float8.E5M2.decode((byte) bits);
             default -> throw new IllegalStateException("type=" + type + ": not a floating type");
         };
     }
@@ -182,6 +189,8 @@ final class CheckValues {
             case BFLOAT16 -> 7;
             case FLOAT32 -> 23;
             case FLOAT64 -> 52;
+            case FLOAT8_E4M3 -> Float8.E4M3.mantissaBits();
+            case FLOAT8_E5M2 -> Float8.E5M2.mantissaBits();
             default -> throw new IllegalStateException("type=" + type + ": not a floating type");
         };
     }

@@ -8,15 +8,22 @@ final class PerfTable {
 
     private static final String SIDE_HEAD = "%10s %7s %7s %6s";
 
-    private final boolean colours;
+    private static final int TYPE_WIDTH = 9; // as in nccl-tests; a longer name takes more
 
-    PerfTable(boolean colours) {
+    private final boolean colours;
+    private final String typeColumn;
+
+    /**
+     * @param type the label of the one type of the table
+     */
+    PerfTable(boolean colours, String type) {
         this.colours = colours;
+        this.typeColumn = "%" + Math.max(TYPE_WIDTH, type.length()) + "s";
     }
 
     /** The headings: three lines. */
     String head() {
-        String left = "#%11s %12s %9s %6s %6s ";
+        String left = "#%11s %12s " + typeColumn + " %6s %6s ";
         String side = String.format(SIDE_HEAD, "time", "algbw", "busbw", "#wrong");
         String units = String.format(SIDE_HEAD, "(us)", "(GB/s)", "(GB/s)", "");
         int width = side.length();
@@ -31,7 +38,7 @@ final class PerfTable {
     String row(PerfRow row) {
         return String.format(
                 Locale.ROOT,
-                "%12d %12d %9s %6s %6d %s  %s %6s %6s %2d%n",
+                "%12d %12d " + typeColumn + " %6s %6d %s  %s %6s %6s %2d%n",
                 row.bytes(),
                 row.count(),
                 row.type(),

@@ -20,7 +20,7 @@ final class PrintingReporter implements Reporter, AutoCloseable {
     private final PrintStream json;
     private final boolean ownsJson;
     private final Optional<Baseline> baseline;
-    private final PerfTable table = new PerfTable(Terminal.colours(Terminal.Stream.OUT));
+    private final PerfTable table;
     private final Progress progress;
     private long bytes;
     private double busbwSum;
@@ -40,6 +40,8 @@ final class PrintingReporter implements Reporter, AutoCloseable {
         this.json = options.jsonOnStandardOutput()
                 ? out
                 : options.json().map(PrintingReporter::open).orElse(null);
+        this.table = new PerfTable(
+                Terminal.colours(Terminal.Stream.OUT), options.type().label());
         this.progress = new Progress(err, Terminal.isTerminal(Terminal.Stream.ERR));
         this.checked = options.check();
     }

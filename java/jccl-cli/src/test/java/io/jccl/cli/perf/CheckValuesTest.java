@@ -20,9 +20,9 @@ class CheckValuesTest {
     private static final int SAMPLES = 200;
 
     static Stream<Arguments> floatingTypesAndOperations() {
-        return Stream.of(DataType.FLOAT16, DataType.BFLOAT16, DataType.FLOAT32, DataType.FLOAT64)
-                .flatMap(type -> Stream.of(ReduceOp.values())
-                        .flatMap(op -> Stream.of(1, 2, 3, 8, 64).map(ranks -> Arguments.of(type, op, ranks))));
+        return Arrays.stream(DataType.values()).filter(DataType::isFloating).flatMap(type -> Stream.of(
+                        ReduceOp.values())
+                .flatMap(op -> Stream.of(1, 2, 3, 8, 64).map(ranks -> Arguments.of(type, op, ranks))));
     }
 
     /** The property that everything rests on: whatever the order, and rounding at every step, the result is the same. */
@@ -73,6 +73,8 @@ class CheckValuesTest {
             case FLOAT16 -> half((int) bits & 0xffff);
             case BFLOAT16 -> Float.intBitsToFloat((int) bits << 16);
             case FLOAT32 -> Float.intBitsToFloat((int) bits);
+            case FLOAT8_E4M3 -> Float8.E4M3.decode((byte) bits);
+            case FLOAT8_E5M2 -> Float8.E5M2.decode((byte) bits);
             default -> Double.longBitsToDouble(bits);
         };
     }
@@ -89,6 +91,8 @@ class CheckValuesTest {
             case FLOAT16 -> Float16.half((float) value);
             case BFLOAT16 -> Float16.bfloat((float) value);
             case FLOAT32 -> Float.floatToRawIntBits((float) value);
+            case FLOAT8_E4M3 -> Float8.E4M3.encode((float) value);
+            case FLOAT8_E5M2 -> Float8.E5M2.encode((float) value);
             default -> Double.doubleToRawLongBits(value);
         };
     }

@@ -22,7 +22,7 @@ class PerfTableTest {
 
     @Test
     void columnsAreInTheOrderOfNcclTests() {
-        PerfTable table = new PerfTable(false);
+        PerfTable table = new PerfTable(false, "float32");
         String text = table.head()
                 + table.row(row("all_reduce", side(123.456, 0L), side(99.5, 3L)))
                 + table.row(row("all_reduce", side(0.0412, null), side(12_345.6, null)))
@@ -40,8 +40,16 @@ class PerfTableTest {
     }
 
     @Test
+    void aLongTypeNameMakesItsColumnWider() {
+        String[] lines = new PerfTable(false, "float8_e4m3").head().split("\n");
+        assertThat(lines[1]).startsWith("#       size        count        type  redop");
+        assertThat(new PerfTable(false, "float32").head().split("\n")[1])
+                .startsWith("#       size        count      type  redop");
+    }
+
+    @Test
     void wrongCountsAreRedWhereColoursAreWanted() {
-        assertThat(new PerfTable(true).row(row("all_reduce", side(1, 3L), side(1, 0L))))
+        assertThat(new PerfTable(true, "float32").row(row("all_reduce", side(1, 3L), side(1, 0L))))
                 .containsOnlyOnce("\u001b[31m     3\u001b[0m");
     }
 

@@ -1,0 +1,65 @@
+// The 8-bit floats by their definition, and numbers whose conversion shows every mistake.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "base/types.h"
+#include "test/reduce_reference.h"
+
+namespace jccl::test {
+
+struct Float8Definition {
+  DataType type;
+  float (*widen)(uint8_t);
+  uint8_t (*narrow)(float);
+  uint8_t largest;  // the code of the largest number
+};
+
+constexpr Float8Definition kE4m3 = {DataType::Float8E4m3, reference::fromE4m3, reference::toE4m3, 0x7e};
+constexpr Float8Definition kE5m2 = {DataType::Float8E5m2, reference::fromE5m2, reference::toE5m2, 0x7b};
+
+inline std::vector<float> withBothSigns(std::vector<float> numbers) {
+  const size_t given = numbers.size();
+  for (size_t i = 0; i < given; ++i) {
+    numbers.push_back(reference::bits<float>(reference::bits<uint32_t>(numbers[i]) ^ 0x80000000u));
+  }
+  return numbers;
+}
+
+// Every number of the format, every middle between two neighbours, and the float32 numbers beside each; also where the
+// number after the largest would be.
+inline std::vector<float> boundariesOf(const Float8Definition& format) {
+  std::vector<float> numbers;
+  for (int code = 0; code <= format.largest; ++code) {
+    const float here = format.widen(static_cast<uint8_t>(code));
+    const float next = code < format.largest ? format.widen(static_cast<uint8_t>(code + 1))
+                                             : here + (here - format.widen(static_cast<uint8_t>(code - 1)));
+    for (const float number : {here, (here + next) / 2, next}) {
+      const auto word = reference::bits<uint32_t>(number);
+      for (int beside = -3; beside <= 3; ++beside) {
+        if (word != 0 || beside >= 0) numbers.push_back(reference::bits<float>(word + static_cast<uint32_t>(beside)));
+      }
+    }
+  }
+  return withBothSigns(numbers);
+}
+
+// The ends of float32, its infinities, and NaNs quiet and signalling.
+inline std::vector<float> extremes() {
+  using Limits = std::numeric_limits<float>;
+  std::vector<float> numbers = {0.0f, Limits::denorm_min(), Limits::min(), Limits::max(), Limits::infinity()};
+  for (const uint32_t nan : {0x7f800001u, 0x7fa00000u, 0x7fbfffffu, 0x7fc00000u, 0x7fe00000u, 0x7fffffffu}) {
+    numbers.push_back(reference::bits<float>(nan));
+  }
+  return withBothSigns(numbers);
+}
+
+// About half a million numbers, from all over float32.
+inline std::vector<float> spreadNumbers() {
+  std::vector<float> numbers;
+  for (uint32_t word = 0; word < 0x80000000u; word += 8191) numbers.push_back(reference::bits<float>(word));
+  return withBothSigns(numbers);
+}
+
+}  // namespace jccl::test
