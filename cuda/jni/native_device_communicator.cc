@@ -50,6 +50,7 @@ Status readConfig(const std::vector<int64_t>& values, device::DeviceCommunicator
   config.ll128SlotBytes = static_cast<uint32_t>(values[JAVA(LL128_SLOT_BYTES)]);
   config.token[0] = static_cast<uint64_t>(values[JAVA(COMM_ID_HI)]);
   config.token[1] = static_cast<uint64_t>(values[JAVA(COMM_ID_LO)]);
+  config.descriptors = values[JAVA(DESCRIPTORS)] != 0;
   return Status::ok();
 }
 
@@ -96,12 +97,37 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_con
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connect(JNIEnv* env, jclass, jlong handle,
-                                                                               jint peer, jbyteArray info) {
+                                                                               jint peer, jbyteArray info,
+                                                                               jint descriptor) {
+  UniqueFd owned(descriptor);
   return guardedCode([&]() -> jint {
     std::vector<uint8_t> bytes;
     if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
-    return codeOf(communicatorOf(handle).connect(peer, bytes));
+    return codeOf(communicatorOf(handle).connect(peer, bytes, owned.release()));
   });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_takeDescriptor(JNIEnv*, jclass, jlong handle) {
+  return communicatorOf(handle).takeDescriptor();
+}
+
+JNIEXPORT jboolean JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_refusedDescriptor(JNIEnv*, jclass,
+                                                                                             jlong handle) {
+  return communicatorOf(handle).refusedDescriptor() ? JNI_TRUE : JNI_FALSE;
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_renounceDescriptors(JNIEnv* env, jclass,
+                                                                                           jlong handle, jstring why) {
+  guardedCode([&]() -> jint {
+    std::string reason;
+    if (!copyString(env, why, reason)) return static_cast<jint>(Code::Invalid);
+    communicatorOf(handle).renounceDescriptors(reason);
+    return 0;
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_handOver(JNIEnv* env, jclass, jlong handle) {
+  return guarded<jstring>(nullptr, [&] { return newString(env, communicatorOf(handle).handOver()); });
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_setStaged(JNIEnv*, jclass, jlong handle,

@@ -54,10 +54,29 @@ Status releasePinned(void* memory);
 Status registerHost(void* memory, size_t bytes);
 Status unregisterHost(void* memory);
 
+// By CUDA IPC's legacy handles, which know the memory of allocate() only.
 Status exportMemory(void* memory, MemoryHandle& handle);
 // Not in the process that exported it.
 Status openMemory(const MemoryHandle& handle, void*& memory);
 Status closeMemory(void* memory);
+
+// Device memory behind a file descriptor, which another process maps where the legacy handles of exportMemory() are refused:
+// the driver's virtual memory management. The memory lives until every process has unmapped it.
+struct DescriptorMemory {
+  void* address = nullptr;
+  size_t bytes = 0;         // whole units of the driver's
+  uint64_t allocation = 0;  // the driver's handle; 0 in memory that another process made
+};
+// Whether the current device has such memory; why not.
+Status hasDescriptorMemory();
+// Of the current device, at least so many bytes, not initialised; all devices of this process that reach the device use it.
+Status allocateForDescriptors(size_t bytes, DescriptorMemory& memory);
+// A new descriptor, which the caller closes; only of memory that this process made.
+Status exportDescriptor(const DescriptorMemory& memory, int& descriptor);
+// Maps memory of `bytes`, as its maker has them, for the current device. The descriptor stays the caller's.
+Status importDescriptor(int descriptor, size_t bytes, DescriptorMemory& memory);
+// No kernel of this process uses it any more.
+Status unmapMemory(DescriptorMemory& memory);
 
 // Streams that do not synchronise with the default stream.
 Status createStream(Stream& stream);

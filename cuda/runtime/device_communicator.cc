@@ -49,15 +49,17 @@ DeviceCommunicator::~DeviceCommunicator() {
     tables_.leak();
     control_.leak();
     for (RegisteredMemory& memory : registered_) memory.leak();
+    for (PeerMemory& memory : opened_) memory.leak();
     for (InFlight& flight : flights_) (void)flight.arguments.release();
     return;
   }
   if (allInProcess_) {
     fate_->keep(std::move(segment_));
-  } else {
+  } else if (!segment_.hasDescriptor()) {
     segment_.leak();  // a process does not learn when the others have ended their last operation
   }
-  for (void* memory : opened_) (void)closeMemory(memory);
+  segment_.reset();
+  opened_.clear();
   for (Event event : events_) (void)destroyEvent(event);
   if (stream_ != nullptr) (void)destroyStream(stream_);
 }

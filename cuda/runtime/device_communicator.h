@@ -22,6 +22,7 @@
 #include "cuda/runtime/device_heap.h"
 #include "cuda/runtime/device_operation.h"
 #include "cuda/runtime/device_plan.h"
+#include "cuda/runtime/device_segment.h"
 #include "cuda/runtime/registered_memory.h"
 #include "cuda/runtime/shared_fate.h"
 #include "engine/exchange_tasks.h"
@@ -39,6 +40,7 @@ struct DeviceCommunicatorConfig {
   uint32_t llSlotBytes = 64 * 1024;
   uint32_t ll128SlotBytes = 64 * 1024;
   uint64_t token[2] = {0, 0};  // of the communicator, different from all others
+  bool descriptors = false;    // other processes get the segment as a file descriptor, where the driver has such
 };
 
 // What one channel waits for; only waits that have turned long are told.
@@ -82,8 +84,17 @@ class DeviceCommunicator {
   Status setTree(int channel, int up, const std::vector<int>& down) { return noted(plan_.setTree(channel, up, down)); }
   // What the peers need; makes the segment.
   Status connectInfo(std::vector<uint8_t>& info);
-  // By the peer's own memory, or why that is not reached.
-  Status connect(int peer, std::span<const uint8_t> info);
+  // The descriptor of the segment that connectInfo made, which the caller passes to its peers and closes; -1 if there is none.
+  int takeDescriptor() { return descriptor_.release(); }
+  // How other processes get the segment, and why no better way.
+  std::string handOver() const;
+  // By the peer's own memory, or why that is not reached. `descriptor` is what this process got for the peer's, -1 if it had
+  // none or did not get it; it is closed.
+  Status connect(int peer, std::span<const uint8_t> info, int descriptor = -1);
+  // Whether connect was refused a descriptor; legacy handles may still work.
+  bool refusedDescriptor() const { return refusedDescriptor_; }
+  // Begins again, without descriptors: connectInfo and connect once more.
+  void renounceDescriptors(const std::string& why);
   // The peer is on another machine; before connectInfo, which then takes no memory for it.
   Status setStaged(int peer);
   // By memory of the host: the ends of the channels that stagedChannels names. Wins over connect.
@@ -129,6 +140,7 @@ class DeviceCommunicator {
   size_t deviceBytes() const { return segment_.bytes() + tables_.bytes(); }
 
  private:
+  struct Introduction;
   struct InFlight {
     uint64_t number = 0;
     Event event = nullptr;  // of the launch
@@ -142,7 +154,9 @@ class DeviceCommunicator {
   Status allocateControl();
   Status noted(Status status);
   Code refuse(const Status& status) { return noted(status).code(); }
-  Status describePeer(int peer, std::span<const uint8_t> info, DevicePlan::PeerSegment& segment);
+  Status makeSegment();
+  Status describePeer(int peer, std::span<const uint8_t> info, int descriptor, DevicePlan::PeerSegment& segment);
+  Status openPeer(int peer, const Introduction& theirs, int descriptor, DevicePlan::PeerSegment& segment);
 
   Status testOnce(OperationCode code, Choice choice, const HeapMemory& device, const HeapMemory& host, size_t count,
                   int64_t timeoutNanos);
@@ -172,9 +186,15 @@ class DeviceCommunicator {
   DeviceCommunicatorConfig config_;
   ConnectionShape shape_;
   DevicePlan plan_;
-  HeapMemory segment_, tables_, control_;
+  DeviceSegment segment_;
+  UniqueFd descriptor_;       // of the segment, until it is taken
+  std::string noDescriptor_;  // why the segment has none
+  bool refusedDescriptor_ = false;
+  MemoryHandle handle_;
+  std::string noHandle_;  // why there is no legacy handle
+  HeapMemory tables_, control_;
   std::vector<DevicePlan::PeerSegment> peers_;
-  std::vector<void*> opened_;  // of other processes
+  std::vector<PeerMemory> opened_;
   std::vector<RegisteredMemory> registered_;
   StagingActivity* activity_ = nullptr;
   bool allInProcess_ = true;  // whose memory is used

@@ -17,21 +17,6 @@ constexpr size_t kLeastAreaBytes = 4096;  // of a group of some forty operations
 constexpr int kReservedMultiprocessors = 2;
 constexpr int kMostRanks = kMaxLinks + 1;
 
-// What a rank tells its peers; block offsets, size x channels of them, follow.
-struct Introduction {
-  uint64_t magic;
-  uint64_t base;  // of the segment, in its own process
-  uint64_t process[2];
-  uint8_t uuid[16];
-  int32_t device;
-  int32_t rank, size, channels;
-  uint32_t slotBytes[3];
-  int32_t capability;
-  MemoryHandle handle;
-  uint64_t token[2];
-  uint64_t segmentBytes;
-};
-
 // Tells this process from all others, on any machine.
 const uint64_t* processIdentity() {
   static const auto identity = [] {
@@ -50,6 +35,22 @@ Status differs(int peer, const char* name, uint64_t found, uint64_t expected) {
 }
 
 }  // namespace
+
+// What a rank tells its peers; block offsets, size x channels of them, follow.
+struct DeviceCommunicator::Introduction {
+  uint64_t magic;
+  uint64_t base;  // of the segment, in its own process
+  uint64_t process[2];
+  uint8_t uuid[16];
+  int32_t device;
+  int32_t rank, size, channels;
+  uint32_t slotBytes[3];
+  int32_t capability;
+  MemoryHandle handle;  // legacy, where there is no descriptor
+  uint64_t token[2];
+  uint64_t segmentBytes;
+  uint64_t descriptorBytes;  // what a descriptor of the segment maps; 0: there is none
+};
 
 DeviceCommunicator::DeviceCommunicator(const DeviceCommunicatorConfig& config)
     : config_(config),
@@ -118,6 +119,39 @@ Status DeviceCommunicator::blockBudget(int device, int threads, int& blocks) {
   return Status::ok();
 }
 
+// Where the driver cannot hand memory to processes, threads still reach it.
+Status DeviceCommunicator::makeSegment() {
+  handle_.offset = DevicePlan::kNone;
+  if (config_.descriptors) {
+    Status status = DeviceSegment::behindDescriptor(plan_.segmentBytes(), segment_, descriptor_);
+    if (status) return status;
+    noDescriptor_ = status.message();
+  }
+  if (Status status = DeviceSegment::onHeap(plan_.segmentBytes(), segment_); !status) return status;
+  const Status exported = exportMemory(segment_.base(), handle_);
+  if (!exported) handle_.offset = DevicePlan::kNone;
+  noHandle_ = exported.message();
+  return Status::ok();
+}
+
+std::string DeviceCommunicator::handOver() const {
+  if (segment_.hasDescriptor()) return "file descriptor (cuMemCreate)";
+  const std::string because = noDescriptor_.empty() ? "" : "; no file descriptor: " + noDescriptor_;
+  return (noHandle_.empty() ? "CUDA IPC handle" : "none: " + noHandle_) + because;
+}
+
+void DeviceCommunicator::renounceDescriptors(const std::string& why) {
+  const DeviceGuard guard(config_.device);
+  config_.descriptors = false;
+  noDescriptor_ = why;
+  refusedDescriptor_ = false;
+  descriptor_.reset();
+  opened_.clear();
+  peers_.assign(peers_.size(), {});
+  segment_.reset();
+  allInProcess_ = true;
+}
+
 Status DeviceCommunicator::connectInfo(std::vector<uint8_t>& info) {
   const DeviceGuard guard(config_.device);
   if (!guard.status()) return noted(guard.status());
@@ -126,7 +160,7 @@ Status DeviceCommunicator::connectInfo(std::vector<uint8_t>& info) {
   }
   DeviceProperties properties;
   Status status = describeDevice(config_.device, properties);
-  if (status) status = HeapMemory::device(plan_.segmentBytes(), segment_);
+  if (status) status = makeSegment();
   // Memory is zeroed before anybody can write into it: the first legal flag is 1.
   if (status) status = fillAsync(segment_.base(), 0, plan_.segmentBytes(), stream_);
   if (status) status = synchronize(stream_);
@@ -147,8 +181,8 @@ Status DeviceCommunicator::connectInfo(std::vector<uint8_t>& info) {
   own.token[0] = config_.token[0];
   own.token[1] = config_.token[1];
   own.segmentBytes = plan_.segmentBytes();
-  // Where the driver cannot hand memory to processes, threads still reach it.
-  if (Status exported = exportMemory(segment_.base(), own.handle); !exported) own.handle.offset = DevicePlan::kNone;
+  own.handle = handle_;
+  own.descriptorBytes = segment_.hasDescriptor() ? segment_.bytes() : 0;
   const auto& offsets = plan_.blockOffsets();
   info.resize(sizeof own + offsets.size() * sizeof offsets[0]);
   std::memcpy(info.data(), &own, sizeof own);
@@ -156,7 +190,8 @@ Status DeviceCommunicator::connectInfo(std::vector<uint8_t>& info) {
   return Status::ok();
 }
 
-Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info, DevicePlan::PeerSegment& segment) {
+Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info, int descriptor,
+                                        DevicePlan::PeerSegment& segment) {
   const size_t pairs = static_cast<size_t>(config_.size) * config_.channels;
   Introduction theirs{};
   if (info.size() != sizeof theirs + pairs * sizeof(uint64_t)) {
@@ -194,29 +229,44 @@ Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info,
     return Status::ok();
   }
   allInProcess_ = false;
-  if (theirs.handle.offset == DevicePlan::kNone) {
-    return Status::transport("rank=" + std::to_string(peer) +
+  return openPeer(peer, theirs, descriptor, segment);
+}
+
+// The memory of another process.
+Status DeviceCommunicator::openPeer(int peer, const Introduction& theirs, int descriptor,
+                                    DevicePlan::PeerSegment& segment) {
+  const std::string rank = "rank=" + std::to_string(peer);
+  PeerMemory memory;
+  if (theirs.descriptorBytes != 0) {
+    if (theirs.descriptorBytes < theirs.segmentBytes) {
+      return differs(peer, "descriptorBytes", theirs.descriptorBytes, theirs.segmentBytes);
+    }
+    const Status mapped = descriptor < 0 ? Status::transport("it was not handed over")
+                                         : PeerMemory::map(descriptor, theirs.descriptorBytes, memory);
+    refusedDescriptor_ = refusedDescriptor_ || !mapped;
+    if (!mapped) return Status::transport(rank + ": the descriptor of its device memory: " + mapped.message());
+  } else if (theirs.handle.offset == DevicePlan::kNone) {
+    return Status::transport(rank +
                              ": its driver cannot hand device memory to other processes (CUDA IPC); run the ranks as "
                              "threads of one process, or use host buffers");
+  } else if (Status status = PeerMemory::open(theirs.handle, memory); !status) {
+    return Status::transport(rank + ": its device memory cannot be opened: " + status.message() +
+                             "; run the ranks on one machine with GPUs that reach each other");
   }
-  void* memory = nullptr;
-  if (Status status = openMemory(theirs.handle, memory); !status) {
-    return Status::transport("rank=" + std::to_string(peer) + ": its device memory cannot be opened: " +
-                             status.message() + "; run the ranks on one machine with GPUs that reach each other");
-  }
-  opened_.push_back(memory);
-  segment.base = static_cast<uint8_t*>(memory);
+  segment.base = memory.base();
+  opened_.push_back(std::move(memory));
   return Status::ok();
 }
 
-Status DeviceCommunicator::connect(int peer, std::span<const uint8_t> info) {
+Status DeviceCommunicator::connect(int peer, std::span<const uint8_t> info, int descriptor) {
+  const UniqueFd owned(descriptor);
   if (peer < 0 || peer >= config_.size || peer == config_.rank) {
     return noted(Status::invalid("peer=" + std::to_string(peer) +
                                  ", expected another rank below size=" + std::to_string(config_.size)));
   }
   const DeviceGuard guard(config_.device);
   if (!guard.status()) return noted(guard.status());
-  return noted(describePeer(peer, info, peers_[peer]));
+  return noted(describePeer(peer, info, owned.get(), peers_[peer]));
 }
 
 Status DeviceCommunicator::setStaged(int peer) {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/runtime/device_heap.h"
+#include "cuda/runtime/device_segment.h"
 
 namespace jccl::device {
 
@@ -30,14 +30,14 @@ class SharedFate {
     return fate;
   }
 
-  void keep(HeapMemory memory) {
+  void keep(DeviceSegment memory) {
     const std::lock_guard lock(mutex_);
     kept_.push_back(std::move(memory));
   }
 
  private:
   std::mutex mutex_;
-  std::vector<HeapMemory> kept_;
+  std::vector<DeviceSegment> kept_;
 };
 
 }  // namespace jccl::device

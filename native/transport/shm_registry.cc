@@ -19,7 +19,7 @@ Status ShmRegistry::acquire(std::shared_ptr<ShmRegistry>* registry) {
     alive.reset(new ShmRegistry());
     if (Status made = ShmEndpoint::ofThisProcess(&alive->endpoint_); !made) return made;
     ShmRegistry* self = alive.get();
-    alive->server_ = std::make_unique<ShmServer>(alive->endpoint_, [self](uint64_t id) { return self->segment(id); });
+    alive->server_ = std::make_unique<ShmServer>(alive->endpoint_, [self](uint64_t id) { return self->offer(id); });
     if (Status started = alive->server_->start(); !started) return started;
     current = alive;
   }
@@ -37,9 +37,17 @@ uint64_t ShmRegistry::add(std::shared_ptr<ShmSegment> segment) {
   return id;
 }
 
+uint64_t ShmRegistry::addDescriptor(UniqueFd fd) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t id = nextId_++;
+  descriptors_[id] = std::make_shared<const UniqueFd>(std::move(fd));
+  return id;
+}
+
 void ShmRegistry::remove(uint64_t id) {
   std::shared_ptr<ShmSegment> last;  // unmapped after the lock is released
   const std::lock_guard lock(mutex_);
+  descriptors_.erase(id);
   const auto found = byId_.find(id);
   if (found == byId_.end()) return;
   last = std::move(found->second);
@@ -51,6 +59,13 @@ std::shared_ptr<ShmSegment> ShmRegistry::segment(uint64_t id) const {
   const std::lock_guard lock(mutex_);
   const auto found = byId_.find(id);
   return found == byId_.end() ? nullptr : found->second;
+}
+
+ShmOffer ShmRegistry::offer(uint64_t id) const {
+  if (const std::shared_ptr<ShmSegment> found = segment(id)) return {found, found->fd(), found->bytes()};
+  const std::lock_guard lock(mutex_);
+  const auto found = descriptors_.find(id);
+  return found == descriptors_.end() ? ShmOffer{} : ShmOffer{found->second, found->second->get(), 0};
 }
 
 bool ShmRegistry::find(const void* address, size_t bytes, SharedRange* range) const {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <span>
 
+#include "base/fd.h"
 #include "base/status.h"
 #include "transport/shm_endpoint.h"
 #include "transport/shm_segment.h"
@@ -14,6 +15,7 @@
 namespace jccl {
 
 class ShmServer;
+struct ShmOffer;
 
 // Part of a segment that this process shares.
 struct SharedRange {
@@ -35,9 +37,13 @@ class ShmRegistry {
 
   // Offers a segment; `id` is never used again in this process.
   uint64_t add(std::shared_ptr<ShmSegment> segment);
+  // Offers memory that is not the host's, by its descriptor, which is closed when it is removed.
+  uint64_t addDescriptor(UniqueFd fd);
   void remove(uint64_t id);
 
   std::shared_ptr<ShmSegment> segment(uint64_t id) const;
+  // What is offered under a number: a segment or a descriptor.
+  ShmOffer offer(uint64_t id) const;
 
   // Where [address, address + bytes) lies, if it lies inside one segment.
   bool find(const void* address, size_t bytes, SharedRange* range) const;
@@ -53,6 +59,7 @@ class ShmRegistry {
   mutable std::mutex mutex_;
   std::map<uint64_t, std::shared_ptr<ShmSegment>> byId_;
   std::map<uintptr_t, uint64_t> byAddress_;
+  std::map<uint64_t, std::shared_ptr<const UniqueFd>> descriptors_;
   uint64_t nextId_ = 1;
   ShmEndpoint endpoint_;
   std::unique_ptr<ShmServer> server_;

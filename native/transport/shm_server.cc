@@ -103,11 +103,11 @@ bool ShmServer::answer(int socket) {
     drop("wrong token");
     return true;
   }
-  const std::shared_ptr<ShmSegment> segment = lookup_(request.segment);
+  const ShmOffer offer = lookup_(request.segment);
   ShmAnswer reply;
-  reply.result = segment == nullptr ? ShmAnswer::kUnknownSegment : ShmAnswer::kGranted;
-  reply.bytes = segment == nullptr ? 0 : segment->bytes();
-  if (!sendAnswer(socket, reply, segment == nullptr ? -1 : segment->fd())) {
+  reply.result = offer.fd < 0 ? ShmAnswer::kUnknownSegment : ShmAnswer::kGranted;
+  reply.bytes = offer.bytes;
+  if (!sendAnswer(socket, reply, offer.fd)) {
     drop("it did not take the answer");
   } else {
     served_.fetch_add(1, std::memory_order_relaxed);

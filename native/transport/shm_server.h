@@ -16,12 +16,19 @@
 
 namespace jccl {
 
+// What the server hands out: a descriptor that its owner keeps open, or -1 if nothing is known under the number.
+struct ShmOffer {
+  std::shared_ptr<const void> owner;
+  int fd = -1;
+  size_t bytes = 0;  // 0: the receiver learns it elsewhere
+};
+
 // One thread on one abstract Unix socket. A client gets one request and one answer. It is dropped without an answer
 // when it belongs to another user, sends anything but a request with the right token, or says nothing for a second;
 // only so many may be half-way at a time, the oldest goes first.
 class ShmServer {
  public:
-  using Lookup = std::function<std::shared_ptr<ShmSegment>(uint64_t segment)>;
+  using Lookup = std::function<ShmOffer(uint64_t segment)>;
 
   ShmServer(const ShmEndpoint& endpoint, Lookup lookup) : endpoint_(endpoint), lookup_(std::move(lookup)) {}
   ~ShmServer();

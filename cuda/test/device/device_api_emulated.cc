@@ -5,6 +5,7 @@
 
 #include "cuda/runtime/device_api.h"
 #include "cuda/test/device/emulated_gpu.h"
+#include "cuda/test/device/emulated_memory.h"
 #include "cuda/test/emulated_kernels.h"
 
 namespace jccl::device {
@@ -68,10 +69,12 @@ Status reachDevice(int, bool& reaches) {
 }
 
 // Nobody has written it: what is not initialised shows.
-Status allocate(size_t bytes, void*& memory) { return take(bytes, 0xa5, memory); }
+Status allocate(size_t bytes, void*& memory) {
+  return emulator::sharingHas("handles") ? emulator::allocateShared(bytes, memory) : take(bytes, 0xa5, memory);
+}
 
 Status release(void* memory) {
-  std::free(memory);
+  if (!emulator::releaseShared(memory)) std::free(memory);
   return Status::ok();
 }
 
@@ -84,13 +87,12 @@ Status registerHost(void* memory, size_t bytes) {
 }
 Status unregisterHost(void*) { return Status::ok(); }
 
-Status exportMemory(void*, MemoryHandle&) {
-  return Status::transport("memory of an emulated GPU is its process's own");
+Status exportMemory(void* memory, MemoryHandle& handle) { return emulator::exportShared(memory, handle); }
+Status openMemory(const MemoryHandle& handle, void*& memory) {
+  if (emulator::sharingHas("no-open")) return Status::transport("the emulated driver refuses to open handles");
+  return emulator::openShared(handle, memory);
 }
-Status openMemory(const MemoryHandle&, void*&) {
-  return Status::transport("memory of an emulated GPU is its process's own");
-}
-Status closeMemory(void*) { return Status::ok(); }
+Status closeMemory(void* memory) { return emulator::closeShared(memory); }
 
 Status createStream(Stream& stream) {
   stream = gpu().createStream();

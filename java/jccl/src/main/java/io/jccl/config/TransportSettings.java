@@ -3,6 +3,7 @@ package io.jccl.config;
 import static io.jccl.config.ValueTypes.choiceOrAuto;
 import static io.jccl.config.ValueTypes.distance;
 import static io.jccl.config.ValueTypes.flag;
+import static io.jccl.config.ValueTypes.integer;
 import static io.jccl.config.ValueTypes.optional;
 
 import io.jccl.TransportKind;
@@ -40,6 +41,15 @@ public final class TransportSettings {
             Optional.empty(),
             "The farthest that two GPUs may be apart to use each other's memory; farther ones go through host memory. Unset:"
                     + " PXB, or SYS for two GPUs on AMD.");
+
+    /** Whether device memory is handed to other processes as file descriptors. */
+    public static final Setting<Integer> CUMEM_ENABLE = GROUP.add(
+            "JCCL_CUMEM_ENABLE",
+            "NCCL_CUMEM_ENABLE",
+            integer(-2, 1),
+            1,
+            "Whether JCCL's own device memory is made by cuMemCreate and handed to other processes as file descriptors: 1 or -2,"
+                    + " where GPU and driver can; 0, never, and CUDA IPC's legacy handles are used.");
 
     /** No shared memory. */
     public static final Setting<Boolean> SHM_DISABLE = GROUP.add(

@@ -8,7 +8,6 @@ import io.jccl.bootstrap.RankList;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.MemorySettings;
 import io.jccl.config.Settings;
-import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeDeviceCommunicator;
 import io.jccl.nativelib.NativeEngine;
@@ -22,14 +21,12 @@ import io.jccl.tuning.TuningOverrides;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -89,12 +86,13 @@ final class DeviceFormation {
         }
         int channels = channels();
         int ordinal = peers.get(rank).device().orElseThrow().ordinal();
-        DeviceEngine engine = DeviceEngine.create(config(ordinal, channels));
+        DeviceHandOver handOver = new DeviceHandOver(settings, membership, peers);
+        DeviceEngine engine = DeviceEngine.create(config(ordinal, channels, handOver.wantsDescriptors()));
         boolean formed = false;
         try {
             peersElsewhere().forEach(engine::setStaged);
             setRingsAndTrees(engine, channels);
-            connect(engine, membership.outOfBand().allGather(engine.connectInfo(), left.get()), channels, left);
+            connect(engine, handOver.connect(engine, left), channels);
             engine.prepare(inPlace(), staging);
             membership.outOfBand().barrier(left.get());
             ChoiceTable choices = choices(channels, testProtocols(engine, left));
@@ -116,47 +114,27 @@ final class DeviceFormation {
         return peers.get(one).hostId().equals(peers.get(other).hostId());
     }
 
-    /** Connects by the peers' own memory where it is reached both ways, and through the host's memory elsewhere. */
-    private void connect(DeviceEngine engine, List<byte[]> infos, int channels, Supplier<Duration> left) {
-        Map<Integer, String> obstacles = new TreeMap<>();
-        for (int peer = 0; peer < peers.size(); peer++) {
-            if (peer != rank) {
-                int to = peer;
-                obstacle(engine, peer, infos.get(peer)).ifPresent(reason -> obstacles.put(to, reason));
-            }
-        }
-        byte[] mine = new byte[peers.size()];
-        obstacles.keySet().forEach(peer -> mine[peer] = 1);
-        List<byte[]> all = membership.outOfBand().allGather(mine, left.get());
-        if (all.stream().allMatch(row -> Arrays.equals(row, new byte[peers.size()]))) {
+    /** Connects through the host's memory where peers' own is not reached both ways. */
+    private void connect(DeviceEngine engine, DeviceHandOver.Reach reach, int channels) {
+        if (reach.isWhole()) {
             return;
         }
+        boolean[][] missing = reach.all();
         staging = Optional.of(stagingOf.apply(plan, channels));
-        stagedOnAMachine = IntStream.range(0, all.size()).anyMatch(one -> IntStream.range(0, all.size())
-                .anyMatch(other -> all.get(one)[other] != 0 && sameHost(one, other)));
+        stagedOnAMachine = IntStream.range(0, missing.length).anyMatch(one -> IntStream.range(0, missing.length)
+                .anyMatch(other -> missing[one][other] && sameHost(one, other)));
         Map<String, List<Integer>> staged = new LinkedHashMap<>();
         for (PeerTransport one : transports) {
             int peer = one.peer();
-            if (mine[peer] != 0 || all.get(peer)[rank] != 0) {
+            if (missing[rank][peer] || missing[peer][rank]) {
                 engine.connectStaged(peer, staging.get(), one.kind().isNetwork());
-                String reason = obstacles.getOrDefault(peer, "it does not reach this rank's memory");
+                String reason = reach.obstacles().getOrDefault(peer, "it does not reach this rank's memory");
                 staged.computeIfAbsent(one.kind().label() + ", " + reason, key -> new ArrayList<>())
                         .add(peer);
             }
         }
         staged.forEach((how, ranks) -> LOG.info(
                 "rank={}: to the GPUs of ranks {} through memory of the host, by {}", rank, RankList.text(ranks), how));
-    }
-
-    /** Why the memory of a peer's GPU is not reached from this rank's. */
-    private Optional<String> obstacle(DeviceEngine engine, int peer, byte[] info) {
-        if (!sameHost(peer, rank)) {
-            return Optional.of("another machine");
-        }
-        if (settings.get(TransportSettings.P2P_DISABLE)) {
-            return Optional.of("JCCL_P2P_DISABLE is set");
-        }
-        return engine.connect(peer, info);
     }
 
     private boolean inPlace() {
@@ -270,7 +248,7 @@ final class DeviceFormation {
         return most == 0 ? fewest : Math.min(most, fewest);
     }
 
-    private long[] config(int ordinal, int channels) {
+    private long[] config(int ordinal, int channels, boolean descriptors) {
         long[] config = new long[NativeDeviceCommunicator.CONFIG_LENGTH];
         config[NativeDeviceCommunicator.RANK] = rank;
         config[NativeDeviceCommunicator.SIZE] = membership.size();
@@ -284,6 +262,7 @@ final class DeviceFormation {
         ByteBuffer id = ByteBuffer.wrap(membership.sessionId());
         config[NativeDeviceCommunicator.COMM_ID_HI] = id.getLong();
         config[NativeDeviceCommunicator.COMM_ID_LO] = id.getLong();
+        config[NativeDeviceCommunicator.DESCRIPTORS] = descriptors ? 1 : 0;
         return config;
     }
 

@@ -2,6 +2,7 @@ package io.jccl.nativelib;
 
 import io.jccl.DeviceException;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.LongSupplier;
 
 /**
@@ -102,13 +103,35 @@ public final class DeviceEngine extends Engine {
         require("peer=" + peer, NativeDeviceCommunicator.setStaged(handle, peer));
     }
 
+    /** The descriptor of this rank's memory, for other processes; after {@link #connectInfo}. The caller closes it. */
+    public OptionalInt takeDescriptor() {
+        int descriptor = NativeDeviceCommunicator.takeDescriptor(handle);
+        return descriptor < 0 ? OptionalInt.empty() : OptionalInt.of(descriptor);
+    }
+
+    /** How other processes get this rank's memory, and why no better way; after {@link #connectInfo}. */
+    public String handOver() {
+        return NativeDeviceCommunicator.handOver(handle);
+    }
+
+    /** Whether {@link #connect} was refused a descriptor, where an older way may still work. */
+    public boolean refusedDescriptor() {
+        return NativeDeviceCommunicator.refusedDescriptor(handle);
+    }
+
+    /** Begins again at {@link #connectInfo}, without descriptors. */
+    public void renounceDescriptors(String why) {
+        NativeDeviceCommunicator.renounceDescriptors(handle, why);
+    }
+
     /**
      * Connects to a peer by its own memory, in both directions and on all channels.
      *
+     * @param descriptor of the peer's memory, if it has one and it could be had; is closed
      * @return why that cannot be reached, or nothing
      */
-    public Optional<String> connect(int peer, byte[] info) {
-        int code = NativeDeviceCommunicator.connect(handle, peer, info);
+    public Optional<String> connect(int peer, byte[] info, OptionalInt descriptor) {
+        int code = NativeDeviceCommunicator.connect(handle, peer, info, descriptor.orElse(-1));
         return code == NativeCommunicator.OK ? Optional.empty() : Optional.of(lastError());
     }
 

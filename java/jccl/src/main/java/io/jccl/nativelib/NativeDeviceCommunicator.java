@@ -34,8 +34,10 @@ public final class NativeDeviceCommunicator {
     public static final int COMM_ID_HI = 8;
     /** The id's low half. */
     public static final int COMM_ID_LO = 9;
+    /** 1: other processes get the segment as a file descriptor, where the driver has such. */
+    public static final int DESCRIPTORS = 10;
     /** Length of the array. */
-    public static final int CONFIG_LENGTH = 10;
+    public static final int CONFIG_LENGTH = 11;
 
     /** Of {@link #query}: the operation is not over. */
     public static final int PENDING = 0;
@@ -54,7 +56,24 @@ public final class NativeDeviceCommunicator {
     /** What the peers need to connect; null on failure. Allocates the memory of the connections. */
     static native byte[] connectInfo(long comm);
 
-    static native int connect(long comm, int peer, byte[] info);
+    /** The descriptor of the memory that {@link #connectInfo} allocated, which the caller closes; -1 if it has none. */
+    static native int takeDescriptor(long comm);
+
+    /** How other processes get the memory of the connections, in words. */
+    static native String handOver(long comm);
+
+    /**
+     * Connects to a peer by its own memory.
+     *
+     * @param descriptor of the peer's memory, which is closed; -1 if there is none
+     */
+    static native int connect(long comm, int peer, byte[] info, int descriptor);
+
+    /** Whether {@link #connect} was refused a descriptor. */
+    static native boolean refusedDescriptor(long comm);
+
+    /** Begins again at {@link #connectInfo}, without descriptors. */
+    static native void renounceDescriptors(long comm, String why);
 
     /** The peer is on another machine: no memory is taken for it. Before {@link #connectInfo}. */
     static native int setStaged(long comm, int peer);

@@ -1,0 +1,95 @@
+// The memory of a rank's connections, and its views of other processes'.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/status.h"
+#include "cuda/runtime/device_api.h"
+#include "cuda/runtime/device_heap.h"
+
+namespace jccl::device {
+
+// A rank's own. Memory of the heap goes back there with its owner; memory behind a descriptor is unmapped, and lives on in the
+// processes that have mapped it.
+class DeviceSegment {
+ public:
+  DeviceSegment() = default;
+  ~DeviceSegment() { reset(); }
+  DeviceSegment(DeviceSegment&& other) noexcept { *this = std::move(other); }
+  DeviceSegment& operator=(DeviceSegment&& other) noexcept {
+    if (this != &other) {
+      reset();
+      heap_ = std::move(other.heap_);
+      mapped_ = std::exchange(other.mapped_, {});
+    }
+    return *this;
+  }
+
+  // Of the current device, not initialised.
+  static Status onHeap(size_t bytes, DeviceSegment& segment) {
+    segment.reset();
+    return HeapMemory::device(bytes, segment.heap_);
+  }
+  // The same behind a descriptor, which the caller gets.
+  static Status behindDescriptor(size_t bytes, DeviceSegment& segment, UniqueFd& descriptor);
+
+  uint8_t* base() const { return hasDescriptor() ? static_cast<uint8_t*>(mapped_.address) : heap_.base(); }
+  size_t bytes() const { return hasDescriptor() ? mapped_.bytes : heap_.bytes(); }
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(base());
+  }
+  bool hasDescriptor() const { return mapped_.address != nullptr; }
+  // Never goes back: somebody may still use it.
+  void leak() {
+    heap_.leak();
+    mapped_ = {};
+  }
+  void reset();
+
+ private:
+  HeapMemory heap_;
+  DescriptorMemory mapped_;
+};
+
+// Another process's, closed with its owner.
+class PeerMemory {
+ public:
+  PeerMemory() = default;
+  ~PeerMemory() { reset(); }
+  PeerMemory(PeerMemory&& other) noexcept { *this = std::move(other); }
+  PeerMemory& operator=(PeerMemory&& other) noexcept {
+    if (this != &other) {
+      reset();
+      opened_ = std::exchange(other.opened_, nullptr);
+      mapped_ = std::exchange(other.mapped_, {});
+    }
+    return *this;
+  }
+
+  static Status open(const MemoryHandle& handle, PeerMemory& memory) {
+    memory.reset();
+    return openMemory(handle, memory.opened_);
+  }
+  static Status map(int descriptor, size_t bytes, PeerMemory& memory) {
+    memory.reset();
+    return importDescriptor(descriptor, bytes, memory.mapped_);
+  }
+
+  uint8_t* base() const { return static_cast<uint8_t*>(mapped_.address != nullptr ? mapped_.address : opened_); }
+  // Stays open: a kernel may still use it.
+  void leak() {
+    opened_ = nullptr;
+    mapped_ = {};
+  }
+  void reset();
+
+ private:
+  void* opened_ = nullptr;
+  DescriptorMemory mapped_;
+};
+
+}  // namespace jccl::device

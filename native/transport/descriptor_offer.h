@@ -1,0 +1,46 @@
+// A descriptor of memory that is not the host's, such as a GPU's, which other processes of this machine and user may have.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/fd.h"
+#include "base/status.h"
+#include "transport/shm_endpoint.h"
+
+namespace jccl {
+
+class ShmRegistry;
+
+// Offered by the same socket as shared memory, to whoever knows what wire() says, until the object goes.
+//
+//     0                     48              56
+//     +---------------------+---------------+
+//     | endpoint, 48 bytes  | number (u64)  |
+//     +---------------------+---------------+
+class DescriptorOffer {
+ public:
+  static constexpr size_t kWireBytes = ShmEndpoint::kWireBytes + sizeof(uint64_t);
+  using Wire = std::array<uint8_t, kWireBytes>;
+
+  // Takes the descriptor, and closes it at the end.
+  static Status make(UniqueFd fd, std::unique_ptr<DescriptorOffer>& offer);
+  ~DescriptorOffer();
+  DescriptorOffer(const DescriptorOffer&) = delete;
+  DescriptorOffer& operator=(const DescriptorOffer&) = delete;
+
+  Wire wire() const;
+  // A descriptor of the same memory in this process; bounded as fetchShmDescriptor.
+  static Status fetch(std::span<const uint8_t> wire, UniqueFd& fd);
+
+ private:
+  DescriptorOffer(std::shared_ptr<ShmRegistry> registry, uint64_t number)
+      : registry_(std::move(registry)), number_(number) {}
+
+  std::shared_ptr<ShmRegistry> registry_;
+  uint64_t number_;
+};
+
+}  // namespace jccl
