@@ -1,6 +1,7 @@
 // What a waiting caller may ask of the engine that moves network connections.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace jccl {
@@ -28,6 +29,13 @@ class ProgressEngine {
   // Says that slots were published or freed while nobody may be polling: the engine's own thread takes over until all is
   // moved. Called when an operation ends, and by abort.
   virtual void kick() = 0;
+
+  // User memory of the operation that begins, good until endLending(): slots may lend it, and receives may want pieces in
+  // it (then it is `written`). Networks that reach registered memory only register it when they first need it, and copy
+  // what they were not told of or cannot register.
+  virtual void lend(const void* /*address*/, size_t /*bytes*/, bool /*written*/) {}
+  // The network needs none of it any more: all has been sent and received, or revoke() has returned.
+  virtual void endLending() {}
 
   // After a failure: once it returns, no user memory that the network was given (SlotHeader::lent, wanted) is touched any
   // more.

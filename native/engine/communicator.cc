@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/shared_cache.h"
+#include "engine/loan.h"
 #include "engine/operation_arguments.h"
 
 namespace jccl {
@@ -86,6 +87,7 @@ Status Communicator::connectLocal(int peer, TransportKind transport, uint8_t* ba
   const Segment segment(base, shape_);
   if (Status status = segment.verify(peer, config_.token); !status) return status;
   if (transports_[peer] == TransportKind::None) ++localPeers_;
+  control_.onlyNetwork = false;
   transports_[peer] = transport;
   peerSegments_[peer] = segment;
   zeroCopy_.addPeer(peer, transport, segment);
@@ -138,6 +140,7 @@ void Communicator::setProgress(ProgressEngine* progress) {
   control_.progress = progress;
   // Whoever waits also moves the network: looking at memory alone for long would hold it up.
   if (progress == nullptr) return;
+  control_.onlyNetwork = localPeers_ == 0;
   control_.spins = std::min(control_.spins, kSpinsWithNetwork);
   control_.firstYields = 0;
 }
@@ -239,23 +242,17 @@ Code Communicator::finish(const Operation& operation) {
   return code;
 }
 
-// How much an operation reads of this rank's send buffer.
+// How much of this rank's send buffer an operation reads, and how much of its receive buffer it writes.
 size_t Communicator::inputBytes(const Operation& operation) const {
-  const size_t element = sizeOf(operation.code.type);
-  switch (operation.code.collective) {
-    case Collective::AllGather:
-      return (operation.counts == nullptr ? operation.count : operation.counts[config_.rank]) * element;
-    case Collective::ReduceScatter:
-      if (operation.counts == nullptr) return operation.count * config_.size * element;
-      break;
-    default:
-      return operation.count * element;
-  }
-  size_t end = 0;
-  for (int rank = 0; rank < config_.size; ++rank) {
-    end = std::max<size_t>(end, operation.displacements[rank] + operation.counts[rank]);
-  }
-  return end * element;
+  return operation.code.collective == Collective::AllGather ? partBytes(operation) : operation.bytes;
+}
+size_t Communicator::outputBytes(const Operation& operation) const {
+  return operation.code.collective == Collective::ReduceScatter ? partBytes(operation) : operation.bytes;
+}
+size_t Communicator::partBytes(const Operation& operation) const {
+  const auto own = static_cast<size_t>(config_.rank);
+  const size_t count = operation.counts == nullptr ? operation.count : static_cast<size_t>(operation.counts[own]);
+  return count * sizeOf(operation.code.type);
 }
 
 Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
@@ -287,6 +284,9 @@ bool Communicator::runInPlace(const Operation& operation, Transfer transfer) {
 
 void Communicator::runStaged(const Operation& operation, Transfer transfer) {
   const size_t bytes = operation.bytes;
+  Loan loan(operation.choice.protocol == Protocol::Simple ? control_.progress : nullptr);
+  loan.add(operation.send, inputBytes(operation), false);
+  loan.add(operation.recv, outputBytes(operation), true);
   if (operation.choice.protocol != Protocol::Simple || bytes < kLeastTriedSlots || localPeers_ == 0) {
     runChannels(operation, transfer);
     return;

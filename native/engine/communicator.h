@@ -130,6 +130,8 @@ class Communicator {
   Choice settle(Choice choice, Collective collective) const;
   Transfer transferOf(const Operation& operation) const;
   size_t inputBytes(const Operation& operation) const;
+  size_t outputBytes(const Operation& operation) const;
+  size_t partBytes(const Operation& operation) const;
   bool allLocal() const { return localPeers_ == config_.size - 1; }
 
   CommunicatorConfig config_;

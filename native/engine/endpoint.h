@@ -86,6 +86,8 @@ class Endpoint final : private BufferResolver {
     int poll() override { return net_.poll(); }
     void waitForEvents(int64_t nanos) override { net_.waitForEvents(nanos); }
     void kick() override { net_.kick(); }
+    void lend(const void* address, size_t bytes, bool written) override { net_.lend(address, bytes, written); }
+    void endLending() override { net_.endLending(); }
     void revoke() override { net_.revoke(); }
     bool failed() const override { return net_.failed(); }
 

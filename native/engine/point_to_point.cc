@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/loan.h"
+#include "primitives/lending.h"
+
 namespace jccl {
 namespace {
 
@@ -11,17 +14,54 @@ constexpr size_t kLeastChunkBytes = 64 * 1024;
 constexpr size_t kChunks = 4;
 
 // The next piece of a message: both ends cut alike.
-size_t nextChunk(const PointToPointTask& task, size_t done, const ConnectionMemory& memory) {
+uint32_t nextChunk(const PointToPointTask& task, size_t done, const ConnectionMemory& memory) {
   const size_t most = std::min(memory.shape.simpleSlotBytes(), memory.mostExchanged);
-  return std::min({task.bytes - done, most, std::max(task.bytes / kChunks, kLeastChunkBytes)});
+  return static_cast<uint32_t>(std::min({task.bytes - done, most, std::max(task.bytes / kChunks, kLeastChunkBytes)}));
+}
+
+bool isLarge(const PointToPointTask& task) { return task.bytes >= Loan::kLeastBytes; }
+
+// Says where the pieces of a message belong, as far as there are slots for them.
+void wantRest(const PointToPointTask& task, size_t done, const RecvConnection& connection) {
+  for (uint64_t ahead = 0; ahead < kSlots && done < task.bytes; ++ahead) {
+    const uint32_t bytes = nextChunk(task, done, connection.memory);
+    want(connection, ahead, task.address + done, bytes, checkWord(task.fingerprint, bytes));
+    done += bytes;
+  }
 }
 
 }  // namespace
 
 void PointToPoint::run(const std::vector<PointToPointTask>& tasks, Channel& channel) {
+  Waiter& waiter = channel.waiter();
+  Loan loan(waiter.control().progress);
+  for (const PointToPointTask& task : tasks) {
+    const bool sends = task.kind == PointToPointTask::Kind::Send;
+    if (task.peer == rank_ || !isLarge(task)) continue;
+    const bool isNet = sends ? channel.sendTo(task.peer).isNet() : channel.recvFrom(task.peer).isNet();
+    if (isNet) loan.add(task.address, task.bytes, !sends);
+  }
   copyOwn(tasks);
   enqueue(tasks);
   mismatch_.reset();
+  const bool moved = moveAll(tasks, channel);
+  if (mismatch_) waiter.fail(Code::Mismatch, *mismatch_);  // after the wait, whose end clears its record
+  if (moved && finishSends(channel)) return;
+  if (ProgressEngine* network = waiter.control().progress; network != nullptr) network->revoke();
+}
+
+// Waits until the network needs the user's memory no more.
+bool PointToPoint::finishSends(Channel& channel) {
+  for (size_t i = 0; i < used_; ++i) {
+    if (queues_[i].kind != PointToPointTask::Kind::Send) continue;
+    SendConnection& connection = channel.sendTo(queues_[i].peer);
+    if (!waitUntilSent(channel.waiter(), connection, connection.lent.end(), Protocol::Simple)) return false;
+  }
+  return true;
+}
+
+// False: it has failed.
+bool PointToPoint::moveAll(const std::vector<PointToPointTask>& tasks, Channel& channel) {
   Waiter& waiter = channel.waiter();
   for (;;) {
     const Queue* unfinished = nullptr;
@@ -31,7 +71,7 @@ void PointToPoint::run(const std::vector<PointToPointTask>& tasks, Channel& chan
         break;
       }
     }
-    if (unfinished == nullptr) return;
+    if (unfinished == nullptr) return true;
     const bool sends = unfinished->kind == PointToPointTask::Kind::Send;
     const SendConnection& to = channel.sendTo(unfinished->peer);
     const RecvConnection& from = channel.recvFrom(unfinished->peer);
@@ -43,8 +83,7 @@ void PointToPoint::run(const std::vector<PointToPointTask>& tasks, Channel& chan
       for (size_t i = 0; i < used_; ++i) any = advance(queues_[i], tasks, channel) || any;
       return any;
     };
-    if (!waiter.wait(moved, place) || waiter.control().failed()) return;
-    if (mismatch_) return waiter.fail(Code::Mismatch, *mismatch_);  // after the wait, whose end clears its record
+    if (!waiter.wait(moved, place) || waiter.control().failed() || mismatch_) return false;
   }
 }
 
@@ -94,11 +133,16 @@ bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendC
     connection.cachedHead = connection.memory.head->head.load(std::memory_order_acquire);
     if (connection.step >= connection.cachedHead + kSlots) return false;
   }
-  const size_t bytes = nextChunk(task, queue.done, connection.memory);
-  if (bytes != 0) std::memcpy(connection.memory.simplePiece(connection.step, bytes), task.address + queue.done, bytes);
+  const uint32_t bytes = nextChunk(task, queue.done, connection.memory);
   SlotHeader* header = connection.memory.slotHeader(connection.step);
-  header->check = checkWord(task.fingerprint, static_cast<uint32_t>(bytes));
-  header->bytes = static_cast<uint32_t>(bytes);
+  if (connection.isNet() && isLarge(task)) {
+    lend(connection, task.address + queue.done, bytes);
+    header->awaited = true;
+  } else if (bytes != 0) {
+    std::memcpy(connection.memory.simplePiece(connection.step, bytes), task.address + queue.done, bytes);
+  }
+  header->check = checkWord(task.fingerprint, bytes);
+  header->bytes = bytes;
   header->protocol = static_cast<uint8_t>(Protocol::Simple);
   connection.publish(header);
   account(queue, task, bytes);
@@ -106,14 +150,17 @@ bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendC
 }
 
 bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvConnection& connection) {
+  if (connection.isNet() && isLarge(task)) wantRest(task, queue.done, connection);
   const SlotHeader* header = connection.memory.slotHeader(connection.step);
   if (header->published.load(std::memory_order_acquire) != connection.step + 1) return false;
-  const size_t bytes = nextChunk(task, queue.done, connection.memory);
-  if (header->check != checkWord(task.fingerprint, static_cast<uint32_t>(bytes))) {
+  const uint32_t bytes = nextChunk(task, queue.done, connection.memory);
+  if (header->check != checkWord(task.fingerprint, bytes)) {
     mismatch_ = {connection.peer, connection.transport, WaitFor::Data, Protocol::Simple, connection.step};
     return true;
   }
-  if (bytes != 0) std::memcpy(task.address + queue.done, connection.memory.simplePiece(connection.step, bytes), bytes);
+  uint8_t* const place = task.address + queue.done;
+  const uint8_t* const piece = connection.simplePiece(bytes);
+  if (bytes != 0 && piece != place) std::memcpy(place, piece, bytes);
   connection.memory.head->head.store(++connection.step, std::memory_order_release);
   if (connection.senderBell != nullptr) connection.senderBell->ringIfSleeping();
   account(queue, task, bytes);

@@ -1,7 +1,8 @@
 // Many sends and receives at once, moved chunk by chunk, none of which can hold up another.
 //
 // Tasks to one peer run in the order in which they were given, tasks from one peer likewise; between peers there is no
-// order. Data goes through the SIMPLE slots of channel 0.
+// order. Data goes through the SIMPLE slots of channel 0; behind a network large messages are sent from where they lie, and
+// received where they belong, if it can be done.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +31,13 @@ class PointToPoint {
     int peer = 0;
   };
 
+  bool moveAll(const std::vector<PointToPointTask>& tasks, Channel& channel);
   void copyOwn(const std::vector<PointToPointTask>& tasks) const;
   void enqueue(const std::vector<PointToPointTask>& tasks);
   bool advance(Queue& queue, const std::vector<PointToPointTask>& tasks, Channel& channel);
   bool advanceSend(Queue& queue, const PointToPointTask& task, SendConnection& connection);
   bool advanceRecv(Queue& queue, const PointToPointTask& task, RecvConnection& connection);
+  bool finishSends(Channel& channel);
   static void account(Queue& queue, const PointToPointTask& task, size_t bytes);
 
   int rank_;

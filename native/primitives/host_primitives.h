@@ -10,6 +10,7 @@
 
 #include "primitives/codecs.h"
 #include "primitives/connection.h"
+#include "primitives/lending.h"
 #include "primitives/operation.h"
 #include "primitives/wait.h"
 
@@ -158,7 +159,7 @@ class HostPrimitives {
       combine(destinations, destinationCount, sources, sourceCount, count, bytes, post, streamed);
     }
     for (int i = 0; i < links.sendCount; ++i) {
-      if (lendable != nullptr && links.send[i]->isNet()) lend(*links.send[i], lendable, bytes);
+      if (lendable != nullptr && links.send[i]->isNet()) jccl::lend(*links.send[i], lendable, bytes);
       publish(*links.send[i], bytes, check);
     }
     for (int i = 0; i < recvCount; ++i) release(*links.recv[i]);
@@ -168,11 +169,6 @@ class HostPrimitives {
   bool lends(const Links& links) const {
     if (!transfer_.lends) return false;
     return std::any_of(links.send, links.send + links.sendCount, [](const SendConnection* c) { return c->isNet(); });
-  }
-
-  static void lend(SendConnection& connection, const uint8_t* piece, uint32_t bytes) {
-    connection.memory.slotHeader(connection.step)->lent = piece;
-    connection.lent.add(connection.step, piece, bytes);
   }
 
   void combine(void* const* destinations, int destinationCount, const void* const* sources, int sourceCount,
@@ -317,13 +313,8 @@ class HostPrimitives {
 
   void want(RecvConnection& connection, uint8_t* out, size_t bytes, uint64_t ahead) {
     if (!transfer_.lends || !connection.isNet() || ahead >= kSlots || out == nullptr) return;
-    const uint64_t step = connection.step + ahead;
-    SlotHeader* header = connection.memory.slotHeader(step);
-    if (header->wantedFor.load(std::memory_order_relaxed) == step + 1) return;
-    header->wanted = out;
-    header->wantedBytes = static_cast<uint32_t>(bytes);
-    header->wantedCheck = checkWord(transfer_.fingerprint, header->wantedBytes);
-    header->wantedFor.store(step + 1, std::memory_order_release);
+    const auto wanted = static_cast<uint32_t>(bytes);
+    jccl::want(connection, ahead, out, wanted, checkWord(transfer_.fingerprint, wanted));
   }
 
   // Waits until no lent piece that lies in this memory has to be sent any more.
@@ -337,13 +328,7 @@ class HostPrimitives {
   }
 
   bool waitUntilSent(SendConnection& connection, uint64_t end) {
-    if (end <= connection.cachedHead) return true;
-    const auto sent = [&connection, end] {
-      connection.cachedHead = connection.memory.head->head.load(std::memory_order_acquire);
-      return end <= connection.cachedHead;
-    };
-    const WaitPlace place{connection.peer, connection.transport, WaitFor::Credit, P, end - 1};
-    if (waiter_.wait(sent, place)) return true;
+    if (jccl::waitUntilSent(waiter_, connection, end, P)) return true;
     failed_ = true;
     return false;
   }

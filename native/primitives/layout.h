@@ -78,6 +78,7 @@ struct alignas(64) SlotHeader {
   uint32_t check;
   uint32_t bytes;
   uint8_t protocol;
+  bool awaited;         // to a network only, with `lent`: the receiver is about to say where it wants the payload
   const uint8_t* lent;  // to and from a network only: where the payload is, if not in the slot
   uint8_t* wanted;      // from a network only: where the receiver wants the payload
   uint32_t wantedBytes;

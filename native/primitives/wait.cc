@@ -154,8 +154,9 @@ void Waiter::nap(bool (*ready)(void*), void* context, int64_t waited) {
   const int64_t nanos = std::clamp(waited / 4, kFirstNapNanos, kLastNapNanos);
   if (control_.progress != nullptr) {
     // Peers in this machine's memory cannot interrupt a sleep on network events, so it stays short.
-    const int64_t most = std::min(kLastEventNapNanos, 50 * kMicrosecond * (1 + waited / (10 * kMillisecond)));
-    control_.progress->waitForEvents(std::min(nanos, most));
+    const int64_t most = 50 * kMicrosecond * (1 + waited / (10 * kMillisecond));
+    control_.progress->waitForEvents(
+        std::min(kLastEventNapNanos, control_.onlyNetwork ? nanos : std::min(nanos, most)));
     return;
   }
   // An abort counts as a reason to get up; it rings this bell too.

@@ -37,6 +37,7 @@ struct WaitControl {
   std::atomic<int> failure{0};
   Doorbell* bell = nullptr;            // our own
   ProgressEngine* progress = nullptr;  // null without network connections
+  bool onlyNetwork = false;            // no peer shares memory with this rank: the network's events tell of everything
   int spins = 2000;                    // looks at the condition before anything else
   int firstYields = 0;                 // then lets others run so many times before it reads a clock
   int64_t spinNanos = 20'000;          // then pauses for so long

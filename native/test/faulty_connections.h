@@ -27,7 +27,7 @@ class FaultySendConnection final : public NetSendConnection {
 
   Status isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) override {
     if (sequence != posted_ || posted_ - done_ >= kNetInFlight) return outOfOrder("isend", sequence, posted_, done_);
-    if (Status reached = wire_->reach(data); !reached) return reached;
+    if (Status reached = wire_->reach(data, NetAccess::Read); !reached) return reached;
     const std::lock_guard lock(wire_->mutex);
     Parcel parcel;
     parcel.message = message;
@@ -156,7 +156,7 @@ class FaultyRecvConnection final : public NetRecvConnection {
   Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) override {
     if (sequence != posted_ || posted_ - taken_ >= kNetInFlight) return outOfOrder("irecv", sequence, posted_, taken_);
     for (const NetBuffer& buffer : byTag) {
-      if (Status reached = wire_->reach(buffer); !reached) return reached;
+      if (Status reached = wire_->reach(buffer, NetAccess::Write); !reached) return reached;
     }
     Slot& slot = slots_[sequence % kNetInFlight];
     slot = Slot{};
@@ -169,7 +169,7 @@ class FaultyRecvConnection final : public NetRecvConnection {
   }
 
   void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) override {
-    if (sequence < taken_ || sequence >= posted_) return;
+    if (sequence < taken_ || sequence >= posted_ || !wire_->reach(buffer, NetAccess::Write)) return;
     slots_[sequence % kNetInFlight].expected = expected;
     slots_[sequence % kNetInFlight].wished = buffer;
   }

@@ -148,8 +148,9 @@ class FaultyNet final : public Net {
 
   bool needsRegisteredMemory() const override { return state_->faults.registers; }
 
-  Status registerMemory(void* address, size_t bytes, NetPointer, std::unique_ptr<NetMemory>* memory) override {
-    *memory = std::make_unique<PlayedMemory>(address, bytes, state_->counters, state_);
+  Status registerMemory(void* address, size_t bytes, NetPointer, NetAccess access,
+                        std::unique_ptr<NetMemory>* memory) override {
+    *memory = std::make_unique<PlayedMemory>(address, bytes, access, state_->counters, state_);
     return Status::ok();
   }
 

@@ -26,7 +26,7 @@ struct NetFaults {
   bool loses =
       false;      // connections of one rank break after a number of messages, some at both ends, some at one or none
   int ranks = 1;  // who may be that rank
-  bool registers = false;  // like verbs: reaches registered memory only, and puts nothing where the receiver wishes it
+  bool registers = false;  // like verbs: reaches registered memory only
 };
 
 // A stream of numbers that is the same for the same seed everywhere.

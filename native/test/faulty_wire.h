@@ -93,23 +93,27 @@ struct Counters {
 class PlayedMemory final : public NetMemory {
  public:
   // The last argument keeps the counters alive.
-  PlayedMemory(const void* address, size_t bytes, Counters& counters, std::shared_ptr<const void> owner)
+  PlayedMemory(const void* address, size_t bytes, NetAccess access, Counters& counters,
+               std::shared_ptr<const void> owner)
       : begin_(static_cast<const uint8_t*>(address)),
         end_(begin_ + bytes),
+        access_(access),
         counters_(counters),
         owner_(std::move(owner)) {
     ++counters_.registered;
   }
   ~PlayedMemory() override { --counters_.registered; }
 
-  bool holds(const NetBuffer& buffer) const {
+  bool holds(const NetBuffer& buffer, NetAccess access) const {
     const auto* begin = static_cast<const uint8_t*>(buffer.address);
-    return begin_ <= begin && begin + buffer.bytes <= end_;
+    const bool allowed = access == NetAccess::Read || access_ == NetAccess::Write;
+    return allowed && begin_ <= begin && begin + buffer.bytes <= end_;
   }
 
  private:
   const uint8_t* const begin_;
   const uint8_t* const end_;
+  const NetAccess access_;
   Counters& counters_;
   const std::shared_ptr<const void> owner_;
 };
@@ -140,7 +144,7 @@ inline WirePlan planOf(const NetFaults& faults, const NetRoute& route, SeededRan
   plan.reorders = !random.oneIn(3);
   plan.backwards = random.oneIn(2);
   plan.waitsForReceives = random.oneIn(2);
-  plan.heedsWishes = !random.oneIn(3) && !faults.registers;
+  plan.heedsWishes = !random.oneIn(3);
   plan.streams = random.oneIn(2);
   const int victim = static_cast<int>(mix(faults.seed) % static_cast<uint64_t>(faults.ranks));
   const bool doomed = faults.loses && (route.from == victim ? !random.oneIn(3) : random.oneIn(12));
@@ -205,10 +209,10 @@ class Wire {
   }
 
   // Ok, if the network may reach the buffer.
-  Status reach(const NetBuffer& buffer) const {
+  Status reach(const NetBuffer& buffer, NetAccess access) const {
     if (!registers) return Status::ok();
     const auto* memory = dynamic_cast<const PlayedMemory*>(buffer.memory);
-    if (memory != nullptr && memory->holds(buffer)) return Status::ok();
+    if (memory != nullptr && memory->holds(buffer, access)) return Status::ok();
     return Status::internal("bytes=" + std::to_string(buffer.bytes) +
                             (memory == nullptr ? ": not registered [played]" : ": beyond what is registered [played]"));
   }

@@ -1,8 +1,9 @@
-// Whole ranks of one process that sockets join.
+// Whole ranks of one process that a network joins: sockets, unless another is asked for.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -21,10 +22,11 @@ struct Way {
   uint16_t flags = 0;
 };
 
-// Ranks of one process on acted machines: ranks of the same one share memory, sockets join the others.
+// Ranks of one process on acted machines: ranks of the same one share memory, the network joins the others.
 class NetRanks {
  public:
-  explicit NetRanks(const std::vector<int>& machines) {
+  explicit NetRanks(const std::vector<int>& machines, TransportKind network = TransportKind::Net,
+                    const std::function<void(EndpointConfig&)>& adjust = {}) {
     const size_t size = machines.size();
     std::vector<std::vector<uint8_t>> info(size);
     std::vector<int> order(size);
@@ -37,13 +39,14 @@ class NetRanks {
       config.communicator.localRanks = static_cast<int>(size);
       config.communicator.cores = 2;
       config.secret.assign(16, 42);
+      if (adjust) adjust(config);
       check(Endpoint::create(config, endpoints[rank]));
       check(endpoints[rank]->connectInfo({"127.0.0.1"}, info[rank]));
     }
     for (size_t rank = 0; rank < size; ++rank) {
       for (size_t peer = 0; peer < size; ++peer) {
         if (peer == rank) continue;
-        const TransportKind transport = machines[rank] == machines[peer] ? TransportKind::P2p : TransportKind::Net;
+        const TransportKind transport = machines[rank] == machines[peer] ? TransportKind::P2p : network;
         check(endpoints[rank]->connect(static_cast<int>(peer), transport, info[peer]));
       }
       check(endpoints[rank]->communicator().setRing(0, order));

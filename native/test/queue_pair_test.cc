@@ -32,7 +32,7 @@ struct End {
     EXPECT_TRUE(Completions::make(a.device(), 64, &completions).isOk());
     const Status made = QueuePairObject::make(a.device(), *completions, {16, 16, 64}, &qp);
     EXPECT_TRUE(made.isOk()) << made.message();
-    EXPECT_TRUE(a.memory().get(memory.get(), kBytes, &region).isOk());
+    EXPECT_TRUE(a.memory().get(memory.get(), kBytes, true, &region).isOk());
   }
 
   RemoteEnd asRemote() const {
@@ -298,14 +298,18 @@ TEST_F(QueuePairs, RegionsAreSharedPageByPageAndGoWithTheirLastUser) {
   MemoryCache::Shared whole;
   MemoryCache::Shared part;
   MemoryCache::Shared beyond;
-  ASSERT_TRUE(cache.get(memory.get() + 10, 2 * 4096, &whole).isOk());
+  MemoryCache::Shared readOnly;
+  ASSERT_TRUE(cache.get(memory.get() + 10, 2 * 4096, true, &whole).isOk());
   EXPECT_EQ(memory.get(), whole->address());
   EXPECT_EQ(3u * 4096, whole->bytes());
-  ASSERT_TRUE(cache.get(memory.get() + 5000, 100, &part).isOk());
+  ASSERT_TRUE(cache.get(memory.get() + 5000, 100, false, &part).isOk());
   EXPECT_EQ(whole, part);
-  ASSERT_TRUE(cache.get(memory.get() + 3 * 4096, 1, &beyond).isOk());
+  ASSERT_TRUE(cache.get(memory.get() + 3 * 4096, 1, false, &readOnly).isOk());
+  ASSERT_TRUE(cache.get(memory.get() + 3 * 4096, 1, true, &beyond).isOk());
   EXPECT_NE(whole, beyond);
-  EXPECT_EQ(before + 2, cache.size());
+  EXPECT_NE(readOnly, beyond) << "what may only be read must not be written";
+  EXPECT_EQ(before + 3, cache.size());
+  readOnly.reset();
   whole.reset();
   EXPECT_EQ(before + 2, cache.size());
   part.reset();

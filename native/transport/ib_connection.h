@@ -37,6 +37,9 @@ class IbSharing {
 //     Dialling ──proven──> Introduced ──the other's info: RTR, RTS──> Pinging ──all answers──> Connected
 //
 //     posted ──(slot of the receive is here)──> WRITE data, WRITE_WITH_IMM header ──(completions)──> done
+//
+// A message that the receiver has a wish for goes there instead of the slot. One whose wish is awaited leaves without only
+// if nothing else is on its way.
 class IbSendConnection final : public NetSendConnection, private IbEndpoint::Listener {
  public:
   IbSendConnection(const NetConfig& config, const NetRoute& route, verbs::Adapter& adapter, EventSet& controlEvents,
@@ -45,8 +48,10 @@ class IbSendConnection final : public NetSendConnection, private IbEndpoint::Lis
   bool connected() const override { return state_ == State::Connected; }
   Status isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) override;
   Status test(uint64_t sequence, bool* done) override;
+  Status reach(NetMemory& memory) override { return reachWith(adapter_, memory); }
   Status progress(int64_t nowNanos, int* work) override;
   int64_t nextDeadlineNanos() const override;
+  void revoke() override;
   void close() override;
   std::string describe() const override;
 
@@ -56,12 +61,14 @@ class IbSendConnection final : public NetSendConnection, private IbEndpoint::Lis
     NetMessage message;
     const uint8_t* data = nullptr;
     IbMemory* memory = nullptr;
+    bool awaitsWish = false;
     uint32_t partsLeft = 0;
   };
 
   Status shakeHands(int64_t nowNanos, int* work);
   Status introduce(UniqueFd socket);
   Status ping();
+  bool mayPush(uint64_t sequence) const;
   Status push(uint64_t sequence);
   Status onReceived(const IbWork& work, uint32_t immediate) override;
   Status onSent(const IbWork& work) override;
@@ -79,38 +86,45 @@ class IbSendConnection final : public NetSendConnection, private IbEndpoint::Lis
   int64_t startedNanos_ = -1;
   uint32_t answers_ = 0;  // to pings
   std::array<Slot, kNetInFlight> slots_;
-  uint64_t posted_ = 0;   // the next message to post
-  uint64_t pushed_ = 0;   // the next one to hand to the adapter
-  uint64_t offered_ = 0;  // so many receives have been announced
-  uint64_t done_ = 0;     // the first that test() has not reported
+  std::array<IbWish, kNetInFlight> wishes_;
+  uint32_t onTheWay_ = 0;  // messages that have been handed to the adapter and have not completed
+  uint64_t posted_ = 0;    // the next message to post
+  uint64_t pushed_ = 0;    // the next one to hand to the adapter
+  uint64_t offered_ = 0;   // so many receives have been announced
+  uint64_t done_ = 0;      // the first that test() has not reported
 };
 
-// Announces receives as soon as they are posted and the first ping has been answered.
+// Announces receives as soon as they are posted and the first ping has been answered, and wishes when they are known.
 class IbRecvConnection final : public NetRecvConnection, private IbEndpoint::Listener {
  public:
   IbRecvConnection(const NetConfig& config, int peer, verbs::Adapter& adapter, EventSet& dataEvents);
 
   Status open(UniqueFd socket, EventSet& controlEvents);
   Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) override;
-  // The sender knows its place as soon as a receive is posted.
-  void redirect(uint64_t, const NetMessage&, const NetBuffer&) override {}
+  void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) override;
   Status test(uint64_t sequence, bool* done, NetArrival* arrival) override;
   bool expecting() const override { return looksLeft_ > 0; }
   Status flush(const NetBuffer&) override { return Status::ok(); }
+  Status reach(NetMemory& memory) override { return reachWith(endpoint_.adapter(), memory); }
   Status progress(int64_t nowNanos, int* work) override;
   int64_t nextDeadlineNanos() const override { return endpoint_.adapter().nextDeadlineNanos(); }
+  void revoke() override { endpoint_.silence(); }
   void close() override { endpoint_.lifeline().sayGoodbye(); }
   std::string describe() const override { return endpoint_.describe(); }
 
  private:
   struct Slot {
     std::array<NetBuffer, kNetTags> byTag;
+    enum class Wish : uint8_t { None, Known, Told } wish = Wish::None;
+    NetMessage expected;  // what the wish is good for
+    NetBuffer wished;
     uint32_t parts = 0;  // arrived
     uint32_t bytes = 0;  // in them
   };
 
   Status join();
   Status announce(uint64_t sequence);
+  Status tellWish(uint64_t sequence);
   Status badHeader(const IbMessageHeader& header, const std::string& why) const;
   Status onReceived(const IbWork& work, uint32_t immediate) override;
   Status onSent(const IbWork&) override { return Status::ok(); }

@@ -17,9 +17,10 @@ using verbs::QueuePairObject;
 constexpr uint32_t kInlineBytes = 128;
 constexpr size_t kPageBytes = 4096;
 constexpr uint32_t kPings = 1;
-// Each message is a write and a write with immediate; beside them a ping.
-constexpr uint32_t kSendRequests = 2 * kNetInFlight + kPings + 1;
-constexpr uint32_t kReceiveRequests = kNetInFlight + kPings + 1;
+// Each message is a write and a write with immediate, each receive two of these; beside them a ping. Twice as many where
+// the other end may be done with requests whose completions have not been read here.
+constexpr uint32_t kSendRequests = 4 * kNetInFlight + kPings + 1;
+constexpr uint32_t kReceiveRequests = IbEndpoint::kAnnouncements + kPings + 1;
 constexpr size_t kCompletionsAtOnce = 16;
 
 }  // namespace
@@ -36,7 +37,7 @@ Status IbEndpoint::open(UniqueFd socket, EventSet& events) {
   memory_.reset(static_cast<uint8_t*>(std::aligned_alloc(kPageBytes, kPageBytes)));
   if (memory_ == nullptr) return {Code::NoMemory, "net: no memory for the ring of a connection"};
   std::memset(memory_.get(), 0, kPageBytes);
-  if (Status made = verbs::Region::make(adapter_.device(), memory_.get(), kPageBytes, false, &region_); !made)
+  if (Status made = verbs::Region::make(adapter_.device(), memory_.get(), kPageBytes, true, false, &region_); !made)
     return made;
   const auto count = static_cast<uint32_t>(config_.ib.queuePairs);
   const auto entries = static_cast<int>(count * (kSendRequests + kReceiveRequests));
@@ -128,7 +129,7 @@ Status IbEndpoint::postReceives(const IbWork& work, int count) {
 // A write with immediate of `bytes` from the staged entry to the other end's ring.
 verbs::SendRequest IbEndpoint::entryRequest(const IbWork& work, uint32_t bytes, uint32_t immediate,
                                             verbs::ScatterGather* piece) {
-  const size_t at = entryAt(work.sequence);
+  const size_t at = entryAt(work.sequence, work.purpose == IbWork::Wish);
   *piece = {reinterpret_cast<uintptr_t>(memory_.get()) + kRingBytes + at, bytes, region_->lkey()};
   verbs::SendRequest request{};
   request.id = work.encode();
@@ -166,6 +167,12 @@ Status IbEndpoint::writeData(const IbWork& work, const void* data, uint32_t data
   return qps_[work.qp]->postSends(&payload);
 }
 
+void IbEndpoint::silence() {
+  for (const auto& qp : qps_) {
+    if (QueuePairObject::isLegal(qp->state(), QueuePairObject::State::Error)) static_cast<void>(qp->fail());
+  }
+}
+
 Status IbEndpoint::failed(const verbs::WorkCompletion& completion) {
   const IbWork work = IbWork::decode(completion.id);
   QueuePairObject& qp = *qps_[work.qp];
@@ -175,9 +182,9 @@ Status IbEndpoint::failed(const verbs::WorkCompletion& completion) {
   const verbs::EndText there = {
       std::string(remote.device.data(), ::strnlen(remote.device.data(), remote.device.size())),
       verbs::gidText(remote.gid), remote.qpNumbers[work.qp]};
-  const char* what = work.purpose == IbWork::Ping   ? "the first ping over a new queue pair"
-                     : work.purpose == IbWork::Slot ? "announcing a receive"
-                                                    : "a message";
+  const char* what = work.purpose == IbWork::Ping      ? "the first ping over a new queue pair"
+                     : work.purpose != IbWork::Message ? "announcing a receive"
+                                                       : "a message";
   return Status::transport(
       "net: " + lifeline_->describe() + ": " + what + " failed: " +
       verbs::completionText(completion, here, there, adapter_.path().timeout, adapter_.path().retryCount));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/status.h"
@@ -25,7 +26,7 @@ namespace jccl {
 //     | purpose | qp    | sequence      |
 //     +---------+-------+---------------+
 struct IbWork {
-  enum Purpose : uint8_t { Ping = 1, Slot = 2, Message = 3 };
+  enum Purpose : uint8_t { Ping = 1, Slot = 2, Message = 3, Wish = 4 };
 
   Purpose purpose = Ping;
   uint8_t qp = 0;
@@ -47,13 +48,30 @@ struct IbReceiveSlot {
 };
 static_assert(sizeof(IbReceiveSlot) == 64);
 
+// Where the receiver of a message would rather have it, which it writes into the sender's ring of wishes once it knows:
+// good for exactly this message. Without room it has no such place, and the slot it is.
+struct IbWish {
+  uint64_t sequence = UINT64_MAX;
+  uint64_t address = 0;
+  uint32_t rkey = 0;
+  uint32_t bytes = 0;
+  uint32_t check = 0;
+  uint8_t tag = 0;
+  std::array<uint8_t, 3> unused{};
+};
+static_assert(sizeof(IbWish) == 32);
+
+// The immediate of a wish: this, and the lowest bits of the sequence.
+inline constexpr uint32_t kIbWishBit = 1U << 31;
+
 // What the sender writes into the receiver's ring when a message's data is there.
 struct IbMessageHeader {
   uint64_t sequence = 0;
   uint32_t bytes = 0;
   uint32_t check = 0;
   uint8_t tag = 0;
-  std::array<uint8_t, 7> unused{};
+  uint8_t asWished = 0;  // 1: it is where the receiver wished it
+  std::array<uint8_t, 6> unused{};
 };
 static_assert(sizeof(IbMessageHeader) == 24);
 
@@ -73,6 +91,9 @@ class IbEndpoint : public EventHandler {
   IbEndpoint(const NetConfig& config, verbs::Adapter& adapter, int peer);
   ~IbEndpoint() override;
 
+  // What a sender may be told before it looks: of a turn of receives and two turns of wishes.
+  static constexpr uint32_t kAnnouncements = 3 * kNetInFlight;
+
   // Queue pairs in Init, completions and lifeline watched through `events`.
   Status open(UniqueFd socket, EventSet& events);
   Status tellInfo();
@@ -87,14 +108,15 @@ class IbEndpoint : public EventHandler {
   bool joined() const { return joined_; }
   uint32_t inlineBytes() const { return inlineBytes_; }
 
-  // Entry `sequence` of the ring that the other end writes, and of the one that this end writes from.
+  // Entry `sequence` of the rings that the other end writes, and of those that this end writes from: one of wishes, and one
+  // of everything else.
   template <typename Entry>
   Entry* ring(uint64_t sequence) {
-    return reinterpret_cast<Entry*>(memory_.get() + entryAt(sequence));
+    return reinterpret_cast<Entry*>(memory_.get() + entryAt(sequence, std::is_same_v<Entry, IbWish>));
   }
   template <typename Entry>
   Entry* staged(uint64_t sequence) {
-    return reinterpret_cast<Entry*>(memory_.get() + kRingBytes + entryAt(sequence));
+    return reinterpret_cast<Entry*>(memory_.get() + kRingBytes + entryAt(sequence, std::is_same_v<Entry, IbWish>));
   }
 
   Status postReceives(const IbWork& work, int count = 1);
@@ -106,6 +128,9 @@ class IbEndpoint : public EventHandler {
   Status writeData(const IbWork& work, const void* data, uint32_t dataBytes, uint32_t lkey, uint64_t remoteAddress,
                    uint32_t rkey, uint32_t entryBytes);
 
+  // Nothing moves any more, in either direction: the other end's requests stay without an answer.
+  void silence();
+
   // Reads lifeline and completions and tells the listener. The lifeline's end is only reported when nothing more comes.
   Status progress(int64_t nowNanos, Listener& listener, int* work);
 
@@ -114,8 +139,10 @@ class IbEndpoint : public EventHandler {
 
  private:
   static constexpr uint32_t kEntryBytes = 64;
-  static constexpr uint32_t kRingBytes = kEntryBytes * kNetInFlight;
-  static size_t entryAt(uint64_t sequence) { return sequence % kNetInFlight * kEntryBytes; }
+  static constexpr uint32_t kRingBytes = 2 * kEntryBytes * kNetInFlight;
+  static size_t entryAt(uint64_t sequence, bool isWish) {
+    return (sequence % kNetInFlight + (isWish ? kNetInFlight : 0)) * kEntryBytes;
+  }
   struct AlignedFree {
     void operator()(uint8_t* memory) const { std::free(memory); }
   };

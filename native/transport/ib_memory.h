@@ -11,13 +11,14 @@ namespace jccl {
 // Registered with an adapter when a connection over that adapter first uses it: most memory is used with one of several.
 class IbMemory final : public NetMemory {
  public:
-  IbMemory(void* address, size_t bytes) : address_(address), bytes_(bytes) {}
+  // Memory that the process may only read cannot be registered `writable`.
+  IbMemory(void* address, size_t bytes, bool writable) : address_(address), bytes_(bytes), writable_(writable) {}
 
   // The region with this adapter; it lives as long as this object.
   Status with(verbs::Adapter& adapter, const verbs::Region** region) {
     verbs::MemoryCache::Shared& known = regions_[&adapter];
     if (known == nullptr) {
-      if (Status registered = adapter.memory().get(address_, bytes_, &known); !registered) return registered;
+      if (Status registered = adapter.memory().get(address_, bytes_, writable_, &known); !registered) return registered;
     }
     *region = known.get();
     return Status::ok();
@@ -26,7 +27,14 @@ class IbMemory final : public NetMemory {
  private:
   void* const address_;
   const size_t bytes_;
+  const bool writable_;
   std::map<const verbs::Adapter*, verbs::MemoryCache::Shared> regions_;
 };
+
+inline Status reachWith(verbs::Adapter& adapter, NetMemory& memory) {
+  const verbs::Region* region = nullptr;
+  auto* own = dynamic_cast<IbMemory*>(&memory);
+  return own == nullptr ? Status::internal("ib: memory of another network") : own->with(adapter, &region);
+}
 
 }  // namespace jccl

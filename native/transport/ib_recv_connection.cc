@@ -53,7 +53,36 @@ Status IbRecvConnection::announce(uint64_t sequence) {
     place->rkey[tag] = region->rkey();
     place->room[tag] = buffer.bytes;
   }
-  return endpoint_.writeStaged({IbWork::Slot, 0, sequence}, sizeof *place, static_cast<uint32_t>(sequence));
+  const auto immediate = static_cast<uint32_t>(sequence & (kIbWishBit - 1));
+  return endpoint_.writeStaged({IbWork::Slot, 0, sequence}, sizeof *place, immediate);
+}
+
+void IbRecvConnection::redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) {
+  if (sequence < taken_ || sequence >= posted_) return;
+  Slot& target = slot(sequence);
+  if (target.wish != Slot::Wish::None || target.parts > 0) return;
+  target.wish = Slot::Wish::Known;
+  target.expected = expected;
+  target.wished = buffer;
+}
+
+Status IbRecvConnection::tellWish(uint64_t sequence) {
+  Slot& target = slot(sequence);
+  target.wish = Slot::Wish::Told;
+  auto* wish = endpoint_.staged<IbWish>(sequence);
+  *wish = IbWish{};
+  wish->sequence = sequence;
+  if (auto* memory = dynamic_cast<IbMemory*>(target.wished.memory); memory != nullptr) {
+    const verbs::Region* region = nullptr;
+    if (Status registered = memory->with(endpoint_.adapter(), &region); !registered) return registered;
+    wish->address = reinterpret_cast<uintptr_t>(target.wished.address);
+    wish->rkey = region->rkey();
+    wish->bytes = target.wished.bytes;
+    wish->check = target.expected.check;
+    wish->tag = target.expected.tag;
+  }
+  const auto immediate = static_cast<uint32_t>(sequence & (kIbWishBit - 1)) | kIbWishBit;
+  return endpoint_.writeStaged({IbWork::Wish, 0, sequence}, sizeof *wish, immediate);
 }
 
 Status IbRecvConnection::onReceived(const IbWork& work, uint32_t immediate) {
@@ -84,6 +113,11 @@ Status IbRecvConnection::progress(int64_t nowNanos, int* work) {
     ++announced_;
     ++*work;
   }
+  for (uint64_t sequence = taken_; sequence < announced_; ++sequence) {
+    if (slot(sequence).wish != Slot::Wish::Known || slot(sequence).parts > 0) continue;
+    if (Status told = tellWish(sequence); !told) return told;
+    ++*work;
+  }
   return Status::ok();
 }
 
@@ -105,10 +139,15 @@ Status IbRecvConnection::test(uint64_t sequence, bool* done, NetArrival* arrival
   const IbMessageHeader header = *endpoint_.ring<IbMessageHeader>(sequence);
   if (header.sequence != sequence) return badHeader(header, "expected_sequence=" + std::to_string(sequence));
   if (header.tag >= kNetTags) return badHeader(header, "its protocol is unknown");
-  const NetBuffer& buffer = tested.byTag[header.tag];
+  const NetMessage message = {header.tag, header.check, header.bytes};
+  const bool asWished = header.asWished != 0;
+  if (asWished && (tested.wish != Slot::Wish::Told || tested.expected != message)) {
+    return badHeader(header, "it is where nobody wished it");
+  }
+  const NetBuffer& buffer = asWished ? tested.wished : tested.byTag[header.tag];
   if (header.bytes > buffer.bytes) return badHeader(header, "room_bytes=" + std::to_string(buffer.bytes));
   if (header.bytes != tested.bytes) return badHeader(header, "written_bytes=" + std::to_string(tested.bytes));
-  *arrival = {{header.tag, header.check, header.bytes}, buffer.address};
+  *arrival = {message, buffer.address};
   ++taken_;
   return Status::ok();
 }

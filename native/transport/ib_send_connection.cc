@@ -39,7 +39,7 @@ Status IbSendConnection::isend(uint64_t sequence, const NetMessage& message, con
   }
   auto* memory = dynamic_cast<IbMemory*>(data.memory);
   if (message.bytes > 0 && memory == nullptr) return Status::internal("isend: the memory is not registered");
-  slot(sequence) = {message, static_cast<const uint8_t*>(data.address), memory, sharing_.parts()};
+  slot(sequence) = {message, static_cast<const uint8_t*>(data.address), memory, data.awaited, sharing_.parts()};
   ++posted_;
   return Status::ok();
 }
@@ -60,8 +60,9 @@ Status IbSendConnection::introduce(UniqueFd socket) {
   for (uint8_t qp = 0; qp < endpoint_->queuePairs(); ++qp) {
     if (Status posted = endpoint_->postReceives({IbWork::Ping, qp, 0}); !posted) return posted;
   }
-  // Receives are announced on the first queue pair.
-  if (Status posted = endpoint_->postReceives({IbWork::Slot, 0, 0}, kNetInFlight); !posted) return posted;
+  // Receives and wishes are announced on the first queue pair.
+  Status posted = endpoint_->postReceives({IbWork::Slot, 0, 0}, IbEndpoint::kAnnouncements);
+  if (!posted) return posted;
   state_ = State::Introduced;
   return endpoint_->tellInfo();
 }
@@ -103,6 +104,11 @@ Status IbSendConnection::shakeHands(int64_t nowNanos, int* work) {
            : "the peer has not introduced its queue pairs; is it stopped or starved?"));
 }
 
+bool IbSendConnection::mayPush(uint64_t sequence) const {
+  const bool waits = slots_[sequence % kNetInFlight].awaitsWish && onTheWay_ > 0;
+  return sequence < offered_ && !(waits && wishes_[sequence % kNetInFlight].sequence != sequence);
+}
+
 Status IbSendConnection::push(uint64_t sequence) {
   Slot& sent = slot(sequence);
   const IbReceiveSlot place = *endpoint_->ring<IbReceiveSlot>(sequence);
@@ -119,29 +125,40 @@ Status IbSendConnection::push(uint64_t sequence) {
     if (Status registered = sent.memory->with(adapter_, &region); !registered) return registered;
   }
   auto* header = endpoint_->staged<IbMessageHeader>(sequence);
-  *header = IbMessageHeader{sequence, sent.message.bytes, sent.message.check, tag, {}};
+  const IbWish& wish = wishes_[sequence % kNetInFlight];
+  const bool asWished = wish.sequence == sequence && sent.message.bytes > 0 &&
+                        NetMessage{wish.tag, wish.check, wish.bytes} == sent.message;
+  const uint64_t address = asWished ? wish.address : place.address[tag];
+  const uint32_t rkey = asWished ? wish.rkey : place.rkey[tag];
+  *header = IbMessageHeader{sequence, sent.message.bytes, sent.message.check, tag, asWished, {}};
+  ++onTheWay_;
   for (uint32_t part = 0; part < sharing_.parts(); ++part) {
     const uint32_t from = sharing_.offset(sent.message.bytes, part);
     const uint32_t bytes = sharing_.offset(sent.message.bytes, part + 1) - from;
     Status written = endpoint_->writeData({IbWork::Message, sharing_.qpOf(sequence, part), sequence}, sent.data + from,
-                                          bytes, region == nullptr ? 0 : region->lkey(), place.address[tag] + from,
-                                          place.rkey[tag], part == 0 ? sizeof *header : 0);
+                                          bytes, region == nullptr ? 0 : region->lkey(), address + from, rkey,
+                                          part == 0 ? sizeof *header : 0);
     if (!written) return written;
   }
   return Status::ok();
 }
 
-Status IbSendConnection::onReceived(const IbWork& work, uint32_t) {
+Status IbSendConnection::onReceived(const IbWork& work, uint32_t immediate) {
   if (work.purpose == IbWork::Ping) {
     ++answers_;
     return Status::ok();
   }
-  ++offered_;
+  if ((immediate & kIbWishBit) == 0) {
+    ++offered_;
+  } else if (const IbWish& told = *endpoint_->ring<IbWish>(immediate);
+             ((told.sequence ^ immediate) & (kIbWishBit - 1)) == 0) {
+    wishes_[told.sequence % kNetInFlight] = told;
+  }  // else the message has left already, and a younger wish is being written over this one
   return endpoint_->postReceives({IbWork::Slot, 0, 0});
 }
 
 Status IbSendConnection::onSent(const IbWork& work) {
-  if (work.purpose == IbWork::Message) --slot(work.sequence).partsLeft;
+  if (work.purpose == IbWork::Message && --slot(work.sequence).partsLeft == 0) --onTheWay_;
   return Status::ok();
 }
 
@@ -154,7 +171,7 @@ Status IbSendConnection::progress(int64_t nowNanos, int* work) {
     if (done_ == posted_) return Status::ok();
     return Status::transport("net: " + describe() + " has closed the communicator while messages for it are unsent");
   }
-  while (pushed_ < posted_ && pushed_ < offered_) {
+  while (pushed_ < posted_ && mayPush(pushed_)) {
     if (Status sent = push(pushed_); !sent) return sent;
     ++pushed_;
     ++*work;
@@ -167,6 +184,10 @@ int64_t IbSendConnection::nextDeadlineNanos() const {
   if (connected()) return port;
   if (dialer_ != nullptr) return std::min(port, dialer_->nextDeadlineNanos());
   return std::min(port, startedNanos_ + config_.connectTimeoutNanos);
+}
+
+void IbSendConnection::revoke() {
+  if (endpoint_ != nullptr) endpoint_->silence();
 }
 
 void IbSendConnection::close() {

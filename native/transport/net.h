@@ -69,10 +69,14 @@ class NetMemory {
   virtual ~NetMemory() = default;
 };
 
+// What the network does with memory: memory that the process may only read can be sent from.
+enum class NetAccess : uint8_t { Read, Write };
+
 struct NetBuffer {
   void* address = nullptr;
   uint32_t bytes = 0;  // sent, or room to receive
   NetMemory* memory = nullptr;
+  bool awaited = false;  // sent: the receiver is about to say where it wants it, and to leave without knowing is a loss
 };
 
 class NetConnection {
@@ -85,6 +89,12 @@ class NetConnection {
 
   // When progress() wants to be called again even if nothing happens; INT64_MAX: never.
   virtual int64_t nextDeadlineNanos() const { return INT64_MAX; }
+
+  // Whether buffers in this memory can be used here; registers it where that has not been done.
+  virtual Status reach(NetMemory& /*memory*/) { return Status::ok(); }
+
+  // After a failure: touches no buffer any more, and the other end is not told. Nothing else is called afterwards.
+  virtual void revoke() {}
 
   // Says goodbye, so that the other end does not take the silence for a death. Data already taken is still delivered.
   virtual void close() = 0;
@@ -112,7 +122,8 @@ class NetRecvConnection : public NetConnection {
   virtual Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) = 0;
 
   // If message `sequence`, already posted, turns out to be exactly `expected`, its data may go to `buffer` instead. A wish:
-  // where the data has begun to come, or the other end knows its place, it stays without effect.
+  // where the data has begun to come it stays without effect. A buffer that must be registered and is not is no wish, and a
+  // sender that awaits one hears so.
   virtual void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) = 0;
 
   // Has it arrived whole? Then *arrival says what and where it is.
@@ -165,7 +176,8 @@ class Net {
   // Must memory be registered before it is sent from or received into? Then what is lent for a moment is better copied.
   virtual bool needsRegisteredMemory() const { return false; }
 
-  virtual Status registerMemory(void* address, size_t bytes, NetPointer kind, std::unique_ptr<NetMemory>* memory) = 0;
+  virtual Status registerMemory(void* address, size_t bytes, NetPointer kind, NetAccess access,
+                                std::unique_ptr<NetMemory>* memory) = 0;
 };
 
 }  // namespace jccl

@@ -217,9 +217,10 @@ Status IbNet::connect(const NetRoute& route, std::span<const uint8_t> listenerIn
   return Status::ok();
 }
 
-Status IbNet::registerMemory(void* address, size_t bytes, NetPointer kind, std::unique_ptr<NetMemory>* memory) {
+Status IbNet::registerMemory(void* address, size_t bytes, NetPointer kind, NetAccess access,
+                             std::unique_ptr<NetMemory>* memory) {
   if (kind != NetPointer::Host) return Status::invalid("net: verbs reach host memory only in this build");
-  *memory = std::make_unique<IbMemory>(address, bytes);
+  *memory = std::make_unique<IbMemory>(address, bytes, access == NetAccess::Write);
   return Status::ok();
 }
 

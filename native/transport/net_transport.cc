@@ -87,12 +87,13 @@ Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemor
                                             std::unique_ptr<NetMemory>* registered) {
     engine_.wakeThread();  // it serves the handshake
     if (net_->needsRegisteredMemory()) {
-      Status done = net_->registerMemory(memory.block, memory.shape.blockBytes(), NetPointer::Host, registered);
+      Status done =
+          net_->registerMemory(memory.block, memory.shape.blockBytes(), NetPointer::Host, NetAccess::Write, registered);
       if (!done) return done;
     }
     return net_->connect({config_.communicator, config_.rank, peer, channel}, peers_.at(peer), connection);
   };
-  auto proxy = std::make_unique<SendProxy>(memory, peer, channel, std::move(dial), errors_);
+  auto proxy = std::make_unique<SendProxy>(memory, peer, channel, std::move(dial), userMemory_, errors_);
   SendProxy* agent = proxy.get();
   senders_[{peer, channel}] = std::move(proxy);
   if (firstUse != nullptr) {
@@ -106,7 +107,7 @@ Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemor
 
 Status NetTransport::recvConnection(int peer, int channel, const ConnectionMemory& memory) {
   if (Status valid = checkKey(peer, channel); !valid) return valid;
-  auto proxy = std::make_unique<RecvProxy>(memory, peer, channel, errors_);
+  auto proxy = std::make_unique<RecvProxy>(memory, peer, channel, userMemory_, errors_);
   const std::lock_guard lock(engine_.mutex());
   if (receivers_.count({peer, channel}) != 0) return Status::invalid("net: the receive connection exists already");
   if (const auto early = early_.find({peer, channel}); early != early_.end()) {
@@ -174,6 +175,22 @@ int NetTransport::Acceptor::doWork(int64_t nowNanos) {
 }
 
 int64_t NetTransport::Acceptor::nextDeadlineNanos() const { return owner_.listener_->nextDeadlineNanos(); }
+
+void NetTransport::lend(const void* address, size_t bytes, bool written) {
+  if (!net_->needsRegisteredMemory()) return;
+  const NetAccess access = written ? NetAccess::Write : NetAccess::Read;
+  std::unique_ptr<NetMemory> memory;
+  const std::lock_guard lock(engine_.mutex());
+  // What cannot be registered is copied.
+  if (!net_->registerMemory(const_cast<void*>(address), bytes, NetPointer::Host, access, &memory)) return;
+  userMemory_.add(address, bytes, access, std::move(memory));
+}
+
+void NetTransport::endLending() {
+  if (!net_->needsRegisteredMemory()) return;
+  const std::lock_guard lock(engine_.mutex());
+  userMemory_.clear();
+}
 
 void NetTransport::revoke() {
   const std::lock_guard lock(engine_.mutex());

@@ -20,6 +20,7 @@
 #include "transport/net_progress_engine.h"
 #include "transport/recv_proxy.h"
 #include "transport/send_proxy.h"
+#include "transport/user_memory.h"
 
 namespace jccl {
 
@@ -65,7 +66,9 @@ class NetTransport {
   void waitForEvents(int64_t nanos) { engine_.waitForEvents(nanos); }
   void kick() { engine_.kick(); }
 
-  // After a failure: see ProgressEngine::revoke.
+  // The user memory of an operation, and a failure of it: see ProgressEngine.
+  void lend(const void* address, size_t bytes, bool written);
+  void endLending();
   void revoke();
 
   // The first error of any connection; the rank it is about, or -1.
@@ -99,6 +102,7 @@ class NetTransport {
   std::unique_ptr<Net> net_;
   std::unique_ptr<NetListener> listener_;
   Acceptor acceptor_;
+  UserMemory userMemory_;
   std::map<int, std::vector<uint8_t>> peers_;
   std::map<Key, std::unique_ptr<SendProxy>> senders_;
   std::map<Key, FirstUse*> dormant_;  // senders that are driven from their first use on

@@ -9,15 +9,19 @@ namespace jccl {
 
 static_assert(kNetInFlight == kSlots);
 
-RecvProxy::RecvProxy(const ConnectionMemory& memory, int peer, int channel, NetErrorLatch& errors)
-    : NetProxy(memory, peer, channel, errors) {}
+RecvProxy::RecvProxy(const ConnectionMemory& memory, int peer, int channel, UserMemory& userMemory,
+                     NetErrorLatch& errors)
+    : NetProxy(memory, peer, channel, errors), userMemory_(userMemory) {}
 
 void RecvProxy::attach(std::unique_ptr<NetRecvConnection> connection, Net& net) {
   const size_t bytes = size_t{kSlots} * (memory_.shape.llSlotBytes() + memory_.shape.ll128SlotBytes());
   landing_.reset(new uint64_t[bytes / sizeof(uint64_t)]);
   if (net.needsRegisteredMemory()) {
-    attached_ = net.registerMemory(memory_.block, memory_.shape.blockBytes(), NetPointer::Host, &slotsMemory_);
-    if (attached_) attached_ = net.registerMemory(landing_.get(), bytes, NetPointer::Host, &landingMemory_);
+    attached_ = net.registerMemory(memory_.block, memory_.shape.blockBytes(), NetPointer::Host, NetAccess::Write,
+                                   &slotsMemory_);
+    if (attached_) {
+      attached_ = net.registerMemory(landing_.get(), bytes, NetPointer::Host, NetAccess::Write, &landingMemory_);
+    }
   }
   connection_ = std::move(connection);
 }
@@ -81,14 +85,22 @@ void RecvProxy::passWishesOn() {
   for (uint64_t step = taken_; step < posted_; ++step) {
     const SlotHeader* header = memory_.slotHeader(step);
     if (header->wantedFor.load(std::memory_order_acquire) != step + 1) continue;
+    NetBuffer buffer{header->wanted, header->wantedBytes};
+    if (slotsMemory_ != nullptr) {
+      if (!userMemory_.holds(buffer, NetAccess::Write)) continue;
+      buffer.memory = userMemory_.reach(*connection_, buffer, NetAccess::Write);
+    }
     connection_->redirect(step, {static_cast<uint8_t>(Protocol::Simple), header->wantedCheck, header->wantedBytes},
-                          {header->wanted, header->wantedBytes, nullptr});
+                          buffer);
   }
 }
 
 void RecvProxy::revoke() {
   for (uint64_t step = taken_; step < taken_ + kSlots; ++step) {
-    if (memory_.slotHeader(step)->wantedFor.load(std::memory_order_acquire) == step + 1) failed_ = true;
+    if (memory_.slotHeader(step)->wantedFor.load(std::memory_order_acquire) != step + 1) continue;
+    failed_ = true;
+    if (connection_ != nullptr) connection_->revoke();
+    return;
   }
 }
 

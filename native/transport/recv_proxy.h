@@ -7,15 +7,17 @@
 #include "primitives/connection.h"
 #include "transport/net.h"
 #include "transport/net_proxy.h"
+#include "transport/user_memory.h"
 
 namespace jccl {
 
 // A step is posted to the network as soon as the consumer has freed its slot. SIMPLE data lands in the slot itself, or
-// where the slot's header wants it, and is published by that header; LL and LL128 slots are polled by the consumer while they fill, so these land
-// beside it and are moved over cell by cell, line by line. Everything the wire says is checked first.
+// where the slot's header wants it, and is published by that header; LL and LL128 slots are polled by the consumer while
+// they fill, so these land beside it and are moved over cell by cell, line by line. Everything the wire says is checked
+// first.
 class RecvProxy final : public NetProxy<NetRecvConnection> {
  public:
-  RecvProxy(const ConnectionMemory& memory, int peer, int channel, NetErrorLatch& errors);
+  RecvProxy(const ConnectionMemory& memory, int peer, int channel, UserMemory& userMemory, NetErrorLatch& errors);
 
   // The sender's connection has come over this network. It comes once.
   void attach(std::unique_ptr<NetRecvConnection> connection, Net& net);
@@ -38,6 +40,7 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   uint8_t* landingLL(uint64_t step) const;
   uint8_t* landingLL128(uint64_t step) const;
 
+  UserMemory& userMemory_;
   std::unique_ptr<uint64_t[]> landing_;       // 8 LL slots, 8 LL128 slots; pages are touched only when used
   std::unique_ptr<NetMemory> slotsMemory_;    // null where the network asks for none
   std::unique_ptr<NetMemory> landingMemory_;  // likewise

@@ -27,8 +27,9 @@ bool allLinesFlagged(uint8_t* slot, uint32_t bytes, uint64_t flag) {
 
 }  // namespace
 
-SendProxy::SendProxy(const ConnectionMemory& memory, int peer, int channel, Dial dial, NetErrorLatch& errors)
-    : NetProxy(memory, peer, channel, errors), dial_(std::move(dial)) {}
+SendProxy::SendProxy(const ConnectionMemory& memory, int peer, int channel, Dial dial, UserMemory& userMemory,
+                     NetErrorLatch& errors)
+    : NetProxy(memory, peer, channel, errors), dial_(std::move(dial)), userMemory_(userMemory) {}
 
 bool SendProxy::nextIsPublished() const {
   return memory_.slotHeader(posted_)->published.load(std::memory_order_acquire) == posted_ + 1;
@@ -42,7 +43,10 @@ void SendProxy::revoke() {
   for (uint64_t step = done_; step < done_ + kSlots; ++step) {
     const SlotHeader* header = memory_.slotHeader(step);
     if (header->published.load(std::memory_order_acquire) != step + 1) return;
-    if (header->lent != nullptr) failed_ = true;
+    if (header->lent == nullptr) continue;
+    failed_ = true;
+    if (connection_ != nullptr) connection_->revoke();
+    return;
   }
 }
 
@@ -67,13 +71,18 @@ Status SendProxy::post(bool* posted) {
   if (isLL && !allCellsFlagged(data, bytes, static_cast<uint32_t>(posted_ + 1))) return Status::ok();
   if (isLL128 && !allLinesFlagged(data, bytes, posted_ + 1)) return Status::ok();
   if (Status dialled = dial(); !dialled) return dialled;
+  NetBuffer buffer{data, bytes, registered_.get(), lent && header->awaited};
   if (lent && registered_ != nullptr) {
-    uint8_t* slot = memory_.slotData(protocol, posted_);
-    std::memcpy(slot, data, bytes);
-    data = slot;
+    NetMemory* users = userMemory_.reach(*connection_, buffer, NetAccess::Read);
+    if (users != nullptr) {
+      buffer.memory = users;
+    } else {
+      buffer.address = memory_.slotData(protocol, posted_);
+      std::memcpy(buffer.address, data, bytes);
+    }
   }
   *posted = true;
-  return connection_->isend(posted_++, {header->protocol, header->check, bytes}, {data, bytes, registered_.get()});
+  return connection_->isend(posted_++, {header->protocol, header->check, bytes}, buffer);
 }
 
 Status SendProxy::advance(int64_t nowNanos, int* work) {
@@ -93,7 +102,9 @@ Status SendProxy::advance(int64_t nowNanos, int* work) {
     bool left = false;
     if (Status tested = connection_->test(done_, &left); !tested) return tested;
     if (!left) break;
-    memory_.slotHeader(done_++)->lent = nullptr;
+    SlotHeader* header = memory_.slotHeader(done_++);
+    header->lent = nullptr;
+    header->awaited = false;
   }
   if (done_ != before) {
     memory_.head->head.store(done_, std::memory_order_release);

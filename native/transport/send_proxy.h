@@ -8,6 +8,7 @@
 #include "primitives/connection.h"
 #include "transport/net.h"
 #include "transport/net_proxy.h"
+#include "transport/user_memory.h"
 
 namespace jccl {
 
@@ -15,13 +16,15 @@ namespace jccl {
 //
 //     published ──(LL: all flags seen)──> posted ──(the network has the bytes)──> done: head moves, the slot is free
 //
-// What a slot's header lends instead is sent from there, or, by networks that need registered memory, through the slot. The network connection is made when the first step is published.
+// What a slot's header lends instead is sent from there; by networks that need registered memory through the slot, unless
+// the memory is known for the time of the operation. The network connection is made when the first step is published.
 class SendProxy final : public NetProxy<NetSendConnection> {
  public:
   // Makes the connection and, where its network asks for it, registers the slots.
   using Dial = std::function<Status(std::unique_ptr<NetSendConnection>*, std::unique_ptr<NetMemory>*)>;
 
-  SendProxy(const ConnectionMemory& memory, int peer, int channel, Dial dial, NetErrorLatch& errors);
+  SendProxy(const ConnectionMemory& memory, int peer, int channel, Dial dial, UserMemory& userMemory,
+            NetErrorLatch& errors);
 
   bool pending() const override;
 
@@ -41,6 +44,7 @@ class SendProxy final : public NetProxy<NetSendConnection> {
   bool nextIsPublished() const;
 
   const Dial dial_;
+  UserMemory& userMemory_;
   std::unique_ptr<NetMemory> registered_;  // the slots; null where the network asks for none
   bool dialsAhead_ = false;
   uint64_t posted_ = 0;  // the next step to hand to the network

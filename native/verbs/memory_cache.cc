@@ -6,7 +6,7 @@
 
 namespace jccl::verbs {
 
-Status MemoryCache::get(void* address, size_t bytes, Shared* region) {
+Status MemoryCache::get(void* address, size_t bytes, bool writable, Shared* region) {
   static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const uintptr_t begin = reinterpret_cast<uintptr_t>(address) / page * page;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(address) + std::max<size_t>(bytes, 1) + page - 1) / page * page;
@@ -16,14 +16,15 @@ Status MemoryCache::get(void* address, size_t bytes, Shared* region) {
       one = regions_.erase(one);
       continue;
     }
-    if (one->first + known->bytes() >= end) {
+    if (one->first + known->bytes() >= end && (known->writable() || !writable)) {
       *region = std::move(known);
       return Status::ok();
     }
     ++one;
   }
   std::unique_ptr<Region> made;
-  if (Status registered = Region::make(device_, reinterpret_cast<void*>(begin), end - begin, relaxedOrdering_, &made);
+  if (Status registered =
+          Region::make(device_, reinterpret_cast<void*>(begin), end - begin, writable, relaxedOrdering_, &made);
       !registered) {
     return registered;
   }

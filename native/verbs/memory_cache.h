@@ -20,7 +20,7 @@ class MemoryCache {
   MemoryCache(std::shared_ptr<OpenDevice> device, bool relaxedOrdering)
       : device_(std::move(device)), relaxedOrdering_(relaxedOrdering) {}
 
-  Status get(void* address, size_t bytes, Shared* region);
+  Status get(void* address, size_t bytes, bool writable, Shared* region);
 
   // How many regions are registered now.
   size_t size() const;

@@ -42,20 +42,20 @@ Status OpenDevice::open(std::shared_ptr<const Library> library, Device* device, 
   return Status::ok();
 }
 
-Region::Region(const std::shared_ptr<OpenDevice>& device, MemoryRegion* region)
-    : region_(region, [device](MemoryRegion* one) { device->library().deregMr(one); }) {}
+Region::Region(const std::shared_ptr<OpenDevice>& device, MemoryRegion* region, bool writable)
+    : writable_(writable), region_(region, [device](MemoryRegion* one) { device->library().deregMr(one); }) {}
 
-Status Region::make(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, bool relaxed,
+Status Region::make(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, bool writable, bool relaxed,
                     std::unique_ptr<Region>* region) {
-  constexpr int kAccess = kAccessLocalWrite | kAccessRemoteWrite | kAccessRemoteRead;
+  const int access = writable ? kAccessLocalWrite | kAccessRemoteWrite | kAccessRemoteRead : 0;
   const Library& api = device->library();
   MemoryRegion* made = nullptr;
   errno = 0;
   if (relaxed && api.regMrIova2 != nullptr) {
     made = api.regMrIova2(device->pd(), address, bytes, reinterpret_cast<uintptr_t>(address),
-                          kAccess | kAccessRelaxedOrdering);
+                          access | kAccessRelaxedOrdering);
   }
-  if (made == nullptr) made = api.regMr(device->pd(), address, bytes, kAccess);
+  if (made == nullptr) made = api.regMr(device->pd(), address, bytes, access);
   if (made == nullptr) {
     const int error = lastError();
     return device->failed(
@@ -66,7 +66,7 @@ Status Region::make(const std::shared_ptr<OpenDevice>& device, void* address, si
                              : ""),
         error);
   }
-  region->reset(new Region(device, made));
+  region->reset(new Region(device, made, writable));
   return Status::ok();
 }
 

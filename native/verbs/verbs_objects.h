@@ -43,19 +43,22 @@ class OpenDevice {
 // A region of this process's memory that an adapter may use. Deregistered with the object.
 class Region {
  public:
+  // `writable`: by the process, by this adapter and by other ends; otherwise the adapter only reads it.
   // `relaxed`: writes of the payload may overtake each other on the way to memory, where the adapter offers it. What
   // says that the payload is there is a completion, which is ordered after all of it.
-  static Status make(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, bool relaxed,
-                     std::unique_ptr<Region>* region);
+  static Status make(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, bool writable,
+                     bool relaxed, std::unique_ptr<Region>* region);
 
   uint32_t lkey() const { return region_->lkey; }
   uint32_t rkey() const { return region_->rkey; }
   uint8_t* address() const { return static_cast<uint8_t*>(region_->address); }
   size_t bytes() const { return region_->bytes; }
+  bool writable() const { return writable_; }
 
  private:
-  Region(const std::shared_ptr<OpenDevice>& device, MemoryRegion* region);
+  Region(const std::shared_ptr<OpenDevice>& device, MemoryRegion* region, bool writable);
 
+  const bool writable_;
   Owned<MemoryRegion> region_;
 };
 

@@ -1,0 +1,216 @@
+// Messages so large that networks take them from user memory, and put them there: over sockets, over a played network that
+// reaches registered memory only, and over verbs where there are adapters (scripts/rdma-vm).
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/loan.h"
+#include "test/faulty_net.h"
+#include "test/net_pair.h"
+#include "test/net_ranks.h"
+#include "transport/net_ib.h"
+
+namespace jccl::test {
+namespace {
+
+using Kind = PointToPointTask::Kind;
+
+constexpr size_t kLarge = Loan::kLeastBytes;
+constexpr int64_t kBrieflyNanos = 300'000'000;
+
+uint8_t valueOf(size_t rank, size_t i, size_t turn) { return static_cast<uint8_t>(i * 7 + i / 251 + rank * 3 + turn); }
+
+class LargeMessages : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (network() != "verbs") return;
+    std::unique_ptr<NetTransport> net;
+    const Status made = NetTransport::create(configOf(0, 2), &net, IbNet::open);
+    if (!made) GTEST_SKIP() << made.message();
+  }
+
+  static std::string network() { return GetParam(); }
+  // Seeds make the played network another one each time.
+  static size_t turns() { return network() == "played" ? 20 : 3; }
+
+  NetRanks ranks(const std::vector<int>& machines, uint64_t seed = 1) {
+    NetFaults faults;
+    faults.seed = seed;
+    faults.registers = true;
+    played_ = std::make_unique<FaultyNetwork>(faults);
+    return NetRanks(machines, network() == "verbs" ? TransportKind::Ib : TransportKind::Net,
+                    [this](EndpointConfig& config) {
+                      config.usesIb = network() == "verbs";
+                      if (network() == "played") config.makeNet = played_->maker();
+                    });
+  }
+
+  static Code run(NetRanks& ranks, size_t rank, const std::vector<PointToPointTask>& tasks,
+                  int64_t timeoutNanos = kTimeoutNanos) {
+    return ranks.endpoints[rank]->communicator().runPointToPoint(tasks, timeoutNanos);
+  }
+
+  std::unique_ptr<FaultyNetwork> played_;
+};
+
+// Two ranks send to each other and receive from each other at once.
+void exchange(NetRanks& ranks, size_t rank, size_t bytes, size_t turn) {
+  const int peer = 1 - static_cast<int>(rank);
+  std::vector<uint8_t> send(bytes);
+  std::vector<uint8_t> recv(bytes + 2, 0xEE);
+  for (size_t i = 0; i < bytes; ++i) send[i] = valueOf(rank, i, turn);
+  Communicator& communicator = ranks.endpoints[rank]->communicator();
+  ASSERT_EQ(Code::Ok, communicator.runPointToPoint(
+                          {{Kind::Send, peer, send.data(), bytes, 5}, {Kind::Recv, peer, recv.data() + 1, bytes, 5}},
+                          kTimeoutNanos))
+      << ranks.endpoints[rank]->lastError();
+  std::fill(send.begin(), send.end(), 0xAA);  // the network has let go of it
+  size_t wrong = 0;
+  for (size_t i = 0; i < bytes; ++i) wrong += recv[i + 1] != valueOf(1 - rank, i, turn) ? 1 : 0;
+  ASSERT_EQ(0u, wrong) << "bytes=" << bytes << " turn=" << turn;
+  ASSERT_EQ(0xEE, recv.front());
+  ASSERT_EQ(0xEE, recv.back());
+}
+
+TEST_P(LargeMessages, ArriveWholeWhateverTheirSize) {
+  uint64_t atTheirPlace = 0;
+  for (uint64_t seed = 1; seed <= turns(); ++seed) {
+    NetRanks pair = ranks({0, 1}, seed);
+    std::vector<std::thread> threads;
+    for (const size_t rank : {0, 1}) {
+      threads.emplace_back([&, rank] {
+        for (const size_t bytes : {size_t{1}, kLarge - 1, kLarge, 4 * kLarge, 11 * kLarge + 13, size_t{0}}) {
+          for (size_t turn = 0; turn < 2; ++turn) exchange(pair, rank, bytes, turn);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    atTheirPlace += played_->atTheirPlace();
+  }
+  if (network() == "played") {
+    EXPECT_GT(atTheirPlace, 100u) << "nothing went where it was wanted";
+  }
+}
+
+// What may only be read can be sent; large and small messages to one peer keep their order.
+TEST_P(LargeMessages, OfAllSizesKeepTheirOrderAndComeFromReadOnlyMemory) {
+  NetRanks pair = ranks({0, 1});
+  constexpr size_t kBytes = 8 * kLarge;
+  auto* sent =
+      static_cast<uint8_t*>(::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(MAP_FAILED, sent);
+  for (size_t i = 0; i < kBytes; ++i) sent[i] = valueOf(0, i, 0);
+  ASSERT_EQ(0, ::mprotect(sent, kBytes, PROT_READ));
+  std::vector<uint8_t> received(kBytes);
+  std::vector<PointToPointTask> sends, recvs;
+  size_t at = 0;
+  for (const size_t bytes : {2 * kLarge, size_t{100}, kLarge, kLarge, size_t{1}, 3 * kLarge - 101, kLarge}) {
+    sends.push_back({Kind::Send, 1, sent + at, bytes, static_cast<uint32_t>(at)});
+    recvs.push_back({Kind::Recv, 0, received.data() + at, bytes, static_cast<uint32_t>(at)});
+    at += bytes;
+  }
+  ASSERT_EQ(kBytes, at);
+  std::thread sender([&] {
+    EXPECT_EQ(Code::Ok, run(pair, 0, sends)) << pair.endpoints[0]->lastError();
+    ::munmap(sent, kBytes);
+  });
+  EXPECT_EQ(Code::Ok, run(pair, 1, recvs)) << pair.endpoints[1]->lastError();
+  sender.join();
+  size_t wrong = 0;
+  for (size_t i = 0; i < kBytes; ++i) wrong += received[i] != valueOf(0, i, 0) ? 1 : 0;
+  EXPECT_EQ(0u, wrong);
+}
+
+// A send that nobody receives yet goes on as soon as somebody does, and small ones end before.
+TEST_P(LargeMessages, WaitForAReceiverThatComesLate) {
+  NetRanks pair = ranks({0, 1});
+  std::vector<uint8_t> send(40 * kLarge, 3);
+  std::vector<uint8_t> recv(send.size());
+  std::thread sender([&] {
+    EXPECT_EQ(Code::Ok, run(pair, 0, {{Kind::Send, 1, send.data(), send.size(), 1}})) << pair.endpoints[0]->lastError();
+  });
+  Communicator& communicator = pair.endpoints[0]->communicator();
+  const auto waits = [&] { return !communicator.waiting().empty(); };
+  while (!waits()) std::this_thread::yield();
+  EXPECT_EQ(Code::Ok, run(pair, 1, {{Kind::Recv, 0, recv.data(), recv.size(), 1}})) << pair.endpoints[1]->lastError();
+  sender.join();
+  EXPECT_EQ(send, recv);
+}
+
+TEST_P(LargeMessages, CollectivesAreExactToo) {
+  NetRanks all = ranks({0, 1, 1});
+  constexpr size_t kCount = 3 * kLarge / sizeof(float);
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([&, rank] {
+      for (const Way& way :
+           {Way{"ring", Algorithm::Ring}, Way{"tree", Algorithm::Tree}, Way{"direct", Algorithm::Direct}}) {
+        for (const bool inPlace : {false, true}) {
+          std::vector<float> send(kCount);
+          std::vector<float> recv(kCount);
+          for (size_t i = 0; i < kCount; ++i) send[i] = static_cast<float>(i % 1000 + rank);
+          float* out = inPlace ? send.data() : recv.data();
+          ASSERT_EQ(Code::Ok, all.allReduce(rank, way, send.data(), out, kCount)) << all.endpoints[rank]->lastError();
+          size_t wrong = 0;
+          for (size_t i = 0; i < kCount; ++i) wrong += out[i] != static_cast<float>(3 * (i % 1000) + 3) ? 1 : 0;
+          ASSERT_EQ(0u, wrong) << way.name << " inPlace=" << inPlace;
+        }
+      }
+      std::vector<uint8_t> gathered(3 * kLarge);
+      for (size_t i = 0; i < kLarge; ++i) gathered[rank * kLarge + i] = valueOf(rank, i, 0);
+      const OperationCode allGather{Collective::AllGather, DataType::Uint8, ReduceOp::Sum};
+      ASSERT_EQ(Code::Ok, all.endpoints[rank]->communicator().run(
+                              allGather, choiceOf(Algorithm::Ring, Protocol::Simple, 1),
+                              reinterpret_cast<uint64_t>(gathered.data() + rank * kLarge),
+                              reinterpret_cast<uint64_t>(gathered.data()), kLarge, 0, kTimeoutNanos))
+          << all.endpoints[rank]->lastError();
+      size_t wrong = 0;
+      for (size_t i = 0; i < gathered.size(); ++i) wrong += gathered[i] != valueOf(i / kLarge, i % kLarge, 0) ? 1 : 0;
+      EXPECT_EQ(0u, wrong);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_P(LargeMessages, ThatWereGivenUpTouchNothingAnyMore) {
+  for (uint64_t seed = 1; seed <= turns(); ++seed) {
+    NetRanks pair = ranks({0, 1}, seed);
+    for (const size_t rank : {0, 1}) {
+      std::thread other([&] { exchange(pair, 1 - rank, 4 * kLarge, 0); });
+      exchange(pair, rank, 4 * kLarge, 0);
+      other.join();
+    }
+    const int64_t registered = played_->registered();
+    std::vector<uint8_t> recv(16 * kLarge, 1);
+    ASSERT_EQ(Code::Timeout, run(pair, 0, {{Kind::Recv, 1, recv.data(), recv.size(), 1}}, kBrieflyNanos));
+    EXPECT_EQ(registered, played_->registered()) << "the user's memory is still registered";
+    std::fill(recv.begin(), recv.end(), 0xEE);
+    const std::string before = pair.endpoints[0]->lastError();
+    std::vector<uint8_t> send(recv.size(), 2);
+    const Code late = run(pair, 1, {{Kind::Send, 0, send.data(), send.size(), 1}}, kBrieflyNanos);
+    EXPECT_EQ(Code::Timeout, late) << pair.endpoints[1]->lastError();
+    EXPECT_EQ(registered, played_->registered());
+    EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 0xEE));
+    EXPECT_EQ(before, pair.endpoints[0]->lastError());
+  }
+}
+
+TEST_P(LargeMessages, OfAnotherSizeAreAMismatch) {
+  NetRanks pair = ranks({0, 1});
+  std::vector<uint8_t> send(4 * kLarge, 2);
+  std::vector<uint8_t> recv(8 * kLarge, 1);
+  std::thread sender([&] { run(pair, 0, {{Kind::Send, 1, send.data(), send.size(), 1}}, kBrieflyNanos); });
+  EXPECT_EQ(Code::Mismatch, run(pair, 1, {{Kind::Recv, 0, recv.data(), recv.size(), 2}}));
+  sender.join();
+  EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 1));
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, LargeMessages, ::testing::Values("sockets", "played", "verbs"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace jccl::test
