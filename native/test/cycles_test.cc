@@ -13,7 +13,10 @@
 #include "base/clock.h"
 #include "engine/endpoint.h"
 #include "test/faulty_net.h"
+#include "test/net_pair.h"
 #include "test/rank_threads.h"
+#include "test/verbs_objects.h"
+#include "transport/net_ib.h"
 
 namespace jccl::test {
 namespace {
@@ -21,7 +24,8 @@ namespace {
 constexpr int kRanks = 3;
 constexpr int kChannels = 2;
 constexpr int kDefaultCycles = 15;
-constexpr int kWarmUp = 3;  // the first make what stays for the life of the process
+constexpr int kDefaultCyclesOverVerbs = 4;  // on an emulated processor, where each takes seconds
+constexpr int kWarmUp = 3;                  // the first make what stays for the life of the process
 constexpr int64_t kSettlingNanos = 3'000'000'000;
 constexpr int64_t kBrieflyNanos = 100'000'000;  // where a loss may go unnoticed
 
@@ -31,16 +35,18 @@ struct Held {
   long threads = 0;
   long sharedMappings = 0;  // with the slots of network connections
   long files = 0;           // of shared memory that has names
+  std::string verbs;        // what the kernel keeps for InfiniBand verbs, of all processes
 
   bool exceeds(const Held& other) const {
     return descriptors > other.descriptors || threads > other.threads || sharedMappings > other.sharedMappings ||
-           files > other.files;
+           files > other.files || verbs != other.verbs;
   }
 };
 
 std::ostream& operator<<(std::ostream& out, const Held& held) {
   return out << "descriptors=" << held.descriptors << " threads=" << held.threads
-             << " shared_mappings=" << held.sharedMappings << " files=" << held.files;
+             << " shared_mappings=" << held.sharedMappings << " files=" << held.files
+             << (held.verbs.empty() ? "" : " verbs: ") << held.verbs;
 }
 
 long entriesOf(const char* folder, const std::string& beginning = "") {
@@ -53,6 +59,7 @@ long entriesOf(const char* folder, const std::string& beginning = "") {
 
 Held held() {
   Held now;
+  now.verbs = verbsObjects();
   now.descriptors = entriesOf("/proc/self/fd");
   now.threads = entriesOf("/proc/self/task");
   now.files = entriesOf("/dev/shm", "jccl-" + std::to_string(::getpid()));
@@ -102,8 +109,9 @@ class Cycle {
       config.socketThreads = kind.threads;
       config.secret.assign(16, 42);
       if (kind.played) config.makeNet = network_.maker();
+      config.usesIb = kind.transport == TransportKind::Ib;
       check(Endpoint::create(config, endpoints_[rank]));
-      const bool listens = kind.transport == TransportKind::Net;
+      const bool listens = kind.transport == TransportKind::Net || kind.transport == TransportKind::Ib;
       check(endpoints_[rank]->connectInfo(listens ? std::vector<std::string>{"127.0.0.1"} : std::vector<std::string>{},
                                           info[rank]));
     }
@@ -112,8 +120,8 @@ class Cycle {
         if (peer != rank) check(endpoints_[rank]->connect(peer, kind.transport, info[peer]));
       }
       layOut(endpoints_[rank]->communicator());
-      check(endpoints_[rank]->prepare());
     }
+    for (const auto& endpoint : endpoints_) check(endpoint->prepare());
   }
 
   void run() {
@@ -146,7 +154,7 @@ class Cycle {
   // Small and large, ring and tree, and a message to the next rank.
   void runRank(int rank) {
     Communicator& communicator = endpoints_[rank]->communicator();
-    for (const size_t count : {size_t{4}, size_t{20'000}}) {
+    for (const size_t count : {size_t{4}, size_t{80'000}}) {
       for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct}) {
         std::vector<float> send(count, 1);
         std::vector<float> recv(count);
@@ -175,14 +183,20 @@ class Cycle {
   std::array<std::unique_ptr<Endpoint>, kRanks> endpoints_;
 };
 
-int cycles() {
+int cyclesOf(const Kind& kind) {
   const char* text = std::getenv("JCCL_LEAK_CYCLES");  // NOLINT(concurrency-mt-unsafe): before any thread
-  return text == nullptr || *text == 0 ? kDefaultCycles : std::atoi(text);
+  if (text != nullptr && *text != 0) return std::atoi(text);
+  return kind.transport == TransportKind::Ib ? kDefaultCyclesOverVerbs : kDefaultCycles;
 }
 
 class Cycles : public ::testing::TestWithParam<Kind> {};
 
 TEST_P(Cycles, LeaveNothingBehind) {
+  if (GetParam().transport == TransportKind::Ib) {
+    std::unique_ptr<NetTransport> net;
+    const Status made = NetTransport::create(configOf(0, 2), &net, IbNet::open);
+    if (!made) GTEST_SKIP() << made.message();
+  }
   const auto cycle = [](uint64_t seed) {
     Cycle one(GetParam(), seed);
     if (::testing::Test::HasFatalFailure()) return;
@@ -191,10 +205,11 @@ TEST_P(Cycles, LeaveNothingBehind) {
   };
   for (int i = 0; i < kWarmUp; ++i) cycle(1'000'000 + static_cast<uint64_t>(i));
   const Held before = held();
-  for (int i = 0; i < cycles() && !HasFailure(); ++i) cycle(static_cast<uint64_t>(i));
+  const int cycles = cyclesOf(GetParam());
+  for (int i = 0; i < cycles && !HasFailure(); ++i) cycle(static_cast<uint64_t>(i));
   const Held after = settled(before);
-  EXPECT_FALSE(after.exceeds(before)) << "before: " << before << "\nafter " << cycles() << " cycles: " << after;
-  if (cycles() > kDefaultCycles) std::cout << GetParam() << ": " << cycles() << " cycles, " << after << "\n";
+  EXPECT_FALSE(after.exceeds(before)) << "before: " << before << "\nafter " << cycles << " cycles: " << after;
+  if (cycles > kDefaultCycles) std::cout << GetParam() << ": " << cycles << " cycles, " << after << "\n";
 }
 
 TEST(CyclesCount, WhatIsStillOpen) {
@@ -210,6 +225,7 @@ TEST(CyclesCount, WhatIsStillOpen) {
 
 constexpr auto kP2p = TransportKind::P2p;
 constexpr auto kNet = TransportKind::Net;
+constexpr auto kIb = TransportKind::Ib;
 INSTANTIATE_TEST_SUITE_P(Kinds, Cycles,
                          ::testing::Values(Kind{"p2p", kP2p}, Kind{"shm", TransportKind::Shm}, Kind{"sockets", kNet},
                                            Kind{"sockets_4_streams", kNet, 4},
@@ -218,7 +234,9 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Cycles,
                                            Kind{"sockets_aborted", kNet, 2, false, End::Aborted},
                                            Kind{"played", kNet, 1, true},
                                            Kind{"played_aborted", kNet, 1, true, End::Aborted},
-                                           Kind{"played_broken", kNet, 1, true, End::Broken}),
+                                           Kind{"played_broken", kNet, 1, true, End::Broken}, Kind{"verbs", kIb},
+                                           Kind{"verbs_unused", kIb, 1, false, End::Unused},
+                                           Kind{"verbs_aborted", kIb, 1, false, End::Aborted}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Network transports over verbs, on real queue pairs: scripts/rdma-vm gives them to a machine without adapters.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,8 +8,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <vector>
 
 #include "test/net_scenarios.h"
+#include "test/verbs_objects.h"
 #include "transport/ib_memory.h"
 #include "transport/net_ib.h"
 
@@ -184,15 +187,6 @@ TEST_F(NetIb, AWrongKeyEndsBothRanksWithADecodedError) {
   EXPECT_NE(std::string::npos, errorOf(*pair.net[1], &peer).find("rank 0")) << errorOf(*pair.net[1], &peer);
 }
 
-// What the kernel keeps for verbs on all devices, as "0: rxe0: pd 1 cq 2 qp 2 ... mr 3"; empty where nothing tells.
-std::string objectsInKernel() {
-  std::string text;
-  const std::unique_ptr<FILE, int (*)(FILE*)> rdma(::popen("rdma resource show 2>/dev/null", "r"), ::pclose);
-  std::array<char, 256> line{};
-  while (rdma != nullptr && std::fgets(line.data(), line.size(), rdma.get()) != nullptr) text += line.data();
-  return text;
-}
-
 // Pairs of ranks come and go, JCCL_LEAK_CYCLES of them.
 TEST_F(NetIb, PairsThatComeAndGoLeaveNothingBehind) {
   const auto cycle = [] {
@@ -211,10 +205,10 @@ TEST_F(NetIb, PairsThatComeAndGoLeaveNothingBehind) {
   const int cycles = wanted == nullptr ? 10 : std::atoi(wanted);
   cycle();  // what stays for the life of the process
   const auto openBefore = descriptors();
-  const std::string before = objectsInKernel();
+  const std::string before = test::verbsObjects();
   for (int i = 0; i < cycles && !HasFailure(); ++i) cycle();
   EXPECT_EQ(openBefore, descriptors());
-  EXPECT_EQ(before, objectsInKernel());
+  EXPECT_EQ(before, test::verbsObjects());
   std::printf("%d cycles; descriptors %td; in the kernel: %s\n", cycles, descriptors(), before.c_str());
 }
 
@@ -229,20 +223,28 @@ class NetIbPortDown : public NetIb {
     for (const char* interface : {"rx0", "rx1"}) setLink(interface, "up");
   }
 
-  static bool setLink(const char* interface, const char* state) {
+  static pid_t start(std::vector<const char*> arguments) {
+    arguments.push_back(nullptr);
     const pid_t child = ::fork();
     if (child == 0) {
-      ::execlp("ip", "ip", "link", "set", interface, state, nullptr);
+      ::execvp(arguments[0], const_cast<char* const*>(arguments.data()));
       ::_exit(1);
     }
+    return child;
+  }
+  static bool endsWell(pid_t child) {
     int status = -1;
     ::waitpid(child, &status, 0);
     return status == 0;
   }
+  static bool run(std::vector<const char*> arguments) { return endsWell(start(std::move(arguments))); }
+  static bool setLink(const char* interface, const char* state) { return run({"ip", "link", "set", interface, state}); }
 
-  // Takes an interface down in the middle of the traffic; both ranks end. Returns what each says.
-  static void takeDown(const char* interface, int retryCount, std::array<std::string, 2>* texts) {
+  // Harms the network in the middle of the traffic; both ranks end. Returns what each says.
+  static void harm(const std::function<bool()>& doIt, int retryCount, std::array<std::string, 2>* texts,
+                   const char* library = verbs::kDefaultLibrary) {
     Pair pair = pairOf([&](NetConfig& config) {
+      config.ib.adapter.library = library;
       config.ib.adapter.hca = "rxe";
       config.ib.adapter.timeout = 14;
       config.ib.adapter.retryCount = retryCount;
@@ -251,7 +253,7 @@ class NetIbPortDown : public NetIb {
     Consumer consumer(kShape);
     pair.connectOneWay(producer, consumer);
     transfer(pair, producer, consumer, Protocol::Simple, {100});
-    ASSERT_TRUE(setLink(interface, "down"));
+    ASSERT_TRUE(doIt());
     const int64_t start = monotonicNanos();
     producer.send(Protocol::Simple, 200);
     pair.net[0]->kick();
@@ -267,6 +269,10 @@ class NetIbPortDown : public NetIb {
       EXPECT_EQ(1 - rank, peer);
       (*texts)[Pair::at(rank)] = error.message();
     }
+  }
+
+  static void takeDown(const char* interface, int retryCount, std::array<std::string, 2>* texts) {
+    harm([=] { return setLink(interface, "down"); }, retryCount, texts);
   }
 
   // Soft-RoCE fails a request that finds no way out at once; adapters try until the retries are used up.
@@ -292,6 +298,26 @@ TEST_F(NetIbPortDown, EndsBothRanksWhereQueuePairsRetryForEver) {
   EXPECT_NE(std::string::npos, texts[1].find("down")) << texts[1];
   EXPECT_NE(std::string::npos, texts[0].find("rank 1")) << texts[0];
 }
+
+#ifdef JCCL_FAILING_VERBS
+// An adapter that fails, or that is taken from its users, says so by an event. Soft-RoCE does not: here the event of a port
+// that goes down is made that one.
+TEST_F(NetIbPortDown, AnAdapterThatFailsEndsBothRanks) {
+  void* library = ::dlopen(JCCL_FAILING_VERBS, RTLD_NOW);
+  ASSERT_NE(nullptr, library) << ::dlerror();  // NOLINT(concurrency-mt-unsafe)
+  const auto arm = reinterpret_cast<void (*)()>(::dlsym(library, "failing_verbs_arm"));
+  std::array<std::string, 2> texts;
+  const auto fail = [arm] {
+    arm();
+    return setLink("rx0", "down");
+  };
+  harm(fail, 7, &texts, JCCL_FAILING_VERBS);
+  EXPECT_NE(std::string::npos, texts[0].find("the adapter has failed or was removed")) << texts[0];
+  EXPECT_NE(std::string::npos, texts[0].find("rxe0")) << texts[0];
+  EXPECT_NE(std::string::npos, texts[1].find("rank 0")) << texts[1];
+  ::dlclose(library);
+}
+#endif
 
 }  // namespace
 }  // namespace jccl

@@ -1,0 +1,22 @@
+// What the kernel keeps for InfiniBand verbs.
+#pragma once
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace jccl::test {
+
+// On all devices and for all processes, as "0: rxe0: pd 1 cq 2 qp 2 cm_id 0 mr 3 ctx 1 srq 0"; empty where nothing tells.
+inline std::string verbsObjects() {
+  std::string text;
+  if (!std::filesystem::exists("/sys/class/infiniband")) return text;
+  const std::unique_ptr<FILE, int (*)(FILE*)> rdma(::popen("rdma resource show 2>/dev/null", "r"), ::pclose);
+  std::array<char, 256> line{};
+  while (rdma != nullptr && std::fgets(line.data(), line.size(), rdma.get()) != nullptr) text += line.data();
+  return text;
+}
+
+}  // namespace jccl::test
