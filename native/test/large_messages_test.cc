@@ -192,7 +192,8 @@ TEST_P(LargeMessages, ThatWereGivenUpTouchNothingAnyMore) {
     const std::string before = pair.endpoints[0]->lastError();
     std::vector<uint8_t> send(recv.size(), 2);
     const Code late = run(pair, 1, {{Kind::Send, 0, send.data(), send.size(), 1}}, kBrieflyNanos);
-    EXPECT_EQ(Code::Timeout, late) << pair.endpoints[1]->lastError();
+    // The network itself may have room for all of it.
+    EXPECT_TRUE(late == Code::Timeout || late == Code::Ok) << pair.endpoints[1]->lastError();
     EXPECT_EQ(registered, played_->registered());
     EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 0xEE));
     EXPECT_EQ(before, pair.endpoints[0]->lastError());
