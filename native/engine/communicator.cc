@@ -223,7 +223,8 @@ Choice Communicator::settle(Choice choice, Collective collective) const {
 
 void Communicator::begin(Operation& operation, int64_t timeoutNanos) {
   operation.sequence = ++sequence_;
-  operation.fingerprint ^= fingerprintOf(operation.sequence, operation.code, operation.count, operation.root);
+  operation.fingerprint ^=
+      operation.part.fingerprint() ^ fingerprintOf(operation.sequence, operation.code, operation.count, operation.root);
   control_.sequence.store(operation.sequence, std::memory_order_relaxed);
   control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
   control_.startNanos.store(0, std::memory_order_relaxed);
@@ -327,12 +328,13 @@ void Communicator::runChannels(const Operation& operation, const Transfer& trans
 }
 
 Code Communicator::run(OperationCode code, Choice choice, uint64_t send, uint64_t recv, int64_t count, int root,
-                       int64_t timeoutNanos) {
+                       int64_t timeoutNanos, Part part) {
   if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return refuse(status.message());
   if (!channels_[0]->hasRing()) return refuse("channel=0 has no ring; call setRing for every channel first");
   Operation operation = operationOf(code, settle(choice, code.collective), reinterpret_cast<const void*>(send),
                                     reinterpret_cast<void*>(recv));
   setCount(operation, static_cast<size_t>(count), root, config_.size);
+  operation.part = part;
   if (isExchange(code.collective)) return runExchange(operation, timeoutNanos);
   return execute(operation, timeoutNanos);
 }
@@ -344,10 +346,11 @@ Code Communicator::runExchange(Operation& operation, int64_t timeoutNanos) {
 }
 
 Code Communicator::runV(OperationCode code, Choice choice, uint64_t send, uint64_t recv,
-                        const std::vector<int64_t>& counts, int64_t timeoutNanos) {
+                        const std::vector<int64_t>& counts, int64_t timeoutNanos, Part part) {
   if (Status status = checkCounts(code, choice, counts, config_.size); !status) return refuse(status.message());
   Operation operation = operationOf(code, settle(choice, code.collective), reinterpret_cast<const void*>(send),
                                     reinterpret_cast<void*>(recv));
+  operation.part = part;
   if (code.collective == Collective::AllToAll) {
     std::vector<PointToPointTask> tasks = vectorExchangeTasks(operation, counts, config_.rank, config_.size);
     if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return refuse(status.message());

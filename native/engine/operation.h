@@ -101,6 +101,17 @@ struct Choice {
   }
 };
 
+// Which part of a larger operation an operation is, where that is carried out in parts that all ranks cut alike.
+struct Part {
+  size_t whole = 0;  // the elements of the whole; 0: this is no part
+  size_t begin = 0;  // where the part begins
+
+  // Ranks whose wholes differ are in different operations, even where this part is the same.
+  uint64_t fingerprint() const {
+    return whole == 0 ? 0 : ((whole * 0x9e3779b97f4a7c15u) ^ (begin + 1)) * 0xd6e8feb86659fd93u;
+  }
+};
+
 struct Operation {
   OperationCode code{};
   Choice choice;
@@ -112,6 +123,7 @@ struct Operation {
   const int64_t* counts = nullptr;
   const int64_t* displacements = nullptr;
   size_t bytes = 0;  // of the larger buffer; decides about streaming
+  Part part;
   uint64_t sequence = 0;
   uint64_t fingerprint = 0;
 };

@@ -166,6 +166,30 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_runV(JNIEnv* e
   });
 }
 
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_runPart(JNIEnv*, jclass, jlong handle, jint operation,
+                                                                          jlong choice, jlong send, jlong recv,
+                                                                          jlong count, jint root, jlong whole,
+                                                                          jlong begin, jlong timeoutNanos) {
+  return outcomeOf(handle, [&] {
+    const Part part{static_cast<size_t>(whole), static_cast<size_t>(begin)};
+    return communicatorOf(handle).run(OperationCode::decode(operation), Choice::decode(choice), address(send),
+                                      address(recv), count, root, timeoutNanos, part);
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_runVPart(JNIEnv* env, jclass, jlong handle,
+                                                                           jint operation, jlong choice, jlong send,
+                                                                           jlong recv, jlongArray counts, jlong whole,
+                                                                           jlong begin, jlong timeoutNanos) {
+  return outcomeOf(handle, [&]() -> Code {
+    std::vector<int64_t> numbers;
+    if (!copyLongs(env, counts, numbers)) return Code::Invalid;
+    const Part part{static_cast<size_t>(whole), static_cast<size_t>(begin)};
+    return communicatorOf(handle).runV(OperationCode::decode(operation), Choice::decode(choice), address(send),
+                                       address(recv), numbers, timeoutNanos, part);
+  });
+}
+
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_runPointToPoint(JNIEnv* env, jclass, jlong handle,
                                                                                   jlongArray tasks,
                                                                                   jlong timeoutNanos) {

@@ -276,6 +276,44 @@ public final class NativeCommunicator {
             long comm, int operation, long choice, long send, long recv, long[] counts, long timeoutNanos);
 
     /**
+     * Runs one part of a collective that all ranks cut into parts alike; each is an operation of the sequence.
+     *
+     * @param whole the elements of the whole, as {@code count} of {@link #run} counts them: what messages tell, and what all
+     *     ranks must agree on beside what this part is
+     * @param begin where this part begins
+     * @return as {@link #run}
+     */
+    static native long runPart(
+            long comm,
+            int operation,
+            long choice,
+            long send,
+            long recv,
+            long count,
+            int root,
+            long whole,
+            long begin,
+            long timeoutNanos);
+
+    /**
+     * The same with a count per rank.
+     *
+     * @param counts of this part
+     * @param whole the elements of all ranks together
+     * @return as {@link #run}
+     */
+    static native long runVPart(
+            long comm,
+            int operation,
+            long choice,
+            long send,
+            long recv,
+            long[] counts,
+            long whole,
+            long begin,
+            long timeoutNanos);
+
+    /**
      * Runs sends and receives at once. Those to one peer are matched in order with those of the peer. They have no sequence
      * number: not all ranks take part.
      *

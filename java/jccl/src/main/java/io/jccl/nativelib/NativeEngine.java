@@ -59,6 +59,34 @@ public final class NativeEngine extends Engine {
         return NativeCommunicator.runV(handle, operation, choice, send, recv, counts, timeoutNanos);
     }
 
+    /** Runs one part of a collective; see {@link NativeCommunicator#runPart}. */
+    public long runPart(
+            int operation,
+            long choice,
+            long send,
+            long recv,
+            long count,
+            int root,
+            long whole,
+            long begin,
+            long timeoutNanos) {
+        return NativeCommunicator.runPart(
+                handle, operation, choice, send, recv, count, root, whole, begin, timeoutNanos);
+    }
+
+    /** Runs one part of a collective with a count per rank; see {@link NativeCommunicator#runVPart}. */
+    public long runVPart(
+            int operation,
+            long choice,
+            long send,
+            long recv,
+            long[] counts,
+            long whole,
+            long begin,
+            long timeoutNanos) {
+        return NativeCommunicator.runVPart(handle, operation, choice, send, recv, counts, whole, begin, timeoutNanos);
+    }
+
     /** Runs point-to-point transfers together; see {@link NativeCommunicator#runPointToPoint}. */
     public long runPointToPoint(long[] tasks, long timeoutNanos) {
         return NativeCommunicator.runPointToPoint(handle, tasks, timeoutNanos);
