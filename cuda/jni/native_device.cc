@@ -57,7 +57,7 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDevice_describe(JNIEnv
     std::memcpy(uuid, properties.uuid, sizeof uuid);
     return newLongs(env, {uuid[0], uuid[1], properties.capability, properties.multiprocessors,
                           static_cast<int64_t>(properties.memoryBytes), properties.pciDomain, properties.pciBus,
-                          properties.pciDevice});
+                          properties.pciDevice, properties.servedByMps ? 1 : 0});
   });
 }
 

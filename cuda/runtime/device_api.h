@@ -26,6 +26,7 @@ struct DeviceProperties {
   size_t memoryBytes = 0;
   uint8_t uuid[16] = {};  // the same device has the same in every process
   int pciDomain = 0, pciBus = 0, pciDevice = 0;
+  bool servedByMps = false;  // kernels of several processes run on it together, by an MPS server
 };
 
 // What another process needs to open memory of this one: the allocation's handle, and where in it the memory begins.
@@ -100,6 +101,13 @@ Status recordEvent(Event event, Stream stream);
 Status queryEvent(Event event, bool& done);
 // The stream's later work waits for the event as it was recorded last.
 Status waitEvent(Stream stream, Event event);
+
+// Words in pinned memory between streams and the host, which count up and may wrap. The first: the word becomes `value` when
+// all before it on the stream is done. The second: the stream's later work waits until the word has come to `value`; nothing
+// runs on the device for that.
+Status writeWord(Stream stream, uint32_t* word, uint32_t value);
+Status waitWord(Stream stream, const uint32_t* word, uint32_t value);
+inline bool hasComeTo(uint32_t word, uint32_t value) { return static_cast<int32_t>(word - value) >= 0; }
 
 // Loads every kernel on the current device: doing so later could wait for one that spins.
 Status loadKernels();

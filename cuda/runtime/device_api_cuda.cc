@@ -1,4 +1,6 @@
 // The device interface over the CUDA runtime, which is linked statically: only NVIDIA's driver has to be there.
+#include <cuda.h>
+#include <cudaTypedefs.h>
 #include <cuda_runtime.h>
 
 #include <cstring>
@@ -38,6 +40,28 @@ std::string bytesFact(size_t bytes) { return "bytes=" + std::to_string(bytes); }
 cudaStream_t streamOf(Stream stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t eventOf(Event event) { return static_cast<cudaEvent_t>(event); }
 
+// A call that only the driver has, which is looked up once.
+template <class Function>
+Status driverCall(const char* name, unsigned version, Function& function) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+  const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &result);
+  if (error != cudaSuccess) return statusOf("cudaGetDriverEntryPointByVersion", error, std::string("call=") + name);
+  if (result != cudaDriverEntryPointSuccess || found == nullptr) {
+    return {Code::System, std::string("NVIDIA's driver has no ") + name + "; use a newer one"};
+  }
+  function = reinterpret_cast<Function>(found);
+  return Status::ok();
+}
+
+Status statusOfDriver(const char* call, CUresult result) {
+  if (result == CUDA_SUCCESS) return Status::ok();
+  return {result == CUDA_ERROR_INVALID_VALUE ? Code::Invalid : Code::System,
+          std::string(call) + ": CUresult=" + std::to_string(static_cast<int>(result))};
+}
+
+CUdeviceptr addressOf(const uint32_t* word) { return reinterpret_cast<CUdeviceptr>(word); }
+
 template <class Descriptor>
 Status launchEntry(const KernelEntry& kernel, const Descriptor& descriptor, int blocks, int threads, Stream stream) {
   void* arguments[] = {const_cast<Descriptor*>(&descriptor)};
@@ -65,6 +89,11 @@ Status describeDevice(int ordinal, DeviceProperties& properties) {
   properties.pciDevice = found.pciDeviceID;
   static_assert(sizeof properties.uuid == sizeof found.uuid.bytes);
   std::memcpy(properties.uuid, found.uuid.bytes, sizeof properties.uuid);
+  int mps = 0;
+  // A driver that does not know the question says nothing of a server.
+  const bool told =
+      statusOf("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&mps, cudaDevAttrMpsEnabled, ordinal)).isOk();
+  properties.servedByMps = told && mps != 0;
   return Status::ok();
 }
 
@@ -221,6 +250,22 @@ Status queryEvent(Event event, bool& done) {
 
 Status waitEvent(Stream stream, Event event) {
   return statusOf("cudaStreamWaitEvent", cudaStreamWaitEvent(streamOf(stream), eventOf(event), 0));
+}
+
+Status writeWord(Stream stream, uint32_t* word, uint32_t value) {
+  static PFN_cuStreamWriteValue32_v11070 write = nullptr;
+  static const Status found = driverCall("cuStreamWriteValue32", 11070, write);
+  if (!found) return found;
+  return statusOfDriver("cuStreamWriteValue32",
+                        write(streamOf(stream), addressOf(word), value, CU_STREAM_WRITE_VALUE_DEFAULT));
+}
+
+Status waitWord(Stream stream, const uint32_t* word, uint32_t value) {
+  static PFN_cuStreamWaitValue32_v11070 wait = nullptr;
+  static const Status found = driverCall("cuStreamWaitValue32", 11070, wait);
+  if (!found) return found;
+  return statusOfDriver("cuStreamWaitValue32",
+                        wait(streamOf(stream), addressOf(word), value, CU_STREAM_WAIT_VALUE_GEQ));
 }
 
 Status loadKernels() {

@@ -1,4 +1,5 @@
-// The device interface over the emulator. JCCL_EMULATED_GPUS in the environment: how many devices there are; 2 by default.
+// The device interface over the emulator. In the environment: JCCL_EMULATED_GPUS, how many devices there are, 2 by default;
+// JCCL_EMULATED_MPS, 1 where an MPS server is acted.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -50,6 +51,8 @@ Status describeDevice(int ordinal, DeviceProperties& properties) {
   std::memset(properties.uuid, 0, sizeof properties.uuid);
   properties.uuid[0] = static_cast<uint8_t>(ordinal + 1);
   properties.pciBus = kFirstBus + ordinal;
+  const char* mps = std::getenv("JCCL_EMULATED_MPS");
+  properties.servedByMps = mps != nullptr && std::atoi(mps) == 1;
   return Status::ok();
 }
 
@@ -154,6 +157,14 @@ Status queryEvent(Event event, bool& done) { return gpu().query(static_cast<Emul
 
 Status waitEvent(Stream stream, Event event) {
   return gpu().wait(streamOf(stream), static_cast<EmulatedGpu::Event*>(event));
+}
+
+Status writeWord(Stream stream, uint32_t* word, uint32_t value) {
+  return gpu().enqueue(streamOf(stream), [=] { __atomic_store_n(word, value, __ATOMIC_RELEASE); });
+}
+
+Status waitWord(Stream stream, const uint32_t* word, uint32_t value) {
+  return gpu().hold(streamOf(stream), [=] { return hasComeTo(__atomic_load_n(word, __ATOMIC_ACQUIRE), value); });
 }
 
 Status loadKernels() { return Status::ok(); }

@@ -1,6 +1,7 @@
 #include "cuda/test/device/emulated_gpu.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "cuda/device/simt.h"
 
@@ -122,7 +123,11 @@ Status EmulatedGpu::wait(Stream* stream, Event* event) {
     const std::lock_guard lock(mutex_);
     number = event->recorded;
   }
-  return put(stream, {[event, number] { return event->reached >= number; }, 0, 0, nullptr, {}});
+  return hold(stream, [event, number] { return event->reached >= number; });
+}
+
+Status EmulatedGpu::hold(Stream* stream, std::function<bool()> condition) {
+  return put(stream, {std::move(condition), 0, 0, nullptr, {}});
 }
 
 Status EmulatedGpu::query(Event* event, bool& done) {
@@ -193,9 +198,11 @@ void EmulatedGpu::run() {
   }
 }
 
-// A thread of the machine that takes what the streams have, until they have nothing for a while.
+// A thread of the machine that takes what the streams have, until they have nothing for a while, or nothing but waits for the
+// host, which then gets the core for a moment.
 void EmulatedGpu::pump(Machine& machine) {
   constexpr int kPatience = 1000;
+  constexpr std::chrono::microseconds kNap{50};
   size_t running = 0;
   for (int idle = 0; running != 0 || idle < kPatience; ++idle) {
     std::vector<std::pair<Stream*, Item>> kernels;
@@ -237,6 +244,11 @@ void EmulatedGpu::pump(Machine& machine) {
     }
     simt::pause();
   }
+  const auto stuck = [&] {
+    const std::lock_guard lock(mutex_);
+    return hasWork();
+  };
+  if (stuck()) std::this_thread::sleep_for(kNap);
 }
 
 }  // namespace jccl::emulator

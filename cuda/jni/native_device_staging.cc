@@ -1,0 +1,100 @@
+// Natives of io.jccl.nativelib.NativeDeviceStaging: check, convert, call, translate.
+#include "cuda/runtime/device_staging.h"
+#include "io_jccl_nativelib_NativeDeviceStaging.h"
+#include "jni/jni_support.h"
+
+// javac -h writes the constants of the Java class as macros.
+#define JAVA(name) io_jccl_nativelib_NativeDeviceStaging_##name
+
+namespace {
+
+using namespace jccl;
+using namespace jccl::jni;
+using device::DeviceStaging;
+using device::StagingStep;
+
+static_assert(JAVA(FIRST) == DeviceStaging::kFirst);
+static_assert(JAVA(COPY) == static_cast<int>(StagingStep::Kind::Copy));
+static_assert(JAVA(MARK) == static_cast<int>(StagingStep::Kind::Mark));
+static_assert(JAVA(GATE) == static_cast<int>(StagingStep::Kind::Gate));
+static_assert(JAVA(STEP_LENGTH) == 4);
+
+// Why this thread's last create failed: there is nothing to ask.
+thread_local std::string createError;
+
+DeviceStaging& stagingOf(jlong handle) { return *reinterpret_cast<DeviceStaging*>(handle); }
+
+}  // namespace
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_create(JNIEnv*, jclass, jint device, jint rank,
+                                                                          jlong idHigh, jlong idLow,
+                                                                          jlong timeoutNanos) {
+  return guarded<jlong>(0, [&]() -> jlong {
+    const DeviceStaging::Config config{rank, device, {static_cast<uint64_t>(idHigh), static_cast<uint64_t>(idLow)}};
+    std::unique_ptr<DeviceStaging> staging;
+    createError = DeviceStaging::create(config, timeoutNanos, staging).message();
+    return reinterpret_cast<jlong>(staging.release());
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_ownStream(JNIEnv*, jclass, jlong handle) {
+  return reinterpret_cast<jlong>(stagingOf(handle).ownStream());
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_area(JNIEnv*, jclass, jlong handle, jlong bytes) {
+  return guarded<jlong>(0, [&]() -> jlong {
+    void* memory = nullptr;
+    const bool had = stagingOf(handle).area(static_cast<size_t>(bytes), memory).isOk();
+    return had ? reinterpret_cast<jlong>(memory) : 0;
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_areaBytes(JNIEnv*, jclass, jlong handle) {
+  return guarded<jlong>(0, [&] { return static_cast<jlong>(stagingOf(handle).areaBytes()); });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_put(JNIEnv* env, jclass, jlong handle,
+                                                                      jlongArray rows, jint length, jlong stream) {
+  return guardedCode([&]() -> jint {
+    std::vector<int64_t> numbers;
+    if (!copyLongs(env, rows, numbers)) return static_cast<jint>(Code::Invalid);
+    const size_t wanted = static_cast<size_t>(length) * JAVA(STEP_LENGTH);
+    if (length < 0 || wanted > numbers.size()) return static_cast<jint>(Code::Invalid);
+    std::vector<StagingStep> steps;
+    for (size_t at = 0; at < wanted; at += JAVA(STEP_LENGTH)) {
+      steps.push_back({static_cast<StagingStep::Kind>(numbers[at]), reinterpret_cast<void*>(numbers[at + 1]),
+                       reinterpret_cast<const void*>(numbers[at + 2]), static_cast<uint64_t>(numbers[at + 3])});
+    }
+    size_t done = 0;
+    const Status status = stagingOf(handle).put(steps, reinterpret_cast<device::Stream>(stream), done);
+    return !status && done == 0 ? static_cast<jint>(status.code()) : static_cast<jint>(done);
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_await(JNIEnv*, jclass, jlong handle, jlong mark,
+                                                                        jlong nanos) {
+  return guardedCode([&]() -> jint {
+    bool reached = false;
+    const Status status = stagingOf(handle).await(static_cast<uint64_t>(mark), nanos, reached);
+    return !status ? static_cast<jint>(status.code()) : reached ? JAVA(REACHED) : JAVA(PENDING);
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_open(JNIEnv*, jclass, jlong handle, jlong gate) {
+  guarded<bool>(false, [&] {
+    stagingOf(handle).open(static_cast<uint64_t>(gate));
+    return true;
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_lastError(JNIEnv* env, jclass, jlong handle) {
+  return guarded<jstring>(nullptr,
+                          [&] { return newString(env, handle == 0 ? createError : stagingOf(handle).lastError()); });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_destroy(JNIEnv*, jclass, jlong handle) {
+  guarded<bool>(false, [&] {
+    delete reinterpret_cast<DeviceStaging*>(handle);
+    return true;
+  });
+}

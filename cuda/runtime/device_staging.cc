@@ -1,0 +1,178 @@
+#include "cuda/runtime/device_staging.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
+#include "cuda/runtime/stream_owners.h"
+
+namespace jccl::device {
+namespace {
+
+constexpr int64_t kEndNanos = 2'000'000'000;
+constexpr int64_t kSpinNanos = 20'000;
+constexpr std::chrono::microseconds kNap{50};
+
+uint32_t narrow(uint64_t number) { return static_cast<uint32_t>(number); }
+
+}  // namespace
+
+Status DeviceStaging::create(const Config& config, int64_t timeoutNanos, std::unique_ptr<DeviceStaging>& staging) {
+  std::unique_ptr<DeviceStaging> made(new DeviceStaging(config));
+  Status status = made->make(timeoutNanos);
+  if (status) staging = std::move(made);
+  return status;
+}
+
+Status DeviceStaging::make(int64_t timeoutNanos) {
+  const DeviceGuard guard(config_.device);
+  Status status = guard.status();
+  if (status) status = HeapMemory::pinned(sizeof(Words), memory_);
+  if (status) words_ = memory_.as<Words>();
+  if (status) status = createStream(stream_);
+  if (status) status = createEvent(last_);
+  if (!status) return status;
+  using Kind = StagingStep::Kind;
+  const StagingStep trial[] = {{Kind::Mark, nullptr, nullptr, kFirst - 1}, {Kind::Gate, nullptr, nullptr, kFirst - 1}};
+  size_t done = 0;
+  if (status = put(trial, stream_, done); !status) return status;
+  bool reached = false;
+  if (status = await(kFirst - 1, timeoutNanos, reached); status && !reached) {
+    status = {Code::Timeout, "the device did not write to memory of the host within timeoutMillis=" +
+                                 std::to_string(timeoutNanos / 1'000'000)};
+  }
+  open(kFirst - 1);
+  return status;
+}
+
+DeviceStaging::~DeviceStaging() {
+  const DeviceGuard guard(config_.device);
+  bool passed = !anyPut_;
+  if (anyPut_) {
+    open(lastGate_);
+    const int64_t deadline = monotonicNanos() + kEndNanos;
+    while (queryEvent(last_, passed) && !passed && monotonicNanos() < deadline) std::this_thread::sleep_for(kNap);
+  }
+  StreamOwners::ofThisProcess().release(config_.token, config_.rank);
+  if (!passed) {
+    memory_.leak();
+    for (HeapMemory& area : areas_) area.leak();
+    return;
+  }
+  if (last_ != nullptr) (void)destroyEvent(last_);
+  if (stream_ != nullptr) (void)destroyStream(stream_);
+}
+
+Status DeviceStaging::area(size_t bytes, void*& memory) {
+  const DeviceGuard guard(config_.device);
+  if (!guard.status()) return noted(guard.status());
+  const std::lock_guard lock(mutex_);
+  if (areas_.empty() || areas_.back().bytes() < bytes) {
+    HeapMemory area;
+    if (Status status = HeapMemory::pinned(bytes, area); !status) {
+      error_ = status.message();
+      return status;
+    }
+    areas_.push_back(std::move(area));
+  }
+  memory = areas_.back().base();
+  return Status::ok();
+}
+
+size_t DeviceStaging::areaBytes() const {
+  const std::lock_guard lock(mutex_);
+  size_t bytes = 0;
+  for (const HeapMemory& area : areas_) bytes += area.bytes();
+  return bytes;
+}
+
+// Whether anything may be put on the stream; nothing is there if not.
+Status DeviceStaging::begin(Stream stream) {
+  bool capturing = false;
+  if (Status status = isCapturing(stream, capturing); !status) return status;
+  if (capturing) {
+    return Status::invalid(
+        "operations of this communicator cannot be captured: the host carries them out (JCCL_GPU_STAGED), and does not "
+        "hear of a replay; issue them without a graph");
+  }
+  if (Status status = StreamOwners::ofThisProcess().claim(config_.device, stream, config_.token, config_.rank);
+      !status) {
+    return status;
+  }
+  return anyPut_ && lastStream_ != stream ? waitEvent(stream, last_) : Status::ok();
+}
+
+Status DeviceStaging::putOne(const StagingStep& step, Stream stream) {
+  switch (step.kind) {
+    case StagingStep::Kind::Mark:
+      return writeWord(stream, &words_->marked, narrow(step.value));
+    case StagingStep::Kind::Gate:
+      lastGate_ = step.value;
+      return waitWord(stream, &words_->opened, narrow(step.value));
+    default:
+      return copyAsync(step.to, step.from, step.value, stream);
+  }
+}
+
+Status DeviceStaging::put(std::span<const StagingStep> steps, Stream stream, size_t& done) {
+  done = 0;
+  const DeviceGuard guard(config_.device);
+  Status status = guard.status();
+  if (status) status = begin(stream);
+  if (!status) return noted(status);
+  while (status && done < steps.size()) {
+    status = putOne(steps[done], stream);
+    if (status) ++done;
+  }
+  // An address that is none may be found by the first copy; later it is too late to take anything back.
+  if (!status && done == 0) return noted(status);
+  anyPut_ = true;
+  lastStream_ = stream;
+  const Status recorded = recordEvent(last_, stream);
+  if (status) status = recorded;
+  if (!status && status.code() == Code::Invalid) status = {Code::System, status.message()};
+  return noted(status);
+}
+
+bool DeviceStaging::marked(uint64_t mark) const {
+  return hasComeTo(__atomic_load_n(&words_->marked, __ATOMIC_ACQUIRE), narrow(mark));
+}
+
+Status DeviceStaging::await(uint64_t mark, int64_t nanos, bool& reached) {
+  reached = marked(mark);
+  if (reached) return Status::ok();
+  const int64_t start = monotonicNanos();
+  for (int64_t waited = 0; !reached && waited < nanos; waited = monotonicNanos() - start) {
+    if (waited > kSpinNanos) std::this_thread::sleep_for(kNap);
+    reached = marked(mark);
+  }
+  if (reached) return Status::ok();
+  const DeviceGuard guard(config_.device);
+  bool over = false;
+  Status status = guard.status();
+  if (status) status = queryEvent(last_, over);  // which says whether the device has failed
+  return noted(status);
+}
+
+void DeviceStaging::open(uint64_t gate) {
+  const std::lock_guard lock(mutex_);
+  if (gate <= opened_) return;
+  opened_ = gate;
+  __atomic_store_n(&words_->opened, narrow(gate), __ATOMIC_RELEASE);
+}
+
+Status DeviceStaging::noted(Status status) {
+  if (!status) {
+    const std::lock_guard lock(mutex_);
+    error_ = status.message();
+  }
+  return status;
+}
+
+std::string DeviceStaging::lastError() const {
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+}  // namespace jccl::device
