@@ -5,6 +5,7 @@ import static io.jccl.config.ValueTypes.distance;
 import static io.jccl.config.ValueTypes.flag;
 import static io.jccl.config.ValueTypes.integer;
 import static io.jccl.config.ValueTypes.optional;
+import static io.jccl.config.ValueTypes.word;
 
 import io.jccl.TransportKind;
 import java.util.List;
@@ -58,6 +59,17 @@ public final class TransportSettings {
             flag(),
             false,
             "1: processes of one machine do not share memory; they use a network.");
+
+    /** Whether the host carries out operations on device memory. */
+    public static final Setting<String> GPU_STAGED = GROUP.add(
+            "JCCL_GPU_STAGED",
+            "",
+            word("auto", "on", "off"),
+            "auto",
+            "Whether operations on device memory are staged through the host, which carries them out, and no kernel waits for"
+                    + " a peer. `auto`: where processes share a GPU without an MPS server, whose kernels take turns on it;"
+                    + " then all ranks of the communicator do. `off`: kernels everywhere; where processes take turns every"
+                    + " step of an operation takes a time slice.");
 
     private TransportSettings() {}
 

@@ -16,8 +16,9 @@ import java.util.Optional;
  * @param busId where it is in its host, as the kernel spells it
  * @param capability compute capability times ten
  * @param blocks how many of the kernels' blocks can be on it at the same time
+ * @param servedByMps whether an MPS server runs the rank's kernels together with those of other processes
  */
-record DeviceEndpoint(int ordinal, String uuid, String busId, int capability, int blocks) {
+record DeviceEndpoint(int ordinal, String uuid, String busId, int capability, int blocks, boolean servedByMps) {
 
     /** Threads of a block where no setting says: the registers of a multiprocessor allow it everywhere. */
     private static final int DEFAULT_THREADS = 256;
@@ -43,7 +44,8 @@ record DeviceEndpoint(int ordinal, String uuid, String busId, int capability, in
                 found.uuid(),
                 found.busId(),
                 found.capability(),
-                DeviceEngine.blockBudget(ordinal, threads(settings))));
+                DeviceEngine.blockBudget(ordinal, threads(settings)),
+                found.servedByMps()));
     }
 
     /** Threads of a block. */
@@ -58,9 +60,11 @@ record DeviceEndpoint(int ordinal, String uuid, String busId, int capability, in
         out.writeUTF(busId);
         out.writeInt(capability);
         out.writeInt(blocks);
+        out.writeBoolean(servedByMps);
     }
 
     static DeviceEndpoint read(DataInput in) throws IOException {
-        return new DeviceEndpoint(in.readInt(), in.readUTF(), in.readUTF(), in.readInt(), in.readInt());
+        return new DeviceEndpoint(
+                in.readInt(), in.readUTF(), in.readUTF(), in.readInt(), in.readInt(), in.readBoolean());
     }
 }

@@ -79,6 +79,7 @@ public final class Formation {
     private List<InetAddress> dataAddresses;
     private ChoiceTable choices;
     private Optional<FormedDevice> device = Optional.empty();
+    private Optional<StagedDevice> stagedDevice = Optional.empty();
 
     private Formation(
             CommunicatorConfig config, Settings settings, HostCosts costs, Bootstrap membership, Timeline timeline) {
@@ -158,8 +159,11 @@ public final class Formation {
             timeline.step("connect");
             tabulateChoices();
             timeline.step("tuning");
-            device = new DeviceFormation(settings, membership, peers, plan, gpuPlan, transports, this::formStaging)
-                    .form(this::left);
+            stagedDevice = StagedFormation.form(settings, membership, peers, left());
+            if (stagedDevice.isEmpty()) {
+                device = new DeviceFormation(settings, membership, peers, plan, gpuPlan, transports, this::formStaging)
+                        .form(this::left);
+            }
             membership.outOfBand().barrier(left());
             timeline.step("barrier");
             formed = true;
@@ -357,6 +361,7 @@ public final class Formation {
                 choices,
                 transports,
                 device,
+                stagedDevice,
                 peers.stream().map(PeerInfo::meetingPlace).toList(),
                 membership);
     }
@@ -364,6 +369,7 @@ public final class Formation {
     private void giveUp() {
         membership.close();
         device.ifPresent(FormedDevice::destroy);
+        stagedDevice.ifPresent(StagedDevice::destroy);
         if (engine != null) {
             engine.destroy();
         }

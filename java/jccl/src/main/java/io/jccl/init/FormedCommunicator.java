@@ -26,7 +26,8 @@ import java.util.Optional;
  * @param plan rings and trees of all ranks
  * @param choices how each operation is carried out
  * @param transports what joins this rank to each other, in rank order
- * @param device what works on its GPU, if it has one
+ * @param device what works on its GPU, if it has one and kernels carry operations out
+ * @param stagedDevice what stages operations of its GPU, if it has one and the host carries them out
  * @param meetingPlaces where each rank can be met when others have failed, by rank
  * @param membership the networks beside the engine: for agreeing on slow things, and for noticing failures
  */
@@ -43,5 +44,6 @@ public record FormedCommunicator(
         ChoiceTable choices,
         List<PeerTransport> transports,
         Optional<FormedDevice> device,
+        Optional<StagedDevice> stagedDevice,
         List<String> meetingPlaces,
         Bootstrap membership) {}

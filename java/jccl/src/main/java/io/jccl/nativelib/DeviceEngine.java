@@ -53,8 +53,10 @@ public final class DeviceEngine extends Engine {
      * @param multiprocessors how many it has
      * @param memoryBytes all of its memory
      * @param busId as the kernel spells it, such as {@code 0000:07:00.0}
+     * @param servedByMps whether an MPS server runs this process's kernels together with those of others
      */
-    public record Description(String uuid, int capability, int multiprocessors, long memoryBytes, String busId) {}
+    public record Description(
+            String uuid, int capability, int multiprocessors, long memoryBytes, String busId, boolean servedByMps) {}
 
     /**
      * Asks what a device is.
@@ -76,7 +78,8 @@ public final class DeviceEngine extends Engine {
                 (int) row[2],
                 (int) row[3],
                 row[4],
-                String.format("%04x:%02x:%02x.0", row[5], row[6], row[7]));
+                String.format("%04x:%02x:%02x.0", row[5], row[6], row[7]),
+                row[8] != 0);
     }
 
     /** Sets the ring of a channel; see {@link NativeCommunicator#setRing}. */

@@ -9,8 +9,8 @@ import io.jccl.DeviceException;
  */
 public final class NativeDevice {
 
-    /** Numbers of {@link #describe}: two halves of the UUID, compute capability times ten, multiprocessors, bytes of memory, PCI domain, bus, device. */
-    static final int DESCRIPTION_LENGTH = 8;
+    /** Numbers of {@link #describe}: two halves of the UUID, compute capability times ten, multiprocessors, bytes of memory, PCI domain, bus, device, 1 where an MPS server serves this process. */
+    static final int DESCRIPTION_LENGTH = 9;
 
     private NativeDevice() {}
 

@@ -2,6 +2,7 @@ package io.jccl.runtime;
 
 import io.jccl.init.FormedCommunicator;
 import io.jccl.init.FormedDevice;
+import io.jccl.init.StagedDevice;
 import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,7 +25,7 @@ final class Closing {
     static void close(
             FormedCommunicator formed,
             OperationQueue queue,
-            DeviceIssuer device,
+            DeviceOperations device,
             FailureState failures,
             HeapStaging staging,
             Runnable unwatch,
@@ -48,6 +49,7 @@ final class Closing {
         formed.device().ifPresent(FormedDevice::destroy);
         if (stopped) {
             staging.close();
+            formed.stagedDevice().ifPresent(StagedDevice::destroy);
             formed.engine().destroy();
         } else {
             LOG.warn(

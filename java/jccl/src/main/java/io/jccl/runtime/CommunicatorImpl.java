@@ -25,7 +25,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
     private final HeapStaging staging = new HeapStaging();
     private final OperationQueue queue;
     private final OperationFactory factory;
-    private final DeviceIssuer device; // null where this rank has no device
+    private final DeviceOperations device; // null where this rank has no device
     private final EngineStatus status;
     private final Stalls stalls;
     private final Optional<DeviceStalls> deviceStalls;
@@ -43,8 +43,11 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
         String name = "jccl-" + formed.id() + "-rank" + formed.rank();
         long timeoutNanos = Deadlines.nanos(formed.timeout());
         this.queue = new OperationQueue(name, formed.engine(), failures, timeoutNanos);
-        this.device = formed.device()
-                .map(it -> new DeviceIssuer(queue, it, failures, timeoutNanos))
+        Optional<DeviceOperations> kernels =
+                formed.device().map(it -> new DeviceIssuer(queue, it, failures, timeoutNanos));
+        this.device = kernels.or(() -> formed.stagedDevice()
+                        .map(it ->
+                                new StagedIssuer(queue, it, formed.choices(), failures, formed.rank(), formed.size())))
                 .orElse(null);
         this.factory =
                 new OperationFactory(queue, formed.choices(), staging, formed.rank(), formed.size(), device, null);
@@ -178,7 +181,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
 
     @Override
     public MemoryUsage memoryUsage() {
-        return EngineMemory.usage(formed.engine(), staging.bytes());
+        return EngineMemory.usage(formed.engine(), staging.bytes() + (device == null ? 0 : device.stagingBytes()));
     }
 
     @Override

@@ -6,8 +6,8 @@ import io.jccl.init.FormedDevice;
 import io.jccl.nativelib.DeviceEngine;
 import java.util.List;
 
-/** Makes the operations of one communicator on its device, and knows the one that was issued last. */
-final class DeviceIssuer {
+/** Makes the operations that kernels of a communicator's device carry out, and knows the one that was issued last. */
+final class DeviceIssuer implements DeviceOperations {
 
     private final OperationQueue queue;
     private final FormedDevice device;
@@ -42,19 +42,20 @@ final class DeviceIssuer {
         last = operation;
     }
 
-    /** Returns when everything that was issued is over; the caller has the right to issue. */
-    void drain() {
+    @Override
+    public void drain() {
         if (last != null) {
             last.carryOut(OperationQueue.NO_DEADLINE);
         }
     }
 
-    /**
-     * A collective with one count for all ranks.
-     *
-     * @param stream null: the communicator's own
-     */
-    Operation collective(DeviceStream stream, CollectiveCall call, long count, int root) {
+    @Override
+    public long stagingBytes() {
+        return 0;
+    }
+
+    @Override
+    public Operation collective(DeviceStream stream, CollectiveCall call, long count, int root) {
         return new DeviceCollective(
                 this,
                 handle(stream),
@@ -66,8 +67,8 @@ final class DeviceIssuer {
                 root);
     }
 
-    /** A collective with counts per rank. */
-    Operation vector(DeviceStream stream, CollectiveCall call, long[] counts) {
+    @Override
+    public Operation vector(DeviceStream stream, CollectiveCall call, long[] counts) {
         return new DeviceVector(
                 this,
                 handle(stream),
@@ -78,12 +79,14 @@ final class DeviceIssuer {
                 counts);
     }
 
-    Operation pointToPoint(DeviceStream stream, List<PointToPointOperation.Transfer> transfers) {
+    @Override
+    public Operation pointToPoint(DeviceStream stream, List<PointToPointOperation.Transfer> transfers) {
         return new DevicePointToPoint(
                 this, handle(stream), transfers, device.choices().choose(Collective.SEND_RECV, 0));
     }
 
-    Operation group(DeviceStream stream, List<Operation> members) {
+    @Override
+    public Operation group(DeviceStream stream, List<Operation> members) {
         return new DeviceGroup(this, handle(stream), members);
     }
 

@@ -40,6 +40,11 @@ abstract class DeviceOperation extends Operation {
     abstract long executed();
 
     @Override
+    final boolean isOnDevice() {
+        return true;
+    }
+
+    @Override
     final void enter() {
         long outcome = execute(device.timeoutNanos());
         if (outcome == NativeCommunicator.INVALID) {

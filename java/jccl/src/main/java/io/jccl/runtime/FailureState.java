@@ -82,16 +82,17 @@ final class FailureState {
 
     /** A thread's own deadline passed while another thread carries the operation out. */
     void timedOut(String operation) {
-        ended(NativeCommunicator.TIMEOUT, operation);
+        ended(NativeCommunicator.TIMEOUT, operation, engine.lastEntered());
     }
 
     /**
      * An operation ended with an error of the native interface.
      *
+     * @param sequence its number, or that of the one before if it has none
      * @return why the communicator failed, now that it has
      */
-    Failure ended(int status, String operation) {
-        return ended(status, operation, engine.lastEntered(), engine::lastError);
+    Failure ended(int status, String operation, long sequence) {
+        return ended(status, operation, sequence, engine::lastError);
     }
 
     /**

@@ -52,6 +52,11 @@ abstract class Operation implements Work {
         this.queue = queue;
     }
 
+    /** Whether it works on device memory. */
+    boolean isOnDevice() {
+        return false;
+    }
+
     /** Takes its place in the sequence; the caller has the right to issue. */
     void enter() {
         queue.enqueue(this);
@@ -79,6 +84,11 @@ abstract class Operation implements Work {
 
     /** What the operation is, for messages: {@code all_reduce(type=float32 op=sum count=1024)}. */
     abstract String describe();
+
+    /** The sequence number that its failure is told with, on the thread that has carried it out. */
+    long sequenceOfFailure() {
+        return queue.engine().lastEntered();
+    }
 
     /** Lets go of buffers when the operation is over. */
     abstract void release();

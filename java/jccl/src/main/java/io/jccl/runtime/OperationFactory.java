@@ -18,7 +18,7 @@ final class OperationFactory implements Operations<Operation> {
     private final HeapStaging staging;
     private final int rank;
     private final int size;
-    private final DeviceIssuer device; // null where this rank has no device
+    private final DeviceOperations device; // null where this rank has no device
     private final DeviceStream stream; // null where the caller named none
 
     OperationFactory(
@@ -27,7 +27,7 @@ final class OperationFactory implements Operations<Operation> {
             HeapStaging staging,
             int rank,
             int size,
-            DeviceIssuer device,
+            DeviceOperations device,
             DeviceStream stream) {
         this.queue = queue;
         this.choices = choices;
@@ -292,8 +292,7 @@ final class OperationFactory implements Operations<Operation> {
 
     /** Operations that were issued as one; all are on the device, or none is. */
     Operation group(List<Operation> members) {
-        long onDevice =
-                members.stream().filter(DeviceOperation.class::isInstance).count();
+        long onDevice = members.stream().filter(Operation::isOnDevice).count();
         if (onDevice != 0 && onDevice != members.size()) {
             throw new IllegalArgumentException("operations=" + members.size() + " onDevice=" + onDevice
                     + ": the operations of one group work on memory of devices, or of the host; use a group for each");

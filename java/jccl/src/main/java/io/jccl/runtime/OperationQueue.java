@@ -252,7 +252,7 @@ final class OperationQueue {
         if (outcome >= NativeCommunicator.OK) {
             operation.succeed(outcome);
         } else {
-            operation.fail(failures.ended((int) outcome, operation.describe()));
+            operation.fail(failures.ended((int) outcome, operation.describe(), operation.sequenceOfFailure()));
         }
     }
 

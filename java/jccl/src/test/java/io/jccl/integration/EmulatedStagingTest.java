@@ -68,10 +68,11 @@ class EmulatedStagingTest {
     @ParameterizedTest
     @CsvSource({"2, shm", "3, shm", "2, socket"})
     void processesWhoseDriverSharesNoMemoryGoThroughTheHost(int size, String transport) throws Exception {
-        String[] arguments = new String[transport.equals("shm") ? 1 : 1 + size];
+        String[] arguments = new String[transport.equals("shm") ? 2 : 2 + size];
         arguments[0] = EmulatedGpus.library();
-        for (int rank = 0; rank + 1 < arguments.length; rank++) {
-            arguments[rank + 1] = "machine" + rank;
+        arguments[1] = "off";
+        for (int rank = 0; rank + 2 < arguments.length; rank++) {
+            arguments[rank + 2] = "machine" + rank;
         }
         try (ProcessRanks ranks = ProcessRanks.start(folder, size, "device", arguments)) {
             for (int rank = 0; rank < size; rank++) {
@@ -156,7 +157,7 @@ class EmulatedStagingTest {
     @Test
     void aKilledProcessOnAnotherMachineIsNamed() throws Exception {
         try (ProcessRanks ranks =
-                ProcessRanks.start(folder, 2, "device-work", EmulatedGpus.library(), "machine0", "machine1")) {
+                ProcessRanks.start(folder, 2, "device-work", EmulatedGpus.library(), "off", "machine0", "machine1")) {
             for (int rank = 0; rank < 2; rank++) {
                 ranks.awaitOutput(rank, text -> text.contains("READY"), LIMIT);
             }

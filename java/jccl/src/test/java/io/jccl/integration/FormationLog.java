@@ -3,14 +3,13 @@ package io.jccl.integration;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import io.jccl.init.Formation;
 import java.util.List;
 import org.slf4j.LoggerFactory;
 
 /** What ranks say while they form. */
 final class FormationLog implements AutoCloseable {
 
-    private final Logger logger = (Logger) LoggerFactory.getLogger(Formation.class);
+    private final Logger logger = (Logger) LoggerFactory.getLogger("io.jccl.init");
     private final ListAppender<ILoggingEvent> appender = new ListAppender<>();
 
     FormationLog() {

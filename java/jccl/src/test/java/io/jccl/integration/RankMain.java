@@ -322,11 +322,11 @@ public final class RankMain {
     /**
      * Every collective on device memory.
      *
-     * <p>Arguments: the library that plays GPUs, and a host name per rank, or none.
+     * <p>Arguments: the library that plays GPUs, JCCL_GPU_STAGED, and a host name per rank, or none.
      */
     private static void device(UniqueId id, int rank, int size, List<String> rest) {
         try (Communicator comm = Communicator.init(id, rank, size, deviceConfig(rank, rest))) {
-            DeviceCollectives.compareAll(comm, 0, size);
+            DeviceCollectives.compareAll(comm, 0, size, type -> true);
             print("RESULT ok");
         }
     }
@@ -334,10 +334,10 @@ public final class RankMain {
     private static CommunicatorConfig deviceConfig(int rank, List<String> rest) {
         System.setProperty("jccl.cuda.path", rest.get(0));
         CommunicatorConfig.Builder config =
-                DeviceCollectives.config("ring", "simple").device(0);
-        return rest.size() == 1
+                DeviceCollectives.config("ring", "simple").device(0).setting("JCCL_GPU_STAGED", rest.get(1));
+        return rest.size() == 2
                 ? config.build()
-                : config.hostId(rest.get(1 + rank)).build();
+                : config.hostId(rest.get(2 + rank)).build();
     }
 
     /** All-reduces on device memory until something fails, then says what. Arguments as for {@code device}. */

@@ -1,0 +1,152 @@
+package io.jccl.runtime;
+
+import java.util.Arrays;
+
+/**
+ * How a collective on device memory passes through slots of host memory in pieces. Every piece has the same elements of every
+ * block, as far as the block goes, so ranks that agree on the operation agree on its pieces:
+ *
+ * <pre>
+ *     blocks on the device   │ a a a a a b b b │ a a a a a b │ …       a: piece 0, b: piece 1
+ *     slot of piece 1        │ b b b │ b │ …
+ * </pre>
+ */
+final class StagedPieces {
+
+    /** How the blocks of a collective lie in a slot. */
+    enum Shape {
+        /** One block, worked on in place. */
+        SINGLE,
+        /** A block of every rank, into which this rank's own is sent from its place. */
+        GATHERED,
+        /** A block for every rank, of which this rank's own is where it receives. */
+        SCATTERED,
+        /** A block to every rank, and one from each. */
+        EXCHANGED
+    }
+
+    /**
+     * Blocks of a buffer on the device.
+     *
+     * @param address where the buffer begins
+     * @param counts elements of each block
+     * @param offsets the element at which each begins
+     */
+    record Blocks(long address, long[] counts, long[] offsets) {
+
+        /** Blocks of one size, one after the other. */
+        static Blocks equal(long address, int blocks, long count) {
+            long[] counts = new long[blocks];
+            long[] offsets = new long[blocks];
+            Arrays.fill(counts, count);
+            Arrays.setAll(offsets, block -> block * count);
+            return new Blocks(address, counts, offsets);
+        }
+
+        private long longest() {
+            return Arrays.stream(counts).max().orElse(0);
+        }
+    }
+
+    /**
+     * One piece in its slot.
+     *
+     * @param from where it is sent from; 0 where this rank sends nothing
+     * @param to where it is received; 0 where this rank receives nothing
+     * @param begin the element of each block at which it begins
+     * @param sendCounts elements of each block to send; empty where there are none
+     * @param recvCounts elements of each block to receive; empty where there are none
+     */
+    record Piece(long from, long to, long begin, long[] sendCounts, long[] recvCounts) {
+
+        /** Where blocks begin that lie one after the other. */
+        static long[] offsets(long[] counts) {
+            long[] offsets = new long[counts.length];
+            for (int i = 1; i < counts.length; i++) {
+                offsets[i] = offsets[i - 1] + counts[i - 1];
+            }
+            return offsets;
+        }
+    }
+
+    private static final long[] NONE = {};
+
+    private final Shape shape;
+    private final int elementBytes;
+    private final long most; // elements of a block in a piece
+    private final int size;
+    private final int rank;
+    private final Blocks send; // null where this rank sends nothing
+    private final Blocks recv; // null where this rank receives nothing
+
+    StagedPieces(Shape shape, int elementBytes, long slotBytes, int size, int rank, Blocks send, Blocks recv) {
+        this.shape = shape;
+        this.elementBytes = elementBytes;
+        this.size = size;
+        this.rank = rank;
+        this.send = send;
+        this.recv = recv;
+        int blocks =
+                switch (shape) {
+                    case SINGLE -> 1;
+                    case GATHERED, SCATTERED -> size;
+                    case EXCHANGED -> 2 * size;
+                };
+        this.most = Math.max(1, slotBytes / elementBytes / blocks);
+    }
+
+    /** How many pieces this rank has, at least one. Of an exchange others may have more. */
+    int count() {
+        long longest = Math.max(send == null ? 0 : send.longest(), recv == null ? 0 : recv.longest());
+        return Math.toIntExact(Math.max(1, (longest + most - 1) / most));
+    }
+
+    /** A piece in the slot that begins at an address; one beyond the last is empty. */
+    Piece piece(int index, long slot) {
+        long begin = index * most;
+        long[] sends = cut(send, begin);
+        long[] recvs = cut(recv, begin);
+        long from = send == null ? 0 : slot;
+        long to = recv == null ? 0 : slot;
+        if (shape == Shape.GATHERED && recv != null) {
+            from += Piece.offsets(recvs)[rank] * elementBytes;
+        } else if (shape == Shape.SCATTERED && send != null) {
+            to += Piece.offsets(sends)[rank] * elementBytes;
+        } else if (shape == Shape.EXCHANGED) {
+            to += size * most * elementBytes;
+        }
+        return new Piece(from, to, begin, sends, recvs);
+    }
+
+    private long[] cut(Blocks blocks, long begin) {
+        return blocks == null
+                ? NONE
+                : Arrays.stream(blocks.counts())
+                        .map(count -> Math.max(0, Math.min(most, count - begin)))
+                        .toArray();
+    }
+
+    /** Copies what is sent of a piece to its slot. */
+    void copyIn(Piece piece, StagingSteps steps) {
+        for (int block = 0; block < piece.sendCounts().length; block++) {
+            long bytes = piece.sendCounts()[block] * elementBytes;
+            steps.copy(inSlot(piece.from(), piece.sendCounts(), block), onDevice(send, block, piece), bytes);
+        }
+    }
+
+    /** Copies what is received of a piece from its slot. */
+    void copyOut(Piece piece, StagingSteps steps) {
+        for (int block = 0; block < piece.recvCounts().length; block++) {
+            long bytes = piece.recvCounts()[block] * elementBytes;
+            steps.copy(onDevice(recv, block, piece), inSlot(piece.to(), piece.recvCounts(), block), bytes);
+        }
+    }
+
+    private long inSlot(long place, long[] counts, int block) {
+        return place + Piece.offsets(counts)[block] * elementBytes;
+    }
+
+    private long onDevice(Blocks blocks, int block, Piece piece) {
+        return blocks.address() + (blocks.offsets()[block] + piece.begin()) * elementBytes;
+    }
+}

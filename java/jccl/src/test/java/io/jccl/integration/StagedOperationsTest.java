@@ -1,0 +1,264 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.PeerFailedException;
+import io.jccl.ReduceOp;
+import io.jccl.UniqueId;
+import io.jccl.Work;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Operations on device memory that the host carries out, because processes share a GPU without an MPS server or because the
+ * setting says so. The GPUs are played by the emulator, each process its own.
+ */
+@Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class StagedOperationsTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(120);
+
+    @TempDir
+    Path folder;
+
+    @BeforeAll
+    static void emulate() {
+        EmulatedGpus.use();
+    }
+
+    private static CommunicatorConfig.Builder staged(CommunicatorConfig.Builder config) {
+        return config.setting("JCCL_GPU_STAGED", "on");
+    }
+
+    private static CommunicatorConfig config() {
+        return staged(EmulatedGpus.config()).build();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, ring, simple", "2, ring, ll", "3, tree, simple", "4, direct, ll128"})
+    void everyCollectiveHasTheHostsBits(int size, String algorithm, String protocol) {
+        DeviceCollectives.compare(size, 2, algorithm, protocol, (rank, config) -> staged(config));
+    }
+
+    @Test
+    void everyCollectiveHasTheHostsBitsBetweenMachines() {
+        DeviceCollectives.compare(
+                3, 1, "ring", "simple", (rank, config) -> staged(config.hostId("machine" + rank / 2)));
+    }
+
+    /** Sums of floats depend on how a buffer is cut, those of whole numbers do not. */
+    @ParameterizedTest
+    @CsvSource({"1, 8K", "2, 8K", "3, 8K", "4, 50K"})
+    void everyCollectiveIsRightInPieces(int size, String bytes) {
+        CommunicatorConfig config = staged(DeviceCollectives.config("ring", "simple"))
+                .setting("JCCL_GPU_STAGED_BUFFSIZE", bytes)
+                .device(0)
+                .build();
+        try (LocalRanks ranks = LocalRanks.start(size, config)) {
+            ranks.run(comm -> DeviceCollectives.compareAll(comm, 0, 7L * size, type -> !type.isFloating()));
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"auto, 0, true", "auto, 1, false", "off, 0, false", "on, 1, true"})
+    void processesThatTakeTurnsOnAGpuAreStaged(String setting, String mps, boolean staged) throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(
+                UniqueId.create(),
+                folder,
+                2,
+                rank -> List.of("env", "JCCL_EMULATED_MPS=" + mps),
+                "device",
+                EmulatedGpus.library(),
+                setting)) {
+            for (int rank = 0; rank < 2; rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
+                assertThat(ranks.output(rank)).contains("RESULT ok");
+                String reason = setting.equals("on")
+                        ? "because JCCL_GPU_STAGED=on"
+                        : "because ranks {0,1} share a GPU from different processes without an MPS server";
+                String line = "rank=" + rank + " GPU operations: staged through memory of the host, which carries them"
+                        + " out, " + reason;
+                assertThat(ranks.output(rank).contains(line))
+                        .as(ranks.output(rank))
+                        .isEqualTo(staged);
+                assertThat(ranks.output(rank).contains("GPU operations: by kernels that wait a time slice"))
+                        .as(ranks.output(rank))
+                        .isEqualTo(setting.equals("off"));
+            }
+        }
+    }
+
+    @Test
+    void threadsThatShareAGpuAreNotStaged() {
+        try (FormationLog log = new FormationLog();
+                LocalRanks ranks = LocalRanks.start(2, EmulatedGpus.config().build())) {
+            assertThat(ranks.size()).isEqualTo(2);
+            assertThat(log.lines()).noneMatch(line -> line.contains("GPU operations:"));
+        }
+    }
+
+    /** What comes later on a stream sees the result, and nobody awaits anything in between. */
+    @Test
+    void operationsFollowTheirStreams() {
+        try (LocalRanks ranks = LocalRanks.start(3, config())) {
+            ranks.run(comm -> {
+                int count = 5000;
+                try (DeviceMemory one = new DeviceMemory(0, 8 * count);
+                        DeviceMemory other = new DeviceMemory(0, 8)) {
+                    one.putLongs(LongStream.range(0, count));
+                    DataBuffer values = one.elements(count, DataType.INT64);
+                    List<Work> works = new ArrayList<>();
+                    for (int round = 0; round < 5; round++) {
+                        works.add(comm.on(one.stream()).allReduce(values, ReduceOp.SUM));
+                        works.add(comm.on(other.stream())
+                                .broadcast(values, round % 3)); // after the other, on another stream
+                        works.add(comm.on(other.stream()).barrier());
+                    }
+                    works.add(comm.on(one.stream()).allReduce(values, ReduceOp.MAX));
+                    assertThat(one.longs(count))
+                            .isEqualTo(
+                                    LongStream.range(0, count).map(i -> 243 * i).toArray());
+                    works.forEach(Work::await);
+                    assertThat(works.get(0).execution().channels()).isPositive();
+                }
+            });
+        }
+    }
+
+    @Test
+    void groupsHappenInTheirOrder() {
+        try (LocalRanks ranks = LocalRanks.start(3, config())) {
+            ranks.run(comm -> {
+                int count = 700;
+                try (DeviceMemory memory = new DeviceMemory(0, 2 * 8 * count)) {
+                    DataBuffer all = memory.elements(2 * count, DataType.INT64);
+                    DataBuffer one = all.slice(0, count);
+                    DataBuffer other = all.slice(count, count);
+                    memory.putLongs(LongStream.range(0, 2 * count).map(i -> i < count ? i : comm.rank()));
+                    Work group = comm.on(memory.stream()).group(g -> g.allReduce(one, ReduceOp.SUM)
+                            .recv((comm.rank() + 2) % 3, other)
+                            .allReduce(one, ReduceOp.MAX)
+                            .allReduce(other, ReduceOp.MAX)
+                            .send((comm.rank() + 1) % 3, one)
+                            .barrier());
+                    // Sends and receives of a group come first.
+                    assertThat(memory.longs(2 * count))
+                            .isEqualTo(LongStream.range(0, 2 * count)
+                                    .map(i -> i < count ? 3 * i : i - count)
+                                    .toArray());
+                    group.toFuture().join();
+                }
+            });
+        }
+    }
+
+    /** None waits for another, however large: a rank whose messages go to two others is held up by neither. */
+    @Test
+    void messagesDoNotHoldUpEachOther() {
+        CommunicatorConfig config = staged(EmulatedGpus.config())
+                .setting("JCCL_GPU_STAGED_BUFFSIZE", "8K")
+                .build();
+        try (LocalRanks ranks = LocalRanks.start(3, config)) {
+            ranks.run(comm -> {
+                int count = 100_000;
+                try (DeviceMemory memory = new DeviceMemory(0, 8 * count)) {
+                    DataBuffer values = memory.elements(count, DataType.INT64);
+                    if (comm.rank() == 0) {
+                        memory.putLongs(LongStream.range(0, count));
+                        comm.on(memory.stream())
+                                .group(g -> g.send(2, values).send(1, values))
+                                .await();
+                    } else {
+                        memory.putLongs(LongStream.range(0, count).map(i -> -i));
+                        if (comm.rank() == 1) {
+                            comm.on(memory.stream()).recv(0, values);
+                            comm.on(memory.stream())
+                                    .send(2, values.slice(0, 10))
+                                    .await();
+                        } else {
+                            comm.on(memory.stream())
+                                    .recv(1, values.slice(0, 10))
+                                    .await();
+                            comm.on(memory.stream()).recv(0, values);
+                        }
+                        assertThat(memory.longs(count))
+                                .isEqualTo(LongStream.range(0, count).toArray());
+                    }
+                    comm.barrier().await();
+                    assertThat(comm.memoryUsage().stagingBytes()).isGreaterThanOrEqualTo(8L * count);
+                }
+            });
+        }
+    }
+
+    @Test
+    void capturingIsRefused() {
+        try (LocalRanks ranks = LocalRanks.start(2, config())) {
+            ranks.run(comm -> {
+                try (DeviceMemory memory = new DeviceMemory(0, 64)) {
+                    assertThatThrownBy(() -> memory.capture(
+                                    () -> comm.on(memory.stream()).barrier()))
+                            .isInstanceOf(IllegalArgumentException.class)
+                            .hasMessageContaining("barrier(): operations of this communicator cannot be captured");
+                    comm.on(memory.stream()).barrier().await();
+                }
+            });
+        }
+    }
+
+    @Test
+    void twoRanksOnOneStreamAreRefused() {
+        try (LocalRanks ranks = LocalRanks.start(2, config());
+                DeviceMemory memory = new DeviceMemory(0, 4096)) {
+            ranks.get(0).on(memory.stream()).barrier();
+            assertThatThrownBy(() -> ranks.get(1).on(memory.stream()).barrier())
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("give rank=1 a stream of its own");
+            try (DeviceMemory other = new DeviceMemory(0, 1)) {
+                ranks.get(1).on(other.stream()).barrier().await();
+            }
+        }
+    }
+
+    /** More ranks than kernels could wait for each other on one GPU. */
+    @Test
+    void anyNumberOfRanksSharesAGpu() {
+        try (LocalRanks ranks = LocalRanks.start(9, config())) {
+            ranks.run(comm -> {
+                try (DeviceMemory memory = new DeviceMemory(0, 800)) {
+                    memory.putLongs(LongStream.range(0, 100));
+                    comm.on(memory.stream()).allReduce(memory.elements(100, DataType.INT64), ReduceOp.SUM);
+                    assertThat(memory.longs(100))
+                            .isEqualTo(LongStream.range(0, 100).map(i -> 9 * i).toArray());
+                    comm.barrier().await(); // until all have what they sum up
+                }
+            });
+        }
+    }
+
+    @Test
+    void aKilledProcessIsNamed() throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 2, "device-work", EmulatedGpus.library(), "auto")) {
+            for (int rank = 0; rank < 2; rank++) {
+                ranks.awaitOutput(rank, text -> text.contains("READY"), LIMIT);
+            }
+            ranks.kill(1);
+            ranks.awaitOutput(0, text -> text.contains("CLOSED"), LIMIT);
+            assertThat(ranks.output(0)).contains(PeerFailedException.class.getSimpleName() + "[1]");
+        }
+    }
+}
