@@ -43,4 +43,12 @@ class DeviceOnGpuTest {
         assumeTrue(devices > 1, "devices=" + devices + ": needs two");
         DeviceCollectives.compare(size, devices, algorithm, protocol);
     }
+
+    /** Carried out by the host, as for processes that share a GPU without an MPS server. */
+    @ParameterizedTest
+    @CsvSource({"1, ring, simple", "3, ring, simple"})
+    void everyStagedCollectiveHasTheHostsBits(int size, String algorithm, String protocol) {
+        DeviceCollectives.compare(
+                size, 1, algorithm, protocol, (rank, config) -> config.setting("JCCL_GPU_STAGED", "on"));
+    }
 }
