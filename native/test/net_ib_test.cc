@@ -1,13 +1,15 @@
 // Network transports over verbs, on real queue pairs: scripts/rdma-vm gives them to a machine without adapters.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "test/net_scenarios.h"
@@ -223,26 +225,23 @@ class NetIbPortDown : public NetIb {
     for (const char* interface : {"rx0", "rx1"}) setLink(interface, "up");
   }
 
-  static pid_t start(std::vector<const char*> arguments) {
-    arguments.push_back(nullptr);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::execvp(arguments[0], const_cast<char* const*>(arguments.data()));
-      ::_exit(1);
+  // Asks the kernel itself: a child of a process in the middle of its traffic can fail for reasons of its own.
+  static ::testing::AssertionResult setLink(const char* interface, const char* state) {
+    const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq request{};
+    std::snprintf(request.ifr_name, sizeof request.ifr_name, "%s", interface);
+    if (::ioctl(socket.get(), SIOCGIFFLAGS, &request) != 0) {
+      return ::testing::AssertionFailure() << interface << ": SIOCGIFFLAGS: " << errorText(errno);
     }
-    return child;
+    const bool up = std::string_view(state) == "up";
+    request.ifr_flags = static_cast<short>(up ? request.ifr_flags | IFF_UP : request.ifr_flags & ~IFF_UP);
+    if (::ioctl(socket.get(), SIOCSIFFLAGS, &request) == 0) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << interface << " " << state << ": SIOCSIFFLAGS: " << errorText(errno);
   }
-  static bool endsWell(pid_t child) {
-    int status = -1;
-    ::waitpid(child, &status, 0);
-    return status == 0;
-  }
-  static bool run(std::vector<const char*> arguments) { return endsWell(start(std::move(arguments))); }
-  static bool setLink(const char* interface, const char* state) { return run({"ip", "link", "set", interface, state}); }
 
   // Harms the network in the middle of the traffic; both ranks end. Returns what each says.
-  static void harm(const std::function<bool()>& doIt, int retryCount, std::array<std::string, 2>* texts,
-                   const char* library = verbs::kDefaultLibrary) {
+  static void harm(const std::function<::testing::AssertionResult()>& doIt, int retryCount,
+                   std::array<std::string, 2>* texts, const char* library = verbs::kDefaultLibrary) {
     Pair pair = pairOf([&](NetConfig& config) {
       config.ib.adapter.library = library;
       config.ib.adapter.hca = "rxe";
@@ -306,10 +305,17 @@ TEST_F(NetIbPortDown, AnAdapterThatFailsEndsBothRanks) {
   void* library = ::dlopen(JCCL_FAILING_VERBS, RTLD_NOW);
   ASSERT_NE(nullptr, library) << ::dlerror();  // NOLINT(concurrency-mt-unsafe)
   const auto arm = reinterpret_cast<void (*)()>(::dlsym(library, "failing_verbs_arm"));
+  const auto told = reinterpret_cast<int (*)()>(::dlsym(library, "failing_verbs_told"));
   std::array<std::string, 2> texts;
-  const auto fail = [arm] {
+  // Nothing is sent before the event: it would find the port down.
+  const auto fail = [arm, told]() -> ::testing::AssertionResult {
     arm();
-    return setLink("rx0", "down");
+    const int all = told() + 2;  // both ranks have opened it
+    if (const auto down = setLink("rx0", "down"); !down) return down;
+    const int64_t end = monotonicNanos() + 5'000'000'000;
+    while (told() < all && monotonicNanos() < end) std::this_thread::yield();
+    if (told() >= all) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << "no event after 5 s";
   };
   harm(fail, 7, &texts, JCCL_FAILING_VERBS);
   EXPECT_NE(std::string::npos, texts[0].find("the adapter has failed or was removed")) << texts[0];

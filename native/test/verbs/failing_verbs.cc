@@ -13,17 +13,24 @@ namespace jccl::verbs {
 namespace {
 
 std::atomic<bool> armed{false};
+std::atomic<int> told{0};
 
 }  // namespace
 
 SHIM Return ibv_get_async_event(Context* context, AsyncEvent* event) {
   const auto real = reinterpret_cast<GetAsyncEventFn>(::dlsym(RTLD_NEXT, "ibv_get_async_event"));
   const Return code = real(context, event);
-  if (code == 0 && event->type == kEventPortError && armed) event->type = kEventDeviceFatal;
+  if (code == 0 && event->type == kEventPortError && armed) {
+    event->type = kEventDeviceFatal;
+    ++told;
+  }
   return code;
 }
 
 // For the test: from now on.
 SHIM void failing_verbs_arm() { armed = true; }
+
+// For the test: how many failures have been told.
+SHIM int failing_verbs_told() { return told; }
 
 }  // namespace jccl::verbs
