@@ -12,13 +12,7 @@ namespace {
 using namespace jccl;
 using namespace jccl::jni;
 
-// Why this thread's last call failed.
-thread_local std::string lastFailure;
-
-jint settle(const Status& status) {
-  if (!status) lastFailure = status.message();
-  return static_cast<jint>(status.code());
-}
+thread_local LastFailure lastFailure;
 
 device::Stream streamOf(jlong handle) { return reinterpret_cast<device::Stream>(handle); }
 
@@ -27,7 +21,7 @@ template <typename Body>
 jint onDevice(jint ordinal, Body&& body) {
   return guardedCode([&]() -> jint {
     const device::DeviceGuard guard(ordinal);
-    return settle(guard.status() ? body() : guard.status());
+    return lastFailure.settle(guard.status() ? body() : guard.status());
   });
 }
 
@@ -38,21 +32,21 @@ JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDevice_buildId(JNIEnv* en
 }
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDevice_lastError(JNIEnv* env, jclass) {
-  return guarded<jstring>(nullptr, [&] { return newString(env, lastFailure); });
+  return guarded<jstring>(nullptr, [&] { return newString(env, lastFailure.text); });
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_count(JNIEnv*, jclass) {
   return guardedCode([&]() -> jint {
     int count = 0;
     const Status status = device::countDevices(count);
-    return status ? count : settle(status);
+    return status ? count : lastFailure.settle(status);
   });
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDevice_describe(JNIEnv* env, jclass, jint ordinal) {
   return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
     device::DeviceProperties properties;
-    if (settle(device::describeDevice(ordinal, properties)) != 0) return nullptr;
+    if (lastFailure.settle(device::describeDevice(ordinal, properties)) != 0) return nullptr;
     int64_t uuid[2];
     std::memcpy(uuid, properties.uuid, sizeof uuid);
     return newLongs(env, {uuid[0], uuid[1], properties.capability, properties.multiprocessors,
@@ -65,7 +59,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_blockBudget(JNIEnv*, 
   return guardedCode([&]() -> jint {
     int blocks = 0;
     const Status status = device::DeviceCommunicator::blockBudget(ordinal, threads, blocks);
-    return status ? blocks : settle(status);
+    return status ? blocks : lastFailure.settle(status);
   });
 }
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "bench/bench_process.h"
 #include "test/net_pair.h"
 
 namespace jccl {
@@ -36,10 +37,7 @@ struct Shared {
   size_t infoBytes[2];
 };
 
-Shared* makeShared() {
-  void* memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  return memory == MAP_FAILED ? nullptr : new (memory) Shared();
-}
+Shared* makeShared() { return new (sharedMemory(sizeof(Shared))) Shared(); }
 
 // Processor time of this process and of its children that have ended. On a busy machine it says more than the clock.
 double processorNanos() {

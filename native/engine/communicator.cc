@@ -273,9 +273,8 @@ bool Communicator::runInPlace(const Operation& operation, Transfer transfer) {
   const bool tried = operation.bytes >= kLeastTriedOutput;
   if (tried) transfer.streaming = inPlaceOutputs_.streams(collective, operation.bytes, transfer.streaming);
   const int64_t start = tried ? monotonicNanos() : 0;
-  const size_t sendBytes = inputBytes(operation);
-  const size_t recvBytes = collective == Collective::AllReduce ? sendBytes : operation.bytes;
-  const auto result = zeroCopy_.run(operation, transfer, sendBytes, recvBytes, channels_[0]->waiter());
+  const auto result =
+      zeroCopy_.run(operation, transfer, inputBytes(operation), outputBytes(operation), channels_[0]->waiter());
   if (result == ZeroCopy::Result::Staged) return false;
   if (tried) inPlaceOutputs_.took(collective, operation.bytes, monotonicNanos() - start);
   lastChoice_.algorithm = Algorithm::Direct;
@@ -284,14 +283,12 @@ bool Communicator::runInPlace(const Operation& operation, Transfer transfer) {
 }
 
 void Communicator::runStaged(const Operation& operation, Transfer transfer) {
-  const size_t bytes = operation.bytes;
-  Loan loan(operation.choice.protocol == Protocol::Simple ? control_.progress : nullptr);
+  if (operation.choice.protocol != Protocol::Simple) return runChannels(operation, transfer);
+  Loan loan(control_.progress);
   loan.add(operation.send, inputBytes(operation), false);
   loan.add(operation.recv, outputBytes(operation), true);
-  if (operation.choice.protocol != Protocol::Simple || bytes < kLeastTriedSlots || localPeers_ == 0) {
-    runChannels(operation, transfer);
-    return;
-  }
+  const size_t bytes = operation.bytes;
+  if (bytes < kLeastTriedSlots || localPeers_ == 0) return runChannels(operation, transfer);
   const Collective collective = operation.code.collective;
   const bool tryOutput = bytes >= kLeastTriedOutput;
   transfer.streamingSlots = slots_.streams(collective, bytes);

@@ -36,6 +36,17 @@ jint guardedCode(Body&& body) noexcept {
   }
 }
 
+// Why this thread's last call failed, for natives that have no object to ask: a thread_local of the file that has them.
+struct LastFailure {
+  std::string text;
+
+  // The status as the code that a native returns.
+  jint settle(const Status& status) {
+    if (!status) text = status.message();
+    return static_cast<jint>(status.code());
+  }
+};
+
 // The elements of an array; empty for null. False when the JVM has an exception pending (the caller returns at once).
 inline bool copyLongs(JNIEnv* env, jlongArray array, std::vector<std::int64_t>& out) {
   static_assert(sizeof(jlong) == sizeof(std::int64_t));

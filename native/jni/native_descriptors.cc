@@ -12,13 +12,7 @@ namespace {
 using namespace jccl;
 using namespace jccl::jni;
 
-// Why this thread's last call failed.
-thread_local std::string lastFailure;
-
-jint settle(const Status& status) {
-  if (!status) lastFailure = status.message();
-  return static_cast<jint>(status.code());
-}
+thread_local LastFailure lastFailure;
 
 DescriptorOffer* offerOf(jlong handle) { return reinterpret_cast<DescriptorOffer*>(handle); }
 
@@ -28,7 +22,9 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDescriptors_offer(JNIEnv*, 
   UniqueFd owned(descriptor);
   return guarded<jlong>(0, [&]() -> jlong {
     std::unique_ptr<DescriptorOffer> offer;
-    return settle(DescriptorOffer::make(std::move(owned), offer)) == 0 ? reinterpret_cast<jlong>(offer.release()) : 0;
+    return lastFailure.settle(DescriptorOffer::make(std::move(owned), offer)) == 0
+               ? reinterpret_cast<jlong>(offer.release())
+               : 0;
   });
 }
 
@@ -51,11 +47,11 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDescriptors_fetch(JNIEnv* en
     std::vector<uint8_t> bytes;
     if (!copyBytes(env, wire, bytes)) return static_cast<jint>(Code::Invalid);
     UniqueFd descriptor;
-    const jint code = settle(DescriptorOffer::fetch(bytes, descriptor));
+    const jint code = lastFailure.settle(DescriptorOffer::fetch(bytes, descriptor));
     return code == 0 ? descriptor.release() : code;
   });
 }
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDescriptors_lastError(JNIEnv* env, jclass) {
-  return guarded<jstring>(nullptr, [&] { return newString(env, lastFailure); });
+  return guarded<jstring>(nullptr, [&] { return newString(env, lastFailure.text); });
 }

@@ -22,7 +22,7 @@ final class GroupOperation extends Operation {
         long outcome = NativeCommunicator.OK;
         for (Operation member : members) {
             current = member;
-            outcome = member.execute(Math.max(1, deadline - System.nanoTime()));
+            outcome = member.execute(Deadlines.left(deadline));
             if (outcome < NativeCommunicator.OK) {
                 break;
             }

@@ -128,22 +128,20 @@ final class StagedPieces {
 
     /** Copies what is sent of a piece to its slot. */
     void copyIn(Piece piece, StagingSteps steps) {
-        for (int block = 0; block < piece.sendCounts().length; block++) {
-            long bytes = piece.sendCounts()[block] * elementBytes;
-            steps.copy(inSlot(piece.from(), piece.sendCounts(), block), onDevice(send, block, piece), bytes);
+        long[] offsets = Piece.offsets(piece.sendCounts());
+        for (int block = 0; block < offsets.length; block++) {
+            long inSlot = piece.from() + offsets[block] * elementBytes;
+            steps.copy(inSlot, onDevice(send, block, piece), piece.sendCounts()[block] * elementBytes);
         }
     }
 
     /** Copies what is received of a piece from its slot. */
     void copyOut(Piece piece, StagingSteps steps) {
-        for (int block = 0; block < piece.recvCounts().length; block++) {
-            long bytes = piece.recvCounts()[block] * elementBytes;
-            steps.copy(onDevice(recv, block, piece), inSlot(piece.to(), piece.recvCounts(), block), bytes);
+        long[] offsets = Piece.offsets(piece.recvCounts());
+        for (int block = 0; block < offsets.length; block++) {
+            long inSlot = piece.to() + offsets[block] * elementBytes;
+            steps.copy(onDevice(recv, block, piece), inSlot, piece.recvCounts()[block] * elementBytes);
         }
-    }
-
-    private long inSlot(long place, long[] counts, int block) {
-        return place + Piece.offsets(counts)[block] * elementBytes;
     }
 
     private long onDevice(Blocks blocks, int block, Piece piece) {

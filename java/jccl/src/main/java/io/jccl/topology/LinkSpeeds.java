@@ -3,6 +3,7 @@ package io.jccl.topology;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.OptionalDouble;
+import java.util.function.ToDoubleFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -167,11 +168,7 @@ public final class LinkSpeeds {
 
     /** One NVLink of a GPU with this compute capability (times ten). */
     public static double nvLink(int sm) {
-        return Arrays.stream(NvLink.values())
-                .filter(row -> row.fromSm <= sm)
-                .max(Comparator.comparingInt(row -> row.fromSm))
-                .orElse(NvLink.UNKNOWN)
-                .gbps;
+        return last(NvLink.values(), row -> row.fromSm, sm, NvLink.UNKNOWN).gbps;
     }
 
     /**
@@ -179,12 +176,7 @@ public final class LinkSpeeds {
      * because every byte is read and written. All ranks on the GPU share it.
      */
     public static double deviceMemory(int sm) {
-        return Arrays.stream(DeviceMemory.values())
-                        .filter(row -> row.fromSm <= sm)
-                        .max(Comparator.comparingInt(row -> row.fromSm))
-                        .orElse(DeviceMemory.UNKNOWN)
-                        .gbps
-                / 2;
+        return last(DeviceMemory.values(), row -> row.fromSm, sm, DeviceMemory.UNKNOWN).gbps / 2;
     }
 
     /**
@@ -194,14 +186,19 @@ public final class LinkSpeeds {
      * @param lanes 0 or less for a width that is not known, which counts as 16
      */
     public static double pci(String speed, int lanes) {
-        double perLane = gigatransfers(speed).isPresent()
-                ? Arrays.stream(PciGeneration.values())
-                        .filter(row -> row.gigatransfers <= gigatransfers(speed).getAsDouble())
-                        .max(Comparator.comparingDouble(row -> row.gigatransfers))
-                        .orElse(PciGeneration.GEN1)
-                        .gbpsPerLane
-                : PciGeneration.GEN3.gbpsPerLane;
-        return perLane * (lanes > 0 ? lanes : FULL_SLOT_LANES);
+        OptionalDouble rate = gigatransfers(speed);
+        PciGeneration generation = rate.isPresent()
+                ? last(PciGeneration.values(), row -> row.gigatransfers, rate.getAsDouble(), PciGeneration.GEN1)
+                : PciGeneration.GEN3;
+        return generation.gbpsPerLane * (lanes > 0 ? lanes : FULL_SLOT_LANES);
+    }
+
+    /** Of rows that each hold from a number on, the one that holds for {@code value}. */
+    private static <R> R last(R[] rows, ToDoubleFunction<R> from, double value, R none) {
+        return Arrays.stream(rows)
+                .filter(row -> from.applyAsDouble(row) <= value)
+                .max(Comparator.comparingDouble(from))
+                .orElse(none);
     }
 
     /** The speed in a kernel's spelling, or empty where it says that it does not know. */

@@ -1,5 +1,6 @@
 package io.jccl.integration;
 
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.jccl.CommunicatorConfig;
@@ -21,6 +22,19 @@ final class EmulatedGpus {
         Path library = Path.of(System.getProperty("jccl.emulated.cuda", "none"));
         assumeTrue(Files.exists(library), library + " was not built");
         return library.toString();
+    }
+
+    /** Requires that operations on the device cannot be captured for a graph, and that the ranks go on after that. */
+    static void requireNoCapture(LocalRanks ranks, String why) {
+        ranks.run(comm -> {
+            try (DeviceMemory memory = new DeviceMemory(0, 64)) {
+                assertThatThrownBy(() ->
+                                memory.capture(() -> comm.on(memory.stream()).barrier()))
+                        .isInstanceOf(IllegalArgumentException.class)
+                        .hasMessageContaining(why);
+                comm.on(memory.stream()).barrier().await();
+            }
+        });
     }
 
     static CommunicatorConfig.Builder config() {

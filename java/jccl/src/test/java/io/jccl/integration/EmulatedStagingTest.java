@@ -109,15 +109,7 @@ class EmulatedStagingTest {
     void capturingBetweenMachinesIsRefused() {
         try (LocalRanks ranks = LocalRanks.start(
                 2, rank -> onMachine(rank, 1, EmulatedGpus.config()).build())) {
-            ranks.run(comm -> {
-                try (DeviceMemory memory = new DeviceMemory(0, 64)) {
-                    assertThatThrownBy(() -> memory.capture(
-                                    () -> comm.on(memory.stream()).barrier()))
-                            .isInstanceOf(IllegalArgumentException.class)
-                            .hasMessageContaining("operations between machines cannot be captured");
-                    comm.on(memory.stream()).barrier().await();
-                }
-            });
+            EmulatedGpus.requireNoCapture(ranks, "operations between machines cannot be captured");
         }
     }
 

@@ -2,6 +2,7 @@ package io.jccl.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
@@ -11,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntUnaryOperator;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -35,112 +37,71 @@ class EmulatedTopologyTest {
         return Files.writeString(folder.resolve("machine.xml"), text).toString();
     }
 
-    private static void sumUp(LocalRanks ranks, int devices) {
-        ranks.run(comm -> {
-            int count = 100_000;
-            try (DeviceMemory memory = new DeviceMemory(comm.rank() % devices, 8 * count)) {
-                memory.putLongs(LongStream.range(0, count));
-                Work work = comm.on(memory.stream()).allReduce(memory.elements(count, DataType.INT64), ReduceOp.SUM);
-                assertThat(memory.longs(count))
-                        .isEqualTo(LongStream.range(0, count)
-                                .map(i -> ranks.size() * i)
-                                .toArray());
-                work.await();
-            }
-        });
+    /**
+     * Requires that ranks find a plan over their GPUs, and sums up by it.
+     *
+     * @param machines among which the ranks are shared out
+     * @param deviceOf the device of a rank
+     * @param plan what each rank logs of it, a regular expression
+     */
+    private void requirePlan(int size, int machines, IntUnaryOperator deviceOf, String plan) throws IOException {
+        CommunicatorConfig config =
+                EmulatedGpus.config().setting("JCCL_TOPO_FILE", machine()).build();
+        try (FormationLog log = new FormationLog();
+                LocalRanks ranks = LocalRanks.start(size, rank -> {
+                    CommunicatorConfig.Builder own = config.toBuilder().device(deviceOf.applyAsInt(rank));
+                    return (machines == 1 ? own : own.hostId("machine" + rank / (size / machines))).build();
+                })) {
+            assertThat(log.lines())
+                    .filteredOn(line -> line.matches("rank=\\d GPUs: " + plan))
+                    .hasSize(size);
+            ranks.run(comm -> sumUp(comm, deviceOf.applyAsInt(comm.rank())));
+        }
+    }
+
+    private static void sumUp(Communicator comm, int device) {
+        int count = 100_000;
+        try (DeviceMemory memory = new DeviceMemory(device, 8 * count)) {
+            memory.putLongs(LongStream.range(0, count));
+            Work work = comm.on(memory.stream()).allReduce(memory.elements(count, DataType.INT64), ReduceOp.SUM);
+            assertThat(memory.longs(count))
+                    .isEqualTo(
+                            LongStream.range(0, count).map(i -> comm.size() * i).toArray());
+            work.await();
+        }
     }
 
     @Test
     void channelsLeadOverTheGpusOfTheRanks() throws Exception {
-        String file = machine();
-        CommunicatorConfig config =
-                EmulatedGpus.config().setting("JCCL_TOPO_FILE", file).build();
-        try (FormationLog log = new FormationLog();
-                LocalRanks ranks = LocalRanks.start(
-                        2, rank -> config.toBuilder().device(rank).build())) {
-            assertThat(log.lines())
-                    .filteredOn(line -> line.matches("rank=\\d GPUs: machines=1 channels=\\d+ ring=.*"))
-                    .hasSize(2);
-            sumUp(ranks, 2);
-        }
+        requirePlan(2, 1, rank -> rank, "machines=1 channels=\\d+ ring=.*");
     }
 
     @Test
     void channelsLeadOverMachinesOfGpus() throws Exception {
-        String file = machine();
-        CommunicatorConfig config =
-                EmulatedGpus.config().setting("JCCL_TOPO_FILE", file).build();
-        try (FormationLog log = new FormationLog();
-                LocalRanks ranks = LocalRanks.start(4, rank -> config.toBuilder()
-                        .device(rank % 2)
-                        .hostId("machine" + rank / 2)
-                        .build())) {
-            assertThat(log.lines())
-                    .filteredOn(line -> line.matches("rank=\\d GPUs: machines=2 channels=\\d+ ring=.*"))
-                    .hasSize(4);
-            sumUp(ranks, 2);
-        }
+        requirePlan(4, 2, rank -> rank % 2, "machines=2 channels=\\d+ ring=.*");
     }
 
     @Test
     void ranksThatShareGpusFollowOneAnotherInTheirPlan() throws Exception {
-        String file = machine();
-        CommunicatorConfig config =
-                EmulatedGpus.config().setting("JCCL_TOPO_FILE", file).build();
-        try (FormationLog log = new FormationLog();
-                LocalRanks ranks = LocalRanks.start(
-                        4, rank -> config.toBuilder().device(rank % 2).build())) {
-            assertThat(log.lines())
-                    .filteredOn(
-                            line -> line.matches("rank=\\d GPUs: machines=1 channels=\\d+ ring=\\[0, 2, (1, 3|3, 1)\\]"
-                                    + " ranks on one GPU=\\[\\[0, 2\\], \\[1, 3\\]\\]"))
-                    .hasSize(4);
-            sumUp(ranks, 2);
-        }
+        requirePlan(
+                4,
+                1,
+                rank -> rank % 2,
+                "machines=1 channels=\\d+ ring=\\[0, 2, (1, 3|3, 1)\\] ranks on one GPU=\\[\\[0, 2\\], \\[1, 3\\]\\]");
     }
 
     @Test
     void ranksThatAllShareOneGpuHaveAPlanOverIt() throws Exception {
-        String file = machine();
-        CommunicatorConfig config =
-                EmulatedGpus.config().setting("JCCL_TOPO_FILE", file).build();
-        try (FormationLog log = new FormationLog();
-                LocalRanks ranks = LocalRanks.start(3, config)) {
-            assertThat(log.lines())
-                    .filteredOn(line -> line.matches(
-                            "rank=\\d GPUs: machines=1 channels=\\d+ ring=\\[0, 1, 2\\] ranks on one GPU=.*"))
-                    .hasSize(3);
-            sumUp(ranks, 1);
-        }
+        requirePlan(3, 1, rank -> 0, "machines=1 channels=\\d+ ring=\\[0, 1, 2\\] ranks on one GPU=.*");
     }
 
     /** Each machine has two ranks on its first GPU and one on its second. */
     @Test
     void machinesShareGpusUnevenly() throws Exception {
-        String file = machine();
-        CommunicatorConfig config =
-                EmulatedGpus.config().setting("JCCL_TOPO_FILE", file).build();
-        try (FormationLog log = new FormationLog();
-                LocalRanks ranks = LocalRanks.start(6, rank -> config.toBuilder()
-                        .device(rank % 3 / 2)
-                        .hostId("machine" + rank / 3)
-                        .build())) {
-            assertThat(log.lines())
-                    .filteredOn(line -> line.matches("rank=\\d GPUs: machines=2 channels=\\d+ ring=.*"
-                            + " ranks on one GPU=\\[\\[0, 1\\], \\[3, 4\\]\\]"))
-                    .hasSize(6);
-            ranks.run(comm -> {
-                int count = 10_000;
-                try (DeviceMemory memory = new DeviceMemory(comm.rank() % 3 / 2, 8 * count)) {
-                    memory.putLongs(LongStream.range(0, count));
-                    Work work =
-                            comm.on(memory.stream()).allReduce(memory.elements(count, DataType.INT64), ReduceOp.SUM);
-                    work.await();
-                    assertThat(memory.longs(count))
-                            .isEqualTo(
-                                    LongStream.range(0, count).map(i -> 6 * i).toArray());
-                }
-            });
-        }
+        requirePlan(
+                6,
+                2,
+                rank -> rank % 3 / 2,
+                "machines=2 channels=\\d+ ring=.* ranks on one GPU=\\[\\[0, 1\\], \\[3, 4\\]\\]");
     }
 }
