@@ -51,6 +51,11 @@ struct Shape {
   bool split;
 };
 
+// Without it the bytes are printed, those of the padding, too.
+std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+  return out << test::nameOf(shape.protocol) << " queuePairs=" << shape.queuePairs << " split=" << shape.split;
+}
+
 class NetIbTransfers : public NetIb, public ::testing::WithParamInterface<Shape> {};
 
 TEST_P(NetIbTransfers, AllSizesArriveInOrderAndWhole) {

@@ -312,6 +312,25 @@ TEST_F(SocketListenerTest, ARefusalIsBelievedBecauseItIsProven) {
   EXPECT_FALSE(listener_->next(&proven));
 }
 
+TEST_F(SocketListenerTest, AMemberWithAnotherSecretIsToldWhatIsWrong) {
+  NetConfig other = config_;
+  other.secret.assign(16, 43);
+  const auto member = dialer(other);
+  const int64_t start = now_;
+  int work = 0;
+  // Its only attempt so far has been hung up on, and it waits for the next.
+  ASSERT_TRUE(turnUntil([&] {
+    EXPECT_TRUE(member->progress(now_, &work).isOk());
+    return listener_->strangers() == 1 && member->nextDeadlineNanos() < start + config_.handshakeTimeoutNanos;
+  }));
+  now_ = start + config_.connectTimeoutNanos;
+  const Status moved = member->progress(now_, &work);
+  EXPECT_EQ(Code::Transport, moved.code());
+  EXPECT_NE(std::string::npos, moved.message().find("same secret")) << moved.message();
+  SocketListener::Proven proven;
+  EXPECT_FALSE(listener_->next(&proven));
+}
+
 TEST_F(SocketListenerTest, AListenerThatDoesNotKnowTheSecretIsNotBelieved) {
   // A stranger took over the port: it challenges, and answers the introduction with a welcome it cannot prove.
   UniqueFd port(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
