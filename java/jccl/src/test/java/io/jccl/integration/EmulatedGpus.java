@@ -1,14 +1,27 @@
 package io.jccl.integration;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
+import io.jccl.DataType;
+import io.jccl.ReduceOp;
+import io.jccl.Work;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
 
 /** GPUs that the emulator plays: two of them, no driver and no GPU needed. */
 final class EmulatedGpus {
+
+    /** How the memory that processes hand to each other is called in /proc. */
+    private static final String SHARED_MEMORY = "jccl-emulated-gpu";
 
     private EmulatedGpus() {}
 
@@ -35,6 +48,39 @@ final class EmulatedGpus {
                 comm.on(memory.stream()).barrier().await();
             }
         });
+    }
+
+    /** Sums up on a device, and requires that every element is right. */
+    static void sumUp(Communicator comm, int device) {
+        int count = 100_000;
+        try (DeviceMemory memory = new DeviceMemory(device, 8 * count)) {
+            memory.putLongs(LongStream.range(0, count));
+            Work work = comm.on(memory.stream()).allReduce(memory.elements(count, DataType.INT64), ReduceOp.SUM);
+            assertThat(memory.longs(count))
+                    .isEqualTo(
+                            LongStream.range(0, count).map(i -> comm.size() * i).toArray());
+            work.await();
+        }
+    }
+
+    /** Descriptors and mappings that this process has of memory of emulated GPUs that can be handed over. */
+    static List<String> sharedMemory() {
+        try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"));
+                Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {
+            return Stream.concat(descriptors.map(EmulatedGpus::target), mappings)
+                    .filter(one -> one.contains(SHARED_MEMORY))
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String target(Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).toString();
+        } catch (IOException closed) {
+            return ""; // meanwhile
+        }
     }
 
     static CommunicatorConfig.Builder config() {

@@ -2,18 +2,13 @@ package io.jccl.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
-import io.jccl.DataType;
-import io.jccl.ReduceOp;
-import io.jccl.Work;
 import io.jccl.topology.Machines;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntUnaryOperator;
-import java.util.stream.LongStream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -55,19 +50,7 @@ class EmulatedTopologyTest {
             assertThat(log.lines())
                     .filteredOn(line -> line.matches("rank=\\d GPUs: " + plan))
                     .hasSize(size);
-            ranks.run(comm -> sumUp(comm, deviceOf.applyAsInt(comm.rank())));
-        }
-    }
-
-    private static void sumUp(Communicator comm, int device) {
-        int count = 100_000;
-        try (DeviceMemory memory = new DeviceMemory(device, 8 * count)) {
-            memory.putLongs(LongStream.range(0, count));
-            Work work = comm.on(memory.stream()).allReduce(memory.elements(count, DataType.INT64), ReduceOp.SUM);
-            assertThat(memory.longs(count))
-                    .isEqualTo(
-                            LongStream.range(0, count).map(i -> comm.size() * i).toArray());
-            work.await();
+            ranks.run(comm -> EmulatedGpus.sumUp(comm, deviceOf.applyAsInt(comm.rank())));
         }
     }
 

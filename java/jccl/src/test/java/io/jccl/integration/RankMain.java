@@ -52,6 +52,7 @@ public final class RankMain {
             case "cycles" -> cycles(id, rank, size, rest);
             case "device" -> device(id, rank, size, rest);
             case "device-work" -> deviceWork(id, rank, size, rest);
+            case "device-hand-over" -> deviceHandOver(id, rank, size, rest);
             default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
         }
     }
@@ -329,6 +330,20 @@ public final class RankMain {
             DeviceCollectives.compareAll(comm, 0, size, type -> true);
             print("RESULT ok");
         }
+    }
+
+    /** Sums up by several communicators, and says what is left of their memory. The argument: the library that plays GPUs. */
+    private static void deviceHandOver(UniqueId id, int rank, int size, List<String> rest) {
+        CommunicatorConfig config = deviceConfig(rank, List.of(rest.get(0), "off"));
+        try (Communicator comm = Communicator.init(id, rank, size, config)) {
+            EmulatedGpus.sumUp(comm, 0);
+            for (int round = 0; round < 2; round++) {
+                try (Communicator part = comm.split(0, rank).orElseThrow()) {
+                    EmulatedGpus.sumUp(part, 0);
+                }
+            }
+        }
+        print("LEFT " + EmulatedGpus.sharedMemory());
     }
 
     private static CommunicatorConfig deviceConfig(int rank, List<String> rest) {

@@ -1,0 +1,125 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.UniqueId;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * How processes that share a machine get each other's device memory: as file descriptors of the driver, by CUDA IPC's handles,
+ * or not at all. GPUs and driver are played by the emulator, whose memory is real.
+ */
+@Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class EmulatedHandOverTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(120);
+    private static final String BY_HANDLE = "its device memory for other processes: CUDA IPC handle";
+    private static final String BY_DESCRIPTOR =
+            "its device memory for other processes: file descriptor (cuMemCreate)\n";
+    private static final String NOTHING_LEFT = "LEFT []";
+    private static final String THROUGH_THE_HOST = "through memory of the host, by shm";
+
+    @TempDir
+    Path folder;
+
+    /**
+     * Lets ranks in processes form communicators and sum up, and returns what they print.
+     *
+     * @param sharing by rank, what its driver can: words of {@code JCCL_EMULATED_SHARING}
+     * @param variables of the environment, as {@code NAME=value}
+     */
+    private List<String> run(List<String> sharing, String... variables) throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(
+                UniqueId.create(),
+                folder,
+                sharing.size(),
+                rank -> Stream.concat(
+                                Stream.of("env", "JCCL_EMULATED_SHARING=" + sharing.get(rank)), Stream.of(variables))
+                        .toList(),
+                "device-hand-over",
+                EmulatedGpus.library())) {
+            for (int rank = 0; rank < sharing.size(); rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
+                assertThat(ranks.output(rank)).contains("LEFT ");
+            }
+            return IntStream.range(0, sharing.size()).mapToObj(ranks::output).toList();
+        }
+    }
+
+    @Test
+    void processesMapEachOthersMemoryByDescriptorsAndLeaveNothing() throws Exception {
+        for (String output : run(List.of("descriptors", "descriptors", "descriptors"))) {
+            assertThat(output).contains(BY_DESCRIPTOR).contains(NOTHING_LEFT).doesNotContain(THROUGH_THE_HOST);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = ';',
+            value = {
+                "descriptors,handles,no-export; the emulated driver refuses to export",
+                "descriptors,handles,no-import; the emulated driver refuses to import",
+                "handles; an emulated GPU has no file descriptors of memory"
+            })
+    void whereDescriptorsAreRefusedHandlesServe(String sharing, String reason) throws Exception {
+        for (String output : run(List.of(sharing, sharing))) {
+            assertThat(output)
+                    .containsPattern(BY_HANDLE + "; no file descriptor: .*" + reason)
+                    .doesNotContain(THROUGH_THE_HOST);
+        }
+    }
+
+    @Test
+    void theSettingChoosesHandles() throws Exception {
+        for (String output : run(List.of("descriptors,handles", "descriptors,handles"), "JCCL_CUMEM_ENABLE=0")) {
+            assertThat(output).contains(BY_HANDLE + "\n").doesNotContain(THROUGH_THE_HOST);
+        }
+    }
+
+    /** One that cannot take descriptors is enough for all to go the older way. */
+    @Test
+    void oneRankThatTakesNoDescriptorIsToldOf() throws Exception {
+        List<String> outputs =
+                run(List.of("descriptors,handles", "descriptors,handles,no-import", "descriptors,handles"));
+        for (int rank : new int[] {0, 2}) {
+            assertThat(outputs.get(rank))
+                    .contains(BY_HANDLE + "; no file descriptor: another rank could not take one\n");
+        }
+        assertThat(outputs.get(1))
+                .contains(BY_HANDLE + "; no file descriptor: rank=0: the descriptor of its device memory: "
+                        + "the emulated driver refuses to import\n");
+    }
+
+    /** A rank without descriptors is reached by its handle, and takes the other's descriptor. */
+    @Test
+    void ranksWithDifferentDriversMixBoth() throws Exception {
+        List<String> outputs = run(List.of("descriptors,handles", "handles"));
+        assertThat(outputs.get(0)).contains(BY_DESCRIPTOR);
+        assertThat(outputs.get(1)).contains(BY_HANDLE);
+        assertThat(outputs).noneMatch(output -> output.contains(THROUGH_THE_HOST));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = ';',
+            value = {
+                "descriptors,no-import; its driver cannot hand device memory to other processes [(]CUDA IPC[)]",
+                "descriptors,handles,no-import,no-open;"
+                        + "its device memory cannot be opened: the emulated driver refuses to open handles"
+            })
+    void whereBothAreRefusedTheHostsMemoryServes(String sharing, String reason) throws Exception {
+        for (String output : run(List.of(sharing, sharing))) {
+            assertThat(output).containsPattern(THROUGH_THE_HOST + ".*" + reason);
+        }
+    }
+}
