@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 
 #include "cuda/device/simt.h"
 
 namespace jccl::emulator {
+namespace {
+
+// A test whose stream is held for good must end, and say so.
+constexpr std::chrono::seconds kLongest{120};
+
+}  // namespace
 
 struct EmulatedGpu::Event {
   // How often it was recorded, and up to which of these the streams have come.
@@ -138,7 +145,11 @@ Status EmulatedGpu::query(Event* event, bool& done) {
 
 Status EmulatedGpu::synchronize(Stream* stream) {
   std::unique_lock lock(mutex_);
-  moves_.wait(lock, [&] { return stream->done == stream->issued || !failure_.empty(); });
+  if (!moves_.wait_for(lock, kLongest, [&] { return stream->done == stream->issued || !failure_.empty(); })) {
+    failure_ = "a stream has not come to its end for seconds=" + std::to_string(kLongest.count()) +
+               ", at item=" + std::to_string(stream->done + 1) + " of " + std::to_string(stream->issued);
+    moves_.notify_all();
+  }
   return failed();
 }
 
@@ -210,7 +221,7 @@ void EmulatedGpu::pump(Machine& machine) {
       const std::lock_guard lock(mutex_);
       bool moved = false;
       for (const auto& stream : streams_) {
-        while (!stream->busy && !stream->items.empty()) {
+        while (failure_.empty() && !stream->busy && !stream->items.empty()) {
           Item& head = stream->items.front();
           if (head.action != nullptr) {
             if (!head.action()) break;

@@ -43,6 +43,7 @@ class EmulatedGpu {
   Status record(Event* event, Stream* stream);
   Status wait(Stream* stream, Event* event);
   Status query(Event* event, bool& done);
+  // Waits until the stream has come to its end; one that does not for minutes is a failure of the GPU.
   Status synchronize(Stream* stream);
 
   // Capturing: what is put on the stream is kept, and a replay puts all of it on a stream again.
