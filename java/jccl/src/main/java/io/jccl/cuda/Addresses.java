@@ -10,6 +10,11 @@ final class Addresses {
 
     private Addresses() {}
 
+    /** The same for so many elements: without any, a pointer that points nowhere will do, as cudaMalloc gives it for 0 bytes. */
+    static long of(Pointer pointer, long count) {
+        return count == 0 ? 0 : of(pointer);
+    }
+
     /** The address of the memory that it points to, its offset included. */
     static long of(Pointer pointer) {
         if (pointer == null) {

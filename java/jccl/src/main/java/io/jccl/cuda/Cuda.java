@@ -28,12 +28,13 @@ public final class Cuda {
      *     offset given by {@code withByteOffset} counts
      * @param count how many elements
      * @param type their type
-     * @throws IllegalArgumentException if the pointer is one of Java memory, or null while count is not 0
+     * @throws IllegalArgumentException if the count is negative, or the pointer is none to memory of a device while count is
+     *     not 0
      * @throws DeviceException if JCuda cannot be used
      */
     public static DataBuffer buffer(Pointer pointer, long count, DataType type) {
         JCudaLibrary.require("A buffer of a device");
-        return DataBuffer.device(Addresses.of(pointer), count, type);
+        return DataBuffer.device(Addresses.of(pointer, count), count, type);
     }
 
     /**

@@ -50,6 +50,15 @@ class AddressesTest {
     }
 
     @Test
+    void noElementsNeedNoMemory() {
+        assertThat(Addresses.of(new Pointer(), 0)).isZero();
+        assertThat(Addresses.of(null, 0)).isZero();
+        assertThat(Addresses.of(new At(ADDRESS), 1)).isEqualTo(ADDRESS);
+        assertThatThrownBy(() -> Addresses.of(new Pointer(), 1))
+                .hasMessageContaining("points to no memory of a device");
+    }
+
+    @Test
     void streamsOfEitherInterfaceAreTheSameStream() {
         CUstream driver = new CUstream();
         assertThat(Addresses.of(driver)).isZero();
