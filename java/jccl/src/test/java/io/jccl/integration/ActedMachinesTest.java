@@ -93,9 +93,12 @@ class ActedMachinesTest {
         }
     }
 
-    /** Twice the pause of a kernel that is not told otherwise, which repeats after 6.4 s and then after 12.8 s. */
+    /**
+     * Connections are given up after 12 s. A kernel that is not told otherwise sends again 6.2 and 12.6 s after the first
+     * time, which is too late; one that does so every second has three more tries than it needs, for slow machines.
+     */
     @Test
-    void aPartitionOfTwoThirdsOfTheHeartbeatsTimeoutHeals() throws Exception {
+    void aPartitionOfHalfTheHeartbeatsTimeoutHeals() throws Exception {
         try (SocketChannel any = SocketChannel.open()) {
             assumeTrue(NativeSockets.boundRepetitions(any), "this kernel has no TCP_RTO_MAX_MS");
         }
@@ -104,7 +107,7 @@ class ActedMachinesTest {
                         folder,
                         2,
                         rank -> machines.inside(
-                                rank, rank, 2, ActedMachines.meetingAt("10.88.0.1"), "JCCL_HEARTBEAT_TIMEOUT=12s"),
+                                rank, rank, 2, ActedMachines.meetingAt("10.88.0.1"), "JCCL_HEARTBEAT_TIMEOUT=16s"),
                         "launched-work",
                         "60000")) {
             for (int rank = 0; rank < 2; rank++) {
@@ -115,10 +118,8 @@ class ActedMachinesTest {
             machines.putCablesBack(1);
             pause(6000); // by now whoever heard nothing has been given up
             for (int rank = 0; rank < 2; rank++) {
-                assertThat(ranks.output(rank))
-                        .contains("WENT ON after ")
-                        .doesNotContain("FAILED")
-                        .doesNotContain("WRONG");
+                ranks.awaitOutput(rank, output -> output.contains("WENT ON after "), LIMIT);
+                assertThat(ranks.output(rank)).doesNotContain("FAILED").doesNotContain("WRONG");
             }
         }
     }
