@@ -5,6 +5,7 @@ import static io.jccl.config.ValueTypes.integer;
 import static io.jccl.config.ValueTypes.text;
 import static io.jccl.config.ValueTypes.word;
 
+import io.jccl.TransportKind;
 import java.util.List;
 
 /** How InfiniBand verbs are used. */
@@ -19,6 +20,14 @@ public final class IbSettings {
             flag(),
             false,
             "1: InfiniBand verbs are not used; networks are reached by sockets.");
+
+    /** Whether verbs are tried where there are adapters: unless they are forbidden, or another transport is asked for. */
+    public static boolean tried(Settings settings) {
+        return !settings.get(IB_DISABLE)
+                && settings.get(TransportSettings.TRANSPORT)
+                        .map(kind -> kind == TransportKind.IB)
+                        .orElse(true);
+    }
 
     /** Which adapters. */
     public static final Setting<String> IB_HCA = GROUP.add(

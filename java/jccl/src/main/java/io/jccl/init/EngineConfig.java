@@ -1,13 +1,11 @@
 package io.jccl.init;
 
-import io.jccl.TransportKind;
 import io.jccl.bootstrap.Bootstrap;
 import io.jccl.config.IbSettings;
 import io.jccl.config.MemorySettings;
 import io.jccl.config.NetworkSettings;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
-import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodeType;
@@ -67,12 +65,8 @@ final class EngineConfig {
         return second;
     }
 
-    /** Verbs are tried unless a setting forbids them or asks for another transport. */
     private static void addIb(Settings settings, long[] config) {
-        boolean wanted = settings.get(TransportSettings.TRANSPORT)
-                .map(kind -> kind == TransportKind.IB)
-                .orElse(true);
-        config[NativeCommunicator.IB_USED] = wanted && !settings.get(IbSettings.IB_DISABLE) ? 1 : 0;
+        config[NativeCommunicator.IB_USED] = IbSettings.tried(settings) ? 1 : 0;
         config[NativeCommunicator.IB_GID_INDEX] = settings.get(IbSettings.IB_GID_INDEX);
         config[NativeCommunicator.IB_ROCE_VERSION] = settings.get(IbSettings.IB_ROCE_VERSION_NUM);
         config[NativeCommunicator.IB_IPV6] =

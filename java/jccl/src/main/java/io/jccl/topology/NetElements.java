@@ -11,8 +11,8 @@ import java.util.stream.Collectors;
 
 /**
  * Network devices as elements of a machine description. A port that has both verbs and a network interface is one
- * device, under the name of its adapter. A device that cannot be used is there all the same, with {@code dev="-1"} and
- * the reason in {@code origin}.
+ * device, under the name of its adapter. Either the ports are used, or the interfaces: what the transport between machines
+ * will use. A device that is not used is there all the same, with {@code dev="-1"} and the reason in {@code origin}.
  */
 final class NetElements {
 
@@ -20,7 +20,7 @@ final class NetElements {
 
     private final NetDevices interfaces;
     private final VerbsDevices verbs;
-    private final boolean verbsCarried;
+    private final boolean verbsTried;
 
     /**
      * A device in its place.
@@ -39,11 +39,11 @@ final class NetElements {
         }
     }
 
-    /** @param verbsCarried whether JCCL can move data by verbs: a port without an interface is of use only then */
-    NetElements(NetDevices interfaces, VerbsDevices verbs, boolean verbsCarried) {
+    /** @param verbsTried whether data goes by verbs where a port is active; else it goes by sockets, which need interfaces */
+    NetElements(NetDevices interfaces, VerbsDevices verbs, boolean verbsTried) {
         this.interfaces = interfaces;
         this.verbs = verbs;
-        this.verbsCarried = verbsCarried;
+        this.verbsTried = verbsTried;
     }
 
     /** All devices, those on PCI first, in the order of their bus ids. */
@@ -59,11 +59,12 @@ final class NetElements {
                 .map(VerbsDevices.Port::netInterface)
                 .filter(name -> !name.isEmpty())
                 .collect(Collectors.toSet());
+        boolean byVerbs = verbsTried && ports.stream().anyMatch(VerbsDevices.Port::isActive);
         boolean physical = devices.stream().anyMatch(device -> !device.virtual() && !device.isDown());
         devices.stream()
                 .filter(device ->
                         ports.stream().noneMatch(port -> port.netInterface().equals(device.name())))
-                .forEach(device -> drafts.add(draft(device, physical, taken.contains(device.master()))));
+                .forEach(device -> drafts.add(draft(device, against(device, physical, taken, byVerbs))));
         drafts.sort(Comparator.comparing((Draft draft) -> draft.chain.isEmpty())
                 .thenComparing(Draft::busId)
                 .thenComparing(Draft::name));
@@ -81,7 +82,7 @@ final class NetElements {
         putSpeed(attributes, notes, port.mbps() > 0 || on == null ? port.mbps() : on.mbps());
         attributes.put("port", Integer.toString(port.number()));
         putKnown(attributes, "guid", port.guid());
-        attributes.put("gdr", verbsCarried ? "1" : "0");
+        attributes.put("gdr", verbsTried ? "1" : "0");
         putKnown(attributes, "state", port.state());
         putKnown(attributes, "driver", on == null ? "" : on.driver());
         putKnown(attributes, "layer", port.linkLayer());
@@ -93,13 +94,13 @@ final class NetElements {
         if (!port.isActive()) {
             return "not used because its port is not active";
         }
-        if (!verbsCarried && (on == null || on.isDown())) {
-            return "not used because it has no network interface that is up, and there is no transport for verbs";
+        if (!verbsTried && (on == null || on.isDown())) {
+            return "not used because it has no network interface that is up, and the settings leave verbs out";
         }
         return "";
     }
 
-    private static Draft draft(NetDevices.Device device, boolean physical, boolean masterTaken) {
+    private static Draft draft(NetDevices.Device device, String against) {
         Map<String, String> attributes = new LinkedHashMap<>();
         List<String> notes = new ArrayList<>();
         putSpeed(attributes, notes, device.mbps());
@@ -107,15 +108,20 @@ final class NetElements {
         putKnown(attributes, "state", device.state());
         putKnown(attributes, "driver", device.driver());
         attributes.put("virtual", device.virtual() ? "1" : "0");
-        String against = "";
-        if (device.isDown()) {
-            against = "not used because it is down";
-        } else if (device.isInternal() || physical && device.virtual()) {
-            against = "not used because it is virtual";
-        } else if (masterTaken) {
-            against = "not used because it is a part of " + device.master();
-        }
         return new Draft(device.name(), device.chain(), attributes, notes, against);
+    }
+
+    private static String against(NetDevices.Device device, boolean physical, Set<String> taken, boolean byVerbs) {
+        if (device.isDown()) {
+            return "not used because it is down";
+        }
+        if (device.isInternal() || physical && device.virtual()) {
+            return "not used because it is virtual";
+        }
+        if (taken.contains(device.master())) {
+            return "not used because it is a part of " + device.master();
+        }
+        return byVerbs ? "not used because data goes by verbs, and it has none" : "";
     }
 
     private static XmlElement element(Draft draft, int dev) {

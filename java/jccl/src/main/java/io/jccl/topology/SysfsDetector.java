@@ -1,5 +1,6 @@
 package io.jccl.topology;
 
+import io.jccl.config.IbSettings;
 import io.jccl.config.Settings;
 import io.jccl.device.GpuInventory;
 import java.nio.file.Path;
@@ -16,9 +17,6 @@ import java.util.TreeMap;
  */
 public final class SysfsDetector {
 
-    /** Verbs adapters are described, but no transport of JCCL moves data by verbs. */
-    private static final boolean VERBS_CARRIED = false;
-
     private final SystemFiles files;
     private final CpuNodes nodes;
     private final PciDevices pci;
@@ -26,27 +24,28 @@ public final class SysfsDetector {
     private final NetElements nets;
 
     /**
-     * A machine made of files, whose GPUs nobody but the kernel tells of.
+     * A machine made of files, whose GPUs nobody but the kernel tells of, and where verbs are tried.
      *
      * @param root what stands for {@code /}
      * @param osArch the architecture as Java names it in the property {@code os.arch}
      */
     public SysfsDetector(Path root, String osArch) {
-        this(root, osArch, GpuInventory.absent(ManagementLibrary.NAME, List.of("not asked")), VERBS_CARRIED);
+        this(root, osArch, GpuInventory.absent(ManagementLibrary.NAME, List.of("not asked")));
     }
 
     /**
-     * A machine made of files and of GPUs.
+     * A machine made of files and of GPUs, where verbs are tried.
      *
      * @param root what stands for {@code /}
      * @param osArch the architecture as Java names it in the property {@code os.arch}
      * @param inventory what the management library tells of its GPUs
      */
     public SysfsDetector(Path root, String osArch, GpuInventory inventory) {
-        this(root, osArch, inventory, VERBS_CARRIED);
+        this(root, osArch, inventory, true);
     }
 
-    SysfsDetector(Path root, String osArch, GpuInventory inventory, boolean verbsCarried) {
+    /** @param verbs whether they are tried: {@link IbSettings#tried} */
+    SysfsDetector(Path root, String osArch, GpuInventory inventory, boolean verbs) {
         this.files = new SystemFiles(root);
         this.nodes = new CpuNodes(
                 files,
@@ -58,7 +57,7 @@ public final class SysfsDetector {
                 });
         this.pci = new PciDevices(files, nodes);
         this.gpus = new GpuDevices(files, pci, inventory);
-        this.nets = new NetElements(new NetDevices(files, pci), new VerbsDevices(files, pci), verbsCarried);
+        this.nets = new NetElements(new NetDevices(files, pci), new VerbsDevices(files, pci), verbs);
     }
 
     /** This machine without what a management library would tell. */
@@ -71,9 +70,13 @@ public final class SysfsDetector {
         return ofThisMachine().detect(ranks);
     }
 
-    /** Describes the machine that this program runs on; the settings name the management library. */
+    /** Describes the machine that this program runs on; the settings name the management library, and say whether verbs are tried. */
     public static XmlElement detectThisMachine(Settings settings, List<HostRank> ranks) {
-        return new SysfsDetector(Path.of("/"), System.getProperty("os.arch", ""), ManagementLibrary.ask(settings))
+        return new SysfsDetector(
+                        Path.of("/"),
+                        System.getProperty("os.arch", ""),
+                        ManagementLibrary.ask(settings),
+                        IbSettings.tried(settings))
                 .detect(ranks);
     }
 

@@ -37,16 +37,18 @@ class VerbsDevicesTest {
                                 + " state=\"active\" layer=\"InfiniBand\"/>",
                         "<net name=\"mlx5_1\" dev=\"1\" speed=\"100000\" port=\"1\" guid=\"0x506b4b0300a10010\" gdr=\"1\""
                                 + " state=\"active\" layer=\"Ethernet\" interface=\"ens2\"/>",
-                        "<net name=\"eno1\" dev=\"2\" speed=\"1000\" gdr=\"0\" state=\"up\" virtual=\"0\"/>");
+                        "<net name=\"eno1\" dev=\"-1\" speed=\"1000\" gdr=\"0\" state=\"up\" virtual=\"0\""
+                                + " origin=\"not used because data goes by verbs, and it has none\"/>");
     }
 
     @Test
-    void without_a_transport_for_verbs_only_ports_with_an_interface_are_used() {
+    void without_verbs_only_ports_with_an_interface_are_used() {
         cluster(root);
         assertThat(nets(false).get(0))
                 .contains("name=\"mlx5_0\" dev=\"-1\"")
                 .contains("not used because it has no network interface that is up");
         assertThat(nets(false).get(1)).contains("name=\"mlx5_1\" dev=\"0\"").contains("gdr=\"0\"");
+        assertThat(nets(false).get(2)).contains("name=\"eno1\" dev=\"1\"");
     }
 
     @Test
@@ -99,9 +101,9 @@ class VerbsDevicesTest {
                 .contains("interface=\"bond0\"");
     }
 
-    private List<String> nets(boolean verbsCarried) {
+    private List<String> nets(boolean verbs) {
         GpuInventory none = GpuInventory.absent("nvml", List.of());
-        XmlElement system = new SysfsDetector(root, "amd64", none, verbsCarried).detect(List.of());
+        XmlElement system = new SysfsDetector(root, "amd64", none, verbs).detect(List.of());
         assertThat(TopologyXmlReader.read(TopologyXmlWriter.write(system))).isEqualTo(system);
         return TopologyXmlWriter.write(system)
                 .lines()
