@@ -1,23 +1,54 @@
 package io.jccl.integration;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.jccl.CommunicatorConfig;
 import io.jccl.nativelib.CudaLoader;
 import io.jccl.testing.RequiresGpu;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** The same as {@link EmulatedDeviceTest} on the GPUs of this machine: ranks as threads, several to a GPU. */
+/** The same as {@link EmulatedDeviceTest} on the GPUs of this machine, several ranks to a GPU: as threads, and as processes. */
 @RequiresGpu
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class DeviceOnGpuTest {
+class DeviceOnGpuTest extends DeviceScenarios {
+
+    private static final Duration LIMIT = Duration.ofSeconds(120);
+
+    @TempDir
+    Path folder;
+
+    /** A process that has loaded the library of the emulated GPUs does not load another. */
+    static void requireLibraryOfThisBuild() {
+        assumeTrue(CudaLoader.isOfThisBuild(), "this process emulates its GPUs");
+    }
 
     @BeforeEach
     void onlyWithTheLibraryOfThisBuild() {
-        assumeTrue(CudaLoader.isOfThisBuild(), "this process emulates its GPUs");
+        requireLibraryOfThisBuild();
+    }
+
+    @Override
+    CommunicatorConfig.Builder config() {
+        return LocalRanks.config().device(0);
+    }
+
+    @Override
+    Duration abortLimit() {
+        return Duration.ofSeconds(2);
+    }
+
+    @Override
+    int tortureRounds() {
+        return 500;
     }
 
     @ParameterizedTest
@@ -50,5 +81,17 @@ class DeviceOnGpuTest {
     void everyStagedCollectiveHasTheHostsBits(int size, String algorithm, String protocol) {
         DeviceCollectives.compare(
                 size, 1, algorithm, protocol, (rank, config) -> config.setting("JCCL_GPU_STAGED", "on"));
+    }
+
+    /** Processes that share a GPU: as this machine has it, and by kernels that wait for each other whoever serves them. */
+    @ParameterizedTest
+    @ValueSource(strings = {"auto", "off"})
+    void processesOnOneGpuHaveTheHostsBits(String staged) throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 2, "device", RankMain.OWN_LIBRARY, staged)) {
+            for (int rank = 0; rank < 2; rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
+                assertThat(ranks.output(rank)).contains("RESULT ok");
+            }
+        }
     }
 }

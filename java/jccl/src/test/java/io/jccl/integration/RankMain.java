@@ -28,6 +28,9 @@ public final class RankMain {
     /** In place of an id: ranks meet as the launcher's environment says. */
     static final String LAUNCHED = "launched";
 
+    /** In place of a library that plays GPUs: those of this machine are used. */
+    static final String OWN_LIBRARY = "own";
+
     private static final long PAUSE_MILLIS = 1000;
 
     private RankMain() {}
@@ -323,7 +326,7 @@ public final class RankMain {
     /**
      * Every collective on device memory.
      *
-     * <p>Arguments: the library that plays GPUs, JCCL_GPU_STAGED, and a host name per rank, or none.
+     * <p>Arguments: the library that plays GPUs or {@link #OWN_LIBRARY}, JCCL_GPU_STAGED, and a host name per rank, or none.
      */
     private static void device(UniqueId id, int rank, int size, List<String> rest) {
         try (Communicator comm = Communicator.init(id, rank, size, deviceConfig(rank, rest))) {
@@ -347,7 +350,9 @@ public final class RankMain {
     }
 
     private static CommunicatorConfig deviceConfig(int rank, List<String> rest) {
-        System.setProperty("jccl.cuda.path", rest.get(0));
+        if (!rest.get(0).equals(OWN_LIBRARY)) {
+            System.setProperty("jccl.cuda.path", rest.get(0));
+        }
         CommunicatorConfig.Builder config =
                 DeviceCollectives.config("ring", "simple").device(0).setting("JCCL_GPU_STAGED", rest.get(1));
         return rest.size() == 2

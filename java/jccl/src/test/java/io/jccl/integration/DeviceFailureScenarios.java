@@ -1,0 +1,121 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.JcclException;
+import io.jccl.JcclTimeoutException;
+import io.jccl.MismatchedCollectiveException;
+import io.jccl.PeerFailedException;
+import io.jccl.RankOperation;
+import io.jccl.ReduceOp;
+import io.jccl.Work;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What ranks say when one of them does something else on its GPU, or nothing: the same on GPUs that the emulator plays and on
+ * those of this machine.
+ */
+abstract class DeviceFailureScenarios {
+
+    private static final int COUNT = 1000;
+
+    /** What each rank is made with, on device 0. */
+    abstract CommunicatorConfig.Builder config();
+
+    private LocalRanks start(Duration timeout) {
+        LocalRanks ranks = LocalRanks.start(3, config().timeout(timeout).build());
+        // So that the sequence of the host is elsewhere than the device's.
+        ranks.run(comm -> {
+            for (int i = 0; i < 5; i++) {
+                comm.allReduce(DataBuffer.of(new float[7]), ReduceOp.SUM).await();
+            }
+        });
+        return ranks;
+    }
+
+    private static Work allReduce(Communicator comm, DeviceMemory memory, int count) {
+        return comm.allReduce(memory.elements(count, DataType.FLOAT32), ReduceOp.SUM);
+    }
+
+    private static List<JcclException> failures(LocalRanks ranks, LocalRanks.RankTask<Work> third) {
+        return ranks.call(comm -> {
+            try (DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
+                allReduce(comm, memory, COUNT);
+                comm.barrier();
+                allReduce(comm, memory, 10).await();
+                if (comm.rank() == 1) {
+                    Work mine = third.run(comm);
+                    return mine == null ? null : catchThrowableOfType(JcclException.class, mine::await);
+                }
+                Work work = allReduce(comm, memory, COUNT);
+                allReduce(comm, memory, COUNT / 2);
+                return catchThrowableOfType(JcclException.class, work::await);
+            }
+        });
+    }
+
+    @Test
+    void anotherCountIsShownWithARowPerRank() {
+        try (LocalRanks ranks = start(LocalRanks.TIMEOUT);
+                DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
+            long begin = System.nanoTime();
+            for (JcclException failure : failures(ranks, comm -> allReduce(comm, memory, 100))) {
+                assertThat(failure).isInstanceOf(MismatchedCollectiveException.class);
+                List<RankOperation> rows = ((MismatchedCollectiveException) failure).rows();
+                assertThat(rows).hasSize(3);
+                assertThat(rows.get(1).count()).isEqualTo(100);
+                // Two ranks are enough to see it: the third may have been on its way.
+                assertThat(List.of(rows.get(0), rows.get(2)))
+                        .filteredOn(RankOperation::entered)
+                        .isNotEmpty()
+                        .extracting(RankOperation::count)
+                        .containsOnly((long) COUNT);
+                assertThat(failure)
+                        .hasMessageContaining("ranks called different operations at sequence=3 (device)")
+                        .hasMessageContaining("rank=1 sequence=3 all_reduce(type=float32 op=sum count=100)");
+            }
+            assertThat(System.nanoTime() - begin)
+                    .as("found without waiting for the time-out")
+                    .isLessThan(TimeUnit.SECONDS.toNanos(20));
+        }
+    }
+
+    @Test
+    void aRankThatNeverCallsIsNamedAfterTheTimeout() {
+        try (LocalRanks ranks = start(Duration.ofSeconds(2))) {
+            List<JcclException> failures = failures(ranks, comm -> null);
+            for (int rank : new int[] {0, 2}) {
+                assertThat(failures.get(rank))
+                        .isInstanceOfSatisfying(
+                                JcclTimeoutException.class,
+                                failure -> assertThat(failure.missingRanks()).containsExactly(1))
+                        .hasMessageContaining("rank=1 never entered sequence=3 (device), its last is 2")
+                        .hasMessageContaining("sequence=3 all_reduce(type=float32 op=sum count=" + COUNT + ")");
+            }
+        }
+    }
+
+    @Test
+    void aRankThatClosesBeforeIsNamed() {
+        try (LocalRanks ranks = start(LocalRanks.TIMEOUT)) {
+            List<JcclException> failures = failures(ranks, comm -> {
+                comm.close();
+                return null;
+            });
+            for (int rank : new int[] {0, 2}) {
+                assertThat(failures.get(rank))
+                        .isInstanceOfSatisfying(PeerFailedException.class, failure -> assertThat(failure.failedRanks())
+                                .containsExactly(1))
+                        .hasMessageContaining("before sequence=3 (device)");
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.CommunicatorConfig;
+import io.jccl.PeerFailedException;
+import io.jccl.testing.RequiresGpu;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The same as {@link EmulatedDeviceFailuresTest} on a GPU of this machine, and processes that are killed there. */
+@RequiresGpu
+@Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class DeviceFailuresOnGpuTest extends DeviceFailureScenarios {
+
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+
+    @TempDir
+    Path folder;
+
+    @BeforeEach
+    void onlyWithTheLibraryOfThisBuild() {
+        DeviceOnGpuTest.requireLibraryOfThisBuild();
+    }
+
+    @Override
+    CommunicatorConfig.Builder config() {
+        return LocalRanks.config().device(0);
+    }
+
+    /** Processes that share a GPU: as this machine has it, and by kernels that wait for each other whoever serves them. */
+    @ParameterizedTest
+    @ValueSource(strings = {"auto", "off"})
+    void aKilledProcessIsNamed(String staged) throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 2, "device-work", RankMain.OWN_LIBRARY, staged)) {
+            for (int rank = 0; rank < 2; rank++) {
+                ranks.awaitOutput(rank, text -> text.contains("READY"), LIMIT);
+            }
+            ranks.kill(1);
+            ranks.awaitOutput(0, text -> text.contains("CLOSED"), LIMIT);
+            assertThat(ranks.output(0)).contains(PeerFailedException.class.getSimpleName() + "[1]");
+        }
+    }
+}

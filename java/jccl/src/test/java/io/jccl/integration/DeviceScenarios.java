@@ -1,0 +1,183 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.AbortedException;
+import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.Protocol;
+import io.jccl.ReduceOp;
+import io.jccl.Work;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What ranks do on one GPU, as threads: the same on GPUs that the emulator plays and on those of this machine. */
+abstract class DeviceScenarios {
+
+    /** What each rank is made with, on device 0. */
+    abstract CommunicatorConfig.Builder config();
+
+    /** From an abort to the end of a kernel that spins. */
+    abstract Duration abortLimit();
+
+    /** How often LL128 is tried. */
+    abstract int tortureRounds();
+
+    /**
+     * Flag and data of a line are stored at once, and a reader takes the data as soon as it sees the flag: a line that came
+     * apart would be a wrong element. Blocks begin anywhere, several are under way at a time, and slots are used again and again.
+     */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 4})
+    void noLineOfLL128ComesApart(int size) {
+        CommunicatorConfig config = config().setting("JCCL_ALGO", "ring")
+                .setting("JCCL_PROTO", "ll128")
+                .build();
+        try (LocalRanks ranks = LocalRanks.start(size, config)) {
+            ranks.run(comm -> {
+                int count = 12_000;
+                Random random = new Random(size); // the same on all ranks
+                try (DeviceMemory memory = new DeviceMemory(0, Long.BYTES * count)) {
+                    DataBuffer all = memory.elements(count, DataType.INT64);
+                    for (int round = 0; round < tortureRounds(); round++) {
+                        long salt = random.nextLong();
+                        memory.putLongs(LongStream.range(0, count).map(i -> salt * i + comm.rank()));
+                        List<Work> blocks = new ArrayList<>();
+                        for (int begin = 0; begin < count; ) {
+                            int length = Math.min(count - begin, 1 + random.nextInt(3000));
+                            blocks.add(comm.on(memory.stream()).allReduce(all.slice(begin, length), ReduceOp.SUM));
+                            begin += length;
+                        }
+                        assertThat(memory.longs(count))
+                                .as("round %d on rank %d", round, comm.rank())
+                                .isEqualTo(LongStream.range(0, count)
+                                        .map(i -> size * salt * i + size * (size - 1) / 2)
+                                        .toArray());
+                        for (Work block : blocks) {
+                            block.await();
+                            assertThat(block.execution().protocol()).isEqualTo(Protocol.LL128);
+                        }
+                    }
+                }
+            });
+        }
+    }
+
+    @Test
+    void choosesByItselfOnSeveralChannels() {
+        try (LocalRanks ranks = LocalRanks.start(2, config().build())) {
+            ranks.run(comm -> {
+                int count = 20_000;
+                byte[] bytes = new byte[4 * count];
+                IntStream.range(0, bytes.length).forEach(i -> bytes[i] = (byte) (i % 4 == 0 ? i / 4 % 100 : 0));
+                try (DeviceMemory memory = new DeviceMemory(0, bytes.length)) {
+                    memory.put(bytes);
+                    Work work =
+                            comm.on(memory.stream()).allReduce(memory.elements(count, DataType.INT32), ReduceOp.SUM);
+                    byte[] sum = memory.get(bytes.length);
+                    IntStream.range(0, bytes.length).forEach(i -> bytes[i] *= 2);
+                    assertThat(sum).isEqualTo(bytes);
+                    work.await();
+                    assertThat(work.execution().channels()).isPositive();
+                }
+            });
+        }
+    }
+
+    /** Counters advance on the device: a graph can be replayed between other operations, as often as all ranks do. */
+    @Test
+    void capturedOperationsAreReplayed() {
+        try (LocalRanks ranks = LocalRanks.start(2, config().build())) {
+            ranks.run(comm -> {
+                int count = 3000;
+                try (DeviceMemory memory = new DeviceMemory(0, 8 * count)) {
+                    DataBuffer values = memory.elements(count, DataType.INT64);
+                    memory.putLongs(LongStream.range(0, count));
+                    DeviceMemory.Graph graph = memory.capture(() -> {
+                        comm.on(memory.stream()).allReduce(values, ReduceOp.SUM);
+                        comm.on(memory.stream()).broadcast(values, 1);
+                    });
+                    for (int replay = 1; replay <= 5; replay++) {
+                        graph.replay();
+                        comm.on(memory.stream()).allReduce(values, ReduceOp.MAX);
+                        int times = 1 << replay;
+                        assertThat(memory.longs(count))
+                                .isEqualTo(LongStream.range(0, count)
+                                        .map(i -> i * times)
+                                        .toArray());
+                    }
+                    comm.barrier().await();
+                    graph.close();
+                }
+            });
+        }
+    }
+
+    /** In their order, as if one by one: what a member wrote is what a later one reads, and so in every replay. */
+    @Test
+    void groupsHappenInTheirOrderAndAreReplayed() {
+        try (LocalRanks ranks = LocalRanks.start(3, config().build())) {
+            ranks.run(comm -> {
+                try (DeviceMemory memory = new DeviceMemory(0, OrderedGroup.BYTES)) {
+                    OrderedGroup group = new OrderedGroup(comm, memory);
+                    DeviceMemory.Graph graph = memory.capture(group::issue);
+                    for (int replay = 1, times = 3; replay <= 3; replay++, times *= 3) {
+                        graph.replay();
+                        group.require(times, times / 3);
+                    }
+                    comm.barrier().await();
+                    graph.close();
+                }
+            });
+        }
+    }
+
+    @Test
+    void aCommunicatorIsCapturedOnOneStream() {
+        try (LocalRanks ranks = LocalRanks.start(1, config().build());
+                DeviceMemory one = new DeviceMemory(0, 64);
+                DeviceMemory other = new DeviceMemory(0, 64)) {
+            one.capture(() -> ranks.get(0).on(one.stream()).barrier()).close();
+            assertThatThrownBy(() ->
+                            other.capture(() -> ranks.get(0).on(other.stream()).barrier()))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("capture its operations on one stream");
+        }
+    }
+
+    @Test
+    void abortEndsAKernelThatSpins() {
+        try (LocalRanks ranks = LocalRanks.start(2, config().build());
+                DeviceMemory memory = new DeviceMemory(0, 4096)) {
+            Work alone = ranks.get(0).allReduce(memory.elements(1024, DataType.FLOAT32), ReduceOp.SUM);
+            assertThat(alone.isDone()).isFalse();
+            long start = System.nanoTime();
+            ranks.get(1).abort();
+            assertThatThrownBy(alone::await).isInstanceOf(AbortedException.class);
+            assertThat(System.nanoTime() - start).isLessThan(abortLimit().toNanos());
+        }
+    }
+
+    @Test
+    void twoRanksOnOneStreamAreRefused() {
+        try (LocalRanks ranks = LocalRanks.start(2, config().build());
+                DeviceMemory memory = new DeviceMemory(0, 4096)) {
+            ranks.get(0).on(memory.stream()).barrier();
+            assertThatThrownBy(() -> ranks.get(1).on(memory.stream()).barrier())
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("give rank=1 a stream of its own");
+            try (DeviceMemory other = new DeviceMemory(0, 1)) {
+                ranks.get(1).on(other.stream()).barrier().await();
+            }
+        }
+    }
+}
