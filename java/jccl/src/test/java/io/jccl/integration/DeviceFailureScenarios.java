@@ -45,19 +45,27 @@ abstract class DeviceFailureScenarios {
         return comm.allReduce(memory.elements(count, DataType.FLOAT32), ReduceOp.SUM);
     }
 
+    /** What ranks 0 and 2 see, and rank 1 unless its part is null. */
     private static List<JcclException> failures(LocalRanks ranks, LocalRanks.RankTask<Work> third) {
-        return ranks.call(comm -> {
+        ranks.run(comm -> {
             try (DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
                 allReduce(comm, memory, COUNT);
                 comm.barrier();
                 allReduce(comm, memory, 10).await();
+            }
+        });
+        return ranks.call(comm -> {
+            try (DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
                 if (comm.rank() == 1) {
                     Work mine = third.run(comm);
                     return mine == null ? null : catchThrowableOfType(JcclException.class, mine::await);
                 }
-                Work work = allReduce(comm, memory, COUNT);
-                allReduce(comm, memory, COUNT / 2);
-                return catchThrowableOfType(JcclException.class, work::await);
+                // A rank that comes late hears of it before it has called anything.
+                return catchThrowableOfType(JcclException.class, () -> {
+                    Work work = allReduce(comm, memory, COUNT);
+                    allReduce(comm, memory, COUNT / 2);
+                    work.await();
+                });
             }
         });
     }

@@ -49,19 +49,26 @@ class StagedFailuresTest {
 
     /** What ranks 0 and 2 see, and rank 1 unless its part is null; streams are passed by whatever was put on them. */
     private static List<JcclException> failures(LocalRanks ranks, LocalRanks.RankTask<Work> odd) {
-        return ranks.call(comm -> {
+        ranks.run(comm -> {
             try (DeviceMemory memory = new DeviceMemory(0, 8 * COUNT)) {
                 allReduce(comm, memory, COUNT).await();
-                allReduce(comm, memory, 10);
+                allReduce(comm, memory, 10).await();
+            }
+        });
+        return ranks.call(comm -> {
+            try (DeviceMemory memory = new DeviceMemory(0, 8 * COUNT)) {
                 if (comm.rank() == 1) {
                     Work mine = odd.run(comm);
                     return mine == null ? null : catchThrowableOfType(JcclException.class, mine::await);
                 }
-                Work work = allReduce(comm, memory, COUNT);
-                Work later = allReduce(comm, memory, COUNT / 2);
-                JcclException failure = catchThrowableOfType(JcclException.class, work::await);
-                assertThatThrownBy(later::await).isInstanceOf(failure.getClass());
-                return failure;
+                // A rank that comes late hears of it before it has called anything.
+                return catchThrowableOfType(JcclException.class, () -> {
+                    Work work = allReduce(comm, memory, COUNT);
+                    Work later = allReduce(comm, memory, COUNT / 2);
+                    JcclException failure = catchThrowableOfType(JcclException.class, work::await);
+                    assertThatThrownBy(later::await).isInstanceOf(failure.getClass());
+                    throw failure;
+                });
             }
         });
     }
