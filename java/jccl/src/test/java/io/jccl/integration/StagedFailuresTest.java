@@ -51,8 +51,10 @@ class StagedFailuresTest {
     private static List<JcclException> failures(LocalRanks ranks, LocalRanks.RankTask<Work> odd) {
         ranks.run(comm -> {
             try (DeviceMemory memory = new DeviceMemory(0, 8 * COUNT)) {
-                allReduce(comm, memory, COUNT).await();
-                allReduce(comm, memory, 10).await();
+                comm.allReduce(memory.elements(COUNT, DataType.FLOAT32), ReduceOp.SUM)
+                        .await();
+                comm.allReduce(memory.elements(10, DataType.FLOAT32), ReduceOp.SUM)
+                        .await();
             }
         });
         return ranks.call(comm -> {
