@@ -140,6 +140,27 @@ JNIEXPORT jintArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_stag
   return guarded<jintArray>(nullptr, [&] { return newInts(env, communicatorOf(handle).stagedChannels(peer)); });
 }
 
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_makeDeviceSlots(JNIEnv* env, jclass,
+                                                                                             jlong handle,
+                                                                                             jint connections) {
+  return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
+    auto slots = std::make_unique<std::shared_ptr<device::AdapterMemory>>();
+    if (!communicatorOf(handle).makeDeviceSlots(connections, *slots)) return nullptr;
+    const device::AdapterMemory& memory = **slots;
+    const std::vector<int64_t> facts = {reinterpret_cast<int64_t>(slots.get()),
+                                        reinterpret_cast<int64_t>(memory.base()), static_cast<int64_t>(memory.bytes()),
+                                        memory.dmabuf()};
+    jlongArray row = newLongs(env, facts);
+    if (row != nullptr) (void)slots.release();
+    return row;
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_releaseDeviceSlots(JNIEnv*, jclass,
+                                                                                          jlong slots) {
+  delete reinterpret_cast<std::shared_ptr<device::AdapterMemory>*>(slots);
+}
+
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connectStaged(JNIEnv* env, jclass, jlong handle,
                                                                                      jint peer, jboolean network,
                                                                                      jlongArray rows) {
@@ -147,9 +168,9 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connectSt
     std::vector<int64_t> numbers;
     if (!copyLongs(env, rows, numbers)) return static_cast<jint>(Code::Invalid);
     std::vector<StagedEnds> ends;
-    for (size_t at = 0; at + 4 <= numbers.size(); at += 4) {
-      ends.push_back({reinterpret_cast<uint8_t*>(numbers[at]), reinterpret_cast<void*>(numbers[at + 1]),
-                      reinterpret_cast<uint8_t*>(numbers[at + 2]), reinterpret_cast<void*>(numbers[at + 3])});
+    for (size_t at = 0; at + 6 <= numbers.size(); at += 6) {
+      const auto place = [&](size_t i) { return reinterpret_cast<uint8_t*>(numbers[at + i]); };
+      ends.push_back({place(0), place(1), place(2), place(3), place(4), place(5)});
     }
     const TransportKind transport = network ? TransportKind::Net : TransportKind::Shm;
     return codeOf(communicatorOf(handle).connectStaged(peer, transport, ends));

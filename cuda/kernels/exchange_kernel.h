@@ -187,7 +187,7 @@ class ExchangeKernel {
     const size_t left = queue.share - queue.done;
     const uint32_t most = static_cast<uint32_t>(ring::smaller(launch_.shape.simpleSlotBytes(), kMostChunkBytes));
     queue.chunk = left < most ? static_cast<uint32_t>(left) : most;
-    uint8_t* piece = link.block + launch_.shape.simplePiece(link.step, queue.chunk, link.rotates);
+    uint8_t* piece = link.slots + launch_.shape.simplePieceInSlots(link.step, queue.chunk, link.rotates);
     if (queue.sends) {
       if (link.step >= link.cachedHead + kSlots) {
         link.cachedHead = simt::loadAcquire(link.head);

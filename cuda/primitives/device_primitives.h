@@ -153,10 +153,11 @@ class DevicePrimitives {
   }
 
   JCCL_DEVICE Piece pieceOf(const ActiveLink& link, uint32_t bytes) const {
-    const size_t offset = P == Protocol::LL      ? shape_.llSlot(link.step)
-                          : P == Protocol::LL128 ? shape_.ll128Slot(link.step)
-                                                 : shape_.simplePiece(link.step, bytes, link.rotates);
-    return {link.block + offset, link.step};
+    if constexpr (P == Protocol::Simple) {
+      return {link.slots + shape_.simplePieceInSlots(link.step, bytes, link.rotates), link.step};
+    } else {
+      return {link.block + (P == Protocol::LL ? shape_.llSlot(link.step) : shape_.ll128Slot(link.step)), link.step};
+    }
   }
 
   // SIMPLE: sources and destinations in their order, each written by the thread that waits for its link.

@@ -17,9 +17,10 @@ constexpr int kMaxBlockThreads = 384;
 
 // One end of a connection, in device memory. Belongs to the kernels of one stream: they advance it.
 struct alignas(16) LinkEnd {
-  uint8_t* block;       // the receiver's block: holds the slots
-  uint64_t* head;       // the sender's head line
-  uint64_t step;        // the next to write, or to read
+  uint8_t* block;  // the receiver's block: holds the slots
+  uint8_t* slots;  // SIMPLE's in it; or, between kernel and adapter, those in memory of the GPU for the data of SIMPLE
+  uint64_t* head;  // the sender's head line
+  uint64_t step;   // the next to write, or to read
   uint64_t cachedHead;  // the sender's last look at the head
   int32_t peer;
   TransportKind transport;

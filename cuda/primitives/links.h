@@ -13,6 +13,7 @@ namespace jccl::device {
 // An end of a connection while a block works with it.
 struct ActiveLink {
   uint8_t* block;
+  uint8_t* slots;
   uint64_t* head;
   LinkEnd* home;
   uint64_t step;      // of the thread that waits for this link
@@ -25,6 +26,7 @@ struct ActiveLink {
   JCCL_DEVICE void open(LinkEnd* end) {
     home = end;
     block = end->block;
+    slots = end->slots;
     head = end->head;
     // The work before this one may have moved them, by other threads.
     step = postStep = simt::loadRelaxed(&end->step);

@@ -79,6 +79,10 @@ Status importDescriptor(int descriptor, size_t bytes, DescriptorMemory& memory);
 // No kernel of this process uses it any more.
 Status unmapMemory(DescriptorMemory& memory);
 
+// A dma-buf of memory of allocate(), whole pages of the host, by which the drivers of other devices reach it. The caller
+// closes it. Why there is none.
+Status exportDmabuf(void* memory, size_t bytes, int& descriptor);
+
 // Streams that do not synchronise with the default stream.
 Status createStream(Stream& stream);
 Status destroyStream(Stream stream);

@@ -50,6 +50,7 @@ DeviceCommunicator::~DeviceCommunicator() {
     control_.leak();
     for (RegisteredMemory& memory : registered_) memory.leak();
     for (PeerMemory& memory : opened_) memory.leak();
+    if (adapterMemory_ != nullptr) adapterMemory_->leak();
     for (InFlight& flight : flights_) (void)flight.arguments.release();
     return;
   }

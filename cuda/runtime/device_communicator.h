@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cuda/runtime/adapter_memory.h"
 #include "cuda/runtime/argument_areas.h"
 #include "cuda/runtime/device_api.h"
 #include "cuda/runtime/device_heap.h"
@@ -97,6 +98,8 @@ class DeviceCommunicator {
   void renounceDescriptors(const std::string& why);
   // The peer is on another machine; before connectInfo, which then takes no memory for it.
   Status setStaged(int peer);
+  // Memory of the GPU for the SIMPLE slots of so many staged connections, which an adapter reaches: see engine/staging.h.
+  Status makeDeviceSlots(int connections, std::shared_ptr<AdapterMemory>& slots);
   // By memory of the host: the ends of the channels that stagedChannels names. Wins over connect.
   Status connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends);
   std::vector<int> stagedChannels(int peer) const;
@@ -137,7 +140,9 @@ class DeviceCommunicator {
   uint64_t lastDone();
   // The number of the first that failed; 0: none.
   uint64_t failedSequence() const;
-  size_t deviceBytes() const { return segment_.bytes() + tables_.bytes(); }
+  size_t deviceBytes() const {
+    return segment_.bytes() + tables_.bytes() + (adapterMemory_ == nullptr ? 0 : adapterMemory_->bytes());
+  }
 
  private:
   struct Introduction;
@@ -196,6 +201,7 @@ class DeviceCommunicator {
   std::vector<DevicePlan::PeerSegment> peers_;
   std::vector<PeerMemory> opened_;
   std::vector<RegisteredMemory> registered_;
+  std::shared_ptr<AdapterMemory> adapterMemory_;
   StagingActivity* activity_ = nullptr;
   bool allInProcess_ = true;  // whose memory is used
   bool inPlace_ = false;

@@ -286,6 +286,17 @@ std::vector<int> DeviceCommunicator::stagedChannels(int peer) const {
   return channels;
 }
 
+Status DeviceCommunicator::makeDeviceSlots(int connections, std::shared_ptr<AdapterMemory>& slots) {
+  if (connections < 1 || adapterMemory_ != nullptr) {
+    return noted(Status::invalid("connections=" + std::to_string(connections) + ", expected at least 1, and once"));
+  }
+  const DeviceGuard guard(config_.device);
+  if (!guard.status()) return noted(guard.status());
+  const Status made = AdapterMemory::make(static_cast<size_t>(connections) * shape_.simpleSlotsBytes(), adapterMemory_);
+  slots = adapterMemory_;
+  return noted(made);
+}
+
 Status DeviceCommunicator::connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends) {
   const std::vector<int> channels = stagedChannels(peer);
   if (ends.size() != channels.size()) {

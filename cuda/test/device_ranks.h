@@ -80,11 +80,24 @@ class DeviceRanks {
       for (int peer = 0; peer < size_; ++peer) {
         if (peer == rank) continue;
         const auto headAt = [&](int owner, int other) { return reinterpret_cast<uint64_t*>(block(owner, other, c)); };
+        const auto slotsAt = [&](int owner, int other) { return block(owner, other, c) + shape_.simpleOffset(); };
         *headAt(rank, peer) = firstStep;
-        r.sends[c * size_ + peer] = {
-            block(peer, rank, c), headAt(rank, peer), firstStep, firstStep, peer, TransportKind::P2p, true};
-        r.recvs[c * size_ + peer] = {
-            block(rank, peer, c), headAt(peer, rank), firstStep, firstStep, peer, TransportKind::P2p, true};
+        r.sends[c * size_ + peer] = {block(peer, rank, c),
+                                     slotsAt(peer, rank),
+                                     headAt(rank, peer),
+                                     firstStep,
+                                     firstStep,
+                                     peer,
+                                     TransportKind::P2p,
+                                     true};
+        r.recvs[c * size_ + peer] = {block(rank, peer, c),
+                                     slotsAt(rank, peer),
+                                     headAt(peer, rank),
+                                     firstStep,
+                                     firstStep,
+                                     peer,
+                                     TransportKind::P2p,
+                                     true};
       }
       // Odd channels run the other way round, and their trees are mirrored.
       const auto place = [&](int at) { return c % 2 == 0 ? at : size_ - 1 - at; };

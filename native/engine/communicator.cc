@@ -133,7 +133,8 @@ StagedEnds Communicator::lendConnections(int peer, int channel) {
   const RecvConnection& recv = channels_[channel]->recvFrom(peer);
   // Kernels do not tell of their first step.
   if (send.firstUse != nullptr) send.firstUse->noteFirstUse();
-  return {send.memory.block, send.memory.head, recv.memory.block, recv.memory.head};
+  return {send.memory.block, send.memory.head, send.memory.deviceSlots,
+          recv.memory.block, recv.memory.head, recv.memory.deviceSlots};
 }
 
 void Communicator::setProgress(ProgressEngine* progress) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "base/log.h"
 #include "transport/net_ib.h"
@@ -198,16 +199,21 @@ Status Endpoint::connectNet(int peer, TransportKind kind, const PeerInfo& info) 
                            ": other peers are reached by another network, and a communicator uses one");
   }
   net_ = network;
-  if (netProgress_ == nullptr) netProgress_ = std::make_unique<NetProgress>(*net_);
+  if (netProgress_ == nullptr) {
+    netProgress_ = std::make_unique<NetProgress>(*net_);
+    registerDeviceSlots();
+  }
   if (Status status = net_->addPeer(peer, info.network(kind)); !status) return status;
   const ConnectionShape& shape = communicator_->segmentShape().connection;
   for (int channel = 0; channel < config_.communicator.channels; ++channel) {
     ConnectionMemory ends[2];
     for (ConnectionMemory& end : ends) {
+      const bool sends = &end == ends;
       MappedMemory memory;
       if (Status status = MappedMemory::mapAnonymous(shape.blockBytes(), memory); !status) return status;
       end = {memory.base(), reinterpret_cast<HeadLine*>(memory.base() + shape.headOffset()), shape};
       if (kind == TransportKind::Ib) end.mostExchanged = shape.simpleSlotBytes();
+      end.deviceSlots = deviceSlots(peer, channel, sends);
       netMemory_.push_back(std::move(memory));
     }
     FirstUse* firstUse = nullptr;
@@ -249,6 +255,43 @@ Status Endpoint::prepare() {
     }
   }
   return net_->connectAhead(connections);
+}
+
+Status Endpoint::useDeviceSlots(DeviceSlots slots) {
+  const size_t needed = slots.uses.size() * communicator_->segmentShape().connection.simpleSlotsBytes();
+  if (net_ != nullptr || slots.memory.bytes < needed) {
+    return Status::invalid("device slots: bytes=" + std::to_string(slots.memory.bytes) + ", expected at least " +
+                           std::to_string(needed) + " for connections=" + std::to_string(slots.uses.size()) +
+                           ", and before connect");
+  }
+  deviceSlots_ = std::move(slots);
+  return Status::ok();
+}
+
+// Both ends decide for themselves: where a slot lies is nothing to the other.
+void Endpoint::registerDeviceSlots() {
+  if (deviceSlots_.uses.empty()) return;
+  std::set<int> adapters;
+  for (const DeviceSlots::Use& use : deviceSlots_.uses) adapters.insert(use.adapter);
+  const Status reached = net_->setDeviceMemory(deviceSlots_.memory, adapters);
+  const std::string connections = "connections=" + std::to_string(deviceSlots_.uses.size());
+  if (reached) {
+    logMessage(LogLevel::Info, "net", "GPUDirect RDMA: " + connections + " have their slots in memory of the GPU");
+    return;
+  }
+  logMessage(LogLevel::Warn, "net",
+             "GPUDirect RDMA: " + connections + " go through memory of the host instead: " + reached.message());
+  deviceSlots_ = {};
+}
+
+uint8_t* Endpoint::deviceSlots(int peer, int channel, bool sends) const {
+  const auto& uses = deviceSlots_.uses;
+  const auto found = std::find_if(uses.begin(), uses.end(), [&](const DeviceSlots::Use& use) {
+    return use.peer == peer && use.channel == channel && use.sends == sends;
+  });
+  if (found == uses.end()) return nullptr;
+  const size_t each = communicator_->segmentShape().connection.simpleSlotsBytes();
+  return static_cast<uint8_t*>(deviceSlots_.memory.address) + static_cast<size_t>(found - uses.begin()) * each;
 }
 
 Status Endpoint::stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends) {

@@ -53,6 +53,9 @@ class Endpoint final : private BufferResolver {
   // network that nobody uses.
   Status prepare();
 
+  // Where connections over a network shall have SIMPLE slots in memory of a GPU, before connect; they outlive this object.
+  // What the network does not reach stays in memory of the host, with a warning.
+  Status useDeviceSlots(DeviceSlots slots);
   // Connections with a peer for kernels of a GPU, by channel; see engine/staging.h. After prepare.
   Status stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends);
   // Moves staged connections from now on, where any leads over a network: what the GPU's runtime tells of its operations;
@@ -99,6 +102,8 @@ class Endpoint final : private BufferResolver {
   static Status decode(std::span<const uint8_t> info, PeerInfo& peer);
   Status connectShared(int peer, TransportKind transport, const PeerInfo& info);
   Status connectNet(int peer, TransportKind kind, const PeerInfo& info);
+  void registerDeviceSlots();
+  uint8_t* deviceSlots(int peer, int channel, bool sends) const;
   Status openNetwork(const std::vector<std::string>& addresses, const NetMaker& maker,
                      std::unique_ptr<NetTransport>* network, std::vector<uint8_t>* info) const;
   const std::unique_ptr<NetTransport>& networkOf(TransportKind kind) const {
@@ -116,6 +121,7 @@ class Endpoint final : private BufferResolver {
   std::vector<std::shared_ptr<ShmSegment>> peerSegments_;
   std::unique_ptr<ShmViews> views_;
   std::vector<MappedMemory> netMemory_;
+  DeviceSlots deviceSlots_;
   std::unique_ptr<Communicator> communicator_;
   std::unique_ptr<NetTransport> sockets_;
   std::unique_ptr<NetTransport> ib_;

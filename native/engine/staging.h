@@ -3,6 +3,7 @@
 //
 //     kernel ── slot in pinned memory ── peer's kernel                        on one machine
 //     kernel ── slot in pinned memory ── proxies, the network ── slot ── kernel   between machines: the pump moves them
+//     kernel ── slot in the GPU's memory ═ adapters ═ slot in the GPU's memory ── kernel   SIMPLE, with GPUDirect RDMA
 #pragma once
 
 #include <atomic>
@@ -10,18 +11,36 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/progress_engine.h"
 #include "engine/staging_activity.h"
+#include "transport/net.h"
 
 namespace jccl {
 
-// The two ends of one channel to one peer.
+// The two ends of one channel to one peer. The data of SIMPLE slots may lie in memory of the GPU, which an adapter reaches
+// (GPUDirect RDMA); everything else is in memory of the host, and so are these where they are null.
 struct StagedEnds {
   uint8_t* sendBlock = nullptr;
   void* sendHead = nullptr;
+  uint8_t* sendSlots = nullptr;
   uint8_t* recvBlock = nullptr;
   void* recvHead = nullptr;
+  uint8_t* recvSlots = nullptr;
+};
+
+// Memory of a GPU for such slots, and whose they are: those of the first use lie at its begin, each takes
+// ConnectionShape::simpleSlotsBytes().
+struct DeviceSlots {
+  struct Use {
+    int peer = -1;
+    int channel = 0;
+    bool sends = false;                        // the connection to the peer, otherwise the one from it
+    int adapter = NetDeviceNumbers::kUnknown;  // by which it goes, as the plan numbers them
+  };
+  NetDeviceMemory memory;
+  std::vector<Use> uses;
 };
 
 // A thread that moves the network while operations are in flight on the GPU: nobody on the host waits in them.

@@ -119,6 +119,22 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_prepare(JNIEnv*
   return guardedCode([&]() -> jint { return settle(endpointOf(handle), endpointOf(handle).prepare()); });
 }
 
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_useDeviceSlots(JNIEnv* env, jclass, jlong handle,
+                                                                                jlong address, jlong bytes, jint dmabuf,
+                                                                                jintArray rows) {
+  return guardedCode([&]() -> jint {
+    constexpr size_t kRow = io_jccl_nativelib_NativeCommunicator_SLOT_USE_LENGTH;
+    static_assert(kRow == 4);
+    std::vector<int32_t> numbers;
+    if (!copyInts(env, rows, numbers) || numbers.size() % kRow != 0) return static_cast<jint>(Code::Invalid);
+    DeviceSlots slots{{reinterpret_cast<void*>(address), static_cast<size_t>(bytes), dmabuf}, {}};
+    for (size_t i = 0; i < numbers.size(); i += kRow) {
+      slots.uses.push_back({numbers[i], numbers[i + 1], numbers[i + 2] != 0, numbers[i + 3]});
+    }
+    return settle(endpointOf(handle), endpointOf(handle).useDeviceSlots(std::move(slots)));
+  });
+}
+
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_stage(JNIEnv* env, jclass, jlong handle,
                                                                              jint peer, jintArray channels) {
   return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
@@ -130,7 +146,8 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_stage(JNI
     std::vector<int64_t> rows;
     for (const StagedEnds& end : ends) {
       for (const void* place : {static_cast<const void*>(end.sendBlock), static_cast<const void*>(end.sendHead),
-                                static_cast<const void*>(end.recvBlock), static_cast<const void*>(end.recvHead)}) {
+                                static_cast<const void*>(end.sendSlots), static_cast<const void*>(end.recvBlock),
+                                static_cast<const void*>(end.recvHead), static_cast<const void*>(end.recvSlots)}) {
         rows.push_back(reinterpret_cast<int64_t>(place));
       }
     }

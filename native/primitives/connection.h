@@ -22,11 +22,16 @@ struct ConnectionMemory {
   // The most of a message that sends and receives put into a slot: smaller than the slot, so that the receiver starts early
   // and both ends stay in the cache. An adapter is kept busy by fewer and larger writes.
   uint32_t mostExchanged = 64 * 1024;
+  // Where kernels and an adapter have the data of SIMPLE slots in memory of a GPU; null: in the block, behind the headers.
+  uint8_t* deviceSlots = nullptr;
 
   uint8_t* llSlot(uint64_t step) const { return block + shape.llSlot(step); }
   uint8_t* ll128Slot(uint64_t step) const { return block + shape.ll128Slot(step); }
   SlotHeader* slotHeader(uint64_t step) const { return reinterpret_cast<SlotHeader*>(block + shape.slotHeader(step)); }
-  uint8_t* simpleSlot(uint64_t step) const { return reinterpret_cast<uint8_t*>(slotHeader(step)) + kSimpleHeaderBytes; }
+  uint8_t* simpleSlot(uint64_t step) const {
+    if (deviceSlots != nullptr) return deviceSlots + shape.simplePieceInSlots(step, 0, false);
+    return reinterpret_cast<uint8_t*>(slotHeader(step)) + kSimpleHeaderBytes;
+  }
   uint8_t* simplePiece(uint64_t step, uint32_t bytes) const { return block + shape.simplePiece(step, bytes, rotates); }
   // Where the data of the slot begins, by protocol.
   uint8_t* slotData(Protocol protocol, uint64_t step) const {

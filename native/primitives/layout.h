@@ -173,6 +173,12 @@ class ConnectionShape {
     const uint32_t parts = simpleSlotBytes_ / part;
     return parts <= 1 ? slot : slot + step / kSlots % parts * part;
   }
+  // The same counted from the first slot on: the data of SIMPLE slots may lie in memory of its own, cut like this part of
+  // the block, whose headers nobody uses there.
+  JCCL_FN size_t simplePieceInSlots(uint64_t step, uint32_t bytes, bool rotates) const {
+    return simplePiece(step, bytes, rotates) - simpleOffset();
+  }
+  JCCL_FN size_t simpleSlotsBytes() const { return roundUp(kSlots * simpleStride(), 4096); }
 
  private:
   JCCL_FN static constexpr size_t roundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }

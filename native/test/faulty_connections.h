@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "test/faulty_wire.h"
 
@@ -189,7 +190,32 @@ class FaultyRecvConnection final : public NetRecvConnection {
   }
 
   bool expecting() const override { return expecting_; }
-  Status flush(const NetBuffer&) override { return Status::ok(); }
+
+  Status flush(uint64_t sequence, const NetBuffer& data) override {
+    Slot& slot = slots_[sequence % kNetInFlight];
+    if (sequence < flushes_ || sequence >= taken_) return outOfOrder("flush", sequence, flushes_, taken_);
+    if (!slot.onDevice || data.address != slot.data || data.bytes != slot.notYetSeen.size()) {
+      return Status::internal("flush: not what has arrived [played]");
+    }
+    flushes_ = sequence + 1;
+    const std::lock_guard lock(wire_->mutex);
+    slot.flushedAt = lastFlushAt_ = std::max(lastFlushAt_, monotonicNanos() + wire_->delay());
+    alarm_.setFor(slot.flushedAt);
+    return Status::ok();
+  }
+
+  Status flushed(uint64_t sequence, bool* done) override {
+    Slot& slot = slots_[sequence % kNetInFlight];
+    if (sequence >= wire_->plan.flushFailsAt) return wire_->error(wire_->route.from, "a flush failed [played]");
+    *done = monotonicNanos() >= slot.flushedAt;
+    if (!*done) {
+      alarm_.setFor(slot.flushedAt);
+      return Status::ok();
+    }
+    std::memcpy(slot.data, slot.notYetSeen.data(), slot.notYetSeen.size());
+    ++wire_->counters.flushed;
+    return Status::ok();
+  }
 
   Status progress(int64_t now, int* work) override {
     const std::lock_guard lock(wire_->mutex);
@@ -226,6 +252,11 @@ class FaultyRecvConnection final : public NetRecvConnection {
     NetBuffer wished;
     uint8_t* data = nullptr;
     bool told = false;
+    bool onDevice = false;
+    std::vector<uint8_t> notYetSeen;  // of memory of a device, until it is flushed
+    int64_t flushedAt = kNever;
+
+    uint8_t* place() { return onDevice ? notYetSeen.data() : data; }
   };
 
   Status receive(uint64_t sequence, int64_t now, int* work) {
@@ -242,7 +273,7 @@ class FaultyRecvConnection final : public NetRecvConnection {
     const uint32_t length = wire_->piece(parcel->taken - parcel->placed);
     const size_t at = wire_->offsetOf(*parcel, parcel->placed, length);
     if (length != 0) {
-      std::memcpy(slot.data + at, parcel->bytes.data() + at, length);
+      std::memcpy(slot.place() + at, parcel->bytes.data() + at, length);
       parcel->placed += length;
       ++*work;
     }
@@ -267,6 +298,9 @@ class FaultyRecvConnection final : public NetRecvConnection {
     if (wished) ++wire_->counters.atTheirPlace;
     slot.data = static_cast<uint8_t*>(wished ? slot.wished.address : slot.byTag[message.tag].address);
     if (message.bytes != 0) std::memset(slot.data, kJunk, message.bytes);
+    const auto* memory = dynamic_cast<const PlayedMemory*>(slot.byTag[message.tag].memory);
+    slot.onDevice = !wished && memory != nullptr && memory->onDevice();
+    if (slot.onDevice) slot.notYetSeen.resize(message.bytes);
     parcel.begun = true;
     return Status::ok();
   }
@@ -283,6 +317,8 @@ class FaultyRecvConnection final : public NetRecvConnection {
   bool expecting_ = false;
   uint64_t posted_ = 0;
   uint64_t taken_ = 0;
+  uint64_t flushes_ = 0;  // the message after the last that was flushed
+  int64_t lastFlushAt_ = 0;
 };
 
 }  // namespace jccl::test

@@ -148,9 +148,16 @@ class FaultyNet final : public Net {
 
   bool needsRegisteredMemory() const override { return state_->faults.registers; }
 
-  Status registerMemory(void* address, size_t bytes, NetPointer, NetAccess access,
-                        std::unique_ptr<NetMemory>* memory) override {
+  Status registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) override {
     *memory = std::make_unique<PlayedMemory>(address, bytes, access, state_->counters, state_);
+    return Status::ok();
+  }
+
+  Status registerDeviceMemory(const NetDeviceMemory& what, const std::set<int>& adapters,
+                              std::unique_ptr<NetMemory>* memory) override {
+    if (!state_->faults.reachesDevices) return Net::registerDeviceMemory(what, adapters, memory);
+    *memory =
+        std::make_unique<PlayedMemory>(what.address, what.bytes, NetAccess::Write, state_->counters, state_, true);
     return Status::ok();
   }
 
@@ -183,6 +190,7 @@ uint64_t FaultyNetwork::messages() const { return state_->counters.messages; }
 uint64_t FaultyNetwork::overtaken() const { return state_->counters.overtaken; }
 uint64_t FaultyNetwork::inPieces() const { return state_->counters.inPieces; }
 uint64_t FaultyNetwork::atTheirPlace() const { return state_->counters.atTheirPlace; }
+uint64_t FaultyNetwork::flushed() const { return state_->counters.flushed; }
 int64_t FaultyNetwork::registered() const { return state_->counters.registered; }
 
 }  // namespace jccl::test

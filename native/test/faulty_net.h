@@ -26,7 +26,9 @@ struct NetFaults {
   bool loses =
       false;      // connections of one rank break after a number of messages, some at both ends, some at one or none
   int ranks = 1;  // who may be that rank
-  bool registers = false;  // like verbs: reaches registered memory only
+  bool registers = false;       // like verbs: reaches registered memory only
+  bool reachesDevices = false;  // memory of GPUs, too: data is there once it has been flushed
+  bool failsFlushes = false;    // after a number of messages
 };
 
 // A stream of numbers that is the same for the same seed everywhere.
@@ -55,6 +57,7 @@ class FaultyNetwork {
   uint64_t overtaken() const;  // messages complete at the receiver before an older one
   uint64_t inPieces() const;
   uint64_t atTheirPlace() const;  // messages that went where the receiver wanted them
+  uint64_t flushed() const;       // messages in memory of GPUs
   int64_t registered() const;     // pieces of memory that are registered at this moment
 
   struct State;

@@ -86,6 +86,7 @@ struct Counters {
   std::atomic<uint64_t> overtaken{0};
   std::atomic<uint64_t> inPieces{0};
   std::atomic<uint64_t> atTheirPlace{0};
+  std::atomic<uint64_t> flushed{0};
   std::atomic<int64_t> registered{0};
 };
 
@@ -94,16 +95,18 @@ class PlayedMemory final : public NetMemory {
  public:
   // The last argument keeps the counters alive.
   PlayedMemory(const void* address, size_t bytes, NetAccess access, Counters& counters,
-               std::shared_ptr<const void> owner)
+               std::shared_ptr<const void> owner, bool onDevice = false)
       : begin_(static_cast<const uint8_t*>(address)),
         end_(begin_ + bytes),
         access_(access),
         counters_(counters),
-        owner_(std::move(owner)) {
+        owner_(std::move(owner)),
+        onDevice_(onDevice) {
     ++counters_.registered;
   }
   ~PlayedMemory() override { --counters_.registered; }
 
+  bool onDevice() const { return onDevice_; }
   bool holds(const NetBuffer& buffer, NetAccess access) const {
     const auto* begin = static_cast<const uint8_t*>(buffer.address);
     const bool allowed = access == NetAccess::Read || access_ == NetAccess::Write;
@@ -116,6 +119,7 @@ class PlayedMemory final : public NetMemory {
   const NetAccess access_;
   Counters& counters_;
   const std::shared_ptr<const void> owner_;
+  const bool onDevice_;
 };
 
 // What one connection will do, drawn when it is made.
@@ -133,6 +137,7 @@ struct WirePlan {
   int64_t senderToldNanos;  // after the loss; kNever: not at all
   int64_t receiverToldNanos;
   bool lossDrops;  // what is on its way is lost, too
+  uint64_t flushFailsAt;
 };
 
 inline WirePlan planOf(const NetFaults& faults, const NetRoute& route, SeededRandom& random) {
@@ -153,6 +158,7 @@ inline WirePlan planOf(const NetFaults& faults, const NetRoute& route, SeededRan
   plan.senderToldNanos = told();
   plan.receiverToldNanos = told();
   plan.lossDrops = random.oneIn(2);
+  plan.flushFailsAt = faults.failsFlushes ? random.below(kMostMessagesUntilLoss) : UINT64_MAX;
   return plan;
 }
 

@@ -160,8 +160,8 @@ class NetOfWrongKeys final : public Net {
   }
   Status reachable(std::span<const uint8_t> listenerInfo) const override { return net_->reachable(listenerInfo); }
   bool needsRegisteredMemory() const override { return true; }
-  Status registerMemory(void*, size_t, NetPointer kind, NetAccess access, std::unique_ptr<NetMemory>* memory) override {
-    return net_->registerMemory(elsewhere_.memory().block, 4096, kind, access, memory);
+  Status registerMemory(void*, size_t, NetAccess access, std::unique_ptr<NetMemory>* memory) override {
+    return net_->registerMemory(elsewhere_.memory().block, 4096, access, memory);
   }
 
  private:

@@ -16,18 +16,24 @@ namespace jccl::test {
 // A zeroed connection block with its head line, as the engine would make one. Copies share the memory.
 class Block {
  public:
-  explicit Block(const ConnectionShape& shape)
-      : words_(new uint64_t[(shape.blockBytes() + 4096) / sizeof(uint64_t)]()), shape_(shape) {}
+  // `deviceSlots`: where the data of SIMPLE slots lies instead, if anywhere.
+  explicit Block(const ConnectionShape& shape, uint8_t* deviceSlots = nullptr)
+      : words_(new uint64_t[(shape.blockBytes() + 4096) / sizeof(uint64_t)]()),
+        shape_(shape),
+        deviceSlots_(deviceSlots) {}
 
   ConnectionMemory memory() const {
     const auto raw = reinterpret_cast<uintptr_t>(words_.get());
     auto* start = reinterpret_cast<uint8_t*>((raw + 4095) / 4096 * 4096);
-    return {start, reinterpret_cast<HeadLine*>(start), shape_};
+    ConnectionMemory memory = {start, reinterpret_cast<HeadLine*>(start), shape_};
+    memory.deviceSlots = deviceSlots_;
+    return memory;
   }
 
  private:
   std::shared_ptr<uint64_t[]> words_;
   ConnectionShape shape_;
+  uint8_t* deviceSlots_;
 };
 
 inline NetConfig configOf(int rank, int size, int streams = 1) {
@@ -54,7 +60,7 @@ inline void publish(const ConnectionMemory& memory, uint64_t step, Protocol prot
 // The sending rank's side of one connection.
 class Producer {
  public:
-  explicit Producer(const ConnectionShape& shape) : block_(shape) {}
+  explicit Producer(const ConnectionShape& shape, uint8_t* deviceSlots = nullptr) : block_(shape, deviceSlots) {}
 
   const Block& block() const { return block_; }
   ConnectionMemory memory() const { return block_.memory(); }
@@ -97,7 +103,7 @@ class Producer {
 // The receiving rank's side; knows what a Producer writes.
 class Consumer {
  public:
-  explicit Consumer(const ConnectionShape& shape) : block_(shape) {}
+  explicit Consumer(const ConnectionShape& shape, uint8_t* deviceSlots = nullptr) : block_(shape, deviceSlots) {}
 
   const Block& block() const { return block_; }
   ConnectionMemory memory() const { return block_.memory(); }

@@ -104,7 +104,8 @@ class IbRecvConnection final : public NetRecvConnection, private IbEndpoint::Lis
   void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) override;
   Status test(uint64_t sequence, bool* done, NetArrival* arrival) override;
   bool expecting() const override { return looksLeft_ > 0; }
-  Status flush(const NetBuffer&) override { return Status::ok(); }
+  Status flush(uint64_t sequence, const NetBuffer& data) override;
+  Status flushed(uint64_t sequence, bool* done) override;
   Status reach(NetMemory& memory) override { return reachWith(endpoint_.adapter(), memory); }
   Status progress(int64_t nowNanos, int* work) override;
   int64_t nextDeadlineNanos() const override { return endpoint_.adapter().nextDeadlineNanos(); }

@@ -40,7 +40,7 @@ Status IbEndpoint::open(UniqueFd socket, EventSet& events) {
   if (Status made = verbs::Region::make(adapter_.device(), memory_.get(), kPageBytes, true, false, &region_); !made)
     return made;
   const auto count = static_cast<uint32_t>(config_.ib.queuePairs);
-  const auto entries = static_cast<int>(count * (kSendRequests + kReceiveRequests));
+  const auto entries = static_cast<int>(count * (kSendRequests + kReceiveRequests) + kNetInFlight);
   if (Status made = verbs::Completions::make(adapter_.device(), entries, &completions_); !made) return made;
   inlineBytes_ = kInlineBytes;
   for (uint32_t i = 0; i < count; ++i) {
@@ -150,7 +150,7 @@ Status IbEndpoint::writeStaged(const IbWork& work, uint32_t bytes, uint32_t imme
   return qps_[work.qp]->postSends(&request);
 }
 
-Status IbEndpoint::writeData(const IbWork& work, const void* data, uint32_t dataBytes, uint32_t lkey,
+Status IbEndpoint::writeData(const IbWork& work, const void* data, uint32_t dataBytes, bool onDevice, uint32_t lkey,
                              uint64_t remoteAddress, uint32_t rkey, uint32_t entryBytes) {
   verbs::ScatterGather entryPiece{};
   verbs::SendRequest entry = entryRequest(work, entryBytes, dataBytes, &entryPiece);
@@ -162,9 +162,16 @@ Status IbEndpoint::writeData(const IbWork& work, const void* data, uint32_t data
   payload.list = &piece;
   payload.listLength = 1;
   payload.opcode = verbs::kWrRdmaWrite;
-  payload.flags = dataBytes <= inlineBytes_ ? verbs::kSendInline : 0;
+  payload.flags = dataBytes <= inlineBytes_ && !onDevice ? verbs::kSendInline : 0;
   payload.rdma = {remoteAddress, rkey};
   return qps_[work.qp]->postSends(&payload);
+}
+
+Status IbEndpoint::openFlush() { return IbFlush::make(adapter_, *completions_, &flush_); }
+
+Status IbEndpoint::flush(uint64_t sequence, const void* data, uint32_t bytes, uint32_t rkey) {
+  const IbWork work = {IbWork::Flush, 0, sequence};
+  return flush_->begin(work.encode(), data, bytes, rkey, memory_.get() + kFlushAt, region_->lkey());
 }
 
 void IbEndpoint::silence() {
@@ -196,8 +203,12 @@ Status IbEndpoint::collect(Listener& listener, int* work) {
     size_t count = 0;
     if (Status polled = completions_->poll(got, &count); !polled) return polled;
     for (const verbs::WorkCompletion& completion : std::span(got).first(count)) {
-      if (completion.status != verbs::kWcSuccess) return failed(completion);
       const IbWork done = IbWork::decode(completion.id);
+      if (done.purpose == IbWork::Flush) {
+        flush_->complete(done.sequence, completion);
+        continue;
+      }
+      if (completion.status != verbs::kWcSuccess) return failed(completion);
       const bool received = (completion.opcode & 128) != 0;
       Status told = received ? listener.onReceived(done, ntohl(completion.immediate)) : listener.onSent(done);
       if (!told) return told;

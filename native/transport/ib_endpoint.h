@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "transport/event_set.h"
+#include "transport/ib_flush.h"
 #include "transport/ib_lifeline.h"
 #include "transport/net.h"
 #include "transport/net_config.h"
@@ -26,7 +27,7 @@ namespace jccl {
 //     | purpose | qp    | sequence      |
 //     +---------+-------+---------------+
 struct IbWork {
-  enum Purpose : uint8_t { Ping = 1, Slot = 2, Message = 3, Wish = 4 };
+  enum Purpose : uint8_t { Ping = 1, Slot = 2, Message = 3, Wish = 4, Flush = 5 };
 
   Purpose purpose = Ping;
   uint8_t qp = 0;
@@ -124,9 +125,16 @@ class IbEndpoint : public EventHandler {
   Status writeNothing(const IbWork& work);
   // The first `bytes` of the staged entry into the same place of the other end's ring, with an immediate.
   Status writeStaged(const IbWork& work, uint32_t bytes, uint32_t immediate);
-  // The same after `data`, in one posting. `bytes` of the entry may be 0.
-  Status writeData(const IbWork& work, const void* data, uint32_t dataBytes, uint32_t lkey, uint64_t remoteAddress,
-                   uint32_t rkey, uint32_t entryBytes);
+  // The same after `data`, in one posting. `bytes` of the entry may be 0. The processor cannot read memory of a device: with
+  // `onDevice` the adapter does, however little it is.
+  Status writeData(const IbWork& work, const void* data, uint32_t dataBytes, bool onDevice, uint32_t lkey,
+                   uint64_t remoteAddress, uint32_t rkey, uint32_t entryBytes);
+
+  // For receiving into memory of a GPU: see IbFlush.
+  Status openFlush();
+  bool flushes() const { return flush_ != nullptr; }
+  Status flush(uint64_t sequence, const void* data, uint32_t bytes, uint32_t rkey);
+  Status flushed(uint64_t sequence, bool* done) const { return flush_->test(sequence, done); }
 
   // Nothing moves any more, in either direction: the other end's requests stay without an answer.
   void silence();
@@ -140,6 +148,7 @@ class IbEndpoint : public EventHandler {
  private:
   static constexpr uint32_t kEntryBytes = 64;
   static constexpr uint32_t kRingBytes = 2 * kEntryBytes * kNetInFlight;
+  static constexpr uint32_t kFlushAt = 2 * kRingBytes;  // where bytes land that are read to flush
   static size_t entryAt(uint64_t sequence, bool isWish) {
     return (sequence % kNetInFlight + (isWish ? kNetInFlight : 0)) * kEntryBytes;
   }
@@ -159,6 +168,7 @@ class IbEndpoint : public EventHandler {
   std::unique_ptr<verbs::Region> region_;
   std::unique_ptr<verbs::Completions> completions_;
   std::vector<std::unique_ptr<verbs::QueuePairObject>> qps_;  // before completions_ goes, these go
+  std::unique_ptr<IbFlush> flush_;                            // likewise; null where nothing needs it
   std::unique_ptr<IbLifeline> lifeline_;
   EventSet* events_ = nullptr;
   uint32_t inlineBytes_ = 0;

@@ -14,11 +14,19 @@ class IbMemory final : public NetMemory {
   // Memory that the process may only read cannot be registered `writable`.
   IbMemory(void* address, size_t bytes, bool writable) : address_(address), bytes_(bytes), writable_(writable) {}
 
+  // Memory of a GPU; always writable.
+  explicit IbMemory(const NetDeviceMemory& device)
+      : address_(device.address), bytes_(device.bytes), writable_(true), onDevice_(true), dmabuf_(device.descriptor) {}
+
+  bool onDevice() const { return onDevice_; }
+
   // The region with this adapter; it lives as long as this object.
   Status with(verbs::Adapter& adapter, const verbs::Region** region) {
     verbs::MemoryCache::Shared& known = regions_[&adapter];
     if (known == nullptr) {
-      if (Status registered = adapter.memory().get(address_, bytes_, writable_, &known); !registered) return registered;
+      Status registered = onDevice_ ? adapter.memory().getOnDevice(address_, bytes_, dmabuf_, &known)
+                                    : adapter.memory().get(address_, bytes_, writable_, &known);
+      if (!registered) return registered;
     }
     *region = known.get();
     return Status::ok();
@@ -28,6 +36,8 @@ class IbMemory final : public NetMemory {
   void* const address_;
   const size_t bytes_;
   const bool writable_;
+  const bool onDevice_ = false;
+  const int dmabuf_ = -1;
   std::map<const verbs::Adapter*, verbs::MemoryCache::Shared> regions_;
 };
 

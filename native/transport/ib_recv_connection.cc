@@ -47,6 +47,9 @@ Status IbRecvConnection::announce(uint64_t sequence) {
     const NetBuffer& buffer = slot(sequence).byTag[tag];
     auto* memory = dynamic_cast<IbMemory*>(buffer.memory);
     if (memory == nullptr) return Status::internal("irecv: the memory is not registered");
+    if (memory->onDevice() && !endpoint_.flushes()) {
+      if (Status opened = endpoint_.openFlush(); !opened) return opened;
+    }
     const verbs::Region* region = nullptr;
     if (Status registered = memory->with(endpoint_.adapter(), &region); !registered) return registered;
     place->address[tag] = reinterpret_cast<uintptr_t>(buffer.address);
@@ -83,6 +86,19 @@ Status IbRecvConnection::tellWish(uint64_t sequence) {
   }
   const auto immediate = static_cast<uint32_t>(sequence & (kIbWishBit - 1)) | kIbWishBit;
   return endpoint_.writeStaged({IbWork::Wish, 0, sequence}, sizeof *wish, immediate);
+}
+
+Status IbRecvConnection::flush(uint64_t sequence, const NetBuffer& data) {
+  auto* memory = dynamic_cast<IbMemory*>(data.memory);
+  if (memory == nullptr || !endpoint_.flushes()) return Status::internal("flush: no memory of a device");
+  const verbs::Region* region = nullptr;
+  if (Status registered = memory->with(endpoint_.adapter(), &region); !registered) return registered;
+  return endpoint_.flush(sequence, data.address, data.bytes, region->rkey());
+}
+
+Status IbRecvConnection::flushed(uint64_t sequence, bool* done) {
+  Status tested = endpoint_.flushed(sequence, done);
+  return tested ? tested : Status(tested.code(), "net: " + describe() + ": " + tested.message());
 }
 
 Status IbRecvConnection::onReceived(const IbWork& work, uint32_t immediate) {

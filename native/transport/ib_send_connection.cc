@@ -124,6 +124,7 @@ Status IbSendConnection::push(uint64_t sequence) {
   if (sent.message.bytes > 0) {
     if (Status registered = sent.memory->with(adapter_, &region); !registered) return registered;
   }
+  const bool onDevice = region != nullptr && sent.memory->onDevice();
   auto* header = endpoint_->staged<IbMessageHeader>(sequence);
   const IbWish& wish = wishes_[sequence % kNetInFlight];
   const bool asWished = wish.sequence == sequence && sent.message.bytes > 0 &&
@@ -136,7 +137,7 @@ Status IbSendConnection::push(uint64_t sequence) {
     const uint32_t from = sharing_.offset(sent.message.bytes, part);
     const uint32_t bytes = sharing_.offset(sent.message.bytes, part + 1) - from;
     Status written = endpoint_->writeData({IbWork::Message, sharing_.qpOf(sequence, part), sequence}, sent.data + from,
-                                          bytes, region == nullptr ? 0 : region->lkey(), address + from, rkey,
+                                          bytes, onDevice, region == nullptr ? 0 : region->lkey(), address + from, rkey,
                                           part == 0 ? sizeof *header : 0);
     if (!written) return written;
   }

@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,7 +38,7 @@ struct NetDevice {
   int port = 1;
   int speedMbps = 0;                                          // 0: not known
   uint32_t maxConnections = 0;                                // 0: no limit
-  uint8_t pointers = static_cast<uint8_t>(NetPointer::Host);  // NetPointer bits it can reach
+  uint8_t pointers = static_cast<uint8_t>(NetPointer::Host);  // NetPointer bits it reaches; Cuda once tried
 };
 
 // Which connection this is. Both ends prove that they know the job's secret before either believes a word of it.
@@ -67,6 +68,13 @@ struct NetArrival {
 class NetMemory {
  public:
   virtual ~NetMemory() = default;
+};
+
+// Memory of a GPU in which connections keep the data of slots: what travels goes past the host (GPUDirect RDMA).
+struct NetDeviceMemory {
+  void* address = nullptr;
+  size_t bytes = 0;
+  int descriptor = -1;  // of all of it, as a dma-buf; stays its owner's. -1: the driver makes none
 };
 
 // What the network does with memory: memory that the process may only read can be sent from.
@@ -132,8 +140,11 @@ class NetRecvConnection : public NetConnection {
   // Did data come a moment ago? Then progress() looks for more a few times before it relies on events.
   virtual bool expecting() const { return false; }
 
-  // Makes data that has arrived visible to the device that owns the buffer. Host memory needs nothing.
-  virtual Status flush(const NetBuffer& buffer) = 0;
+  // Makes the data of message `sequence`, which has arrived in memory of a device, visible to that device: begins it, and
+  // flushed() says when that is so. A device learns from the host's memory that data has come, and that word could overtake
+  // the data. Memory of the host needs nothing, and connections that reach no other refuse.
+  virtual Status flush(uint64_t sequence, const NetBuffer& data);
+  virtual Status flushed(uint64_t sequence, bool* done);
 };
 
 class NetListener {
@@ -176,8 +187,11 @@ class Net {
   // Must memory be registered before it is sent from or received into? Then what is lent for a moment is better copied.
   virtual bool needsRegisteredMemory() const { return false; }
 
-  virtual Status registerMemory(void* address, size_t bytes, NetPointer kind, NetAccess access,
-                                std::unique_ptr<NetMemory>* memory) = 0;
+  virtual Status registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) = 0;
+
+  // The same for memory of a GPU, with the adapters of these numbers in the plan, so that it is known whether they reach it.
+  virtual Status registerDeviceMemory(const NetDeviceMemory& what, const std::set<int>& adapters,
+                                      std::unique_ptr<NetMemory>* memory);
 };
 
 }  // namespace jccl

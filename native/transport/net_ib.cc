@@ -217,10 +217,22 @@ Status IbNet::connect(const NetRoute& route, std::span<const uint8_t> listenerIn
   return Status::ok();
 }
 
-Status IbNet::registerMemory(void* address, size_t bytes, NetPointer kind, NetAccess access,
-                             std::unique_ptr<NetMemory>* memory) {
-  if (kind != NetPointer::Host) return Status::invalid("net: verbs reach host memory only in this build");
+Status IbNet::registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) {
   *memory = std::make_unique<IbMemory>(address, bytes, access == NetAccess::Write);
+  return Status::ok();
+}
+
+Status IbNet::registerDeviceMemory(const NetDeviceMemory& what, const std::set<int>& adapters,
+                                   std::unique_ptr<NetMemory>* memory) {
+  auto made = std::make_unique<IbMemory>(what);
+  for (const int number : adapters) {
+    const std::optional<size_t> place = placeOf(numbers_, number);
+    if (!place) return Status::invalid("ib: NET/" + std::to_string(number) + " of the plan is not in use on this rank");
+    const verbs::Region* region = nullptr;
+    if (Status reached = made->with(*adapters_[*place], &region); !reached) return reached;
+    devices_[*place].pointers |= static_cast<uint8_t>(NetPointer::Cuda);
+  }
+  *memory = std::move(made);
   return Status::ok();
 }
 

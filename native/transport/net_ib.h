@@ -31,8 +31,9 @@ class IbNet final : public Net {
                  std::unique_ptr<NetSendConnection>* connection) override;
   void setWays(const NetWays& ways) override;
   Status reachable(std::span<const uint8_t> listenerInfo) const override;
-  Status registerMemory(void* address, size_t bytes, NetPointer kind, NetAccess access,
-                        std::unique_ptr<NetMemory>* memory) override;
+  Status registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) override;
+  Status registerDeviceMemory(const NetDeviceMemory& what, const std::set<int>& adapters,
+                              std::unique_ptr<NetMemory>* memory) override;
 
  private:
   class Watcher;

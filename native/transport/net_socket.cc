@@ -140,8 +140,7 @@ Status SocketNet::connect(const NetRoute& route, std::span<const uint8_t> listen
   return Status::ok();
 }
 
-Status SocketNet::registerMemory(void*, size_t, NetPointer kind, NetAccess, std::unique_ptr<NetMemory>* memory) {
-  if (kind != NetPointer::Host) return Status::invalid("net: sockets reach host memory only");
+Status SocketNet::registerMemory(void*, size_t, NetAccess, std::unique_ptr<NetMemory>* memory) {
   *memory = std::make_unique<SocketMemory>();
   return Status::ok();
 }

@@ -35,8 +35,7 @@ class SocketNet final : public Net {
                  std::unique_ptr<NetSendConnection>* connection) override;
   void setWays(const NetWays& ways) override;
   Status reachable(std::span<const uint8_t> listenerInfo) const override;
-  Status registerMemory(void* address, size_t bytes, NetPointer kind, NetAccess access,
-                        std::unique_ptr<NetMemory>* memory) override;
+  Status registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) override;
 
  private:
   const NetConfig& config_;

@@ -69,6 +69,11 @@ Status NetTransport::addPeer(int peer, std::span<const uint8_t> info) {
   return Status::ok();
 }
 
+Status NetTransport::setDeviceMemory(const NetDeviceMemory& memory, const std::set<int>& adapters) {
+  const std::lock_guard lock(engine_.mutex());
+  return net_->registerDeviceMemory(memory, adapters, &deviceMemory_);
+}
+
 Status NetTransport::checkKey(int peer, int channel) const {
   if (peer >= 0 && peer < config_.size && peer != config_.rank && channel >= 0 && channel < config_.channels) {
     return Status::ok();
@@ -87,13 +92,13 @@ Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemor
                                             std::unique_ptr<NetMemory>* registered) {
     engine_.wakeThread();  // it serves the handshake
     if (net_->needsRegisteredMemory()) {
-      Status done =
-          net_->registerMemory(memory.block, memory.shape.blockBytes(), NetPointer::Host, NetAccess::Write, registered);
+      Status done = net_->registerMemory(memory.block, memory.shape.blockBytes(), NetAccess::Write, registered);
       if (!done) return done;
     }
     return net_->connect({config_.communicator, config_.rank, peer, channel}, peers_.at(peer), connection);
   };
-  auto proxy = std::make_unique<SendProxy>(memory, peer, channel, std::move(dial), userMemory_, errors_);
+  auto proxy =
+      std::make_unique<SendProxy>(memory, peer, channel, std::move(dial), userMemory_, deviceMemory_.get(), errors_);
   SendProxy* agent = proxy.get();
   senders_[{peer, channel}] = std::move(proxy);
   if (firstUse != nullptr) {
@@ -107,7 +112,7 @@ Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemor
 
 Status NetTransport::recvConnection(int peer, int channel, const ConnectionMemory& memory) {
   if (Status valid = checkKey(peer, channel); !valid) return valid;
-  auto proxy = std::make_unique<RecvProxy>(memory, peer, channel, userMemory_, errors_);
+  auto proxy = std::make_unique<RecvProxy>(memory, peer, channel, userMemory_, deviceMemory_.get(), errors_);
   const std::lock_guard lock(engine_.mutex());
   if (receivers_.count({peer, channel}) != 0) return Status::invalid("net: the receive connection exists already");
   if (const auto early = early_.find({peer, channel}); early != early_.end()) {
@@ -182,7 +187,7 @@ void NetTransport::lend(const void* address, size_t bytes, bool written) {
   std::unique_ptr<NetMemory> memory;
   const std::lock_guard lock(engine_.mutex());
   // What cannot be registered is copied.
-  if (!net_->registerMemory(const_cast<void*>(address), bytes, NetPointer::Host, access, &memory)) return;
+  if (!net_->registerMemory(const_cast<void*>(address), bytes, access, &memory)) return;
   userMemory_.add(address, bytes, access, std::move(memory));
 }
 

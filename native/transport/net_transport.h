@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -50,6 +51,11 @@ class NetTransport {
   void setWays(const std::vector<NetWay>& ways);
 
   Status addPeer(int peer, std::span<const uint8_t> info);
+
+  // Memory of a GPU in which connections have their deviceSlots, and the adapters that these go by. Once, before them; on an
+  // error there is none.
+  Status setDeviceMemory(const NetDeviceMemory& memory, const std::set<int>& adapters);
+
   // With `firstUse` the connection is driven only once that has been told; it lives as long as this object.
   Status sendConnection(int peer, int channel, const ConnectionMemory& memory, FirstUse** firstUse = nullptr);
   Status recvConnection(int peer, int channel, const ConnectionMemory& memory);
@@ -103,6 +109,7 @@ class NetTransport {
   std::unique_ptr<NetListener> listener_;
   Acceptor acceptor_;
   UserMemory userMemory_;
+  std::unique_ptr<NetMemory> deviceMemory_;
   std::map<int, std::vector<uint8_t>> peers_;
   std::map<Key, std::unique_ptr<SendProxy>> senders_;
   std::map<Key, FirstUse*> dormant_;  // senders that are driven from their first use on

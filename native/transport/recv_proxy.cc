@@ -10,17 +10,16 @@ namespace jccl {
 static_assert(kNetInFlight == kSlots);
 
 RecvProxy::RecvProxy(const ConnectionMemory& memory, int peer, int channel, UserMemory& userMemory,
-                     NetErrorLatch& errors)
-    : NetProxy(memory, peer, channel, errors), userMemory_(userMemory) {}
+                     NetMemory* deviceSlots, NetErrorLatch& errors)
+    : NetProxy(memory, peer, channel, errors), userMemory_(userMemory), deviceSlots_(deviceSlots) {}
 
 void RecvProxy::attach(std::unique_ptr<NetRecvConnection> connection, Net& net) {
   const size_t bytes = size_t{kSlots} * (memory_.shape.llSlotBytes() + memory_.shape.ll128SlotBytes());
   landing_.reset(new uint64_t[bytes / sizeof(uint64_t)]);
   if (net.needsRegisteredMemory()) {
-    attached_ = net.registerMemory(memory_.block, memory_.shape.blockBytes(), NetPointer::Host, NetAccess::Write,
-                                   &slotsMemory_);
+    attached_ = net.registerMemory(memory_.block, memory_.shape.blockBytes(), NetAccess::Write, &slotsMemory_);
     if (attached_) {
-      attached_ = net.registerMemory(landing_.get(), bytes, NetPointer::Host, NetAccess::Write, &landingMemory_);
+      attached_ = net.registerMemory(landing_.get(), bytes, NetAccess::Write, &landingMemory_);
     }
   }
   connection_ = std::move(connection);
@@ -40,7 +39,8 @@ Status RecvProxy::post() {
   const std::array<NetBuffer, kNetTags> byTag = {
       NetBuffer{landingLL(posted_), shape.llSlotBytes(), landingMemory_.get()},
       NetBuffer{landingLL128(posted_), shape.ll128SlotBytes(), landingMemory_.get()},
-      NetBuffer{memory_.simpleSlot(posted_), shape.simpleSlotBytes(), slotsMemory_.get()}};
+      NetBuffer{memory_.simpleSlot(posted_), shape.simpleSlotBytes(),
+                memory_.deviceSlots != nullptr ? deviceSlots_ : slotsMemory_.get()}};
   return connection_->irecv(posted_++, byTag);
 }
 
@@ -125,24 +125,42 @@ Status RecvProxy::deliver(uint64_t step, const NetArrival& arrival) {
   return Status::ok();
 }
 
+// What has arrived in memory of a GPU begins to be flushed.
+Status RecvProxy::take(bool* arrived) {
+  Taken& taken = inTurn_[taken_ % kNetInFlight];
+  if (Status tested = connection_->test(taken_, arrived, &taken.arrival); !tested || !*arrived) return tested;
+  const NetMessage& message = taken.arrival.message;
+  taken.flushes =
+      memory_.deviceSlots != nullptr && message.tag == static_cast<uint8_t>(Protocol::Simple) && message.bytes > 0;
+  const uint64_t step = taken_++;
+  return taken.flushes ? connection_->flush(step, {taken.arrival.data, message.bytes, deviceSlots_}) : Status::ok();
+}
+
+Status RecvProxy::deliverNext(bool* delivered) {
+  const Taken& next = inTurn_[delivered_ % kNetInFlight];
+  *delivered = true;
+  if (next.flushes) {
+    if (Status tested = connection_->flushed(delivered_, delivered); !tested || !*delivered) return tested;
+  }
+  return deliver(delivered_++, next.arrival);
+}
+
 Status RecvProxy::advance(int64_t nowNanos, int* work) {
   if (connection_ == nullptr) return Status::ok();
   if (!attached_) return attached_;
   const uint64_t head = memory_.head->head.load(std::memory_order_acquire);
-  while (posted_ < head + kSlots && posted_ - taken_ < kNetInFlight) {
+  while (posted_ < head + kSlots && posted_ - delivered_ < kNetInFlight) {
     if (Status posted = post(); !posted) return posted;
   }
   passWishesOn();
   Status moved = connection_->progress(nowNanos, work);
   // What has arrived is delivered also when the connection has just ended.
-  while (taken_ < posted_) {
-    bool arrived = false;
-    NetArrival arrival;
-    if (Status tested = connection_->test(taken_, &arrived, &arrival); !tested) return tested;
-    if (!arrived) break;
-    if (Status delivered = deliver(taken_, arrival); !delivered) return delivered;
-    ++taken_;
-    ++*work;
+  for (bool arrived = true; arrived && taken_ < posted_;) {
+    if (Status took = take(&arrived); !took) return took;
+  }
+  for (bool delivered = true; delivered && delivered_ < taken_;) {
+    if (Status told = deliverNext(&delivered); !told) return told;
+    if (delivered) ++*work;
   }
   return moved;
 }

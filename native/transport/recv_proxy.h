@@ -1,6 +1,7 @@
 // Fills the slots of one connection from the network.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -15,9 +16,13 @@ namespace jccl {
 // where the slot's header wants it, and is published by that header; LL and LL128 slots are polled by the consumer while
 // they fill, so these land beside it and are moved over cell by cell, line by line. Everything the wire says is checked
 // first.
+//
+//     posted ──(the network has it)──> taken ──(in memory of a GPU: the flush is over)──> delivered
 class RecvProxy final : public NetProxy<NetRecvConnection> {
  public:
-  RecvProxy(const ConnectionMemory& memory, int peer, int channel, UserMemory& userMemory, NetErrorLatch& errors);
+  // `deviceSlots`: where the connection keeps SIMPLE data in memory of a GPU, known to the network; otherwise null.
+  RecvProxy(const ConnectionMemory& memory, int peer, int channel, UserMemory& userMemory, NetMemory* deviceSlots,
+            NetErrorLatch& errors);
 
   // The sender's connection has come over this network. It comes once.
   void attach(std::unique_ptr<NetRecvConnection> connection, Net& net);
@@ -30,8 +35,10 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
 
  private:
   Status advance(int64_t nowNanos, int* work) override;
-  std::string activity() const override { return "receiving step=" + std::to_string(taken_); }
+  std::string activity() const override { return "receiving step=" + std::to_string(delivered_); }
   Status post();
+  Status take(bool* arrived);
+  Status deliverNext(bool* delivered);
   void passWishesOn();
   Status deliver(uint64_t step, const NetArrival& arrival);
   Status deliverLL(uint64_t step, const NetMessage& message);
@@ -40,13 +47,21 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   uint8_t* landingLL(uint64_t step) const;
   uint8_t* landingLL128(uint64_t step) const;
 
+  struct Taken {
+    NetArrival arrival;
+    bool flushes = false;
+  };
+
   UserMemory& userMemory_;
+  NetMemory* const deviceSlots_;
   std::unique_ptr<uint64_t[]> landing_;       // 8 LL slots, 8 LL128 slots; pages are touched only when used
   std::unique_ptr<NetMemory> slotsMemory_;    // null where the network asks for none
   std::unique_ptr<NetMemory> landingMemory_;  // likewise
   Status attached_;                           // why the memory could not be registered
   uint64_t posted_ = 0;                       // the next step to post
-  uint64_t taken_ = 0;                        // the next step to deliver
+  uint64_t taken_ = 0;                        // the next step that has not arrived
+  uint64_t delivered_ = 0;                    // the next step to deliver
+  std::array<Taken, kNetInFlight> inTurn_;    // from delivered_ to taken_
 };
 
 }  // namespace jccl

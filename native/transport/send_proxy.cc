@@ -28,8 +28,11 @@ bool allLinesFlagged(uint8_t* slot, uint32_t bytes, uint64_t flag) {
 }  // namespace
 
 SendProxy::SendProxy(const ConnectionMemory& memory, int peer, int channel, Dial dial, UserMemory& userMemory,
-                     NetErrorLatch& errors)
-    : NetProxy(memory, peer, channel, errors), dial_(std::move(dial)), userMemory_(userMemory) {}
+                     NetMemory* deviceSlots, NetErrorLatch& errors)
+    : NetProxy(memory, peer, channel, errors),
+      dial_(std::move(dial)),
+      userMemory_(userMemory),
+      deviceSlots_(deviceSlots) {}
 
 bool SendProxy::nextIsPublished() const {
   return memory_.slotHeader(posted_)->published.load(std::memory_order_acquire) == posted_ + 1;
@@ -72,6 +75,7 @@ Status SendProxy::post(bool* posted) {
   if (isLL128 && !allLinesFlagged(data, bytes, posted_ + 1)) return Status::ok();
   if (Status dialled = dial(); !dialled) return dialled;
   NetBuffer buffer{data, bytes, registered_.get(), lent && header->awaited};
+  if (protocol == Protocol::Simple && memory_.deviceSlots != nullptr) buffer.memory = deviceSlots_;
   if (lent && registered_ != nullptr) {
     NetMemory* users = userMemory_.reach(*connection_, buffer, NetAccess::Read);
     if (users != nullptr) {

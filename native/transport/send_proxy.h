@@ -23,8 +23,9 @@ class SendProxy final : public NetProxy<NetSendConnection> {
   // Makes the connection and, where its network asks for it, registers the slots.
   using Dial = std::function<Status(std::unique_ptr<NetSendConnection>*, std::unique_ptr<NetMemory>*)>;
 
+  // `deviceSlots`: where the connection keeps SIMPLE data in memory of a GPU, known to the network; otherwise null.
   SendProxy(const ConnectionMemory& memory, int peer, int channel, Dial dial, UserMemory& userMemory,
-            NetErrorLatch& errors);
+            NetMemory* deviceSlots, NetErrorLatch& errors);
 
   bool pending() const override;
 
@@ -45,6 +46,7 @@ class SendProxy final : public NetProxy<NetSendConnection> {
 
   const Dial dial_;
   UserMemory& userMemory_;
+  NetMemory* const deviceSlots_;
   std::unique_ptr<NetMemory> registered_;  // the slots; null where the network asks for none
   bool dialsAhead_ = false;
   uint64_t posted_ = 0;  // the next step to hand to the network

@@ -93,7 +93,6 @@ class SocketRecvConnection final : public NetRecvConnection, private SocketStrea
   void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) override;
   Status test(uint64_t sequence, bool* done, NetArrival* arrival) override;
   bool expecting() const override;
-  Status flush(const NetBuffer&) override { return Status::ok(); }
   Status progress(int64_t nowNanos, int* work) override;
   void close() override;
   std::string describe() const override;

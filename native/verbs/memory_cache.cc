@@ -33,6 +33,13 @@ Status MemoryCache::get(void* address, size_t bytes, bool writable, Shared* regi
   return Status::ok();
 }
 
+Status MemoryCache::getOnDevice(void* address, size_t bytes, int dmabuf, Shared* region) const {
+  std::unique_ptr<Region> made;
+  Status registered = Region::makeOnDevice(device_, address, bytes, dmabuf, relaxedOrdering_, &made);
+  if (registered) *region = std::move(made);
+  return registered;
+}
+
 size_t MemoryCache::size() const {
   return static_cast<size_t>(
       std::count_if(regions_.begin(), regions_.end(), [](const auto& one) { return !one.second.expired(); }));

@@ -22,7 +22,10 @@ class MemoryCache {
 
   Status get(void* address, size_t bytes, bool writable, Shared* region);
 
-  // How many regions are registered now.
+  // Memory of a GPU, whole; see Region::makeOnDevice. It has one user, who keeps it.
+  Status getOnDevice(void* address, size_t bytes, int dmabuf, Shared* region) const;
+
+  // How many regions of the host's memory are registered now.
   size_t size() const;
 
  private:

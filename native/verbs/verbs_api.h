@@ -337,6 +337,8 @@ using DeallocPdFn = Return (*)(ProtectionDomain* pd);
 using RegMrFn = MemoryRegion* (*)(ProtectionDomain* pd, void* address, size_t bytes, int access);
 using RegMrIova2Fn = MemoryRegion* (*)(ProtectionDomain* pd, void* address, size_t bytes, uint64_t iova,
                                        unsigned access);
+using RegDmabufMrFn = MemoryRegion* (*)(ProtectionDomain* pd, uint64_t offset, size_t bytes, uint64_t iova,
+                                        int descriptor, int access);
 using DeregMrFn = Return (*)(MemoryRegion* region);
 using CreateChannelFn = CompletionChannel* (*)(Context* context);
 using DestroyChannelFn = Return (*)(CompletionChannel* channel);

@@ -55,6 +55,7 @@ Status Library::open(const std::string& name, std::shared_ptr<const Library>* li
   find.required("ibv_dealloc_pd", &opened->deallocPd);
   find.required("ibv_reg_mr", &opened->regMr);
   find.optional("ibv_reg_mr_iova2", &opened->regMrIova2);
+  find.optional("ibv_reg_dmabuf_mr", &opened->regDmabufMr);
   find.required("ibv_dereg_mr", &opened->deregMr);
   find.required("ibv_create_comp_channel", &opened->createChannel);
   find.required("ibv_destroy_comp_channel", &opened->destroyChannel);

@@ -28,7 +28,8 @@ class Library {
   AllocPdFn allocPd = nullptr;
   DeallocPdFn deallocPd = nullptr;
   RegMrFn regMr = nullptr;
-  RegMrIova2Fn regMrIova2 = nullptr;  // may be null; needed for relaxed ordering
+  RegMrIova2Fn regMrIova2 = nullptr;    // may be null; needed for relaxed ordering
+  RegDmabufMrFn regDmabufMr = nullptr;  // may be null; memory of GPUs is then registered by its address
   DeregMrFn deregMr = nullptr;
   CreateChannelFn createChannel = nullptr;
   DestroyChannelFn destroyChannel = nullptr;

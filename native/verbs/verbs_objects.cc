@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 
+#include "base/log.h"
+
 namespace jccl::verbs {
 namespace {
 
@@ -67,6 +69,39 @@ Status Region::make(const std::shared_ptr<OpenDevice>& device, void* address, si
         error);
   }
   region->reset(new Region(device, made, writable));
+  return Status::ok();
+}
+
+Status Region::makeOnDevice(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, int dmabuf,
+                            bool relaxed, std::unique_ptr<Region>* region) {
+  constexpr int kAccess = kAccessLocalWrite | kAccessRemoteWrite | kAccessRemoteRead;
+  const Library& api = device->library();
+  MemoryRegion* made = nullptr;
+  std::string refused = "ibv_reg_dmabuf_mr: ";
+  if (dmabuf < 0) {
+    refused += "the GPU's driver makes no dma-buf";
+  } else if (api.regDmabufMr == nullptr) {
+    refused += "this libibverbs has none (rdma-core 34 or later does)";
+  } else {
+    errno = 0;
+    const auto iova = reinterpret_cast<uintptr_t>(address);
+    made = api.regDmabufMr(device->pd(), 0, bytes, iova, dmabuf, kAccess | (relaxed ? kAccessRelaxedOrdering : 0));
+    const int error = lastError();
+    if (made == nullptr) refused += "errno=" + std::to_string(error) + " (" + errorText(error) + ")";
+  }
+  const bool byDmabuf = made != nullptr;
+  if (!byDmabuf) {
+    std::unique_ptr<Region> plain;
+    if (Status status = make(device, address, bytes, true, relaxed, &plain); !status) {
+      return Status::transport(refused + "; " + status.message() + "; is the module nvidia_peermem loaded?");
+    }
+    *region = std::move(plain);
+  } else {
+    region->reset(new Region(device, made, true));
+  }
+  logMessage(LogLevel::Info, "net",
+             "ib: device=" + device->name() + " reaches memory of the GPU, bytes=" + std::to_string(bytes) + ", by " +
+                 (byDmabuf ? "its dma-buf" : "its address (" + refused + ")"));
   return Status::ok();
 }
 

@@ -49,6 +49,11 @@ class Region {
   static Status make(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, bool writable,
                      bool relaxed, std::unique_ptr<Region>* region);
 
+  // The same for memory of a GPU, writable: by its dma-buf, or -1; where that is refused, by its address, which works where
+  // the driver has told the kernel's InfiniBand core of its memory (nvidia_peermem).
+  static Status makeOnDevice(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, int dmabuf,
+                             bool relaxed, std::unique_ptr<Region>* region);
+
   uint32_t lkey() const { return region_->lkey; }
   uint32_t rkey() const { return region_->rkey; }
   uint8_t* address() const { return static_cast<uint8_t*>(region_->address); }

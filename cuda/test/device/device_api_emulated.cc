@@ -1,5 +1,7 @@
 // The device interface over the emulator. In the environment: JCCL_EMULATED_GPUS, how many devices there are, 2 by default;
 // JCCL_EMULATED_MPS, 1 where an MPS server is acted.
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -96,6 +98,12 @@ Status openMemory(const MemoryHandle& handle, void*& memory) {
   return emulator::openShared(handle, memory);
 }
 Status closeMemory(void* memory) { return emulator::closeShared(memory); }
+
+// One of a kind that no adapter's driver takes: then the address has to do.
+Status exportDmabuf(void*, size_t bytes, int& descriptor) {
+  descriptor = ::memfd_create("jccl-emulated-dmabuf", MFD_CLOEXEC);
+  return descriptor < 0 ? Status::system("memfd_create", "bytes=" + std::to_string(bytes)) : Status::ok();
+}
 
 Status createStream(Stream& stream) {
   stream = gpu().createStream();

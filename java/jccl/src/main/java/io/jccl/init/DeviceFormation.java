@@ -3,6 +3,7 @@ package io.jccl.init;
 import io.jccl.DeviceException;
 import io.jccl.PeerTransport;
 import io.jccl.Protocol;
+import io.jccl.TransportKind;
 import io.jccl.bootstrap.Bootstrap;
 import io.jccl.bootstrap.RankList;
 import io.jccl.config.AlgorithmSettings;
@@ -27,7 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
@@ -45,16 +46,20 @@ final class DeviceFormation {
     private final Plan plan;
     private final List<PeerTransport> transports;
     private final Optional<GpuPlan> gpuPlan;
-    private final BiFunction<Plan, Integer, NativeEngine> stagingOf;
+    private final StagingMaker stagingOf;
     private final int rank;
     private Optional<NativeEngine> staging = Optional.empty();
     private boolean stagedOnAMachine; // any pair of ranks of one machine; the same on all ranks
 
+    /** Connects an engine of the host with a plan and so many channels; all ranks call it together. */
+    interface StagingMaker {
+        NativeEngine make(Plan plan, int channels, Consumer<NativeEngine> beforeConnecting);
+    }
+
     /**
      * @param hostPlan rings and trees where there are none over the ranks' GPUs
      * @param transports what joins this rank's host memory to each peer's
-     * @param stagingOf connects an engine of the host with a plan and so many channels, by these transports; all ranks call
-     *     it together
+     * @param stagingOf connects an engine of the host by these transports
      */
     DeviceFormation(
             Settings settings,
@@ -63,7 +68,7 @@ final class DeviceFormation {
             Plan hostPlan,
             Optional<GpuPlan> gpuPlan,
             List<PeerTransport> transports,
-            BiFunction<Plan, Integer, NativeEngine> stagingOf) {
+            StagingMaker stagingOf) {
         this.settings = settings;
         this.membership = membership;
         this.peers = peers;
@@ -120,21 +125,44 @@ final class DeviceFormation {
             return;
         }
         boolean[][] missing = reach.all();
-        staging = Optional.of(stagingOf.apply(plan, channels));
+        staging = Optional.of(stagingOf.make(plan, channels, it -> giveSlots(engine, it, channels)));
         stagedOnAMachine = IntStream.range(0, missing.length).anyMatch(one -> IntStream.range(0, missing.length)
                 .anyMatch(other -> missing[one][other] && sameHost(one, other)));
         Map<String, List<Integer>> staged = new LinkedHashMap<>();
         for (PeerTransport one : transports) {
             int peer = one.peer();
             if (missing[rank][peer] || missing[peer][rank]) {
-                engine.connectStaged(peer, staging.get(), one.kind().isNetwork());
+                boolean direct = engine.connectStaged(
+                        peer, staging.get(), one.kind().isNetwork());
+                String how = one.kind().label() + (direct ? " (SIMPLE by GPUDirect RDMA)" : "");
                 String reason = reach.obstacles().getOrDefault(peer, "it does not reach this rank's memory");
-                staged.computeIfAbsent(one.kind().label() + ", " + reason, key -> new ArrayList<>())
+                staged.computeIfAbsent(how + ", " + reason, key -> new ArrayList<>())
                         .add(peer);
             }
         }
         staged.forEach((how, ranks) -> LOG.info(
                 "rank={}: to the GPUs of ranks {} through memory of the host, by {}", rank, RankList.text(ranks), how));
+    }
+
+    /** Slots in memory of the GPU, for connections by adapters that may use it. */
+    private void giveSlots(DeviceEngine engine, NativeEngine host, int channels) {
+        DirectSlots.Devices devices = gpuPlan.map(GpuPlan::direct).orElse(DirectSlots.Devices.NONE);
+        List<DirectSlots.Use> uses = DirectSlots.of(plan, channels, rank, devices, this::byAdapter);
+        if (uses.isEmpty()) {
+            return;
+        }
+        engine.makeDeviceSlots(uses.size())
+                .ifPresentOrElse(
+                        slots -> host.useDeviceSlots(slots, DirectSlots.rows(uses)),
+                        () -> LOG.warn(
+                                "rank={}: no GPUDirect RDMA for connections={}: {}",
+                                rank,
+                                uses.size(),
+                                engine.lastError()));
+    }
+
+    private boolean byAdapter(int peer) {
+        return transports.stream().anyMatch(one -> one.peer() == peer && one.kind() == TransportKind.IB);
     }
 
     private boolean inPlace() {

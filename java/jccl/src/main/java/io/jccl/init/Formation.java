@@ -46,6 +46,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -243,11 +244,12 @@ public final class Formation {
     }
 
     /** Connects an engine like this rank's own, by the same transports, for what GPUs stage through the host. */
-    private NativeEngine formStaging(Plan of, int channels) {
+    private NativeEngine formStaging(Plan of, int channels, Consumer<NativeEngine> beforeConnecting) {
         NativeEngine staging = NativeEngine.create(
                 EngineConfig.forStaging(engineConfig(channels)), EngineConfig.texts(settings, topology));
         boolean formed = false;
         try {
+            beforeConnecting.accept(staging);
             EngineFormation forming = new EngineFormation(staging, membership, peers, dataAddresses);
             forming.connect(transports, forming.introduce(left()), of, channels, this::left);
             formed = true;

@@ -21,8 +21,9 @@ import java.util.TreeSet;
  * @param plan over all machines
  * @param traits of all machines together
  * @param sharing the ranks of each GPU that several share, in ascending order
+ * @param direct the network devices that use the memory of this rank's GPU
  */
-record GpuPlan(Plan plan, MachineTraits traits, List<List<Integer>> sharing) {
+record GpuPlan(Plan plan, MachineTraits traits, List<List<Integer>> sharing, DirectSlots.Devices direct) {
 
     /**
      * Searches the machines with the ranks' GPUs as endpoints; all ranks call it together.
@@ -47,15 +48,17 @@ record GpuPlan(Plan plan, MachineTraits traits, List<List<Integer>> sharing) {
                         peers.get(one.rank()).device().orElseThrow().busId(), busId -> new ArrayList<>())
                 .add(one.rank()));
         boolean lowest = map.ranksOfMachine(rank).get(0) == rank;
-        byte[] mine = LocalTopology.searchGpus(settings, rank, map, ranks)
-                .map(it -> ChannelsCodec.encode(it.found(), lowest))
+        Optional<LocalTopology.Searched> searched = LocalTopology.searchGpus(settings, rank, map, ranks);
+        byte[] mine = searched.map(it -> ChannelsCodec.encode(it.found(), lowest))
                 .orElse(new byte[0]);
         List<byte[]> all = membership.outOfBand().allGather(mine, left);
         if (all.stream().anyMatch(found -> found.length == 0)) {
             return Optional.empty();
         }
         MachineChannels channels = MachineChannels.decode(map, all);
-        return Optional.of(new GpuPlan(Plan.build(channels.ofRanks(), options), channels.traits(), sharing(peers)));
+        DirectSlots.Devices direct = DirectSlots.Devices.of(searched.orElseThrow().paths(), rank);
+        return Optional.of(
+                new GpuPlan(Plan.build(channels.ofRanks(), options), channels.traits(), sharing(peers), direct));
     }
 
     /** Instances of a split GPU (MIG) have its bus id and each memory of its own: what joins them is not known. */

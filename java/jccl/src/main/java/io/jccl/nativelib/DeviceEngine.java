@@ -4,6 +4,7 @@ import io.jccl.DeviceException;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 
 /**
  * A communicator's runtime on a GPU. Forming and operations are calls of one thread at a time; after {@link #destroy}, which
@@ -138,17 +139,27 @@ public final class DeviceEngine extends Engine {
         return code == NativeCommunicator.OK ? Optional.empty() : Optional.of(lastError());
     }
 
+    /** Makes memory of the GPU for the slots of so many connections over adapters; nothing where there is not enough. */
+    public Optional<DeviceSlots> makeDeviceSlots(int connections) {
+        return Optional.ofNullable(NativeDeviceCommunicator.makeDeviceSlots(handle, connections))
+                .map(DeviceSlots::new);
+    }
+
     /**
      * Connects to a peer by memory of the host.
      *
      * @param staging the host's engine that is connected to the peer, and that nobody else uses
      * @param network whether a network lies between
+     * @return whether adapters reach slots in memory of the GPU on the way to the peer or from it
      */
-    public void connectStaged(int peer, NativeEngine staging, boolean network) {
+    public boolean connectStaged(int peer, NativeEngine staging, boolean network) {
         int[] channels = NativeDeviceCommunicator.stagedChannels(handle, peer);
+        long[] rows = staging.stage(peer, channels);
         require(
                 "peer=" + peer + " staged",
-                NativeDeviceCommunicator.connectStaged(handle, peer, network, staging.stage(peer, channels)));
+                NativeDeviceCommunicator.connectStaged(handle, peer, network, rows));
+        return IntStream.range(0, rows.length)
+                .anyMatch(i -> i % (NativeCommunicator.STAGED_ENDS_LENGTH / 2) == 2 && rows[i] != 0);
     }
 
     /**

@@ -229,11 +229,30 @@ public final class NativeCommunicator {
      */
     public static native int prepare(long comm);
 
+    /** Ints in a row of {@link #useDeviceSlots}: peer, channel, 1 to send and 0 to receive, device number. */
+    public static final int SLOT_USE_LENGTH = 4;
+
+    /**
+     * Says which connections shall have SIMPLE slots in memory of a GPU, by the device numbers of which adapters. Call it before
+     * connect; where these adapters do not reach the memory, a warning says so, and nothing else changes. The memory outlives
+     * the communicator.
+     *
+     * @param address of that memory
+     * @param bytes of it
+     * @param dmabuf a descriptor of all of it, which stays the caller's; -1: there is none
+     * @param rows of {@link #SLOT_USE_LENGTH}
+     */
+    static native int useDeviceSlots(long comm, long address, long bytes, int dmabuf, int[] rows);
+
+    /** Longs in a row of {@link #stage}. */
+    static final int STAGED_ENDS_LENGTH = 6;
+
     /**
      * Gives connections with a peer to kernels of a GPU; no operation may run over them any more. After {@link #prepare}.
      *
      * @param channels which
-     * @return for each the addresses of the block to send into, its head, the block to receive from, its head; null on failure
+     * @return rows of {@link #STAGED_ENDS_LENGTH}, one for each: the addresses of the block to send into, its head, its SIMPLE
+     *     slots in memory of the GPU or 0, and the same three to receive from; null on failure
      */
     static native long[] stage(long comm, int peer, int[] channels);
 

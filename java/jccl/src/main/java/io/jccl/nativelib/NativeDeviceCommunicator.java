@@ -82,6 +82,16 @@ public final class NativeDeviceCommunicator {
     static native int[] stagedChannels(long comm, int peer);
 
     /**
+     * Makes memory of the GPU for the SIMPLE slots of so many connections, once.
+     *
+     * @return its handle, address, bytes, and a descriptor of it as a dma-buf or -1; null on failure
+     */
+    static native long[] makeDeviceSlots(long comm, int connections);
+
+    /** Gives up such a handle; the memory lives on while the communicator does. */
+    static native void releaseDeviceSlots(long slots);
+
+    /**
      * Connects to a peer whose memory is not reached, by memory of the host.
      *
      * @param network whether a network lies between

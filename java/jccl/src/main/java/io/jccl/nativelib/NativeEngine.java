@@ -10,6 +10,8 @@ import io.jccl.JcclException;
  */
 public final class NativeEngine extends Engine {
 
+    private DeviceSlots slots; // null: none
+
     private NativeEngine(long handle) {
         super(handle);
     }
@@ -33,6 +35,20 @@ public final class NativeEngine extends Engine {
     /** The handle, for calls that the class comment calls operations. */
     public long handle() {
         return handle;
+    }
+
+    /**
+     * Has slots of connections in memory of a GPU; before they are connected. The memory is released with this engine, however
+     * this ends.
+     *
+     * @param rows which connections; see {@link NativeCommunicator#useDeviceSlots}
+     */
+    public void useDeviceSlots(DeviceSlots memory, int[] rows) {
+        slots = memory;
+        if (NativeCommunicator.useDeviceSlots(handle, memory.address, memory.bytes, memory.dmabuf, rows)
+                != NativeCommunicator.OK) {
+            throw new JcclException("connections cannot have slots in memory of the GPU: " + lastError());
+        }
     }
 
     /** Gives connections with a peer to kernels of a GPU; see {@link NativeCommunicator#stage}. */
@@ -130,5 +146,8 @@ public final class NativeEngine extends Engine {
     @Override
     void free() {
         NativeCommunicator.destroy(handle);
+        if (slots != null) {
+            slots.release();
+        }
     }
 }

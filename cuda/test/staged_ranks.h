@@ -1,0 +1,236 @@
+// Ranks on GPUs that do not reach each other's memory, over a network of faults, in one process.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cuda/runtime/device_communicator.h"
+#include "engine/endpoint.h"
+#include "test/faulty_net.h"
+#include "test/rank_threads.h"
+
+namespace jccl::test {
+
+using device::DeviceCommunicator;
+using device::Issued;
+
+inline constexpr int kChannels = 2;
+inline constexpr int64_t kLimitNanos = 60'000'000'000;
+inline constexpr int64_t kBriefLimitNanos = 1'000'000'000;  // where connections break, which no end may be told of
+inline constexpr std::chrono::seconds kPatience{120};
+
+// Where the data of SIMPLE slots lies.
+enum class Slots { InHost, OnDevice };
+
+class StagedRanks {
+ public:
+  StagedRanks(int size, const NetFaults& faults, Slots slots = Slots::InHost) : network(faults), slots_(slots) {
+    static uint64_t communicators = uint64_t{1} << 32;
+    ++communicators;
+    const size_t n = static_cast<size_t>(size);
+    std::vector<std::vector<uint8_t>> info(n), deviceInfo(n);
+    endpoints_.resize(n);
+    devices_.resize(n);
+    adapterMemory_.resize(n);
+    for (int rank = 0; rank < size; ++rank) {
+      EndpointConfig config;
+      config.communicator.rank = rank;
+      config.communicator.size = size;
+      config.communicator.channels = kChannels;
+      config.communicator.localRanks = size;
+      config.communicator.cores = static_cast<int>(std::thread::hardware_concurrency());
+      config.communicator.simpleSlotBytes = 4096;
+      config.communicator.llSlotBytes = config.communicator.ll128SlotBytes = 1024;
+      config.secret.assign(16, 42);
+      config.makeNet = network.maker();
+      expectOk(Endpoint::create(config, endpoints_[rank]));
+      expectOk(endpoints_[rank]->connectInfo({"played"}, info[rank]));
+      device::DeviceCommunicatorConfig onDevice;
+      onDevice.rank = rank;
+      onDevice.size = size;
+      onDevice.channels = kChannels;
+      onDevice.threads = 64;
+      onDevice.simpleSlotBytes = 4096;
+      onDevice.llSlotBytes = onDevice.ll128SlotBytes = 1024;
+      onDevice.token[0] = communicators;
+      expectOk(DeviceCommunicator::create(onDevice, devices_[rank]));
+    }
+    for (int rank = 0; rank < size; ++rank) connect(rank, info, deviceInfo[rank]);
+  }
+
+  ~StagedRanks() {
+    for (auto& device : devices_) device->abort(Code::Aborted);
+    devices_.clear();
+  }
+
+  int size() const { return static_cast<int>(devices_.size()); }
+  DeviceCommunicator& operator[](int rank) { return *devices_[rank]; }
+  Endpoint& endpoint(int rank) { return *endpoints_[rank]; }
+
+  Issued allReduce(int rank, Choice choice, std::vector<int32_t>& buffer, int64_t limitNanos = kLimitNanos) {
+    return devices_[rank]->run({Collective::AllReduce, DataType::Int32, ReduceOp::Sum}, choice, buffer.data(),
+                               buffer.data(), static_cast<int64_t>(buffer.size()), 0, limitNanos,
+                               devices_[rank]->ownStream());
+  }
+
+  Code await(int rank, const Issued& issued) {
+    if (issued.code != Code::Ok) return issued.code;
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    for (bool done = false;;) {
+      const Code code = devices_[rank]->query(issued.number, done);
+      if (done) return code;
+      if (std::chrono::steady_clock::now() >= deadline) {
+        ADD_FAILURE() << "rank=" << rank << " does not end: " << devices_[rank]->lastError();
+        return Code::Timeout;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
+  // Whether all ranks end well. A failure is not told to every end: who hears of it tells the others, as the coordinator
+  // does.
+  bool awaitTogether(const std::vector<Issued>& issued, std::vector<Code>* ends = nullptr) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    std::vector<Code> codes(issued.size(), Code::Ok);
+    for (size_t rank = 0; rank < issued.size(); ++rank) {
+      bool done = issued[rank].code != Code::Ok;
+      codes[rank] = issued[rank].code;
+      while (!done) {
+        codes[rank] = devices_[rank]->query(issued[rank].number, done);
+        const auto failed = [](const auto& device) { return device->failure() != Code::Ok; };
+        if (std::any_of(devices_.begin(), devices_.end(), failed)) {
+          for (auto& device : devices_) {
+            if (!failed(device)) device->abort(Code::Aborted);
+          }
+        }
+        if (std::chrono::steady_clock::now() >= deadline) {
+          ADD_FAILURE() << "rank=" << rank << " does not end: " << devices_[rank]->lastError();
+          return false;
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      }
+    }
+    if (ends != nullptr) *ends = codes;
+    return std::all_of(codes.begin(), codes.end(), [](Code code) { return code == Code::Ok; });
+  }
+
+  FaultyNetwork network;
+
+ private:
+  static void expectOk(const Status& status) { EXPECT_TRUE(status.isOk()) << status.message(); }
+
+  void connect(int rank, const std::vector<std::vector<uint8_t>>& info, std::vector<uint8_t>& deviceInfo) {
+    const int size = static_cast<int>(devices_.size());
+    Endpoint& endpoint = *endpoints_[rank];
+    DeviceCommunicator& device = *devices_[rank];
+    std::vector<int> order, down;
+    for (int i = 0; i < size; ++i) order.push_back(i);
+    if (rank + 1 < size) down.push_back(rank + 1);
+    for (int channel = 0; channel < kChannels; ++channel) {
+      expectOk(device.setRing(channel, order));
+      expectOk(device.setTree(channel, rank - 1, down));
+    }
+    if (slots_ == Slots::OnDevice) useDeviceSlots(rank);
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer == rank) continue;
+      expectOk(endpoint.connect(peer, TransportKind::Net, info[peer]));
+      expectOk(device.setStaged(peer));
+    }
+    layOut(endpoint.communicator());
+    expectOk(endpoint.prepare());
+    expectOk(device.connectInfo(deviceInfo));
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer == rank) continue;
+      std::vector<StagedEnds> ends;
+      expectOk(endpoint.stage(peer, device.stagedChannels(peer), ends));
+      expectOk(device.connectStaged(peer, TransportKind::Net, ends));
+    }
+    StagingActivity* activity = endpoint.startStaging(device.abortWord());
+    EXPECT_NE(activity, nullptr);
+    expectOk(device.prepare(false, activity));
+  }
+
+  // Those of all connections but one, as where a plan has adapters that a GPU is too far away from.
+  void useDeviceSlots(int rank) {
+    DeviceSlots slots;
+    for (int peer = 0; peer < static_cast<int>(devices_.size()); ++peer) {
+      if (peer == rank) continue;
+      for (const int channel : devices_[rank]->stagedChannels(peer)) {
+        slots.uses.push_back({peer, channel, true, 0});
+        if (channel != 0 || peer != 0) slots.uses.push_back({peer, channel, false, 0});
+      }
+    }
+    expectOk(devices_[rank]->makeDeviceSlots(static_cast<int>(slots.uses.size()), adapterMemory_[rank]));
+    const device::AdapterMemory& memory = *adapterMemory_[rank];
+    slots.memory = {memory.base(), memory.bytes(), memory.dmabuf()};
+    expectOk(endpoints_[rank]->useDeviceSlots(std::move(slots)));
+  }
+
+  const Slots slots_;
+  std::vector<std::shared_ptr<device::AdapterMemory>> adapterMemory_;  // outlives what writes into it
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  std::vector<std::unique_ptr<DeviceCommunicator>> devices_;
+};
+
+inline NetFaults faultsOf(uint64_t seed) {
+  NetFaults faults;
+  faults.seed = seed;
+  faults.mostDelayNanos = 20'000;
+  faults.mostHiccupNanos = 500'000;
+  return faults;
+}
+
+inline Choice choiceBy(std::mt19937_64& random) {
+  return choiceOf(static_cast<Algorithm>(random() % kAlgorithmCount), static_cast<Protocol>(random() % kProtocolCount),
+                  1 + static_cast<int>(random() % kChannels));
+}
+
+// All ranks sum up so many elements, one of a few counts.
+inline void sumUp(StagedRanks& ranks, Choice choice, std::mt19937_64& random) {
+  const int size = ranks.size();
+  const size_t count = std::vector<size_t>{0, 1, 77, 3000}[random() % 4];
+  std::vector<std::vector<int32_t>> buffers(static_cast<size_t>(size), std::vector<int32_t>(count));
+  std::vector<Issued> issued;
+  for (int rank = 0; rank < size; ++rank) {
+    for (size_t i = 0; i < count; ++i) buffers[rank][i] = static_cast<int32_t>(i * 7 + static_cast<size_t>(rank));
+    issued.push_back(ranks.allReduce(rank, choice, buffers[rank]));
+  }
+  for (int rank = 0; rank < size; ++rank) {
+    ASSERT_EQ(ranks.await(rank, issued[rank]), Code::Ok) << ranks[rank].lastError();
+    for (size_t i = 0; i < count; ++i) {
+      ASSERT_EQ(buffers[rank][i], static_cast<int32_t>(size * static_cast<int>(i) * 7 + size * (size - 1) / 2));
+    }
+  }
+}
+
+// Two ranks, and a group of a send, a receive and two sums.
+inline void exchangeAndSumUp(StagedRanks& ranks) {
+  constexpr size_t kCount = 5000;
+  std::vector<std::vector<int32_t>> sums(2, std::vector<int32_t>(kCount, 3)), sent(2), received(2);
+  std::vector<Issued> issued;
+  for (int rank = 0; rank < 2; ++rank) {
+    sent[rank].assign(kCount, rank + 10);
+    received[rank].assign(kCount, 0);
+    ranks[rank].beginGroup();
+    std::vector<PointToPointTask> tasks = {
+        {PointToPointTask::Kind::Send, 1 - rank, reinterpret_cast<uint8_t*>(sent[rank].data()), 4 * kCount, 5},
+        {PointToPointTask::Kind::Recv, 1 - rank, reinterpret_cast<uint8_t*>(received[rank].data()), 4 * kCount, 5}};
+    EXPECT_EQ(ranks[rank].runPointToPoint(tasks, kLimitNanos, nullptr).code, Code::Ok);
+    for (int i = 0; i < 2; ++i) ranks.allReduce(rank, choiceOf(Algorithm::Ring, Protocol::LL), sums[rank]);
+    issued.push_back(ranks[rank].endGroup(kLimitNanos, ranks[rank].ownStream()));
+  }
+  for (int rank = 0; rank < 2; ++rank) {
+    ASSERT_EQ(ranks.await(rank, issued[rank]), Code::Ok) << ranks[rank].lastError();
+    EXPECT_EQ(sums[rank], std::vector<int32_t>(kCount, 12));
+    EXPECT_EQ(received[rank], std::vector<int32_t>(kCount, 11 - rank));
+  }
+}
+
+}  // namespace jccl::test

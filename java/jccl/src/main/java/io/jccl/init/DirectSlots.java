@@ -1,0 +1,100 @@
+package io.jccl.init;
+
+import io.jccl.plan.Plan;
+import io.jccl.plan.PlannedDevices;
+import io.jccl.plan.PlannedDevices.Way;
+import io.jccl.topology.Node;
+import io.jccl.topology.NodePaths;
+import io.jccl.topology.NodeType;
+import io.jccl.topology.PathType;
+import io.jccl.topology.Topology;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
+
+/** Which connections of a rank on a GPU have slots in the memory of that GPU (GPUDirect RDMA). */
+final class DirectSlots {
+
+    private DirectSlots() {}
+
+    /**
+     * The network devices, by number, that use the memory of a rank's GPU.
+     *
+     * @param sending those that send from it
+     * @param receiving those that receive into it
+     */
+    record Devices(Set<Integer> sending, Set<Integer> receiving) {
+
+        static final Devices NONE = new Devices(Set.of(), Set.of());
+
+        /**
+         * By the paths of this machine. A device that the GPU does best to reach through another one is none of its own: here
+         * no neighbour hands anything on.
+         */
+        static Devices of(NodePaths paths, int rank) {
+            Topology topology = paths.topology();
+            int gpu = topology.endpoints().stream()
+                    .filter(node -> topology.node(node).type() == NodeType.GPU
+                            && Topology.rankOf(topology.node(node)) == rank)
+                    .findFirst()
+                    .orElse(-1);
+            Set<Integer> sending = new HashSet<>();
+            Set<Integer> receiving = new HashSet<>();
+            for (int net : gpu < 0 ? List.<Integer>of() : topology.indexesOf(NodeType.NET)) {
+                if (!paths.path(gpu, net).exists() || paths.path(gpu, net).type() == PathType.PXN) {
+                    continue;
+                }
+                int number = ((Node.Net) topology.node(net)).dev();
+                if (paths.gpuDirect(gpu, net, true)) {
+                    sending.add(number);
+                }
+                if (paths.gpuDirect(gpu, net, false)) {
+                    receiving.add(number);
+                }
+            }
+            return new Devices(Set.copyOf(sending), Set.copyOf(receiving));
+        }
+    }
+
+    /**
+     * One end of a connection.
+     *
+     * @param sends whether it leads to the peer, otherwise from it
+     * @param device the number of the network device by which it goes here
+     */
+    record Use(int peer, int channel, boolean sends, int device) {}
+
+    /**
+     * Connections of rings and trees, which are used for what is large; memory of a GPU is too dear for all others.
+     *
+     * @param channels there may be more than the plan has: each further one runs beside one of these
+     * @param byAdapter whether a peer is reached by network adapters
+     */
+    static List<Use> of(Plan plan, int channels, int rank, Devices devices, IntPredicate byAdapter) {
+        List<Use> uses = new ArrayList<>();
+        for (int channel = 0; channel < channels; channel++) {
+            Set<Integer> known = new HashSet<>();
+            for (Way way : PlannedDevices.of(plan, channel % plan.channels(), rank)) {
+                boolean sends = way.from() == rank;
+                int peer = sends ? way.to() : way.from();
+                int device = sends ? way.out() : way.in();
+                boolean first = known.add(sends ? peer : -1 - peer); // the first way of a connection counts
+                boolean direct = (sends ? devices.sending() : devices.receiving()).contains(device);
+                if (first && direct && byAdapter.test(peer)) {
+                    uses.add(new Use(peer, channel, sends, device));
+                }
+            }
+        }
+        return uses;
+    }
+
+    /** As the native engine wants them. */
+    static int[] rows(List<Use> uses) {
+        return uses.stream()
+                .flatMapToInt(use -> IntStream.of(use.peer(), use.channel(), use.sends() ? 1 : 0, use.device()))
+                .toArray();
+    }
+}

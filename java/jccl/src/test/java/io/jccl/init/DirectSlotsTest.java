@@ -1,0 +1,106 @@
+package io.jccl.init;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.init.DirectSlots.Devices;
+import io.jccl.init.DirectSlots.Use;
+import io.jccl.plan.FoundChannels;
+import io.jccl.plan.Plan;
+import io.jccl.plan.PlanOptions;
+import io.jccl.plan.Rail;
+import io.jccl.plan.RankChannels;
+import io.jccl.plan.TreeShape;
+import io.jccl.topology.Machines;
+import io.jccl.topology.NodePaths;
+import io.jccl.topology.PathPolicy;
+import io.jccl.topology.PathType;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class DirectSlotsTest {
+
+    private static final Devices BOTH = new Devices(Set.of(0), Set.of(0));
+
+    /** Two machines of two ranks, each with network device 0. */
+    private static Plan plan() {
+        List<RankChannels> ranks = new ArrayList<>();
+        for (int rank = 0; rank < 4; rank++) {
+            int base = rank / 2 * 2;
+            FoundChannels found = new FoundChannels(
+                    12,
+                    12,
+                    PathType.PIX,
+                    PathType.PIX,
+                    true,
+                    List.of(List.of(base, base + 1)),
+                    List.of(new Rail(0, 0)));
+            ranks.add(new RankChannels(rank, "host-" + base, true, found, found, TreeShape.BALANCED));
+        }
+        return Plan.build(ranks, PlanOptions.defaults());
+    }
+
+    private static List<Use> uses(Plan plan, int rank, Devices devices) {
+        return DirectSlots.of(plan, plan.channels(), rank, devices, peer -> true);
+    }
+
+    @Test
+    void devicesBesideAGpuUseItsMemoryAndThoseBesideANeighbourDoNot() {
+        NodePaths paths = NodePaths.compute(Machines.topology("gpu4-nvswitch"), PathPolicy.defaults());
+        assertThat(Devices.of(paths, 0)).isEqualTo(BOTH);
+        assertThat(Devices.of(paths, 3)).isEqualTo(new Devices(Set.of(1), Set.of(1)));
+        assertThat(Devices.of(paths, 9)).isEqualTo(Devices.NONE);
+    }
+
+    @Test
+    void connectionsOfRingsAndTreesToOtherMachinesHaveSlotsOnTheGpu() {
+        Plan plan = plan();
+        int[] ring = plan.ring(0);
+        for (int place = 0; place < ring.length; place++) {
+            int next = ring[(place + 1) % ring.length];
+            boolean leaves = !plan.sameMachine(ring[place], next);
+            assertThat(uses(plan, ring[place], BOTH).contains(new Use(next, 0, true, 0)))
+                    .isEqualTo(leaves);
+            assertThat(uses(plan, next, BOTH).contains(new Use(ring[place], 0, false, 0)))
+                    .isEqualTo(leaves);
+        }
+        for (int rank = 0; rank < 4; rank++) {
+            int self = rank;
+            assertThat(uses(plan, rank, BOTH))
+                    .doesNotHaveDuplicates()
+                    .noneMatch(use -> plan.sameMachine(use.peer(), self));
+        }
+    }
+
+    @Test
+    void eachDirectionIsAllowedByItself() {
+        Plan plan = plan();
+        for (int rank = 0; rank < 4; rank++) {
+            List<Use> both = uses(plan, rank, BOTH);
+            assertThat(uses(plan, rank, new Devices(Set.of(), Set.of(0))))
+                    .isEqualTo(both.stream().filter(use -> !use.sends()).toList());
+            assertThat(uses(plan, rank, new Devices(Set.of(0), Set.of(1))))
+                    .isEqualTo(both.stream().filter(Use::sends).toList());
+            assertThat(uses(plan, rank, Devices.NONE)).isEmpty();
+        }
+    }
+
+    @Test
+    void whatGoesOverSocketsOrSharedMemoryHasNone() {
+        Plan plan = plan();
+        assertThat(DirectSlots.of(plan, plan.channels(), 0, BOTH, peer -> false))
+                .isEmpty();
+    }
+
+    @Test
+    void channelsBeyondThePlanAreLikeThoseThatTheyRunBeside() {
+        Plan plan = plan();
+        int rank = plan.ring(0)[0];
+        List<Use> once = DirectSlots.of(plan, plan.channels(), rank, BOTH, peer -> true);
+        List<Use> twice = DirectSlots.of(plan, 2 * plan.channels(), rank, BOTH, peer -> true);
+        assertThat(twice).hasSize(2 * once.size()).startsWith(once.toArray(Use[]::new));
+        assertThat(DirectSlots.rows(List.of(new Use(3, 1, true, 2), new Use(4, 0, false, 5))))
+                .containsExactly(3, 1, 1, 2, 4, 0, 0, 5);
+    }
+}

@@ -1,0 +1,69 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.jccl.TransportKind;
+import io.jccl.topology.Machines;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * GPUDirect RDMA between machines, which are acted by host ids: GPUs are played by the emulator, adapters by Soft-RoCE, as
+ * {@code scripts/rdma-vm} has it. The description of the machine puts one beside the other.
+ */
+@Timeout(value = 900, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class EmulatedGpuDirectTest {
+
+    @TempDir
+    Path folder;
+
+    @BeforeAll
+    static void emulate() {
+        EmulatedGpus.use();
+        assumeTrue(
+                Files.isDirectory(Path.of("/sys/class/infiniband/rxe0")), "this machine has no Soft-RoCE device rxe0");
+    }
+
+    private String machine() throws IOException {
+        String text = Machines.text("gpu4-nvswitch")
+                .replaceAll(" rank=\"\\d\"", "")
+                .replace("\"ib0\"", "\"rxe0\"")
+                .replace("\"ib1\"", "\"rxe1\"");
+        return Files.writeString(folder.resolve("machine.xml"), text).toString();
+    }
+
+    private void compare(int size, String algorithm, String level, int direct) throws IOException {
+        String machine = machine();
+        try (FormationLog log = new FormationLog()) {
+            DeviceCollectives.compare(size, 1, algorithm, "simple", (rank, config) -> config.hostId("machine" + rank)
+                    .transport(TransportKind.IB)
+                    .setting("JCCL_TOPO_FILE", machine)
+                    .setting("JCCL_NET_GDR_LEVEL", level));
+            assertThat(log.lines())
+                    .filteredOn(line -> line.contains("by ib (SIMPLE by GPUDirect RDMA), "))
+                    .hasSize(direct);
+        }
+    }
+
+    @Test
+    void everyCollectiveHasTheHostsBitsRoundARing() throws Exception {
+        compare(2, "ring", "PXB", 2);
+    }
+
+    @Test
+    void everyCollectiveHasTheHostsBitsOverTrees() throws Exception {
+        compare(3, "tree", "PXB", 3);
+    }
+
+    @Test
+    void aLevelThatForbidsItLeadsThroughTheHost() throws Exception {
+        compare(2, "ring", "LOC", 0);
+    }
+}
