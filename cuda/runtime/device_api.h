@@ -86,6 +86,8 @@ Status exportDmabuf(void* memory, size_t bytes, int& descriptor);
 // Streams that do not synchronise with the default stream.
 Status createStream(Stream& stream);
 Status destroyStream(Stream stream);
+// Tells streams apart for the life of the process: the handle of one that was destroyed may come again.
+Status streamId(Stream stream, uint64_t& id);
 Status synchronize(Stream stream);
 // Whether what is put on the stream is recorded for a graph instead of run.
 Status isCapturing(Stream stream, bool& capturing);

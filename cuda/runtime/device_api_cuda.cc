@@ -180,6 +180,18 @@ Status createStream(Stream& stream) {
 
 Status destroyStream(Stream stream) { return statusOf("cudaStreamDestroy", cudaStreamDestroy(streamOf(stream))); }
 
+Status streamId(Stream stream, uint64_t& id) {
+#if CUDART_VERSION >= 12000
+  unsigned long long found = 0;  // NOLINT(google-runtime-int): as the runtime has it
+  const cudaError_t error = cudaStreamGetId(streamOf(stream), &found);
+  id = found;
+  return statusOf("cudaStreamGetId", error);
+#else
+  id = reinterpret_cast<uintptr_t>(stream);
+  return Status::ok();
+#endif
+}
+
 Status synchronize(Stream stream) { return statusOf("cudaStreamSynchronize", cudaStreamSynchronize(streamOf(stream))); }
 
 Status isCapturing(Stream stream, bool& capturing) {

@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -184,8 +185,8 @@ class DeviceCommunicator {
   void broken(const InFlight& flight, const Status& status);
   Status takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area);
   void giveBack(std::unique_ptr<ArgumentArea> area);
-  Status checkStream(Stream stream);
-  Status orderAfterLast(Stream stream, bool capturing);
+  Status checkStream(uint64_t stream);
+  Status orderAfterLast(Stream stream, uint64_t id, bool capturing);
   void reap();
 
   DeviceCommunicatorConfig config_;
@@ -215,10 +216,10 @@ class DeviceCommunicator {
 
   std::shared_ptr<SharedFate> fate_;
   Stream stream_ = nullptr;
-  Stream lastStream_ = nullptr;
-  Stream capturedOn_ = nullptr;
-  bool captured_ = false;
-  Stream checkedStream_ = nullptr;
+  // As streamId() names them.
+  std::optional<uint64_t> lastStream_;
+  std::optional<uint64_t> capturedOn_;
+  std::optional<uint64_t> checkedStream_;
   bool grouping_ = false;
   std::vector<DeviceOperation> group_;
   std::vector<std::unique_ptr<ArgumentArea>> capturedAreas_;

@@ -223,15 +223,15 @@ void DeviceCommunicator::giveBack(std::unique_ptr<ArgumentArea> area) {
   areas_.giveBack(std::move(area));
 }
 
-Status DeviceCommunicator::checkStream(Stream stream) {
-  if (stream == stream_ || (stream == checkedStream_ && stream != nullptr)) return Status::ok();
+Status DeviceCommunicator::checkStream(uint64_t stream) {
+  if (stream == checkedStream_) return Status::ok();
   Status status = StreamOwners::ofThisProcess().claim(config_.device, stream, config_.token, config_.rank);
   if (status) checkedStream_ = stream;
   return status;
 }
 
 // All operations of a communicator use its connections, so they follow one another on whatever stream.
-Status DeviceCommunicator::orderAfterLast(Stream stream, bool capturing) {
+Status DeviceCommunicator::orderAfterLast(Stream stream, uint64_t id, bool capturing) {
   Event last = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -242,20 +242,19 @@ Status DeviceCommunicator::orderAfterLast(Stream stream, bool capturing) {
     if (activity_ != nullptr) {
       return Status::invalid(
           "operations between machines cannot be captured: the host moves their data and does not hear of a replay; "
-          "issue "
-          "them without a graph");
+          "issue them without a graph");
     }
-    if (captured_ && capturedOn_ != stream) {
+    if (capturedOn_ && capturedOn_ != id) {
       return Status::invalid(
           "this communicator was captured on another stream before; capture its operations on one stream");
     }
-    if (last != nullptr && lastStream_ != stream) {
+    if (last != nullptr && lastStream_ != id) {
       return Status::invalid(
           "an operation of this communicator is in flight on another stream; await it before capturing");
     }
     return Status::ok();
   }
-  return last == nullptr || lastStream_ == stream ? Status::ok() : waitEvent(stream, last);
+  return last == nullptr || lastStream_ == id ? Status::ok() : waitEvent(stream, last);
 }
 
 Status DeviceCommunicator::takeEvent(Event& event) {
@@ -280,10 +279,12 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   }
   const DeviceGuard guard(config_.device);
   Status status = guard.status();
+  uint64_t id = 0;
   bool capturing = false;
-  if (status) status = checkStream(stream);
+  if (status) status = streamId(stream, id);
+  if (status) status = checkStream(id);
   if (status) status = isCapturing(stream, capturing);
-  if (status) status = orderAfterLast(stream, capturing);
+  if (status) status = orderAfterLast(stream, id, capturing);
   Event event = nullptr;
   if (status && !capturing) status = takeEvent(event);
   if (!status) return giveUp(status);
@@ -313,11 +314,10 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   }
   issued_ = flights.back().number;
   if (capturing) {
-    captured_ = true;
-    capturedOn_ = stream;
+    capturedOn_ = id;
     if (arguments != nullptr) capturedAreas_.push_back(std::move(arguments));  // a graph may be replayed at any time
   } else {
-    lastStream_ = stream;
+    lastStream_ = id;
     flights.back().arguments = std::move(arguments);
     std::move(flights.begin(), flights.end(), std::back_inserter(flights_));
   }

@@ -48,8 +48,8 @@ Status DeviceStaging::make(int64_t timeoutNanos) {
 
 DeviceStaging::~DeviceStaging() {
   const DeviceGuard guard(config_.device);
-  bool passed = !anyPut_;
-  if (anyPut_) {
+  bool passed = !lastStream_;
+  if (lastStream_) {
     open(lastGate_);
     const int64_t deadline = monotonicNanos() + kEndNanos;
     while (queryEvent(last_, passed) && !passed && monotonicNanos() < deadline) std::this_thread::sleep_for(kNap);
@@ -88,7 +88,7 @@ size_t DeviceStaging::areaBytes() const {
 }
 
 // Whether anything may be put on the stream; nothing is there if not.
-Status DeviceStaging::begin(Stream stream) {
+Status DeviceStaging::begin(Stream stream, uint64_t& id) {
   bool capturing = false;
   if (Status status = isCapturing(stream, capturing); !status) return status;
   if (capturing) {
@@ -96,11 +96,10 @@ Status DeviceStaging::begin(Stream stream) {
         "operations of this communicator cannot be captured: the host carries them out (JCCL_GPU_STAGED), and does not "
         "hear of a replay; issue them without a graph");
   }
-  if (Status status = StreamOwners::ofThisProcess().claim(config_.device, stream, config_.token, config_.rank);
-      !status) {
-    return status;
-  }
-  return anyPut_ && lastStream_ != stream ? waitEvent(stream, last_) : Status::ok();
+  Status status = streamId(stream, id);
+  if (status) status = StreamOwners::ofThisProcess().claim(config_.device, id, config_.token, config_.rank);
+  if (!status) return status;
+  return lastStream_ && lastStream_ != id ? waitEvent(stream, last_) : Status::ok();
 }
 
 Status DeviceStaging::putOne(const StagingStep& step, Stream stream) {
@@ -119,7 +118,8 @@ Status DeviceStaging::put(std::span<const StagingStep> steps, Stream stream, siz
   done = 0;
   const DeviceGuard guard(config_.device);
   Status status = guard.status();
-  if (status) status = begin(stream);
+  uint64_t id = 0;
+  if (status) status = begin(stream, id);
   if (!status) return noted(status);
   while (status && done < steps.size()) {
     status = putOne(steps[done], stream);
@@ -127,8 +127,7 @@ Status DeviceStaging::put(std::span<const StagingStep> steps, Stream stream, siz
   }
   // An address that is none may be found by the first copy; later it is too late to take anything back.
   if (!status && done == 0) return noted(status);
-  anyPut_ = true;
-  lastStream_ = stream;
+  lastStream_ = id;
   const Status recorded = recordEvent(last_, stream);
   if (status) status = recorded;
   if (!status && status.code() == Code::Invalid) status = {Code::System, status.message()};

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -81,7 +82,7 @@ class DeviceStaging {
 
   explicit DeviceStaging(const Config& config) : config_(config) {}
   Status make(int64_t timeoutNanos);
-  Status begin(Stream stream);
+  Status begin(Stream stream, uint64_t& id);
   Status putOne(const StagingStep& step, Stream stream);
   bool marked(uint64_t mark) const;
   Status noted(Status status);
@@ -91,8 +92,7 @@ class DeviceStaging {
   Words* words_ = nullptr;
   Stream stream_ = nullptr;
   Event last_ = nullptr;  // after what was put on a stream last
-  Stream lastStream_ = nullptr;
-  bool anyPut_ = false;
+  std::optional<uint64_t> lastStream_;  // its streamId()
   uint64_t lastGate_ = 0;
 
   mutable std::mutex mutex_;

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "base/status.h"
-#include "cuda/runtime/device_api.h"
 
 namespace jccl::device {
 
@@ -20,12 +19,12 @@ class StreamOwners {
     return owners;
   }
 
-  Status claim(int device, Stream stream, const uint64_t token[2], int rank) {
+  // `stream` is its streamId().
+  Status claim(int device, uint64_t stream, const uint64_t token[2], int rank) {
     const std::lock_guard lock(mutex_);
     const auto [found, fresh] = owners_.try_emplace({device, stream, token[0], token[1]}, rank);
     if (fresh || found->second == rank) return Status::ok();
-    return Status::invalid("stream=" + std::to_string(reinterpret_cast<uintptr_t>(stream)) +
-                           " device=" + std::to_string(device) + ": rank=" + std::to_string(found->second) +
+    return Status::invalid("stream=" + std::to_string(stream) + " device=" + std::to_string(device) + ": rank=" + std::to_string(found->second) +
                            " of this communicator uses it, and kernels of one stream wait for each other; give rank=" +
                            std::to_string(rank) + " a stream of its own");
   }
@@ -39,7 +38,7 @@ class StreamOwners {
 
  private:
   std::mutex mutex_;
-  std::map<std::tuple<int, Stream, uint64_t, uint64_t>, int> owners_;
+  std::map<std::tuple<int, uint64_t, uint64_t, uint64_t>, int> owners_;
 };
 
 }  // namespace jccl::device

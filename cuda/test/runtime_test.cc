@@ -163,6 +163,26 @@ TEST(DeviceRuntime, TwoRanksOnOneStreamAreRefused) {
   EmulatedGpu::ofThisProcess().destroyStream(stream);
 }
 
+TEST(DeviceRuntime, AnotherRankMayUseAStreamThatHasTheHandleOfADestroyedOne) {
+  DeviceRuntimeRanks ranks(2);
+  Buffers buffers(2, 8);
+  EmulatedGpu& gpu = EmulatedGpu::ofThisProcess();
+  const Choice ring = choiceOf(Algorithm::Ring, Protocol::LL);
+  EmulatedGpu::Stream* first = gpu.createStream();
+  const Issued ofFirst = allReduce(ranks, 0, buffers, ring, first);
+  ASSERT_EQ(ranks.await(1, allReduce(ranks, 1, buffers, ring, ranks.rank(1).ownStream())), Code::Ok);
+  ASSERT_EQ(ranks.await(0, ofFirst), Code::Ok);
+  gpu.destroyStream(first);
+  EmulatedGpu::Stream* second = gpu.createStream();
+  ASSERT_EQ(second, first);
+  const Issued ofSecond = allReduce(ranks, 1, buffers, ring, second);
+  EXPECT_EQ(ofSecond.code, Code::Ok) << ranks.rank(1).lastError();
+  EXPECT_EQ(allReduce(ranks, 0, buffers, ring, second).code, Code::Invalid);
+  ASSERT_EQ(ranks.await(0, allReduce(ranks, 0, buffers, ring, ranks.rank(0).ownStream())), Code::Ok);
+  ASSERT_EQ(ranks.await(1, ofSecond), Code::Ok);
+  gpu.destroyStream(second);
+}
+
 // Counters advance on the device, so a captured launch can run any number of times, before and after others.
 TEST(DeviceRuntime, ACapturedGraphIsReplayed) {
   constexpr int kSize = 2;

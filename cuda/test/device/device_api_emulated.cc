@@ -110,6 +110,8 @@ Status createStream(Stream& stream) {
   return Status::ok();
 }
 
+Status streamId(Stream stream, uint64_t& id) { return gpu().idOf(streamOf(stream), id); }
+
 Status destroyStream(Stream stream) {
   gpu().destroyStream(streamOf(stream));
   return Status::ok();

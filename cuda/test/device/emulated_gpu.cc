@@ -29,6 +29,7 @@ struct EmulatedGpu::Item {
 };
 
 struct EmulatedGpu::Stream {
+  uint64_t id = 0;  // 0: it was destroyed
   std::deque<Item> items;
   bool busy = false;  // a kernel of it runs
   bool capturing = false;
@@ -49,14 +50,27 @@ EmulatedGpu& EmulatedGpu::ofThisProcess() {
 
 EmulatedGpu::Stream* EmulatedGpu::createStream() {
   const std::lock_guard lock(mutex_);
-  streams_.push_back(std::make_unique<Stream>());
-  return streams_.back().get();
+  if (destroyed_.empty()) {
+    streams_.push_back(std::make_unique<Stream>());
+    destroyed_.push_back(streams_.back().get());
+  }
+  Stream* made = destroyed_.back();
+  destroyed_.pop_back();
+  made->id = ++lastStreamId_;
+  return made;
 }
 
 void EmulatedGpu::destroyStream(Stream* stream) {
   (void)synchronize(stream);
   const std::lock_guard lock(mutex_);
-  std::erase_if(streams_, [&](const auto& owned) { return owned.get() == stream; });
+  *stream = Stream();
+  destroyed_.push_back(stream);
+}
+
+Status EmulatedGpu::idOf(Stream* stream, uint64_t& id) {
+  const std::lock_guard lock(mutex_);
+  id = stream->id;
+  return id == 0 ? Status::invalid("this stream was destroyed") : Status::ok();
 }
 
 EmulatedGpu::Stream* EmulatedGpu::defaultStream(int device) {
@@ -79,6 +93,7 @@ Status EmulatedGpu::failed() const {
 Status EmulatedGpu::put(Stream* stream, Item item) {
   const std::lock_guard lock(mutex_);
   if (Status status = failed(); !status) return status;
+  if (stream->id == 0) return Status::invalid("this stream was destroyed");
   if (stream->capturing) {
     stream->captured.push_back(std::move(item));
     return Status::ok();

@@ -26,8 +26,11 @@ class EmulatedGpu {
 
   static EmulatedGpu& ofThisProcess();
 
+  // As a driver may, gives the handle that was destroyed last to the next stream.
   Stream* createStream();
   void destroyStream(Stream* stream);
+  // Its number, which no other stream has had; an error after its end.
+  Status idOf(Stream* stream, uint64_t& id);
   // The default stream of a device; it does not synchronise with the others.
   Stream* defaultStream(int device);
   Event* createEvent();
@@ -66,6 +69,8 @@ class EmulatedGpu {
   std::mutex mutex_;
   std::condition_variable arrives_, moves_;
   std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<Stream*> destroyed_;
+  uint64_t lastStreamId_ = 0;
   std::unordered_map<int, Stream*> defaults_;
   std::vector<std::vector<Item>> graphs_;
   std::string failure_;
