@@ -18,7 +18,6 @@ import io.jccl.Work;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -50,17 +49,14 @@ class StagedFailuresTest {
 
     /** What ranks 0 and 2 see, and rank 1 unless its part is null; streams are passed by whatever was put on them. */
     private static List<JcclException> failures(LocalRanks ranks, LocalRanks.RankTask<Work> odd) {
-        // Until all ranks are done: the driver may give the handle of a stream that one has closed to another.
-        List<DeviceMemory> memories = IntStream.range(0, ranks.size())
-                .mapToObj(rank -> new DeviceMemory(0, 8 * COUNT))
-                .toList();
-        try {
-            ranks.run(comm -> {
-                allReduce(comm, memories.get(comm.rank()), COUNT).await();
-                allReduce(comm, memories.get(comm.rank()), 10).await();
-            });
-            return ranks.call(comm -> {
-                DeviceMemory memory = memories.get(comm.rank());
+        ranks.run(comm -> {
+            try (DeviceMemory memory = new DeviceMemory(0, 8 * COUNT)) {
+                allReduce(comm, memory, COUNT).await();
+                allReduce(comm, memory, 10).await();
+            }
+        });
+        return ranks.call(comm -> {
+            try (DeviceMemory memory = new DeviceMemory(0, 8 * COUNT)) {
                 if (comm.rank() == 1) {
                     Work mine = odd.run(comm);
                     return mine == null ? null : catchThrowableOfType(JcclException.class, mine::await);
@@ -73,10 +69,8 @@ class StagedFailuresTest {
                     assertThatThrownBy(later::await).isInstanceOf(failure.getClass());
                     throw failure;
                 });
-            });
-        } finally {
-            memories.forEach(DeviceMemory::close);
-        }
+            }
+        });
     }
 
     /** The first piece of either is the same. */
