@@ -91,7 +91,7 @@ class DeviceStaging {
   HeapMemory memory_;
   Words* words_ = nullptr;
   Stream stream_ = nullptr;
-  Event last_ = nullptr;  // after what was put on a stream last
+  Event last_ = nullptr;                // after what was put on a stream last
   std::optional<uint64_t> lastStream_;  // its streamId()
   uint64_t lastGate_ = 0;
 

@@ -24,7 +24,8 @@ class StreamOwners {
     const std::lock_guard lock(mutex_);
     const auto [found, fresh] = owners_.try_emplace({device, stream, token[0], token[1]}, rank);
     if (fresh || found->second == rank) return Status::ok();
-    return Status::invalid("stream=" + std::to_string(stream) + " device=" + std::to_string(device) + ": rank=" + std::to_string(found->second) +
+    return Status::invalid("stream=" + std::to_string(stream) + " device=" + std::to_string(device) +
+                           ": rank=" + std::to_string(found->second) +
                            " of this communicator uses it, and kernels of one stream wait for each other; give rank=" +
                            std::to_string(rank) + " a stream of its own");
   }

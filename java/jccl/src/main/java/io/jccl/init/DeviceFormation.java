@@ -132,8 +132,8 @@ final class DeviceFormation {
         for (PeerTransport one : transports) {
             int peer = one.peer();
             if (missing[rank][peer] || missing[peer][rank]) {
-                boolean direct = engine.connectStaged(
-                        peer, staging.get(), one.kind().isNetwork());
+                boolean direct =
+                        engine.connectStaged(peer, staging.get(), one.kind().isNetwork());
                 String how = one.kind().label() + (direct ? " (SIMPLE by GPUDirect RDMA)" : "");
                 String reason = reach.obstacles().getOrDefault(peer, "it does not reach this rank's memory");
                 staged.computeIfAbsent(how + ", " + reason, key -> new ArrayList<>())

@@ -37,8 +37,8 @@ final class DirectSlots {
         static Devices of(NodePaths paths, int rank) {
             Topology topology = paths.topology();
             int gpu = topology.endpoints().stream()
-                    .filter(node -> topology.node(node).type() == NodeType.GPU
-                            && Topology.rankOf(topology.node(node)) == rank)
+                    .filter(node ->
+                            topology.node(node).type() == NodeType.GPU && Topology.rankOf(topology.node(node)) == rank)
                     .findFirst()
                     .orElse(-1);
             Set<Integer> sending = new HashSet<>();

@@ -49,14 +49,15 @@ record GpuPlan(Plan plan, MachineTraits traits, List<List<Integer>> sharing, Dir
                 .add(one.rank()));
         boolean lowest = map.ranksOfMachine(rank).get(0) == rank;
         Optional<LocalTopology.Searched> searched = LocalTopology.searchGpus(settings, rank, map, ranks);
-        byte[] mine = searched.map(it -> ChannelsCodec.encode(it.found(), lowest))
-                .orElse(new byte[0]);
+        byte[] mine =
+                searched.map(it -> ChannelsCodec.encode(it.found(), lowest)).orElse(new byte[0]);
         List<byte[]> all = membership.outOfBand().allGather(mine, left);
         if (all.stream().anyMatch(found -> found.length == 0)) {
             return Optional.empty();
         }
         MachineChannels channels = MachineChannels.decode(map, all);
-        DirectSlots.Devices direct = DirectSlots.Devices.of(searched.orElseThrow().paths(), rank);
+        DirectSlots.Devices direct =
+                DirectSlots.Devices.of(searched.orElseThrow().paths(), rank);
         return Optional.of(
                 new GpuPlan(Plan.build(channels.ofRanks(), options), channels.traits(), sharing(peers), direct));
     }

@@ -155,9 +155,7 @@ public final class DeviceEngine extends Engine {
     public boolean connectStaged(int peer, NativeEngine staging, boolean network) {
         int[] channels = NativeDeviceCommunicator.stagedChannels(handle, peer);
         long[] rows = staging.stage(peer, channels);
-        require(
-                "peer=" + peer + " staged",
-                NativeDeviceCommunicator.connectStaged(handle, peer, network, rows));
+        require("peer=" + peer + " staged", NativeDeviceCommunicator.connectStaged(handle, peer, network, rows));
         return IntStream.range(0, rows.length)
                 .anyMatch(i -> i % (NativeCommunicator.STAGED_ENDS_LENGTH / 2) == 2 && rows[i] != 0);
     }
