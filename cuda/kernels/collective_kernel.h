@@ -21,8 +21,8 @@ class Block {
   JCCL_DEVICE void open(int count, SendPeer&& sendPeer, RecvPeer&& recvPeer) {
     count_ = count;
     for (int i = thread(); i < count; i += threads()) {
-      state_.sends[i].open(channel_.sends + sendPeer(i));
-      state_.recvs[i].open(channel_.recvs + recvPeer(i));
+      state_.sends[i].open(channel_.sends, sendPeer(i));
+      state_.recvs[i].open(channel_.recvs, recvPeer(i));
     }
   }
 
@@ -30,8 +30,8 @@ class Block {
   JCCL_DEVICE void close() {
     simt::syncBlock();
     for (int i = thread(); i < count_; i += threads()) {
-      state_.sends[i].close();
-      state_.recvs[i].close();
+      state_.sends[i].close(channel_.sends);
+      state_.recvs[i].close(channel_.recvs);
     }
   }
 

@@ -51,7 +51,7 @@ class ExchangeKernel {
     kernel.open();
     const bool moved = kernel.moveAll();
     if (!moved) return;
-    kernel.forQueues([&](Queue& queue) { queue.link.close(); });
+    kernel.forQueues([&](Queue& queue) { queue.link.close(kernel.endsOf(queue)); });
     if (launch.collectives != 0 && kernel.thread_ == 0) countOperations(channel, launch.collectives);
   }
 
@@ -109,10 +109,12 @@ class ExchangeKernel {
       queue.end = queue.task + launch_.queues[q].count;
       const ExchangeTask& first = launch_.tasks[queue.task];
       queue.sends = first.kind == ExchangeTask::Kind::Send;
-      queue.link.open((queue.sends ? channel_.sends : channel_.recvs) + first.peer);
+      queue.link.open(endsOf(queue), first.peer);
       beginTask(queue);
     }
   }
+
+  JCCL_DEVICE LinkEnd* endsOf(const Queue& queue) const { return queue.sends ? channel_.sends : channel_.recvs; }
 
   JCCL_DEVICE void beginTask(Queue& queue) {
     if (queue.task == queue.end) return;

@@ -22,7 +22,6 @@ struct alignas(16) LinkEnd {
   uint64_t* head;  // the sender's head line
   uint64_t step;   // the next to write, or to read
   uint64_t cachedHead;  // the sender's last look at the head
-  int32_t peer;
   TransportKind transport;
   bool rotates;  // pieces take turns in the parts of a SIMPLE slot
 };

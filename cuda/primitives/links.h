@@ -15,7 +15,6 @@ struct ActiveLink {
   uint8_t* block;
   uint8_t* slots;
   uint64_t* head;
-  LinkEnd* home;
   uint64_t step;      // of the thread that waits for this link
   uint64_t postStep;  // the same, of the thread that posts for it
   uint64_t cachedHead;
@@ -23,21 +22,22 @@ struct ActiveLink {
   TransportKind transport;
   bool rotates;
 
-  JCCL_DEVICE void open(LinkEnd* end) {
-    home = end;
+  // Of the ends of a channel, which lie by peer.
+  JCCL_DEVICE void open(LinkEnd* ends, int which) {
+    LinkEnd* end = ends + which;
     block = end->block;
     slots = end->slots;
     head = end->head;
     // The work before this one may have moved them, by other threads.
     step = postStep = simt::loadRelaxed(&end->step);
     cachedHead = simt::loadRelaxed(&end->cachedHead);
-    peer = end->peer;
+    peer = which;
     transport = end->transport;
     rotates = end->rotates;
   }
-  JCCL_DEVICE void close() const {
-    simt::storeRelaxed(&home->step, step);
-    simt::storeRelaxed(&home->cachedHead, cachedHead);
+  JCCL_DEVICE void close(LinkEnd* ends) const {
+    simt::storeRelaxed(&ends[peer].step, step);
+    simt::storeRelaxed(&ends[peer].cachedHead, cachedHead);
   }
   JCCL_DEVICE WaitPlace place(WaitFor waitFor, Protocol protocol, uint64_t at) const {
     return {peer, transport, waitFor, protocol, at};

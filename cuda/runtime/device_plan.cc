@@ -112,7 +112,7 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
   for (int c = 0; c < channels_; ++c) {
     const size_t sends = 2 * static_cast<size_t>(c) * size_, recvs = sends + size_;
     for (int peer = 0; peer < size_; ++peer) {
-      links[sends + peer] = links[recvs + peer] = {nullptr, nullptr, nullptr, 0, 0, peer, TransportKind::None, true};
+      links[sends + peer] = links[recvs + peer] = {nullptr, nullptr, nullptr, 0, 0, TransportKind::None, true};
       if (!uses(peer, c)) continue;
       const TransportKind transport = peers[peer].transport;
       if (!peers[peer].staged.empty()) {
@@ -125,7 +125,6 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
                                static_cast<uint64_t*>(ends.sendHead),
                                0,
                                0,
-                               peer,
                                transport,
                                false};
         links[recvs + peer] = {ends.recvBlock,
@@ -133,7 +132,6 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
                                static_cast<uint64_t*>(ends.recvHead),
                                0,
                                0,
-                               peer,
                                transport,
                                false};
         continue;
@@ -141,8 +139,8 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
       uint8_t* ours = segment + offsets_[static_cast<size_t>(peer) * channels_ + c];
       uint8_t* theirs = peers[peer].base + peers[peer].blockOffsets[static_cast<size_t>(rank_) * channels_ + c];
       const auto headOf = [&](uint8_t* block) { return reinterpret_cast<uint64_t*>(block + shape_.headOffset()); };
-      links[sends + peer] = {theirs, theirs + shape_.simpleOffset(), headOf(ours), 0, 0, peer, transport, true};
-      links[recvs + peer] = {ours, ours + shape_.simpleOffset(), headOf(theirs), 0, 0, peer, transport, true};
+      links[sends + peer] = {theirs, theirs + shape_.simpleOffset(), headOf(ours), 0, 0, transport, true};
+      links[recvs + peer] = {ours, ours + shape_.simpleOffset(), headOf(theirs), 0, 0, transport, true};
     }
     std::copy(rings_[c].begin(), rings_[c].end(), orders + static_cast<size_t>(c) * size_);
     DeviceChannel channel{};

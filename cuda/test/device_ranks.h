@@ -87,7 +87,6 @@ class DeviceRanks {
                                      headAt(rank, peer),
                                      firstStep,
                                      firstStep,
-                                     peer,
                                      TransportKind::P2p,
                                      true};
         r.recvs[c * size_ + peer] = {block(rank, peer, c),
@@ -95,7 +94,6 @@ class DeviceRanks {
                                      headAt(peer, rank),
                                      firstStep,
                                      firstStep,
-                                     peer,
                                      TransportKind::P2p,
                                      true};
       }
