@@ -217,11 +217,14 @@ TEST(DeviceRuntime, AbortEndsAKernelThatWaits) {
   Buffers buffers(2, 100);
   const Choice ring = choiceOf(Algorithm::Ring, Protocol::Simple);
   const Issued alone = allReduce(ranks, 0, buffers, ring, ranks.rank(0).ownStream());
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (ranks.rank(0).waiting().empty()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), patience);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   bool done = true;
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(ranks.rank(0).query(alone.number, done), Code::Ok);
   EXPECT_FALSE(done);
-  EXPECT_FALSE(ranks.rank(0).waiting().empty());
   const auto start = std::chrono::steady_clock::now();
   ranks.rank(0).abort(Code::Aborted);
   EXPECT_EQ(ranks.await(0, alone), Code::Aborted);
