@@ -21,7 +21,7 @@ record Cycles(int cycles, Snapshot before, Snapshot after) {
 
     private static final long MOST_GROWTH_BYTES =
             64L << 20; // of Java's heap and compiled code, which grow as they please
-    private static final int SETTLING_MILLIS = 3000;
+    private static final long SETTLING_MILLIS = 3000L * LocalRanks.SLOWNESS;
 
     static int count() {
         return Integer.getInteger("jccl.leak.cycles", 30);
@@ -72,6 +72,7 @@ record Cycles(int cycles, Snapshot before, Snapshot after) {
         assertThat(after.descriptors()).as("descriptors, %s", this).isLessThanOrEqualTo(before.descriptors());
         assertThat(after.threads()).as("threads, %s", this).isLessThanOrEqualTo(before.threads());
         assertThat(after.sharedMappings()).as("shared memory, %s", this).isLessThanOrEqualTo(before.sharedMappings());
+        assertThat(after.verbsObjects()).as("objects of verbs, %s", this).isLessThanOrEqualTo(before.verbsObjects());
         assertThat(after.nativeBytes() - before.nativeBytes())
                 .as("memory, %s", this)
                 .isLessThan(MOST_GROWTH_BYTES);

@@ -25,7 +25,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FailuresTest {
 
-    private static final Duration LIMIT = Duration.ofSeconds(60);
+    private static final Duration LIMIT = Duration.ofSeconds(60L * LocalRanks.SLOWNESS);
+    private static final Duration WITHIN_SECONDS = Duration.ofSeconds(5L * LocalRanks.SLOWNESS);
     private static final Pattern AFTER = Pattern.compile("FAILED after (\\d+) ms");
 
     @TempDir
@@ -34,7 +35,7 @@ class FailuresTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
     void aKilledRankIsNamedByEverySurvivorWithinSeconds(int victim) throws Exception {
-        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", "30000", "-1", "none")) {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", millis(30000), "-1", "none")) {
             for (int rank = 0; rank < 3; rank++) {
                 ranks.awaitOutput(rank, text -> text.contains("READY"), LIMIT);
             }
@@ -42,18 +43,18 @@ class FailuresTest {
             ranks.kill(victim);
             for (int rank = 0; rank < 3; rank++) {
                 if (rank != victim) {
-                    ranks.awaitOutput(rank, text -> text.contains("FAILED"), Duration.ofSeconds(5));
+                    ranks.awaitOutput(rank, text -> text.contains("FAILED"), WITHIN_SECONDS);
                     assertThat(ranks.output(rank)).contains("PeerFailedException[" + victim + "]");
                 }
             }
-            assertThat(Duration.ofNanos(System.nanoTime() - killed)).isLessThan(Duration.ofSeconds(5));
+            assertThat(Duration.ofNanos(System.nanoTime() - killed)).isLessThan(WITHIN_SECONDS);
             requireCleanEnds(ranks, victim);
         }
     }
 
     @Test
     void aStoppedRankIsNamedByEverySurvivor() throws Exception {
-        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", "3000", "-1", "none")) {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", millis(3000), "-1", "none")) {
             for (int rank = 0; rank < 3; rank++) {
                 ranks.awaitOutput(rank, text -> text.contains("READY"), LIMIT);
             }
@@ -68,7 +69,7 @@ class FailuresTest {
 
     @Test
     void aRankThatNeverCallsIsNamedAfterTheTimeout() throws Exception {
-        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", "2000", "1", "absent")) {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", millis(2000), "1", "absent")) {
             for (int rank : new int[] {0, 2}) {
                 ranks.awaitOutput(rank, text -> text.contains("CLOSED"), LIMIT);
                 assertThat(ranks.output(rank))
@@ -84,7 +85,7 @@ class FailuresTest {
 
     @Test
     void anotherCountIsShownWithARowPerRank() throws Exception {
-        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", "30000", "1", "count")) {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", millis(30000), "1", "count")) {
             for (int rank = 0; rank < 3; rank++) {
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
                 assertThat(ranks.output(rank)).contains("MismatchedCollectiveException[0:4096, 1:100, 2:4096]");
@@ -92,7 +93,7 @@ class FailuresTest {
                 assertThat(after.find()).isTrue();
                 assertThat(Long.parseLong(after.group(1)))
                         .as("found without waiting for the time-out")
-                        .isLessThan(5000);
+                        .isLessThan(WITHIN_SECONDS.toMillis());
             }
         }
     }
@@ -123,14 +124,14 @@ class FailuresTest {
                         .hasMessageContaining("waitsFor=data");
                 assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin))
                         .as("found without waiting for the time-out")
-                        .isLessThan(20_000);
+                        .isLessThan(LocalRanks.TIMEOUT.toMillis() * 2 / 3);
             });
         }
     }
 
     @Test
     void anAbortReachesEveryRank() throws Exception {
-        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", "30000", "2", "abort")) {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", millis(30000), "2", "abort")) {
             for (int rank = 0; rank < 3; rank++) {
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
                 assertThat(ranks.output(rank)).contains("AbortedException").contains("rank=2 aborted the communicator");
@@ -140,12 +141,17 @@ class FailuresTest {
 
     @Test
     void aRankThatLeavesWhileOthersNeedItIsNamed() throws Exception {
-        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", "5000", "1", "leave")) {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", millis(5000), "1", "leave")) {
             for (int rank : new int[] {0, 2}) {
                 ranks.awaitOutput(rank, text -> text.contains("CLOSED"), LIMIT);
                 assertThat(ranks.output(rank)).containsPattern("(PeerFailed|JcclTimeout)Exception\\[1\\]");
             }
         }
+    }
+
+    /** A time-out of operations. */
+    private static String millis(int elsewhere) {
+        return Integer.toString(elsewhere * LocalRanks.SLOWNESS);
     }
 
     private static void requireCleanEnds(ProcessRanks ranks, int victim) throws InterruptedException {

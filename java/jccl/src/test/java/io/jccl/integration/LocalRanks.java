@@ -19,8 +19,11 @@ import java.util.function.IntFunction;
 /** Ranks as threads of this JVM: a thread and a communicator for each. */
 final class LocalRanks implements AutoCloseable {
 
+    /** So many times slower than elsewhere is the emulated processor of scripts/rdma-vm: limits of time are as much longer. */
+    static final int SLOWNESS = "1".equals(System.getenv("RDMA_VM")) ? 5 : 1;
+
     /** Time-outs that no healthy test comes near, and a failing one survives. */
-    static final Duration TIMEOUT = Duration.ofSeconds(30);
+    static final Duration TIMEOUT = Duration.ofSeconds(30L * SLOWNESS);
 
     /** What one rank does. */
     @FunctionalInterface

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.jccl.CommunicatorConfig;
 import io.jccl.TransportKind;
+import io.jccl.testing.Resources;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -17,8 +18,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Communicators come and go and leave nothing behind: no descriptor, thread, shared memory or memory; {@code
- * -Djccl.leak.cycles=1000} for more of them. An idle one costs no processor time.
+ * Communicators come and go and leave nothing behind: no descriptor, thread, shared memory, memory or object of verbs; {@code
+ * -Djccl.leak.cycles=1000} for more of them, {@code JCCL_TRANSPORT=ib} for one transport only. An idle one costs no
+ * processor time.
  */
 @Timeout(value = 900, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ResourcesTest {
@@ -31,6 +33,8 @@ class ResourcesTest {
 
     /** InfiniBand verbs need an adapter; scripts/rdma-vm has some. */
     private static void assumeUsable(TransportKind transport) {
+        String only = System.getenv().getOrDefault("JCCL_TRANSPORT", transport.label());
+        assumeTrue(only.equals(transport.label()), "JCCL_TRANSPORT=" + only);
         assumeTrue(
                 transport != TransportKind.IB || Files.isDirectory(Path.of("/sys/class/infiniband")),
                 "this machine has no adapter for InfiniBand verbs");
@@ -42,6 +46,10 @@ class ResourcesTest {
         assumeUsable(transport);
         CommunicatorConfig config =
                 LocalRanks.config().transport(transport).channels(2).build();
+        try (LocalRanks ranks = LocalRanks.start(RANKS, config)) {
+            ranks.run(Cycles::use);
+            assertThat(Resources.now().verbsObjects() != 0).as("are counted").isEqualTo(transport == TransportKind.IB);
+        }
         Cycles cycles = Cycles.of(() -> {
             try (LocalRanks ranks = LocalRanks.start(RANKS, config)) {
                 ranks.run(Cycles::use);

@@ -1,8 +1,12 @@
 package io.jccl.testing;
 
+import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -17,8 +21,10 @@ public final class Resources {
      * @param threads of Java and native code
      * @param sharedMappings mappings of memory between ranks, and of the slots of network connections
      * @param nativeBytes memory outside Java's heap and classes that is backed by pages
+     * @param verbsObjects protection domains, completion queues, queue pairs and memory regions of InfiniBand verbs, of all
+     *     processes: the kernel knows threads only, which may have ended; -1 where the program {@code rdma} is missing
      */
-    public record Snapshot(int descriptors, int threads, int sharedMappings, long nativeBytes) {}
+    public record Snapshot(int descriptors, int threads, int sharedMappings, long nativeBytes, int verbsObjects) {}
 
     /** Java's heap, and the classes beside it, lie below this address as long as references are compressed. */
     private static final long FIRST_NATIVE_ADDRESS = 1L << 40;
@@ -27,6 +33,9 @@ public final class Resources {
 
     /** Anonymous shared memory, which the slots of network connections lie in, is the kernel's /dev/zero. */
     private static final Pattern SHARED = Pattern.compile(" rw-s .* (/memfd:|/dev/shm/jccl-|/dev/zero)");
+
+    /** How the program rdma marks what no process has made. */
+    private static final String KERNELS_OWN = " comm [";
 
     private Resources() {}
 
@@ -45,15 +54,53 @@ public final class Resources {
                     resident += Long.parseLong(line.replaceAll("\\D+", "")) * 1024;
                 }
             }
-            return new Snapshot(count(Path.of("/proc/self/fd")), count(Path.of("/proc/self/task")), shared, resident);
+            return new Snapshot(descriptors(), threads(), shared, resident, verbsObjects());
         } catch (IOException e) {
             throw new IllegalStateException("/proc/self cannot be read", e);
         }
     }
 
-    private static int count(Path folder) throws IOException {
-        try (Stream<Path> entries = Files.list(folder)) {
-            return (int) entries.count() - (folder.endsWith("fd") ? 1 : 0); // without the one that lists
+    private static int descriptors() throws IOException {
+        try (Stream<Path> entries = Files.list(Path.of("/proc/self/fd"))) {
+            return (int) entries.count() - 1; // without the one that lists
         }
+    }
+
+    /** Without those of Java's that wait a minute for other processes to end. */
+    private static int threads() throws IOException {
+        try (Stream<Path> entries = Files.list(Path.of("/proc/self/task"))) {
+            return (int) entries.map(Resources::threadName)
+                    .filter(name -> !name.isEmpty() && !name.equals("process reaper"))
+                    .count();
+        }
+    }
+
+    /** Empty where the thread has ended meanwhile. */
+    private static String threadName(Path thread) {
+        try {
+            return Files.readString(thread.resolve("comm")).strip();
+        } catch (IOException e) {
+            return "";
+        }
+    }
+
+    private static int verbsObjects() {
+        if (!Files.isDirectory(Path.of("/sys/class/infiniband"))) {
+            return 0;
+        }
+        int count = 0;
+        for (String kind : List.of("pd", "cq", "qp", "mr")) {
+            ProcessBuilder rdma = new ProcessBuilder("rdma", "resource", "show", kind)
+                    .redirectInput(new File("/dev/null"))
+                    .redirectError(ProcessBuilder.Redirect.DISCARD);
+            try (BufferedReader shown = rdma.start().inputReader(StandardCharsets.UTF_8)) {
+                count += (int) shown.lines()
+                        .filter(line -> !line.contains(KERNELS_OWN))
+                        .count();
+            } catch (IOException e) {
+                return -1;
+            }
+        }
+        return count;
     }
 }
