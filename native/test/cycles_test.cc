@@ -209,8 +209,9 @@ TEST_P(Cycles, LeaveNothingBehind) {
   for (int i = 0; i < cycles && !HasFailure(); ++i) cycle(static_cast<uint64_t>(i));
   const Held after = settled(before);
   EXPECT_FALSE(after.exceeds(before)) << "before: " << before << "\nafter " << cycles << " cycles: " << after;
-  if (cycles > kDefaultCycles && !HasFailure())
+  if (cycles > kDefaultCycles && !HasFailure()) {
     std::cout << GetParam() << ": " << cycles << " cycles, " << after << "\n" << std::flush;
+  }
 }
 
 TEST(CyclesCount, WhatIsStillOpen) {

@@ -3,6 +3,7 @@ package io.jccl.integration;
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.UniqueId;
+import io.jccl.testing.Resources;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,7 +21,7 @@ import java.util.function.IntFunction;
 final class LocalRanks implements AutoCloseable {
 
     /** So many times slower than elsewhere is the emulated processor of scripts/rdma-vm: limits of time are as much longer. */
-    static final int SLOWNESS = "1".equals(System.getenv("RDMA_VM")) ? 5 : 1;
+    static final int SLOWNESS = Resources.IN_RDMA_VM ? 5 : 1;
 
     /** Time-outs that no healthy test comes near, and a failing one survives. */
     static final Duration TIMEOUT = Duration.ofSeconds(30L * SLOWNESS);

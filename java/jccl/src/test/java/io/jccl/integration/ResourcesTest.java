@@ -46,9 +46,11 @@ class ResourcesTest {
         assumeUsable(transport);
         CommunicatorConfig config =
                 LocalRanks.config().transport(transport).channels(2).build();
-        try (LocalRanks ranks = LocalRanks.start(RANKS, config)) {
-            ranks.run(Cycles::use);
-            assertThat(Resources.now().verbsObjects() != 0).as("are counted").isEqualTo(transport == TransportKind.IB);
+        if (transport == TransportKind.IB && Resources.IN_RDMA_VM) {
+            try (LocalRanks ranks = LocalRanks.start(RANKS, config)) {
+                ranks.run(Cycles::use);
+                assertThat(Resources.now().verbsObjects()).as("are counted").isPositive();
+            }
         }
         Cycles cycles = Cycles.of(() -> {
             try (LocalRanks ranks = LocalRanks.start(RANKS, config)) {
