@@ -169,7 +169,12 @@ uint64_t DeviceCommunicator::lastDone() {
 
 uint64_t DeviceCommunicator::failedSequence() const {
   const std::lock_guard lock(mutex_);
-  return failedSequence_;
+  if (failure_ != Code::Ok || loadWord(result_) == 0) return failedSequence_;
+  // Kernels have failed and not come to their end.
+  const uint64_t waiting = firstWaiting();
+  const auto found =
+      std::find_if(flights_.begin(), flights_.end(), [&](const InFlight& flight) { return flight.number >= waiting; });
+  return found == flights_.end() ? 0 : found->sequence;
 }
 
 std::string DeviceCommunicator::lastError() const {

@@ -253,5 +253,29 @@ TEST(DeviceRuntime, DifferentOperationsAreAMismatch) {
   EXPECT_TRUE(codes[0] == Code::Mismatch || codes[1] == Code::Mismatch);
 }
 
+// Whoever is refused after it tells the others which operation it was.
+TEST(DeviceRuntime, AFailureIsThatOfItsOperationBeforeAnybodyAsked) {
+  DeviceRuntimeRanks ranks(2);
+  Buffers buffers(2, 100), shorter(2, 99);
+  const Choice ring = choiceOf(Algorithm::Ring, Protocol::Simple);
+  const Issued first = allReduce(ranks, 0, buffers, ring, ranks.rank(0).ownStream());
+  ASSERT_EQ(ranks.await(1, allReduce(ranks, 1, buffers, ring, ranks.rank(1).ownStream())), Code::Ok);
+  ASSERT_EQ(ranks.await(0, first), Code::Ok);
+  EXPECT_EQ(ranks.rank(0).failedSequence(), 0u);
+  const Issued one = allReduce(ranks, 0, buffers, ring, ranks.rank(0).ownStream(), 2'000'000'000);
+  const Issued other = allReduce(ranks, 1, shorter, ring, ranks.rank(1).ownStream(), 2'000'000'000);
+  for (const int rank : {0, 1}) {
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (ranks.rank(rank).failure() == Code::Ok) {
+      ASSERT_LT(std::chrono::steady_clock::now(), patience);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_NE(allReduce(ranks, rank, buffers, ring, ranks.rank(rank).ownStream()).code, Code::Ok);
+    EXPECT_EQ(ranks.rank(rank).failedSequence(), 2u) << "rank=" << rank;
+  }
+  (void)ranks.await(0, one);
+  (void)ranks.await(1, other);
+}
+
 }  // namespace
 }  // namespace jccl::test
