@@ -1,15 +1,19 @@
-# libjccl_cuda.so: the kernels and what launches them, where a CUDA compiler is found. Nothing else depends on it; the
-# library opens it at run time.
-set(JCCL_CUDA "AUTO" CACHE STRING "Build libjccl_cuda.so: AUTO (where nvcc is found), ON (or fail), OFF")
+# libjccl_cuda.so: the kernels and what launches them. Compiling them takes minutes, so AUTO does it only where somebody can
+# run them: with NVIDIA's driver. Nothing else depends on the library, which is opened at run time.
+set(JCCL_CUDA "AUTO" CACHE STRING "Build libjccl_cuda.so: AUTO (where nvcc and a GPU's driver are), ON (or fail), OFF")
 set_property(CACHE JCCL_CUDA PROPERTY STRINGS AUTO ON OFF)
 # One architecture with its PTX builds fast and runs on all newer GPUs; a release names all.
 set(JCCL_CUDA_ARCHITECTURES "80" CACHE STRING "GPU architectures, or all: 75 80 86 89 90 100 120 and PTX for later ones")
 
 set(JCCL_HAS_CUDA OFF)
+file(GLOB JCCL_GPU_DRIVER /proc/driver/nvidia/version /dev/nvidia[0-9]* /dev/nvidiactl /usr/lib/*/libcuda.so.1
+  /usr/lib64/libcuda.so.1)
 if(NOT JCCL_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "JCCL_CUDA=${JCCL_CUDA}, expected AUTO, ON or OFF")
 elseif(JCCL_CUDA STREQUAL "OFF")
   set(JCCL_NO_CUDA "JCCL_CUDA=OFF")
+elseif(JCCL_CUDA STREQUAL "AUTO" AND NOT JCCL_GPU_DRIVER)
+  set(JCCL_NO_CUDA "no GPU's driver here; JCCL_CUDA=ON (with Maven -Djccl.cuda=ON) builds it without")
 elseif(JCCL_SANITIZE)
   set(JCCL_NO_CUDA "JCCL_SANITIZE=${JCCL_SANITIZE} is for host code")
 else()

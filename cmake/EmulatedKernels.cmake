@@ -9,17 +9,13 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
   add_library(jccl_emulated OBJECT ${JCCL_EMULATED_SOURCES})
   target_include_directories(jccl_emulated PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}" native cuda/test/emulator_device)
 
-  file(GLOB JCCL_EMULATED_TESTS CONFIGURE_DEPENDS cuda/test/*_test.cc)
-  add_executable(jccl_cuda_emulated_test ${JCCL_EMULATED_TESTS} native/test/faulty_net.cc)
-  target_link_libraries(jccl_cuda_emulated_test PRIVATE jccl_emulated jccl_core GTest::gtest GTest::gtest_main)
-  add_dependencies(jccl_tests jccl_cuda_emulated_test)
-  set(shards 4)
-  math(EXPR last "${shards} - 1")
-  foreach(shard RANGE ${last})
-    add_test(NAME cuda-emulated-${shard} COMMAND jccl_cuda_emulated_test)
-    set_tests_properties(cuda-emulated-${shard} PROPERTIES TIMEOUT 900
-      ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard};GTEST_BRIEF=1")
-  endforeach()
+  if(JCCL_HAS_GTEST)
+    file(GLOB JCCL_EMULATED_TESTS CONFIGURE_DEPENDS cuda/test/*_test.cc)
+    jccl_test_program(jccl_cuda_emulated_test ${JCCL_EMULATED_TESTS} native/test/faulty_net.cc)
+    target_link_libraries(jccl_cuda_emulated_test PRIVATE jccl_emulated)
+    # They have one thread each and may share the cores.
+    jccl_add_tests(cuda-emulated jccl_cuda_emulated_test 4 "*")
+  endif()
 
   # What Java's tests load in the place of libjccl_cuda.so.
   if(JCCL_JNI_HEADERS)

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::chrono::seconds kEndTimeout{2};
 constexpr std::chrono::microseconds kEndNap{200};
+constexpr std::chrono::seconds kReclaimTimeout{1};
 
 uint32_t loadWord(const uint32_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
@@ -42,6 +43,8 @@ DeviceCommunicator::~DeviceCommunicator() {
     abort(Code::Aborted);
     std::this_thread::sleep_for(kEndNap);
   }
+  while (idle && !reclaimBuffers()) std::this_thread::sleep_for(kEndNap);
+  fate_->leave(*this);
   if (activity_ != nullptr) activity_->close();
   StreamOwners::ofThisProcess().release(config_.token, config_.rank);
   if (!idle) {
@@ -122,6 +125,7 @@ void DeviceCommunicator::reap() {
     if (!status) broken(flight, status);
     if (!done) return;
     if (const uint32_t code = loadWord(result_); code != 0 && flight.number >= firstWaiting()) {
+      if (failure_ == Code::Ok) exposed_ = flight.isInPlace();
       failed(codeOf(code), flight.number, flight.sequence, flight.what.text());
     }
     if (flight.sequence != 0) history_.end(flight.sequence, failure_ == Code::Ok);
@@ -136,11 +140,60 @@ void DeviceCommunicator::reap() {
 
 Code DeviceCommunicator::query(uint64_t number, bool& done) {
   const DeviceGuard guard(config_.device);
+  Code code = Code::Ok;
+  {
+    const std::lock_guard lock(mutex_);
+    reap();
+    const bool broken = failure_ == Code::System;  // the device itself: nothing comes to an end any more
+    done = broken || flights_.empty() || number < flights_.front().number;
+    if (firstFailed_ != 0 && number >= firstFailed_) code = failure_;
+  }
+  if (done && code != Code::Ok) done = reclaimBuffers();
+  return code;
+}
+
+// Whether the buffers of an operation that failed are the application's again: no peer's kernel accesses them, or will. Peers
+// that do not end their kernels in time are named.
+bool DeviceCommunicator::reclaimBuffers() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!exposed_) return true;
+    if (!exposedSince_) exposedSince_ = std::chrono::steady_clock::now();
+  }
+  std::string inside;
+  fate_->forPeers(*this, [&inside](DeviceCommunicator& peer) {
+    if (peer.releaseBuffers()) return;
+    if (!inside.empty()) inside += ',';
+    inside += std::to_string(peer.config_.rank);
+  });
+  const std::lock_guard lock(mutex_);
+  if (!exposed_) return true;
+  if (!inside.empty()) {
+    if (std::chrono::steady_clock::now() - *exposedSince_ < kReclaimTimeout) return false;
+    error_ += "; peers=" + inside +
+              " have not ended their kernels within seconds=" + std::to_string(kReclaimTimeout.count()) +
+              ": those that run may still access this rank's buffers; synchronize the peers' streams before using them";
+  }
+  exposed_ = false;
+  return true;
+}
+
+// For a peer whose operation in place has failed. From here on a kernel of this rank begins nothing; those that run end after
+// what they move at the moment. Returns whether none of them is in flight.
+bool DeviceCommunicator::releaseBuffers() {
+  const DeviceGuard guard(config_.device);
+  {
+    const std::lock_guard lock(mutex_);
+    reap();  // what has ended well stays so
+  }
+  uint32_t none = 0;
+  __atomic_compare_exchange_n(result_, &none, static_cast<uint32_t>(Code::Aborted), false, __ATOMIC_ACQ_REL,
+                              __ATOMIC_ACQUIRE);
+  const std::unique_lock issuing(issuing_, std::try_to_lock);
+  if (!issuing.owns_lock()) return false;
   const std::lock_guard lock(mutex_);
   reap();
-  const bool broken = failure_ == Code::System;  // the device itself: nothing comes to an end any more
-  done = broken || flights_.empty() || number < flights_.front().number;
-  return firstFailed_ != 0 && number >= firstFailed_ ? failure_ : Code::Ok;
+  return std::none_of(flights_.begin(), flights_.end(), [](const InFlight& flight) { return flight.isInPlace(); });
 }
 
 void DeviceCommunicator::abort(Code code) {

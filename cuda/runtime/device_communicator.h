@@ -8,6 +8,7 @@
 // at any time.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -127,7 +128,8 @@ class DeviceCommunicator {
   // The stream of operations whose caller names none.
   Stream ownStream() const { return stream_; }
 
-  // Whether an operation is over; a failure is a code below Ok. What was captured for a graph is over at once.
+  // Whether an operation is over; a failure is a code below Ok. What was captured for a graph is over at once. Once an
+  // operation in place has failed, the peers' operations fail, too, and it is over when no kernel accesses its buffers.
   Code query(uint64_t number, bool& done);
   void abort(Code code);
   Code failure() const;
@@ -154,6 +156,8 @@ class DeviceCommunicator {
     What what;
     uint64_t sequence = 0;  // in the history; 0: not there
     bool endsLaunch = true;
+
+    bool isInPlace() const { return (what.choice.flags & Choice::kZeroCopyUsed) != 0; }
   };
 
   explicit DeviceCommunicator(const DeviceCommunicatorConfig& config);
@@ -182,6 +186,8 @@ class DeviceCommunicator {
   uint64_t enter(const What& what);
   uint64_t firstWaiting() const;
   void failed(Code code, uint64_t number, uint64_t sequence, std::string why);
+  bool reclaimBuffers();
+  bool releaseBuffers();
   void broken(const InFlight& flight, const Status& status);
   Status takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area);
   void giveBack(std::unique_ptr<ArgumentArea> area);
@@ -223,6 +229,7 @@ class DeviceCommunicator {
   bool grouping_ = false;
   std::vector<DeviceOperation> group_;
   std::vector<std::unique_ptr<ArgumentArea>> capturedAreas_;
+  std::mutex issuing_;  // held from the look for a failure until a launch is in flights_; locked before mutex_
 
   mutable std::mutex mutex_;  // of what follows
   ArgumentAreas areas_;
@@ -230,7 +237,10 @@ class DeviceCommunicator {
   uint64_t issued_ = 0;
   std::deque<InFlight> flights_;  // in their order, which is that of their ends
   uint64_t firstFailed_ = 0;      // 0: none
-  uint64_t sequence_ = 0;         // of collectives
+  // Whether peers may still access the buffers of the operation that failed, and since when this rank waits for that.
+  bool exposed_ = false;
+  std::optional<std::chrono::steady_clock::time_point> exposedSince_;
+  uint64_t sequence_ = 0;  // of collectives
   uint64_t failedSequence_ = 0;
   History history_;  // read by any thread at any time
   Code failure_ = Code::Ok;

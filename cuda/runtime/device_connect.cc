@@ -345,6 +345,7 @@ Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   status = copyAsync(tables_.base(), staging.base(), plan_.tableBytes(), stream_);
   if (status) status = synchronize(stream_);
   prepared_ = status.isOk();
+  if (prepared_ && inPlace_) fate_->join(*this);
   return noted(status);
 }
 

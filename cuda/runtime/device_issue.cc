@@ -272,6 +272,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
     giveBack(std::move(arguments));
     return {refuse(status)};
   };
+  const std::lock_guard issuing(issuing_);
   if (!prepared_) return giveUp(Status::invalid("the communicator is not prepared; call prepare first"));
   if (const Code code = failure(); code != Code::Ok) {
     giveBack(std::move(arguments));

@@ -48,6 +48,7 @@ class DeviceRuntimeRanks {
 
   int size() const { return size_; }
   device::DeviceCommunicator& rank(int rank) { return *ranks_[rank]; }
+  void close(int rank) { ranks_[rank].reset(); }
 
   // Waits for an operation of a rank; what it ended with.
   Code await(int rank, const device::Issued& issued) {

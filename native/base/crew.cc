@@ -4,6 +4,7 @@
 
 #include <system_error>
 
+#include "base/futex.h"
 #include "base/thread.h"
 
 namespace jccl {
@@ -32,8 +33,7 @@ Status Crew::create(const std::string& name, int helpers, std::unique_ptr<Crew>*
 
 Crew::~Crew() {
   stopping_.store(true);
-  calls_.fetch_add(1);
-  calls_.notify_all();
+  call();
   for (std::thread& helper : helpers_) helper.join();
 }
 
@@ -46,13 +46,17 @@ void Crew::run(int count, const std::function<void(int)>& task) {
   finished_.store(0, std::memory_order_relaxed);
   const uint64_t round = (tickets_.load(std::memory_order_relaxed) >> kRoundShift) + 1;
   tickets_.store(round << kRoundShift | static_cast<uint64_t>(count) << kCountShift, std::memory_order_release);
-  calls_.fetch_add(1);
-  calls_.notify_all();
+  call();
   while (runOne()) {
   }
   for (int looks = 0; finished_.load(std::memory_order_acquire) != count; ++looks) {
     if (looks >= kLooks) sched_yield();
   }
+}
+
+void Crew::call() {
+  calls_.fetch_add(1);
+  if (sleepers_.load() != 0) futexWake(calls_);
 }
 
 // Takes a task that nobody has begun, and returns whether there was one.
@@ -73,7 +77,9 @@ void Crew::help() {
   for (uint32_t seen = 0;;) {
     for (int looks = 0; looks < kLooks && calls_.load(std::memory_order_acquire) == seen; ++looks) {
     }
-    calls_.wait(seen, std::memory_order_acquire);
+    sleepers_.fetch_add(1);
+    while (calls_.load() == seen) futexWait(calls_, seen);
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
     seen = calls_.load(std::memory_order_acquire);
     if (stopping_.load()) return;
     while (runOne()) {

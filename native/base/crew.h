@@ -32,6 +32,7 @@ class Crew {
  private:
   Crew() = default;
 
+  void call();
   bool runOne();
   void help();
 
@@ -40,6 +41,7 @@ class Crew {
   std::atomic<int> finished_{0};
   const std::function<void(int)>* task_ = nullptr;  // read only with a ticket in hand
   std::atomic<uint32_t> calls_{0};                  // helpers sleep on it
+  std::atomic<int> sleepers_{0};
   std::atomic<bool> stopping_{false};
   std::vector<std::thread> helpers_;
 };

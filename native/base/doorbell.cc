@@ -1,12 +1,10 @@
 #include "base/doorbell.h"
 
-#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <ctime>
 
-#include <climits>
+#include "base/futex.h"
 
 namespace jccl {
 namespace {
@@ -24,7 +22,7 @@ void Doorbell::registerPublisher() { fenceAllPublishers(); }
 
 void Doorbell::ring() {
   rings.fetch_add(1, std::memory_order_release);
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&rings), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  futexWake(rings, kFutexAll, FutexScope::Shared);
 }
 
 void Doorbell::listen() {
@@ -44,8 +42,7 @@ void Doorbell::napListening(int64_t nanos, bool (*ready)(void* context), void* c
   // Whatever was published before this number of rings, ready() sees; whatever comes after it changes the number.
   const uint32_t seen = rings.load(std::memory_order_acquire);
   if (ready(context)) return;
-  timespec limit{static_cast<time_t>(nanos / 1'000'000'000), static_cast<long>(nanos % 1'000'000'000)};
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&rings), FUTEX_WAIT, seen, &limit, nullptr, 0);
+  futexWaitFor(rings, seen, nanos, FutexScope::Shared);
 }
 
 }  // namespace jccl

@@ -37,7 +37,7 @@ class ProgressEngine {
   // The network needs none of it any more: all has been sent and received, or revoke() has returned.
   virtual void endLending() {}
 
-  // After a failure: once it returns, no user memory that the network was given (SlotHeader::lent, wanted) is touched any
+  // After a failure: once it returns, no user memory that the network was given (ZeroCopySlot) is touched any
   // more.
   virtual void revoke() {}
 

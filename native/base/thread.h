@@ -1,13 +1,19 @@
-// Native threads that behave as guests: named, and deaf to signals, which belong to the JVM's own threads.
+// Native threads in the JVM's process: named, and without the signals that belong to the application and to the JVM's threads.
 #pragma once
 
 #include <pthread.h>
 #include <signal.h>
 
+#include <array>
 #include <thread>
 #include <utility>
 
 namespace jccl {
+
+// What native threads do not block. A blocked fault ends the process without its handler, and the JVM writes no hs_err file;
+// a blocked timer signal hides the thread from profilers.
+inline constexpr std::array kSignalsOfThreads = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,   SIGTRAP,
+                                                 SIGSYS,  SIGABRT, SIGPROF, SIGVTALRM};
 
 // Throws what std::thread throws; the caller's signals are as they were in any case.
 template <typename Body>
@@ -15,9 +21,10 @@ std::thread startQuietThread(const char* name, Body body) {
   struct SignalsBlocked {
     sigset_t before;
     SignalsBlocked() {
-      sigset_t all;
-      sigfillset(&all);
-      pthread_sigmask(SIG_SETMASK, &all, &before);
+      sigset_t blocked;
+      sigfillset(&blocked);
+      for (const int signal : kSignalsOfThreads) sigdelset(&blocked, signal);
+      pthread_sigmask(SIG_SETMASK, &blocked, &before);
     }
     ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
   };

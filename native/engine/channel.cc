@@ -204,6 +204,7 @@ bool Channel::scratch(int links, const Transfer& transfer, uint8_t*& space) {
         waiter_.control().fail(Code::NoMemory);
         return false;
       }
+      scratchBytes_.store(scratchMemory_.bytes(), std::memory_order_relaxed);
     }
     space = scratchMemory_.base();
   }

@@ -3,6 +3,7 @@
 // A channel is worked by one thread at a time, so that nothing in it needs a lock.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -43,7 +44,7 @@ class Channel {
   RecvConnection& recvFrom(int peer) { return recvs_[peer]; }
   ProgressRecord& record() { return record_; }
   Waiter& waiter() { return waiter_; }
-  size_t scratchBytes() const { return scratchMemory_.bytes(); }
+  size_t scratchBytes() const { return scratchBytes_.load(std::memory_order_relaxed); }  // by any thread
 
   // Runs this channel's share. Failures show in the wait control.
   void run(const Operation& operation, const Transfer& transfer);
@@ -85,6 +86,7 @@ class Channel {
   SendConnection* upSend_ = nullptr;
 
   MappedMemory scratchMemory_;
+  std::atomic<size_t> scratchBytes_{0};
   ProgressRecord record_;
   Waiter waiter_;
 };

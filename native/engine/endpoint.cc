@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "transport/net_ib.h"
+#include "transport/shm_client.h"
 
 namespace jccl {
 namespace {
@@ -19,6 +20,7 @@ constexpr size_t kInfoHeaderBytes = 8 + ShmEndpoint::kWireBytes + 8 + 4 + 4;
 // Host buffers of peers that stay mapped: at least so many, and several for each rank: an operation uses two of each.
 constexpr size_t kViews = 64;
 constexpr size_t kViewsPerRank = 6;
+constexpr size_t kViewsPerOperationAndRank = 2;
 
 // How long closing waits for data that the network has not sent yet.
 constexpr int64_t kFlushNanos = 5'000'000'000;
@@ -51,8 +53,9 @@ Status Endpoint::create(const EndpointConfig& config, std::unique_ptr<Endpoint>&
   made->communicator_->setBufferResolver(made.get());
   // Offered only now: whoever maps it finds its header.
   made->segmentId_ = made->registry_->add(made->segment_);
-  made->views_ =
-      std::make_unique<ShmViews>(made->registry_, std::max(kViews, kViewsPerRank * config.communicator.size));
+  const auto size = static_cast<size_t>(config.communicator.size);
+  made->views_ = std::make_unique<ShmViews>(made->registry_, std::max(kViews, kViewsPerRank * size),
+                                            kViewsPerOperationAndRank * size);
   made->peerEndpoints_.resize(config.communicator.size);
   made->peerSegments_.resize(config.communicator.size);
   endpoint = std::move(made);
@@ -198,7 +201,10 @@ Status Endpoint::connectNet(int peer, TransportKind kind, const PeerInfo& info) 
     return Status::invalid("peer=" + std::to_string(peer) + " transport=" + nameOf(kind) +
                            ": other peers are reached by another network, and a communicator uses one");
   }
-  net_ = network;
+  {
+    const std::lock_guard lock(errorMutex_);
+    net_ = network;
+  }
   if (netProgress_ == nullptr) {
     netProgress_ = std::make_unique<NetProgress>(*net_);
     registerDeviceSlots();
@@ -214,6 +220,8 @@ Status Endpoint::connectNet(int peer, TransportKind kind, const PeerInfo& info) 
       end = {memory.base(), reinterpret_cast<HeadLine*>(memory.base() + shape.headOffset()), shape};
       if (kind == TransportKind::Ib) end.mostExchanged = shape.simpleSlotBytes();
       end.deviceSlots = deviceSlots(peer, channel, sends);
+      end.zeroCopySlots = zeroCopySlots_.emplace_back(new ZeroCopySlot[kSlots]).get();
+      const std::lock_guard lock(errorMutex_);
       netMemory_.push_back(std::move(memory));
     }
     FirstUse* firstUse = nullptr;
@@ -333,6 +341,21 @@ uint8_t* Endpoint::resolve(int peer, uint64_t segment, uint64_t offset, size_t b
   return address;
 }
 
+bool Endpoint::isRunning(int peer) { return jccl::isRunning(peerEndpoints_[peer]); }
+
+void Endpoint::isolate(int peer, void* address, size_t bytes, int64_t waitedNanos) {
+  const Status isolated = registry_->isolate(address, bytes);
+  const std::string text =
+      "in place: peer=" + std::to_string(peer) + " pid=" + std::to_string(peerEndpoints_[peer].pid) +
+      " has not left the receive buffer of bytes=" + std::to_string(bytes) +
+      " for millis=" + std::to_string(waitedNanos / 1'000'000) + ", expected less than 1; is that process stopped? " +
+      (isolated ? "Its late stores go nowhere: the buffer has other pages now, and later operations do not use it in "
+                  "place; allocate another for their full speed"
+                : "It may still store into the buffer, do not use it again: " + isolated.message());
+  logMessage(LogLevel::Warn, "shm", text);
+  noteError(Status::transport(text));
+}
+
 void Endpoint::noteError(const Status& status) {
   const std::lock_guard lock(errorMutex_);
   error_ = status.message();
@@ -343,13 +366,15 @@ std::string Endpoint::lastError() const {
   const auto add = [&text](const std::string& more) {
     if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
   };
+  const NetTransport* net = nullptr;
   {
     const std::lock_guard lock(errorMutex_);
     add(error_);
+    net = net_;
   }
-  if (net_ != nullptr && net_->failed()) {
+  if (net != nullptr && net->failed()) {
     int peer = -1;
-    const Status error = net_->error(&peer);
+    const Status error = net->error(&peer);
     add("peer=" + std::to_string(peer) + " " + error.message());
   }
   return text;
@@ -360,6 +385,7 @@ MemoryUsage Endpoint::memoryUsage() const {
   struct stat file {};
   if (::fstat(segment_->fd(), &file) == 0) usage.residentBytes = static_cast<size_t>(file.st_blocks) * 512;
   usage.residentBytes += usage.scratchBytes;
+  const std::lock_guard lock(errorMutex_);
   for (const MappedMemory& memory : netMemory_) usage.networkBytes += memory.bytes();
   return usage;
 }

@@ -112,6 +112,8 @@ class Endpoint final : private BufferResolver {
 
   bool locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) override;
   uint8_t* resolve(int peer, uint64_t segment, uint64_t offset, size_t bytes) override;
+  bool isRunning(int peer) override;
+  void isolate(int peer, void* address, size_t bytes, int64_t waitedNanos) override;
 
   EndpointConfig config_;
   std::shared_ptr<ShmRegistry> registry_;
@@ -121,6 +123,7 @@ class Endpoint final : private BufferResolver {
   std::vector<std::shared_ptr<ShmSegment>> peerSegments_;
   std::unique_ptr<ShmViews> views_;
   std::vector<MappedMemory> netMemory_;
+  std::vector<std::unique_ptr<ZeroCopySlot[]>> zeroCopySlots_;  // of network connections
   DeviceSlots deviceSlots_;
   std::unique_ptr<Communicator> communicator_;
   std::unique_ptr<NetTransport> sockets_;
@@ -130,7 +133,7 @@ class Endpoint final : private BufferResolver {
   std::unique_ptr<NetProgress> netProgress_;
   std::unique_ptr<StagingPump> pump_;
 
-  mutable std::mutex errorMutex_;
+  mutable std::mutex errorMutex_;  // of error_, and where net_ and netMemory_ change: other threads ask for them
   std::string error_;
 };
 

@@ -137,7 +137,7 @@ bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendC
   SlotHeader* header = connection.memory.slotHeader(connection.step);
   if (connection.isNet() && isLarge(task)) {
     lend(connection, task.address + queue.done, bytes);
-    header->awaited = true;
+    connection.memory.zeroCopySlot(connection.step).awaited = true;
   } else if (bytes != 0) {
     std::memcpy(connection.memory.simplePiece(connection.step, bytes), task.address + queue.done, bytes);
   }

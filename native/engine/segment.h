@@ -3,6 +3,7 @@
 //     page 0           SegmentHeader: proves to a peer that it mapped what it meant to map
 //     4096             Doorbell: peers wake this rank
 //     4096 + 128       Whereabouts: the core on which this rank runs
+//     4096 + 192       PeerAccess: ends what this rank does in peers' buffers
 //     4096 + 256       Board lines, one Board per rank of the communicator, written by that rank
 //     page-aligned     connection blocks (primitives/layout.h), index = peer rank x channels + channel
 //
@@ -24,7 +25,7 @@ namespace jccl {
 
 struct SegmentHeader {
   static constexpr uint64_t kMagic = 0x4a43434c53454731;  // "JCCLSEG1"
-  static constexpr uint32_t kVersion = 1;
+  static constexpr uint32_t kVersion = 2;
 
   uint64_t magic;
   uint32_t version;
@@ -58,6 +59,15 @@ struct Board {
 };
 static_assert(sizeof(Board) == 256);
 
+// Lets a rank whose operation fails take its buffers back from a peer that reads or writes them in place. It lies in the
+// peer's segment. Each side writes its word first and reads the other's afterwards, both sequentially consistent: either
+// the peer sees the revocation before it touches anything, or the owner sees the peer inside.
+struct alignas(64) PeerAccess {
+  std::atomic<uint32_t> inside;     // written by the segment's rank: nonzero while it touches peers' buffers
+  std::atomic<uint32_t> revokedBy;  // written by peers: rank + 1 of one whose buffers must not be touched any more
+};
+static_assert(sizeof(PeerAccess) == 64);
+
 struct SegmentShape {
   uint32_t size = 1;
   uint32_t channels = 1;
@@ -66,6 +76,7 @@ struct SegmentShape {
 
   static constexpr size_t kBellOffset = 4096;
   static constexpr size_t kWhereaboutsOffset = 4096 + 128;
+  static constexpr size_t kPeerAccessOffset = 4096 + 192;
   static constexpr size_t kBoardOffset = 4096 + 256;
   size_t blocksOffset() const { return (kBoardOffset + size * sizeof(Board) + 4095) / 4096 * 4096; }
   size_t blockOffset(int peer, int channel) const {
@@ -85,6 +96,7 @@ class Segment {
   SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(base_); }
   Doorbell& bell() const { return *reinterpret_cast<Doorbell*>(base_ + SegmentShape::kBellOffset); }
   Whereabouts& whereabouts() const { return *reinterpret_cast<Whereabouts*>(base_ + SegmentShape::kWhereaboutsOffset); }
+  PeerAccess& peerAccess() const { return *reinterpret_cast<PeerAccess*>(base_ + SegmentShape::kPeerAccessOffset); }
   // The board on which `rank` posts to the owner of this segment.
   Board& boardOf(int rank) const {
     return *reinterpret_cast<Board*>(base_ + SegmentShape::kBoardOffset + rank * sizeof(Board));

@@ -1,7 +1,9 @@
 #include "engine/shared_heap.h"
 
-#include <algorithm>
 #include <string>
+#include <utility>
+
+#include "base/log.h"
 
 namespace jccl {
 
@@ -17,26 +19,49 @@ Status SharedHeap::allocate(size_t bytes, void*& memory) {
     if (Status status = ShmRegistry::acquire(&registry_); !status) return status;
   }
   auto segment = std::make_shared<ShmSegment>();
-  if (Status status = ShmSegment::create("HostBuffer", std::max<size_t>(bytes, 1), ShmBacking::Auto, segment.get());
+  // The word behind the user's bytes says to those who have mapped the segment that it is in use.
+  if (Status status = ShmSegment::create("HostBuffer", bytes + sizeof(uint64_t), ShmBacking::Auto, segment.get());
       !status) {
     return status;
   }
+  segment->markLive();
   memory = segment->address();
-  ids_[memory] = registry_->add(std::move(segment));
+  const uint64_t id = registry_->add(segment);
+  buffers_[memory] = {std::move(segment), id};
+  return Status::ok();
+}
+
+Status SharedHeap::retire(void* memory) {
+  const std::lock_guard lock(mutex_);
+  std::map<void*, Buffer>::iterator found;
+  if (Status status = find(memory, found); !status) return status;
+  withdraw(found->second, true);
   return Status::ok();
 }
 
 Status SharedHeap::free(void* memory) {
   const std::lock_guard lock(mutex_);
-  const auto found = ids_.find(memory);
-  if (found == ids_.end()) {
-    return Status::invalid("address=" + std::to_string(reinterpret_cast<uintptr_t>(memory)) +
-                           ": no buffer of sharedAlloc begins here, or it has been freed");
-  }
-  registry_->remove(found->second);
-  ids_.erase(found);
-  if (ids_.empty()) registry_.reset();
+  std::map<void*, Buffer>::iterator found;
+  if (Status status = find(memory, found); !status) return status;
+  withdraw(found->second, false);
+  buffers_.erase(found);
+  if (buffers_.empty()) registry_.reset();
   return Status::ok();
+}
+
+void SharedHeap::withdraw(Buffer& buffer, bool keepsAddresses) {
+  if (buffer.id == 0) return;
+  registry_->remove(std::exchange(buffer.id, 0));
+  if (Status status = buffer.segment->discard(keepsAddresses); !status) {
+    logMessage(LogLevel::Warn, "shm", "host buffer: its memory is given back later: " + status.message());
+  }
+}
+
+Status SharedHeap::find(void* memory, std::map<void*, Buffer>::iterator& found) {
+  found = buffers_.find(memory);
+  if (found != buffers_.end()) return Status::ok();
+  return Status::invalid("address=" + std::to_string(reinterpret_cast<uintptr_t>(memory)) +
+                         ": no buffer of sharedAlloc begins here, or it has been freed");
 }
 
 }  // namespace jccl

@@ -20,12 +20,23 @@ class SharedHeap {
 
   // Zeroed, page-aligned memory; at least one page.
   Status allocate(size_t bytes, void*& memory);
+  // Gives the pages back at once and shares them no more. The addresses stay readable and writable until free.
+  Status retire(void* memory);
+  // Gives back the pages and the addresses.
   Status free(void* memory);
 
  private:
+  struct Buffer {
+    std::shared_ptr<ShmSegment> segment;
+    uint64_t id = 0;  // in the registry; 0 after retire
+  };
+
+  void withdraw(Buffer& buffer, bool keepsAddresses);
+  Status find(void* memory, std::map<void*, Buffer>::iterator& found);
+
   std::mutex mutex_;
   std::shared_ptr<ShmRegistry> registry_;  // held while there are buffers, so that their ids stay known
-  std::map<void*, uint64_t> ids_;
+  std::map<void*, Buffer> buffers_;
 };
 
 }  // namespace jccl

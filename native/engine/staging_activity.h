@@ -2,15 +2,11 @@
 // memory of the process, whose address goes from the library of the host's engine to that of the GPU's.
 #pragma once
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <climits>
 #include <cstdint>
-#include <ctime>
 #include <mutex>
+
+#include "base/futex.h"
 
 namespace jccl {
 
@@ -45,11 +41,10 @@ class StagingActivity {
   // Of the pump: sleeps until more than so many have begun, or so long.
   void nap(uint32_t begun, int64_t nanos) {
     sleeping_.store(true);
-    const timespec time{nanos / 1'000'000'000, nanos % 1'000'000'000};
-    ::syscall(SYS_futex, &begun_, FUTEX_WAIT_PRIVATE, begun, &time, nullptr, 0);
+    futexWaitFor(begun_, begun, nanos);
     sleeping_.store(false);
   }
-  void wake() { ::syscall(SYS_futex, &begun_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0); }
+  void wake() { futexWake(begun_); }
 
  private:
   std::atomic<uint32_t> begun_{0};

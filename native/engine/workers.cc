@@ -1,14 +1,11 @@
 #include "engine/workers.h"
 
-#include <linux/futex.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <climits>
 #include <string>
 #include <system_error>
 
+#include "base/futex.h"
 #include "base/thread.h"
 
 namespace jccl {
@@ -16,14 +13,6 @@ namespace {
 
 constexpr int kLooks = 2000;
 constexpr int kYields = 20;
-
-void sleepWhile(std::atomic<uint32_t>& word, uint32_t value) {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
-}
-
-void wake(std::atomic<uint32_t>& word) {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-}
 
 // Returns when `word` is no longer `value`.
 void awaitChange(std::atomic<uint32_t>& word, uint32_t value) {
@@ -34,7 +23,7 @@ void awaitChange(std::atomic<uint32_t>& word, uint32_t value) {
     sched_yield();
     if (word.load(std::memory_order_acquire) != value) return;
   }
-  while (word.load(std::memory_order_acquire) == value) sleepWhile(word, value);
+  while (word.load(std::memory_order_acquire) == value) futexWait(word, value);
 }
 
 }  // namespace
@@ -43,7 +32,7 @@ Workers::~Workers() {
   for (auto& worker : workers_) {
     worker->stop.store(true, std::memory_order_relaxed);
     worker->posted.fetch_add(1, std::memory_order_release);
-    wake(worker->posted);
+    futexWake(worker->posted);
   }
   for (auto& worker : workers_) worker->thread.join();
 }
@@ -66,7 +55,7 @@ Status Workers::provide(int channels) {
 void Workers::start(int channels) {
   for (int i = 0; i < channels - 1; ++i) {
     workers_[i]->posted.fetch_add(1, std::memory_order_release);
-    wake(workers_[i]->posted);
+    futexWake(workers_[i]->posted);
   }
 }
 
@@ -86,7 +75,7 @@ void Workers::loop(Worker& worker, int channel) {
     if (worker.stop.load(std::memory_order_relaxed)) return;
     job_(channel);
     worker.finished.store(done + 1, std::memory_order_release);
-    wake(worker.finished);
+    futexWake(worker.finished);
   }
 }
 

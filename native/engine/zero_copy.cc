@@ -1,7 +1,12 @@
 #include "engine/zero_copy.h"
 
-#include <algorithm>
+#include <sched.h>
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
 #include "collectives/ring.h"
 #include "primitives/host_primitives.h"
 
@@ -17,6 +22,12 @@ constexpr uint64_t kThisProcess = ~uint64_t{0};
 // going, a small part of the core's own cache.
 constexpr size_t kPieceBytes = 64 * 1024;
 
+// A process that has not ended a piece after this time is taken for stopped: a piece takes less than a millisecond of a core.
+constexpr int64_t kMostInsideNanos = 1'000'000'000;
+constexpr int64_t kNanosPerLookAtProcess = 20'000'000;
+constexpr int kYieldsInside = 100;
+constexpr std::chrono::microseconds kNapInside{50};
+
 bool readsSend(Collective collective) { return collective != Collective::AllGather; }
 bool writesRecv(Collective collective) { return collective != Collective::ReduceScatter; }
 
@@ -27,10 +38,11 @@ ZeroCopy::Result ZeroCopy::run(const Operation& operation, const Transfer& trans
   ++sequence_;
   if (!post(operation, sendBytes, recvBytes)) return Result::Staged;
   bool shared = true;
-  if (!collect(operation, sendBytes, recvBytes, waiter, shared)) return Result::Failed;
-  if (!shared) return Result::Staged;
-  work(operation, transfer);
-  return finish(waiter) ? Result::Done : Result::Failed;
+  const bool collected = collect(operation, sendBytes, recvBytes, waiter, shared);
+  if (collected && !shared) return Result::Staged;
+  if (collected && work(operation, transfer, waiter) && finish(waiter)) return Result::Done;
+  takeBack(operation, recvBytes);
+  return Result::Failed;
 }
 
 // Tells every peer where our buffers are. Returns whether all of them can use them.
@@ -99,9 +111,28 @@ bool ZeroCopy::collect(const Operation& operation, size_t sendBytes, size_t recv
   return true;
 }
 
+// Does this rank's part, unless this rank fails or a peer takes its buffers back. Then what ended the peer's operation ends
+// this one too, soon or at the deadline.
+bool ZeroCopy::work(const Operation& operation, const Transfer& transfer, Waiter& waiter) {
+  PeerAccess& access = own_.peerAccess();
+  access.inside.store(1, std::memory_order_seq_cst);
+  const bool whole = workInside(operation, transfer, waiter.control());
+  access.inside.store(0, std::memory_order_release);
+  if (whole) return true;
+  if (const uint32_t revoker = access.revokedBy.load(std::memory_order_relaxed); revoker != 0) {
+    waiter.wait([] { return false; }, placeOf(static_cast<int>(revoker) - 1));
+  }
+  return false;
+}
+
+// Whether the next piece may be touched.
+bool ZeroCopy::mayGoOn(const WaitControl& control) const {
+  return own_.peerAccess().revokedBy.load(std::memory_order_seq_cst) == 0 && !control.failed();
+}
+
 // Reads and writes the part of this rank in everybody's buffers; no two ranks touch the same element of a buffer, except
 // to read it.
-void ZeroCopy::work(const Operation& operation, const Transfer& transfer) {
+bool ZeroCopy::workInside(const Operation& operation, const Transfer& transfer, const WaitControl& control) {
   const void* sources[kMaxFanout + 1];
   void* destinations[kMaxFanout + 1];
   const size_t element = transfer.elementBytes;
@@ -114,7 +145,7 @@ void ZeroCopy::work(const Operation& operation, const Transfer& transfer) {
     from = part.begin;
     count = part.count;
   }
-  if (count == 0) return;
+  if (count == 0) return true;
   int sourceCount = size_, destinationCount = size_;
   if (operation.code.collective == Collective::AllGather) {
     sourceCount = 1;
@@ -129,13 +160,13 @@ void ZeroCopy::work(const Operation& operation, const Transfer& transfer) {
     // Every rank begins with another destination, so that they do not all write to one memory at a time.
     for (int i = 0; i < size_; ++i) destinations[i] = buffers_[(rank_ + i) % size_].recv + from * element;
   }
-  walk(transfer, destinations, destinationCount, sources, sourceCount, count);
+  return walk(transfer, destinations, destinationCount, sources, sourceCount, count, control);
 }
 
 // Operations walk up and down in turn: what one touched last is still in the core's own cache, and the next begins with
 // it. Always upwards, buffers somewhat larger than that cache would evict every line just before it is used again.
-void ZeroCopy::walk(const Transfer& transfer, void* const* destinations, int destinationCount,
-                    const void* const* sources, int sourceCount, size_t count) const {
+bool ZeroCopy::walk(const Transfer& transfer, void* const* destinations, int destinationCount,
+                    const void* const* sources, int sourceCount, size_t count, const WaitControl& control) const {
   const void* from[kMaxFanout + 1];
   void* to[kMaxFanout + 1];
   // Copies have nothing to finish: averages are divided where they are summed.
@@ -144,6 +175,7 @@ void ZeroCopy::walk(const Transfer& transfer, void* const* destinations, int des
   const size_t pieces = (count + each - 1) / each;
   const bool down = sequence_ % 2 == 0;
   for (size_t i = 0; i < pieces; ++i) {
+    if (!mayGoOn(control)) return false;
     const size_t begin = (down ? pieces - 1 - i : i) * each;
     const size_t at = begin * transfer.elementBytes;
     for (int s = 0; s < sourceCount; ++s) from[s] = static_cast<const uint8_t*>(sources[s]) + at;
@@ -151,6 +183,7 @@ void ZeroCopy::walk(const Transfer& transfer, void* const* destinations, int des
     transfer.reduce(to, destinationCount, from, sourceCount, std::min(each, count - begin), post,
                     transfer.streaming ? ~0u : 0u);
   }
+  return true;
 }
 
 bool ZeroCopy::finish(Waiter& waiter) {
@@ -163,6 +196,41 @@ bool ZeroCopy::finish(Waiter& waiter) {
     if (peer == rank_) continue;
     const auto& mark = own_.boardOf(peer).finished[sequence_ % 2].sequence;
     if (!waiter.wait([&] { return mark.load(std::memory_order_acquire) == sequence_; }, placeOf(peer))) return false;
+  }
+  return true;
+}
+
+// Returns when the buffers of the failed operation are this rank's alone.
+void ZeroCopy::takeBack(const Operation& operation, size_t recvBytes) {
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_) continue;
+    peers_[peer].peerAccess().revokedBy.store(static_cast<uint32_t>(rank_) + 1, std::memory_order_seq_cst);
+  }
+  const int64_t start = monotonicNanos();
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_ || waitUntilOutside(peer, start + kMostInsideNanos)) continue;
+    if (writesRecv(operation.code.collective)) {
+      resolver_->isolate(peer, operation.recv, recvBytes, monotonicNanos() - start);
+    }
+  }
+}
+
+// False: the peer's process is stopped, as it seems.
+bool ZeroCopy::waitUntilOutside(int peer, int64_t deadline) {
+  const std::atomic<uint32_t>& inside = peers_[peer].peerAccess().inside;
+  int64_t nextLook = 0;
+  for (int round = 0; inside.load(std::memory_order_seq_cst) != 0; ++round) {
+    if (kinds_[peer] == TransportKind::Shm) {
+      const int64_t now = monotonicNanos();
+      if (now >= deadline) return false;
+      if (now >= nextLook && !resolver_->isRunning(peer)) return true;
+      if (now >= nextLook) nextLook = now + kNanosPerLookAtProcess;
+    }
+    if (round < kYieldsInside) {
+      sched_yield();
+    } else {
+      std::this_thread::sleep_for(kNapInside);
+    }
   }
   return true;
 }

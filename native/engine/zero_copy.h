@@ -6,6 +6,11 @@
 // read all posts first, and all come to the same answer.
 //
 //     post -> wait for all posts -> work on the own part in everybody's buffers -> mark -> wait for all marks
+//
+// A failed operation returns only when no peer reads or writes this rank's buffers any more. The rank revokes its buffers
+// and waits until no peer is inside of a piece of work. A thread of this process is there for one piece at most, and a
+// process that has ended is there no more. A process that stays too long, because it is stopped, may store later: the
+// resolver then replaces the pages of the receive buffer, and late stores go to the old ones.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +23,7 @@
 
 namespace jccl {
 
-// Finds memory that processes share.
+// Finds memory that processes share, and knows of the processes.
 class BufferResolver {
  public:
   virtual ~BufferResolver() = default;
@@ -28,6 +33,13 @@ class BufferResolver {
 
   // The peer's shared memory in our address space; null if it cannot be had.
   virtual uint8_t* resolve(int peer, uint64_t segment, uint64_t offset, size_t bytes) = 0;
+
+  // False once no thread of the peer's process runs any more.
+  virtual bool isRunning(int peer) = 0;
+
+  // The peer is still inside of [address, address + bytes) of ours after `waitedNanos`: from now on its stores no longer
+  // change these bytes.
+  virtual void isolate(int peer, void* address, size_t bytes, int64_t waitedNanos) = 0;
 };
 
 class ZeroCopy {
@@ -59,10 +71,14 @@ class ZeroCopy {
 
   bool post(const Operation& operation, size_t sendBytes, size_t recvBytes);
   bool collect(const Operation& operation, size_t sendBytes, size_t recvBytes, Waiter& waiter, bool& shared);
-  void work(const Operation& operation, const Transfer& transfer);
-  void walk(const Transfer& transfer, void* const* destinations, int destinationCount, const void* const* sources,
-            int sourceCount, size_t count) const;
+  bool work(const Operation& operation, const Transfer& transfer, Waiter& waiter);
+  bool workInside(const Operation& operation, const Transfer& transfer, const WaitControl& control);
+  bool walk(const Transfer& transfer, void* const* destinations, int destinationCount, const void* const* sources,
+            int sourceCount, size_t count, const WaitControl& control) const;
+  bool mayGoOn(const WaitControl& control) const;
   bool finish(Waiter& waiter);
+  void takeBack(const Operation& operation, size_t recvBytes);
+  bool waitUntilOutside(int peer, int64_t deadline);
   WaitPlace placeOf(int peer) const { return {peer, kinds_[peer], WaitFor::Board, Protocol::Simple, sequence_}; }
 
   int rank_;

@@ -290,6 +290,14 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_sharedAlloc(JN
   });
 }
 
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_sharedRetire(JNIEnv*, jclass, jlong memory) {
+  return guardedCode([&] {
+    const Status status = SharedHeap::ofThisProcess().retire(reinterpret_cast<void*>(memory));
+    createError = status.message();
+    return status.code();
+  });
+}
+
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_sharedFree(JNIEnv*, jclass, jlong memory) {
   return guardedCode([&] {
     const Status status = SharedHeap::ofThisProcess().free(reinterpret_cast<void*>(memory));

@@ -24,10 +24,12 @@ struct ConnectionMemory {
   uint32_t mostExchanged = 64 * 1024;
   // Where kernels and an adapter have the data of SIMPLE slots in memory of a GPU; null: in the block, behind the headers.
   uint8_t* deviceSlots = nullptr;
+  ZeroCopySlot* zeroCopySlots = nullptr;  // kSlots of them behind a network, otherwise null
 
   uint8_t* llSlot(uint64_t step) const { return block + shape.llSlot(step); }
   uint8_t* ll128Slot(uint64_t step) const { return block + shape.ll128Slot(step); }
   SlotHeader* slotHeader(uint64_t step) const { return reinterpret_cast<SlotHeader*>(block + shape.slotHeader(step)); }
+  ZeroCopySlot& zeroCopySlot(uint64_t step) const { return zeroCopySlots[step % kSlots]; }
   uint8_t* simpleSlot(uint64_t step) const {
     if (deviceSlots != nullptr) return deviceSlots + shape.simplePieceInSlots(step, 0, false);
     return reinterpret_cast<uint8_t*>(slotHeader(step)) + kSimpleHeaderBytes;
@@ -76,7 +78,7 @@ struct RecvConnection {
 
   // Where the piece of the next step is, once its slot is published with protocol SIMPLE.
   const uint8_t* simplePiece(uint32_t bytes) const {
-    const uint8_t* lent = isNet() ? memory.slotHeader(step)->lent : nullptr;
+    const uint8_t* lent = isNet() ? memory.zeroCopySlot(step).lent : nullptr;
     return lent != nullptr ? lent : memory.simplePiece(step, bytes);
   }
 };

@@ -41,11 +41,14 @@
 //
 // Networks: the sender writes into a local block that a send proxy drains. For every protocol it then also fills the
 // slot's SIMPLE header: bytes = wire bytes from the start of the slot's data (LL: whole cells; LL128: whole lines;
-// SIMPLE: the payload), proto, check, then published. A SIMPLE payload may lie elsewhere: then `lent` in the unused part
-// of the header says where, until the slot is freed. The proxy frees slots by head. At the other end the receive proxy
+// SIMPLE: the payload), proto, check, then published. A SIMPLE payload may lie elsewhere: then `lent` says where, until the
+// slot is freed. The proxy frees slots by head. At the other end the receive proxy
 // writes the slot, LL cells by 8-byte stores, LL128 lines flag last, SIMPLE data and header with published last. The
-// receiver may say in a free slot's header where it wants the payload of its next step instead (`wanted`, good for one
-// step and one check and size). It gets it there or in the slot, whichever is easier: `lent` tells.
+// receiver may say for a free slot where it wants the payload of its next step instead (`wanted`, good for one step and
+// one check and size). It gets it there or in the slot, whichever is easier: `lent` tells.
+//
+// Over verbs an adapter of another host writes the receiver's block. What names memory of this process (`lent`, `wanted`)
+// is therefore not in the block but in a ZeroCopySlot beside it, which no adapter and no other process reaches.
 #pragma once
 
 #include <atomic>
@@ -78,16 +81,20 @@ struct alignas(64) SlotHeader {
   uint32_t check;
   uint32_t bytes;
   uint8_t protocol;
-  bool awaited;         // to a network only, with `lent`: the receiver is about to say where it wants the payload
-  const uint8_t* lent;  // to and from a network only: where the payload is, if not in the slot
-  uint8_t* wanted;      // from a network only: where the receiver wants the payload
-  uint32_t wantedBytes;
-  uint32_t wantedCheck;
-  std::atomic<uint64_t> wantedFor;  // step + 1, stored last; another value: nothing is wanted
 };
 static_assert(sizeof(SlotHeader) == 64);
 static_assert(offsetof(SlotHeader, check) == 8 && offsetof(SlotHeader, bytes) == 12 &&
               offsetof(SlotHeader, protocol) == 16);
+
+// User memory in place of a slot, at an end behind a network: one for each slot, in private memory of the process.
+struct alignas(64) ZeroCopySlot {
+  const uint8_t* lent = nullptr;  // to and from a network: where the payload is, if not in the slot
+  bool awaited = false;           // to a network, with `lent`: the receiver is about to say where it wants the payload
+  uint8_t* wanted = nullptr;      // from a network: where the receiver wants the payload
+  uint32_t wantedBytes = 0;
+  uint32_t wantedCheck = 0;
+  std::atomic<uint64_t> wantedFor{0};  // step + 1, stored last; another value: nothing is wanted
+};
 
 struct alignas(64) HeadLine {
   std::atomic<uint64_t> head;

@@ -105,8 +105,9 @@ class EchoingNetwork final : public ProgressEngine {
     int moved = 0;
     while (step_ < kSlots && out().slotHeader(step_)->published.load(std::memory_order_acquire) == step_ + 1) {
       const SlotHeader* sent = out().slotHeader(step_);
-      lent_ = lent_ || sent->lent != nullptr;
-      std::memcpy(in().simpleSlot(step_), sent->lent != nullptr ? sent->lent : out().simpleSlot(step_), sent->bytes);
+      const uint8_t* lent = out().zeroCopySlot(step_).lent;
+      lent_ = lent_ || lent != nullptr;
+      std::memcpy(in().simpleSlot(step_), lent != nullptr ? lent : out().simpleSlot(step_), sent->bytes);
       publish(in(), step_, Protocol::Simple, sent->bytes, sent->check);
       ++step_;
       ++moved;

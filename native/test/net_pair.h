@@ -19,6 +19,7 @@ class Block {
   // `deviceSlots`: where the data of SIMPLE slots lies instead, if anywhere.
   explicit Block(const ConnectionShape& shape, uint8_t* deviceSlots = nullptr)
       : words_(new uint64_t[(shape.blockBytes() + 4096) / sizeof(uint64_t)]()),
+        zeroCopySlots_(new ZeroCopySlot[kSlots]),
         shape_(shape),
         deviceSlots_(deviceSlots) {}
 
@@ -27,11 +28,13 @@ class Block {
     auto* start = reinterpret_cast<uint8_t*>((raw + 4095) / 4096 * 4096);
     ConnectionMemory memory = {start, reinterpret_cast<HeadLine*>(start), shape_};
     memory.deviceSlots = deviceSlots_;
+    memory.zeroCopySlots = zeroCopySlots_.get();
     return memory;
   }
 
  private:
   std::shared_ptr<uint64_t[]> words_;
+  std::shared_ptr<ZeroCopySlot[]> zeroCopySlots_;
   ConnectionShape shape_;
   uint8_t* deviceSlots_;
 };

@@ -124,11 +124,11 @@ TEST(NetTransport, WhatWasPublishedLeavesWithoutAnybodyWaiting) {
 
 // Says where the receiver wants the payload of a step that a Producer will send.
 void want(const Consumer& consumer, uint64_t step, std::vector<uint8_t>& place) {
-  SlotHeader* header = consumer.memory().slotHeader(step);
-  header->wanted = place.data();
-  header->wantedBytes = static_cast<uint32_t>(place.size());
-  header->wantedCheck = static_cast<uint32_t>(step * 31);
-  header->wantedFor.store(step + 1, std::memory_order_release);
+  ZeroCopySlot& slot = consumer.memory().zeroCopySlot(step);
+  slot.wanted = place.data();
+  slot.wantedBytes = static_cast<uint32_t>(place.size());
+  slot.wantedCheck = static_cast<uint32_t>(step * 31);
+  slot.wantedFor.store(step + 1, std::memory_order_release);
 }
 
 TEST(NetTransport, APieceGoesWhereTheReceiverWantsIt) {
@@ -142,8 +142,35 @@ TEST(NetTransport, APieceGoesWhereTheReceiverWantsIt) {
   pair.net[0]->kick();
   const SlotHeader* header = consumer.memory().slotHeader(0);
   ASSERT_TRUE(drive(*pair.net[1], [&] { return header->published.load(std::memory_order_acquire) == 1; }));
-  EXPECT_EQ(place.data(), header->lent);
+  EXPECT_EQ(place.data(), consumer.memory().zeroCopySlot(0).lent);
   EXPECT_EQ(0, std::memcmp(place.data(), producer.memory().simpleSlot(0), place.size()));
+}
+
+// An adapter of another machine may write the block of a connection: what it writes there is never taken for an address.
+TEST(NetTransport, WhatAPeerWritesIntoABlockNamesNoMemory) {
+  std::vector<uint8_t> secret(4096, 0x5a);
+  Consumer consumer(kShape);
+  RecvConnection connection;
+  connection.memory = consumer.memory();
+  connection.transport = TransportKind::Net;
+  SlotHeader* header = connection.memory.slotHeader(0);
+  const auto fill = [&](uint64_t word) {
+    for (size_t at = 0; at + sizeof word <= sizeof(SlotHeader); at += sizeof word) {
+      std::memcpy(reinterpret_cast<uint8_t*>(header) + at, &word, sizeof word);
+    }
+  };
+  fill(reinterpret_cast<uintptr_t>(secret.data()));
+  EXPECT_EQ(connection.memory.simplePiece(0, 100), connection.simplePiece(100));
+
+  // All that says where the receiver wants the payload, in case it were read from there.
+  Pair pair;
+  Producer producer(kShape);
+  pair.connectOneWay(producer, consumer);
+  fill(0);
+  const std::array<uint64_t, 3> wish = {reinterpret_cast<uintptr_t>(secret.data()), 1000, 1};
+  std::memcpy(reinterpret_cast<uint8_t*>(header) + 32, wish.data(), sizeof wish);
+  transfer(pair, producer, consumer, Protocol::Simple, {1000});
+  EXPECT_EQ(std::vector<uint8_t>(4096, 0x5a), secret);
 }
 
 TEST(NetTransport, OnceRevokedWantedMemoryIsLeftAlone) {

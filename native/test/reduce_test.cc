@@ -226,6 +226,34 @@ TEST_P(ReduceKernelTest, moreDestinationsThanTheMaskHasBits) {
   }
 }
 
+// The later source wins at every element of every call, whatever register or word it lies in.
+TEST_P(ReduceKernelTest, betweenZerosOfDifferentSignMinimumAndMaximumTakeTheLaterSource) {
+  const size_t bytes = sizeOf(type);
+  if (type < DataType::Float16) return;  // integers have one zero
+  const auto fillZeros = [&](char* to, size_t count) {
+    std::memset(to, 0, count * bytes);
+    for (size_t i = 0; i < count; ++i) to[(i + 1) * bytes - 1] = random() % 2 == 0 ? 0 : '\x80';
+  };
+  for (const ReduceOp op : {ReduceOp::Min, ReduceOp::Max}) {
+    for (const size_t nsrc : {2u, 3u}) {
+      for (size_t count = 1; count <= 3000; count += count < 300 ? 1 : 450) {
+        std::vector<GuardedBlock> sources;
+        std::vector<const void*> pointers;
+        for (size_t s = 0; s < nsrc; ++s) {
+          sources.emplace_back(count * bytes, random() % 65);
+          fillZeros(sources.back().data(), count);
+          pointers.push_back(sources.back().data());
+        }
+        GuardedBlock result(count * bytes, random() % 65);
+        void* to = result.data();
+        reduceCopyKernel(type, op, isa)(&to, 1, pointers.data(), static_cast<int>(nsrc), count, PostOp{}, 1);
+        ASSERT_EQ(std::memcmp(to, pointers.back(), count * bytes), 0)
+            << nameOf(isa) << " " << nameOf(type) << " " << nameOf(op) << " count=" << count << " nsrc=" << nsrc;
+      }
+    }
+  }
+}
+
 TEST_P(ReduceKernelTest, averagesDivideByAnyNumberOfRanks) {
   for (const uint32_t divisor :
        {2u, 3u, 8u, 10u, 127u, 128u, 129u, 255u, 256u, 1000u, 65536u, 0x7fffffffu, 0x80000000u, ~0u}) {
@@ -405,6 +433,9 @@ TEST_P(ReduceValueTest, integersWrapAndAveragesTruncateTowardsZero) {
   EXPECT_EQ(fold<uint8_t>(DataType::Uint8, ReduceOp::Prod, {200, 200}), 64);
   EXPECT_EQ(fold<int32_t>(DataType::Int32, ReduceOp::Prod, {0x10001, 0x10001}), 0x20001);
   EXPECT_EQ(fold<int64_t>(DataType::Int64, ReduceOp::Sum, {INT64_MAX, 1}), INT64_MIN);
+  EXPECT_EQ(fold<int8_t>(DataType::Int8, ReduceOp::Avg, {100, 100}, 2), -28);   // 200 wraps to -56
+  EXPECT_EQ(fold<uint8_t>(DataType::Uint8, ReduceOp::Avg, {200, 100}, 2), 22);  // 300 wraps to 44
+  EXPECT_EQ(fold<int64_t>(DataType::Int64, ReduceOp::Avg, {INT64_MAX, 1}, 2), INT64_MIN / 2);
   EXPECT_EQ(fold<int32_t>(DataType::Int32, ReduceOp::Avg, {-3, -4}, 2), -3);
   EXPECT_EQ(fold<int64_t>(DataType::Int64, ReduceOp::Avg, {-3, -4}, 2), -3);
   EXPECT_EQ(fold<int64_t>(DataType::Int64, ReduceOp::Avg, {-3, -4, -1}, 3), -2);

@@ -1,6 +1,8 @@
 #include "transport/shm_registry.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "transport/shm_client.h"
+#include "transport/shm_server.h"
 #include "transport/shm_socket.h"
 #include "transport/shm_views.h"
 
@@ -20,6 +23,7 @@ std::shared_ptr<ShmSegment> makeSegment(size_t bytes) {
   auto segment = std::make_shared<ShmSegment>();
   const Status created = ShmSegment::create("test", bytes, ShmBacking::Auto, segment.get());
   EXPECT_TRUE(created.isOk()) << created.message();
+  segment->markLive();
   return segment;
 }
 
@@ -135,6 +139,54 @@ TEST_F(ShmRegistryTest, AnotherProcessSeesAndWritesTheMemory) {
   ::close(wire[1]);
 }
 
+TEST_F(ShmRegistryTest, WhatIsIsolatedKeepsItsBytesAndHasNoPagesThatOthersMap) {
+  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  auto segment = makeSegment(4 * page);
+  uint8_t* ours = segment->address();
+  const uint64_t id = registry_->add(segment);
+  ShmSegment theirs;
+  ASSERT_TRUE(fetch(id, &theirs).isOk());
+  for (size_t i = 0; i < 4 * page; ++i) ours[i] = static_cast<uint8_t>(i % 251);
+  ASSERT_TRUE(registry_->isolate(ours + page + 1, page).isOk());
+  std::memset(theirs.address(), 255, theirs.bytes());
+  for (size_t i = 0; i < 4 * page; ++i) {
+    const bool isolated = i / page == 1 || i / page == 2;  // the first and the last byte lie in these
+    ASSERT_EQ(isolated ? i % 251 : 255u, ours[i]) << i;
+  }
+  SharedRange range;
+  EXPECT_FALSE(registry_->find(ours + 3 * page, page, &range)) << "ordinary memory from now on";
+  EXPECT_TRUE(registry_->isolate(ours, 4 * page).isOk()) << "again, and more of it";
+  EXPECT_FALSE(registry_->isolate(ours, 4 * page + 1).isOk()) << "more than the segment";
+  registry_->remove(id);
+  EXPECT_FALSE(registry_->isolate(ours, 1).isOk()) << "no segment";
+}
+
+TEST_F(ShmRegistryTest, AProcessRunsUntilItEndsAlsoWhileItIsStopped) {
+  EXPECT_TRUE(isRunning(registry_->endpoint()));
+  int wire[2];
+  ASSERT_EQ(0, ::pipe(wire));
+  registry_.reset();  // no thread may run at the fork
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::shared_ptr<ShmRegistry> own;
+    if (!ShmRegistry::acquire(&own)) ::_exit(1);
+    const ShmEndpoint endpoint = own->endpoint();
+    if (::write(wire[1], &endpoint, sizeof endpoint) != sizeof endpoint) ::_exit(2);
+    ::raise(SIGSTOP);
+    ::_exit(3);
+  }
+  ShmEndpoint endpoint;
+  ASSERT_EQ(static_cast<ssize_t>(sizeof endpoint), ::read(wire[0], &endpoint, sizeof endpoint));
+  int status = 0;
+  ASSERT_EQ(child, ::waitpid(child, &status, WUNTRACED));
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(isRunning(endpoint)) << "it does not answer, but it runs, i=" << i;
+  ASSERT_EQ(0, ::kill(child, SIGKILL));
+  ASSERT_EQ(child, ::waitpid(child, &status, 0));
+  EXPECT_FALSE(isRunning(endpoint));
+  ::close(wire[0]);
+  ::close(wire[1]);
+}
+
 TEST_F(ShmRegistryTest, AWrongTokenGetsNothing) {
   const uint64_t id = registry_->add(makeSegment(4096));
   ShmRequest request;
@@ -235,7 +287,7 @@ TEST_F(ShmRegistryTest, AProcessElsewhereIsNotReachable) {
 
 TEST_F(ShmRegistryTest, ViewsAreKeptUntilTooMany) {
   constexpr size_t kMost = 16;
-  ShmViews views(registry_, kMost);
+  ShmViews views(registry_, kMost, kMost / 2);
   const ShmEndpoint& self = registry_->endpoint();
   uint8_t* address = nullptr;
   std::vector<uint64_t> ids;
@@ -257,8 +309,34 @@ TEST_F(ShmRegistryTest, ViewsAreKeptUntilTooMany) {
   for (size_t i = 2; i < segments.size(); ++i) EXPECT_FALSE(segments[i].expired()) << i;
 }
 
+TEST_F(ShmRegistryTest, ViewsOfFreedSegmentsGoWhenAnotherIsFetched) {
+  constexpr size_t kInUse = 2;
+  ShmViews views(registry_, 16, kInUse);
+  uint8_t* address = nullptr;
+  for (int i = 0; i < 20; ++i) {
+    auto segment = makeSegment(4096);
+    const uint64_t id = registry_->add(segment);
+    ASSERT_TRUE(views.resolve(0, registry_->endpoint(), id, 0, 4096, &address).isOk());
+    registry_->remove(id);
+    ASSERT_TRUE(segment->discard(false).isOk());
+    EXPECT_EQ(0, *address) << "what was asked for last stays mapped";
+    EXPECT_LE(views.size(), kInUse + 1);
+  }
+}
+
+TEST_F(ShmRegistryTest, AnOfferOutlivesTheDescriptorOfItsSegment) {
+  auto segment = makeSegment(4096);
+  const uint64_t id = registry_->add(segment);
+  const ShmOffer offer = registry_->offer(id);
+  registry_->remove(id);
+  ASSERT_TRUE(segment->discard(true).isOk());
+  EXPECT_EQ(-1, segment->fd());
+  EXPECT_GE(::fcntl(offer.fd, F_GETFD), 0);
+  EXPECT_EQ(-1, registry_->offer(id).fd);
+}
+
 TEST_F(ShmRegistryTest, ViewsRefuseWhatIsNotThere) {
-  ShmViews views(registry_, 4);
+  ShmViews views(registry_, 4, 2);
   const uint64_t id = registry_->add(makeSegment(4096));
   uint8_t* address = nullptr;
   EXPECT_EQ(Code::Transport, views.resolve(3, registry_->endpoint(), id, 1, 4096, &address).code());

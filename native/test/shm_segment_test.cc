@@ -3,9 +3,14 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "base/clock.h"
 
 namespace jccl {
 namespace {
@@ -46,6 +51,30 @@ TEST_P(ShmSegmentOn, AnotherSizeThanAgreedIsRefused) {
   EXPECT_NE(std::string::npos, mapped.message().find("bytes=4096 expected_bytes=8192")) << mapped.message();
 }
 
+TEST_P(ShmSegmentOn, DiscardedPagesAreGivenBackAtOnceByAllThatMapThem) {
+  constexpr size_t kBytes = 1 << 20;
+  ShmSegment made;
+  ASSERT_TRUE(ShmSegment::create("test", kBytes, GetParam(), &made).isOk());
+  made.markLive();
+  UniqueFd file(::dup(made.fd()));
+  ShmSegment view;
+  ASSERT_TRUE(ShmSegment::map(UniqueFd(::dup(file.get())), kBytes, &view).isOk());
+  std::fill(view.address(), view.address() + kBytes / 2, 7);
+  EXPECT_TRUE(view.isLive());
+
+  const Status discarded = made.discard(true);
+  ASSERT_TRUE(discarded.isOk()) << discarded.message();
+  struct stat facts {};
+  ASSERT_EQ(0, ::fstat(file.get(), &facts));
+  EXPECT_EQ(0, facts.st_blocks);
+  EXPECT_FALSE(view.isLive());
+  EXPECT_EQ(0, view.address()[17]);
+  // The maker's addresses stay, and what is written there is nobody else's.
+  EXPECT_EQ(0, made.address()[17]);
+  made.address()[17] = 5;
+  EXPECT_EQ(0, view.address()[17]);
+}
+
 INSTANTIATE_TEST_SUITE_P(Backings, ShmSegmentOn, ::testing::Values(ShmBacking::Memfd, ShmBacking::DevShm),
                          [](const auto& info) { return info.param == ShmBacking::Memfd ? "Memfd" : "DevShm"; });
 
@@ -63,6 +92,46 @@ TEST(ShmSegment, MemoryThatCouldShrinkUnderUsIsRefused) {
   const Status mapped = ShmSegment::map(std::move(fd), 4096, &view);
   EXPECT_EQ(Code::Transport, mapped.code());
   EXPECT_NE(std::string::npos, mapped.message().find("not sealed")) << mapped.message();
+}
+
+// The maker shrinks the memory and seals it while it is mapped here: what was mapped is then there, or it was refused.
+TEST(ShmSegment, MemoryThatShrinksJustBeforeItIsSealedIsMappedAtItsLastSize) {
+  constexpr off_t kLong = 64 * 4096;
+  constexpr off_t kShort = 4096;
+  const int64_t end = monotonicNanos() + 2'000'000'000;
+  for (int round = 0; monotonicNanos() < end && !HasFailure(); ++round) {
+    const UniqueFd fd(::memfd_create("shrinking", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ASSERT_EQ(0, ::ftruncate(fd.get(), kLong));
+    UniqueFd theirs(::dup(fd.get()));
+    std::atomic<int> ready{0};
+    std::thread maker([&] {
+      ++ready;
+      while (ready.load() < 2) {
+      }
+      for (int i = 0; i < round % 500; ++i) __atomic_signal_fence(__ATOMIC_SEQ_CST);
+      ::ftruncate(fd.get(), kShort);
+      ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK);
+    });
+    ++ready;
+    while (ready.load() < 2) {
+    }
+    ShmSegment view;
+    if (ShmSegment::map(std::move(theirs), 0, &view)) {
+      EXPECT_EQ(static_cast<size_t>(kShort), view.bytes()) << "round=" << round << ": the rest would be a SIGBUS";
+    }
+    maker.join();
+  }
+}
+
+TEST(ShmSegment, AnImportedDescriptorIsClosedOnceItIsMapped) {
+  ShmSegment made;
+  ASSERT_TRUE(ShmSegment::create("test", 4096, ShmBacking::Memfd, &made).isOk());
+  const int fd = ::dup(made.fd());
+  ShmSegment view;
+  ASSERT_TRUE(ShmSegment::map(UniqueFd(fd), 4096, &view).isOk());
+  EXPECT_EQ(-1, ::fcntl(fd, F_GETFD)) << "a job with many ranks and buffers would run out of descriptors";
+  made.address()[7] = 3;
+  EXPECT_EQ(3, view.address()[7]);
 }
 
 TEST(ShmSegment, MoreThanDevShmHasIsRefusedBeforeItIsTouched) {

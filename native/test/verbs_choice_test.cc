@@ -94,7 +94,7 @@ TEST(ConnectionInfo, WhatDoesNotFitIsNamed) {
     return checked.message();
   };
   EXPECT_NE(std::string::npos, refusal([](auto& r) { r.magic = 1; }).find("magic=1"));
-  EXPECT_NE(std::string::npos, refusal([](auto& r) { r.version = 9; }).find("version=9, expected 1"));
+  EXPECT_NE(std::string::npos, refusal([](auto& r) { r.version = 9; }).find("version=9, expected 2"));
   EXPECT_NE(std::string::npos, refusal([](auto& r) { r.bytes = 3; }).find("bytes=3"));
   EXPECT_NE(std::string::npos,
             refusal([](auto& r) { r.linkLayer = LinkLayer::InfiniBand; }).find("link_layer=1, expected 2"));
@@ -103,6 +103,7 @@ TEST(ConnectionInfo, WhatDoesNotFitIsNamed) {
   EXPECT_NE(std::string::npos, refusal([](auto& r) { r.split = 1; }).find("split=1"));
   EXPECT_NE(std::string::npos, refusal([](auto& r) { r.ringBytes = 64; }).find("ring_bytes=64"));
   EXPECT_NE(std::string::npos, refusal([](auto& r) { r.qpNumbers[1] = 1 << 24; }).find("qp=16777216"));
+  EXPECT_NE(std::string::npos, refusal([](auto& r) { r.psns[1] = 1 << 24; }).find("psn=16777216, expected 16777215"));
 }
 
 TEST(ConnectionInfo, AnInfiniBandPortNeedsALid) {

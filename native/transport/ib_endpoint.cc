@@ -37,8 +37,13 @@ Status IbEndpoint::open(UniqueFd socket, EventSet& events) {
   memory_.reset(static_cast<uint8_t*>(std::aligned_alloc(kPageBytes, kPageBytes)));
   if (memory_ == nullptr) return {Code::NoMemory, "net: no memory for the ring of a connection"};
   std::memset(memory_.get(), 0, kPageBytes);
-  if (Status made = verbs::Region::make(adapter_.device(), memory_.get(), kPageBytes, true, false, &region_); !made)
-    return made;
+  static_assert(kFlushAt < kPageBytes);
+  constexpr int kWrittenByTheOther = verbs::kAccessLocalWrite | verbs::kAccessRemoteWrite;
+  Status registered =
+      verbs::Region::make(adapter_.device(), memory_.get(), kRingBytes, kWrittenByTheOther, false, &ring_);
+  if (!registered) return registered;
+  registered = verbs::Region::make(adapter_.device(), memory_.get() + kRingBytes, kRingBytes, 0, false, &staged_);
+  if (!registered) return registered;
   const auto count = static_cast<uint32_t>(config_.ib.queuePairs);
   const auto entries = static_cast<int>(count * (kSendRequests + kReceiveRequests) + kNetInFlight);
   if (Status made = verbs::Completions::make(adapter_.device(), entries, &completions_); !made) return made;
@@ -47,7 +52,8 @@ Status IbEndpoint::open(UniqueFd socket, EventSet& events) {
     std::unique_ptr<QueuePairObject> qp;
     const verbs::QueuePairShape shape = {kSendRequests, kReceiveRequests, kInlineBytes};
     if (Status made = QueuePairObject::make(adapter_.device(), *completions_, shape, &qp); !made) return made;
-    if (Status initialised = qp->initialise(adapter_.path()); !initialised) return initialised;
+    if (Status initialised = qp->initialise(adapter_.path(), verbs::kAccessRemoteWrite); !initialised)
+      return initialised;
     inlineBytes_ = std::min(inlineBytes_, qp->inlineBytes());
     qps_.push_back(std::move(qp));
   }
@@ -75,10 +81,13 @@ verbs::ConnectionInfo IbEndpoint::ownInfo() const {
   info.queuePairs = static_cast<uint16_t>(qps_.size());
   info.gid = port.gid;
   info.ringAddress = reinterpret_cast<uintptr_t>(memory_.get());
-  info.ringRkey = region_->rkey();
+  info.ringRkey = ring_->rkey();
   info.ringBytes = kRingBytes;
   port.label.copy(info.device.data(), info.device.size() - 1);
-  for (size_t i = 0; i < qps_.size(); ++i) info.qpNumbers[i] = qps_[i]->number();
+  for (size_t i = 0; i < qps_.size(); ++i) {
+    info.qpNumbers[i] = qps_[i]->number();
+    info.psns[i] = qps_[i]->sendPsn();
+  }
   return info;
 }
 
@@ -96,6 +105,7 @@ Status IbEndpoint::join() {
     end.mtu = std::min(own.mtu, remote.mtu);
     end.lid = remote.linkLayer == verbs::LinkLayer::Ethernet ? 0 : remote.lid;
     end.gid = remote.gid;
+    end.psn = remote.psns[i];
     end.global = end.lid == 0 || own.gid.halves[0] != remote.gid.halves[0];
     if (Status connected = qps_[i]->connect(end); !connected) return connected;
     if (Status started = qps_[i]->start(); !started) return started;
@@ -130,7 +140,7 @@ Status IbEndpoint::postReceives(const IbWork& work, int count) {
 verbs::SendRequest IbEndpoint::entryRequest(const IbWork& work, uint32_t bytes, uint32_t immediate,
                                             verbs::ScatterGather* piece) {
   const size_t at = entryAt(work.sequence, work.purpose == IbWork::Wish);
-  *piece = {reinterpret_cast<uintptr_t>(memory_.get()) + kRingBytes + at, bytes, region_->lkey()};
+  *piece = {reinterpret_cast<uintptr_t>(memory_.get()) + kRingBytes + at, bytes, staged_->lkey()};
   verbs::SendRequest request{};
   request.id = work.encode();
   request.list = piece;
@@ -167,11 +177,11 @@ Status IbEndpoint::writeData(const IbWork& work, const void* data, uint32_t data
   return qps_[work.qp]->postSends(&payload);
 }
 
-Status IbEndpoint::openFlush() { return IbFlush::make(adapter_, *completions_, &flush_); }
+Status IbEndpoint::openFlush() { return IbFlush::make(adapter_, *completions_, memory_.get() + kFlushAt, &flush_); }
 
 Status IbEndpoint::flush(uint64_t sequence, const void* data, uint32_t bytes, uint32_t rkey) {
   const IbWork work = {IbWork::Flush, 0, sequence};
-  return flush_->begin(work.encode(), data, bytes, rkey, memory_.get() + kFlushAt, region_->lkey());
+  return flush_->begin(work.encode(), data, bytes, rkey);
 }
 
 void IbEndpoint::silence() {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -110,10 +112,16 @@ class IbEndpoint : public EventHandler {
   uint32_t inlineBytes() const { return inlineBytes_; }
 
   // Entry `sequence` of the rings that the other end writes, and of those that this end writes from: one of wishes, and one
-  // of everything else.
+  // of everything else. The other end may write at any time: what it wrote is copied first, and checked afterwards.
   template <typename Entry>
-  Entry* ring(uint64_t sequence) {
-    return reinterpret_cast<Entry*>(memory_.get() + entryAt(sequence, std::is_same_v<Entry, IbWish>));
+  Entry received(uint64_t sequence) const {
+    static_assert(sizeof(Entry) % sizeof(uint64_t) == 0 && std::is_trivially_copyable_v<Entry>);
+    auto* words = reinterpret_cast<uint64_t*>(memory_.get() + entryAt(sequence, std::is_same_v<Entry, IbWish>));
+    std::array<uint64_t, sizeof(Entry) / sizeof(uint64_t)> copied;
+    for (size_t i = 0; i < copied.size(); ++i) {
+      copied[i] = std::atomic_ref<uint64_t>(words[i]).load(std::memory_order_relaxed);
+    }
+    return std::bit_cast<Entry>(copied);
   }
   template <typename Entry>
   Entry* staged(uint64_t sequence) {
@@ -148,7 +156,7 @@ class IbEndpoint : public EventHandler {
  private:
   static constexpr uint32_t kEntryBytes = 64;
   static constexpr uint32_t kRingBytes = 2 * kEntryBytes * kNetInFlight;
-  static constexpr uint32_t kFlushAt = 2 * kRingBytes;  // where bytes land that are read to flush
+  static constexpr uint32_t kFlushAt = 2 * kRingBytes;  // where a byte lands that is read to flush
   static size_t entryAt(uint64_t sequence, bool isWish) {
     return (sequence % kNetInFlight + (isWish ? kNetInFlight : 0)) * kEntryBytes;
   }
@@ -165,7 +173,8 @@ class IbEndpoint : public EventHandler {
   verbs::Adapter& adapter_;
   const int peer_;
   std::unique_ptr<uint8_t, AlignedFree> memory_;
-  std::unique_ptr<verbs::Region> region_;
+  std::unique_ptr<verbs::Region> ring_;    // the other end writes it
+  std::unique_ptr<verbs::Region> staged_;  // the adapter reads it
   std::unique_ptr<verbs::Completions> completions_;
   std::vector<std::unique_ptr<verbs::QueuePairObject>> qps_;  // before completions_ goes, these go
   std::unique_ptr<IbFlush> flush_;                            // likewise; null where nothing needs it

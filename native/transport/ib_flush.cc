@@ -6,13 +6,14 @@
 
 namespace jccl {
 
-Status IbFlush::make(const verbs::Adapter& adapter, const verbs::Completions& completions,
+Status IbFlush::make(const verbs::Adapter& adapter, const verbs::Completions& completions, uint8_t* landing,
                      std::unique_ptr<IbFlush>* flush) {
   std::unique_ptr<IbFlush> made(new IbFlush(adapter));
   const verbs::Port& port = adapter.port();
   const verbs::QueuePairShape shape = {kNetInFlight, 1, 0};
-  Status status = verbs::QueuePairObject::make(adapter.device(), completions, shape, &made->qp_);
-  if (status) status = made->qp_->initialise(adapter.path());
+  Status status = verbs::Region::make(adapter.device(), landing, 1, verbs::kAccessLocalWrite, false, &made->landing_);
+  if (status) status = verbs::QueuePairObject::make(adapter.device(), completions, shape, &made->qp_);
+  if (status) status = made->qp_->initialise(adapter.path(), verbs::kAccessRemoteRead);
   if (!status) return status;
   verbs::RemoteEnd itself;
   itself.qpNumber = made->qp_->number();
@@ -20,6 +21,7 @@ Status IbFlush::make(const verbs::Adapter& adapter, const verbs::Completions& co
   itself.lid = port.isEthernet() ? 0 : port.attributes.lid;
   itself.gid = port.gid;
   itself.global = itself.lid == 0;
+  itself.psn = made->qp_->sendPsn();
   status = made->qp_->connect(itself);
   if (status) status = made->qp_->start();
   if (!status) return status;
@@ -30,9 +32,8 @@ Status IbFlush::make(const verbs::Adapter& adapter, const verbs::Completions& co
   return Status::ok();
 }
 
-Status IbFlush::begin(uint64_t id, const void* data, uint32_t bytes, uint32_t rkey, const void* landing,
-                      uint32_t lkey) {
-  verbs::ScatterGather piece{reinterpret_cast<uintptr_t>(landing), 1, lkey};
+Status IbFlush::begin(uint64_t id, const void* data, uint32_t bytes, uint32_t rkey) {
+  verbs::ScatterGather piece{reinterpret_cast<uintptr_t>(landing_->address()), 1, landing_->lkey()};
   verbs::SendRequest request{};
   request.id = id;
   request.list = &piece;

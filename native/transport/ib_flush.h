@@ -15,11 +15,12 @@ namespace jccl {
 // there. One byte will do. Reads complete in their order, on the connection's own completion queue.
 class IbFlush {
  public:
-  static Status make(const verbs::Adapter& adapter, const verbs::Completions& completions,
+  // Reads go to `landing`, a byte of the host's memory that outlives this.
+  static Status make(const verbs::Adapter& adapter, const verbs::Completions& completions, uint8_t* landing,
                      std::unique_ptr<IbFlush>* flush);
 
-  // Begins to read the last byte of `data` to `landing`, memory of the host. `id` comes back with the completion.
-  Status begin(uint64_t id, const void* data, uint32_t bytes, uint32_t rkey, const void* landing, uint32_t lkey);
+  // Begins to read the last byte of `data`. `id` comes back with the completion.
+  Status begin(uint64_t id, const void* data, uint32_t bytes, uint32_t rkey);
   // The completion of the flush of message `sequence`.
   void complete(uint64_t sequence, const verbs::WorkCompletion& completion);
   // Whether the flush of message `sequence` is over, or why it, or one before, failed.
@@ -31,6 +32,7 @@ class IbFlush {
   explicit IbFlush(const verbs::Adapter& adapter) : adapter_(adapter) {}
 
   const verbs::Adapter& adapter_;
+  std::unique_ptr<verbs::Region> landing_;
   std::unique_ptr<verbs::QueuePairObject> qp_;
   uint64_t over_ = 0;  // those of all messages below
   Status failure_;

@@ -152,7 +152,7 @@ Status IbRecvConnection::test(uint64_t sequence, bool* done, NetArrival* arrival
   const Slot& tested = slot(sequence);
   *done = tested.parts == sharing_.parts();
   if (!*done) return Status::ok();
-  const IbMessageHeader header = *endpoint_.ring<IbMessageHeader>(sequence);
+  const auto header = endpoint_.received<IbMessageHeader>(sequence);
   if (header.sequence != sequence) return badHeader(header, "expected_sequence=" + std::to_string(sequence));
   if (header.tag >= kNetTags) return badHeader(header, "its protocol is unknown");
   const NetMessage message = {header.tag, header.check, header.bytes};

@@ -111,7 +111,7 @@ bool IbSendConnection::mayPush(uint64_t sequence) const {
 
 Status IbSendConnection::push(uint64_t sequence) {
   Slot& sent = slot(sequence);
-  const IbReceiveSlot place = *endpoint_->ring<IbReceiveSlot>(sequence);
+  const auto place = endpoint_->received<IbReceiveSlot>(sequence);
   const uint8_t tag = sent.message.tag;
   if (place.sequence != sequence || tag >= kNetTags || sent.message.bytes > place.room[tag]) {
     return Status::transport("net: " + describe() + ": message sequence=" + std::to_string(sequence) +
@@ -151,7 +151,7 @@ Status IbSendConnection::onReceived(const IbWork& work, uint32_t immediate) {
   }
   if ((immediate & kIbWishBit) == 0) {
     ++offered_;
-  } else if (const IbWish& told = *endpoint_->ring<IbWish>(immediate);
+  } else if (const auto told = endpoint_->received<IbWish>(immediate);
              ((told.sequence ^ immediate) & (kIbWishBit - 1)) == 0) {
     wishes_[told.sequence % kNetInFlight] = told;
   }  // else the message has left already, and a younger wish is being written over this one

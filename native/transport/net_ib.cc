@@ -137,13 +137,17 @@ Status IbNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& d
         static_cast<uint32_t>(std::max(adapter->device()->attributes().maxQueuePairs / config.ib.queuePairs, 1));
     made->devices_.push_back(std::move(device));
     made->numbers_.push_back(config.devices.of(port.label));
-    if (Status watched = made->watch(*adapter); !watched) return watched;
+    made->assignWatcher(*adapter);
     logMessage(LogLevel::Info, "net",
                "ib: device=" + port.label + (port.isEthernet() ? " RoCE" : " InfiniBand") +
                    " gid=" + verbs::gidText(port.gid) + " gid_index=" + std::to_string(adapter->path().gidIndex) +
                    " lid=" + std::to_string(port.attributes.lid) +
                    " mtu=" + std::to_string(verbs::mtuBytes(port.attributes.activeMtu)) +
                    " speed_mbps=" + std::to_string(port.speedMbps));
+  }
+  // Only now: the network thread may call a watcher as soon as its events are added.
+  for (const auto& watcher : made->watchers_) {
+    if (Status watched = watcher->watch(); !watched) return watched;
   }
   *net = std::move(made);
   return Status::ok();
@@ -160,15 +164,15 @@ verbs::Adapter& IbNet::adapterOf(const NetWays::Ends& ends, int channel, const s
   return adapter;
 }
 
-Status IbNet::watch(verbs::Adapter& adapter) {
+// Ports of one device have one watcher.
+void IbNet::assignWatcher(verbs::Adapter& adapter) {
   for (const auto& watcher : watchers_) {
     if (watcher->watches(adapter)) {
       watcher->add(adapter);
-      return Status::ok();
+      return;
     }
   }
   watchers_.push_back(std::make_unique<Watcher>(adapter, controlEvents_));
-  return watchers_.back()->watch();
 }
 
 void IbNet::setWays(const NetWays& ways) {

@@ -40,7 +40,7 @@ class IbNet final : public Net {
   class Listener;
 
   IbNet(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents);
-  Status watch(verbs::Adapter& adapter);
+  void assignWatcher(verbs::Adapter& adapter);
   verbs::Adapter& adapterOf(const NetWays::Ends& ends, int channel, const std::string& whose) const;
   uint32_t linkLayers() const;
 

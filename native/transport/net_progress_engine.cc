@@ -1,14 +1,14 @@
 #include "transport/net_progress_engine.h"
 
-#include <linux/futex.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
 #include "base/clock.h"
+#include "base/futex.h"
 #include "base/thread.h"
 
 namespace jccl {
@@ -36,15 +36,6 @@ void drainEvent(const UniqueFd& event) {
   uint64_t count;
   while (::read(event.get(), &count, sizeof count) < 0 && errno == EINTR) {
   }
-}
-
-void futexWait(std::atomic<uint32_t>& word, uint32_t expected, int64_t nanos) {
-  const timespec span = toTimespec(nanos);
-  ::syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &span, nullptr, 0);
-}
-
-void futexWake(std::atomic<uint32_t>& word, int count) {
-  ::syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
 
 }  // namespace
@@ -177,7 +168,7 @@ void NetProgressEngine::waitForEvents(int64_t nanos) {
     return;
   }
   followers_.fetch_add(1);
-  futexWait(progress_, seenProgress, nanos);
+  futexWaitFor(progress_, seenProgress, nanos);
   followers_.fetch_sub(1);
 }
 
@@ -189,7 +180,7 @@ void NetProgressEngine::kick() {
   }
   noteProgress();
   if (!left) return;
-  threadDrives_.store(true, std::memory_order_relaxed);
+  threadDrives_.store(true);
   wakeThread();
 }
 
@@ -204,9 +195,8 @@ bool NetProgressEngine::threadTurn(int64_t* sleepNanos) {
     controlEvents_.dispatch();
     for (Agent* agent : control_) work += agent->doWork(now);
     work += runData();
-    if (threadDrives_.load(std::memory_order_relaxed) && !anyPending()) {
-      threadDrives_.store(false, std::memory_order_relaxed);
-    }
+    // First clear, then look: a kick() that comes after the look sets it again, and what comes before the look is seen.
+    if (threadDrives_.exchange(false) && anyPending()) threadDrives_.store(true);
     for (const Agent* agent : control_) next = std::min(next, agent->nextDeadlineNanos());
     for (const Agent* agent : data_) next = std::min(next, agent->nextDeadlineNanos());
   }

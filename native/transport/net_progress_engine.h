@@ -18,7 +18,8 @@ namespace jccl {
 
 // Who drives:
 //
-//     callers of poll()    move data themselves, which saves the hand-over to another thread
+//     callers of poll()    move data themselves, which saves the hand-over to another thread; the engine's thread stops
+//                          driving the data, so a caller calls kick() when it stops polling
 //     the engine's thread  sleeps on the control events (listening, dialling, introductions) and serves those alone;
 //                          after kick() with data left, it also drives the data, until none is left or a caller polls
 //

@@ -92,7 +92,7 @@ Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemor
                                             std::unique_ptr<NetMemory>* registered) {
     engine_.wakeThread();  // it serves the handshake
     if (net_->needsRegisteredMemory()) {
-      Status done = net_->registerMemory(memory.block, memory.shape.blockBytes(), NetAccess::Write, registered);
+      Status done = net_->registerMemory(memory.block, memory.shape.blockBytes(), NetAccess::Read, registered);
       if (!done) return done;
     }
     return net_->connect({config_.communicator, config_.rank, peer, channel}, peers_.at(peer), connection);

@@ -58,7 +58,11 @@ Status RecvProxy::deliverLL(uint64_t step, const NetMessage& message) {
   for (uint32_t i = 0; i < cells; ++i) {
     if (static_cast<uint32_t>(from[i] >> 32) != flag) return refuse(step, message, "an LL cell has a wrong flag");
   }
-  for (uint32_t i = 0; i < cells; ++i) std::atomic_ref<uint64_t>(to[i]).store(from[i], std::memory_order_release);
+  // An adapter may write the landing at any time: the flag is not taken from it a second time.
+  for (uint32_t i = 0; i < cells; ++i) {
+    const uint64_t cell = uint64_t{flag} << 32 | static_cast<uint32_t>(from[i]);
+    std::atomic_ref<uint64_t>(to[i]).store(cell, std::memory_order_release);
+  }
   return Status::ok();
 }
 
@@ -83,21 +87,20 @@ Status RecvProxy::deliverLL128(uint64_t step, const NetMessage& message) {
 // Looks at the slots whose data has not come. One that is wanted elsewhere is asked for every time: nothing is lost by it.
 void RecvProxy::passWishesOn() {
   for (uint64_t step = taken_; step < posted_; ++step) {
-    const SlotHeader* header = memory_.slotHeader(step);
-    if (header->wantedFor.load(std::memory_order_acquire) != step + 1) continue;
-    NetBuffer buffer{header->wanted, header->wantedBytes};
+    const ZeroCopySlot& slot = memory_.zeroCopySlot(step);
+    if (slot.wantedFor.load(std::memory_order_acquire) != step + 1) continue;
+    NetBuffer buffer{slot.wanted, slot.wantedBytes};
     if (slotsMemory_ != nullptr) {
       if (!userMemory_.holds(buffer, NetAccess::Write)) continue;
       buffer.memory = userMemory_.reach(*connection_, buffer, NetAccess::Write);
     }
-    connection_->redirect(step, {static_cast<uint8_t>(Protocol::Simple), header->wantedCheck, header->wantedBytes},
-                          buffer);
+    connection_->redirect(step, {static_cast<uint8_t>(Protocol::Simple), slot.wantedCheck, slot.wantedBytes}, buffer);
   }
 }
 
 void RecvProxy::revoke() {
   for (uint64_t step = taken_; step < taken_ + kSlots; ++step) {
-    if (memory_.slotHeader(step)->wantedFor.load(std::memory_order_acquire) != step + 1) continue;
+    if (memory_.zeroCopySlot(step).wantedFor.load(std::memory_order_acquire) != step + 1) continue;
     failed_ = true;
     if (connection_ != nullptr) connection_->revoke();
     return;
@@ -120,7 +123,8 @@ Status RecvProxy::deliver(uint64_t step, const NetArrival& arrival) {
   header->check = message.check;
   header->bytes = message.bytes;
   header->protocol = message.tag;
-  header->lent = arrival.data == memory_.simpleSlot(step) ? nullptr : static_cast<const uint8_t*>(arrival.data);
+  memory_.zeroCopySlot(step).lent =
+      arrival.data == memory_.simpleSlot(step) ? nullptr : static_cast<const uint8_t*>(arrival.data);
   header->published.store(step + 1, std::memory_order_release);
   return Status::ok();
 }

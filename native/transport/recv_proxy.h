@@ -13,7 +13,7 @@
 namespace jccl {
 
 // A step is posted to the network as soon as the consumer has freed its slot. SIMPLE data lands in the slot itself, or
-// where the slot's header wants it, and is published by that header; LL and LL128 slots are polled by the consumer while
+// where its ZeroCopySlot wants it, and is published by the slot's header; LL and LL128 slots are polled by the consumer while
 // they fill, so these land beside it and are moved over cell by cell, line by line. Everything the wire says is checked
 // first.
 //
@@ -28,7 +28,7 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   void attach(std::unique_ptr<NetRecvConnection> connection, Net& net);
   bool attached() const { return connection_ != nullptr; }
 
-  // Receives nothing any more if something is on its way to where a header wanted it.
+  // Receives nothing any more if something is on its way to where a ZeroCopySlot wanted it.
   void revoke();
 
   bool expecting() const override { return attached() && connection_->expecting(); }

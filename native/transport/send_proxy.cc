@@ -46,7 +46,7 @@ void SendProxy::revoke() {
   for (uint64_t step = done_; step < done_ + kSlots; ++step) {
     const SlotHeader* header = memory_.slotHeader(step);
     if (header->published.load(std::memory_order_acquire) != step + 1) return;
-    if (header->lent == nullptr) continue;
+    if (memory_.zeroCopySlot(step).lent == nullptr) continue;
     failed_ = true;
     if (connection_ != nullptr) connection_->revoke();
     return;
@@ -69,12 +69,13 @@ Status SendProxy::post(bool* posted) {
                             " bytes=" + std::to_string(bytes) + " room=" + std::to_string(room) +
                             ": the slot's header is wrong");
   }
-  const bool lent = protocol == Protocol::Simple && header->lent != nullptr;
-  uint8_t* data = lent ? const_cast<uint8_t*>(header->lent) : memory_.slotData(protocol, posted_);
+  const ZeroCopySlot& zeroCopy = memory_.zeroCopySlot(posted_);
+  const bool lent = protocol == Protocol::Simple && zeroCopy.lent != nullptr;
+  uint8_t* data = lent ? const_cast<uint8_t*>(zeroCopy.lent) : memory_.slotData(protocol, posted_);
   if (isLL && !allCellsFlagged(data, bytes, static_cast<uint32_t>(posted_ + 1))) return Status::ok();
   if (isLL128 && !allLinesFlagged(data, bytes, posted_ + 1)) return Status::ok();
   if (Status dialled = dial(); !dialled) return dialled;
-  NetBuffer buffer{data, bytes, registered_.get(), lent && header->awaited};
+  NetBuffer buffer{data, bytes, registered_.get(), lent && zeroCopy.awaited};
   if (protocol == Protocol::Simple && memory_.deviceSlots != nullptr) buffer.memory = deviceSlots_;
   if (lent && registered_ != nullptr) {
     NetMemory* users = userMemory_.reach(*connection_, buffer, NetAccess::Read);
@@ -106,9 +107,9 @@ Status SendProxy::advance(int64_t nowNanos, int* work) {
     bool left = false;
     if (Status tested = connection_->test(done_, &left); !tested) return tested;
     if (!left) break;
-    SlotHeader* header = memory_.slotHeader(done_++);
-    header->lent = nullptr;
-    header->awaited = false;
+    ZeroCopySlot& zeroCopy = memory_.zeroCopySlot(done_++);
+    zeroCopy.lent = nullptr;
+    zeroCopy.awaited = false;
   }
   if (done_ != before) {
     memory_.head->head.store(done_, std::memory_order_release);

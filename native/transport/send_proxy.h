@@ -16,7 +16,7 @@ namespace jccl {
 //
 //     published ──(LL: all flags seen)──> posted ──(the network has the bytes)──> done: head moves, the slot is free
 //
-// What a slot's header lends instead is sent from there; by networks that need registered memory through the slot, unless
+// What a ZeroCopySlot lends instead is sent from there; by networks that need registered memory through the slot, unless
 // the memory is known for the time of the operation. The network connection is made when the first step is published.
 class SendProxy final : public NetProxy<NetSendConnection> {
  public:

@@ -79,4 +79,11 @@ Status fetchShmDescriptor(const ShmEndpoint& peer, uint64_t segment, UniqueFd* f
   return takeAnswer(socket.get(), what, fd);
 }
 
+bool isRunning(const ShmEndpoint& peer) {
+  // The kernel closes a process's listener after the last of its threads has run.
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const AbstractAddress address(peer.socketName());
+  return !socket || ::connect(socket.get(), address.get(), address.bytes()) == 0 || errno != ECONNREFUSED;
+}
+
 }  // namespace jccl

@@ -11,4 +11,8 @@ namespace jccl {
 // is an error. The answering process must belong to the endpoint's user; it sees the token only then.
 Status fetchShmDescriptor(const ShmEndpoint& peer, uint64_t segment, UniqueFd* fd);
 
+// False once the process behind `peer` has ended, or shares memory no more: no thread of it touches memory then. A process
+// that is stopped runs in this sense. Does not block.
+bool isRunning(const ShmEndpoint& peer);
+
 }  // namespace jccl

@@ -1,5 +1,6 @@
 #include "transport/shm_registry.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -62,23 +63,47 @@ std::shared_ptr<ShmSegment> ShmRegistry::segment(uint64_t id) const {
 }
 
 ShmOffer ShmRegistry::offer(uint64_t id) const {
-  if (const std::shared_ptr<ShmSegment> found = segment(id)) return {found, found->fd(), found->bytes()};
   const std::lock_guard lock(mutex_);
+  if (const auto segment = byId_.find(id); segment != byId_.end()) {
+    // A copy: the segment closes its own descriptor when its memory is discarded.
+    auto copy = std::make_shared<const UniqueFd>(::fcntl(segment->second->fd(), F_DUPFD_CLOEXEC, 0));
+    const int fd = copy->get();
+    return {std::move(copy), fd, segment->second->bytes()};
+  }
   const auto found = descriptors_.find(id);
   return found == descriptors_.end() ? ShmOffer{} : ShmOffer{found->second, found->second->get(), 0};
+}
+
+// The segment that all of the memory lies in; null: there is none.
+const std::pair<const uintptr_t, uint64_t>* ShmRegistry::holder(uintptr_t address, size_t bytes) const {
+  auto above = byAddress_.upper_bound(address);
+  if (above == byAddress_.begin()) return nullptr;
+  const auto& found = *--above;
+  const size_t segmentBytes = byId_.at(found.second)->bytes();
+  const size_t offset = address - found.first;
+  return offset > segmentBytes || bytes > segmentBytes - offset ? nullptr : &found;
 }
 
 bool ShmRegistry::find(const void* address, size_t bytes, SharedRange* range) const {
   const auto wanted = reinterpret_cast<uintptr_t>(address);
   const std::lock_guard lock(mutex_);
-  auto above = byAddress_.upper_bound(wanted);
-  if (above == byAddress_.begin()) return false;
-  const auto& [start, id] = *--above;
-  const size_t segmentBytes = byId_.at(id)->bytes();
-  const size_t offset = wanted - start;
-  if (offset > segmentBytes || bytes > segmentBytes - offset) return false;
-  *range = {id, offset, segmentBytes};
+  const auto* found = holder(wanted, bytes);
+  if (found == nullptr) return false;
+  const ShmSegment& segment = *byId_.at(found->second);
+  if (!segment.isShared()) return false;
+  *range = {found->second, wanted - found->first, segment.bytes()};
   return true;
+}
+
+Status ShmRegistry::isolate(const void* address, size_t bytes) {
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  const std::lock_guard lock(mutex_);
+  const auto* found = holder(wanted, bytes);
+  if (found == nullptr) {
+    return Status::invalid("address=" + std::to_string(wanted) + " bytes=" + std::to_string(bytes) +
+                           ": expected memory of HostBuffer.allocate");
+  }
+  return byId_.at(found->second)->isolate(wanted - found->first, bytes);
 }
 
 Status ShmRegistry::import(const ShmEndpoint& peer, uint64_t id, size_t expectedBytes,

@@ -48,6 +48,10 @@ class ShmRegistry {
   // Where [address, address + bytes) lies, if it lies inside one segment.
   bool find(const void* address, size_t bytes, SharedRange* range) const;
 
+  // Takes the pages of [address, address + bytes) away from other processes that map them; see ShmSegment::isolate. The
+  // segment is no longer found, so that its memory counts as ordinary; what others fetch by its number stays as it is.
+  Status isolate(const void* address, size_t bytes);
+
   // The segment of another process (or of this one, without a second mapping). `expectedBytes` 0 takes any size;
   // `expectedHeader` is compared with the first bytes of the segment.
   Status import(const ShmEndpoint& peer, uint64_t id, size_t expectedBytes, std::span<const uint8_t> expectedHeader,
@@ -55,6 +59,7 @@ class ShmRegistry {
 
  private:
   ShmRegistry() = default;
+  const std::pair<const uintptr_t, uint64_t>* holder(uintptr_t address, size_t bytes) const;
 
   mutable std::mutex mutex_;
   std::map<uint64_t, std::shared_ptr<ShmSegment>> byId_;

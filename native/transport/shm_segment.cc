@@ -7,6 +7,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstring>
 #include <string>
 
 namespace jccl {
@@ -77,14 +79,58 @@ ShmSegment& ShmSegment::operator=(ShmSegment&& other) noexcept {
   address_ = std::exchange(other.address_, nullptr);
   bytes_ = std::exchange(other.bytes_, 0);
   backing_ = other.backing_;
+  shared_ = other.shared_;
   return *this;
+}
+
+uint64_t& ShmSegment::lastWord() const { return *reinterpret_cast<uint64_t*>(address_ + bytes_ - sizeof(uint64_t)); }
+
+void ShmSegment::markLive() { std::atomic_ref(lastWord()).store(1, std::memory_order_release); }
+
+bool ShmSegment::isLive() const { return std::atomic_ref(lastWord()).load(std::memory_order_acquire) != 0; }
+
+Status ShmSegment::discard(bool keepsAddresses) {
+  std::atomic_ref(lastWord()).store(0, std::memory_order_release);
+  Status status;
+  if (::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes_)) != 0) {
+    status = Status::system("fallocate(FALLOC_FL_PUNCH_HOLE)", "bytes=" + std::to_string(bytes_));
+  }
+  fd_.reset();
+  if (!keepsAddresses) return status;
+  // Mapped elsewhere and then moved: where memory is short the old mapping stays as it is.
+  void* zeros = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (zeros == MAP_FAILED) return status;
+  if (::mremap(zeros, bytes_, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, address_) == MAP_FAILED) ::munmap(zeros, bytes_);
+  return status;
 }
 
 void ShmSegment::reset() {
   if (address_ != nullptr) ::munmap(address_, bytes_);
   address_ = nullptr;
   bytes_ = 0;
+  shared_ = true;
   fd_.reset();
+}
+
+Status ShmSegment::isolate(size_t offset, size_t bytes) {
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t begin = offset / page * page;
+  const size_t length = wholePages(offset + bytes) - begin;
+  if (offset > bytes_ || length > bytes_ - begin) {
+    return Status::invalid(describe("isolated", bytes) + " offset=" + std::to_string(offset) +
+                           ": expected a part of a segment of bytes=" + std::to_string(bytes_));
+  }
+  void* copy = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (copy == MAP_FAILED) return Status::system("mmap", describe("isolated", length));
+  std::memcpy(copy, address_ + begin, length);
+  // In one step: another thread that reads or writes these pages finds the old ones or the new ones.
+  if (::mremap(copy, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, address_ + begin) == MAP_FAILED) {
+    Status status = Status::system("mremap", describe("isolated", length));
+    ::munmap(copy, length);
+    return status;
+  }
+  shared_ = false;
+  return Status::ok();
 }
 
 Status ShmSegment::mapPages(const char* label, size_t bytes) {
@@ -119,6 +165,8 @@ Status ShmSegment::create(const char* label, size_t bytes, ShmBacking backing, S
 }
 
 Status ShmSegment::map(UniqueFd fd, size_t expectedBytes, ShmSegment* segment) {
+  // The seals come first: a maker that shrinks the memory and then seals it would pass with the size from before.
+  const int seals = ::fcntl(fd.get(), F_GET_SEALS);
   struct stat facts;
   if (::fstat(fd.get(), &facts) != 0) return Status::system("fstat", "segment=imported");
   const auto bytes = static_cast<size_t>(facts.st_size);
@@ -126,7 +174,6 @@ Status ShmSegment::map(UniqueFd fd, size_t expectedBytes, ShmSegment* segment) {
     return Status::transport("segment=imported bytes=" + std::to_string(bytes) + " expected_bytes=" +
                              std::to_string(expectedBytes) + ": the peer offers other memory than agreed");
   }
-  const int seals = ::fcntl(fd.get(), F_GET_SEALS);
   // Files in /dev/shm know no seals on some kernels; their pages are reserved, and only the job's own user has them.
   if (seals >= 0 && (seals & F_SEAL_SHRINK) == 0 && (seals & F_SEAL_SEAL) == 0) {
     return Status::transport("segment=imported bytes=" + std::to_string(bytes) +
@@ -136,6 +183,7 @@ Status ShmSegment::map(UniqueFd fd, size_t expectedBytes, ShmSegment* segment) {
   made.backing_ = seals >= 0 && (seals & F_SEAL_SHRINK) != 0 ? ShmBacking::Memfd : ShmBacking::DevShm;
   made.fd_ = std::move(fd);
   if (Status mapped = made.mapPages("imported", bytes); !mapped) return mapped;
+  made.fd_.reset();  // the mapping keeps the memory
   *segment = std::move(made);
   return Status::ok();
 }

@@ -19,8 +19,8 @@ enum class ShmBacking : uint8_t {
            // not a SIGBUS later
 };
 
-// A mapping, and the descriptor behind it. Zeroed when created. Unmapped and closed with the object; the pages live
-// until the last process has let go.
+// A mapping, and the descriptor behind it where the segment was created here. Zeroed when created. Unmapped and closed with
+// the object; the pages live until the last process has let go.
 class ShmSegment {
  public:
   ShmSegment() = default;
@@ -32,25 +32,42 @@ class ShmSegment {
   // taken when first touched.
   static Status create(const char* label, size_t bytes, ShmBacking backing, ShmSegment* segment);
 
-  // Maps a descriptor that came from another process. Refuses one whose size is not exactly `expectedBytes` (0: any),
-  // or which its maker could still shrink under us.
+  // Maps a descriptor that came from another process, and closes it. Refuses one whose size is not exactly `expectedBytes`
+  // (0: any), or which its maker could still shrink under us.
   static Status map(UniqueFd fd, size_t expectedBytes, ShmSegment* segment);
+
+  // Marks a segment as one that isLive() is asked of; the mark takes its last eight bytes.
+  void markLive();
+  // Whether a marked segment has not been discarded by its owner, possibly another process.
+  bool isLive() const;
+
+  // Gives the pages back at once, also those that other processes have mapped: everybody reads zeros from now on. Closes
+  // the descriptor. With `keepsAddresses` private memory, zero and not yet backed by pages, replaces the mapping.
+  Status discard(bool keepsAddresses);
 
   void reset();
 
+  // Replaces the pages of [offset, offset + bytes), widened to whole pages, by copies that only this process has. Other
+  // processes keep the old ones. What other threads store into these pages meanwhile may be lost.
+  Status isolate(size_t offset, size_t bytes);
+  // Whether all pages are still the ones that other processes see.
+  bool isShared() const { return shared_; }
+
   uint8_t* address() const { return address_; }
   size_t bytes() const { return bytes_; }
-  int fd() const { return fd_.get(); }
+  int fd() const { return fd_.get(); }  // -1 of an imported one
   ShmBacking backing() const { return backing_; }
   explicit operator bool() const { return address_ != nullptr; }
 
  private:
+  uint64_t& lastWord() const;
   Status mapPages(const char* label, size_t bytes);
 
   UniqueFd fd_;
   uint8_t* address_ = nullptr;
   size_t bytes_ = 0;
   ShmBacking backing_ = ShmBacking::Auto;
+  bool shared_ = true;
 };
 
 // The check that precedes a /dev/shm segment: Ok, or which size was wanted, what is free, and the remedy.

@@ -16,7 +16,8 @@ Status ShmViews::resolve(int peer, const ShmEndpoint& endpoint, uint64_t segment
   auto found = std::find_if(views_.begin(), views_.end(),
                             [&](const View& view) { return view.peer == peer && view.segment == segment; });
   if (found == views_.end()) {
-    View view{peer, segment, nullptr};
+    dropFreed();
+    View view{peer, segment, nullptr, 0};
     if (Status status = registry_->import(endpoint, segment, 0, {}, &view.memory); !status) return status;
     if (views_.size() >= most_) views_.pop_back();
     found = views_.insert(views_.begin(), std::move(view));
@@ -24,6 +25,7 @@ Status ShmViews::resolve(int peer, const ShmEndpoint& endpoint, uint64_t segment
     std::rotate(views_.begin(), found, found + 1);
     found = views_.begin();
   }
+  found->lastUse = ++uses_;
   const ShmSegment& memory = *found->memory;
   if (offset > memory.bytes() || bytes > memory.bytes() - offset) {
     return Status::transport("shm: peer=" + std::to_string(peer) + " offset=" + std::to_string(offset) +
@@ -32,6 +34,11 @@ Status ShmViews::resolve(int peer, const ShmEndpoint& endpoint, uint64_t segment
   }
   *address = memory.address() + offset;
   return Status::ok();
+}
+
+// Their pages are gone; what is left is the mapping and a descriptor.
+void ShmViews::dropFreed() {
+  std::erase_if(views_, [&](const View& view) { return uses_ - view.lastUse >= inUse_ && !view.memory->isLive(); });
 }
 
 }  // namespace jccl

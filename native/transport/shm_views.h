@@ -12,13 +12,15 @@
 namespace jccl {
 
 // Peers' segments are fetched when first asked for and stay mapped; of more than `most` those go that were not used for
-// longest. For one thread at a time.
+// longest. When another segment is fetched, those go that their owners have freed, except the last `inUse` that were asked
+// for. For one thread at a time.
 class ShmViews {
  public:
-  ShmViews(std::shared_ptr<ShmRegistry> registry, size_t most) : registry_(std::move(registry)), most_(most) {}
+  ShmViews(std::shared_ptr<ShmRegistry> registry, size_t most, size_t inUse)
+      : registry_(std::move(registry)), most_(most), inUse_(inUse) {}
 
-  // Bytes [offset, offset + bytes) of a segment of `peer`. The address is good until half of `most` others were asked
-  // for.
+  // Bytes [offset, offset + bytes) of a segment of `peer`. The address is good until `inUse`, at most half of `most`,
+  // others were asked for.
   Status resolve(int peer, const ShmEndpoint& endpoint, uint64_t segment, uint64_t offset, size_t bytes,
                  uint8_t** address);
   size_t size() const { return views_.size(); }
@@ -28,10 +30,15 @@ class ShmViews {
     int peer;
     uint64_t segment;
     std::shared_ptr<ShmSegment> memory;
+    uint64_t lastUse = 0;
   };
+
+  void dropFreed();
 
   std::shared_ptr<ShmRegistry> registry_;
   size_t most_;
+  size_t inUse_;
+  uint64_t uses_ = 0;
   std::vector<View> views_;  // the latest used first, as far as the first few are concerned
 };
 

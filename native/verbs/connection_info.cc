@@ -40,6 +40,9 @@ Status checkConnectionInfo(const ConnectionInfo& own, const ConnectionInfo& remo
   const auto* wrong =
       std::find_if(remote.qpNumbers.begin(), end, [](uint32_t n) { return n == 0 || n > kMostQpNumber; });
   if (wrong != end) return refuse("qp", *wrong, kMostQpNumber, kSameVersion);
+  const auto* last = remote.psns.begin() + (end - remote.qpNumbers.begin());
+  const auto* beyond = std::find_if(remote.psns.begin(), last, [](uint32_t n) { return n > kMostPsn; });
+  if (beyond != last) return refuse("psn", *beyond, kMostPsn, kSameVersion);
   return Status::ok();
 }
 

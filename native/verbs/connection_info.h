@@ -20,16 +20,20 @@ inline constexpr uint32_t kMostQueuePairs = 16;
 //     +-----+---------------+-----------+------------+---------+-------------+
 //     | gid | ring address  | ring rkey | ring bytes | device  | qp numbers  |
 //     +-----+---------------+-----------+------------+---------+-------------+
+//     176           240
+//     +-------------+
+//     | first PSNs  |
+//     +-------------+
 //
 // The ring is memory that the other end writes: at the sender the places of posted receives, at the receiver the headers
 // of messages. Little-endian.
 struct ConnectionInfo {
   static constexpr uint32_t kMagic = 0x4249434a;  // "JCIB"
-  static constexpr uint16_t kVersion = 1;
+  static constexpr uint16_t kVersion = 2;
 
   uint32_t magic = kMagic;
   uint16_t version = kVersion;
-  uint16_t bytes = 176;
+  uint16_t bytes = 240;
   LinkLayer linkLayer = LinkLayer::Unspecified;
   uint8_t mtu = 0;  // the port's own; the path gets the smaller of both
   uint8_t port = 0;
@@ -42,11 +46,12 @@ struct ConnectionInfo {
   uint32_t ringBytes = 0;
   std::array<char, 64> device{};
   std::array<uint32_t, kMostQueuePairs> qpNumbers{};
+  std::array<uint32_t, kMostQueuePairs> psns{};  // of the first packet that each queue pair sends
 };
-static_assert(sizeof(ConnectionInfo) == 176 && offsetof(ConnectionInfo, linkLayer) == 8 &&
+static_assert(sizeof(ConnectionInfo) == 240 && offsetof(ConnectionInfo, linkLayer) == 8 &&
               offsetof(ConnectionInfo, lid) == 12 && offsetof(ConnectionInfo, gid) == 16 &&
               offsetof(ConnectionInfo, ringAddress) == 32 && offsetof(ConnectionInfo, device) == 48 &&
-              offsetof(ConnectionInfo, qpNumbers) == 112);
+              offsetof(ConnectionInfo, qpNumbers) == 112 && offsetof(ConnectionInfo, psns) == 176);
 
 // Does what came make sense, and can `own` be joined with it? The text of a refusal names what differs.
 Status checkConnectionInfo(const ConnectionInfo& own, const ConnectionInfo& remote, uint32_t ringBytes);

@@ -8,8 +8,9 @@ namespace jccl::verbs {
 
 Status MemoryCache::get(void* address, size_t bytes, bool writable, Shared* region) {
   static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(address) / page * page;
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(address) + std::max<size_t>(bytes, 1) + page - 1) / page * page;
+  const uintptr_t unit = writable ? 1 : page;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(address) / unit * unit;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(address) + std::max<size_t>(bytes, 1) + unit - 1) / unit * unit;
   for (auto one = regions_.begin(); one != regions_.end() && one->first <= begin;) {
     Shared known = one->second.lock();
     if (known == nullptr) {
@@ -22,9 +23,10 @@ Status MemoryCache::get(void* address, size_t bytes, bool writable, Shared* regi
     }
     ++one;
   }
+  const int access = writable ? kAccessLocalWrite | kAccessRemoteWrite : 0;
   std::unique_ptr<Region> made;
   if (Status registered =
-          Region::make(device_, reinterpret_cast<void*>(begin), end - begin, writable, relaxedOrdering_, &made);
+          Region::make(device_, reinterpret_cast<void*>(begin), end - begin, access, relaxedOrdering_, &made);
       !registered) {
     return registered;
   }

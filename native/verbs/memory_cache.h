@@ -10,8 +10,9 @@
 
 namespace jccl::verbs {
 
-// Registration pins pages and takes long. Ranges are widened to whole pages; a range inside one that is registered shares
-// it, and a region is deregistered when its last user lets go. Nothing is kept beyond that: memory that the application
+// Registration pins pages and takes long: a range inside one that is registered shares it. Ranges that are only sent from
+// are widened to whole pages; those that other ends write end where they end, because what shares a page with them is
+// somebody else's. A region is deregistered when its last user lets go. Nothing is kept beyond that: memory that the application
 // freed and mapped anew at the same place must never be taken for the old one. Used under one lock.
 class MemoryCache {
  public:
@@ -20,6 +21,7 @@ class MemoryCache {
   MemoryCache(std::shared_ptr<OpenDevice> device, bool relaxedOrdering)
       : device_(std::move(device)), relaxedOrdering_(relaxedOrdering) {}
 
+  // `writable`: by other ends.
   Status get(void* address, size_t bytes, bool writable, Shared* region);
 
   // Memory of a GPU, whole; see Region::makeOnDevice. It has one user, who keeps it.

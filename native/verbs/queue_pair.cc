@@ -1,5 +1,7 @@
 #include "verbs/queue_pair.h"
 
+#include <sys/random.h>
+
 #include <array>
 #include <cstdio>
 
@@ -85,6 +87,7 @@ Status QueuePairObject::make(const std::shared_ptr<OpenDevice>& device, const Co
   }
   made->number_ = made->qp_->number;
   made->inlineBytes_ = init.capabilities.inlineBytes;
+  if (Status drawn = made->drawSendPsn(); !drawn) return drawn;
   logMessage(LogLevel::Debug, "net", made->describe() + " created, inline_bytes=" + std::to_string(made->inlineBytes_));
   *qp = std::move(made);
   return Status::ok();
@@ -120,11 +123,19 @@ Status QueuePairObject::modify(State to, QpAttributes& attributes, int mask, con
   return Status::ok();
 }
 
-Status QueuePairObject::initialise(const PathSettings& path) {
+Status QueuePairObject::drawSendPsn() {
+  if (::getrandom(&sendPsn_, sizeof sendPsn_, 0) != sizeof sendPsn_) {
+    return Status::system("getrandom", "packet sequence number of a queue pair");
+  }
+  sendPsn_ &= kMostPsn;
+  return Status::ok();
+}
+
+Status QueuePairObject::initialise(const PathSettings& path, int access) {
   QpAttributes attributes{};
   attributes.pkeyIndex = path.pkeyIndex;
   attributes.port = path.port;
-  attributes.accessFlags = kAccessRemoteWrite | kAccessRemoteRead;
+  attributes.accessFlags = static_cast<unsigned>(access);
   Status done = modify(State::Init, attributes, kQpPkeyIndex | kQpPort | kQpAccessFlags,
                        "port=" + std::to_string(path.port) + " pkey_index=" + std::to_string(path.pkeyIndex));
   if (done) path_ = path;
@@ -135,7 +146,7 @@ Status QueuePairObject::connect(const RemoteEnd& remote) {
   QpAttributes attributes{};
   attributes.pathMtu = remote.mtu;
   attributes.destination = remote.qpNumber;
-  attributes.receivePsn = 0;
+  attributes.receivePsn = remote.psn;
   attributes.maxDestReadAtomic = 1;
   attributes.minRnrTimer = kMinRnrTimer;
   AddressHandle& address = attributes.address;
@@ -162,7 +173,7 @@ Status QueuePairObject::start() {
   attributes.timeout = path_.timeout;
   attributes.retryCount = path_.retryCount;
   attributes.rnrRetry = kRnrRetryForEver;
-  attributes.sendPsn = 0;
+  attributes.sendPsn = sendPsn_;
   attributes.maxReadAtomic = 1;
   return modify(State::ReadyToSend, attributes,
                 kQpTimeout | kQpRetryCount | kQpRnrRetry | kQpSendPsn | kQpMaxReadAtomic,
@@ -176,7 +187,8 @@ Status QueuePairObject::fail() {
 
 Status QueuePairObject::reset() {
   QpAttributes attributes{};
-  return modify(State::Reset, attributes, 0, "");
+  Status done = modify(State::Reset, attributes, 0, "");
+  return done ? drawSendPsn() : done;
 }
 
 void QueuePairObject::noteFailure() {

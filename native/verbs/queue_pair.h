@@ -35,6 +35,7 @@ struct RemoteEnd {
   uint16_t lid = 0;     // 0: reached by GID
   Gid gid{};
   bool global = false;  // a global route although there is a LID
+  uint32_t psn = 0;     // of the first packet that it sends
 };
 
 // The states of a queue pair here, and what leads from one to the next:
@@ -64,14 +65,18 @@ class QueuePairObject {
   State state() const { return state_; }
   uint32_t number() const { return number_; }
   uint32_t inlineBytes() const { return inlineBytes_; }
+  // The sequence number of the first packet that it sends: random, so that whoever guesses the numbers of queue pairs cannot
+  // guess a valid packet.
+  uint32_t sendPsn() const { return sendPsn_; }
   const OpenDevice& device() const { return *device_; }
 
-  Status initialise(const PathSettings& path);
+  // `access`: what the other end may do to memory through it, ibv_access_flags.
+  Status initialise(const PathSettings& path, int access);
   Status connect(const RemoteEnd& remote);
   Status start();
   // To Error: all that is posted comes back with WR_FLUSH_ERR.
   Status fail();
-  // From Error to Reset, to be used again.
+  // From Error to Reset, to be used again, with another sendPsn().
   Status reset();
   Status destroy();
 
@@ -89,6 +94,7 @@ class QueuePairObject {
  private:
   explicit QueuePairObject(std::shared_ptr<OpenDevice> device) : device_(std::move(device)) {}
   Status require(State to) const;
+  Status drawSendPsn();
   Status modify(State to, QpAttributes& attributes, int mask, const std::string& facts);
   void moved(State to, const std::string& facts);
 
@@ -97,6 +103,7 @@ class QueuePairObject {
   State state_ = State::Reset;
   uint32_t number_ = 0;
   uint32_t inlineBytes_ = 0;
+  uint32_t sendPsn_ = 0;
   PathSettings path_;
 };
 

@@ -79,6 +79,9 @@ inline constexpr int kEventPortActive = 9;
 inline constexpr int kEventPortError = 10;
 inline constexpr int kEventGidChange = 18;
 
+// Packet sequence numbers have 24 bits.
+inline constexpr uint32_t kMostPsn = (1U << 24) - 1;
+
 // ibv_mtu: 1 is 256 bytes, 5 is 4096
 inline constexpr int kLeastMtu = 1;
 inline constexpr int kMostMtu = 5;

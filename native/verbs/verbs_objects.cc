@@ -44,12 +44,11 @@ Status OpenDevice::open(std::shared_ptr<const Library> library, Device* device, 
   return Status::ok();
 }
 
-Region::Region(const std::shared_ptr<OpenDevice>& device, MemoryRegion* region, bool writable)
-    : writable_(writable), region_(region, [device](MemoryRegion* one) { device->library().deregMr(one); }) {}
+Region::Region(const std::shared_ptr<OpenDevice>& device, MemoryRegion* region, int access)
+    : access_(access), region_(region, [device](MemoryRegion* one) { device->library().deregMr(one); }) {}
 
-Status Region::make(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, bool writable, bool relaxed,
+Status Region::make(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, int access, bool relaxed,
                     std::unique_ptr<Region>* region) {
-  const int access = writable ? kAccessLocalWrite | kAccessRemoteWrite | kAccessRemoteRead : 0;
   const Library& api = device->library();
   MemoryRegion* made = nullptr;
   errno = 0;
@@ -68,7 +67,7 @@ Status Region::make(const std::shared_ptr<OpenDevice>& device, void* address, si
                              : ""),
         error);
   }
-  region->reset(new Region(device, made, writable));
+  region->reset(new Region(device, made, access));
   return Status::ok();
 }
 
@@ -92,12 +91,12 @@ Status Region::makeOnDevice(const std::shared_ptr<OpenDevice>& device, void* add
   const bool byDmabuf = made != nullptr;
   if (!byDmabuf) {
     std::unique_ptr<Region> plain;
-    if (Status status = make(device, address, bytes, true, relaxed, &plain); !status) {
+    if (Status status = make(device, address, bytes, kAccess, relaxed, &plain); !status) {
       return Status::transport(refused + "; " + status.message() + "; is the module nvidia_peermem loaded?");
     }
     *region = std::move(plain);
   } else {
-    region->reset(new Region(device, made, true));
+    region->reset(new Region(device, made, kAccess));
   }
   logMessage(LogLevel::Info, "net",
              "ib: device=" + device->name() + " reaches memory of the GPU, bytes=" + std::to_string(bytes) + ", by " +

@@ -43,14 +43,14 @@ class OpenDevice {
 // A region of this process's memory that an adapter may use. Deregistered with the object.
 class Region {
  public:
-  // `writable`: by the process, by this adapter and by other ends; otherwise the adapter only reads it.
+  // `access`: ibv_access_flags; 0: the adapter only reads it, for what is sent from here.
   // `relaxed`: writes of the payload may overtake each other on the way to memory, where the adapter offers it. What
   // says that the payload is there is a completion, which is ordered after all of it.
-  static Status make(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, bool writable,
-                     bool relaxed, std::unique_ptr<Region>* region);
+  static Status make(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, int access, bool relaxed,
+                     std::unique_ptr<Region>* region);
 
-  // The same for memory of a GPU, writable: by its dma-buf, or -1; where that is refused, by its address, which works where
-  // the driver has told the kernel's InfiniBand core of its memory (nvidia_peermem).
+  // The same for memory of a GPU, which other ends write and a flush reads: by its dma-buf, or -1; where that is refused, by
+  // its address, which works where the driver has told the kernel's InfiniBand core of its memory (nvidia_peermem).
   static Status makeOnDevice(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, int dmabuf,
                              bool relaxed, std::unique_ptr<Region>* region);
 
@@ -58,12 +58,13 @@ class Region {
   uint32_t rkey() const { return region_->rkey; }
   uint8_t* address() const { return static_cast<uint8_t*>(region_->address); }
   size_t bytes() const { return region_->bytes; }
-  bool writable() const { return writable_; }
+  // By other ends.
+  bool writable() const { return (access_ & kAccessRemoteWrite) != 0; }
 
  private:
-  Region(const std::shared_ptr<OpenDevice>& device, MemoryRegion* region, bool writable);
+  Region(const std::shared_ptr<OpenDevice>& device, MemoryRegion* region, int access);
 
-  const bool writable_;
+  const int access_;
   Owned<MemoryRegion> region_;
 };
 

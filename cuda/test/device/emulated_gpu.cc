@@ -48,6 +48,13 @@ EmulatedGpu& EmulatedGpu::ofThisProcess() {
   return *gpu;
 }
 
+void EmulatedGpu::setSchedule(Schedule schedule, uint64_t seed) {
+  std::unique_lock lock(mutex_);
+  moves_.wait_for(lock, kLongest, [this] { return !running_ && !hasWork(); });
+  schedule_ = schedule;
+  seed_ = seed;
+}
+
 EmulatedGpu::Stream* EmulatedGpu::createStream() {
   const std::lock_guard lock(mutex_);
   if (destroyed_.empty()) {
@@ -205,11 +212,16 @@ bool EmulatedGpu::hasWork() const {
 
 void EmulatedGpu::run() {
   for (;;) {
+    Options options;
     {
       std::unique_lock lock(mutex_);
+      running_ = false;
+      moves_.notify_all();
       arrives_.wait(lock, [this] { return hasWork(); });
+      running_ = true;
+      options.schedule = schedule_;
+      options.seed = seed_;
     }
-    Options options;
     options.hostClock = true;
     options.stepBudget = ~uint64_t{0};
     Machine machine(options);

@@ -26,6 +26,9 @@ class EmulatedGpu {
 
   static EmulatedGpu& ofThisProcess();
 
+  // Who runs when several threads could, from here on; waits until the GPUs are idle.
+  void setSchedule(Schedule schedule, uint64_t seed);
+
   // As a driver may, gives the handle that was destroyed last to the next stream.
   Stream* createStream();
   void destroyStream(Stream* stream);
@@ -76,6 +79,9 @@ class EmulatedGpu {
   std::string failure_;
   uint64_t launches_ = 0;
   bool started_ = false;
+  bool running_ = false;  // a machine
+  Schedule schedule_ = Schedule::RoundRobin;
+  uint64_t seed_ = 1;
 };
 
 }  // namespace jccl::emulator

@@ -13,6 +13,15 @@ import java.util.function.Consumer;
  * because the ranks could not agree on an order. Which thread does not matter, and {@link Work}, {@link #abort()} and the
  * questions may be used by any thread at any time.
  *
+ * <p>All ranks call the same collectives in the same order, with the same type, reduction, count and root. No rank takes
+ * data from another whose calls up to there were different: it throws {@link MismatchedCollectiveException}. An all-reduce,
+ * all-gather, reduce-scatter, all-to-all or barrier on memory of the host that returns proves that all ranks called the
+ * same up to there: end a series of asynchronous operations with one, and wait for it. Another operation may return, and
+ * its future complete, before a difference is found: on a rank that only sends, or that receives only from ranks that
+ * called the same. Then a later operation finds it; or {@link #close()}; or, if ranks call nothing more, their heartbeats
+ * ({@code JCCL_HEARTBEAT_INTERVAL}), after which the next call throws. Sends and receives are compared between their two
+ * ends only.
+ *
  * <p>Several communicators over the same ranks are independent, and may run at the same time.
  */
 public interface Communicator extends Operations<Work>, AutoCloseable {
@@ -25,6 +34,8 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
      * @param size the number of ranks
      * @throws BootstrapException if the ranks cannot form a communicator
      * @throws JcclTimeoutException if ranks stay away; names them
+     * @throws PeerFailedException if a rank ends, or is interrupted, while others wait for it; names it
+     * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks are told
      */
     static Communicator init(UniqueId id, int rank, int size) {
         return init(id, rank, size, CommunicatorConfig.defaults());
@@ -39,6 +50,8 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
      * @param config the settings
      * @throws BootstrapException if the ranks cannot form a communicator
      * @throws JcclTimeoutException if ranks stay away; names them
+     * @throws PeerFailedException if a rank ends, or is interrupted, while others wait for it; names it
+     * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks are told
      */
     static Communicator init(UniqueId id, int rank, int size, CommunicatorConfig config) {
         return Providers.provider().init(id, rank, size, config);
@@ -63,7 +76,7 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
      * @throws JcclTimeoutException if ranks stay away; names them
      */
     static Communicator fromEnvironment(CommunicatorConfig config) {
-        return Providers.provider().fromEnvironment(config);
+        return Providers.provider().fromEnvironment(Arguments.required("config", config, CommunicatorConfig.EXPECTED));
     }
 
     /** This rank, 0 to {@code size() - 1}. */
@@ -101,7 +114,8 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
 
     /**
      * Splits the communicator: ranks of one color form a new one, ordered by key and then by their rank here. All ranks
-     * call this; it returns when all have.
+     * call this; it returns when all have. An interrupt while this waits fails this communicator, and names the rank to the
+     * others.
      *
      * @param color which new communicator this rank joins; negative if none
      * @param key the order within the new communicator
@@ -124,17 +138,36 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
      * connections have keys of their own. A healthy communicator can be shrunk as well, and stays usable. This one has its own
      * numbers for ranks and is closed on its own.
      *
-     * <p>If still more ranks fail meanwhile, every rank that is left throws after {@code JCCL_INIT_TIMEOUT} at the latest, and
-     * all call this again, with these ranks too.
+     * <p>If still more ranks end meanwhile, every rank that is left throws {@link PeerFailedException} within seconds, and all
+     * call this again, with these ranks too. A rank that lives and stays away, or cannot be reached, is waited for until
+     * {@code JCCL_INIT_TIMEOUT}.
+     *
+     * <p>A failed communicator goes on with a majority of its ranks only, see {@link Quorum#MAJORITY}: the others may have gone
+     * on without a rank that was stopped, or lost its network, for longer than {@code JCCL_HEARTBEAT_TIMEOUT}. Such a rank
+     * gets a {@link PeerFailedException} that names itself, and ends or joins a new communicator. Ranks whose processes have
+     * ended do not count, so that two of five go on where three died. {@link #shrink(Collection, Quorum)} with {@link
+     * Quorum#ANY} asks for less.
      *
      * @param excludedRanks ranks of this communicator that are left out; none to form one of all ranks again, as after an
      *     {@link #abort}
-     * @throws IllegalArgumentException if a rank is this one, or none of this communicator
-     * @throws BootstrapException if the ranks cannot form a communicator, or exclude different ones
+     * @throws IllegalArgumentException if the collection or a rank in it is null, or a rank is this one, or none of this
+     *     communicator
+     * @throws BootstrapException if the ranks cannot form a communicator, exclude different ones, or are a minority
      * @throws JcclTimeoutException if ranks stay away; names them by their ranks in this communicator
-     * @throws PeerFailedException if more ranks fail; names them by their ranks in this communicator
+     * @throws PeerFailedException if more ranks fail, or are interrupted; names them by their ranks in this communicator
+     * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks are told
      */
-    Communicator shrink(Collection<Integer> excludedRanks);
+    default Communicator shrink(Collection<Integer> excludedRanks) {
+        return shrink(excludedRanks, Quorum.MAJORITY);
+    }
+
+    /**
+     * Like {@link #shrink(Collection)}, with a choice of how many ranks must be left.
+     *
+     * @param excludedRanks ranks of this communicator that are left out
+     * @param quorum the same on all ranks; without meaning for a communicator that has not failed
+     */
+    Communicator shrink(Collection<Integer> excludedRanks, Quorum quorum);
 
     /**
      * Fails the communicator, here and on the other ranks, and ends operations in flight with {@link AbortedException}.
@@ -149,8 +182,15 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
     List<PeerTransport> transports();
 
     /**
-     * Finishes what was issued, tells the other ranks and frees everything. Returns in bounded time and does not throw for
-     * a communicator that has failed. A second call does nothing. Other ranks may close later.
+     * Finishes what was issued, tells the other ranks and frees everything. Returns in bounded time and throws nothing
+     * else for a communicator that has failed. A second call does nothing. Other ranks may close later. If the calling
+     * thread is interrupted, operations that are not over fail instead, on all ranks; the thread's interrupt flag stays
+     * set. A continuation of a future may call this.
+     *
+     * <p>Waits a second at most until the other ranks have entered as many operations, to compare what all have called.
+     *
+     * @throws MismatchedCollectiveException if ranks called different operations and no call on this rank has said so;
+     *     everything is freed nevertheless
      */
     @Override
     void close();

@@ -12,6 +12,9 @@ import java.util.TreeMap;
  */
 public final class CommunicatorConfig {
 
+    /** What is expected where settings are null. */
+    static final String EXPECTED = "settings; CommunicatorConfig.defaults() sets none";
+
     private static final CommunicatorConfig DEFAULTS = builder().build();
     private static final int NO_DEVICE = -1;
 
@@ -122,19 +125,19 @@ public final class CommunicatorConfig {
 
         private Builder() {}
 
-        /** How long one operation may take before it fails; at least a millisecond. */
+        /** How long one operation may take before it fails; at least a millisecond, or null for the default. */
         public Builder timeout(Duration timeout) {
             this.timeout = timeout;
             return this;
         }
 
-        /** How long forming the communicator may take before it fails; at least a millisecond. */
+        /** How long forming the communicator may take before it fails; at least a millisecond, or null for the default. */
         public Builder initTimeout(Duration initTimeout) {
             this.initTimeout = initTimeout;
             return this;
         }
 
-        /** Says which machine this rank is on, instead of the boot id: ranks with the same id share one. */
+        /** Says which machine this rank is on, instead of the boot id (null): ranks with the same id share one. */
         public Builder hostId(String hostId) {
             this.hostId = hostId;
             return this;

@@ -34,30 +34,41 @@ public final class DataBuffer {
         DEVICE
     }
 
+    private static final String DIRECT_BUFFER = "a direct buffer in native order";
+
     private final Memory memory;
     private final DataType type;
     private final long count;
     private final long address; // 0 for heap memory
     private final boolean readOnly;
     private final Object owner; // keeps the memory alive; the heap buffer itself for heap memory
+    private final HostMemory hostMemory; // null for memory that is no host buffer's
 
-    private DataBuffer(Memory memory, DataType type, long count, long address, boolean readOnly, Object owner) {
+    private DataBuffer(
+            Memory memory,
+            DataType type,
+            long count,
+            long address,
+            boolean readOnly,
+            Object owner,
+            HostMemory hostMemory) {
         this.memory = memory;
         this.type = type;
         this.count = count;
         this.address = address;
         this.readOnly = readOnly;
         this.owner = owner;
+        this.hostMemory = hostMemory;
     }
 
     /** Elements of type {@link DataType#FLOAT32} from position to limit. */
     public static DataBuffer of(FloatBuffer buffer) {
-        return ofNio(buffer, Float.BYTES, buffer.order(), DataType.FLOAT32);
+        return ofNio(buffer, Float.BYTES, required(buffer).order(), DataType.FLOAT32);
     }
 
     /** Elements of type {@link DataType#FLOAT64} from position to limit. */
     public static DataBuffer of(DoubleBuffer buffer) {
-        return ofNio(buffer, Double.BYTES, buffer.order(), DataType.FLOAT64);
+        return ofNio(buffer, Double.BYTES, required(buffer).order(), DataType.FLOAT64);
     }
 
     /** Elements of type {@link DataType#INT32} from position to limit. */
@@ -72,7 +83,7 @@ public final class DataBuffer {
      */
     public static DataBuffer of(IntBuffer buffer, DataType type) {
         requireType(type, DataType.INT32, DataType.UINT32);
-        return ofNio(buffer, Integer.BYTES, buffer.order(), type);
+        return ofNio(buffer, Integer.BYTES, required(buffer).order(), type);
     }
 
     /** Elements of type {@link DataType#INT64} from position to limit. */
@@ -87,7 +98,7 @@ public final class DataBuffer {
      */
     public static DataBuffer of(LongBuffer buffer, DataType type) {
         requireType(type, DataType.INT64, DataType.UINT64);
-        return ofNio(buffer, Long.BYTES, buffer.order(), type);
+        return ofNio(buffer, Long.BYTES, required(buffer).order(), type);
     }
 
     /**
@@ -97,7 +108,7 @@ public final class DataBuffer {
      */
     public static DataBuffer of(ShortBuffer buffer, DataType type) {
         requireType(type, DataType.FLOAT16, DataType.BFLOAT16);
-        return ofNio(buffer, Short.BYTES, buffer.order(), type);
+        return ofNio(buffer, Short.BYTES, required(buffer).order(), type);
     }
 
     /** Elements of type {@link DataType#INT8} from position to limit. */
@@ -113,6 +124,8 @@ public final class DataBuffer {
      * @param type the type of the elements; the bytes from position to limit must be a multiple of its size
      */
     public static DataBuffer of(ByteBuffer buffer, DataType type) {
+        required(buffer);
+        required(type);
         if (buffer.remaining() % type.bytes() != 0) {
             throw new IllegalArgumentException("remaining=" + buffer.remaining() + " type=" + type.label()
                     + ": expected a multiple of " + type.bytes() + " bytes; set the buffer's limit");
@@ -123,27 +136,27 @@ public final class DataBuffer {
 
     /** All elements of an array, staged, as {@link DataType#FLOAT32}. */
     public static DataBuffer of(float[] array) {
-        return of(FloatBuffer.wrap(array));
+        return of(FloatBuffer.wrap(required(array)));
     }
 
     /** All elements of an array, staged, as {@link DataType#FLOAT64}. */
     public static DataBuffer of(double[] array) {
-        return of(DoubleBuffer.wrap(array));
+        return of(DoubleBuffer.wrap(required(array)));
     }
 
     /** All elements of an array, staged, as {@link DataType#INT32}. */
     public static DataBuffer of(int[] array) {
-        return of(IntBuffer.wrap(array));
+        return of(IntBuffer.wrap(required(array)));
     }
 
     /** All elements of an array, staged, as {@link DataType#INT64}. */
     public static DataBuffer of(long[] array) {
-        return of(LongBuffer.wrap(array));
+        return of(LongBuffer.wrap(required(array)));
     }
 
     /** All elements of an array, staged, as {@link DataType#FLOAT16} or {@link DataType#BFLOAT16}. */
     public static DataBuffer of(short[] array, DataType type) {
-        return of(ShortBuffer.wrap(array), type);
+        return of(ShortBuffer.wrap(required(array)), type);
     }
 
     /** All elements of an array, staged, as {@link DataType#INT8}. */
@@ -159,7 +172,7 @@ public final class DataBuffer {
      */
     public static DataBuffer of(byte[] array, DataType type) {
         requireType(type, DataType.INT8, DataType.UINT8, DataType.FLOAT8_E4M3, DataType.FLOAT8_E5M2);
-        return of(ByteBuffer.wrap(array), type);
+        return of(ByteBuffer.wrap(required(array)), type);
     }
 
     /**
@@ -172,7 +185,7 @@ public final class DataBuffer {
      */
     public static DataBuffer host(long address, long count, DataType type, Object owner) {
         requireAddress(address, count, type);
-        return new DataBuffer(Memory.DIRECT, type, count, address, false, owner);
+        return new DataBuffer(Memory.DIRECT, type, count, address, false, owner, HostMemory.at(address));
     }
 
     /**
@@ -190,11 +203,11 @@ public final class DataBuffer {
             throw new IllegalArgumentException("address=0x" + Long.toHexString(address) + " type=" + type.label()
                     + ": expected a multiple of " + type.bytes() + ", which a device can read elements at");
         }
-        return new DataBuffer(Memory.DEVICE, type, count, address, false, null);
+        return new DataBuffer(Memory.DEVICE, type, count, address, false, null, null);
     }
 
-    static DataBuffer shared(HostBuffer owner, long address, long count, DataType type) {
-        return new DataBuffer(Memory.SHARED, type, count, address, false, owner);
+    static DataBuffer shared(HostBuffer owner, HostMemory memory, long offsetBytes, long count, DataType type) {
+        return new DataBuffer(Memory.SHARED, type, count, memory.address() + offsetBytes, false, owner, memory);
     }
 
     /** The type of the elements. */
@@ -225,12 +238,41 @@ public final class DataBuffer {
     /**
      * The address of the first element, or 0 for heap memory, which has no lasting address.
      *
-     * @throws IllegalStateException if the memory is a {@link HostBuffer} that was closed
+     * @throws IllegalStateException if the memory is that of a {@link HostBuffer} that was closed
      */
     public long address() {
-        if (memory == Memory.SHARED) {
-            ((HostBuffer) owner).address();
+        if (hostMemory != null) {
+            hostMemory.requireOpen();
         }
+        return address;
+    }
+
+    /**
+     * Keeps the memory of a {@link HostBuffer} until {@link #unpin} is called as often, also if the buffer is closed.
+     * Does nothing for other memory. An operation pins its buffers from the call that issues it until it ends;
+     * applications that give an address to other libraries may do the same.
+     *
+     * @throws IllegalStateException if the memory is that of a {@link HostBuffer} that was closed
+     */
+    public void pin() {
+        if (hostMemory != null) {
+            hostMemory.pin();
+        }
+    }
+
+    /**
+     * Undoes one {@link #pin}.
+     *
+     * @throws IllegalStateException if the memory is that of a {@link HostBuffer} and nobody has pinned it
+     */
+    public void unpin() {
+        if (hostMemory != null) {
+            hostMemory.unpin();
+        }
+    }
+
+    /** Like {@link #address} for those who have pinned the memory: also valid when it was closed meanwhile. */
+    public long pinnedAddress() {
         return address;
     }
 
@@ -253,9 +295,9 @@ public final class DataBuffer {
             Buffer part = heap.duplicate()
                     .limit(begin + Math.toIntExact(length * unit))
                     .position(begin);
-            return new DataBuffer(memory, type, length, 0, readOnly, part);
+            return new DataBuffer(memory, type, length, 0, readOnly, part, null);
         }
-        return new DataBuffer(memory, type, length, address + offset * type.bytes(), readOnly, owner);
+        return new DataBuffer(memory, type, length, address + offset * type.bytes(), readOnly, owner, hostMemory);
     }
 
     /**
@@ -295,6 +337,7 @@ public final class DataBuffer {
      * @param target direct, in native order; its remaining bytes say how many elements; its position does not move
      */
     public void copyTo(long offset, ByteBuffer target) {
+        Arguments.required("target", target, DIRECT_BUFFER);
         Heap.copy((Buffer) requireHeap(), Math.toIntExact(offset), type, target, true);
     }
 
@@ -305,6 +348,7 @@ public final class DataBuffer {
      * @param source direct, in native order; its remaining bytes say how many elements; its position does not move
      */
     public void copyFrom(long offset, ByteBuffer source) {
+        Arguments.required("source", source, DIRECT_BUFFER);
         Heap.copy((Buffer) requireHeap(), Math.toIntExact(offset), type, source, false);
     }
 
@@ -331,10 +375,24 @@ public final class DataBuffer {
         }
         long count = (long) buffer.remaining() * unitBytes / type.bytes();
         if (!buffer.isDirect()) {
-            return new DataBuffer(Memory.HEAP, type, count, 0, buffer.isReadOnly(), buffer.duplicate());
+            return new DataBuffer(Memory.HEAP, type, count, 0, buffer.isReadOnly(), buffer.duplicate(), null);
         }
         long address = Providers.provider().directAddress(buffer) + (long) buffer.position() * unitBytes;
-        return new DataBuffer(Memory.DIRECT, type, count, address, buffer.isReadOnly(), buffer);
+        HostMemory hostMemory = HostMemory.at(address);
+        return new DataBuffer(Memory.DIRECT, type, count, address, buffer.isReadOnly(), buffer, hostMemory);
+    }
+
+    private static <B extends Buffer> B required(B buffer) {
+        return Arguments.required("buffer", buffer, "the elements from position to limit of an NIO buffer");
+    }
+
+    private static <A> A required(A array) {
+        return Arguments.required("array", array, "an array of the elements");
+    }
+
+    /** The type, unless it is null. */
+    static DataType required(DataType type) {
+        return Arguments.required("type", type, "one of " + Arrays.toString(DataType.values()));
     }
 
     private static void requireType(DataType type, DataType... accepted) {
@@ -350,9 +408,7 @@ public final class DataBuffer {
     }
 
     private static void requireAddress(long address, long count, DataType type) {
-        if (type == null) {
-            throw new IllegalArgumentException("type=null: expected one of " + Arrays.toString(DataType.values()));
-        }
+        required(type);
         if (count < 0 || count > Long.MAX_VALUE / type.bytes()) {
             throw new IllegalArgumentException("count=" + count + " type=" + type.label() + ": not a size");
         }

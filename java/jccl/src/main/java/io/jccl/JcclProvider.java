@@ -24,6 +24,12 @@ public interface JcclProvider {
     /** Allocates zeroed memory that other processes can map, page-aligned; never returns 0. */
     long allocateShared(long bytes);
 
+    /**
+     * Gives back the pages of what {@link #allocateShared} returned. Its addresses are not used for other memory until
+     * {@link #freeShared}, and may be read and written.
+     */
+    void retireShared(long address);
+
     /** Frees what {@link #allocateShared} returned. */
     void freeShared(long address);
 

@@ -4,7 +4,9 @@ import java.util.List;
 
 /**
  * Ranks called different operations at the same place of their sequence: another collective, type, reduction, count or
- * root. The communicator is failed on every rank, because data of different operations cannot be told apart any more.
+ * root. The communicator is failed on every rank, because data of different operations cannot be told apart any more. The
+ * message begins with the ranks in the minority and what they called differently; the rows are those of the first operation
+ * in which ranks differed. {@link Communicator} says when this is found.
  */
 public class MismatchedCollectiveException extends JcclException {
 

@@ -31,11 +31,15 @@ public record RankOperation(
 
     /** The row as one line of text: {@code rank=2 sequence=7 all_reduce(type=float32 op=sum count=1024) running}. */
     public String describe() {
-        StringBuilder text = new StringBuilder(96);
-        text.append("rank=").append(rank).append(" sequence=").append(sequence).append(' ');
+        return "rank=" + rank + " sequence=" + sequence + " " + call() + (entered ? " " + state : "");
+    }
+
+    /** The call as text: {@code all_reduce(type=float32 op=sum count=1024)}, or {@code never entered}. */
+    public String call() {
         if (!entered) {
-            return text.append("never entered").toString();
+            return "never entered";
         }
+        StringBuilder text = new StringBuilder(96);
         text.append(collective == null ? "unknown" : collective.label()).append('(');
         if (type != null) {
             text.append("type=").append(type.label()).append(' ');
@@ -47,6 +51,6 @@ public record RankOperation(
         if (collective != null && collective.hasRoot()) {
             text.append(" root=").append(root);
         }
-        return text.append(") ").append(state).toString();
+        return text.append(')').toString();
     }
 }

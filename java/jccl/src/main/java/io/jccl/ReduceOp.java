@@ -8,11 +8,21 @@ public enum ReduceOp {
     SUM,
     /** The product; integers wrap around. */
     PROD,
-    /** The smallest value. */
+    /**
+     * The smallest value; NaN where a rank has NaN. {@code -0.0} and {@code 0.0} count as equal, unlike in
+     * {@link Math#min(float, float)}: where ranks have both, the result is either, the same on all ranks.
+     */
     MIN,
-    /** The largest value. */
+    /**
+     * The largest value; NaN where a rank has NaN. {@code -0.0} and {@code 0.0} count as equal, unlike in
+     * {@link Math#max(float, float)}: where ranks have both, the result is either, the same on all ranks.
+     */
     MAX,
-    /** The sum divided by the number of ranks; integers truncate towards zero. */
+    /**
+     * The sum divided by the number of ranks. The sum of integers wraps around before it is divided, as in NCCL: with
+     * {@link DataType#INT8}, the average of 100 and 100 is -28. Use a type that holds the sum. Integers truncate towards
+     * zero.
+     */
     AVG;
 
     /** The name used by the command and in messages, for example {@code sum}. */

@@ -65,7 +65,7 @@ public final class UniqueId {
      * @throws BootstrapException if no network interface is usable
      */
     public static UniqueId create(CommunicatorConfig config) {
-        return Providers.provider().createUniqueId(config);
+        return Providers.provider().createUniqueId(Arguments.required("config", config, CommunicatorConfig.EXPECTED));
     }
 
     /**
@@ -76,11 +76,14 @@ public final class UniqueId {
      * @throws IllegalArgumentException if a part is not as said
      */
     public static UniqueId of(List<InetSocketAddress> addresses, byte[] secret) {
+        Arguments.required("addresses", addresses, "1 to " + MAX_ADDRESSES + " addresses of the root");
+        Arguments.required("secret", secret, SECRET_BYTES + " random bytes");
         if (addresses.isEmpty() || addresses.size() > MAX_ADDRESSES) {
             throw new IllegalArgumentException(
                     "addresses=" + addresses.size() + ": expected 1 to " + MAX_ADDRESSES + " addresses of the root");
         }
         for (InetSocketAddress address : addresses) {
+            Arguments.required("address", address, "a resolved address with a port");
             if (address.isUnresolved() || address.getPort() == 0) {
                 throw new IllegalArgumentException(
                         "address=" + address + ": expected a resolved address with a port; resolve the name first");
@@ -99,6 +102,7 @@ public final class UniqueId {
      * @throws IllegalArgumentException if the bytes are not an id of this version
      */
     public static UniqueId fromBytes(byte[] bytes) {
+        Arguments.required("bytes", bytes, "the bytes that UniqueId.toBytes() returned");
         if (bytes.length < 4 + SECRET_BYTES + 7 + CHECK_BYTES
                 || bytes.length > MAX_BYTES
                 || bytes[0] != 'J'
@@ -173,7 +177,8 @@ public final class UniqueId {
      * @throws IllegalArgumentException if the text is not an id of this version
      */
     public static UniqueId parse(String text) {
-        String trimmed = text.trim();
+        String trimmed = Arguments.required("text", text, "the text that UniqueId.toText() returned")
+                .trim();
         if (!trimmed.startsWith(TEXT_PREFIX)) {
             throw new IllegalArgumentException(
                     "text.length=" + text.length() + ": not a JCCL id; expected text that starts with " + TEXT_PREFIX);

@@ -8,7 +8,14 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>Issuing fixes the operation's place in the sequence and returns at once. The first thread that waits carries the
  * operation out, together with what was issued before it and is not done; what nobody waits for is carried out by a thread
- * of the communicator shortly after. All methods may be called by any thread, any number of times.
+ * of the communicator shortly after. All methods may be called by any thread, any number of times. A virtual thread that
+ * waits leaves the operation to the communicator's thread and does not occupy its carrier.
+ *
+ * <p>An interrupt ends a wait. An operation that has not begun on this rank stays issued, and may be awaited again, also by
+ * other threads. An operation that has begun ends with the communicator: it fails with {@link AbortedException}, which names
+ * this rank on all ranks. That holds for whichever thread runs the operation; one on a device has begun when it is on its
+ * stream. A thread that waits for a later operation may run earlier ones, and its interrupt ends these. Futures are not
+ * affected by interrupts of waiting threads, but by the end of the communicator.
  */
 public interface Work {
 
@@ -19,6 +26,8 @@ public interface Work {
      * @throws PeerFailedException if another rank died
      * @throws MismatchedCollectiveException if ranks called different operations
      * @throws AbortedException if the communicator was aborted
+     * @throws InterruptedCommunicationException if the calling thread was interrupted, within 100 ms; its interrupt flag is
+     *     set then
      * @throws JcclException if something else failed
      */
     void await();
@@ -36,8 +45,10 @@ public interface Work {
     boolean isDone();
 
     /**
-     * A future that completes when the operation is done; exceptionally with the exception that {@link #await()} throws.
-     * Cancelling it has no effect on the operation. Continuations that are not {@code Async} run on a thread of the
+     * A future that completes when the operation is done on this rank; exceptionally with the exception that {@link #await()}
+     * throws. {@link Communicator} says what that tells about the other ranks.
+     *
+     * <p>Cancelling it has no effect on the operation. Continuations that are not {@code Async} run on a thread of the
      * communicator and must not wait for its operations.
      */
     CompletableFuture<Void> toFuture();

@@ -1,9 +1,11 @@
 package io.jccl.bootstrap;
 
-import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -16,15 +18,59 @@ import java.util.TreeSet;
  */
 final class Assembly {
 
+    private static final String REMEDY = "; start the missing ranks, look into their logs, or raise JCCL_INIT_TIMEOUT";
+
     private static final int MAX_BLOB_BYTES = 2048;
     private static final int MAX_VERSION_CHARS = 200;
 
+    private static final int MAX_KEY_CHARS = 1000;
+
     private record Member(FrameLink link, byte[] blob) {}
+
+    /** Why a group does not form. The order of the constants is part of the wire format. */
+    enum Cause {
+        /** Ranks did not come in time. */
+        MISSING,
+        /** Ranks came and left, or are known to have ended. */
+        LOST,
+        /** The ranks that came may not form it. */
+        REFUSED
+    }
+
+    /** What a rank says first. */
+    record Hello(String version, int rank, int size, int oldRank, String key, byte[] blob) {
+
+        static Hello read(WireReader in) {
+            Hello hello = new Hello(
+                    in.text(MAX_VERSION_CHARS),
+                    in.i32(),
+                    in.i32(),
+                    in.i32(),
+                    in.text(MAX_KEY_CHARS),
+                    in.blob(MAX_BLOB_BYTES));
+            in.end();
+            return hello;
+        }
+
+        Hello with(byte[] otherBlob) {
+            return new Hello(version, rank, size, oldRank, key, otherBlob);
+        }
+
+        WireWriter write() {
+            return new WireWriter()
+                    .text(version, MAX_VERSION_CHARS)
+                    .i32(rank)
+                    .i32(size)
+                    .i32(oldRank)
+                    .text(key, MAX_KEY_CHARS)
+                    .blob(blob);
+        }
+    }
 
     private final String version;
     private final Map<Integer, SortedMap<Integer, Member>> bySize = new HashMap<>();
     private final Map<FrameLink, int[]> places = new HashMap<>(); // link to rank, size
-    private final List<String> lost = new ArrayList<>();
+    private final Set<Integer> told = new HashSet<>(); // ranks that heard of the failure
     private int size;
     private byte[] failure;
 
@@ -39,36 +85,26 @@ final class Assembly {
         this.size = size;
     }
 
-    static WireWriter hello(String version, int rank, int size, byte[] blob) {
-        return new WireWriter()
-                .text(version, MAX_VERSION_CHARS)
-                .i32(rank)
-                .i32(size)
-                .blob(blob);
-    }
-
     /**
      * Takes a rank's first frame.
      *
      * @return whether all are here now
      */
-    boolean join(FrameLink link, WireReader hello) {
-        String theirVersion = hello.text(MAX_VERSION_CHARS);
-        int rank = hello.i32();
-        int theirSize = hello.i32();
-        byte[] blob = hello.blob(MAX_BLOB_BYTES);
-        hello.end();
-        String refusal = refusal(theirVersion, rank, theirSize, places.containsKey(link));
+    boolean join(FrameLink link, Hello hello) {
+        int rank = hello.rank();
+        int theirSize = hello.size();
+        String refusal = refusal(hello.version(), rank, theirSize, places.containsKey(link));
         if (refusal != null) {
             refuse(link, refusal);
             return false;
         }
         if (failure != null) {
+            told.add(rank);
             link.send(FrameLink.encode(FrameType.FAILED, failure));
             return false;
         }
         places.put(link, new int[] {rank, theirSize});
-        bySize.computeIfAbsent(theirSize, s -> new TreeMap<>()).put(rank, new Member(link, blob));
+        bySize.computeIfAbsent(theirSize, s -> new TreeMap<>()).put(rank, new Member(link, hello.blob()));
         if (rank == 0 && size == 0) {
             size = theirSize;
             refuseOtherSizes();
@@ -113,20 +149,32 @@ final class Assembly {
         bySize.keySet().removeIf(other -> other != size);
     }
 
-    private static void refuse(FrameLink link, String text) {
+    static void refuse(FrameLink link, String text) {
         link.send(FrameType.REFUSED, new WireWriter().text(text, Codecs.MAX_TEXT));
         link.closeWhenSent();
     }
 
-    /** A rank's connection is gone: its place is free again. */
-    void leave(FrameLink link) {
+    /** A rank's connection is gone, and its place is free again: the group does not form. */
+    void lose(FrameLink link, String why) {
         int[] place = places.remove(link);
         if (place != null) {
             bySize.get(place[1]).remove(place[0]);
-            if (lost.size() < 16) {
-                lost.add("rank " + place[0] + " had come from " + link.remote() + " and left");
-            }
+            fail(
+                    Cause.LOST,
+                    Set.of(place[0]),
+                    "rank " + place[0] + ", which had come from " + link.remote() + ", left: " + why
+                            + "; its process ended, or its thread was interrupted");
         }
+    }
+
+    /** A rank needs the server no more. */
+    void forget(FrameLink link) {
+        places.remove(link);
+    }
+
+    /** Whether nobody is left who needs the server. */
+    boolean isEmpty() {
+        return places.isEmpty();
     }
 
     /** The rank that a link belongs to, or -1. */
@@ -135,29 +183,46 @@ final class Assembly {
         return place == null ? -1 : place[0];
     }
 
-    /** A rank's time-out has passed: everybody is told who is missing. */
-    void giveUp(FrameLink link, String text) {
+    /** A rank's time-out, which is told in words, has passed: everybody is told who is missing. */
+    void giveUp(FrameLink link, String time) {
         int[] place = places.get(link);
         if (place == null) {
             return;
         }
-        fail(missing(size == 0 ? place[1] : size), text + ": " + waits(place[1]));
+        int ofSize = size == 0 ? place[1] : size;
+        SortedSet<Integer> missing = missing(ofSize);
+        fail(Cause.MISSING, missing, RankList.late(missing, ofSize, "", time) + REMEDY);
     }
 
-    /** Tells everybody here, and everybody who still comes, that the group will not form. */
-    void fail(SortedSet<Integer> missing, String text) {
+    /**
+     * Tells everybody here, and everybody who still comes, that the group will not form.
+     *
+     * @param ranks to blame
+     */
+    void fail(Cause cause, Collection<Integer> ranks, String text) {
         if (failure == null) {
-            failure =
-                    new WireWriter().ranks(missing).text(text, Codecs.MAX_TEXT).toBytes();
-            places.keySet().forEach(member -> member.send(FrameLink.encode(FrameType.FAILED, failure)));
+            failure = new WireWriter()
+                    .u8(cause.ordinal())
+                    .ranks(ranks)
+                    .text(text, Codecs.MAX_TEXT)
+                    .toBytes();
+            places.forEach((member, place) -> {
+                told.add(place[0]);
+                member.send(FrameLink.encode(FrameType.FAILED, failure));
+            });
         }
+    }
+
+    /** Whether a rank has heard that the group does not form. */
+    boolean hasTold(int rank) {
+        return told.contains(rank);
     }
 
     boolean failed() {
         return failure != null;
     }
 
-    private SortedSet<Integer> missing(int ofSize) {
+    SortedSet<Integer> missing(int ofSize) {
         SortedMap<Integer, Member> present = bySize.getOrDefault(ofSize, new TreeMap<>());
         SortedSet<Integer> missing = new TreeSet<>();
         for (int rank = 0; rank < ofSize; rank++) {
@@ -173,10 +238,7 @@ final class Assembly {
         int ofSize = size == 0 ? theirSize : size;
         SortedSet<Integer> missing = missing(ofSize);
         String who = missing.contains(0) ? "the root waits for ranks " : "rank 0 waits for ranks ";
-        return who + RankList.text(missing) + ", arrived="
-                + (ofSize - missing.size()) + " size=" + ofSize
-                + (lost.isEmpty() ? "" : "; " + String.join(", ", lost))
-                + "; start the missing ranks, look into their logs, or raise JCCL_INIT_TIMEOUT";
+        return who + RankList.text(missing) + ", arrived=" + (ofSize - missing.size()) + " size=" + ofSize + REMEDY;
     }
 
     /** One line about who is still missing, for the log; empty if nobody came yet. */

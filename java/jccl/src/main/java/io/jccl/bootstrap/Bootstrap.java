@@ -1,10 +1,13 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.JcclException;
 import io.jccl.JcclTimeoutException;
+import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
@@ -27,6 +30,8 @@ import org.slf4j.LoggerFactory;
 public final class Bootstrap implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(Bootstrap.class);
+
+    private static final int NO_OLD_RANK = -1;
 
     private final int rank;
     private final int size;
@@ -75,7 +80,8 @@ public final class Bootstrap implements AutoCloseable {
      */
     public static Bootstrap join(UniqueId id, int rank, int size, BootstrapOptions options) {
         Connector.Place place = new Connector.Place(id.addresses(), id.secret());
-        return join(() -> place, id.secret(), rank, size, false, options);
+        Assembly.Hello hello = new Assembly.Hello(options.version(), rank, size, NO_OLD_RANK, "", new byte[0]);
+        return join(() -> place, id.secret(), hello, false, Connector.Nobody.IS_THERE_ANY_MORE, options);
     }
 
     /**
@@ -89,22 +95,27 @@ public final class Bootstrap implements AutoCloseable {
      */
     public static Bootstrap join(Launch launch, int generation, BootstrapOptions options) {
         try (LaunchedRoot meeting = LaunchedRoot.of(launch, generation, options)) {
-            return join(meeting, null, launch.rank(), launch.size(), true, options);
+            Assembly.Hello hello =
+                    new Assembly.Hello(options.version(), launch.rank(), launch.size(), NO_OLD_RANK, "", new byte[0]);
+            return join(meeting, null, hello, true, Connector.Nobody.IS_THERE_YET, options);
         }
     }
 
-    /** Joins the group of a root that may not have opened yet, or may be about to close for an earlier attempt. */
-    static Bootstrap join(Connector.Place root, int rank, int size, BootstrapOptions options) {
-        return join(() -> root, root.secret(), rank, size, true, options);
+    /** Joins the group of those that are left; its root may be about to close for an earlier attempt. */
+    static Bootstrap join(Connector.Place root, Survivors survivors, BootstrapOptions options) {
+        Assembly.Hello hello = survivors.hello(new byte[0]);
+        return join(() -> root, root.secret(), hello, true, Connector.Nobody.IS_RANK_ZERO, options);
     }
 
     private static Bootstrap join(
             Connector.Target target,
             byte[] knownSecret,
-            int rank,
-            int size,
+            Assembly.Hello hello,
             boolean patient,
+            Connector.Nobody nobody,
             BootstrapOptions options) {
+        int rank = hello.rank();
+        int size = hello.size();
         if (size < 1 || size > Codecs.MAX_RANKS || rank < 0 || rank >= size) {
             throw new IllegalArgumentException("rank=" + rank + " size=" + size + ": expected a size of 1 to "
                     + Codecs.MAX_RANKS + " and a rank from 0 to size-1");
@@ -119,33 +130,35 @@ public final class Bootstrap implements AutoCloseable {
             used[0] = place.secret();
             return place;
         };
+        byte[] salt = Handshake.randomBytes(Handshake.NONCE_BYTES);
+        byte[] offer = new byte[0];
         Hub hub = null;
         HubClient client = null;
         ReservedPort reserved = null;
-        try (FrameStream root = new Connector(Handshake.Purpose.ROOT, who, patient).connect(noting, deadline)) {
-            byte[] rootSecret = used[0];
-            byte[] offer = new byte[0];
-            if (rank == 0) {
-                List<InterfaceCandidate> candidates = hubCandidates(options, root.localAddress());
-                byte[] salt = Handshake.randomBytes(Handshake.NONCE_BYTES);
-                byte[] groupSecret = Handshake.derive(rootSecret, salt);
-                hub = new Hub(options, NetworkInterfaces.bindAddress(candidates), groupSecret, size);
-                int port = hub.port();
-                List<InetSocketAddress> addresses = candidates.stream()
-                        .limit(UniqueId.MAX_ADDRESSES)
-                        .map(candidate -> new InetSocketAddress(candidate.address(), port))
-                        .toList();
-                offer = new HubOffer(salt, addresses).encode();
+        FrameStream root = null;
+        byte[] welcome = null;
+        try {
+            while (welcome == null) {
+                root = new Connector(Handshake.Purpose.ROOT, who, patient, nobody).connect(noting, deadline);
+                if (rank == 0 && hub == null) {
+                    List<InterfaceCandidate> candidates = hubCandidates(options, root.localAddress());
+                    byte[] groupSecret = Handshake.derive(used[0], salt);
+                    hub = new Hub(options, NetworkInterfaces.bindAddress(candidates), groupSecret, size);
+                    offer = offer(salt, candidates, hub.port());
+                }
+                welcome = awaitWelcome(root, who, hello.with(offer), nobody, initMillis, deadline);
             }
-            WireWriter hello = Assembly.hello(options.version(), rank, size, offer);
-            byte[] welcome = root.awaitWelcome(who, hello, size, initMillis, deadline);
+            byte[] rootSecret = used[0];
+            if (hub != null) {
+                hub.listenTo(root); // which knows the ranks that end before they come to the hub
+            }
             HubOffer accepted = offerOf(who, welcome);
             byte[] secret = Handshake.derive(rootSecret, accepted.salt());
             Connector.Place place = new Connector.Place(accepted.addresses(), secret);
-            FrameStream stream = new Connector(Handshake.Purpose.HUB, who, false).connect(() -> place, deadline);
+            FrameStream stream = new Connector(Handshake.Purpose.HUB, who, false, Connector.Nobody.IS_RANK_ZERO)
+                    .connect(() -> place, deadline);
             try {
-                stream.awaitWelcome(
-                        who, Assembly.hello(options.version(), rank, size, new byte[0]), size, initMillis, deadline);
+                stream.awaitWelcome(who, hello, true, initMillis, deadline);
                 client = new HubClient(rank, size, stream, options);
             } finally {
                 if (client == null) {
@@ -158,18 +171,55 @@ public final class Bootstrap implements AutoCloseable {
                     size,
                     TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start),
                     client.localAddress());
+            if (hub == null) {
+                root.leave();
+            }
             reserved = new ReservedPort(hubCandidates(options, client.localAddress()));
             return new Bootstrap(rank, size, secret, options, client, hub, reserved);
         } finally {
+            if (root != null) {
+                root.close();
+            }
             if (reserved == null) {
                 if (client != null) {
                     client.close();
                 }
                 if (hub != null) {
-                    hub.close();
+                    hub.closeSoon();
                 }
             }
         }
+    }
+
+    /**
+     * What the root says, or null if it has made room for another: each attempt to shrink opens one, and ranks may be ahead of
+     * the first. If that rank has ended instead, the next connection shows it.
+     */
+    private static byte[] awaitWelcome(
+            FrameStream root,
+            String who,
+            Assembly.Hello hello,
+            Connector.Nobody nobody,
+            long initMillis,
+            long deadline) {
+        boolean atRankZero = nobody != Connector.Nobody.IS_THERE_ANY_MORE;
+        try {
+            return root.awaitWelcome(who, hello, atRankZero, initMillis, deadline);
+        } catch (PeerFailedException e) {
+            if (!root.isBroken() || nobody != Connector.Nobody.IS_RANK_ZERO) {
+                throw e;
+            }
+            root.close();
+            return null;
+        }
+    }
+
+    private static byte[] offer(byte[] salt, List<InterfaceCandidate> candidates, int port) {
+        List<InetSocketAddress> addresses = candidates.stream()
+                .limit(UniqueId.MAX_ADDRESSES)
+                .map(candidate -> new InetSocketAddress(candidate.address(), port))
+                .toList();
+        return new HubOffer(salt, addresses).encode();
     }
 
     private static HubOffer offerOf(String who, byte[] welcome) {
@@ -233,7 +283,7 @@ public final class Bootstrap implements AutoCloseable {
      * @return the new group, or empty for a negative color
      */
     public Optional<Bootstrap> split(int color, int key, BootstrapOptions childOptions) {
-        return Subgroup.form(outOfBand(), color, key, childOptions);
+        return Subgroup.form(client.outOfBand(), color, key, childOptions);
     }
 
     /** Where this rank can be met when the network of the group is gone; a text for the other ranks' {@link #shrink}. */
@@ -247,16 +297,40 @@ public final class Bootstrap implements AutoCloseable {
      *
      * @param excluded ranks of this group that are left out, not this one; the same on all ranks
      * @param places the {@link #meetingPlace} of every rank of this group
+     * @param needsMajority whether a minority of a group that was not aborted is refused
      * @param childOptions the settings of the new group
-     * @throws BootstrapException if the ranks do not exclude the same ones
+     * @throws BootstrapException if the ranks do not exclude the same ones, or are a minority
      * @throws JcclTimeoutException if not all came in time; names them by their ranks in the new group
      */
-    public Bootstrap shrink(SortedSet<Integer> excluded, List<String> places, BootstrapOptions childOptions) {
-        return new Survivors(rank, size, excluded).form(reserved, places, secret, childOptions);
+    public Bootstrap shrink(
+            SortedSet<Integer> excluded, List<String> places, boolean needsMajority, BootstrapOptions childOptions) {
+        Survivors survivors = new Survivors(rank, excluded, places, childOptions);
+        boolean aborted = control()
+                .verdict()
+                .filter(verdict -> verdict.kind() == Verdict.Kind.ABORTED)
+                .isPresent();
+        boolean minority = needsMajority && !aborted && survivors.leads() && survivors.isMinority(!client.wasCutOff());
+        return survivors.form(reserved, secret, minority);
+    }
+
+    /** Waits until the group fails, or the time is over, and returns why it failed. */
+    public Optional<JcclException> awaitFailure(Duration timeout) {
+        return client.outOfBand().awaitFailure(timeout);
+    }
+
+    /** Leaves a group whose communicator this rank does not initialise to the end, and tells the others why. */
+    public void giveUp(String why) {
+        String text = "rank " + rank + " gave up while the communicator was initialised: " + why;
+        if (hub != null) {
+            hub.giveUp(text);
+        } else {
+            client.control().report(ReportKind.GAVE_UP, 0, text);
+        }
+        close();
     }
 
     /**
-     * Leaves in good order. Takes a second at most; on rank 0, which the others need, it waits for them to leave too, for
+     * Leaves in good order. Takes three seconds at most; on rank 0, which the others need, it waits for them to leave too, for
      * the close time-out at most. Called again it does nothing.
      */
     @Override
@@ -265,7 +339,7 @@ public final class Bootstrap implements AutoCloseable {
             return;
         }
         reserved.close();
-        LastEntered lastEntered = client.control().lastEntered();
+        LastEntered lastEntered = client.control().position().lastEntered();
         client.close();
         if (hub != null) {
             hub.closeAfter(options.closeTimeout(), lastEntered);

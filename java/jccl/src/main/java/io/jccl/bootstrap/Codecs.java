@@ -40,6 +40,7 @@ final class Codecs {
             out.i32(wait.rank()).i32(wait.channel()).i32(wait.peer()).u8(ordinal(wait.transport()));
             out.u8(wait.receiving() ? 1 : 0).u8(ordinal(wait.protocol())).i64(wait.step());
         }
+        status.trail().write(out);
     }
 
     private static void write(WireWriter out, OperationRecord record) {
@@ -67,7 +68,7 @@ final class Codecs {
         for (int i = 0; i < n; i++) {
             waits.add(readWait(in, size));
         }
-        return new RankStatus(rank, state, lastEntered, operation, waits);
+        return new RankStatus(rank, state, lastEntered, operation, waits, Trail.read(in));
     }
 
     private static ChannelWait readWait(WireReader in, int size) {

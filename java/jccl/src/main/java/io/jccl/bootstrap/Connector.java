@@ -1,9 +1,13 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.InterruptedCommunicationException;
+import io.jccl.JcclException;
 import io.jccl.JcclTimeoutException;
+import io.jccl.PeerFailedException;
 import java.io.EOFException;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.net.StandardSocketOptions;
@@ -37,7 +41,18 @@ final class Connector {
     /** A server's addresses and secret. */
     record Place(List<InetSocketAddress> addresses, byte[] secret) {}
 
+    /** What it means that nobody listens on any of a server's addresses. */
+    enum Nobody {
+        /** The server may open later. */
+        IS_THERE_YET,
+        /** The server was there, in rank 0, which has ended. */
+        IS_RANK_ZERO,
+        /** The server was there, and has ended. */
+        IS_THERE_ANY_MORE
+    }
+
     private static final int MAX_REFUSALS = 5;
+    private static final int MAX_DEAD_ROUNDS = 3;
     private static final long FIRST_NAP_MILLIS = 10;
     private static final long MAX_NAP_MILLIS = 250;
     private static final long FIRST_CONNECT_MILLIS = 500;
@@ -46,22 +61,36 @@ final class Connector {
     private final Handshake.Purpose purpose;
     private final String who;
     private final boolean patient;
+    private final Nobody nobody;
     private final Map<String, String> outcomes = new LinkedHashMap<>();
     private int refusals;
+    private int deadRounds; // in a row
+    private int tried; // addresses, in this round
+    private boolean answered; // an address, in this round
+    private boolean refusedFirst; // the best address, in this round
 
     /**
      * A connector.
      *
      * @param who who connects, for messages
      * @param patient whether another server may be at the address for now, so that its refusal is worth waiting
+     * @param nobody what it means that nobody listens there
      */
-    Connector(Handshake.Purpose purpose, String who, boolean patient) {
+    Connector(Handshake.Purpose purpose, String who, boolean patient, Nobody nobody) {
         this.purpose = purpose;
         this.who = who;
         this.patient = patient;
+        this.nobody = nobody;
     }
 
-    /** Connects by a deadline of {@link System#nanoTime}. */
+    /**
+     * Connects by a deadline of {@link System#nanoTime}.
+     *
+     * @throws BootstrapException if the server refuses this rank, or has ended
+     * @throws PeerFailedException if rank 0, where the server was, has ended
+     * @throws JcclTimeoutException if the server was not reached in time
+     * @throws InterruptedCommunicationException if this thread is interrupted
+     */
     FrameStream connect(Target target, long deadlineNanos) {
         long start = System.nanoTime();
         long nap = FIRST_NAP_MILLIS;
@@ -74,6 +103,9 @@ final class Connector {
             if (refusals >= MAX_REFUSALS && !patient) {
                 throw new BootstrapException(who + " was refused by the " + name() + ": the secret of the id is not the"
                         + " group's; pass the same UniqueId to all ranks. Addresses tried:" + table());
+            }
+            if (nobody != Nobody.IS_THERE_YET && deadRounds >= MAX_DEAD_ROUNDS) {
+                throw ended();
             }
             long left = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
             if (left <= 0) {
@@ -92,6 +124,21 @@ final class Connector {
         }
     }
 
+    private JcclException ended() {
+        String tried = "; nobody listens there any more. Addresses tried:" + table();
+        return nobody == Nobody.IS_RANK_ZERO
+                ? new PeerFailedException(
+                        who + " looked for the " + name() + " of rank 0, which has ended or closed its communicator"
+                                + tried,
+                        Set.of(0),
+                        null)
+                : new BootstrapException(who + " looked for the " + name()
+                        + " of its UniqueId: the process that created the id has ended,"
+                        + " or the group of the id has formed or failed before this rank came; create a new id"
+                        + tried);
+    }
+
+    /** One attempt at each address. The server has ended if its best address refuses and no other answers. */
     private FrameStream round(Target target, long patienceMillis, long deadlineNanos) {
         Place place;
         try {
@@ -100,6 +147,9 @@ final class Connector {
             outcomes.put("(where the root is)", String.valueOf(e.getMessage()));
             return null;
         }
+        answered = false;
+        refusedFirst = false;
+        tried = 0;
         for (InetSocketAddress address : place.addresses()) {
             long left = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
             if (left <= 0) {
@@ -111,11 +161,13 @@ final class Connector {
                 return stream;
             }
         }
+        deadRounds = refusedFirst && !answered ? deadRounds + 1 : 0;
         return null;
     }
 
     private FrameStream attempt(InetSocketAddress address, byte[] secret, long patienceMillis, long deadlineNanos) {
         String step = "connect";
+        tried++;
         SocketChannel channel = null;
         try {
             channel = SocketChannel.open();
@@ -123,6 +175,7 @@ final class Connector {
             channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
             channel.socket().connect(address, (int) Math.max(1, patienceMillis));
             step = "handshake";
+            answered = true;
             FrameStream stream = new FrameStream(channel);
             long handshakeEnd = Math.min(deadlineNanos, System.nanoTime() + TimeUnit.SECONDS.toNanos(5));
             stream.write(Handshake.greeting(stream.nonce()));
@@ -140,8 +193,9 @@ final class Connector {
             }
             if (e instanceof ClosedByInterruptException
                     || Thread.currentThread().isInterrupted()) {
-                throw new BootstrapException(who + " was interrupted while it looked for the " + name(), e);
+                throw interrupted(e);
             }
+            refusedFirst |= tried == 1 && e instanceof ConnectException;
             boolean refused = step.equals("proof") && !(e instanceof SocketTimeoutException);
             refusals += refused || refusals > 0 ? 1 : 0; // a root that refused us and is gone will not take us later
             outcomes.put(address.toString(), outcome(step, e, refused));
@@ -171,7 +225,11 @@ final class Connector {
             Thread.sleep(millis);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new BootstrapException(who + " was interrupted while it looked for the " + name(), e);
+            throw interrupted(e);
         }
+    }
+
+    private InterruptedCommunicationException interrupted(Exception e) {
+        return new InterruptedCommunicationException(who + " was interrupted while it looked for the " + name(), e);
     }
 }

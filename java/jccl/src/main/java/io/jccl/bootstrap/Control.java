@@ -1,6 +1,7 @@
 package io.jccl.bootstrap;
 
 import io.jccl.ChannelWait;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -69,6 +70,15 @@ final class Control implements ControlNetwork {
 
     @Override
     public void report(ReportKind kind, long sequence, String text) {
+        report(kind, sequence, 0, text);
+    }
+
+    @Override
+    public void timedOut(long sequence, Duration waited, String text) {
+        report(ReportKind.TIMEOUT, sequence, waited.toMillis(), text);
+    }
+
+    private void report(ReportKind kind, long sequence, long waitedMillis, String text) {
         Verdict own = null;
         synchronized (this) {
             if (verdict != null) {
@@ -83,7 +93,11 @@ final class Control implements ControlNetwork {
         } else {
             exit.send(
                     FrameType.REPORT,
-                    new WireWriter().u8(kind.ordinal()).i64(sequence).text(text, Codecs.MAX_TEXT / 2));
+                    new WireWriter()
+                            .u8(kind.ordinal())
+                            .i64(sequence)
+                            .i64(waitedMillis)
+                            .text(text, Codecs.MAX_TEXT / 2));
         }
     }
 
@@ -105,7 +119,7 @@ final class Control implements ControlNetwork {
                     case TIMEOUT -> Verdict.Kind.TIMEOUT;
                     case MISMATCH -> Verdict.Kind.MISMATCH;
                     case TRANSPORT -> Verdict.Kind.TRANSPORT;
-                    case ABORT -> Verdict.Kind.ABORTED;
+                    case ABORT, GAVE_UP -> Verdict.Kind.ABORTED;
                 };
         if (kindOfVerdict == null) {
             return null;
@@ -143,23 +157,25 @@ final class Control implements ControlNetwork {
                     RankStatus.State.ANSWERED,
                     asked.lastEntered(),
                     asked.recordAt(sequence),
-                    asked.waitingRows());
+                    asked.waitingRows(),
+                    Trail.of(asked, sequence));
         } catch (RuntimeException e) {
             LOG.warn("rank={}: the status source failed", rank, e);
             return new RankStatus(rank, RankStatus.State.ANSWERED, LastEntered.NOTHING, Optional.empty(), List.of());
         }
     }
 
-    LastEntered lastEntered() {
+    /** How far this rank has come now. */
+    Position position() {
         StatusSource asked;
         synchronized (this) {
             asked = source;
         }
         try {
-            return asked.lastEntered();
+            return Position.of(asked);
         } catch (RuntimeException e) {
             LOG.warn("rank={}: the status source failed", rank, e);
-            return LastEntered.NOTHING;
+            return Position.START;
         }
     }
 
@@ -179,7 +195,8 @@ final class Control implements ControlNetwork {
     }
 
     /** Takes a verdict, unless there is one. */
-    void decide(Verdict decided) {
+    void decide(Verdict agreed) {
+        Verdict decided = agreed.failedRanks().contains(rank) ? leftOut(agreed) : agreed;
         VerdictListener told;
         synchronized (this) {
             if (verdict != null) {
@@ -192,6 +209,20 @@ final class Control implements ControlNetwork {
         if (told != null) {
             tell(told, decided);
         }
+    }
+
+    /** The others count this rank as failed. */
+    private Verdict leftOut(Verdict agreed) {
+        String text = "the other ranks go on without this one, rank=" + rank + ": " + agreed.text()
+                + "; end this process, or join a new communicator";
+        return new Verdict(
+                agreed.kind(),
+                agreed.sequence(),
+                agreed.reporter(),
+                agreed.failedRanks(),
+                agreed.missingRanks(),
+                agreed.rows(),
+                text);
     }
 
     private void tell(VerdictListener told, Verdict decided) {

@@ -1,5 +1,6 @@
 package io.jccl.bootstrap;
 
+import java.time.Duration;
 import java.util.Optional;
 
 /**
@@ -8,7 +9,8 @@ import java.util.Optional;
  * <p>Every rank is joined to the coordinator at rank 0. A rank whose connection breaks, or that is silent for the heartbeat
  * time-out, has failed; if the coordinator is lost, rank 0 has failed. A rank that sees something odd {@link #report
  * reports} it; the coordinator asks every rank what it knows about the operation, waits about a second at most, and tells
- * all ranks one {@link Verdict}. There is at most one verdict in the life of a communicator: the first wins, on every rank.
+ * all ranks one {@link Verdict}. With its heartbeats and its goodbye a rank says how far it has come and what it has done so
+ * far, and ranks that differ there, too, get a verdict. There is at most one verdict in the life of a communicator: the first wins, on every rank.
  *
  * <p>Threads: all methods may be called by any thread and none of them waits.
  */
@@ -33,6 +35,15 @@ public interface ControlNetwork {
      * @param text what was seen, in words that every rank's exception will show; cut at 2,000 characters
      */
     void report(ReportKind kind, long sequence, String text);
+
+    /**
+     * Reports a {@link ReportKind#TIMEOUT}; returns at once.
+     *
+     * @param sequence the operation's sequence number, 0 if none
+     * @param waited how long was waited; zero if that is not known
+     * @param text as above
+     */
+    void timedOut(long sequence, Duration waited, String text);
 
     /** The verdict, once there is one. */
     Optional<Verdict> verdict();

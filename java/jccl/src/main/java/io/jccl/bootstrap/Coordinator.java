@@ -1,11 +1,15 @@
 package io.jccl.bootstrap;
 
+import io.jccl.ChannelWait;
+import io.jccl.RankOperation;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -25,6 +29,12 @@ final class Coordinator {
         /** Asks a rank what it knows about an operation. */
         void query(int rank, long inquiry, long sequence);
 
+        /** Asks a rank how far it has come. */
+        void ask(int rank);
+
+        /** A rank that was leaving has left. */
+        void left(int rank);
+
         /** Tells all ranks; called once. */
         void verdict(Verdict verdict);
     }
@@ -32,6 +42,13 @@ final class Coordinator {
     /** Deaths within this time are told together, so that a lost machine is one verdict. */
     static final long GATHER_DEATHS_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
+    /** So long a rank that leaves waits for the others to say what they did, at most. */
+    static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** So long a mismatch waits for ranks that have not entered the operation, to tell who is alone; and how often it asks. */
+    static final long ENTER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    private static final long ASK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final int MAX_INQUIRIES = 64;
 
     private static final class Inquiry {
@@ -40,18 +57,29 @@ final class Coordinator {
         final long since;
         ReportKind kind;
         int reporter;
+        long waitedMillis; // 0: not known
         String text;
         boolean again;
+        boolean traced; // another inquiry has led to this operation
+        long askAgainAt; // for those that have not entered it; 0: not
         final SortedMap<Integer, RankStatus> answers = new TreeMap<>();
         final SortedSet<Integer> awaited = new TreeSet<>();
 
-        Inquiry(long id, long sequence, long since, ReportKind kind, int reporter, String text) {
+        Inquiry(long id, long sequence, long since, ReportKind kind, int reporter, long waitedMillis, String text) {
             this.id = id;
             this.sequence = sequence;
             this.since = since;
             this.kind = kind;
             this.reporter = reporter;
+            this.waitedMillis = waitedMillis;
             this.text = text;
+        }
+
+        /** The same question, asked once more. */
+        Inquiry repeated(long newId, long start) {
+            Inquiry next = new Inquiry(newId, sequence, start, kind, reporter, waitedMillis, text);
+            next.traced = traced;
+            return next;
         }
     }
 
@@ -62,6 +90,7 @@ final class Coordinator {
     private final long[] heardAt;
     private final SortedMap<Integer, LastEntered> departed = new TreeMap<>(); // rank to its last operation
     private final SortedMap<Integer, String> dead = new TreeMap<>(); // rank to why
+    private final Positions positions;
     private final Map<Long, Inquiry> inquiries = new LinkedHashMap<>(); // by sequence
     private long deadSince;
     private long lastTick;
@@ -74,6 +103,7 @@ final class Coordinator {
         this.heartbeatNanos = heartbeatNanos;
         this.output = output;
         this.lastTick = now;
+        this.positions = new Positions(size, LEAVE_NANOS);
         this.heardAt = new long[size];
         Arrays.fill(heardAt, now);
     }
@@ -100,13 +130,50 @@ final class Coordinator {
         if (gone(rank) || verdict != null) {
             return;
         }
+        if (positions.isLeaving(rank)) {
+            goodbye(rank, positions.of(rank).lastEntered(), now);
+            return;
+        }
         if (dead.isEmpty()) {
             deadSince = now;
         }
         dead.put(rank, why);
     }
 
-    /** A rank leaves in good order after its last operation. */
+    /** A rank says how far it has come. */
+    void at(int rank, Position position, long now) {
+        long difference = positions.note(rank, position);
+        if (difference != 0) {
+            report(rank, ReportKind.MISMATCH, difference, 0, "ranks called different operations", now);
+        }
+        letGo(now);
+    }
+
+    /** A rank wants to leave in good order. */
+    void leaving(int rank, Position position, long now) {
+        if (gone(rank)) {
+            return;
+        }
+        at(rank, position, now);
+        positions.leave(rank, now, other -> !gone(other)).forEach(output::ask);
+        letGo(now);
+    }
+
+    private void letGo(long now) {
+        if (mismatched()) {
+            return; // those who leave hear of it, too
+        }
+        for (int rank : positions.takeLeavers(now, other -> !gone(other), verdict != null)) {
+            goodbye(rank, positions.of(rank).lastEntered(), now);
+            output.left(rank);
+        }
+    }
+
+    private boolean mismatched() {
+        return inquiries.values().stream().anyMatch(one -> one.kind == ReportKind.MISMATCH);
+    }
+
+    /** A rank has left in good order after its last operation. */
     void goodbye(int rank, LastEntered lastEntered, long now) {
         if (gone(rank)) {
             return;
@@ -114,7 +181,7 @@ final class Coordinator {
         departed.put(rank, lastEntered);
         for (Inquiry inquiry : List.copyOf(inquiries.values())) {
             if (inquiry.awaited.remove(rank)) {
-                inquiry.answers.put(rank, RankStatus.departed(rank, lastEntered));
+                inquiry.answers.put(rank, departed(rank, inquiry.sequence));
                 concludeIfAnswered(inquiry, now);
             }
         }
@@ -131,8 +198,17 @@ final class Coordinator {
                         + "; close it only when every rank has finished"));
     }
 
+    /** A rank reports something without saying how long it has waited. */
     void report(int rank, ReportKind kind, long sequence, String text, long now) {
+        report(rank, kind, sequence, 0, text, now);
+    }
+
+    void report(int rank, ReportKind kind, long sequence, long waitedMillis, String text, long now) {
         if (verdict != null) {
+            return;
+        }
+        if (kind == ReportKind.GAVE_UP) {
+            decide(Verdict.gone(Verdict.Kind.PEER_FAILED, Set.of(rank), sequence, text));
             return;
         }
         if (kind == ReportKind.ABORT) {
@@ -142,33 +218,33 @@ final class Coordinator {
         }
         Inquiry running = inquiries.get(sequence);
         if (running == null) {
-            inquire(rank, kind, sequence, text, now);
+            inquire(new Inquiry(nextInquiry++, sequence, now, kind, rank, waitedMillis, text), now);
         } else if (running.kind == ReportKind.STALLED && kind != ReportKind.STALLED) {
             running.kind = kind;
             running.reporter = rank;
+            running.waitedMillis = waitedMillis;
             running.text = text;
         } else if (running.answers.containsKey(rank)) {
             running.again = true; // its answer was from before what it reports now
         }
     }
 
-    private void inquire(int reporter, ReportKind kind, long sequence, String text, long now) {
+    private void inquire(Inquiry inquiry, long now) {
         if (inquiries.size() >= MAX_INQUIRIES) {
             Iterator<Inquiry> oldest = inquiries.values().iterator();
             oldest.next();
             oldest.remove();
         }
-        Inquiry inquiry = new Inquiry(nextInquiry++, sequence, now, kind, reporter, text);
-        inquiries.put(sequence, inquiry);
+        inquiries.put(inquiry.sequence, inquiry);
         for (int rank = 0; rank < size; rank++) {
             if (departed.containsKey(rank)) {
-                inquiry.answers.put(rank, RankStatus.departed(rank, departed.get(rank)));
+                inquiry.answers.put(rank, departed(rank, inquiry.sequence));
             } else {
                 inquiry.awaited.add(rank);
             }
         }
         for (int rank : List.copyOf(inquiry.awaited)) {
-            output.query(rank, inquiry.id, sequence);
+            output.query(rank, inquiry.id, inquiry.sequence);
         }
         concludeIfAnswered(inquiry, now);
     }
@@ -198,32 +274,43 @@ final class Coordinator {
         if (verdict != null || !dead.isEmpty()) {
             return; // the deaths explain it, and are told in a moment
         }
-        judge(inquiry);
-        if (verdict == null && inquiry.again) {
-            inquire(inquiry.reporter, inquiry.kind, inquiry.sequence, inquiry.text, now);
+        judge(inquiry, now);
+        if (verdict == null && inquiry.again && !inquiries.containsKey(inquiry.sequence)) {
+            inquire(inquiry.repeated(nextInquiry++, now), now);
         }
     }
 
-    private void judge(Inquiry inquiry) {
+    private RankStatus departed(int rank, long sequence) {
+        return RankStatus.departed(rank, departed.get(rank))
+                .with(positions.of(rank).trail(sequence));
+    }
+
+    private void judge(Inquiry inquiry, long now) {
         List<RankStatus> rows = new ArrayList<>(inquiry.answers.values());
+        Optional<Difference> difference = Difference.in(rows, inquiry.sequence);
+        if (difference.isPresent() && difference.get().sequence() != inquiry.sequence && !inquiry.traced) {
+            trace(inquiry, difference.get().sequence(), now);
+            return;
+        }
+        if (difference.isPresent() && mayStillEnter(rows, inquiry, now)) {
+            inquiry.askAgainAt = now + ASK_AGAIN_NANOS;
+            inquiries.put(inquiry.sequence, inquiry);
+            return;
+        }
         SortedSet<Integer> missing = missing(rows, inquiry.sequence);
         SortedSet<Integer> left = new TreeSet<>();
         for (RankStatus row : rows) {
             if (row.state() == RankStatus.State.DEPARTED && row.missed(inquiry.sequence)) {
                 left.add(row.rank());
             }
+            // Point-to-point transfers have no number: who waits for a rank that has left waits for ever.
+            row.waits().stream()
+                    .map(ChannelWait::peer)
+                    .filter(departed::containsKey)
+                    .forEach(left::add);
         }
-        long fingerprints = rows.stream()
-                .flatMap(row -> row.operation().stream())
-                .mapToLong(OperationRecord::fingerprint)
-                .filter(fingerprint -> fingerprint != 0)
-                .distinct()
-                .count();
-        if (fingerprints > 1 || inquiry.kind == ReportKind.MISMATCH) {
-            String text = fingerprints > 1
-                    ? "ranks called different operations at sequence=" + LastEntered.text(inquiry.sequence)
-                            + "; make every rank call the same collective with the same type, op, count and root"
-                    : inquiry.text;
+        if (difference.isPresent() || inquiry.kind == ReportKind.MISMATCH) {
+            String text = difference.map(it -> it.describe(rows)).orElse(inquiry.text);
             decide(verdict(Verdict.Kind.MISMATCH, inquiry, new TreeSet<>(), missing, rows, text));
         } else if (!left.isEmpty() && inquiry.kind != ReportKind.TRANSPORT) {
             String text = "ranks " + left + " closed their communicator before sequence="
@@ -231,7 +318,8 @@ final class Coordinator {
                     + ", in which others wait for them; close it only when every rank has finished";
             decide(verdict(Verdict.Kind.DEPARTED, inquiry, left, missing, rows, text));
         } else if (inquiry.kind == ReportKind.TIMEOUT) {
-            decide(verdict(Verdict.Kind.TIMEOUT, inquiry, new TreeSet<>(), missing, rows, inquiry.text));
+            String text = lateness(inquiry, missing).orElse(inquiry.text);
+            decide(verdict(Verdict.Kind.TIMEOUT, inquiry, new TreeSet<>(), missing, rows, text));
         } else if (inquiry.kind == ReportKind.TRANSPORT) {
             SortedSet<Integer> silent = new TreeSet<>();
             rows.stream().filter(row -> row.state() == RankStatus.State.SILENT).forEach(row -> silent.add(row.rank()));
@@ -239,6 +327,41 @@ final class Coordinator {
             Verdict.Kind kind = silent.isEmpty() ? Verdict.Kind.TRANSPORT : Verdict.Kind.PEER_FAILED;
             decide(verdict(kind, inquiry, silent, missing, rows, inquiry.text));
         }
+    }
+
+    /** The ranks differ since another operation than the one that was asked about: the verdict tells of that one. */
+    private void trace(Inquiry from, long sequence, long now) {
+        Inquiry running = inquiries.get(sequence);
+        if (running == null) {
+            running = new Inquiry(nextInquiry++, sequence, now, ReportKind.MISMATCH, from.reporter, 0, from.text);
+            running.traced = true;
+            inquire(running, now);
+        } else {
+            running.kind = ReportKind.MISMATCH;
+            running.traced = true;
+        }
+    }
+
+    /** Whether ranks that have not entered an operation may do so in a moment, and show which of the others is alone. */
+    private static boolean mayStillEnter(List<RankStatus> rows, Inquiry inquiry, long now) {
+        return now - inquiry.since < ENTER_NANOS
+                && rows.stream()
+                        .anyMatch(row -> row.state() == RankStatus.State.ANSWERED && row.missed(inquiry.sequence));
+    }
+
+    /** Who has not come, where somebody waits in this very operation. */
+    private Optional<String> lateness(Inquiry inquiry, SortedSet<Integer> missing) {
+        RankStatus reporter = inquiry.answers.get(inquiry.reporter);
+        Optional<RankOperation> waiting = Optional.ofNullable(reporter)
+                .flatMap(RankStatus::operation)
+                .map(OperationRecord::operation)
+                .filter(operation -> !operation.state().equals("done"));
+        if (missing.isEmpty() || waiting.isEmpty()) {
+            return Optional.empty();
+        }
+        String time = inquiry.waitedMillis == 0 ? "" : RankList.duration(inquiry.waitedMillis);
+        return Optional.of(RankList.late(missing, size, waiting.get().call(), time)
+                + "; look into the logs of those that are missing, or raise JCCL_TIMEOUT");
     }
 
     /**
@@ -261,7 +384,8 @@ final class Coordinator {
             SortedSet<Integer> missing,
             List<RankStatus> rows,
             String text) {
-        return new Verdict(kind, inquiry.sequence, inquiry.reporter, failed, missing, rows, text);
+        List<RankStatus> told = rows.stream().map(row -> row.with(Trail.NONE)).toList();
+        return new Verdict(kind, inquiry.sequence, inquiry.reporter, failed, missing, told, text);
     }
 
     private void decide(Verdict decided) {
@@ -269,6 +393,7 @@ final class Coordinator {
             verdict = decided;
             inquiries.clear();
             output.verdict(decided);
+            letGo(lastTick);
         }
     }
 
@@ -293,10 +418,16 @@ final class Coordinator {
             tellDeaths();
         }
         for (Inquiry inquiry : List.copyOf(inquiries.values())) {
-            if (now - inquiry.since >= queryNanos && verdict == null) {
+            if (verdict != null) {
+                break;
+            }
+            if (inquiry.askAgainAt != 0 && now - inquiry.askAgainAt >= 0) {
+                inquire(inquiry.repeated(nextInquiry++, inquiry.since), now);
+            } else if (now - inquiry.since >= queryNanos) {
                 conclude(inquiry, now);
             }
         }
+        letGo(now);
         return next(now);
     }
 
@@ -328,7 +459,11 @@ final class Coordinator {
             next = Math.min(next, deadSince + GATHER_DEATHS_NANOS - now);
         }
         for (Inquiry inquiry : inquiries.values()) {
-            next = Math.min(next, inquiry.since + queryNanos - now);
+            long due = inquiry.askAgainAt != 0 ? inquiry.askAgainAt : inquiry.since + queryNanos;
+            next = Math.min(next, due - now);
+        }
+        if (!mismatched()) {
+            next = Math.min(next, positions.next(now));
         }
         return Math.max(0, next);
     }

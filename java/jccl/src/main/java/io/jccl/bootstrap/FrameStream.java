@@ -1,7 +1,10 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.InterruptedCommunicationException;
+import io.jccl.JcclException;
 import io.jccl.JcclTimeoutException;
+import io.jccl.PeerFailedException;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -19,6 +22,7 @@ final class FrameStream implements AutoCloseable {
     private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final SocketChannel channel;
+    private boolean broken;
     private final byte[] nonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
 
     FrameStream(SocketChannel channel) {
@@ -74,18 +78,21 @@ final class FrameStream implements AutoCloseable {
      *
      * @param who who we are, for messages
      * @param hello the first frame
+     * @param atRankZero whether the server is in the process of rank 0
      * @return what the server says when all are there
      * @throws BootstrapException if we are refused, or the connection breaks
+     * @throws PeerFailedException if ranks left meanwhile; names them
      * @throws JcclTimeoutException if not all came in time; names the ranks that did not
+     * @throws InterruptedCommunicationException if this thread is interrupted; the server sees this rank leave
      */
-    byte[] awaitWelcome(String who, WireWriter hello, int size, long initMillis, long deadlineNanos) {
+    byte[] awaitWelcome(String who, Assembly.Hello hello, boolean atRankZero, long initMillis, long deadlineNanos) {
+        int size = hello.size();
         try {
-            writeFrame(FrameType.HELLO, hello);
+            writeFrame(FrameType.HELLO, hello.write());
             try {
                 return welcome(who, readFrame(deadlineNanos), size);
             } catch (SocketTimeoutException late) {
-                String text = "rank's initialisation time-out of " + initMillis + " ms has passed";
-                writeFrame(FrameType.GIVE_UP, new WireWriter().text(text, Codecs.MAX_TEXT));
+                writeFrame(FrameType.GIVE_UP, new WireWriter().text(RankList.duration(initMillis), Codecs.MAX_TEXT));
                 return welcome(who, readFrame(System.nanoTime() + GRACE_NANOS), size);
             }
         } catch (SocketTimeoutException e) {
@@ -95,10 +102,35 @@ final class FrameStream implements AutoCloseable {
                     Set.of(0),
                     e);
         } catch (IOException | WireException e) {
-            throw new BootstrapException(
-                    who + ": lost the connection to rank 0 while the group formed: " + e.getMessage()
-                            + "; look into the log of rank 0",
-                    e);
+            throw lost(who, atRankZero, e);
+        }
+    }
+
+    /** Whether the server closed the connection, or it broke. */
+    boolean isBroken() {
+        return broken;
+    }
+
+    private JcclException lost(String who, boolean atRankZero, Exception e) {
+        if (Thread.currentThread().isInterrupted()) {
+            return new InterruptedCommunicationException(
+                    who + " was interrupted while it waited for the other ranks to come", e);
+        }
+        broken = true;
+        String text = who + ": lost the connection to " + (atRankZero ? "rank 0" : "the process that created the id")
+                + " while the group formed: " + e.getMessage();
+        return atRankZero
+                ? new PeerFailedException(
+                        text + "; its process ended, or its thread was interrupted: look into its log", Set.of(0), e)
+                : new BootstrapException(text + "; look into its log", e);
+    }
+
+    /** Tells the root that this rank needs it no more; a root that is gone is needed no more either. */
+    void leave() {
+        try {
+            writeFrame(FrameType.GOODBYE, new WireWriter());
+        } catch (IOException e) {
+            close();
         }
     }
 
@@ -115,13 +147,20 @@ final class FrameStream implements AutoCloseable {
                 return blob;
             }
             case REFUSED -> throw new BootstrapException(who + " was refused: " + body.text(Codecs.MAX_TEXT));
-            case FAILED -> {
-                SortedSet<Integer> missing = body.ranks(size);
-                throw new JcclTimeoutException(
-                        who + ": the group did not form: " + body.text(Codecs.MAX_TEXT), missing, null);
-            }
+            case FAILED -> throw failure(who, body, size);
             default -> throw new WireException("frame=" + frame.type() + ": not expected while the group forms");
         }
+    }
+
+    private static JcclException failure(String who, WireReader body, int size) {
+        Assembly.Cause cause = body.constant(Assembly.Cause.class);
+        SortedSet<Integer> ranks = body.ranks(size);
+        String text = body.text(Codecs.MAX_TEXT) + "; " + who + " gives up";
+        return switch (cause) {
+            case MISSING -> new JcclTimeoutException(text, ranks, null);
+            case LOST -> new PeerFailedException(text, ranks, null);
+            case REFUSED -> new BootstrapException(text);
+        };
     }
 
     InetAddress localAddress() {

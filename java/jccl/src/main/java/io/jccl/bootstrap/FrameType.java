@@ -7,13 +7,16 @@ package io.jccl.bootstrap;
  * <p>{@code >} goes from a rank to the server, {@code <} from the server to a rank.
  */
 enum FrameType {
-    /** {@code >} version text, rank, size, blob: the first frame; the blob is rank 0's hub addresses at the root. */
+    /**
+     * {@code >} version text, rank, size, old rank, key, blob: the first frame. Where a communicator is shrunk, the old rank is
+     * that of the communicator and the key says whom this rank excludes. The blob is rank 0's hub addresses at the root.
+     */
     HELLO,
     /** {@code <} text: this rank is not let in. */
     REFUSED,
-    /** {@code >} text: this rank's initialisation time-out has passed. */
+    /** {@code >} text: this rank's initialisation time-out, which has passed. */
     GIVE_UP,
-    /** {@code <} missing ranks, text: the group will not form. */
+    /** {@code <} cause, ranks to blame, text: the group will not form. */
     FAILED,
     /** {@code <} blob: all ranks are here. */
     WELCOME,
@@ -27,22 +30,24 @@ enum FrameType {
     GATHER_MISSING,
     /** {@code >} receiver, tag, blob; {@code <} sender, tag, blob. */
     MESSAGE,
-    /** Both ways, empty. */
+    /** {@code >} position; {@code <} empty. */
     HEARTBEAT,
-    /** {@code >} last entered sequence: this rank leaves in good order. */
+    /** {@code >} position: this rank leaves in good order; at the root, empty: the hub has let this rank in. */
     GOODBYE,
     /** {@code <} empty: the goodbye is noted; the server closes. */
     BYE,
     /** {@code <} last entered sequence of rank 0: the coordinator leaves in good order. */
     LEFT,
-    /** {@code >} kind, sequence, text. */
+    /** {@code >} kind, sequence, milliseconds waited or 0, text. */
     REPORT,
     /** {@code <} inquiry, sequence. */
     QUERY,
     /** {@code >} inquiry, status. */
     STATUS,
     /** {@code <} verdict. */
-    VERDICT;
+    VERDICT,
+    /** {@code <} empty: a heartbeat is wanted now. */
+    ASK;
 
     /** Bytes before a body. */
     static final int HEADER_BYTES = 5;

@@ -1,11 +1,11 @@
 package io.jccl.bootstrap;
 
 import java.io.Closeable;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
@@ -22,23 +22,34 @@ final class Hub implements Closeable, Server.Service {
 
     private static final Logger LOG = LoggerFactory.getLogger(Hub.class);
 
+    private static final long TELL_MILLIS = 50;
+    private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long FAILED_CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private final int size;
     private final Server server;
     private final LongSupplier clock;
     private final BootstrapOptions options;
     private final Assembly assembly;
+    private final Standstill standstill;
     private final Gathers gathers;
     private final CountDownLatch everybodyLeft = new CountDownLatch(1);
+    private final ByteBuffer ask = FrameLink.encode(FrameType.ASK, new byte[0]);
     private final ByteBuffer heartbeat = FrameLink.encode(FrameType.HEARTBEAT, new byte[0]);
     private FrameLink[] links; // by rank, once all are here; null where a rank is gone
+    private FrameLink ofRoot; // rank 0's, while the group forms
     private Coordinator coordinator;
     private long lastHeartbeat;
+    private boolean lingers; // until the end
+    private volatile boolean failed; // the ranks were sent a verdict
+    private long endNanos;
 
     /** Starts a hub for a group of a size, on an address or, if null, on all. */
     Hub(BootstrapOptions options, InetAddress address, byte[] secret, int size) {
         this.size = size;
         this.options = options;
         this.clock = options.clock();
+        this.standstill = new Standstill(options.heartbeatTimeout().toNanos(), clock.getAsLong());
         this.assembly = new Assembly(options.version(), size);
         this.gathers = new Gathers(size);
         this.server = new Server(Handshake.Purpose.HUB, address, 0, secret, clock, this);
@@ -62,11 +73,11 @@ final class Hub implements Closeable, Server.Service {
         long now = clock.getAsLong();
         coordinator.heard(rank, now);
         switch (type) {
-            case HEARTBEAT -> body.end();
+            case HEARTBEAT -> coordinator.at(rank, Position.read(body), now);
             case GATHER -> gather(rank, body);
             case GATHER_LATE -> gatherLate(link, body);
             case MESSAGE -> message(rank, body);
-            case GOODBYE -> goodbye(rank, link, body, now);
+            case GOODBYE -> coordinator.leaving(rank, Position.read(body), now);
             case REPORT -> report(rank, body, now);
             case STATUS -> status(rank, body, now);
             case GIVE_UP -> LOG.debug("rank={} gave up when all had come", rank);
@@ -75,9 +86,50 @@ final class Hub implements Closeable, Server.Service {
         server.reactor().tickSoon();
     }
 
+    /** Takes over rank 0's connection to the root, until all ranks are here. */
+    void listenTo(FrameStream root) {
+        server.reactor().execute(() -> {
+            try {
+                ofRoot = new FrameLink(server.reactor(), root.release(), new FromRoot());
+                if (coordinator != null) {
+                    leaveRoot();
+                }
+            } catch (IOException e) {
+                LOG.debug("the root is gone: {}", e.toString()); // and with it only its news of ranks that leave
+            }
+        });
+    }
+
+    private void leaveRoot() {
+        if (ofRoot != null) {
+            ofRoot.send(FrameType.GOODBYE, new WireWriter());
+            ofRoot.closeWhenSent();
+        }
+    }
+
+    private final class FromRoot implements FrameLink.Owner {
+
+        @Override
+        public void onFrame(FrameLink link, FrameType type, WireReader body) {
+            if (type != FrameType.FAILED) {
+                throw new WireException("frame=" + type + ": not expected from the root by now");
+            }
+            Assembly.Cause cause = body.constant(Assembly.Cause.class);
+            SortedSet<Integer> ranks = body.ranks(size);
+            if (coordinator == null) {
+                assembly.fail(cause, ranks, body.text(Codecs.MAX_TEXT));
+            }
+        }
+
+        @Override
+        public void onClosed(FrameLink link, String why) {
+            LOG.debug("the root is gone: {}", why);
+        }
+    }
+
     private void assemble(FrameLink link, FrameType type, WireReader body) {
         if (type == FrameType.HELLO) {
-            if (assembly.join(link, body)) {
+            if (assembly.join(link, Assembly.Hello.read(body))) {
                 begin();
             }
         } else if (type == FrameType.GIVE_UP) {
@@ -90,6 +142,7 @@ final class Hub implements Closeable, Server.Service {
     }
 
     private void begin() {
+        leaveRoot();
         List<FrameLink> all = assembly.links();
         links = all.toArray(new FrameLink[0]);
         long now = clock.getAsLong();
@@ -149,22 +202,13 @@ final class Hub implements Closeable, Server.Service {
         }
     }
 
-    private void goodbye(int rank, FrameLink link, WireReader body, long now) {
-        LastEntered lastEntered = LastEntered.read(body);
-        body.end();
-        coordinator.goodbye(rank, lastEntered, now);
-        link.send(FrameLink.encode(FrameType.BYE, new byte[0]));
-        link.closeWhenSent();
-        leave(rank);
-        checkNeeded();
-    }
-
     private void report(int rank, WireReader body, long now) {
         ReportKind kind = body.constant(ReportKind.class);
         long sequence = body.i64();
+        long waitedMillis = body.i64();
         String text = body.text(Codecs.MAX_TEXT);
         body.end();
-        coordinator.report(rank, kind, sequence, "rank " + rank + " reports: " + text, now);
+        coordinator.report(rank, kind, sequence, waitedMillis, "rank " + rank + " reports: " + text, now);
     }
 
     private void status(int rank, WireReader body, long now) {
@@ -194,17 +238,25 @@ final class Hub implements Closeable, Server.Service {
             return;
         }
         if (coordinator == null) {
-            assembly.leave(link);
-            assembly.fail(new TreeSet<>(Set.of(rank)), "rank " + rank + " was lost while the group formed: " + why);
+            assembly.lose(link, why);
             return;
         }
         leave(rank);
-        coordinator.lost(rank, why, clock.getAsLong());
+        long now = clock.getAsLong();
+        long millis = standstill.millis(now);
+        if (millis > 0) { // the rank has not failed, it has given this one up
+            coordinator.report(0, ReportKind.GAVE_UP, 0, Standstill.text(0, millis), now);
+        }
+        coordinator.lost(rank, why, now);
         server.reactor().tickSoon();
     }
 
     @Override
     public long onTick(long now) {
+        standstill.tick(now);
+        if (lingers && now - endNanos >= 0) {
+            server.close();
+        }
         long interval = options.heartbeatInterval().toNanos();
         if (coordinator == null) {
             return interval;
@@ -239,20 +291,40 @@ final class Hub implements Closeable, Server.Service {
         }
 
         @Override
+        public void ask(int rank) {
+            if (links[rank] != null) {
+                links[rank].send(ask);
+            }
+        }
+
+        @Override
+        public void left(int rank) {
+            if (links[rank] != null) {
+                links[rank].send(FrameLink.encode(FrameType.BYE, new byte[0]));
+                links[rank].closeWhenSent();
+                leave(rank);
+            }
+            checkNeeded();
+        }
+
+        @Override
         public void verdict(Verdict verdict) {
             LOG.debug("verdict: {}", verdict.describe());
             broadcast(FrameType.VERDICT, Codecs.encode(verdict));
+            failed = true;
         }
     }
 
     /**
      * Closes when every rank has left, or the time is up; then the ranks that are still there are told that the
-     * coordinator has left, and after which operation of rank 0.
+     * coordinator has left, and after which operation of rank 0. Ranks of a failed communicator need the coordinator only
+     * until they have received why: it waits a second at most.
      */
     void closeAfter(Duration timeout, LastEntered lastEntered) {
         boolean interrupted = false;
+        long nanos = failed ? Math.min(timeout.toNanos(), FAILED_CLOSE_NANOS) : timeout.toNanos();
         try {
-            if (!everybodyLeft.await(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+            if (!everybodyLeft.await(nanos, TimeUnit.NANOSECONDS)) {
                 tellLeft(lastEntered);
             }
         } catch (InterruptedException e) {
@@ -268,22 +340,56 @@ final class Hub implements Closeable, Server.Service {
     private void tellLeft(LastEntered lastEntered) {
         WireWriter left = new WireWriter();
         lastEntered.write(left);
-        CountDownLatch told = new CountDownLatch(1);
-        server.reactor().execute(() -> {
+        execute(() -> {
             if (links != null) {
                 broadcast(FrameType.LEFT, left.toBytes());
             }
-            told.countDown();
         });
+    }
+
+    /** Tells all ranks that rank 0 gives up; they may not hear of it otherwise before this hub is closed. */
+    void giveUp(String text) {
+        execute(() -> {
+            if (coordinator != null) {
+                coordinator.report(0, ReportKind.GAVE_UP, 0, text, clock.getAsLong());
+            }
+        });
+    }
+
+    /** Runs a task on the hub's thread and waits until it is done, for a moment, also if this thread is interrupted. */
+    private void execute(Runnable task) {
+        CountDownLatch done = new CountDownLatch(1);
+        server.reactor().execute(() -> {
+            task.run();
+            done.countDown();
+        });
+        boolean interrupted = Thread.interrupted();
         try {
-            told.await(200, TimeUnit.MILLISECONDS);
+            if (!done.await(TELL_MILLIS, TimeUnit.MILLISECONDS)) {
+                LOG.debug("the hub's thread is busy; the ranks will take its end for a failure");
+            }
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt(); // closing goes on; the ranks then take the loss for a failure
+            interrupted = true;
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 
     @Override
     public void close() {
         server.close();
+    }
+
+    /** Closes; but where the group does not form, for a reason that ranks can still come to hear, only in a while. */
+    void closeSoon() {
+        execute(() -> {
+            if (assembly.failed()) {
+                endNanos = clock.getAsLong() + LINGER_NANOS;
+                lingers = true;
+            } else {
+                server.close();
+            }
+        });
     }
 }

@@ -4,7 +4,7 @@ import io.jccl.BootstrapException;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.nio.ByteBuffer;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -18,7 +18,9 @@ import org.slf4j.LoggerFactory;
 final class HubClient implements Closeable, FrameLink.Owner {
 
     private static final Logger LOG = LoggerFactory.getLogger(HubClient.class);
-    private static final long BYE_MILLIS = 1000;
+
+    /** The others have a second to come as far, and one to say what they called. */
+    private static final long BYE_MILLIS = 3000;
 
     private final LongSupplier clock;
     private final long intervalNanos;
@@ -29,11 +31,11 @@ final class HubClient implements Closeable, FrameLink.Owner {
     private final Mailbox mailbox;
     private final Control control;
     private final CountDownLatch bye = new CountDownLatch(1);
-    private final ByteBuffer heartbeat = FrameLink.encode(FrameType.HEARTBEAT, new byte[0]);
+    private final Standstill standstill;
     private long heardAt;
-    private long lastTick;
     private long lastHeartbeat;
     private volatile boolean closing;
+    private volatile boolean cutOff;
 
     /** Takes over the connection of a rank that has been welcomed. */
     HubClient(int rank, int size, FrameStream stream, BootstrapOptions options) {
@@ -42,7 +44,7 @@ final class HubClient implements Closeable, FrameLink.Owner {
         timeoutNanos = options.heartbeatTimeout().toNanos();
         localAddress = stream.localAddress();
         heardAt = clock.getAsLong();
-        lastTick = heardAt;
+        standstill = new Standstill(timeoutNanos, heardAt);
         lastHeartbeat = heardAt;
         reactor = new Reactor("jccl-control-" + rank, clock, this::tick);
         mailbox = new Mailbox(rank, size, this::send);
@@ -68,12 +70,17 @@ final class HubClient implements Closeable, FrameLink.Owner {
         reactor.start();
     }
 
-    OutOfBand outOfBand() {
+    Mailbox outOfBand() {
         return mailbox;
     }
 
     Control control() {
         return control;
+    }
+
+    /** Whether the hub was lost in a way in which the other ranks may still have it. */
+    boolean wasCutOff() {
+        return cutOff;
     }
 
     InetAddress localAddress() {
@@ -84,11 +91,16 @@ final class HubClient implements Closeable, FrameLink.Owner {
         link.send(type, content);
     }
 
+    private void sendHeartbeat() {
+        send(FrameType.HEARTBEAT, control.position().write(new WireWriter()));
+    }
+
     @Override
     public void onFrame(FrameLink from, FrameType type, WireReader body) {
         heardAt = clock.getAsLong();
         switch (type) {
             case HEARTBEAT -> body.end();
+            case ASK -> sendHeartbeat();
             case GATHERED -> mailbox.onGathered(body);
             case GATHER_MISSING -> mailbox.onMissing(body);
             case MESSAGE -> mailbox.onMessage(body);
@@ -104,6 +116,12 @@ final class HubClient implements Closeable, FrameLink.Owner {
     public void onClosed(FrameLink from, String why) {
         bye.countDown();
         if (!closing) {
+            long millis = standstill.millis(clock.getAsLong());
+            if (millis > 0) {
+                cutOff = true;
+                control.decide(Verdict.gone(
+                        Verdict.Kind.PEER_FAILED, Set.of(mailbox.rank()), 0, Standstill.text(mailbox.rank(), millis)));
+            }
             control.hubLost(why);
             mailbox.fail(() -> new BootstrapException(
                     "rank=" + mailbox.rank() + ": rank 0 has closed its communicator, and with it this network"));
@@ -111,32 +129,30 @@ final class HubClient implements Closeable, FrameLink.Owner {
     }
 
     private long tick(long now) {
-        long gap = now - lastTick;
-        lastTick = now;
+        long gap = standstill.tick(now);
         if (gap > timeoutNanos / 2) {
             heardAt += gap; // it was this process that stood still
         }
         if (now - lastHeartbeat >= intervalNanos) {
             lastHeartbeat = now;
-            link.send(heartbeat);
+            sendHeartbeat();
         }
         if (!closing && now - heardAt >= timeoutNanos) {
             String why = "silent for " + TimeUnit.NANOSECONDS.toMillis(now - heardAt)
                     + " ms, longer than the heartbeat time-out";
             link.close();
+            cutOff = true;
             onClosed(link, why);
             heardAt = now;
         }
         return intervalNanos;
     }
 
-    /** Says goodbye, waits a second at most for the answer, closes. */
+    /** Says goodbye, waits for the answer, which takes two seconds at most if the hub lives, closes. */
     @Override
     public void close() {
         closing = true;
-        WireWriter goodbye = new WireWriter();
-        control.lastEntered().write(goodbye);
-        send(FrameType.GOODBYE, goodbye);
+        send(FrameType.GOODBYE, control.position().write(new WireWriter()));
         try {
             if (!reactor.onThread() && !bye.await(BYE_MILLIS, TimeUnit.MILLISECONDS)) {
                 LOG.debug("rank={}: the coordinator did not answer the goodbye", mailbox.rank());

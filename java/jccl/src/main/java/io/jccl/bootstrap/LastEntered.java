@@ -39,6 +39,16 @@ public record LastEntered(long host, long device) {
         return isOnDevice(sequence) ? onDevice(device) : host;
     }
 
+    /** Whether all that another had entered was entered. */
+    boolean hasReached(LastEntered other) {
+        return host >= other.host && device >= other.device;
+    }
+
+    /** What both have entered. */
+    LastEntered min(LastEntered other) {
+        return new LastEntered(Math.min(host, other.host), Math.min(device, other.device));
+    }
+
     void write(WireWriter out) {
         out.i64(host).i64(device);
     }

@@ -1,6 +1,6 @@
 package io.jccl.bootstrap;
 
-import io.jccl.BootstrapException;
+import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.JcclTimeoutException;
 import java.time.Duration;
@@ -9,8 +9,10 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -43,6 +45,7 @@ final class Mailbox implements OutOfBand {
     private List<byte[]> gathered;
     private SortedSet<Integer> missing;
     private Supplier<JcclException> failure;
+    private final Set<Runnable> onFailure = new HashSet<>();
 
     Mailbox(int rank, int size, Exit exit) {
         this.rank = rank;
@@ -92,8 +95,12 @@ final class Mailbox implements OutOfBand {
         }
         if (gathered == null) {
             JcclTimeoutException late = new JcclTimeoutException(
-                    "out-of-band exchange=" + number + " was not finished on rank=" + rank + " in timeoutMillis="
-                            + TimeUnit.NANOSECONDS.toMillis(timeoutNanos) + ": missingRanks=" + missing
+                    RankList.late(
+                                    missing,
+                                    size,
+                                    "an exchange of the control plane",
+                                    RankList.duration(TimeUnit.NANOSECONDS.toMillis(timeoutNanos)))
+                            + "; exchange=" + number + " rank=" + rank
                             + "; look into their logs, or raise JCCL_INIT_TIMEOUT",
                     missing,
                     null);
@@ -117,7 +124,8 @@ final class Mailbox implements OutOfBand {
                 TimeUnit.NANOSECONDS.timedWait(this, Math.max(left, 1_000_000));
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                throw new BootstrapException("rank=" + rank + " was interrupted in an out-of-band call", e);
+                throw new InterruptedCommunicationException(
+                        "rank=" + rank + " was interrupted while it waited for other ranks in an out-of-band call", e);
             }
         }
         return true;
@@ -212,10 +220,43 @@ final class Mailbox implements OutOfBand {
     }
 
     /** From now on every call throws what the supplier gives. */
-    synchronized void fail(Supplier<JcclException> cause) {
-        if (failure == null) {
+    void fail(Supplier<JcclException> cause) {
+        List<Runnable> told;
+        synchronized (this) {
+            if (failure != null) {
+                return;
+            }
             failure = cause;
             notifyAll();
+            told = List.copyOf(onFailure);
+        }
+        told.forEach(Runnable::run);
+    }
+
+    /** Has a task run when this network fails, at once if it has; the task must not wait. */
+    void whenFailed(Runnable task) {
+        boolean now;
+        synchronized (this) {
+            now = failure != null;
+            onFailure.add(task);
+        }
+        if (now) {
+            task.run();
+        }
+    }
+
+    /** Takes back {@link #whenFailed}. */
+    synchronized void forget(Runnable task) {
+        onFailure.remove(task);
+    }
+
+    /** Waits until this network fails, or the time is over, and returns why it failed. */
+    synchronized Optional<JcclException> awaitFailure(Duration timeout) {
+        try {
+            await(() -> false, System.nanoTime() + timeout.toNanos());
+            return Optional.empty();
+        } catch (JcclException e) {
+            return Optional.of(e);
         }
     }
 }

@@ -1,7 +1,9 @@
 package io.jccl.bootstrap;
 
+import java.math.BigDecimal;
 import java.util.Collection;
 import java.util.Iterator;
+import java.util.List;
 import java.util.StringJoiner;
 import java.util.TreeSet;
 
@@ -32,6 +34,32 @@ public final class RankList {
             }
         }
         return text.toString();
+    }
+
+    /** As the subject of a sentence: {@code rank 1}, {@code ranks 0 and 2}, {@code ranks {3,7,10-500}}. */
+    static String subject(Collection<Integer> ranks) {
+        List<Integer> sorted = List.copyOf(new TreeSet<>(ranks));
+        return switch (sorted.size()) {
+            case 1 -> "rank " + sorted.get(0);
+            case 2 -> "ranks " + sorted.get(0) + " and " + sorted.get(1);
+            default -> "ranks " + text(ranks);
+        };
+    }
+
+    /** Who stays away: {@code rank 1 did not join all_reduce(…) within 5 s (2 of 3 arrived)}; an empty text for no time. */
+    static String late(Collection<Integer> ranks, int size, String what, String time) {
+        return subject(ranks) + " did not join" + (what.isEmpty() ? "" : " " + what)
+                + (time.isEmpty() ? " in time" : " within " + time) + " (" + (size - ranks.size()) + " of " + size
+                + " arrived)";
+    }
+
+    /** For example {@code 5 s}, {@code 1.5 s} or {@code 250 ms}. */
+    static String duration(long millis) {
+        return millis < 1000
+                ? millis + " ms"
+                : BigDecimal.valueOf(Math.round(millis / 100.0), 1)
+                                .stripTrailingZeros()
+                                .toPlainString() + " s";
     }
 
     private static int endOfRun(TreeSet<Integer> ranks) {

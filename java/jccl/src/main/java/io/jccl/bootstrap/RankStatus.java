@@ -12,9 +12,15 @@ import java.util.Optional;
  * @param lastEntered the last operations it entered, none if none are known
  * @param operation what it did at the sequence number in question; empty if it never entered it or did not say
  * @param waits where its channels stand still
+ * @param trail the fingerprints of its last operations in the sequence in question
  */
 public record RankStatus(
-        int rank, State state, LastEntered lastEntered, Optional<OperationRecord> operation, List<ChannelWait> waits) {
+        int rank,
+        State state,
+        LastEntered lastEntered,
+        Optional<OperationRecord> operation,
+        List<ChannelWait> waits,
+        Trail trail) {
 
     /** How a rank answered. The order of the constants is part of the wire format. */
     public enum State {
@@ -31,6 +37,16 @@ public record RankStatus(
         waits = List.copyOf(waits);
     }
 
+    /** A status that says nothing of earlier operations. */
+    RankStatus(
+            int rank,
+            State state,
+            LastEntered lastEntered,
+            Optional<OperationRecord> operation,
+            List<ChannelWait> waits) {
+        this(rank, state, lastEntered, operation, waits, Trail.NONE);
+    }
+
     /** A rank that did not answer. */
     static RankStatus silent(int rank) {
         return new RankStatus(rank, State.SILENT, LastEntered.NOTHING, Optional.empty(), List.of());
@@ -39,6 +55,11 @@ public record RankStatus(
     /** A rank that closed its communicator after a last operation. */
     static RankStatus departed(int rank, LastEntered lastEntered) {
         return new RankStatus(rank, State.DEPARTED, lastEntered, Optional.empty(), List.of());
+    }
+
+    /** The same with, or without, the fingerprints of earlier operations. */
+    RankStatus with(Trail other) {
+        return new RankStatus(rank, state, lastEntered, operation, waits, other);
     }
 
     /** Whether this rank, as far as is known, has not entered the operation. */

@@ -30,6 +30,11 @@ final class Reactor implements Closeable {
 
         /** The channel failed in {@link #ready} and must be given up. */
         void failed(Exception cause);
+
+        /** Whether the channel stays open when the reactor is closed. */
+        default boolean outlivesReactor() {
+            return false;
+        }
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(Reactor.class);
@@ -131,7 +136,9 @@ final class Reactor implements Closeable {
 
     private void closeChannels() {
         for (SelectionKey key : new ArrayList<>(selector.keys())) {
-            closeQuietly(key.channel());
+            if (!key.isValid() || !((Handler) key.attachment()).outlivesReactor()) {
+                closeQuietly(key.channel());
+            }
         }
         closeQuietly(selector);
     }

@@ -11,5 +11,7 @@ public enum ReportKind {
     /** A connection of the data network failed although the peer seems to live. */
     TRANSPORT,
     /** The application aborted the communicator on this rank. */
-    ABORT
+    ABORT,
+    /** This rank gave up while the communicator was initialised: no other rank must wait for it. */
+    GAVE_UP
 }

@@ -2,28 +2,28 @@ package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
 import java.io.Closeable;
-import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.StandardSocketOptions;
-import java.nio.channels.SocketChannel;
+import java.nio.channels.ServerSocketChannel;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * A port that a rank keeps without listening on it, for the root of those that are left when others have failed. Its place
- * is told while all are well: whom the survivors must turn to is only known when nobody can be asked any more.
+ * A port that a rank keeps for the root of those that are left when others have failed. Its place is told while all are well:
+ * whom the survivors must turn to is only known when nobody can be asked any more.
  *
- * <p>A bound socket that does not listen takes no connection and lets a {@link Server} bind the same port beside it.
+ * <p>The port listens as long as the rank is in the group, and nobody accepts until there is a root: whoever connects learns
+ * from the operating system at once that the rank has ended, and waits for one that has not come yet.
  */
 final class ReservedPort implements Closeable {
 
     private static final int MOST_ADDRESSES = 4;
 
-    private final SocketChannel holder;
-    private final InetAddress bound; // null: all addresses
-    private final int port;
+    private final ServerSocketChannel acceptor;
     private final String place;
+    private final Map<String, Assembly> earlier = new ConcurrentHashMap<>(); // shrinks that failed, by key
+    private Root root; // the last one
 
     /**
      * Takes any free port.
@@ -32,23 +32,8 @@ final class ReservedPort implements Closeable {
      * @throws BootstrapException if there is none
      */
     ReservedPort(List<InterfaceCandidate> candidates) {
-        bound = NetworkInterfaces.bindAddress(candidates);
-        SocketChannel opened = null;
-        try {
-            opened = SocketChannel.open();
-            opened.setOption(StandardSocketOptions.SO_REUSEADDR, true);
-            opened.bind(new InetSocketAddress(bound, 0));
-            holder = opened;
-            port = ((InetSocketAddress) opened.getLocalAddress()).getPort();
-        } catch (IOException e) {
-            if (opened != null) {
-                Reactor.closeQuietly(opened);
-            }
-            throw new BootstrapException(
-                    "address=" + (bound == null ? "any" : bound) + ": no port can be had: " + e.getMessage()
-                            + "; raise the limit on open files (ulimit -n)",
-                    e);
-        }
+        acceptor = Server.listening(new InetSocketAddress(NetworkInterfaces.bindAddress(candidates), 0));
+        int port = acceptor.socket().getLocalPort();
         List<InetSocketAddress> addresses = candidates.stream()
                 .limit(MOST_ADDRESSES)
                 .map(candidate -> new InetSocketAddress(candidate.address(), port))
@@ -74,17 +59,22 @@ final class ReservedPort implements Closeable {
         }
     }
 
-    /**
-     * Starts a root on the port.
-     *
-     * @throws BootstrapException if another root is still on it
-     */
-    Root open(BootstrapOptions options, byte[] secret) {
-        return new Root(options, bound, port, secret);
+    /** Starts a root on the port, and ends the one before. */
+    synchronized Root open(BootstrapOptions options, byte[] secret, Survivors survivors) {
+        closeRoot();
+        root = new Root(options, acceptor, secret, new ShrinkRendezvous(survivors, earlier));
+        return root;
+    }
+
+    private void closeRoot() {
+        if (root != null) {
+            root.close();
+        }
     }
 
     @Override
-    public void close() {
-        Reactor.closeQuietly(holder);
+    public synchronized void close() {
+        closeRoot();
+        Reactor.closeQuietly(acceptor);
     }
 }

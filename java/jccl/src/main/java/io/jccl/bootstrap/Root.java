@@ -6,7 +6,9 @@ import java.io.Closeable;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.nio.channels.ServerSocketChannel;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -14,8 +16,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where all ranks meet once: they learn that all are there, and where rank 0's {@link Hub} listens. Ends by itself when all
- * have met and left, or when nobody has come or gone for the initialisation time-out. One thread.
+ * The rendezvous server of one group: the ranks learn that all are there, and where rank 0's {@link Hub} listens. A rank keeps
+ * its connection until the hub has let it in; one that leaves before fails the group for all. Ends by itself when all have met
+ * and left, or when nobody has come or gone for the initialisation time-out. One thread.
  */
 final class Root implements Closeable, Server.Service {
 
@@ -28,6 +31,7 @@ final class Root implements Closeable, Server.Service {
     private final Assembly assembly;
     private final LongSupplier clock;
     private final long patienceNanos;
+    private final ShrinkRendezvous shrink; // null: the group comes from no other
     private long lastTold;
     private long endNanos;
     private boolean welcomed;
@@ -40,12 +44,35 @@ final class Root implements Closeable, Server.Service {
      * @throws BootstrapException if the port cannot be had
      */
     Root(BootstrapOptions options, InetAddress address, int port, byte[] secret) {
-        assembly = new Assembly(options.version(), 0);
+        this(options, Server.listening(new InetSocketAddress(address, port)), true, secret, null);
+    }
+
+    /**
+     * Starts a root for ranks that leave others out.
+     *
+     * @param acceptor listens; stays open
+     * @param shrink what is agreed on beside
+     */
+    Root(BootstrapOptions options, ServerSocketChannel acceptor, byte[] secret, ShrinkRendezvous shrink) {
+        this(options, acceptor, false, secret, shrink);
+    }
+
+    private Root(
+            BootstrapOptions options,
+            ServerSocketChannel acceptor,
+            boolean ownsAcceptor,
+            byte[] secret,
+            ShrinkRendezvous shrink) {
+        assembly = new Assembly(options.version(), shrink == null ? 0 : shrink.size());
         patienceNanos = options.initTimeout().toNanos() + LINGER_NANOS;
         clock = options.clock();
         lastTold = clock.getAsLong();
         endNanos = lastTold + patienceNanos;
-        server = new Server(Handshake.Purpose.ROOT, address, port, secret, options.clock(), this);
+        this.shrink = shrink;
+        server = new Server(Handshake.Purpose.ROOT, acceptor, ownsAcceptor, secret, options.clock(), this);
+        if (shrink != null) {
+            shrink.begin(assembly, server.reactor(), secret, lastTold);
+        }
         server.start();
     }
 
@@ -77,9 +104,17 @@ final class Root implements Closeable, Server.Service {
         endNanos = clock.getAsLong() + patienceNanos;
         switch (type) {
             case HELLO -> {
-                if (!welcomed && assembly.join(link, body)) {
+                Assembly.Hello hello = Assembly.Hello.read(body);
+                boolean mine = shrink == null || shrink.admits(link, hello, clock.getAsLong());
+                if (mine && !welcomed && assembly.join(link, hello)) {
                     welcome();
                 }
+            }
+            case GOODBYE -> {
+                body.end();
+                assembly.forget(link);
+                link.close();
+                endIfAllLeft();
             }
             case GIVE_UP -> {
                 String text = body.text(Codecs.MAX_TEXT);
@@ -93,23 +128,51 @@ final class Root implements Closeable, Server.Service {
 
     private void welcome() {
         welcomed = true;
-        endNanos = clock.getAsLong() + LINGER_NANOS;
         WireWriter content = new WireWriter().blob(assembly.blobOfRankZero());
-        assembly.links().forEach(link -> {
-            link.send(FrameType.WELCOME, content);
-            link.closeWhenSent();
-        });
+        assembly.links().forEach(link -> link.send(FrameType.WELCOME, content));
         LOG.debug("all ranks have met: size={} port={}", assembly.size(), server.port());
-        server.close(); // on its own thread: ends after this turn
     }
 
+    /** Where all have met, rank 0 passes the failure on: the others listen to its hub by now. */
     @Override
     public void onClosed(FrameLink link, String why) {
-        assembly.leave(link);
+        assembly.lose(link, why);
+        if (welcomed) {
+            endIfAllLeft();
+        } else if (assembly.failed() && shrink == null) {
+            endNanos = clock.getAsLong() + LINGER_NANOS;
+        }
+    }
+
+    private void endIfAllLeft() {
+        if (!welcomed || !assembly.isEmpty()) {
+            return;
+        }
+        if (shrink == null) {
+            server.close(); // on its own thread: ends after this turn
+        } else {
+            shrink.formed();
+        }
+    }
+
+    /** The group has formed without this root's help. Safe for use by any thread. */
+    void formed() {
+        server.reactor().execute(shrink::formed);
+    }
+
+    /** Tells everybody here, and everybody who still comes, that the group will not form. Safe for use by any thread. */
+    void fail(Assembly.Cause cause, Collection<Integer> ranks, String text) {
+        server.reactor().execute(() -> {
+            endNanos = clock.getAsLong() + LINGER_NANOS;
+            assembly.fail(cause, ranks, text);
+        });
     }
 
     @Override
     public long onTick(long now) {
+        if (shrink != null) {
+            shrink.tick(now);
+        }
         if (now - endNanos >= 0) {
             server.close();
         } else if (now - lastTold >= TELL_NANOS) {
@@ -119,7 +182,7 @@ final class Root implements Closeable, Server.Service {
                 LOG.info("{}", progress);
             }
         }
-        return TICK_NANOS;
+        return shrink == null ? TICK_NANOS : ShrinkRendezvous.TICK_NANOS;
     }
 
     @Override

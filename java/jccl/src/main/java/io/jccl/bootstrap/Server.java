@@ -46,7 +46,9 @@ final class Server implements Closeable {
     private static final long HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long CROWDED_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
-    private static final int BACKLOG = 1024;
+
+    /** How many connections the kernel keeps until they are accepted. */
+    static final int BACKLOG = 1024;
 
     private final byte[] secret;
     private final Handshake.Purpose purpose;
@@ -54,6 +56,7 @@ final class Server implements Closeable {
     private final LongSupplier clock;
     private final Reactor reactor;
     private final ServerSocketChannel acceptor;
+    private final boolean ownsAcceptor;
     private final Set<Stranger> strangers = new LinkedHashSet<>(); // oldest first
     private final SelectionKey accepting; // interested in nothing while there is no room
     private final StrangerLog strangerLog = new StrangerLog(LOG::info);
@@ -73,28 +76,59 @@ final class Server implements Closeable {
             byte[] secret,
             LongSupplier clock,
             Service service) {
+        this(purpose, listening(new InetSocketAddress(address, port)), true, secret, clock, service);
+    }
+
+    /**
+     * Starts to serve a non-blocking channel that listens.
+     *
+     * @param ownsAcceptor whether the channel is closed in the end
+     */
+    Server(
+            Handshake.Purpose purpose,
+            ServerSocketChannel acceptor,
+            boolean ownsAcceptor,
+            byte[] secret,
+            LongSupplier clock,
+            Service service) {
         this.purpose = purpose;
         this.secret = secret.clone();
         this.clock = clock;
         this.service = service;
-        InetSocketAddress local = new InetSocketAddress(address, port);
+        this.acceptor = acceptor;
+        this.ownsAcceptor = ownsAcceptor;
+        Reactor made = new Reactor("jccl-" + purpose.name().toLowerCase(Locale.ROOT), clock, this::tick);
+        try {
+            this.port = ((InetSocketAddress) acceptor.getLocalAddress()).getPort();
+            this.accepting = made.register(acceptor, SelectionKey.OP_ACCEPT, new Acceptor());
+        } catch (IOException e) {
+            made.close();
+            throw new BootstrapException("cannot listen: " + e.getMessage(), e);
+        }
+        this.reactor = made;
+    }
+
+    /**
+     * A non-blocking channel that listens.
+     *
+     * @throws BootstrapException if the port cannot be had
+     */
+    static ServerSocketChannel listening(InetSocketAddress local) {
         ServerSocketChannel opened = null;
         try {
             opened = ServerSocketChannel.open();
             opened.setOption(StandardSocketOptions.SO_REUSEADDR, true);
             opened.bind(local, BACKLOG);
             opened.configureBlocking(false);
-            this.port = ((InetSocketAddress) opened.getLocalAddress()).getPort();
-            this.acceptor = opened;
-            this.reactor = new Reactor("jccl-" + purpose.name().toLowerCase(Locale.ROOT), clock, this::tick);
-            this.accepting = reactor.register(acceptor, SelectionKey.OP_ACCEPT, new Acceptor());
+            return opened;
         } catch (IOException e) {
             if (opened != null) {
                 Reactor.closeQuietly(opened);
             }
             throw new BootstrapException(
                     "cannot listen on address=" + local + ": " + e.getMessage()
-                            + "; is another job using the port? choose another in JCCL_RENDEZVOUS",
+                            + "; is another job using the port? choose another in JCCL_RENDEZVOUS; is the limit of open"
+                            + " files (ulimit -n) too low?",
                     e);
         }
     }
@@ -141,6 +175,11 @@ final class Server implements Closeable {
     }
 
     private final class Acceptor implements Reactor.Handler {
+
+        @Override
+        public boolean outlivesReactor() {
+            return !ownsAcceptor;
+        }
 
         @Override
         public void ready(SelectionKey key) throws IOException {

@@ -13,7 +13,7 @@ final class Subgroup {
 
     private Subgroup() {}
 
-    static Optional<Bootstrap> form(OutOfBand parent, int color, int key, BootstrapOptions options) {
+    static Optional<Bootstrap> form(Mailbox parent, int color, int key, BootstrapOptions options) {
         byte[] mine = new WireWriter().i32(color).i32(key).toBytes();
         List<byte[]> all = parent.allGather(mine, options.initTimeout());
         List<Wish> members = new ArrayList<>();
@@ -29,6 +29,15 @@ final class Subgroup {
         boolean leads = color >= 0 && leader == parent.rank();
         Root.Started started = leads ? Root.open(options) : null;
         boolean joined = false;
+        // A rank that is lost, or interrupted, on its way to the root is known to the parent only.
+        Runnable parentFailed = () -> started.root()
+                .fail(
+                        Assembly.Cause.REFUSED,
+                        List.of(),
+                        "the communicator that is split has failed; its exception says why");
+        if (leads) {
+            parent.whenFailed(parentFailed);
+        }
         try {
             byte[] idBytes = leads ? started.id().toBytes() : new byte[0];
             List<byte[]> ids = parent.allGather(idBytes, options.initTimeout());
@@ -44,8 +53,9 @@ final class Subgroup {
             joined = true;
             return Optional.of(group);
         } finally {
+            parent.forget(parentFailed);
             if (started != null && !joined) {
-                started.root().close();
+                started.root().fail(Assembly.Cause.LOST, List.of(0), "rank 0 gave up"); // and ends by itself
             }
         }
     }

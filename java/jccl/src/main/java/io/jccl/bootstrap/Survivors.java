@@ -1,82 +1,174 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.InterruptedCommunicationException;
+import io.jccl.JcclException;
+import io.jccl.JcclTimeoutException;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.SortedSet;
-import java.util.stream.Collectors;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 /**
- * How the ranks that are left of a group become a group of their own. The old network may be gone, and rank 0 with it: so
- * the first rank that is left opens a root on its {@link ReservedPort}, and the others look for it there.
+ * The ranks that are left of a group, and how they become a group of their own. The old network may be gone, and rank 0 with
+ * it: so every rank opens a root on its {@link ReservedPort}, and all meet at that of the first, as {@link ShrinkRendezvous}
+ * says.
  */
 final class Survivors {
 
+    private static final int MOST_KEY_CHARS = 300;
+    private static final int PROBE_MILLIS = 200;
+    private static final long PROBE_ALL_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private final int rank;
-    private final SortedSet<Integer> excluded;
+    private final int size;
     private final List<Integer> left;
+    private final SortedSet<Integer> excluded;
+    private final List<String> places;
+    private final BootstrapOptions options;
 
     /**
      * The ranks that are left.
      *
      * @param rank this rank of the old group
-     * @param size how many ranks the old group had
      * @param excluded ranks of the old group that are left out; not this one
+     * @param places the ports of all ranks of the old group
      */
-    Survivors(int rank, int size, SortedSet<Integer> excluded) {
+    Survivors(int rank, SortedSet<Integer> excluded, List<String> places, BootstrapOptions options) {
         this.rank = rank;
+        this.size = places.size();
         this.excluded = excluded;
+        this.places = places;
+        this.options = options;
         this.left = IntStream.range(0, size)
                 .filter(one -> !excluded.contains(one))
                 .boxed()
                 .toList();
     }
 
+    int rank() {
+        return rank;
+    }
+
+    /** The ranks of the old group, in the order of the new one. */
+    List<Integer> left() {
+        return left;
+    }
+
+    /** Whether the ranks meet at this one. */
+    boolean leads() {
+        return left.get(0) == rank;
+    }
+
+    List<InetSocketAddress> addresses(int oldRank) {
+        return ReservedPort.addresses(places.get(oldRank));
+    }
+
+    /** What all ranks that are left must have in common: whom they exclude. */
+    String key() {
+        String text = RankList.text(excluded);
+        if (text.length() <= MOST_KEY_CHARS && !text.endsWith("more")) {
+            return text;
+        }
+        byte[] all = excluded.toString().getBytes(StandardCharsets.US_ASCII);
+        return text + " hash=" + HexFormat.of().formatHex(Handshake.derive(all, "excluded"));
+    }
+
+    Assembly.Hello hello(byte[] blob) {
+        return new Assembly.Hello(options.version(), left.indexOf(rank), left.size(), rank, key(), blob);
+    }
+
     /**
      * Forms the new group.
      *
      * @param own this rank's port
-     * @param places the ports of all ranks of the old group
      * @param secret of the old group
+     * @param isMinority whether this rank, which leads, refuses to go on with so few
      * @throws BootstrapException if the ranks do not exclude the same ones
-     * @throws io.jccl.JcclTimeoutException if not all came in time; names them by their ranks in the new group
+     * @throws io.jccl.PeerFailedException if ranks have ended; names them by their ranks in the new group
+     * @throws JcclTimeoutException if not all came in time; names them by their ranks in the new group
      */
-    Bootstrap form(ReservedPort own, List<String> places, byte[] secret, BootstrapOptions options) {
-        int leader = left.get(0);
+    Bootstrap form(ReservedPort own, byte[] secret, boolean isMinority) {
         byte[] meetingSecret = Handshake.derive(secret, "shrink");
-        Connector.Place place = new Connector.Place(ReservedPort.addresses(places.get(leader)), meetingSecret);
-        Root root = leader == rank ? own.open(options, meetingSecret) : null;
-        Bootstrap group = null;
-        boolean agreed = false;
+        Connector.Place place = new Connector.Place(addresses(left.get(0)), meetingSecret);
+        Root root = own.open(options, meetingSecret, this);
+        if (isMinority) {
+            String text = "only " + left.size() + " of " + size + " ranks are left, " + RankList.text(left)
+                    + ", and of ranks " + RankList.text(excluded)
+                    + " so many may live that they can have gone on without"
+                    + " these: join a new communicator, or call shrink(excludedRanks, Quorum.ANY) if you know that they"
+                    + " have not";
+            root.fail(Assembly.Cause.REFUSED, Set.of(), text);
+            throw new BootstrapException(text);
+        }
+        boolean lingers = true;
         try {
-            group = Bootstrap.join(place, left.indexOf(rank), left.size(), options);
-            requireSameExclusions(group, options);
-            agreed = true;
+            Bootstrap group = Bootstrap.join(place, this, options);
+            root.formed();
             return group;
+        } catch (JcclException e) {
+            // The leader answers ranks that are late; the others answer a leader that is late and has not seen them
+            // leave.
+            lingers = leads() || e instanceof JcclTimeoutException || e instanceof InterruptedCommunicationException;
+            root.fail(Assembly.Cause.LOST, Set.of(left.indexOf(rank)), "rank " + rank + " gave up: " + e.getMessage());
+            throw e;
         } finally {
-            if (root != null && group == null) {
+            if (!lingers) {
                 root.close();
-            }
-            if (group != null && !agreed) {
-                group.close();
             }
         }
     }
 
-    /** Ranks that exclude different ones can be as many, and then meet. */
-    private void requireSameExclusions(Bootstrap group, BootstrapOptions options) {
-        byte[] mine = new WireWriter().ranks(excluded).toBytes();
-        List<byte[]> all = group.outOfBand().allGather(mine, options.initTimeout());
-        List<SortedSet<Integer>> sets = all.stream()
-                .map(bytes -> new WireReader(bytes).ranks(Codecs.MAX_RANKS))
-                .toList();
-        if (Set.copyOf(sets).size() != 1) {
-            String table = IntStream.range(0, sets.size())
-                    .mapToObj(one ->
-                            "\n  the rank that came as " + left.get(one) + " excludes " + RankList.text(sets.get(one)))
-                    .collect(Collectors.joining());
-            throw new BootstrapException("the ranks that are left exclude different ones:" + table);
+    /**
+     * Whether so few are left that the others may go on without them: no more than half of the ranks that are not known to
+     * have ended; of exactly half, those without the lowest rank.
+     *
+     * @param endedCount whether ranks that nobody listens for any more are taken for ended, or for gone on without this one
+     */
+    boolean isMinority(boolean endedCount) {
+        int living = size;
+        long deadline = System.nanoTime() + PROBE_ALL_NANOS;
+        for (int one : excluded) {
+            if (isMajorityOf(living) || !endedCount || System.nanoTime() - deadline >= 0) {
+                break;
+            }
+            if (hasEnded(one)) {
+                living--;
+            }
         }
+        return !isMajorityOf(living);
+    }
+
+    private boolean isMajorityOf(int living) {
+        return 2 * left.size() > living || 2 * left.size() == living && left.get(0) == 0;
+    }
+
+    private boolean hasEnded(int oldRank) {
+        boolean refused = false;
+        boolean first = true;
+        for (InetSocketAddress address : addresses(oldRank)) {
+            try (SocketChannel channel = SocketChannel.open()) {
+                channel.socket().connect(address, PROBE_MILLIS);
+                return false;
+            } catch (ClosedByInterruptException e) {
+                throw new InterruptedCommunicationException(
+                        "rank=" + rank + " was interrupted while it looked which ranks have ended", e);
+            } catch (ConnectException e) {
+                refused |= first;
+            } catch (IOException e) {
+                continue; // this address does not lead there
+            } finally {
+                first = false;
+            }
+        }
+        return refused;
     }
 }

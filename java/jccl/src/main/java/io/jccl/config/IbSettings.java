@@ -107,8 +107,8 @@ public final class IbSettings {
             "NCCL_IB_QPS_PER_CONNECTION",
             integer(1, 16),
             1,
-            "How many queue pairs carry one connection between two ranks, so that a fabric that hashes flows uses several ways; must be"
-                    + " the same on all ranks.");
+            "How many queue pairs carry one connection between two ranks, so that a fabric that hashes flows uses several paths;"
+                    + " must be the same on all ranks.");
 
     /** Whether messages are split. */
     public static final Setting<Boolean> IB_SPLIT_DATA_ON_QPS = GROUP.add(
@@ -116,7 +116,8 @@ public final class IbSettings {
             "NCCL_IB_SPLIT_DATA_ON_QPS",
             flag(),
             false,
-            "1: every message is split over all queue pairs of its connection; 0: messages take turns. Must be the same on all ranks.");
+            "1: every message is split over all queue pairs of its connection; 0: the queue pairs carry whole"
+                    + " messages in rotation. Must be the same on all ranks.");
 
     /** Relaxed ordering. */
     public static final Setting<Boolean> IB_PCI_RELAXED_ORDERING = GROUP.add(

@@ -59,8 +59,8 @@ public final class LaunchSettings {
             "NCCL_HOSTID",
             optional(text("a name of up to 256 characters")),
             Optional.empty(),
-            "Which machine this rank is on, instead of the kernel's boot id: ranks with the same id share one. Different"
-                    + " ids on one machine make it act several.");
+            "Which host this rank is on, instead of the kernel's boot id: ranks with the same id share one. Different"
+                    + " ids on one host make it several simulated hosts.");
 
     private LaunchSettings() {}
 

@@ -42,7 +42,7 @@ public final class MemorySettings {
             size(8 * KIB, 1024 * MIB),
             32 * MIB,
             "Pinned memory of one communicator through which operations on device memory are staged (`JCCL_GPU_STAGED`). A"
-                    + " larger collective goes in pieces of half of it; sends and receives of one group take as much as they"
+                    + " larger collective goes in chunks of half of it; sends and receives of one group take as much as they"
                     + " have together, if that is more.");
 
     private MemorySettings() {}

@@ -28,7 +28,7 @@ public final class TimeSettings {
             "",
             duration(MILLISECOND, YEAR),
             Duration.ofMinutes(2),
-            "How long forming a communicator may take before it fails with the ranks that it waits for.");
+            "How long initialising a communicator may take before it fails and names the missing ranks.");
 
     /** How often ranks say that they live. */
     public static final Setting<Duration> HEARTBEAT_INTERVAL = GROUP.add(
@@ -36,7 +36,7 @@ public final class TimeSettings {
             "",
             duration(Duration.ofMillis(10), Duration.ofHours(1)),
             Duration.ofMillis(500),
-            "How often each rank tells the coordinator on rank 0 that it lives, and the other way round.");
+            "How often each rank sends a heartbeat to the coordinator on rank 0, and the coordinator to each rank.");
 
     /** The silence after which a rank counts as failed. */
     public static final Setting<Duration> HEARTBEAT_TIMEOUT = GROUP.add(

@@ -61,7 +61,7 @@ public final class TopologySettings {
             "",
             text("auto, off, or the name or path of a library"),
             "auto",
-            "The library that tells of GPUs and NVLinks: `auto` for the driver's own `libnvidia-ml.so.1`, `off` for none,"
+            "The library that reports GPUs and NVLinks: `auto` for the driver's own `libnvidia-ml.so.1`, `off` for none,"
                     + " or the name or path of another. Where none answers, GPUs are known by the kernel alone.");
 
     private TopologySettings() {}

@@ -49,7 +49,7 @@ public final class TransportSettings {
             "NCCL_CUMEM_ENABLE",
             integer(-2, 1),
             1,
-            "Whether JCCL's own device memory is made by cuMemCreate and handed to other processes as file descriptors: 1 or -2,"
+            "Whether JCCL's own device memory is made by cuMemCreate and passed to other processes as file descriptors: 1 or -2,"
                     + " where GPU and driver can; 0, never, and CUDA IPC's legacy handles are used.");
 
     /** No shared memory. */
@@ -66,9 +66,9 @@ public final class TransportSettings {
             "",
             word("auto", "on", "off"),
             "auto",
-            "Whether operations on device memory are staged through the host, which carries them out, and no kernel waits for"
-                    + " a peer. `auto`: where processes share a GPU without an MPS server, whose kernels take turns on it;"
-                    + " then all ranks of the communicator do. `off`: kernels everywhere; where processes take turns every"
+            "Whether operations on device memory are staged through the host, which executes them, and no kernel waits for"
+                    + " a peer. `auto`: where processes share a GPU without an MPS server, whose kernels are time-sliced;"
+                    + " then all ranks of the communicator do. `off`: kernels everywhere; where processes are time-sliced every"
                     + " step of an operation takes a time slice.");
 
     private TransportSettings() {}

@@ -1,7 +1,12 @@
 package io.jccl.init;
 
+import io.jccl.BootstrapException;
 import io.jccl.CommunicatorConfig;
+import io.jccl.InterruptedCommunicationException;
+import io.jccl.JcclException;
+import io.jccl.PeerFailedException;
 import io.jccl.PeerTransport;
+import io.jccl.TransportException;
 import io.jccl.TransportKind;
 import io.jccl.UniqueId;
 import io.jccl.bootstrap.Bootstrap;
@@ -9,6 +14,7 @@ import io.jccl.bootstrap.BootstrapOptions;
 import io.jccl.bootstrap.Launch;
 import io.jccl.bootstrap.LauncherEnvironment;
 import io.jccl.bootstrap.NetworkInterfaces;
+import io.jccl.bootstrap.ReportKind;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.IbSettings;
 import io.jccl.config.LaunchSettings;
@@ -57,6 +63,9 @@ import org.slf4j.LoggerFactory;
 public final class Formation {
 
     private static final Logger LOG = LoggerFactory.getLogger(Formation.class);
+
+    /** How long after a connection to a peer failed it may turn out that the peer has ended. */
+    private static final Duration PEER_LOSS = Duration.ofMillis(500);
 
     private final CommunicatorConfig config;
     private final Settings settings;
@@ -128,14 +137,38 @@ public final class Formation {
     public static Optional<FormedCommunicator> split(FormedCommunicator parent, int color, int key) {
         Settings settings = InitSettings.load(parent.config());
         Timeline timeline = new Timeline(System::nanoTime);
-        return parent.membership()
-                .split(color, key, InitSettings.bootstrap(settings))
-                .map(membership -> after(parent, membership, settings, timeline));
+        try {
+            return parent.membership()
+                    .split(color, key, InitSettings.bootstrap(settings))
+                    .map(membership -> after(parent, membership, settings, timeline));
+        } catch (InterruptedCommunicationException e) {
+            String text = "split(color=" + color + " key=" + key + ") on rank=" + parent.rank()
+                    + ": the thread that waits was interrupted";
+            parent.membership().control().report(ReportKind.ABORT, 0, text);
+            throw e;
+        }
     }
 
     /** Forms a communicator of the ranks that are left of one; see {@link io.jccl.Communicator#shrink}. */
-    public static FormedCommunicator shrink(FormedCommunicator parent, SortedSet<Integer> excluded) {
-        return new Shrinking(parent, excluded).form();
+    public static FormedCommunicator shrink(
+            FormedCommunicator parent, SortedSet<Integer> excluded, boolean needsMajority) {
+        return new Shrinking(parent, excluded).form(needsMajority);
+    }
+
+    /**
+     * Throws if the other ranks of a communicator count this one as failed.
+     *
+     * @throws BootstrapException that says so
+     */
+    public static void requireNotLeftOut(FormedCommunicator formed) {
+        formed.membership()
+                .control()
+                .verdict()
+                .filter(verdict -> verdict.failedRanks().contains(formed.rank()))
+                .ifPresent(verdict -> {
+                    throw new BootstrapException("communicator=" + formed.id() + " rank=" + formed.rank()
+                            + " cannot be shrunk here: " + verdict.text());
+                });
     }
 
     /** Forms the communicator of a group that came from another, as that was configured. */
@@ -146,6 +179,7 @@ public final class Formation {
 
     private FormedCommunicator form() {
         boolean formed = false;
+        String why = "its log says why";
         try {
             timeline.step("bootstrap");
             gatherPeers();
@@ -169,9 +203,21 @@ public final class Formation {
             timeline.step("barrier");
             formed = true;
             return finished();
+        } catch (TransportException e) {
+            why = e.getMessage();
+            throw membership
+                    .awaitFailure(PEER_LOSS)
+                    .filter(PeerFailedException.class::isInstance)
+                    .orElse(e);
+        } catch (InterruptedCommunicationException e) {
+            why = "its thread was interrupted";
+            throw e;
+        } catch (JcclException e) {
+            why = e.getMessage();
+            throw e;
         } finally {
             if (!formed) {
-                giveUp();
+                giveUp(why);
             }
         }
     }
@@ -368,8 +414,8 @@ public final class Formation {
                 membership);
     }
 
-    private void giveUp() {
-        membership.close();
+    private void giveUp(String why) {
+        membership.giveUp(why);
         device.ifPresent(FormedDevice::destroy);
         stagedDevice.ifPresent(StagedDevice::destroy);
         if (engine != null) {

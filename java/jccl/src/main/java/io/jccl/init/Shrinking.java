@@ -1,6 +1,7 @@
 package io.jccl.init;
 
 import io.jccl.BootstrapException;
+import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclTimeoutException;
 import io.jccl.PeerFailedException;
 import io.jccl.bootstrap.Bootstrap;
@@ -38,12 +39,12 @@ final class Shrinking {
                 .toList();
     }
 
-    FormedCommunicator form() {
+    FormedCommunicator form(boolean needsMajority) {
         try {
             Settings settings = InitSettings.load(parent.config());
             Timeline timeline = new Timeline(System::nanoTime);
-            Bootstrap membership =
-                    parent.membership().shrink(excluded, parent.meetingPlaces(), InitSettings.bootstrap(settings));
+            Bootstrap membership = parent.membership()
+                    .shrink(excluded, parent.meetingPlaces(), needsMajority, InitSettings.bootstrap(settings));
             FormedCommunicator formed = Formation.after(parent, membership, settings, timeline);
             LOG.info(
                     "communicator={} rank={} goes on as communicator={} rank={} size={} without {}",
@@ -58,6 +59,8 @@ final class Shrinking {
             throw new JcclTimeoutException(described(e), oldRanks(e.missingRanks()), e);
         } catch (PeerFailedException e) {
             throw new PeerFailedException(described(e), oldRanks(e.failedRanks()), e);
+        } catch (InterruptedCommunicationException e) {
+            throw new InterruptedCommunicationException(described(e), e);
         } catch (BootstrapException e) {
             throw new BootstrapException(described(e), e);
         }

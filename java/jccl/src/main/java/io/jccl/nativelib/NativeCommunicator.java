@@ -371,6 +371,9 @@ public final class NativeCommunicator {
     /** Zeroed memory that other processes of this machine can read and write in place; 0 on failure. */
     public static native long sharedAlloc(long bytes);
 
+    /** Gives the pages of such memory back; its addresses stay readable and writable until {@link #sharedFree}. */
+    public static native int sharedRetire(long address);
+
     /** Frees memory of {@link #sharedAlloc}. */
     public static native int sharedFree(long address);
 

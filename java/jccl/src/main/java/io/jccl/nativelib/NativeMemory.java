@@ -40,6 +40,11 @@ public final class NativeMemory {
         return NativeCommunicator.sharedAlloc(bytes);
     }
 
+    /** Gives back the pages of what {@link #sharedAlloc} returned; its addresses are good until {@link #sharedFree}. */
+    public static void sharedRetire(long address) {
+        NativeCommunicator.sharedRetire(address);
+    }
+
     /** Frees what {@link #sharedAlloc} returned. */
     public static void sharedFree(long address) {
         NativeCommunicator.sharedFree(address);

@@ -47,7 +47,7 @@ abstract class BufferOperation extends Operation {
         }
         DataBuffer from = send;
         DataBuffer to = recv;
-        long outcome = call(from == null ? 0 : from.address(), to == null ? 0 : to.address(), timeoutNanos);
+        long outcome = call(from == null ? 0 : from.pinnedAddress(), to == null ? 0 : to.pinnedAddress(), timeoutNanos);
         Reference.reachabilityFence(from);
         Reference.reachabilityFence(to);
         return outcome;
@@ -67,7 +67,30 @@ abstract class BufferOperation extends Operation {
     }
 
     @Override
+    final void pin() {
+        if (send != null) {
+            send.pin();
+        }
+        if (recv == null || recv == send) {
+            return;
+        }
+        try {
+            recv.pin();
+        } catch (IllegalStateException closed) {
+            recv = null;
+            release();
+            throw closed;
+        }
+    }
+
+    @Override
     final void release() {
+        if (send != null) {
+            send.unpin();
+        }
+        if (recv != null && recv != send) {
+            recv.unpin();
+        }
         send = null;
         recv = null;
     }

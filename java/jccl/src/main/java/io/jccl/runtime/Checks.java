@@ -15,6 +15,18 @@ final class Checks {
 
     private Checks() {}
 
+    /**
+     * The argument, unless it is null.
+     *
+     * @param expected what it has to be
+     */
+    static <T> T required(String name, T value, String expected) {
+        if (value == null) {
+            throw new IllegalArgumentException(name + "=null: expected " + expected);
+        }
+        return value;
+    }
+
     static void root(int root, int size) {
         if (root < 0 || root >= size) {
             throw new IllegalArgumentException(
@@ -31,7 +43,11 @@ final class Checks {
 
     /** Ranks that a communicator is shrunk by, as this rank of it says. */
     static SortedSet<Integer> excluded(Collection<Integer> ranks, int rank, int size) {
-        SortedSet<Integer> excluded = new TreeSet<>(ranks);
+        String expected = "ranks of this communicator; an empty collection leaves out none";
+        SortedSet<Integer> excluded = new TreeSet<>();
+        for (Integer each : required("excludedRanks", ranks, expected)) {
+            excluded.add(required("excludedRanks", each, expected));
+        }
         if (!excluded.isEmpty() && (excluded.first() < 0 || excluded.last() >= size)) {
             throw new IllegalArgumentException("excludedRanks=" + RankList.text(excluded) + " size=" + size
                     + ": expected ranks from 0 to " + (size - 1));
@@ -54,9 +70,7 @@ final class Checks {
         if (buffer == null) {
             throw new IllegalArgumentException(name + "=null: this rank needs a " + name + " buffer");
         }
-        if (buffer.memory() == DataBuffer.Memory.SHARED) {
-            buffer.address(); // throws if it was closed
-        }
+        buffer.address(); // throws if it was closed
         return buffer;
     }
 

@@ -1,5 +1,7 @@
 package io.jccl.runtime;
 
+import io.jccl.InterruptedCommunicationException;
+import io.jccl.MismatchedCollectiveException;
 import io.jccl.init.FormedCommunicator;
 import io.jccl.init.FormedDevice;
 import io.jccl.init.StagedDevice;
@@ -16,7 +18,8 @@ final class Closing {
     private Closing() {}
 
     /**
-     * Finishes what was issued, tells the other ranks, and frees everything.
+     * Finishes what was issued, tells the other ranks, and frees everything; then throws, if ranks turn out to have called
+     * different operations and no call of this rank has said so.
      *
      * @param device what works on this rank's device, or null
      * @param unwatch called when nothing is waited for any more
@@ -33,10 +36,7 @@ final class Closing {
         boolean mayFinish = takeIssuing(queue);
         mark.run();
         if (mayFinish && failures.current() == null) {
-            if (device != null) {
-                device.drain();
-            }
-            queue.drain(); // each operation is bounded by its time-out; what fails is found in its Work
+            drain(queue, device, failures);
         }
         if (mayFinish) {
             queue.endIssue();
@@ -58,19 +58,34 @@ final class Closing {
                     formed.rank(),
                     STOP_TIMEOUT.toSeconds());
         }
+        Failure failure = failures.current();
+        if (failure != null && !failure.isTold() && failure.first() instanceof MismatchedCollectiveException) {
+            throw failure.exception();
+        }
+    }
+
+    /** Each operation is bounded by its time-out; what fails is found in its Work. An interrupt fails what is not over. */
+    private static void drain(OperationQueue queue, DeviceOperations device, FailureState failures) {
+        try {
+            if (device != null) {
+                device.drain();
+            }
+            queue.drain();
+        } catch (InterruptedCommunicationException e) {
+            failures.interrupted("close()");
+        }
     }
 
     /** Waits until no other thread is issuing, for a moment that is long compared with issuing. */
     private static boolean takeIssuing(OperationQueue queue) {
         long deadline = Deadlines.after(Duration.ofSeconds(1));
-        while (true) {
-            if (queue.tryBeginIssue()) {
-                return true;
+        try (Backoff backoff = new Backoff(1_000, 1_000_000)) {
+            while (!queue.tryBeginIssue()) {
+                if (!backoff.sleepUntil(deadline)) {
+                    return false;
+                }
             }
-            if (System.nanoTime() - deadline >= 0) {
-                return false;
-            }
-            Thread.onSpinWait();
         }
+        return true;
     }
 }

@@ -3,8 +3,10 @@ package io.jccl.runtime;
 import io.jccl.Communicator;
 import io.jccl.DeviceException;
 import io.jccl.DeviceStream;
+import io.jccl.InterruptedCommunicationException;
 import io.jccl.MemoryUsage;
 import io.jccl.PeerTransport;
+import io.jccl.Quorum;
 import io.jccl.StreamOperations;
 import io.jccl.Work;
 import io.jccl.init.Formation;
@@ -29,6 +31,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
     private final EngineStatus status;
     private final Stalls stalls;
     private final Optional<DeviceStalls> deviceStalls;
+    private final Watch.Watched queueCheck;
     private final AtomicBoolean closing = new AtomicBoolean();
     private volatile boolean closed;
 
@@ -52,6 +55,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
         this.factory =
                 new OperationFactory(queue, formed.choices(), staging, formed.rank(), formed.size(), device, null);
         this.status = new EngineStatus(formed.rank(), formed.engine(), deviceEngine);
+        this.queueCheck = now -> queue.check();
         this.stalls = new Stalls(queue, formed.engine(), formed.membership().control());
         this.deviceStalls = deviceEngine.map(
                 it -> new DeviceStalls(it, status, formed.membership().control()));
@@ -68,11 +72,13 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
         failures.describeWith(this::inFlight);
         formed.membership().control().start(status, failures::onVerdict);
         queue.start();
+        Watch.SHARED.add(queueCheck);
         Watch.SHARED.add(stalls);
         deviceStalls.ifPresent(Watch.SHARED::add);
     }
 
     private void unwatch() {
+        Watch.SHARED.remove(queueCheck);
         Watch.SHARED.remove(stalls);
         deviceStalls.ifPresent(Watch.SHARED::remove);
     }
@@ -149,26 +155,44 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
     public Optional<Communicator> split(int color, int key) {
         begin();
         try {
-            queue.drain();
+            drain("split");
             failures.check();
-            return Formation.split(formed, color, key).map(CommunicatorImpl::started);
+            return VirtualThreads.callOnPlatformThread("jccl-split", () -> Formation.split(formed, color, key))
+                    .map(CommunicatorImpl::started);
         } finally {
             end();
         }
     }
 
     @Override
-    public Communicator shrink(Collection<Integer> excludedRanks) {
+    public Communicator shrink(Collection<Integer> excludedRanks, Quorum quorum) {
+        Checks.required(
+                "quorum", quorum, "how many ranks must be left; Quorum.MAJORITY unless the application knows better");
+        boolean needsMajority = quorum == Quorum.MAJORITY && failures.current() != null;
+        if (needsMajority) {
+            Formation.requireNotLeftOut(formed);
+        }
         SortedSet<Integer> excluded = Checks.excluded(excludedRanks, formed.rank(), formed.size());
         beginUnlessClosed();
         try {
-            queue.drain();
+            drain("shrink");
             if (device != null && failures.current() == null) {
                 device.drain();
             }
-            return started(Formation.shrink(formed, excluded));
+            return started(VirtualThreads.callOnPlatformThread(
+                    "jccl-shrink", () -> Formation.shrink(formed, excluded, needsMajority)));
         } finally {
             end();
+        }
+    }
+
+    /** All ranks call what follows: one that does not for an interrupt must not be waited for. */
+    private void drain(String before) {
+        try {
+            queue.drain();
+        } catch (InterruptedCommunicationException e) {
+            failures.interrupted(before);
+            throw e;
         }
     }
 

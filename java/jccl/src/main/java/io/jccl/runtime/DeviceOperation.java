@@ -3,7 +3,6 @@ package io.jccl.runtime;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeDeviceCommunicator;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * An operation on a device: it is put on a stream when it is issued, and over when the device says so. The deadline of its
@@ -52,7 +51,7 @@ abstract class DeviceOperation extends Operation {
                     describe() + ": " + device.engine().lastError());
         }
         if (outcome < NativeCommunicator.OK) {
-            fail(failure((int) outcome));
+            fail(failure((int) outcome, device.timeoutNanos()));
         } else {
             sequence = device.engine().lastEntered();
             number = outcome;
@@ -60,9 +59,9 @@ abstract class DeviceOperation extends Operation {
         }
     }
 
-    private Failure failure(int status) {
+    private Failure failure(int status, long timeoutNanos) {
         long failed = device.engine().failedSequence();
-        return device.failures().endedOnDevice(status, describe(), failed == 0 ? sequence : failed);
+        return device.failures().endedOnDevice(status, describe(), failed == 0 ? sequence : failed, timeoutNanos);
     }
 
     @Override
@@ -76,7 +75,7 @@ abstract class DeviceOperation extends Operation {
     final void find() {
         int status = query();
         if (status < NativeCommunicator.OK) {
-            Failure failure = failure(status);
+            Failure failure = failure(status, device.timeoutNanos());
             if (looking.compareAndSet(false, true)) {
                 fail(failure);
             }
@@ -90,33 +89,46 @@ abstract class DeviceOperation extends Operation {
         }
         int status = device.engine().query(number);
         if (status == NativeDeviceCommunicator.DONE && looking.compareAndSet(false, true)) {
-            succeed(executed());
+            end();
         }
         return status;
     }
 
+    /** What is thrown when it has ended fails it. */
+    private void end() {
+        try {
+            succeed(executed());
+        } catch (Throwable e) {
+            fail(device.failures().broken(describe(), e));
+        }
+    }
+
+    /** It begins when it is put on its stream: an interrupt of the thread that waits fails the communicator. */
     @Override
     final void carryOut(long deadline) {
-        long nap = FIRST_NAP_NANOS;
-        long endBy = 0;
-        for (int look = 0; !isOver(); look++) {
+        for (int look = 0; look < SPINS && !isOver(); look++) {
             find();
-            if (look < SPINS) {
-                Thread.onSpinWait();
-                continue;
+            Thread.onSpinWait();
+        }
+        long endBy = 0;
+        try (Backoff backoff = new Backoff(FIRST_NAP_NANOS, LAST_NAP_NANOS)) {
+            while (!isOver()) {
+                find();
+                if (backoff.interrupted()) {
+                    device.failures().interrupted(describe());
+                }
+                long now = System.nanoTime();
+                if (endBy == 0 && deadline != OperationQueue.NO_DEADLINE && now - deadline >= 0) {
+                    failure(NativeCommunicator.TIMEOUT, 0); // this thread's own deadline
+                }
+                Failure failure = device.failures().current();
+                if (failure != null && endBy == 0) {
+                    endBy = System.nanoTime() + END_NANOS;
+                } else if (failure != null && now - endBy >= 0 && looking.compareAndSet(false, true)) {
+                    fail(failure); // the device does not answer
+                }
+                backoff.sleep();
             }
-            long now = System.nanoTime();
-            if (endBy == 0 && deadline != OperationQueue.NO_DEADLINE && now - deadline >= 0) {
-                failure(NativeCommunicator.TIMEOUT);
-            }
-            Failure failure = device.failures().current();
-            if (failure != null && endBy == 0) {
-                endBy = System.nanoTime() + END_NANOS;
-            } else if (failure != null && now - endBy >= 0 && looking.compareAndSet(false, true)) {
-                fail(failure); // the device does not answer
-            }
-            LockSupport.parkNanos(this, nap);
-            nap = Math.min(2 * nap, LAST_NAP_NANOS);
         }
     }
 }

@@ -1,10 +1,11 @@
 package io.jccl.runtime;
 
 import java.util.ArrayDeque;
-import java.util.Iterator;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The thread that carries out operations that nobody waits for, and completes futures.
@@ -16,6 +17,7 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class Executor implements Runnable {
 
+    private static final Logger LOG = LoggerFactory.getLogger(Executor.class);
     private static final long COURTESY_NANOS = 20_000;
     private static final long FIRST_NAP_NANOS = 100_000;
     private static final long AWAITED_NAP_NANOS = 1_000_000;
@@ -36,7 +38,11 @@ final class Executor implements Runnable {
     private final Queue<Operation> futures = new ArrayDeque<>(); // touched by the thread only
     private volatile int mode = AWAKE;
     private long markedAt; // touched by the thread only
+    private int awaited; // how many looks in a row found that others had carried operations out; as the next two
+    private long nap = FIRST_NAP_NANOS;
+    private Operation seen;
     private volatile boolean stopping;
+    private volatile boolean ended;
 
     Executor(String name, OperationQueue queue) {
         this.name = name;
@@ -76,48 +82,55 @@ final class Executor implements Runnable {
     void completeLater(Operation operation) {
         arrivals.add(operation);
         LockSupport.unpark(thread);
-        if (stopping && !thread.isAlive()) {
-            operation.completeFuture();
+        if (ended) {
+            complete(operation);
         }
     }
 
     @Override
     public void run() {
-        int awaited = 0; // how many looks in a row found that others had carried operations out
-        long nap = FIRST_NAP_NANOS;
-        Operation seen = null;
-        while (!stopping) {
-            OperationQueue.Look look = queue.carryOutAll();
-            completeFutures();
-            Operation last = queue.inFlight();
-            boolean moved = last != seen;
-            seen = last;
-            if (look == OperationQueue.Look.CARRIED_OUT) {
-                mode = AWAKE;
-                awaited = 0;
-                continue; // more may have come meanwhile
-            }
-            if (moved) {
-                awaited = Math.min(awaited + 1, LOOKS_UNTIL_TRUST);
-            }
-            if (moved && awaited == LOOKS_UNTIL_TRUST) {
-                nap(AWAITED_NAP_NANOS);
-                nap = FIRST_NAP_NANOS;
-            } else if (look == OperationQueue.Look.OTHERS_RUN) {
-                // No sleep: what is issued meanwhile is left to this thread.
-                nap = moved ? FIRST_NAP_NANOS : Math.min(2 * nap, LAST_NAP_NANOS);
-                if (nap < LAST_NAP_NANOS) {
-                    nap(nap);
-                } else {
-                    napBesideOthers();
-                }
-            } else if (!futures.isEmpty()) {
-                nap(FUTURE_NAP_NANOS); // of operations on a device, which nobody reports
-            } else {
-                sleep();
+        while (!stopping || !futures.isEmpty()) {
+            try {
+                look();
+            } catch (Throwable e) { // it has failed the communicator; what is left ends with that
+                LOG.warn("communicator={}: its thread met an error", name, e);
+                nap(LAST_NAP_NANOS);
             }
         }
+        ended = true;
         completeFutures();
+    }
+
+    private void look() {
+        OperationQueue.Look look = queue.carryOutAll();
+        completeFutures();
+        Operation last = queue.inFlight();
+        boolean moved = last != seen;
+        seen = last;
+        if (look == OperationQueue.Look.CARRIED_OUT) {
+            mode = AWAKE;
+            awaited = 0;
+            return; // more may have come meanwhile
+        }
+        if (moved) {
+            awaited = Math.min(awaited + 1, LOOKS_UNTIL_TRUST);
+        }
+        if (moved && awaited == LOOKS_UNTIL_TRUST) {
+            nap(AWAITED_NAP_NANOS);
+            nap = FIRST_NAP_NANOS;
+        } else if (look == OperationQueue.Look.OTHERS_RUN) {
+            // No sleep: what is issued meanwhile is left to this thread.
+            nap = moved ? FIRST_NAP_NANOS : Math.min(2 * nap, LAST_NAP_NANOS);
+            if (nap < LAST_NAP_NANOS) {
+                nap(nap);
+            } else {
+                napBesideOthers();
+            }
+        } else if (!futures.isEmpty()) {
+            nap(FUTURE_NAP_NANOS); // of operations on a device, which nobody reports
+        } else if (!stopping) {
+            sleep();
+        }
     }
 
     private void nap(long nanos) {
@@ -150,14 +163,26 @@ final class Executor implements Runnable {
         }
     }
 
+    /** Completes the futures of what is over. A continuation that closes the communicator comes here again. */
     private void completeFutures() {
         for (Operation arrival = arrivals.poll(); arrival != null; arrival = arrivals.poll()) {
             futures.add(arrival);
         }
-        for (Iterator<Operation> i = futures.iterator(); i.hasNext(); ) {
-            if (i.next().completeFuture()) {
-                i.remove();
+        for (int left = futures.size(); left > 0 && !futures.isEmpty(); left--) {
+            Operation operation = futures.remove();
+            if (!complete(operation)) {
+                futures.add(operation);
             }
+        }
+        Thread.interrupted(); // a continuation's; with it the thread could not sleep
+    }
+
+    private boolean complete(Operation operation) {
+        try {
+            return operation.completeFuture();
+        } catch (Throwable e) {
+            operation.breakFuture(e);
+            return true;
         }
     }
 
@@ -167,19 +192,19 @@ final class Executor implements Runnable {
         LockSupport.unpark(thread);
     }
 
-    /** Waits for the thread, which runs nothing any more, and completes what is left. */
-    void finish() {
-        boolean interrupted = false;
-        while (thread.isAlive() && Thread.currentThread() != thread) {
-            try {
-                thread.join();
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
+    /**
+     * Waits for the thread, which runs nothing any more and completes what is left, until a deadline: a continuation may
+     * last longer.
+     */
+    void finish(long deadline) {
+        if (Thread.currentThread() == thread) {
+            completeFutures(); // of a continuation that closes the communicator
+            return;
         }
-        completeFutures();
-        if (interrupted) {
-            Thread.currentThread().interrupt();
+        try (Backoff backoff = new Backoff(FUTURE_NAP_NANOS, LAST_NAP_NANOS)) {
+            while (thread.isAlive() && backoff.sleepUntil(deadline)) {
+                LockSupport.unpark(thread);
+            }
         }
     }
 }

@@ -3,6 +3,7 @@ package io.jccl.runtime;
 import io.jccl.AbortedException;
 import io.jccl.BootstrapException;
 import io.jccl.DeviceException;
+import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.JcclTimeoutException;
 import io.jccl.MismatchedCollectiveException;
@@ -14,10 +15,21 @@ import java.util.concurrent.atomic.AtomicBoolean;
 final class Failure {
 
     private final JcclException first;
+    private final boolean byInterrupt;
     private final AtomicBoolean told = new AtomicBoolean();
 
     Failure(JcclException first) {
+        this(first, false);
+    }
+
+    private Failure(JcclException first, boolean byInterrupt) {
         this.first = first;
+        this.byInterrupt = byInterrupt;
+    }
+
+    /** The failure of a communicator whose operation was interrupted on this rank. */
+    static Failure byInterrupt(JcclException first) {
+        return new Failure(first, true);
     }
 
     /** What went wrong, without regard to who has been told. */
@@ -25,8 +37,19 @@ final class Failure {
         return first;
     }
 
-    /** An exception to throw now: the first itself, or one like it with the stack of this caller. */
+    /** Whether somebody has been told. */
+    boolean isTold() {
+        return told.get();
+    }
+
+    /**
+     * An exception to throw now: the first itself, or one like it with the stack of this caller. A caller that is interrupted
+     * itself is told so where an interrupt was the reason.
+     */
     JcclException exception() {
+        if (byInterrupt && Thread.currentThread().isInterrupted()) {
+            return new InterruptedCommunicationException(first.getMessage(), first);
+        }
         return told.compareAndSet(false, true) ? first : like(first, first.getMessage(), first);
     }
 

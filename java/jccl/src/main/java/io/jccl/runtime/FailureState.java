@@ -13,6 +13,7 @@ import io.jccl.bootstrap.Verdict;
 import io.jccl.init.FormedDevice;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -70,7 +71,11 @@ final class FailureState {
     void onVerdict(Verdict verdict) {
         JcclException cause = verdict.toException();
         String operation = inFlight.get();
-        fail(operation.isEmpty() ? cause : Failure.like(cause, operation + ": " + cause.getMessage(), null));
+        fail(
+                operation.isEmpty()
+                        ? cause
+                        : Failure.like(
+                                cause, cause.getMessage() + "\n  rank=" + rank + " heard of it in " + operation, null));
     }
 
     /** The application gives up. */
@@ -82,36 +87,40 @@ final class FailureState {
 
     /** A thread's own deadline passed while another thread carries the operation out. */
     void timedOut(String operation) {
-        ended(NativeCommunicator.TIMEOUT, operation, engine.lastEntered());
+        ended(NativeCommunicator.TIMEOUT, operation, engine.lastEntered(), 0, engine::lastError);
     }
 
     /**
      * An operation ended with an error of the native interface.
      *
      * @param sequence its number, or that of the one before if it has none
+     * @param timeoutNanos its time-out
      * @return why the communicator failed, now that it has
      */
-    Failure ended(int status, String operation, long sequence) {
-        return ended(status, operation, sequence, engine::lastError);
+    Failure ended(int status, String operation, long sequence, long timeoutNanos) {
+        return ended(status, operation, sequence, timeoutNanos, engine::lastError);
     }
 
     /**
      * The same of an operation on a device.
      *
      * @param sequence its number, or that of the one that failed before it, in the device's sequence
+     * @param timeoutNanos its time-out
      */
-    Failure endedOnDevice(int status, String operation, long sequence) {
-        return ended(status, operation, LastEntered.onDevice(sequence), () -> device.orElseThrow()
+    Failure endedOnDevice(int status, String operation, long sequence, long timeoutNanos) {
+        return ended(status, operation, LastEntered.onDevice(sequence), timeoutNanos, () -> device.orElseThrow()
                 .lastError());
     }
 
-    private Failure ended(int status, String operation, long sequence, Supplier<String> detail) {
+    private Failure ended(int status, String operation, long sequence, long timeoutNanos, Supplier<String> detail) {
         Failure cause = failure.get();
         if (cause != null) {
             return cause;
         }
         String text = operation + " on rank=" + rank + ": " + detail.get();
-        if (status != NativeCommunicator.ABORTED) {
+        if (status == NativeCommunicator.TIMEOUT) {
+            control.timedOut(sequence, Duration.ofNanos(timeoutNanos), text);
+        } else if (status != NativeCommunicator.ABORTED) {
             control.report(kind(status), sequence, text);
         }
         awaitVerdict();
@@ -119,8 +128,22 @@ final class FailureState {
         return cause != null ? cause : fail(ownView(status, text));
     }
 
+    /** A thread that waits for something that has begun was interrupted; the other ranks must not wait for this one. */
+    void interrupted(String operation) {
+        if (failure.get() != null) {
+            return;
+        }
+        String text = operation + " on rank=" + rank + ": the thread that waits was interrupted";
+        fail(Failure.byInterrupt(new AbortedException(text + "; form a new communicator to go on")));
+        control.report(ReportKind.ABORT, engine.lastEntered(), text);
+    }
+
     /** Something of ours broke; the other ranks must not wait for this one. */
     Failure broken(String operation, Throwable problem) {
+        Failure before = failure.get();
+        if (before != null) {
+            return before;
+        }
         String text = operation + " on rank=" + rank + " broke off: " + problem;
         Failure cause = fail(new JcclException(text, problem));
         control.report(ReportKind.ABORT, engine.lastEntered(), text);
@@ -145,7 +168,10 @@ final class FailureState {
     }
 
     private Failure fail(JcclException cause) {
-        Failure mine = new Failure(cause);
+        return fail(new Failure(cause));
+    }
+
+    private Failure fail(Failure mine) {
         if (failure.compareAndSet(null, mine)) {
             engine.abort(NativeCommunicator.ABORTED);
             device.ifPresent(it -> it.abort(NativeCommunicator.ABORTED));
@@ -157,7 +183,6 @@ final class FailureState {
 
     private static ReportKind kind(int status) {
         return switch (status) {
-            case NativeCommunicator.TIMEOUT -> ReportKind.TIMEOUT;
             case NativeCommunicator.MISMATCH -> ReportKind.MISMATCH;
             case NativeCommunicator.TRANSPORT -> ReportKind.TRANSPORT;
             default -> ReportKind.ABORT;

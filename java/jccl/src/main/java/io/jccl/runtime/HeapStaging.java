@@ -18,6 +18,7 @@ final class HeapStaging implements AutoCloseable {
     private static final int WINDOW_BYTES = 1 << 30;
 
     private HostBuffer area;
+    private volatile long areaBytes; // for any thread
     private ByteBuffer firstWindow;
     private long used;
 
@@ -72,6 +73,7 @@ final class HeapStaging implements AutoCloseable {
         if (area == null || area.bytes() < bytes) {
             close();
             area = HostBuffer.allocate(Math.max(1 << 16, Math.max(bytes, Math.min(2 * bytes, 1 << 26))));
+            areaBytes = area.bytes();
             firstWindow = area.asByteBuffer(0, (int) Math.min(WINDOW_BYTES, area.bytes()));
         }
     }
@@ -79,7 +81,7 @@ final class HeapStaging implements AutoCloseable {
     /** The place of a buffer: its own if it is not on the heap, else the next of the area. */
     long place(DataBuffer buffer) {
         if (!isHeap(buffer)) {
-            return buffer == null ? 0 : buffer.address();
+            return buffer == null ? 0 : buffer.pinnedAddress();
         }
         long address = area.address() + used;
         used += room(buffer);
@@ -116,10 +118,9 @@ final class HeapStaging implements AutoCloseable {
         return area.asByteBuffer(offset, length);
     }
 
-    /** The bytes held now. */
+    /** The bytes held now; by any thread at any time. */
     long bytes() {
-        HostBuffer held = area;
-        return held == null ? 0 : held.bytes();
+        return areaBytes;
     }
 
     @Override
@@ -127,6 +128,7 @@ final class HeapStaging implements AutoCloseable {
         if (area != null) {
             area.close();
             area = null;
+            areaBytes = 0;
             firstWindow = null;
         }
     }

@@ -108,6 +108,7 @@ abstract class IssuedOperations implements Operations<Work> {
 
     /** See {@link io.jccl.Communicator#group}. */
     public Work group(Consumer<Group> body) {
+        Checks.required("body", body, "what adds operations to the group");
         return issue(factory -> {
             GroupBuilder group = new GroupBuilder(factory);
             try {

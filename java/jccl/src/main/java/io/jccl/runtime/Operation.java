@@ -57,10 +57,18 @@ abstract class Operation implements Work {
         return false;
     }
 
-    /** Takes its place in the sequence; the caller has the right to issue. */
+    /**
+     * Takes its place in the sequence; the caller has the right to issue.
+     *
+     * @throws IllegalStateException if a host buffer that it uses was closed; then nothing is issued
+     */
     void enter() {
+        pin();
         queue.enqueue(this);
     }
+
+    /** Pins the host buffers that it uses, all or, if one was closed, none; {@link #release} unpins them. */
+    void pin() {}
 
     /** Returns when it is over. */
     void carryOut(long deadline) {
@@ -107,14 +115,17 @@ abstract class Operation implements Work {
 
     final void succeed(long choice) {
         executed = choice;
-        release();
+        release(); // what it throws fails the operation
         STATE.setRelease(this, DONE);
     }
 
     final void fail(Failure cause) {
         failure = cause;
-        release();
-        STATE.setRelease(this, FAILED);
+        try {
+            release();
+        } finally {
+            STATE.setRelease(this, FAILED);
+        }
     }
 
     @Override
@@ -127,7 +138,7 @@ abstract class Operation implements Work {
 
     @Override
     public final void await(Duration timeout) {
-        if (timeout.toMillis() < 1) {
+        if (Checks.required("timeout", timeout, "at least 1 millisecond").toMillis() < 1) {
             throw new IllegalArgumentException("timeout=" + timeout + ": expected at least 1 millisecond");
         }
         if (!isOver()) {
@@ -161,6 +172,15 @@ abstract class Operation implements Work {
         }
         queue.completeLater(this);
         return mine.copy(); // a copy, so that the application cannot complete it for others
+    }
+
+    /** Ends the future with what its completion threw. */
+    final void breakFuture(Throwable problem) {
+        @SuppressWarnings("unchecked")
+        CompletableFuture<Void> waiting = (CompletableFuture<Void>) FUTURE.getAcquire(this);
+        if (waiting != null) {
+            waiting.completeExceptionally(problem);
+        }
     }
 
     /** Completes the future if the operation is over; returns whether it is. */

@@ -1,5 +1,6 @@
 package io.jccl.runtime;
 
+import io.jccl.InterruptedCommunicationException;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
 import java.lang.invoke.MethodHandles;
@@ -13,7 +14,10 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>Issuing appends to a linked list and does nothing else. Whoever waits first takes the right to run and carries out
  * what is in the list, up to and including its own operation, on its own thread: a loop of {@code issue, await} hands
- * nothing from thread to thread. {@link Executor} carries out what nobody waits for.
+ * nothing from thread to thread. {@link Executor} carries out what nobody waits for, and what virtual threads wait for.
+ *
+ * <p>An operation ends once, whatever is thrown while it runs: its communicator fails with what was thrown. An interrupt of
+ * a thread that waits ends the wait if the operation has not begun here; if it has, the communicator fails.
  *
  * <p>The list has a sentinel: {@code head} is the operation carried out last, touched only by the thread that has the right
  * to run; {@code tail} is the operation issued last, touched only by the thread that issues.
@@ -24,8 +28,10 @@ final class OperationQueue {
 
     private static final long MIN_NAP_NANOS = 50_000;
     private static final long MAX_NAP_NANOS = 20_000_000;
+    private static final long MAX_STOP_NAP_NANOS = 1_000_000;
 
     private static final VarHandle RUNNING;
+    private static final VarHandle RUNNER;
     private static final VarHandle ISSUING;
     private static final VarHandle IN_FLIGHT;
     private static final VarHandle SLEEPING;
@@ -34,6 +40,7 @@ final class OperationQueue {
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
             RUNNING = lookup.findVarHandle(OperationQueue.class, "running", int.class);
+            RUNNER = lookup.findVarHandle(OperationQueue.class, "runner", Thread.class);
             ISSUING = lookup.findVarHandle(OperationQueue.class, "issuing", int.class);
             SLEEPING = lookup.findVarHandle(OperationQueue.class, "sleeping", int.class);
             IN_FLIGHT = lookup.findVarHandle(OperationQueue.class, "inFlight", Operation.class);
@@ -47,8 +54,11 @@ final class OperationQueue {
     private final long timeoutNanos;
     private final Executor executor;
 
-    @SuppressWarnings("unused") // through RUNNING
-    private int running;
+    private volatile int running; // through RUNNING, where the stack need not be spared
+
+    private Thread runner; // of the application, that had the right to run last; null: the communicator's own
+
+    private volatile Throwable escaped; // left a thread with the right to run
 
     @SuppressWarnings("unused") // through ISSUING
     private int issuing;
@@ -112,9 +122,11 @@ final class OperationQueue {
 
     /** Returns when {@code operation} is over, and carries it out if no other thread does. */
     void carryOut(Operation operation, long deadline) {
+        boolean mayRun = !VirtualThreads.isCurrent();
         while (!operation.isOver()) {
-            if (!tryCarryOut(operation, deadline)) {
-                awaitOthers(operation, deadline);
+            boolean runs = mayRun && !Thread.currentThread().isInterrupted();
+            if (!runs || !tryCarryOut(operation, deadline)) {
+                awaitOthers(operation, deadline, mayRun);
             }
         }
     }
@@ -123,38 +135,88 @@ final class OperationQueue {
         if (!RUNNING.compareAndSet(this, 0, 1)) {
             return false;
         }
-        try {
-            runUpTo(operation, deadline);
-        } finally {
-            giveBack();
-        }
+        setRunner(Thread.currentThread());
+        runAndGiveBack(operation, deadline);
         return true;
     }
 
-    /** Gives back the right to run. */
-    private void giveBack() {
-        RUNNING.setRelease(this, 0);
+    /** Remembers whose interrupt is an interrupt of what runs; {@link #inFlight} publishes it. */
+    private void setRunner(Thread thread) {
+        if (runner != thread) {
+            RUNNER.setOpaque(this, thread);
+        }
+    }
+
+    /** Runs, and gives back the right to run. */
+    private boolean runAndGiveBack(Operation last, long deadline) {
+        boolean any;
+        try {
+            any = runUpTo(last, deadline);
+            RUNNING.setRelease(this, 0);
+        } catch (Throwable e) {
+            escaped = e; // without a call: the stack may be exhausted
+            running = 0;
+            throw e;
+        }
         wakeSleepers();
+        return any;
     }
 
     /**
      * While another thread has the right to run, until the operation is over or this thread has carried it out. Who runs
      * wakes this thread; the naps only bound what a signal costs that crosses with going to sleep, because whoever runs
      * looks for sleepers without a fence.
+     *
+     * @param mayRun whether this thread may carry the operation out; otherwise the executor does
      */
-    private void awaitOthers(Operation operation, long deadline) {
+    private void awaitOthers(Operation operation, long deadline, boolean mayRun) {
         beginSleep();
-        try {
-            long nap = MIN_NAP_NANOS;
-            while (!operation.isOver() && !tryCarryOut(operation, deadline)) {
+        try (Backoff backoff = new Backoff(MIN_NAP_NANOS, MAX_NAP_NANOS)) {
+            while (!operation.isOver()) {
+                if (backoff.interrupted()) {
+                    interrupt(operation);
+                }
+                if (mayRun && tryCarryOut(operation, deadline)) {
+                    continue;
+                }
                 if (deadline != NO_DEADLINE && System.nanoTime() - deadline >= 0) {
                     failures.timedOut(operation.describe());
                 }
-                LockSupport.parkNanos(this, nap);
-                nap = Math.min(2 * nap, MAX_NAP_NANOS);
+                if (!mayRun) {
+                    executor.wakeIfNapping();
+                }
+                backoff.sleep();
             }
         } finally {
             endSleep();
+        }
+    }
+
+    /** The thread that waits for the operation was interrupted: fails the communicator if the operation has begun. */
+    private void interrupt(Operation operation) {
+        if (inFlight() != operation) {
+            throw new InterruptedCommunicationException("communicator=" + executor.name() + " " + operation.describe()
+                    + ": the thread that waits was interrupted before the operation began here; the operation stays"
+                    + " issued: await it again, or abort the communicator");
+        }
+        failures.interrupted(operation.describe());
+    }
+
+    /**
+     * Now and then, by the watch: fails the communicator if the thread that runs an operation was interrupted, which native
+     * code does not notice, or could not say itself what was thrown.
+     */
+    void check() {
+        Operation operation = inFlight();
+        if (operation != null && escaped != null) {
+            failures.broken(operation.describe(), escaped);
+        }
+        if (operation == null || operation.isOver()) {
+            return;
+        }
+        Thread thread = (Thread) RUNNER.getOpaque(this);
+        if (thread != null && thread.isInterrupted() && !operation.isOver()) { // it is still the one that runs it
+            failures.interrupted(operation.describe());
         }
     }
 
@@ -202,14 +264,15 @@ final class OperationQueue {
         if (!RUNNING.compareAndSet(this, 0, 1)) {
             return Look.OTHERS_RUN;
         }
-        try {
-            return runUpTo(null, NO_DEADLINE) ? Look.CARRIED_OUT : Look.NOTHING;
-        } finally {
-            giveBack();
-        }
+        setRunner(null);
+        return runAndGiveBack(null, NO_DEADLINE) ? Look.CARRIED_OUT : Look.NOTHING;
     }
 
-    /** Returns when everything that was issued is over; the caller has the right to issue. */
+    /**
+     * Returns when everything that was issued is over; the caller has the right to issue.
+     *
+     * @throws InterruptedCommunicationException if the thread is interrupted before the last of it has begun
+     */
     void drain() {
         Operation last = tail;
         if (!(last instanceof Sentinel)) {
@@ -225,7 +288,9 @@ final class OperationQueue {
             if (operation == null) {
                 break;
             }
-            run(operation, deadline);
+            if (!operation.isOver()) { // nor had ended when something was thrown
+                run(operation, deadline);
+            }
             done.link(null); // a handle that the application keeps must not keep all later ones
             head = operation;
             done = operation;
@@ -235,30 +300,29 @@ final class OperationQueue {
         return any;
     }
 
+    /** Ends the operation, whatever is thrown. */
     private void run(Operation operation, long deadline) {
-        Failure failure = failures.current();
-        if (failure != null) {
-            operation.fail(failure);
-            return;
+        Failure failure = escaped == null ? failures.current() : failures.broken(operation.describe(), escaped);
+        if (failure == null) {
+            IN_FLIGHT.setRelease(this, operation);
+            try {
+                long mayTake = deadline == NO_DEADLINE ? timeoutNanos : Deadlines.left(deadline);
+                long outcome = operation.execute(mayTake);
+                if (outcome >= NativeCommunicator.OK) {
+                    operation.succeed(outcome);
+                    return;
+                }
+                failure = failures.ended((int) outcome, operation.describe(), operation.sequenceOfFailure(), mayTake);
+            } catch (Throwable e) {
+                failure = failures.broken(operation.describe(), e);
+            }
         }
-        IN_FLIGHT.setOpaque(this, operation);
-        long outcome;
-        try {
-            outcome = operation.execute(deadline == NO_DEADLINE ? timeoutNanos : Deadlines.left(deadline));
-        } catch (RuntimeException | OutOfMemoryError e) {
-            operation.fail(failures.broken(operation.describe(), e));
-            return;
-        }
-        if (outcome >= NativeCommunicator.OK) {
-            operation.succeed(outcome);
-        } else {
-            operation.fail(failures.ended((int) outcome, operation.describe(), operation.sequenceOfFailure()));
-        }
+        operation.fail(failure);
     }
 
     /** The operation that was begun last; it may be over. */
     Operation inFlight() {
-        return (Operation) IN_FLIGHT.getOpaque(this);
+        return (Operation) IN_FLIGHT.getAcquire(this);
     }
 
     void nudge() {
@@ -276,18 +340,22 @@ final class OperationQueue {
      */
     boolean stop(long deadline) {
         executor.stop();
-        while (!RUNNING.compareAndSet(this, 0, 1)) {
-            if (System.nanoTime() - deadline >= 0) {
-                return false;
+        try (Backoff backoff = new Backoff(MIN_NAP_NANOS, MAX_STOP_NAP_NANOS)) {
+            while (!RUNNING.compareAndSet(this, 0, 1)) {
+                if (!backoff.sleepUntil(deadline)) {
+                    return false;
+                }
             }
-            LockSupport.parkNanos(this, MIN_NAP_NANOS);
         }
-        inFlight = null;
+        setRunner(null);
+        IN_FLIGHT.setRelease(this, (Operation) null);
         Failure failure = failures.current();
         for (Operation operation = head.next(); operation != null && failure != null; operation = operation.next()) {
-            operation.fail(failure);
+            if (!operation.isOver()) {
+                operation.fail(failure);
+            }
         }
-        executor.finish();
+        executor.finish(deadline);
         return true;
     }
 

@@ -74,7 +74,7 @@ final class PointToPointOperation extends Operation {
 
     private long place(Transfer transfer) {
         DataBuffer buffer = transfer.buffer();
-        long address = staging == null ? buffer.address() : staging.place(buffer);
+        long address = staging == null ? buffer.pinnedAddress() : staging.place(buffer);
         if (!transfer.receiving() && HeapStaging.isHeap(buffer)) {
             staging.copyIn(buffer, address);
         }
@@ -108,7 +108,22 @@ final class PointToPointOperation extends Operation {
     }
 
     @Override
+    void pin() {
+        int pinned = 0;
+        try {
+            for (; pinned < transferCount; pinned++) {
+                transfers.get(pinned).buffer().pin();
+            }
+        } catch (IllegalStateException closed) {
+            transfers = transfers.subList(0, pinned);
+            release();
+            throw closed;
+        }
+    }
+
+    @Override
     void release() {
+        transfers.forEach(transfer -> transfer.buffer().unpin());
         transfers = List.of();
     }
 }

@@ -9,6 +9,7 @@ import io.jccl.init.Formation;
 import io.jccl.nativelib.NativeMemory;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** The implementation of the API, as {@link java.util.ServiceLoader} finds it. */
@@ -16,6 +17,8 @@ public final class Provider implements JcclProvider {
 
     /** How many communicators this process formed from its launcher's environment. */
     private final AtomicInteger launched = new AtomicInteger();
+
+    private final MachineMemory memory = new MachineMemory(Path.of("/"));
 
     /** Called by {@link java.util.ServiceLoader}. */
     public Provider() {}
@@ -33,12 +36,17 @@ public final class Provider implements JcclProvider {
         if (rank < 0 || rank >= size) {
             throw new IllegalArgumentException("rank=" + rank + " size=" + size + ": expected 0 to " + (size - 1));
         }
-        return CommunicatorImpl.started(Formation.form(id, rank, size, config));
+        Checks.required("id", id, "what UniqueId.create() returned on one rank; move it to every rank");
+        Checks.required("config", config, "settings; CommunicatorConfig.defaults() sets none");
+        return CommunicatorImpl.started(
+                VirtualThreads.callOnPlatformThread("jccl-init", () -> Formation.form(id, rank, size, config)));
     }
 
     @Override
     public Communicator fromEnvironment(CommunicatorConfig config) {
-        return CommunicatorImpl.started(Formation.fromEnvironment(launched.getAndIncrement(), config));
+        int number = launched.getAndIncrement();
+        return CommunicatorImpl.started(
+                VirtualThreads.callOnPlatformThread("jccl-init", () -> Formation.fromEnvironment(number, config)));
     }
 
     @Override
@@ -48,6 +56,7 @@ public final class Provider implements JcclProvider {
 
     @Override
     public long allocateShared(long bytes) {
+        memory.requireRoomFor(bytes);
         long address = NativeMemory.sharedAlloc(bytes);
         if (address == 0) {
             throw new JcclException(
@@ -55,6 +64,11 @@ public final class Provider implements JcclProvider {
                             + "raise the limits on memory and on /dev/shm");
         }
         return address;
+    }
+
+    @Override
+    public void retireShared(long address) {
+        NativeMemory.sharedRetire(address);
     }
 
     @Override

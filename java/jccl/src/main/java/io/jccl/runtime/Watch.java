@@ -3,6 +3,8 @@ package io.jccl.runtime;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The thread that looks at all communicators of the process now and then, so that operations need not read a clock. It
@@ -13,6 +15,7 @@ final class Watch {
     /** The only watch of the process. */
     static final Watch SHARED = new Watch();
 
+    private static final Logger LOG = LoggerFactory.getLogger(Watch.class);
     private static final long TICK_NANOS = 50_000_000;
 
     /** What is looked at. */
@@ -44,8 +47,17 @@ final class Watch {
             LockSupport.parkNanos(this, TICK_NANOS);
             long now = System.nanoTime();
             for (Watched one : watched) {
-                one.tick(now);
+                tick(one, now);
             }
+        }
+    }
+
+    /** What one throws must not end the thread, which looks at the others too. */
+    private static void tick(Watched one, long now) {
+        try {
+            one.tick(now);
+        } catch (Throwable e) {
+            LOG.warn("a look at a communicator broke off", e);
         }
     }
 

@@ -15,8 +15,12 @@ record AttributeRule(String name, boolean required, Kind kind) {
     /** The most characters of a value: the affinity mask of some thousands of processors fits. */
     static final int MAX_LENGTH = 4096;
 
+    /** For attributes that JCCL does not know. */
+    static final AttributeRule KEPT = optional("", Kind.TEXT);
+
     private static final String BUS = "[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-9a-fA-F]";
 
+    private static final Pattern NAME = Pattern.compile("[\\p{L}_][\\p{L}\\p{N}._-]{0,255}");
     private static final Pattern WHOLE = Pattern.compile("-?[0-9]{1,10}");
     private static final Pattern DECIMAL = Pattern.compile("[0-9]+(\\.[0-9]*)?([eE][+-]?[0-9]{1,2})?");
 
@@ -57,6 +61,11 @@ record AttributeRule(String name, boolean required, Kind kind) {
 
     static AttributeRule optional(String name, Kind kind) {
         return new AttributeRule(name, false, kind);
+    }
+
+    /** Whether an element or an attribute that JCCL does not know can be kept under this name. */
+    static boolean isName(String name) {
+        return NAME.matcher(name).matches();
     }
 
     /** Null where the value is fine, else what was expected instead. */

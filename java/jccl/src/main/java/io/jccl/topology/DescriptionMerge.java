@@ -39,12 +39,14 @@ final class DescriptionMerge {
         private final ElementType type;
         private final Map<String, String> attributes;
         private final List<Draft> children = new ArrayList<>();
+        private final List<XmlElement> unknown;
         private final Draft parent;
         private final int line;
 
         Draft(XmlElement element, Draft parent) {
             this.type = element.type();
             this.attributes = new LinkedHashMap<>(element.attributes());
+            this.unknown = element.unknown();
             this.parent = parent;
             this.line = element.line();
         }
@@ -65,8 +67,9 @@ final class DescriptionMerge {
         }
 
         XmlElement element() {
-            return new XmlElement(
-                    type, attributes, children.stream().map(Draft::element).toList(), line);
+            List<XmlElement> all = new ArrayList<>(unknown);
+            children.forEach(child -> all.add(child.element()));
+            return new XmlElement(type, attributes, all, line);
         }
     }
 

@@ -69,6 +69,9 @@ public enum ElementType {
             optional("maxconn", Kind.INTEGER),
             optional("gdr", Kind.FLAG),
             optional("coll", Kind.FLAG),
+            optional("net", Kind.FLAG),
+            optional("gin", Kind.INTEGER),
+            optional("rma", Kind.INTEGER),
             optional("keep", Kind.FLAG),
             optional("state", Kind.TEXT),
             optional("driver", Kind.TEXT),
@@ -76,7 +79,9 @@ public enum ElementType {
             optional("interface", Kind.TEXT),
             optional("virtual", Kind.FLAG)),
     /** The endpoint of a rank that works on host memory, with the memory bandwidth in GB/s. */
-    HOST(required("rank", Kind.COUNT), optional("bw", Kind.NUMBER));
+    HOST(required("rank", Kind.COUNT), optional("bw", Kind.NUMBER)),
+    /** An element of a name that is none of these, and every element in it: kept for writing and not used. */
+    UNKNOWN;
 
     static {
         SYSTEM.children = List.of(CPU);
@@ -84,6 +89,7 @@ public enum ElementType {
         PCI.children = List.of(PCI, GPU, NIC, PCILINK);
         GPU.children = List.of(NVLINK, C2C);
         NIC.children = List.of(NET);
+        UNKNOWN.children = List.of(UNKNOWN);
     }
 
     private final Map<String, AttributeRule> rules = new LinkedHashMap<>();
@@ -106,7 +112,7 @@ public enum ElementType {
         return children;
     }
 
-    /** The names of the attributes that the element may have. */
+    /** The names of the attributes that have a meaning on the element; others are kept for writing and not used. */
     public Collection<String> attributeNames() {
         return rules.keySet();
     }
@@ -120,6 +126,8 @@ public enum ElementType {
     }
 
     static Optional<ElementType> ofTag(String tag) {
-        return Arrays.stream(values()).filter(type -> type.tag().equals(tag)).findFirst();
+        return Arrays.stream(values())
+                .filter(type -> type != UNKNOWN && type.tag().equals(tag))
+                .findFirst();
     }
 }

@@ -49,8 +49,8 @@ final class GpuElements {
         for (int rank : ranks) {
             Map<String, String> attributes = new LinkedHashMap<>(gpu.attributes());
             attributes.put("rank", Integer.toString(rank));
-            List<XmlElement> links = elements.isEmpty() ? gpu.children() : List.of();
-            elements.add(new XmlElement(ElementType.GPU, attributes, links, gpu.line()));
+            XmlElement ranked = new XmlElement(ElementType.GPU, attributes, gpu.unknown(), gpu.line());
+            elements.add(elements.isEmpty() ? ranked.withChildren(gpu.children()) : ranked);
         }
         return elements;
     }

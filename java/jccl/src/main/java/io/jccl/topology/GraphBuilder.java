@@ -177,8 +177,8 @@ public final class GraphBuilder {
     private void addNets(XmlElement nic, String nicName) {
         for (XmlElement element : nic.children(ElementType.NET)) {
             int dev = element.integer("dev", -1);
-            if (dev < 0) {
-                continue;
+            if (dev < 0 || element.integer("net", 1) == 0) {
+                continue; // net="0": it moves data for GPUs only (gin, rma), or is a part of another device
             }
             Node.Net net = new Node.Net(
                     dev,

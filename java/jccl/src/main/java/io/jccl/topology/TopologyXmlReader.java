@@ -25,7 +25,8 @@ import javax.xml.stream.XMLStreamReader;
 /**
  * Reads a machine description. The text is not trusted: it may be at most {@value #MAX_BYTES} bytes with
  * {@value #MAX_ELEMENTS} elements nested {@value #MAX_DEPTH} deep; document types, entities, processing instructions,
- * name spaces and text between elements are refused; and every element and attribute must be one that {@link ElementType} knows.
+ * name spaces and text between elements are refused; and what {@link ElementType} knows must be as it says. Elements and
+ * attributes that it does not know are kept.
  */
 public final class TopologyXmlReader {
 
@@ -40,14 +41,17 @@ public final class TopologyXmlReader {
     private XmlElement root;
     private int elements;
 
-    private record Open(ElementType type, Map<String, String> attributes, List<XmlElement> children, int line) {}
+    private record Open(
+            String tag, ElementType type, Map<String, String> attributes, List<XmlElement> children, int line) {}
 
     private TopologyXmlReader() {}
 
-    /** Reads a file. */
+    /** Reads a file, and warns of what is unknown in it. */
     public static XmlElement read(Path file) {
         try (InputStream in = new BufferedInputStream(Files.newInputStream(file))) {
-            return read(in, file.toString());
+            XmlElement system = read(in, file.toString());
+            UnknownNames.warn(system, file.toString());
+            return system;
         } catch (IOException e) {
             throw new TopologyException(
                     "file=" + file + ": cannot be read (" + e + "); expected a machine description as XML", e);
@@ -170,36 +174,38 @@ public final class TopologyXmlReader {
             throw new TopologyException("line=" + line + " element=<" + XmlElement.printable(tag)
                     + ">: name spaces are refused; remove xmlns and prefixes");
         }
-        ElementType type = ElementType.ofTag(tag)
-                .orElseThrow(() -> new TopologyException("line=" + line + " element=<" + XmlElement.printable(tag)
-                        + ">: unknown; remove it, or correct its name"));
+        boolean inUnknown = !open.isEmpty() && open.peek().type == ElementType.UNKNOWN;
+        ElementType type =
+                inUnknown ? ElementType.UNKNOWN : ElementType.ofTag(tag).orElse(ElementType.UNKNOWN);
         if (++elements > MAX_ELEMENTS) {
-            throw new TopologyException(
-                    "line=" + line + " element=<" + tag + ">: more than " + MAX_ELEMENTS + " elements");
+            throw new TopologyException("line=" + line + " element=<" + XmlElement.printable(tag) + ">: more than "
+                    + MAX_ELEMENTS + " elements");
         }
         if (open.size() >= MAX_DEPTH) {
-            throw new TopologyException(
-                    "line=" + line + " element=<" + tag + ">: nested more than " + MAX_DEPTH + " deep");
+            throw new TopologyException("line=" + line + " element=<" + XmlElement.printable(tag)
+                    + ">: nested more than " + MAX_DEPTH + " deep");
         }
         if (open.isEmpty() != (type == ElementType.SYSTEM)) {
-            throw new TopologyException("line=" + line + " element=<" + tag
+            throw new TopologyException("line=" + line + " element=<" + XmlElement.printable(tag)
                     + ">: expected <system> as the outermost element, and only there");
         }
         Map<String, String> attributes = new LinkedHashMap<>();
         for (int i = 0; i < reader.getAttributeCount(); i++) {
             if (!reader.getAttributeName(i).getPrefix().isEmpty()) {
-                throw new TopologyException("line=" + line + " element=<" + tag + "> attribute="
+                throw new TopologyException("line=" + line + " element=<" + XmlElement.printable(tag) + "> attribute="
                         + XmlElement.printable(reader.getAttributeLocalName(i))
                         + ": name spaces are refused; remove its prefix");
             }
             attributes.put(reader.getAttributeLocalName(i), reader.getAttributeValue(i));
         }
-        open.push(new Open(type, attributes, new ArrayList<>(), line));
+        open.push(new Open(tag, type, attributes, new ArrayList<>(), line));
     }
 
     private void end() {
         Open closed = open.pop();
-        XmlElement element = new XmlElement(closed.type, closed.attributes, closed.children, closed.line);
+        XmlElement element = closed.type == ElementType.UNKNOWN
+                ? XmlElement.unknown(closed.tag, closed.attributes, closed.children, closed.line)
+                : new XmlElement(closed.type, closed.attributes, closed.children, closed.line);
         if (open.isEmpty()) {
             root = element;
         } else {

@@ -16,13 +16,13 @@ public final class TopologyXmlWriter {
 
     private static void write(XmlElement element, int depth, StringBuilder text) {
         String indent = "  ".repeat(depth);
-        text.append(indent).append('<').append(element.type().tag());
+        text.append(indent).append('<').append(element.tag());
         for (Map.Entry<String, String> attribute : element.attributes().entrySet()) {
             text.append(' ').append(attribute.getKey()).append("=\"");
             escape(attribute.getValue(), text);
             text.append('"');
         }
-        if (element.children().isEmpty()) {
+        if (element.children().isEmpty() && element.unknown().isEmpty()) {
             text.append("/>\n");
             return;
         }
@@ -30,7 +30,10 @@ public final class TopologyXmlWriter {
         for (XmlElement child : element.children()) {
             write(child, depth + 1, text);
         }
-        text.append(indent).append("</").append(element.type().tag()).append(">\n");
+        for (XmlElement child : element.unknown()) {
+            write(child, depth + 1, text);
+        }
+        text.append(indent).append("</").append(element.tag()).append(">\n");
     }
 
     private static void escape(String value, StringBuilder text) {

@@ -10,43 +10,68 @@ import java.util.Optional;
 
 /**
  * One element of a machine description: its type, its attributes as they were spelt, and what it contains. Two elements
- * are equal when all of these are; the line it came from does not count.
+ * are equal when all of these are; the line it came from does not count. Attributes and elements that {@link ElementType}
+ * does not know are kept beside the others.
  */
 public final class XmlElement {
 
     private final ElementType type;
+    private final String tag;
     private final Map<String, String> attributes;
     private final List<XmlElement> children;
+    private final List<XmlElement> unknown;
     private final int line;
 
     /**
-     * A checked element.
+     * A checked element of a type that JCCL knows.
      *
+     * @param children what it contains; those of {@link ElementType#UNKNOWN} are kept apart
      * @param line the line it came from, 0 where it was made by a program
      * @throws TopologyException if an attribute or a child does not belong here, is missing, or has a bad value
      */
     public XmlElement(ElementType type, Map<String, String> attributes, List<XmlElement> children, int line) {
-        this.type = Objects.requireNonNull(type, "type");
+        this(type, type.tag(), attributes, children, line);
+    }
+
+    private XmlElement(
+            ElementType type, String tag, Map<String, String> attributes, List<XmlElement> children, int line) {
+        this.type = type;
+        this.tag = tag;
         this.attributes = Collections.unmodifiableMap(new LinkedHashMap<>(attributes));
-        this.children = List.copyOf(children);
+        this.children = children.stream().filter(child -> !child.isUnknown()).toList();
+        this.unknown = children.stream().filter(XmlElement::isUnknown).toList();
         this.line = line;
         checkAttributes();
         for (XmlElement child : this.children) {
             if (!type.allowedChildren().contains(child.type)) {
-                throw new TopologyException(child.where() + ": not allowed in <" + type.tag() + ">; expected "
+                throw new TopologyException(child.where() + ": not allowed in <" + tag + ">; expected "
                         + type.allowedChildren().stream().map(ElementType::tag).toList());
             }
         }
     }
 
+    /**
+     * An element of a name that JCCL does not know.
+     *
+     * @param children all unknown too
+     * @throws TopologyException if a name, a value or a child cannot be kept
+     */
+    static XmlElement unknown(String tag, Map<String, String> attributes, List<XmlElement> children, int line) {
+        if (!AttributeRule.isName(tag)) {
+            throw new TopologyException("line=" + line + " element=<" + printable(tag)
+                    + ">: unknown; expected letters, digits, '.', '_' and '-', 256 at most");
+        }
+        return new XmlElement(ElementType.UNKNOWN, tag, attributes, children, line);
+    }
+
     private void checkAttributes() {
         attributes.forEach((name, value) -> {
             AttributeRule rule = type.rule(name);
-            if (rule == null) {
-                throw new TopologyException(where() + " attribute=" + printable(name) + ": unknown; expected one of "
-                        + type.attributeNames());
+            if (rule == null && !AttributeRule.isName(name)) {
+                throw new TopologyException(where() + " attribute=" + printable(name)
+                        + ": unknown; expected letters, digits, '.', '_' and '-', 256 at most");
             }
-            String expected = rule.violation(value);
+            String expected = (rule == null ? AttributeRule.KEPT : rule).violation(value);
             if (expected != null) {
                 throw new TopologyException(
                         where() + " " + name + "=\"" + printable(value) + "\": expected " + expected);
@@ -64,14 +89,29 @@ public final class XmlElement {
         return type;
     }
 
+    /** The element's name in XML. */
+    public String tag() {
+        return tag;
+    }
+
+    /** Whether JCCL does not know the name of this element. */
+    public boolean isUnknown() {
+        return type == ElementType.UNKNOWN;
+    }
+
     /** The attributes in their order, as they were spelt. */
     public Map<String, String> attributes() {
         return attributes;
     }
 
-    /** What this element contains, in order. */
+    /** What this element contains, in order, without what is unknown. */
     public List<XmlElement> children() {
         return children;
+    }
+
+    /** The elements in this one whose names JCCL does not know, in order. */
+    public List<XmlElement> unknown() {
+        return unknown;
     }
 
     /** The children of one type, in order. */
@@ -120,12 +160,14 @@ public final class XmlElement {
 
     /** Line and element, for messages. */
     public String where() {
-        return "line=" + line + " element=<" + type.tag() + ">";
+        return "line=" + line + " element=<" + tag + ">";
     }
 
-    /** This element with other children. */
+    /** This element with other children; the unknown ones stay. */
     public XmlElement withChildren(List<XmlElement> others) {
-        return new XmlElement(type, attributes, others, line);
+        List<XmlElement> all = new ArrayList<>(others);
+        all.addAll(unknown);
+        return new XmlElement(type, tag, attributes, all, line);
     }
 
     /** What can be shown of text from a file that is not trusted: no control characters, nor such as turn the line round. */
@@ -137,18 +179,20 @@ public final class XmlElement {
     @Override
     public boolean equals(Object other) {
         return other instanceof XmlElement that
+                && tag.equals(that.tag)
                 && type == that.type
                 && attributes.equals(that.attributes)
-                && children.equals(that.children);
+                && children.equals(that.children)
+                && unknown.equals(that.unknown);
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(type, attributes, children);
+        return Objects.hash(tag, attributes, children, unknown);
     }
 
     @Override
     public String toString() {
-        return "<" + type.tag() + " " + attributes + " " + children.size() + " children>";
+        return "<" + tag + " " + attributes + " " + children.size() + " children>";
     }
 }

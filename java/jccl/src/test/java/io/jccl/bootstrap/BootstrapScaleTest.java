@@ -122,8 +122,8 @@ class BootstrapScaleTest {
                 assertThat(outcome.error())
                         .isInstanceOfSatisfying(JcclTimeoutException.class, e -> assertThat(e.missingRanks())
                                 .isEqualTo(absent))
-                        .hasMessageContaining("rank 0 waits for ranks " + RankList.text(absent))
-                        .hasMessageContaining("arrived=" + (size - absent.size()) + " size=" + size);
+                        .hasMessageStartingWith(RankList.subject(absent) + " did not join within ")
+                        .hasMessageContaining("(" + (size - absent.size()) + " of " + size + " arrived)");
             }
             assertThat(took).isLessThan(patience.toMillis() + LIMIT.toMillis());
         }

@@ -33,7 +33,10 @@ class CodecsTest {
                 1,
                 new TreeSet<>(List.of(0)),
                 new TreeSet<>(List.of(0, 2)),
-                List.of(RankStatus.silent(0), full, RankStatus.departed(2, new LastEntered(11, 7))),
+                List.of(
+                        RankStatus.silent(0),
+                        full.with(new Trail(12, List.of(7L, -8L))),
+                        RankStatus.departed(2, new LastEntered(11, 7))),
                 "üben: it took long");
     }
 
@@ -74,7 +77,7 @@ class CodecsTest {
             }
             tolerates(() -> decode(bytes).describe());
             tolerates(() -> Root.decodeAddresses(bytes));
-            tolerates(() -> new Assembly("v", 0).join(null, new WireReader(bytes)));
+            tolerates(() -> Assembly.Hello.read(new WireReader(bytes)));
         }
     }
 

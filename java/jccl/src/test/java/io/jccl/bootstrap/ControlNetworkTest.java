@@ -101,7 +101,7 @@ class ControlNetworkTest {
         for (int rank : new int[] {0, 1, 3}) {
             entered.get(rank).set(8);
         }
-        group.get(1).control().report(ReportKind.TIMEOUT, 8, "all_reduce took 1 s");
+        group.get(1).control().timedOut(8, Duration.ofSeconds(1), "all_reduce took 1 s");
         for (int rank = 0; rank < 4; rank++) {
             Verdict verdict = verdictOf(rank);
             assertThat(verdict.kind()).isEqualTo(Verdict.Kind.TIMEOUT);
@@ -109,7 +109,7 @@ class ControlNetworkTest {
             assertThat(verdict.rows()).hasSize(4);
             assertThat(verdict.describe())
                     .contains(
-                            "rank 1 reports: all_reduce took 1 s",
+                            "rank 2 did not join all_reduce(type=float32 op=sum count=5) within 1 s (3 of 4 arrived)",
                             "rank=2 never entered",
                             "waits for data from peer=0");
             assertThat(group.get(rank).control().verdict()).contains(verdict);
@@ -126,6 +126,26 @@ class ControlNetworkTest {
         assertThat(verdicts.get(2).poll(400, TimeUnit.MILLISECONDS)).isNull();
         entered.forEach(last -> last.set(9));
         group.get(2).control().report(ReportKind.STALLED, 9, "slow");
+        for (int rank = 0; rank < 3; rank++) {
+            assertThat(verdictOf(rank).kind()).isEqualTo(Verdict.Kind.MISMATCH);
+        }
+    }
+
+    @Test
+    void ranksThatCallNothingMoreHearByTheHeartbeatThatTheyDiffer() throws Exception {
+        form(3, options().withHeartbeat(Duration.ofMillis(100), Duration.ofSeconds(20)));
+        entered.forEach(last -> last.set(9));
+        for (int rank = 0; rank < 3; rank++) {
+            assertThat(verdictOf(rank).kind()).isEqualTo(Verdict.Kind.MISMATCH);
+            assertThat(group.get(rank).control().verdict()).isPresent();
+        }
+    }
+
+    @Test
+    void ranksThatLeaveHearThatTheyDiffer() throws Exception {
+        form(3, options());
+        entered.forEach(last -> last.set(9));
+        Ranks.close(group);
         for (int rank = 0; rank < 3; rank++) {
             assertThat(verdictOf(rank).kind()).isEqualTo(Verdict.Kind.MISMATCH);
         }

@@ -30,11 +30,23 @@ class CoordinatorTest {
     private record Query(int rank, long inquiry, long sequence) {}
 
     private final List<Query> queries = new ArrayList<>();
+    private final List<Integer> asked = new ArrayList<>();
+    private final List<Integer> left = new ArrayList<>();
     private final List<Verdict> verdicts = new ArrayList<>();
     private final Coordinator coordinator = new Coordinator(3, QUERY, HEARTBEAT, 0, new Coordinator.Output() {
         @Override
         public void query(int rank, long inquiry, long sequence) {
             queries.add(new Query(rank, inquiry, sequence));
+        }
+
+        @Override
+        public void ask(int rank) {
+            asked.add(rank);
+        }
+
+        @Override
+        public void left(int rank) {
+            left.add(rank);
         }
 
         @Override
@@ -95,8 +107,167 @@ class CoordinatorTest {
             assertThat(verdict.toException())
                     .isInstanceOfSatisfying(JcclTimeoutException.class, e -> assertThat(e.missingRanks())
                             .containsExactly(2))
+                    .hasMessageStartingWith(
+                            "rank 2 did not join all_reduce(type=float32 op=sum count=10) in time (2 of 3"
+                                    + " arrived); ")
                     .hasMessageContaining("rank=2 never entered sequence=7, its last is 6");
         });
+    }
+
+    @Test
+    void aTimeoutSaysHowLongWasWaited() {
+        coordinator.report(0, ReportKind.TIMEOUT, 7, 5_000, "all_reduce took too long", MS);
+        answer(entered(0, 7, 5, 10), MS);
+        answer(entered(1, 7, 5, 10), MS);
+        answer(at(2, 6), MS);
+        assertThat(verdicts.get(0).describe())
+                .startsWith(
+                        "rank 2 did not join all_reduce(type=float32 op=sum count=10) within 5 s (2 of 3 arrived); ");
+    }
+
+    /** Whoever waits in a send or receive is late for no collective. */
+    @Test
+    void aTimeoutOutsideOfTheSequenceKeepsTheReportersWords() {
+        coordinator.report(0, ReportKind.TIMEOUT, 0, 5_000, "recv(peer=2) took too long", MS);
+        for (int rank = 0; rank < 3; rank++) {
+            answer(at(rank, 0), MS);
+        }
+        assertThat(verdicts.get(0).describe()).startsWith("recv(peer=2) took too long");
+    }
+
+    private static Trail trail(long last, Long... fingerprints) {
+        return new Trail(last, List.of(fingerprints));
+    }
+
+    @Test
+    void aTimeoutNamesTheFirstOperationThatRanksCalledDifferently() {
+        coordinator.report(0, ReportKind.TIMEOUT, 8, "late", 0);
+        answer(entered(0, 8, 48, 10).with(trail(8, 5L, 46L, 47L, 48L)), MS);
+        answer(at(1, 7).with(trail(7, 4L, 5L, 56L, 57L)), MS);
+        answer(entered(2, 8, 48, 10).with(trail(8, 5L, 46L, 47L, 48L)), MS);
+        assertThat(verdicts).as("what was called there is asked first").isEmpty();
+        assertThat(queries).hasSize(6).last().extracting(Query::sequence).isEqualTo(6L);
+        answer(entered(0, 6, 46, 10).with(trail(8, 5L, 46L, 47L, 48L)), MS);
+        answer(entered(1, 6, 56, 11).with(trail(7, 4L, 5L, 56L, 57L)), MS);
+        answer(entered(2, 6, 46, 10).with(trail(8, 5L, 46L, 47L, 48L)), MS);
+        assertThat(verdicts.get(0).toException())
+                .isInstanceOf(MismatchedCollectiveException.class)
+                .hasMessageStartingWith("rank 1 called count=11, ranks 0 and 2 count=10 in all_reduce at sequence=6; ");
+        assertThat(verdicts.get(0).rows()).extracting(RankStatus::trail).containsOnly(Trail.NONE);
+    }
+
+    @Test
+    void whatWasLongAgoIsSaidToBeNoMoreThanKnown() {
+        coordinator.report(0, ReportKind.STALLED, 900, "slow", 0);
+        for (int round = 0; round < 2; round++) {
+            answer(at(0, 900).with(trail(900, 48L, 49L, 50L)), MS);
+            answer(at(1, 900).with(trail(900, 58L, 59L, 60L)), MS);
+            answer(at(2, 900).with(trail(900, 48L, 49L, 50L)), MS);
+        }
+        assertThat(verdicts.get(0).describe())
+                .startsWith("rank 1 called another operation than ranks 0 and 2 at or before sequence=898; ");
+    }
+
+    @Test
+    void aMismatchWaitsAMomentForTheRankThatShowsWhoIsAlone() {
+        coordinator.report(1, ReportKind.MISMATCH, 3, "other data", 0);
+        answer(at(0, 2), MS);
+        answer(entered(1, 3, 5, 10), MS);
+        answer(entered(2, 3, 6, 11), MS);
+        assertThat(verdicts).isEmpty();
+        coordinator.tick(10 * MS);
+        answer(entered(0, 3, 6, 11), 11 * MS);
+        answer(entered(1, 3, 5, 10), 11 * MS);
+        answer(entered(2, 3, 6, 11), 11 * MS);
+        assertThat(verdicts.get(0).text()).startsWith("rank 1 called count=10, ranks 0 and 2 count=11 in all_reduce");
+    }
+
+    @Test
+    void aMismatchDoesNotWaitForLongForARankThatStaysAway() {
+        coordinator.report(1, ReportKind.MISMATCH, 3, "other data", 0);
+        for (long now = 0; now <= Coordinator.ENTER_NANOS; now += 10 * MS) {
+            coordinator.tick(now);
+            answer(at(0, 2), now);
+            answer(entered(1, 3, 5, 10), now);
+            answer(entered(2, 3, 6, 11), now);
+        }
+        assertThat(verdicts.get(0).text()).startsWith("rank 1 called count=10, rank 2 count=11 in all_reduce");
+    }
+
+    private static Position position(long sequence, long fingerprint) {
+        return new Position(new LastEntered(sequence, 0), fingerprint, 0);
+    }
+
+    @Test
+    void ranksThatSayTheyDidDifferentThingsAreAsked() {
+        coordinator.at(0, position(3, 5), 0);
+        coordinator.at(1, position(2, 9), 0);
+        coordinator.at(2, position(3, 5), 0);
+        assertThat(queries)
+                .as("nobody is at the same place with another fingerprint")
+                .isEmpty();
+        coordinator.at(1, position(3, 10), 0);
+        assertThat(queries).hasSize(3).extracting(Query::sequence).containsOnly(3L);
+        answer(entered(0, 3, 5, 1), MS);
+        answer(entered(1, 3, 10, 2), MS);
+        answer(entered(2, 3, 5, 1), MS);
+        assertThat(verdicts.get(0).text()).startsWith("rank 1 called count=2, ranks 0 and 2 count=1 in all_reduce");
+    }
+
+    @Test
+    void ranksThatDidDifferentThingsOnTheirDevicesAreAskedAboutThose() {
+        coordinator.at(0, new Position(new LastEntered(3, 2), 5, 7), 0);
+        coordinator.at(1, new Position(new LastEntered(3, 2), 5, 8), 0);
+        assertThat(queries).hasSize(3).extracting(Query::sequence).containsOnly(LastEntered.onDevice(2));
+    }
+
+    @Test
+    void whoLeavesIsLetGoWhenTheOthersHaveComeAsFar() {
+        coordinator.at(1, position(3, 5), 0);
+        coordinator.leaving(0, position(3, 5), 0);
+        assertThat(asked).containsExactly(2);
+        assertThat(left).isEmpty();
+        coordinator.at(2, position(2, 4), MS);
+        assertThat(left).isEmpty();
+        coordinator.leaving(2, position(3, 5), 2 * MS);
+        assertThat(left).containsExactly(0, 2);
+        assertThat(coordinator.departed()).containsKeys(0, 2);
+        assertThat(verdicts).isEmpty();
+    }
+
+    @Test
+    void whoLeavesDoesNotWaitForLong() {
+        coordinator.leaving(0, position(3, 5), 0);
+        assertThat(coordinator.tick(MS)).isLessThanOrEqualTo(Coordinator.LEAVE_NANOS - MS);
+        assertThat(left).isEmpty();
+        coordinator.tick(Coordinator.LEAVE_NANOS);
+        assertThat(left).containsExactly(0);
+    }
+
+    @Test
+    void whoLeavesHearsThatItDiffers() {
+        coordinator.leaving(0, position(3, 5), 0);
+        coordinator.leaving(1, position(3, 6), Coordinator.LEAVE_NANOS - MS);
+        coordinator.tick(Coordinator.LEAVE_NANOS);
+        assertThat(left).as("the question is open").isEmpty();
+        answer(entered(0, 3, 5, 1), MS);
+        answer(entered(1, 3, 6, 2), MS);
+        answer(entered(2, 3, 5, 1), MS);
+        assertThat(verdicts.get(0).text()).startsWith("rank 1 called count=2, ranks 0 and 2 count=1 in all_reduce");
+        assertThat(left).containsExactly(0, 1);
+        coordinator.leaving(2, position(3, 5), 2 * MS);
+        assertThat(left).containsExactly(0, 1, 2);
+    }
+
+    @Test
+    void whoDifferedAndHasLeftIsNamed() {
+        coordinator.leaving(1, position(3, 6), 0);
+        coordinator.tick(Coordinator.LEAVE_NANOS);
+        coordinator.at(0, position(3, 5), Coordinator.LEAVE_NANOS);
+        answer(entered(0, 3, 5, 1).with(trail(3, 3L, 4L, 5L)), Coordinator.LEAVE_NANOS);
+        answer(entered(2, 3, 5, 1).with(trail(3, 3L, 4L, 5L)), Coordinator.LEAVE_NANOS);
+        assertThat(verdicts.get(0).text())
+                .startsWith("rank 1 called another operation than ranks 0 and 2 at or before sequence=3; ");
     }
 
     @Test

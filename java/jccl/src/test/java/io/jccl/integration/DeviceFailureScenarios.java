@@ -87,7 +87,7 @@ abstract class DeviceFailureScenarios {
                         .extracting(RankOperation::count)
                         .containsOnly((long) COUNT);
                 assertThat(failure)
-                        .hasMessageContaining("ranks called different operations at sequence=3 (device)")
+                        .hasMessageContaining(" in all_reduce at sequence=3 (device)")
                         .hasMessageContaining("rank=1 sequence=3 all_reduce(type=float32 op=sum count=100)");
             }
             assertThat(System.nanoTime() - begin)

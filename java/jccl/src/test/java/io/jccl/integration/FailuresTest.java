@@ -6,11 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.MismatchedCollectiveException;
+import io.jccl.PeerFailedException;
+import io.jccl.UniqueId;
+import io.jccl.Work;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -52,6 +57,24 @@ class FailuresTest {
         }
     }
 
+    /** Rank 0 never comes, so that the ranks wait at the root. */
+    @Test
+    void aRankThatIsKilledWhileOthersInitialiseIsNamedWithinSeconds() throws Exception {
+        List<String> never = List.of("sh", "-c", "exec sleep 1000");
+        try (ProcessRanks ranks =
+                ProcessRanks.start(UniqueId.create(), folder, 3, rank -> rank == 0 ? never : List.of(), "join")) {
+            for (int rank = 1; rank < 3; rank++) {
+                ranks.awaitOutput(rank, text -> text.contains("JOINS"), LIMIT);
+            }
+            ranks.process(1).waitFor(1000, TimeUnit.MILLISECONDS); // both are at the root by now
+            long killed = System.nanoTime();
+            ranks.kill(1);
+            ranks.awaitOutput(2, text -> text.contains("FAILED PeerFailedException[1]"), LIMIT);
+            assertThat(Duration.ofNanos(System.nanoTime() - killed))
+                    .isLessThan(Duration.ofSeconds(2L * LocalRanks.SLOWNESS));
+        }
+    }
+
     @Test
     void aStoppedRankIsNamedByEverySurvivor() throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", millis(3000), "-1", "none")) {
@@ -74,7 +97,8 @@ class FailuresTest {
                 ranks.awaitOutput(rank, text -> text.contains("CLOSED"), LIMIT);
                 assertThat(ranks.output(rank))
                         .contains("JcclTimeoutException[1]")
-                        .contains("MESSAGE all_reduce(type=int64 op=sum count=4096)")
+                        .contains("MESSAGE rank 1 did not join all_reduce(type=int64 op=sum count=4096) within "
+                                + 2 * LocalRanks.SLOWNESS + " s (2 of 3 arrived)")
                         .contains("sequence=201")
                         .contains("missingRanks=[1]")
                         .contains("rank=1 never entered sequence=201, its last is 200")
@@ -88,7 +112,9 @@ class FailuresTest {
         try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", millis(30000), "1", "count")) {
             for (int rank = 0; rank < 3; rank++) {
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
-                assertThat(ranks.output(rank)).contains("MismatchedCollectiveException[0:4096, 1:100, 2:4096]");
+                assertThat(ranks.output(rank))
+                        .contains("MismatchedCollectiveException[0:4096, 1:100, 2:4096]")
+                        .contains("MESSAGE rank 1 called count=100, ranks 0 and 2 count=4096 in all_reduce");
                 Matcher after = AFTER.matcher(ranks.output(rank));
                 assertThat(after.find()).isTrue();
                 assertThat(Long.parseLong(after.group(1)))
@@ -146,6 +172,29 @@ class FailuresTest {
                 ranks.awaitOutput(rank, text -> text.contains("CLOSED"), LIMIT);
                 assertThat(ranks.output(rank)).containsPattern("(PeerFailed|JcclTimeout)Exception\\[1\\]");
             }
+        }
+    }
+
+    /** A transfer has no number that the ranks could compare; that its peer has left ends it. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void closeEndsATransferWhosePeerHasClosed(int leaves) throws Exception {
+        try (LocalRanks ranks = LocalRanks.start(3)) { // rank 2 does not close
+            int stays = 1 - leaves;
+            Work transfer = ranks.get(stays).recv(leaves, DataBuffer.of(new long[4]));
+            Future<Void> left = ranks.submit(leaves, comm -> {
+                comm.close();
+                return null;
+            });
+            long begin = System.nanoTime();
+            ranks.submit(stays, comm -> {
+                        comm.close();
+                        return null;
+                    })
+                    .get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+            assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(WITHIN_SECONDS);
+            assertThatThrownBy(transfer::await).isInstanceOf(PeerFailedException.class);
+            left.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
         }
     }
 

@@ -200,6 +200,50 @@ class MisuseTest {
     }
 
     @Test
+    void pinsAreUndoneOnce() {
+        HostBuffer buffer = HostBuffer.allocate(64);
+        DataBuffer values = buffer.as(DataType.INT64);
+        values.pin();
+        buffer.close();
+        assertThatIllegalStateException().isThrownBy(values::pin).withMessageContaining("is closed");
+        assertThat(values.pinnedAddress()).isNotZero();
+        values.unpin();
+        requireUnpinned(values);
+    }
+
+    @Test
+    void whatIsRefusedPinsNothing() {
+        HostBuffer buffer = HostBuffer.allocate(64);
+        DataBuffer kept = buffer.as(DataType.INT64);
+        for (Misused misused : List.<Misused>of(
+                (group, closed) -> group.allReduce(kept, closed, ReduceOp.SUM),
+                (group, closed) -> group.allReduce(kept, ReduceOp.SUM).allReduce(closed, ReduceOp.SUM),
+                (group, closed) -> group.send(1, kept).recv(1, closed))) {
+            HostBuffer other = HostBuffer.allocate(64);
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> comm.group(group -> {
+                        misused.issue(group, other.as(DataType.INT64));
+                        other.close();
+                    }))
+                    .withMessageContaining("is closed");
+            requireUnpinned(kept);
+        }
+        buffer.close();
+    }
+
+    /** What goes wrong because its second buffer is closed before the group is issued. */
+    @FunctionalInterface
+    private interface Misused {
+        void issue(Group group, DataBuffer closed);
+    }
+
+    private static void requireUnpinned(DataBuffer values) {
+        assertThatIllegalStateException()
+                .isThrownBy(values::unpin)
+                .withMessage("HostBuffer bytes=64 pins=0: expected a pin to undo; call unpin() once for each pin()");
+    }
+
+    @Test
     void aGroupIsForItsBodyAlone() throws Exception {
         List<Group> kept = new ArrayList<>();
         comm.group(kept::add).await();
@@ -296,6 +340,7 @@ class MisuseTest {
                 .close();
     }
 
+    /** Either rank may be the one that finds it first; the other one then hears of it. */
     @Test
     void aForcedTransportThatCannotReachAPeerSaysWhy() {
         Assertions.assertThatThrownBy(() -> LocalRanks.start(2, rank -> LocalRanks.config()
@@ -304,7 +349,7 @@ class MisuseTest {
                         .transport(TransportKind.SHM)
                         .build()))
                 .rootCause()
-                .hasMessageContaining(
-                        "JCCL_TRANSPORT=shm rank=0 peer=1: the peer cannot be reached so: another machine");
+                .hasMessageContaining("JCCL_TRANSPORT=shm rank=")
+                .hasMessageContaining(": the peer cannot be reached so: another machine; unset JCCL_TRANSPORT");
     }
 }

@@ -164,6 +164,11 @@ final class ProcessRanks implements AutoCloseable {
         signal(rank, "-STOP");
     }
 
+    /** Lets a rank that was stopped go on, as SIGCONT does. */
+    void resume(int rank) throws IOException, InterruptedException {
+        signal(rank, "-CONT");
+    }
+
     private void signal(int rank, String signal) throws IOException, InterruptedException {
         Process kill = new ProcessBuilder(
                         "kill", signal, Long.toString(processes.get(rank).pid()))

@@ -10,6 +10,7 @@ import io.jccl.JcclException;
 import io.jccl.JcclTimeoutException;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
+import io.jccl.Quorum;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
 import io.jccl.UniqueId;
@@ -36,7 +37,7 @@ public final class RankMain {
     private RankMain() {}
 
     /** Arguments: id or {@link #LAUNCHED}, rank, size, scenario, and what the scenario takes. */
-    public static void main(String[] arguments) throws InterruptedException {
+    public static void main(String[] arguments) throws Exception {
         UniqueId id = arguments[0].equals(LAUNCHED) ? null : UniqueId.parse(arguments[0]);
         int rank = Integer.parseInt(arguments[1]);
         int size = Integer.parseInt(arguments[2]);
@@ -46,13 +47,19 @@ public final class RankMain {
             case "matrix" -> matrix(id, rank, size, rest);
             case "work" -> work(id, rank, size, rest);
             case "shrink" -> shrink(id, rank, size, rest);
+            case "shrink-stopped" -> shrinkStopped(id, rank, size, rest);
             case "machines" -> machines(id, rank, size, rest);
             case "containers" -> machines(id, rank, size, LocalRanks.config());
             case "join" -> join(id, rank, size);
             case "launched-sample" -> launchedSample(Integer.parseInt(rest.get(0)));
             case "launched-work" -> launchedWork(Long.parseLong(rest.get(0)));
             case "late" -> late(id, rank, size, rest);
+            case "roots" -> roots(id, rank, size, rest);
             case "cycles" -> cycles(id, rank, size, rest);
+            case "host-buffers" -> hostBuffers(id, rank, size, HostBufferScenarios.valueOf(rest.get(0)));
+            case "abort-in-place" -> InPlaceFailures.abort(id, rank, size);
+            case "stop-in-place" -> InPlaceFailures.stop(
+                    id, rank, size, Duration.ofMillis(Long.parseLong(rest.get(0))));
             case "device" -> device(id, rank, size, rest);
             case "device-work" -> deviceWork(id, rank, size, rest);
             case "device-hand-over" -> deviceHandOver(id, rank, size, rest);
@@ -116,9 +123,10 @@ public final class RankMain {
      * All-reduces until ranks fail, goes on without them, and so on until as few are left as the argument says; then carries
      * out sampled cases.
      *
-     * <p>Arguments: with how many ranks to end, and how long forming may take, in milliseconds.
+     * <p>Arguments: with how many ranks to end, how long forming may take, in milliseconds, and perhaps a rank that stays away
+     * from shrink until it is killed.
      */
-    private static void shrink(UniqueId id, int rank, int size, List<String> rest) {
+    private static void shrink(UniqueId id, int rank, int size, List<String> rest) throws InterruptedException {
         CommunicatorConfig config = LocalRanks.config()
                 .initTimeout(Duration.ofMillis(Long.parseLong(rest.get(1))))
                 .build();
@@ -127,6 +135,11 @@ public final class RankMain {
         while (comm.size() > Integer.parseInt(rest.get(0))) {
             Communicator whole = comm;
             Set<Integer> failed = failedRanks(whole);
+            if (rest.size() > 2 && rank == Integer.parseInt(rest.get(2))) {
+                print("STAYS AWAY");
+                new CountDownLatch(1).await(); // until this process is killed
+            }
+            print("WITHOUT " + failed);
             comm = without(whole, failed);
             whole.close();
             print("RANKS " + comm.size() + " rank=" + comm.rank() + " id=" + comm.id());
@@ -140,8 +153,49 @@ public final class RankMain {
         }
     }
 
+    /**
+     * All-reduces until ranks fail, goes on without them if that is let, and else tries to go on alone.
+     *
+     * <p>Argument: the heartbeat time-out in seconds.
+     */
+    private static void shrinkStopped(UniqueId id, int rank, int size, List<String> rest) {
+        CommunicatorConfig config = LocalRanks.config()
+                .setting("JCCL_HEARTBEAT_TIMEOUT", rest.get(0))
+                .setting("JCCL_HEARTBEAT_INTERVAL", "0.1")
+                .build();
+        try (Communicator comm = Communicator.init(id, rank, size, config)) {
+            PeerFailedException failure = failure(comm);
+            print("FAILED " + describe(failure));
+            print("MESSAGE " + failure.getMessage());
+            Set<Integer> others = new TreeSet<>();
+            for (int other = 0; other < size; other++) {
+                others.add(other);
+            }
+            others.remove(rank);
+            try (Communicator left = comm.shrink(failure.failedRanks())) {
+                left.barrier().await();
+                print("SHRUNK " + left.size());
+                return;
+            } catch (JcclException e) {
+                print("REFUSED " + failure.failedRanks() + " " + describe(e) + " " + e.getMessage());
+            }
+            try (Communicator alone = comm.shrink(others)) {
+                print("ALONE " + alone.size());
+            } catch (JcclException e) {
+                print("REFUSED others " + describe(e) + " " + e.getMessage());
+            }
+            try (Communicator alone = comm.shrink(others, Quorum.ANY)) {
+                print("ASKED " + alone.size());
+            }
+        }
+    }
+
     /** All-reduces until ranks fail. */
     private static Set<Integer> failedRanks(Communicator comm) {
+        return failure(comm).failedRanks();
+    }
+
+    private static PeerFailedException failure(Communicator comm) {
         DataBuffer values = DataBuffer.of(longs(new long[4096]));
         try {
             for (int round = 0; ; round++) {
@@ -151,7 +205,7 @@ public final class RankMain {
                 comm.allReduce(values, ReduceOp.SUM).await();
             }
         } catch (PeerFailedException e) {
-            return e.failedRanks();
+            return e;
         }
     }
 
@@ -268,13 +322,29 @@ public final class RankMain {
         return (System.nanoTime() - beginNanos) / 1_000_000;
     }
 
+    /** Calls operations with another root than the others on rank 1. Arguments: the transport and the algorithm. */
+    private static void roots(UniqueId id, int rank, int size, List<String> rest) {
+        CommunicatorConfig config = LocalRanks.config()
+                .transport(TransportKind.parse(rest.get(0)))
+                .setting("JCCL_ALGO", rest.get(1))
+                .build();
+        try (Communicator comm = Communicator.init(id, rank, size, config)) {
+            RootsThatDifferTest.everyCase(comm);
+        }
+        print("RESULT ok");
+    }
+
     /** Forms the communicator and adds a number up. */
     private static void join(UniqueId id, int rank, int size) {
+        print("JOINS");
         try (Communicator comm =
                 Communicator.init(id, rank, size, LocalRanks.config().build())) {
             long[] value = {rank};
             comm.allReduce(DataBuffer.of(value), ReduceOp.SUM).await();
             print("RESULT " + value[0]);
+        } catch (JcclException e) {
+            print("FAILED " + describe(e));
+            throw e;
         }
     }
 
@@ -321,6 +391,21 @@ public final class RankMain {
             cycles.requireNothingLeft();
             print("RESULT ok");
         }
+    }
+
+    /** Carries a scenario out as one of two ranks; where there is only one process, as both. */
+    private static void hostBuffers(UniqueId id, int rank, int size, HostBufferScenarios scenario) {
+        CommunicatorConfig config = LocalRanks.config().build();
+        if (size == 1) {
+            try (LocalRanks ranks = LocalRanks.start(2, config)) {
+                ranks.run(scenario::runOn);
+            }
+        } else {
+            try (Communicator comm = Communicator.init(id, rank, size, config)) {
+                scenario.runOn(comm);
+            }
+        }
+        print("RESULT ok");
     }
 
     /**
@@ -379,7 +464,7 @@ public final class RankMain {
         print("CLOSED");
     }
 
-    private static void print(String line) {
+    static void print(String line) {
         System.out.println(line);
         System.out.flush();
     }

@@ -26,6 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ShrinkTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
+    private static final Duration SOON = Duration.ofSeconds(2L * LocalRanks.SLOWNESS);
     private static final Pattern RANKS = Pattern.compile("RANKS (\\d+) rank=(\\d+) id=(\\w+)");
 
     @TempDir
@@ -40,14 +41,73 @@ class ShrinkTest {
         }
     }
 
-    /** Whoever dies unnoticed beside another is found by its staying away; rank 0, which coordinated, is one of them. */
+    /** Whoever dies unnoticed beside another is found by its port; rank 0, which coordinated, is one of them. */
     @Test
     void twoKilledAtOnceAreBothLeftOut() throws Exception {
         Set<Integer> victims = Set.of(0, 2);
         try (ProcessRanks ranks = ProcessRanks.start(folder, 4, "shrink", "2", "20000")) {
             killWhenReady(ranks, 4, Set.of(), victims);
             requireResults(ranks, 4, victims);
-            assertThat(ranks.output(1)).containsPattern("AWAY \\[[02]\\] excluded \\[[02]\\]");
+            assertThat(ranks.output(1)).contains("FAILED [2] excluded [0]");
+        }
+    }
+
+    /** The coordinator and the first two that would lead the others are among them. */
+    @Test
+    void threeOfFiveKilledAtOnceAreLeftOutWithinSeconds() throws Exception {
+        Set<Integer> victims = Set.of(0, 1, 3);
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 5, "shrink", "2", "120000")) {
+            killWhenReady(ranks, 5, Set.of(), victims);
+            long killed = System.nanoTime();
+            for (int rank : new int[] {2, 4}) {
+                ranks.awaitOutput(rank, text -> text.contains("RANKS 2"), LIMIT);
+            }
+            assertThat(Duration.ofNanos(System.nanoTime() - killed)).isLessThan(SOON);
+            requireResults(ranks, 5, victims);
+        }
+    }
+
+    /** The rank has seen the first failure and dies before it shrinks; or, if it would lead, while the others look for it. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void aRankThatDiesWhileTheOthersShrinkIsLeftOutWithinSeconds(int second) throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 4, "shrink", "2", "120000", Integer.toString(second))) {
+            killWhenReady(ranks, 4, Set.of(), Set.of(0));
+            ranks.awaitOutput(second, text -> text.contains("STAYS AWAY"), LIMIT);
+            for (int rank = 1; rank < 4; rank++) {
+                if (rank != second) {
+                    ranks.awaitOutput(rank, text -> text.contains("WITHOUT [0]"), LIMIT);
+                }
+            }
+            ranks.process(second).waitFor(500, TimeUnit.MILLISECONDS); // the others wait by now
+            long killed = System.nanoTime();
+            ranks.kill(second);
+            for (int rank = 1; rank < 4; rank++) {
+                if (rank != second) {
+                    ranks.awaitOutput(rank, text -> text.contains("RANKS 2"), LIMIT);
+                }
+            }
+            assertThat(Duration.ofNanos(System.nanoTime() - killed)).isLessThan(SOON);
+            requireResults(ranks, 4, Set.of(0, second));
+        }
+    }
+
+    /** Ranks 1 and 2 would each lead a group, and wait for others. */
+    @Test
+    void ranksWithDifferentLeadersAreToldThatTheyExcludeDifferentOnes() {
+        try (LocalRanks ranks = LocalRanks.start(4)) {
+            ranks.run(comm -> {
+                if (comm.rank() > 0) {
+                    List<Integer> excluded = comm.rank() == 2 ? List.of(0, 1) : List.of(0);
+                    long begin = System.nanoTime();
+                    assertThatThrownBy(() -> comm.shrink(excluded))
+                            .isInstanceOf(BootstrapException.class)
+                            .hasMessageContaining("exclude different ones:")
+                            .hasMessageContaining("excludes {0}")
+                            .hasMessageContaining("rank 2 excludes {0,1}");
+                    assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(5));
+                }
+            });
         }
     }
 
@@ -124,6 +184,66 @@ class ShrinkTest {
         }
     }
 
+    /** The group of two has formed when the third looks for it, and the old communicators are open. */
+    @Test
+    void aRankThatTheOthersHaveLeftOutIsTold() {
+        try (LocalRanks ranks = LocalRanks.start(3)) {
+            ranks.run(comm -> {
+                if (comm.rank() == 0) {
+                    assertThatThrownBy(() -> comm.shrink(List.of()))
+                            .isInstanceOf(BootstrapException.class)
+                            .hasMessageContaining("exclude different ones:")
+                            .hasMessageContaining("excludes {0}");
+                } else {
+                    comm.shrink(List.of(0)).close();
+                }
+            });
+        }
+    }
+
+    /** The others find it silent, go on and close; then it comes back, and must not go on alone. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 2})
+    void aRankThatWasStoppedLearnsThatTheOthersWentOnAndDoesNotGoOnAlone(int victim) throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "shrink-stopped", "2")) {
+            for (int rank = 0; rank < 3; rank++) {
+                ranks.awaitOutput(rank, text -> text.contains("READY 3"), LIMIT);
+            }
+            ranks.stop(victim);
+            for (int rank = 0; rank < 3; rank++) {
+                if (rank != victim) {
+                    ranks.awaitOutput(rank, text -> text.contains("SHRUNK 2"), LIMIT);
+                    assertThat(ranks.awaitExit(rank, LIMIT))
+                            .as(ranks.output(rank))
+                            .isZero();
+                }
+            }
+            ranks.resume(victim);
+            ranks.awaitOutput(victim, text -> text.contains("ASKED 1"), LIMIT);
+            assertThat(ranks.output(victim))
+                    .contains("FAILED PeerFailedException[" + victim + "]")
+                    .contains("the other ranks go on without this one, rank=" + victim)
+                    .contains("REFUSED [" + victim + "] BootstrapException")
+                    .contains("REFUSED others BootstrapException");
+        }
+    }
+
+    /** Ranks 1 and 2 are stopped, not dead: rank 0 alone is a minority. */
+    @Test
+    void aMinorityBesideRanksThatMayLiveIsRefusedUnlessAskedFor() throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "shrink-stopped", "2")) {
+            for (int rank = 0; rank < 3; rank++) {
+                ranks.awaitOutput(rank, text -> text.contains("READY 3"), LIMIT);
+            }
+            ranks.stop(1);
+            ranks.stop(2);
+            ranks.awaitOutput(0, text -> text.contains("ASKED 1"), LIMIT);
+            assertThat(ranks.output(0))
+                    .contains("REFUSED [1, 2] BootstrapException")
+                    .contains("only 1 of 3 ranks are left");
+        }
+    }
+
     @Test
     void badRanksAreRefused() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
@@ -169,7 +289,7 @@ class ShrinkTest {
                         .map(one -> one.group(1) + " " + one.group(2) + " " + one.group(3))
                         .toList();
                 String last = formed.get(formed.size() - 1);
-                assertThat(last).startsWith(size - victims.size() + " " + expected + " ");
+                assertThat(last).as(ranks.allOutput()).startsWith(size - victims.size() + " " + expected + " ");
                 assertThat(formed).as("generations").doesNotHaveDuplicates();
                 ids.add(last.split(" ")[2]);
                 expected++;

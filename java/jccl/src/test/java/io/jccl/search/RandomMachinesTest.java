@@ -2,6 +2,7 @@ package io.jccl.search;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.testing.Seeds;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.Topology;
@@ -20,28 +21,28 @@ class RandomMachinesTest {
 
     @Test
     void channels_can_be_carried_and_cost_no_more_steps_than_allowed() {
-        for (int seed = 0; seed < 2000; seed++) {
+        for (int seed = 0; seed < Seeds.of(2000); seed++) {
             searchBothCases(seed, 8, STEPS);
         }
     }
 
     @Test
     void machines_with_more_gpus_than_all_orders_can_be_tried_for() {
-        for (int seed = 0; seed < 300; seed++) {
+        for (int seed = 0; seed < Seeds.of(300); seed++) {
             searchBothCases(seed, 40, STEPS);
         }
     }
 
     @Test
     void a_search_without_steps_still_finds_channels() {
-        for (int seed = 0; seed < 500; seed++) {
+        for (int seed = 0; seed < Seeds.of(500); seed++) {
             searchBothCases(seed, 14, 0);
         }
     }
 
     @Test
     void a_repeated_search_finds_the_same() {
-        for (int seed = 0; seed < 300; seed++) {
+        for (int seed = 0; seed < Seeds.of(300); seed++) {
             assertThat(searchBothCases(seed, 12, STEPS)).isEqualTo(searchBothCases(seed, 12, STEPS));
         }
     }
@@ -50,7 +51,7 @@ class RandomMachinesTest {
     void rings_come_close_to_the_bound_of_the_smallest_cut() {
         int close = 0;
         int all = 0;
-        for (int seed = 0; seed < 400; seed++) {
+        for (int seed = 0; seed < Seeds.of(400); seed++) {
             NodePaths paths = paths(seed, 8, false);
             if (paths.topology().endpoints().size() > 1) {
                 SearchOptions options =

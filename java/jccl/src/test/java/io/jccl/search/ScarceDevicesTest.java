@@ -3,6 +3,7 @@ package io.jccl.search;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.jccl.testing.Seeds;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.Topology;
@@ -91,17 +92,17 @@ class ScarceDevicesTest {
 
     @Test
     void random_machines_keep_to_what_their_devices_allow() {
-        for (int seed = 0; seed < 1500; seed++) {
+        for (int seed = 0; seed < Seeds.of(1500); seed++) {
             search(seed, 8, STEPS);
         }
-        for (int seed = 0; seed < 150; seed++) {
+        for (int seed = 0; seed < Seeds.of(150); seed++) {
             search(seed, 40, STEPS);
         }
     }
 
     @Test
     void also_without_steps_and_the_same_again() {
-        for (int seed = 0; seed < 300; seed++) {
+        for (int seed = 0; seed < Seeds.of(300); seed++) {
             assertThat(search(seed, 14, 0)).isEqualTo(search(seed, 14, 0));
         }
     }
@@ -109,7 +110,7 @@ class ScarceDevicesTest {
     /** Whatever devices allow, one channel by the best of them is among what can be had. */
     @Test
     void many_channels_carry_no_less_than_one() {
-        for (int seed = 0; seed < 300; seed++) {
+        for (int seed = 0; seed < Seeds.of(300); seed++) {
             NodePaths paths = paths(RandomMachine.scarceDescription(seed, 8));
             SearchOptions options = SearchOptions.forGpus(paths.topology(), true);
             List<ChannelGraph> one = search(paths, options.withChannels(1), "one, seed=" + seed);
@@ -128,7 +129,7 @@ class ScarceDevicesTest {
     /** A limit that no search comes to changes nothing. */
     @Test
     void wide_limits_are_none() {
-        for (int seed = 0; seed < 200; seed++) {
+        for (int seed = 0; seed < Seeds.of(200); seed++) {
             String xml = RandomMachine.description(seed, 8);
             List<ChannelGraph> limited = search(paths(xml.replace("'65536'", "'33'")), STEPS, "seed=" + seed);
             assertThat(limited).isEqualTo(search(paths(xml.replace("maxconn='65536'", "")), STEPS, "seed=" + seed));

@@ -3,6 +3,7 @@ package io.jccl.search;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.jccl.testing.Seeds;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.LinkSpeeds;
 import io.jccl.topology.NodePath;
@@ -107,20 +108,20 @@ class SharedGpusSearchTest {
 
     @Test
     void random_machines_with_shared_gpus_carry_what_is_claimed() {
-        for (int seed = 0; seed < 500; seed++) {
+        for (int seed = 0; seed < Seeds.of(500); seed++) {
             search(RandomMachine.description(seed, 8), seed, STEPS);
         }
-        for (int seed = 0; seed < 50; seed++) {
+        for (int seed = 0; seed < Seeds.of(50); seed++) {
             search(RandomMachine.description(seed, 30), seed, STEPS);
         }
-        for (int seed = 0; seed < 150; seed++) {
+        for (int seed = 0; seed < Seeds.of(150); seed++) {
             search(RandomMachine.scarceDescription(seed, 14), seed, 0);
         }
     }
 
     @Test
     void a_repeated_search_finds_the_same() {
-        for (int seed = 0; seed < 100; seed++) {
+        for (int seed = 0; seed < Seeds.of(100); seed++) {
             String xml = RandomMachine.description(seed, 12);
             assertThat(search(xml, seed, STEPS)).isEqualTo(search(xml, seed, STEPS));
         }
@@ -129,7 +130,7 @@ class SharedGpusSearchTest {
     /** With the lowest rank of each GPU alone on it the channels are the same, but for what memory takes from them. */
     @Test
     void channels_over_shared_gpus_are_those_over_the_gpus() {
-        for (int seed = 0; seed < 150; seed++) {
+        for (int seed = 0; seed < Seeds.of(150); seed++) {
             String xml = RandomMachine.description(seed, 8);
             List<List<Integer>> ranks = SharedRanks.random(xml, 4, seed);
             List<List<Integer>> lowest = ranks.stream()
@@ -154,7 +155,7 @@ class SharedGpusSearchTest {
     /** The paths of every rank on a GPU are those of one that has it alone, and cost nothing among themselves but its memory. */
     @Test
     void ranks_on_a_gpu_have_its_paths() {
-        for (int seed = 0; seed < 300; seed++) {
+        for (int seed = 0; seed < Seeds.of(300); seed++) {
             String xml = RandomMachine.description(seed, 8);
             Topology topology =
                     GraphBuilder.build(TopologyXmlReader.read(SharedRanks.on(xml, SharedRanks.random(xml, 3, seed))));

@@ -38,6 +38,8 @@ public final class Resources {
     /** Anonymous shared memory, which the slots of network connections lie in, is the kernel's /dev/zero. */
     private static final Pattern SHARED = Pattern.compile(" rw-s .* (/memfd:|/dev/shm/jccl-|/dev/zero)");
 
+    private static final Pattern HOST_BUFFER = Pattern.compile(" rw-s .* /memfd:HostBuffer ");
+
     /** How the program rdma marks what no process has made. */
     private static final String KERNELS_OWN = " comm [";
 
@@ -61,6 +63,33 @@ public final class Resources {
             return new Snapshot(descriptors(), threads(), shared, resident, verbsObjects());
         } catch (IOException e) {
             throw new IllegalStateException("/proc/self, or what the program rdma shows, cannot be read", e);
+        }
+    }
+
+    /** How many mappings of host buffers, own and those of other processes, this process has. */
+    public static int hostBufferMappings() {
+        return (int) smaps().stream().filter(HOST_BUFFER.asPredicate()).count();
+    }
+
+    /** The bytes of host buffers, own and those of other processes, that are backed by pages here. */
+    public static long hostBufferBytes() {
+        long resident = 0;
+        boolean inHostBuffer = false;
+        for (String line : smaps()) {
+            if (MAPPING.matcher(line).find()) {
+                inHostBuffer = HOST_BUFFER.matcher(line).find();
+            } else if (inHostBuffer && line.startsWith("Rss:")) {
+                resident += Long.parseLong(line.replaceAll("\\D+", "")) * 1024;
+            }
+        }
+        return resident;
+    }
+
+    private static List<String> smaps() {
+        try {
+            return Files.readAllLines(Path.of("/proc/self/smaps"));
+        } catch (IOException e) {
+            throw new IllegalStateException("/proc/self/smaps cannot be read", e);
         }
     }
 

@@ -2,8 +2,13 @@ package io.jccl.topology;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -20,9 +25,12 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.FieldSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 
 class TopologyXmlTest {
 
@@ -70,6 +78,7 @@ class TopologyXmlTest {
         seen.computeIfAbsent(element.type(), type -> new HashSet<>())
                 .addAll(element.attributes().keySet());
         element.children().forEach(child -> collect(child, seen));
+        element.unknown().forEach(child -> collect(child, seen));
     }
 
     @Test
@@ -87,10 +96,14 @@ class TopologyXmlTest {
             value = {
                 "<system version='1'>\\n<cpu/></system> | line=2 element=<cpu> attribute=numaid: missing",
                 "<system version='x'/> | line=1 element=<system> version=\"x\": expected a whole number",
-                "<system version='1'>\\n\\n<cpu numaid='0' colour='red'/></system> | line=3 element=<cpu> attribute=colour: unknown",
+                "<system version='1'>\\n\\n<cpu numaid='0' arch='' familyid='red'/></system> | line=3 element=<cpu> familyid=\"red\": expected",
+                "<system version='1'><cpu numaid='0'><nic><net dev='0' net='2'/></nic></cpu></system> | element=<net> net=\"2\": expected 0 or 1",
+                "<system version='1'><cpu numaid='0'><nic><net dev='0' gin='x'/></nic></cpu></system> | element=<net> gin=\"x\": expected a whole number",
                 "<system version='1'><cpu numaid='0'><pci busid='zz'/></cpu></system> | busid=\"zz\": expected a bus id",
                 "<system version='1'><cpu numaid='0'><net dev='0'/></cpu></system> | element=<net>: not allowed in <cpu>",
-                "<system version='1'><grid/></system> | element=<grid>: unknown",
+                "<grid/> | element=<grid>: expected <system> as the outermost element",
+                "<system version='1'><grid><a:b xmlns:a='u'/></grid></system> | name spaces are refused",
+                "<system version='1'><grid>words</grid></system> | text=\"words\" between elements",
                 "<cpu numaid='0'/> | expected <system> as the outermost element",
                 "<system version='1'><system version='1'/></system> | expected <system> as the outermost element",
                 "<system version='1'>words</system> | text=\"words\" between elements",
@@ -98,7 +111,7 @@ class TopologyXmlTest {
                 "<system version='1' version='1'/> | no well-formed XML",
                 "<?xml-stylesheet href='x'?><system version='1'/> | processing instructions are refused",
                 "<system version='1'>&unknown;</system> | topology=text line=1",
-                "<system version='1'>\\n<cpu\\n\\nnumaid='0'\\narch='x'\\ncolour='red'/></system> | line=2 element=<cpu> attribute=colour: unknown",
+                "<system version='1'>\\n<cpu\\n\\nnumaid='0'\\narch='x'\\nmodelid='red'/></system> | line=2 element=<cpu> modelid=\"red\": expected",
                 "<system version='1' xmlns='u'/> | line=1 element=<system>: name spaces are refused",
                 "<system version='1' xmlns:a='u'/> | line=1 element=<system>: name spaces are refused",
                 "<system version='1' xml:version='2'/> | element=<system> attribute=version: name spaces are refused",
@@ -110,6 +123,116 @@ class TopologyXmlTest {
         assertThatThrownBy(() -> TopologyXmlReader.read(xml.replace("\\n", "\n")))
                 .isInstanceOf(TopologyException.class)
                 .hasMessageContaining(expected);
+    }
+
+    /** As NCCL 2.28 and later write them; {@code net="0"} is there for GPUs only, or a part of another device. */
+    @Test
+    void a_net_element_is_a_network_device_unless_it_says_otherwise() {
+        String text =
+                """
+                <system version="2">
+                  <cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
+                    <nic>
+                      <net name="mlx5_0" dev="0" speed="400000" port="1" guid="0x1" maxconn="131072" gdr="1" net="1" gin="1" rma="1" keep="1"/>
+                      <net name="mlx5_1" dev="1" speed="400000" port="1" guid="0x2" maxconn="131072" gdr="1" net="0" gin="1"/>
+                      <net name="mlx5_2" dev="2" speed="400000" port="1" guid="0x3" maxconn="131072" gdr="1"/>
+                    </nic>
+                  </cpu>
+                </system>
+                """;
+        XmlElement system = TopologyXmlReader.read(text);
+        Topology topology = GraphBuilder.build(system);
+        assertThat(topology.find("NET/0")).isPresent();
+        assertThat(topology.find("NET/1")).isEmpty();
+        assertThat(topology.find("NET/2")).isPresent();
+        assertThat(TopologyXmlWriter.write(system)).isEqualTo(text);
+    }
+
+    private static final String LATER =
+            """
+            <system version="3" schema="b">
+              <cpu numaid="0" arch="x86_64" clusters="2">
+                <pci busid="0000:01:00.0" class="0x030200" domain="7">
+                  <gpu dev="0" sm="90" tensor="1">
+                    <fabric speed="9">
+                      <gpu colour="red"/>
+                    </fabric>
+                  </gpu>
+                </pci>
+                <nic>
+                  <net name="a" dev="0" rdma="1"/>
+                  <net name="b" dev="1" rdma="0"/>
+                </nic>
+                <numa a="&lt;"/>
+              </cpu>
+              <fabric id="4"/>
+            </system>
+            """;
+
+    @Test
+    void what_it_does_not_know_is_kept_for_writing() {
+        XmlElement system = TopologyXmlReader.read(LATER);
+        assertThat(TopologyXmlWriter.write(system)).isEqualTo(LATER);
+        assertThat(TopologyXmlReader.read(LATER)).isEqualTo(system).hasSameHashCodeAs(system);
+        assertThat(TopologyXmlReader.read(LATER.replace("speed=\"9\"", "speed=\"8\"")))
+                .isNotEqualTo(system);
+        assertThat(GraphBuilder.build(system).find("NET/1")).isPresent();
+    }
+
+    @Test
+    void what_it_does_not_know_stays_when_the_machine_and_ranks_are_added() {
+        XmlElement found = TopologyXmlReader.read(
+                "<system version='1'><cpu numaid='0' vendor='GenuineIntel'>"
+                        + "<pci busid='0000:01:00.0' class='0x030200' link_width='16'><gpu dev='0' sm='90'/></pci></cpu></system>");
+        XmlElement merged = DescriptionMerge.merge(TopologyXmlReader.read(LATER), found);
+        XmlElement ranked =
+                GpuElements.add(merged, Map.of("0000:01:00.0", List.of(0, 1))).orElseThrow();
+        String text = TopologyXmlWriter.write(HostElements.add(ranked, List.of(new HostRank(2, 0))));
+        assertThat(text)
+                .contains("schema=\"b\"", "clusters=\"2\"", "domain=\"7\"", "tensor=\"1\"", "rdma=\"0\"")
+                .contains("<fabric speed=\"9\">", "<gpu colour=\"red\"/>", "<numa a=\"&lt;\"/>", "<fabric id=\"4\"/>")
+                .contains("vendor=\"GenuineIntel\"", "rank=\"1\"", "<host rank=\"2\"");
+    }
+
+    @Test
+    void one_warning_names_what_it_does_not_know(@TempDir Path directory) throws IOException {
+        Path later = Files.writeString(directory.resolve("later.xml"), LATER);
+        Path known = Files.writeString(directory.resolve("known.xml"), Machines.text("gpu4-nvswitch"));
+        Logger logger = (Logger) LoggerFactory.getLogger(UnknownNames.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.addAppender(log);
+        try {
+            for (int rank = 0; rank < 4; rank++) {
+                TopologyXmlReader.read(later);
+                TopologyXmlReader.read(known);
+            }
+        } finally {
+            logger.detachAppender(log);
+        }
+        assertThat(log.list)
+                .extracting(ILoggingEvent::getFormattedMessage, ILoggingEvent::getLevel)
+                .containsExactly(tuple(
+                        "topology=" + later
+                                + " attributes=[cpu.clusters, gpu.tensor, net.rdma, pci.domain, system.schema]"
+                                + " elements=[fabric, numa]: unknown; they are kept for writing and not used. Correct what is"
+                                + " misspelt",
+                        Level.WARN));
+    }
+
+    /** A cloud's file says which switch a device hangs on, and leaves the rest to the machine. */
+    @ParameterizedTest
+    @ValueSource(strings = {"link_speed='' link_width='0'", "link_speed=''", "link_width='0'", ""})
+    void files_of_clouds_without_gpus_and_link_speeds_are_read(String link) {
+        XmlElement template = TopologyXmlReader.read("<system version='1'><cpu numaid='0' affinity='ff' arch='x86_64'"
+                + " vendor='AuthenticAMD' familyid='23' modelid='49'><pci busid='ffff:ff:01.0' class='0x060400' " + link
+                + "><pci busid='0001:00:00.0' class='0x030200' " + link
+                + "/><pci busid='0101:00:00.0' class='0x020700' "
+                + link + "/></pci></cpu></system>");
+        assertThat(TopologyXmlReader.read(TopologyXmlWriter.write(template))).isEqualTo(template);
+        assertThat(GraphBuilder.build(template).find("PCI/ffff:ff:01.0")).isPresent();
+        Topology ranked = GraphBuilder.build(HostElements.add(template, List.of(new HostRank(0, 0))));
+        assertThat(NodePaths.compute(ranked).topology().endpoints()).hasSize(1);
     }
 
     @Test

@@ -1,0 +1,89 @@
+# The native tests, and what plays machines, adapters and GPUs for them and for Java's. Only jccl_native_test and
+# jccl_cuda_emulated_test need GoogleTest; jccl_tests is all of it that can be built here.
+include(cmake/GoogleTest.cmake)
+enable_testing()
+add_custom_target(jccl_tests)
+
+# A library of a test that its programs load; `NAME` as a macro is its path in the native tests.
+function(jccl_test_library name)
+  add_library(${name} MODULE ${ARGN})
+  target_include_directories(${name} PRIVATE native)
+  add_dependencies(jccl_tests ${name})
+endfunction()
+
+# Management libraries that play machines; Java's tests load them as well.
+foreach(fake jccl_fake_nvml jccl_fake_nvml_old)
+  jccl_test_library(${fake} native/test/nvml/fake_nvml.cc)
+  target_link_libraries(${fake} PRIVATE ${CMAKE_DL_LIBS})
+endforeach()
+target_compile_definitions(jccl_fake_nvml_old PRIVATE FAKE_NVML_OLD)
+set(jccl_loaded jccl_fake_nvml jccl_fake_nvml_old)
+# A libibverbs that plays adapters.
+jccl_test_library(jccl_fake_verbs native/test/verbs/fake_verbs.cc native/test/verbs/fake_transfers.cc)
+list(APPEND jccl_loaded jccl_fake_verbs)
+# The real one with adapters that fail when a test says so.
+find_library(JCCL_IBVERBS NAMES ibverbs libibverbs.so.1)
+if(JCCL_IBVERBS)
+  jccl_test_library(jccl_failing_verbs native/test/verbs/failing_verbs.cc)
+  target_link_libraries(jccl_failing_verbs PRIVATE -Wl,--no-as-needed "${JCCL_IBVERBS}" ${CMAKE_DL_LIBS})
+  list(APPEND jccl_loaded jccl_failing_verbs)
+endif()
+# A driver that plays GPUs, under the name that the loader looks for; Java's tests run programs beside it.
+add_library(jccl_fake_cuda MODULE native/test/cuda/fake_cuda.cc)
+set_target_properties(jccl_fake_cuda PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1
+  LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fake-cuda")
+add_dependencies(jccl_tests jccl_fake_cuda)
+
+# jccl_add_tests(PREFIX TARGET SHARDS FILTER [property value]...): a few entries of ctest share the tests of a program that
+# GoogleTest's FILTER names; a process for each of a thousand would take longer than most of them.
+function(jccl_add_tests prefix target shards filter)
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${prefix}-${shard} COMMAND ${target})
+    set_tests_properties(${prefix}-${shard} PROPERTIES TIMEOUT 900 ${ARGN}
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard};GTEST_BRIEF=1;GTEST_FILTER=${filter}")
+  endforeach()
+endfunction()
+
+# A program of GoogleTest's. Under a sanitizer the library is optimized, and the tests' own sources are not: they compile in
+# half the time and are no part of what is slow.
+function(jccl_test_program target)
+  add_executable(${target} ${ARGN})
+  target_link_libraries(${target} PRIVATE jccl_core GTest::gtest GTest::gtest_main)
+  if(JCCL_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+  add_dependencies(jccl_tests ${target})
+endfunction()
+
+if(JCCL_HAS_GTEST)
+  file(GLOB JCCL_TEST_SOURCES CONFIGURE_DEPENDS native/test/*.cc)
+  jccl_instruction_sets(${JCCL_TEST_SOURCES})
+  jccl_test_program(jccl_native_test ${JCCL_TEST_SOURCES})
+  foreach(library IN LISTS jccl_loaded)
+    string(TOUPPER ${library} name)
+    target_compile_definitions(jccl_native_test PRIVATE ${name}="$<TARGET_FILE:${library}>")
+    add_dependencies(jccl_native_test ${library})
+  endforeach()
+  # Their threads and time limits take all cores.
+  jccl_add_tests(native jccl_native_test 6 "-AllKernels/*" RUN_SERIAL TRUE)
+  # The reduction kernels run on one thread each: there the thread sanitizer has nothing to find, and they may share the
+  # cores.
+  if(NOT JCCL_SANITIZE STREQUAL "thread")
+    jccl_add_tests(native-kernels jccl_native_test 2 "AllKernels/*")
+  endif()
+elseif(JCCL_NO_GTEST)
+  add_test(NAME native COMMAND "${CMAKE_COMMAND}" -E echo "${JCCL_NO_GTEST}")
+  set_tests_properties(native PROPERTIES SKIP_REGULAR_EXPRESSION "^NATIVE TESTS SKIPPED")
+endif()
+include(cmake/EmulatedKernels.cmake)
+if(JCCL_HAS_CUDA)
+  add_dependencies(jccl_tests jccl_cuda)
+  add_test(NAME cuda-kernel-budget
+    COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/scripts/check-kernels" "${CMAKE_BINARY_DIR}")
+  add_test(NAME cuda-kernel-check-finds
+    COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/cuda/test/check_kernels_test" "${CMAKE_BINARY_DIR}")
+else()
+  add_test(NAME cuda-kernel-budget COMMAND "${CMAKE_COMMAND}" -E echo "skipped: ${JCCL_NO_CUDA}")
+  set_tests_properties(cuda-kernel-budget PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped: ")
+endif()

@@ -1,0 +1,19 @@
+package io.jccl;
+
+/** What must hold of every argument of the API that is an object. */
+final class Arguments {
+
+    private Arguments() {}
+
+    /**
+     * The argument, unless it is null.
+     *
+     * @param expected what it has to be
+     */
+    static <T> T required(String name, T value, String expected) {
+        if (value == null) {
+            throw new IllegalArgumentException(name + "=null: expected " + expected);
+        }
+        return value;
+    }
+}

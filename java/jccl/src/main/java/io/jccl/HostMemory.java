@@ -1,0 +1,159 @@
+package io.jccl;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.lang.ref.Cleaner;
+import java.nio.ByteBuffer;
+import java.util.Map;
+import java.util.concurrent.ConcurrentNavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+
+/**
+ * The memory of a {@link HostBuffer}, and what keeps it.
+ *
+ * <p>Pins, one for each operation in flight, keep the pages: these are given back when the memory is closed and nothing
+ * pins it. Holders, the buffer and its views, keep the addresses: these are freed when the garbage collector has found
+ * all holders unreachable. The last holder that goes closes the memory.
+ */
+final class HostMemory {
+
+    private static final Cleaner CLEANER = Cleaner.create();
+
+    /** All memory whose addresses are not freed, by its address. */
+    private static final ConcurrentNavigableMap<Long, HostMemory> ALL = new ConcurrentSkipListMap<>();
+
+    private static final int CLOSED = 1;
+    private static final int PIN = 2;
+
+    private static final VarHandle STATE;
+
+    static {
+        try {
+            STATE = MethodHandles.lookup().findVarHandle(HostMemory.class, "state", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final long address;
+    private final long bytes;
+    private int holders; // guarded by this, as the next
+    private boolean released;
+
+    @SuppressWarnings("unused") // through STATE: PIN times the number of pins, and CLOSED
+    private int state;
+
+    private HostMemory(long address, long bytes) {
+        this.address = address;
+        this.bytes = bytes;
+    }
+
+    static HostMemory allocate(long bytes) {
+        HostMemory memory = new HostMemory(Providers.provider().allocateShared(bytes), bytes);
+        ALL.put(memory.address, memory);
+        return memory;
+    }
+
+    /** The memory that an address lies in, or null. */
+    static HostMemory at(long address) {
+        if (ALL.isEmpty()) {
+            return null;
+        }
+        Map.Entry<Long, HostMemory> below = ALL.floorEntry(address);
+        return below == null || address - below.getKey() >= below.getValue().bytes ? null : below.getValue();
+    }
+
+    long address() {
+        return address;
+    }
+
+    long bytes() {
+        return bytes;
+    }
+
+    boolean isClosed() {
+        return ((int) STATE.getVolatile(this) & CLOSED) != 0;
+    }
+
+    void requireOpen() {
+        if (isClosed()) {
+            throw new IllegalStateException("HostBuffer bytes=" + bytes + " is closed: close it after its last use");
+        }
+    }
+
+    /** Keeps the pages until {@link #unpin}, unless the memory is closed. */
+    void pin() {
+        int before = (int) STATE.getVolatile(this);
+        while ((before & CLOSED) == 0) {
+            int found = (int) STATE.compareAndExchange(this, before, before + PIN);
+            if (found == before) {
+                return;
+            }
+            before = found;
+        }
+        requireOpen();
+    }
+
+    void unpin() {
+        int before = (int) STATE.getAndAdd(this, -PIN);
+        if (before < PIN) {
+            STATE.getAndAdd(this, PIN);
+            throw new IllegalStateException(
+                    "HostBuffer bytes=" + bytes + " pins=0: expected a pin to undo; call unpin() once for each pin()");
+        }
+        if (before == (PIN | CLOSED)) {
+            release();
+        }
+    }
+
+    /** Refuses pins from now on, and gives the pages back when there are none. */
+    void close() {
+        if ((int) STATE.getAndBitwiseOr(this, CLOSED) == 0) {
+            release();
+        }
+    }
+
+    /** Keeps the addresses while an object is reachable; cleaning what is returned ends that at once. */
+    Cleaner.Cleanable hold(Object holder) {
+        synchronized (this) {
+            holders++;
+        }
+        return CLEANER.register(holder, this::dropHolder);
+    }
+
+    /** Memory as a direct buffer that, as all that are derived from it, keeps the addresses. */
+    ByteBuffer view(long offset, int length) {
+        synchronized (this) {
+            requireOpen();
+            ByteBuffer view = Providers.provider().view(address + offset, length);
+            hold(view);
+            return view;
+        }
+    }
+
+    private synchronized void dropHolder() {
+        holders--;
+        if (holders > 0) {
+            return;
+        }
+        if (released) {
+            free();
+        } else {
+            close();
+        }
+    }
+
+    private synchronized void release() {
+        released = true;
+        if (holders > 0) {
+            Providers.provider().retireShared(address);
+        } else {
+            free();
+        }
+    }
+
+    private void free() {
+        ALL.remove(address, this);
+        Providers.provider().freeShared(address);
+    }
+}

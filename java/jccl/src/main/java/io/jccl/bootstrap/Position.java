@@ -1,0 +1,58 @@
+package io.jccl.bootstrap;
+
+/**
+ * How far a rank has come, and what it has done so far: ranks that entered the same operations have the same fingerprints.
+ *
+ * @param lastEntered the last operations that it entered
+ * @param host the fingerprint of its operations on memory of the host; 0 if it is not known
+ * @param device the same on a device
+ */
+record Position(LastEntered lastEntered, long host, long device) {
+
+    /** Nothing was entered. */
+    static final Position START = new Position(LastEntered.NOTHING, 0, 0);
+
+    static Position of(StatusSource source) {
+        LastEntered last = source.lastEntered();
+        return new Position(
+                last,
+                fingerprint(source, last.host()),
+                last.device() == 0 ? 0 : fingerprint(source, LastEntered.onDevice(last.device())));
+    }
+
+    private static long fingerprint(StatusSource source, long sequence) {
+        return source.recordAt(sequence).map(OperationRecord::fingerprint).orElse(0L);
+    }
+
+    /** Whether this rank has entered all that another had entered. */
+    boolean hasReached(Position other) {
+        return lastEntered.hasReached(other.lastEntered);
+    }
+
+    /** What is known of the sequence that an operation belongs to. */
+    Trail trail(long sequence) {
+        return new Trail(LastEntered.plain(lastEntered.of(sequence)), LastEntered.isOnDevice(sequence) ? device : host);
+    }
+
+    /** An operation that this rank and another have called differently, see {@link LastEntered}; 0 if none is known. */
+    long differenceFrom(Position other) {
+        if (lastEntered.host() == other.lastEntered.host() && Trail.differ(host, other.host)) {
+            return lastEntered.host();
+        }
+        if (lastEntered.device() == other.lastEntered.device() && Trail.differ(device, other.device)) {
+            return LastEntered.onDevice(lastEntered.device());
+        }
+        return 0;
+    }
+
+    WireWriter write(WireWriter out) {
+        lastEntered.write(out);
+        return out.i64(host).i64(device);
+    }
+
+    static Position read(WireReader in) {
+        Position position = new Position(LastEntered.read(in), in.i64(), in.i64());
+        in.end();
+        return position;
+    }
+}

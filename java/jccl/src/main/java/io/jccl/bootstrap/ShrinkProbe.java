@@ -1,0 +1,183 @@
+package io.jccl.bootstrap;
+
+import io.jccl.bootstrap.Assembly.Cause;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.SocketChannel;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The leader's connection to a rank that has not come to {@link ShrinkRendezvous}. The system of a rank that lives accepts
+ * it; the rank itself answers once it shrinks too. For one thread, that of the reactor.
+ */
+final class ShrinkProbe implements Reactor.Handler, FrameLink.Owner {
+
+    /** What the leader hears. */
+    interface Result {
+
+        /** The rank's process has ended, or the rank has closed its communicator. */
+        void ended();
+
+        /** The rank does not take part in the leader's group. */
+        void refused(String text);
+
+        /** The rank has given the leader's group up. */
+        void failed(Cause cause, String text);
+    }
+
+    private static final long ATTEMPT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+    private static final long NAP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    private final Reactor reactor;
+    private final List<InetSocketAddress> addresses;
+    private final byte[] secret;
+    private final Assembly.Hello hello;
+    private final Result result;
+    private final byte[] nonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
+    private SocketChannel channel; // null: none
+    private ByteBuffer expected;
+    private byte[] serverNonce; // null: not received
+    private boolean connected;
+    private boolean firstRefused;
+    private int next; // address
+    private long nowNanos; // at the last tick
+    private long deadlineNanos; // of the attempt, or of the nap; 0: none
+
+    ShrinkProbe(
+            Reactor reactor, List<InetSocketAddress> addresses, byte[] secret, Assembly.Hello hello, Result result) {
+        this.reactor = reactor;
+        this.addresses = addresses;
+        this.secret = secret;
+        this.hello = hello;
+        this.result = result;
+    }
+
+    void tick(long now) {
+        nowNanos = now;
+        if (!connected && (deadlineNanos == 0 || now - deadlineNanos >= 0)) {
+            close(); // an address that does not answer
+            attempt();
+        }
+    }
+
+    /** Tries the next address; after the last, the rank has ended if its best one refused. */
+    private void attempt() {
+        if (next == addresses.size()) {
+            boolean ended = firstRefused;
+            again();
+            if (ended) {
+                result.ended();
+            }
+            return;
+        }
+        deadlineNanos = nowNanos + ATTEMPT_NANOS;
+        serverNonce = null;
+        expected = ByteBuffer.allocate(Handshake.GREETING_BYTES);
+        try {
+            channel = SocketChannel.open();
+            channel.configureBlocking(false);
+            if (channel.connect(addresses.get(next++))) {
+                reactor.register(channel, SelectionKey.OP_READ, this);
+                greet();
+            } else {
+                reactor.register(channel, SelectionKey.OP_CONNECT, this);
+            }
+        } catch (IOException e) {
+            failed(e);
+        }
+    }
+
+    @Override
+    public void ready(SelectionKey key) throws IOException {
+        if (key.isConnectable()) {
+            channel.finishConnect();
+            key.interestOps(SelectionKey.OP_READ);
+            greet();
+            return;
+        }
+        if (channel.read(expected) < 0) {
+            throw new EOFException("it closed the connection");
+        }
+        if (expected.hasRemaining()) {
+            return;
+        }
+        if (serverNonce != null) {
+            introduce();
+        } else {
+            serverNonce = Handshake.nonceOf(expected.array());
+            write(Handshake.rankProof(secret, Handshake.Purpose.ROOT, nonce, serverNonce));
+            expected = ByteBuffer.allocate(Handshake.PROOF_BYTES);
+        }
+    }
+
+    private void greet() throws IOException {
+        connected = true;
+        write(Handshake.greeting(nonce));
+    }
+
+    private void introduce() throws IOException {
+        byte[] proof = Handshake.serverProof(secret, Handshake.Purpose.ROOT, nonce, serverNonce);
+        if (!Handshake.same(proof, expected.array())) {
+            throw new WireException("it does not know the secret");
+        }
+        FrameLink link = new FrameLink(reactor, channel, this); // takes over the key
+        link.send(FrameType.HELLO, hello.write());
+    }
+
+    private void write(byte[] bytes) throws IOException {
+        if (channel.write(ByteBuffer.wrap(bytes)) != bytes.length) {
+            throw new IOException("its receive window is closed");
+        }
+    }
+
+    @Override
+    public void onFrame(FrameLink link, FrameType type, WireReader body) {
+        switch (type) {
+            case REFUSED -> result.refused(body.text(Codecs.MAX_TEXT));
+            case FAILED -> {
+                Cause cause = body.constant(Cause.class);
+                body.ranks(Codecs.MAX_RANKS);
+                result.failed(cause, body.text(Codecs.MAX_TEXT));
+            }
+            default -> throw new WireException("frame=" + type + ": not expected here");
+        }
+    }
+
+    @Override
+    public void onClosed(FrameLink link, String why) {
+        again();
+    }
+
+    @Override
+    public void failed(Exception cause) {
+        firstRefused |= next == 1 && !connected && cause instanceof ConnectException;
+        boolean was = connected;
+        close();
+        if (was) {
+            again();
+        } else {
+            attempt();
+        }
+    }
+
+    /** Begins anew after a while: whether a rank that has closed a connection has ended shows then. */
+    private void again() {
+        close();
+        next = 0;
+        firstRefused = false;
+        deadlineNanos = nowNanos + NAP_NANOS;
+    }
+
+    void close() {
+        connected = false;
+        if (channel != null) {
+            Reactor.closeQuietly(channel);
+            channel = null;
+        }
+    }
+}

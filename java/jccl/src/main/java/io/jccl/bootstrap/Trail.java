@@ -1,0 +1,73 @@
+package io.jccl.bootstrap;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/**
+ * The fingerprints of a rank's last operations in one sequence. A fingerprint is that of an operation together with all
+ * before it: from the first operation on that two ranks called differently, theirs differ.
+ *
+ * @param last the number of the last operation in its own sequence
+ * @param fingerprints of the operations up to the last, in their order; 0 where it is not known
+ */
+public record Trail(long last, List<Long> fingerprints) {
+
+    /** The most operations that are told. Ranks that differ stop within a few: the slots between them fill up. */
+    static final int MAX = 64;
+
+    static final Trail NONE = new Trail(0, List.of());
+
+    /** Copies the list. */
+    public Trail {
+        fingerprints = List.copyOf(fingerprints);
+    }
+
+    /** Only the last operation is known. */
+    Trail(long last, long fingerprint) {
+        this(last, List.of(fingerprint));
+    }
+
+    /** The trail of the sequence that an operation belongs to. */
+    static Trail of(StatusSource source, long sequence) {
+        long last = source.lastEntered().of(sequence);
+        List<Long> fingerprints = new ArrayList<>();
+        for (long at = last; LastEntered.plain(at) > 0 && fingerprints.size() < MAX; at--) {
+            long fingerprint =
+                    source.recordAt(at).map(OperationRecord::fingerprint).orElse(0L);
+            if (fingerprint == 0) {
+                break;
+            }
+            fingerprints.add(fingerprint);
+        }
+        Collections.reverse(fingerprints);
+        return new Trail(LastEntered.plain(last), fingerprints);
+    }
+
+    static boolean differ(long one, long other) {
+        return one != 0 && other != 0 && one != other;
+    }
+
+    /** The number of the first operation whose fingerprint is told. */
+    long first() {
+        return last - fingerprints.size() + 1;
+    }
+
+    void write(WireWriter out) {
+        out.i64(last).u8(fingerprints.size());
+        fingerprints.forEach(out::i64);
+    }
+
+    static Trail read(WireReader in) {
+        long last = in.i64();
+        int n = in.u8();
+        if (n > MAX) {
+            throw new WireException("fingerprints=" + n + ": expected at most " + MAX);
+        }
+        List<Long> fingerprints = new ArrayList<>(n);
+        for (int i = 0; i < n; i++) {
+            fingerprints.add(in.i64());
+        }
+        return new Trail(last, fingerprints);
+    }
+}

@@ -1,0 +1,92 @@
+package io.jccl.runtime;
+
+import io.jccl.JcclException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** How much memory this process could use at most: that of the machine, or what its control groups allow, and swap. */
+final class MachineMemory {
+
+    private static final String CONTROL_GROUPS = "sys/fs/cgroup";
+
+    /** Reading the limits takes a tenth of a millisecond, and every machine that runs a JVM has so much. */
+    private static final long ALWAYS_BYTES = 64L << 20;
+
+    private final Path root;
+
+    /** @param root where the file system of the machine begins */
+    MachineMemory(Path root) {
+        this.root = root;
+    }
+
+    /**
+     * Refuses a buffer that could never be touched as a whole: its memory is taken when it is touched, and the kernel would
+     * kill the process then.
+     *
+     * @throws JcclException if it is larger than all memory
+     */
+    void requireRoomFor(long bytes) {
+        if (bytes <= ALWAYS_BYTES) {
+            return;
+        }
+        long machine = field("MemTotal:");
+        long groups = limitOfControlGroups();
+        long swap = field("SwapTotal:");
+        long memory = Math.min(machine == 0 ? Long.MAX_VALUE : machine, groups);
+        if (bytes - memory > swap) {
+            throw new JcclException(
+                    "bytes=" + bytes + " memory=" + memory + " swap=" + swap + ": more than all memory of "
+                            + (groups < machine ? "this process's control group" : "this machine")
+                            + "; allocate at most that, or use more machines"
+                            + (groups < machine ? ", or raise the limit of the container" : ""));
+        }
+    }
+
+    private long limitOfControlGroups() {
+        long limit = Long.MAX_VALUE;
+        for (String line : lines("proc/self/cgroup")) {
+            String[] parts = line.split(":", 3);
+            if (parts.length == 3 && parts[1].isEmpty()) {
+                limit = Math.min(limit, limitUpwards(CONTROL_GROUPS, parts[2], "memory.max"));
+            } else if (parts.length == 3 && List.of(parts[1].split(",")).contains("memory")) {
+                limit = Math.min(limit, limitUpwards(CONTROL_GROUPS + "/memory", parts[2], "memory.limit_in_bytes"));
+            }
+        }
+        return limit;
+    }
+
+    /** The least limit of a group and of those above it; containers may see only the last. */
+    private long limitUpwards(String mount, String group, String file) {
+        long limit = Long.MAX_VALUE;
+        for (String path = group; !path.isEmpty(); path = path.substring(0, path.lastIndexOf('/'))) {
+            limit = Math.min(limit, number(mount + path + "/" + file));
+        }
+        return Math.min(limit, number(mount + "/" + file));
+    }
+
+    private long number(String file) {
+        return lines(file).stream()
+                .filter(line -> line.matches("[0-9]{1,18}")) // or "max"
+                .mapToLong(Long::parseLong)
+                .findFirst()
+                .orElse(Long.MAX_VALUE);
+    }
+
+    private long field(String name) {
+        return lines("proc/meminfo").stream()
+                .filter(line -> line.matches(name + "\\s+[0-9]{1,15} kB"))
+                .mapToLong(line -> 1024 * Long.parseLong(line.replaceAll("\\D", "")))
+                .findFirst()
+                .orElse(0);
+    }
+
+    private List<String> lines(String file) {
+        try {
+            return Files.readAllLines(root.resolve(file));
+        } catch (IOException | SecurityException e) {
+            return List.of(); // then there is nothing to hold a size against
+        }
+    }
+}

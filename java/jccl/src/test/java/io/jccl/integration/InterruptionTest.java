@@ -1,0 +1,140 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.AbortedException;
+import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.InterruptedCommunicationException;
+import io.jccl.ReduceOp;
+import io.jccl.Work;
+import io.jccl.testing.Waiter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Interrupts of threads that wait inside of an operation: it has begun, so the communicator fails, on every rank. */
+@Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class InterruptionTest {
+
+    private static final int COUNT = 1000;
+    private static final int ROUNDS = 30; // until one is prompt: others may use the processors
+
+    @Test
+    void aThreadThatRunsAnOperationLeavesItAndTheOthersLearnWhy() {
+        interruptUntilPrompt(
+                LocalRanks.config().build(),
+                "NativeCommunicator.run",
+                comm -> comm.allReduce(DataBuffer.of(new float[COUNT]), ReduceOp.SUM));
+    }
+
+    @Test
+    void aThreadThatRunsAGroupLeavesItAndTheOthersLearnWhy() {
+        interruptUntilPrompt(
+                LocalRanks.config().build(),
+                "NativeCommunicator.run",
+                comm -> comm.group(group -> {
+                    group.allReduce(DataBuffer.of(new float[COUNT]), ReduceOp.SUM);
+                    group.barrier();
+                }));
+    }
+
+    @Test
+    void aThreadThatWaitsForAnOperationOnADeviceLeavesItAndTheOthersLearnWhy() {
+        EmulatedGpus.use();
+        try (DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
+            interruptUntilPrompt(
+                    EmulatedGpus.config().build(), "DeviceOperation.carryOut", comm -> comm.on(memory.stream())
+                            .allReduce(memory.elements(COUNT, DataType.FLOAT32), ReduceOp.SUM));
+        }
+    }
+
+    @Test
+    void aThreadThatRunsAStagedOperationLeavesItAndTheOthersLearnWhy() {
+        EmulatedGpus.use();
+        try (DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
+            interruptUntilPrompt(
+                    EmulatedGpus.config().setting("JCCL_GPU_STAGED", "on").build(),
+                    "NativeCommunicator.run",
+                    comm -> comm.on(memory.stream()).allReduce(memory.elements(COUNT, DataType.FLOAT32), ReduceOp.SUM));
+        }
+    }
+
+    private static void interruptUntilPrompt(
+            CommunicatorConfig config, String method, Function<Communicator, Work> operation) {
+        List<Long> millis = new ArrayList<>();
+        for (int round = 0; round < ROUNDS; round++) {
+            OptionalLong one = interruptOne(config, method, operation);
+            one.ifPresent(millis::add);
+            if (one.orElse(Long.MAX_VALUE) <= Waiter.PROMPTLY.toMillis()) {
+                return;
+            }
+        }
+        throw new AssertionError("milliseconds from the interrupt to the end of the wait: " + millis);
+    }
+
+    /** Ranks 1 and 2 stay away. Returns milliseconds, or nothing where the communicator's own thread was first to run it. */
+    private static OptionalLong interruptOne(
+            CommunicatorConfig config, String method, Function<Communicator, Work> operation) {
+        try (LocalRanks ranks = LocalRanks.start(3, config)) {
+            Communicator comm = ranks.get(0);
+            AtomicReference<Work> issued = new AtomicReference<>();
+            Waiter waiter = Waiter.in(List.of(method, "OperationQueue.awaitOthers"), () -> {
+                issued.set(operation.apply(comm));
+                issued.get().await();
+            });
+            if (!waiter.isIn(method)) {
+                comm.abort();
+                assertThat(waiter.end()).isInstanceOf(AbortedException.class);
+                return OptionalLong.empty();
+            }
+            Work work = issued.get();
+            CompletableFuture<Void> future = work.toFuture();
+            waiter.interrupt();
+            assertThat(waiter.end())
+                    .isInstanceOf(InterruptedCommunicationException.class)
+                    .hasMessageContaining("on rank=0")
+                    .hasMessageContaining("interrupted")
+                    .hasCauseInstanceOf(AbortedException.class);
+            assertThat(waiter.interruptedAtEnd()).isTrue();
+            assertThatThrownBy(work::await).isInstanceOf(AbortedException.class);
+            assertThat(future)
+                    .failsWithin(LocalRanks.TIMEOUT)
+                    .withThrowableThat()
+                    .withCauseInstanceOf(AbortedException.class);
+            // Not a collective, which would differ from that of rank 0.
+            assertThatThrownBy(() ->
+                            ranks.get(1).recv(2, DataBuffer.of(new long[1])).await())
+                    .isInstanceOf(AbortedException.class)
+                    .hasMessageContaining("on rank=0")
+                    .hasMessageContaining("interrupted");
+            return OptionalLong.of(waiter.millisAfterInterrupt());
+        }
+    }
+
+    @Test
+    void anInterruptedSplitLeavesAndTheOthersLearnWhy() throws Exception {
+        try (LocalRanks ranks = LocalRanks.start(2)) {
+            ranks.get(0).allReduce(DataBuffer.of(new float[COUNT]), ReduceOp.SUM);
+            Waiter waiter = Waiter.in(
+                            "CommunicatorImpl.split", () -> ranks.get(0).split(0, 0))
+                    .interrupt();
+            assertThat(waiter.end()).isInstanceOf(InterruptedCommunicationException.class);
+            assertThat(waiter.interruptedAtEnd()).isTrue();
+            // Not a collective, which would differ from that of rank 0.
+            assertThatThrownBy(() ->
+                            ranks.get(1).recv(0, DataBuffer.of(new long[1])).await())
+                    .isInstanceOf(AbortedException.class)
+                    .hasMessageContaining("on rank=0");
+        }
+    }
+}

@@ -1,0 +1,442 @@
+package io.jccl.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import io.jccl.AbortedException;
+import io.jccl.Communicator;
+import io.jccl.InterruptedCommunicationException;
+import io.jccl.JcclException;
+import io.jccl.UniqueId;
+import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.testing.Waiter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** How operations end that throw, whose waiters are interrupted, or whose continuations close the communicator. */
+@Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class OperationQueueTest {
+
+    private static final int IDLE_PERCENT = 15; // a thread that spins uses most of a core
+    private static final Duration WHILE = Duration.ofMillis(400);
+
+    private Communicator comm = Communicator.init(UniqueId.create(), 0, 1);
+
+    private final List<Slow> slows = new CopyOnWriteArrayList<>();
+
+    @AfterEach
+    void close() {
+        slows.forEach(slow -> slow.end.countDown());
+        comm.close();
+    }
+
+    /** What an operation of a test does; may throw whatever it likes. */
+    @FunctionalInterface
+    private interface Body {
+        long run() throws Throwable;
+    }
+
+    private static final class TestOperation extends Operation {
+
+        private final Body body;
+        private final Body release;
+        private final AtomicInteger executed = new AtomicInteger();
+        private final AtomicInteger described = new AtomicInteger();
+        private final int descriptionsThatThrow;
+
+        TestOperation(OperationQueue queue, Body body, Body release, int descriptionsThatThrow) {
+            super(queue);
+            this.body = body;
+            this.release = release;
+            this.descriptionsThatThrow = descriptionsThatThrow;
+        }
+
+        @Override
+        long execute(long timeoutNanos) {
+            executed.incrementAndGet();
+            return call(body);
+        }
+
+        @Override
+        String describe() {
+            if (described.getAndIncrement() < descriptionsThatThrow) {
+                throw new StackOverflowError("of the test, while it is described");
+            }
+            return "test()";
+        }
+
+        @Override
+        void release() {
+            call(release);
+        }
+
+        private static long call(Body body) {
+            try {
+                return body.run();
+            } catch (Throwable e) {
+                throw OperationQueueTest.<RuntimeException>asUnchecked(e);
+            }
+        }
+    }
+
+    @SuppressWarnings("unchecked") // so that a checked exception comes by, too
+    private static <E extends Throwable> E asUnchecked(Throwable e) throws E {
+        throw (E) e;
+    }
+
+    /** An operation whose body lasts until the test ends it, and notices no interrupt, as native code. */
+    private final class Slow {
+        private final CountDownLatch end = new CountDownLatch(1);
+        private final CountDownLatch begun = new CountDownLatch(1);
+        private final Object monitor = new Object();
+        private volatile TestOperation operation;
+        private volatile Thread thread;
+        private volatile int status;
+
+        Slow() {
+            slows.add(this);
+            Waiter.in("CountDownLatch.await", this::holdMonitor);
+        }
+
+        private void holdMonitor() {
+            synchronized (monitor) {
+                try {
+                    end.await();
+                } catch (InterruptedException e) {
+                    throw new AssertionError("interrupted", e);
+                }
+            }
+        }
+
+        private void issueAndAwait() {
+            operation = issue(() -> {
+                thread = Thread.currentThread();
+                begun.countDown();
+                synchronized (monitor) {
+                    return status;
+                }
+            });
+            operation.await();
+        }
+
+        void end(int with) {
+            status = with;
+            end.countDown();
+        }
+    }
+
+    /** A slow operation, with the thread that carries it out, which is not the communicator's. */
+    private record Running(Slow slow, Waiter runner) {}
+
+    private Running startSlow() throws InterruptedException {
+        while (true) {
+            Slow slow = new Slow();
+            Waiter runner = Waiter.in("OperationQueueTest$Slow.issueAndAwait", slow::issueAndAwait);
+            slow.begun.await();
+            if (runner.isThread(slow.thread)) {
+                return new Running(slow, runner);
+            }
+            slow.end(NativeCommunicator.OK); // the communicator's thread was first
+            assertThat(runner.end()).isNull();
+        }
+    }
+
+    private TestOperation issue(Body body) {
+        return issue(body, () -> NativeCommunicator.OK, 0);
+    }
+
+    private TestOperation issue(Body body, Body release, int descriptionsThatThrow) {
+        CommunicatorImpl here = (CommunicatorImpl) comm;
+        Operation before = (Operation) comm.barrier();
+        here.begin();
+        try {
+            TestOperation operation = new TestOperation(before.queue(), body, release, descriptionsThatThrow);
+            here.append(operation);
+            return operation;
+        } finally {
+            here.end();
+        }
+    }
+
+    static Stream<Throwable> throwables() {
+        return Stream.of(
+                new StackOverflowError("of the test"),
+                new OutOfMemoryError("of the test"),
+                new AssertionError("of the test"),
+                new NoClassDefFoundError("of the test"),
+                new IllegalStateException("of the test"),
+                new Exception("of the test"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("throwables")
+    void whateverIsThrownEndsTheOperationOnce(Throwable thrown) {
+        TestOperation operation = issue(() -> {
+            throw thrown;
+        });
+        requireBrokenBy(thrown, operation);
+        assertThat(operation.executed).hasValue(1);
+    }
+
+    @ParameterizedTest
+    @MethodSource("throwables")
+    void whateverIsThrownWhenBuffersAreReleasedEndsTheOperationOnce(Throwable thrown) {
+        AtomicInteger releases = new AtomicInteger();
+        TestOperation operation = issue(
+                () -> NativeCommunicator.OK,
+                () -> {
+                    if (releases.getAndIncrement() == 0) {
+                        throw thrown;
+                    }
+                    return 0;
+                },
+                0);
+        requireBrokenBy(thrown, operation);
+        assertThat(operation.executed).hasValue(1);
+    }
+
+    private void requireBrokenBy(Throwable thrown, TestOperation operation) {
+        Throwable first = catchThrowable(operation::await);
+        assertThat(first).isInstanceOf(JcclException.class).hasRootCause(thrown);
+        assertThat(operation.isDone()).isTrue();
+        assertThatThrownBy(operation::await)
+                .isInstanceOf(JcclException.class)
+                .hasMessage(first.getMessage())
+                .hasRootCause(thrown);
+        assertThat(operation.toFuture()).failsWithin(Duration.ofSeconds(10));
+        assertThatThrownBy(comm::barrier).isInstanceOf(JcclException.class).hasRootCause(thrown);
+    }
+
+    @Test
+    void whatIsThrownWhileAnErrorIsHandledEndsTheOperationOnce() {
+        TestOperation operation = issue(
+                () -> {
+                    throw new StackOverflowError("of the test");
+                },
+                () -> NativeCommunicator.OK,
+                1);
+        Throwable first = catchThrowable(operation::await); // of the thread that has no stack left, or the executor's
+        assertThat(first).isInstanceOfAny(StackOverflowError.class, JcclException.class);
+        assertThatThrownBy(operation::await).isInstanceOf(JcclException.class);
+        assertThat(operation.executed).hasValue(1);
+        assertThatThrownBy(comm::barrier).isInstanceOf(JcclException.class);
+    }
+
+    /** Awaits with less and less of the stack left, so that it ends in every method between await() and the operation. */
+    @Test
+    void aStackThatEndsAnywhereEndsTheOperationAtMostOnce() throws Exception {
+        int deepest = depth(new int[1], 0);
+        for (int left = 2; left < 400; left += left < 80 ? 2 : 20) {
+            TestOperation operation = issue(() -> depth(new int[1], 0));
+            Descent descent = new Descent(deepest - left, operation);
+            Thread thread = new Thread(null, descent, "test-deep", STACK_BYTES);
+            thread.start();
+            thread.join();
+            Throwable after = catchThrowable(operation::await);
+            assertThat(operation.executed.get()).as("left=%d", left).isLessThanOrEqualTo(1);
+            if (after != null) {
+                assertThat(after).isInstanceOf(JcclException.class);
+            }
+            comm.close();
+            comm = Communicator.init(UniqueId.create(), 0, 1);
+        }
+    }
+
+    private static final long STACK_BYTES = 512 << 10;
+
+    @SuppressWarnings("InfiniteRecursion") // until the stack ends, which is what it measures
+    private static int depth(int[] deepest, int now) {
+        deepest[0] = now;
+        try {
+            depth(deepest, now + 1);
+        } catch (StackOverflowError e) {
+            return deepest[0];
+        }
+        return deepest[0];
+    }
+
+    /** Goes down so far, and awaits there. */
+    private record Descent(int depth, Operation operation) implements Runnable {
+        @Override
+        public void run() {
+            try {
+                down(depth);
+            } catch (StackOverflowError | JcclException e) {
+                return; // both are right
+            }
+        }
+
+        private void down(int left) {
+            if (left <= 0) {
+                operation.await();
+            } else {
+                down(left - 1);
+            }
+        }
+    }
+
+    @Test
+    void anInterruptedWaitForWhatHasNotBegunEndsPromptlyAndTheOperationStays() throws Exception {
+        Running running = startSlow();
+        Slow slow = running.slow();
+        Waiter runner = running.runner();
+        TestOperation next = issue(() -> NativeCommunicator.OK);
+        CompletableFuture<Void> future = next.toFuture();
+        List<Long> millis = new ArrayList<>();
+        for (int round = 0; round < 5; round++) {
+            Waiter waiter = Waiter.in("OperationQueue.awaitOthers", next::await).interrupt();
+            assertThat(waiter.end())
+                    .isInstanceOf(InterruptedCommunicationException.class)
+                    .hasMessageContaining("test()");
+            assertThat(waiter.interruptedAtEnd()).isTrue();
+            millis.add(waiter.millisAfterInterrupt());
+        }
+        assertThat(millis).as("one at least, on a busy machine").anyMatch(it -> it < Waiter.PROMPTLY.toMillis());
+        assertThat(next.isDone()).isFalse();
+        slow.end(NativeCommunicator.OK);
+        assertThat(runner.end()).isNull();
+        next.await();
+        future.get(10, TimeUnit.SECONDS);
+        assertThat(next.executed).hasValue(1);
+    }
+
+    @Test
+    void aThreadThatIsInterruptedBeforeItWaitsDoesNotBegin() throws Exception {
+        Running running = startSlow();
+        Slow slow = running.slow();
+        Waiter runner = running.runner();
+        TestOperation next = issue(() -> NativeCommunicator.OK);
+        Thread.currentThread().interrupt();
+        Throwable thrown = catchThrowable(next::await);
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(thrown).isInstanceOf(InterruptedCommunicationException.class);
+        slow.end(NativeCommunicator.OK);
+        assertThat(runner.end()).isNull();
+        next.await();
+        Thread.currentThread().interrupt();
+        next.await(); // is over
+        assertThat(Thread.interrupted()).isTrue();
+    }
+
+    @Test
+    void anInterruptedWaitForWhatAnotherThreadRunsFailsTheCommunicatorAndSleeps() throws Exception {
+        Running running = startSlow();
+        Slow slow = running.slow();
+        Waiter runner = running.runner();
+        Waiter waiter =
+                Waiter.in("OperationQueue.awaitOthers", slow.operation::await).interrupt();
+        assertThat(waiter.processorPercentDuring(WHILE)).isLessThan(IDLE_PERCENT);
+        assertThatThrownBy(comm::barrier).isInstanceOf(AbortedException.class).hasMessageContaining("interrupted");
+        slow.end(NativeCommunicator.ABORTED);
+        assertThat(waiter.end()).isInstanceOf(InterruptedCommunicationException.class);
+        assertThat(waiter.interruptedAtEnd()).isTrue();
+        assertThat(runner.end()).isInstanceOf(AbortedException.class).hasMessageContaining("test() on rank=0");
+        assertThat(runner.interruptedAtEnd()).isFalse();
+    }
+
+    @Test
+    void anInterruptOfTheThreadThatRunsFailsTheCommunicator() throws Exception {
+        Running running = startSlow();
+        Slow slow = running.slow();
+        Waiter runner = running.runner();
+        TestOperation next = issue(() -> NativeCommunicator.OK);
+        long begin = System.nanoTime();
+        runner.interrupt();
+        while (catchThrowable(comm::barrier) == null) {
+            Thread.yield();
+        }
+        assertThat(System.nanoTime() - begin)
+                .isLessThan(10 * Waiter.PROMPTLY.toNanos()); // ten times, for a busy machine
+        slow.end(NativeCommunicator.ABORTED);
+        assertThat(runner.end()).isInstanceOf(InterruptedCommunicationException.class);
+        assertThat(runner.interruptedAtEnd()).isTrue();
+        assertThatThrownBy(next::await).isInstanceOf(AbortedException.class).hasMessageContaining("test() on rank=0");
+        assertThat(next.executed).hasValue(0);
+    }
+
+    @Test
+    void anInterruptedCloseSleepsWhileAnOperationRunsAndFailsTheOthers() throws Exception {
+        Running running = startSlow();
+        Slow slow = running.slow();
+        Waiter runner = running.runner();
+        TestOperation next = issue(() -> NativeCommunicator.OK);
+        CompletableFuture<Void> future = next.toFuture();
+        Waiter closer = Waiter.in("OperationQueue.awaitOthers", comm::close).interrupt();
+        assertThat(closer.processorPercentDuring(WHILE)).isLessThan(IDLE_PERCENT);
+        slow.end(NativeCommunicator.ABORTED);
+        assertThat(closer.end()).isNull();
+        assertThat(closer.interruptedAtEnd()).isTrue();
+        assertThat(runner.end()).isInstanceOf(AbortedException.class);
+        assertThatThrownBy(next::await).isInstanceOf(AbortedException.class).hasMessageContaining("interrupted");
+        assertThat(future).failsWithin(Duration.ofSeconds(10));
+    }
+
+    @Test
+    void anInterruptedThreadClosesWhatIsIdleInGoodOrder() {
+        comm.barrier().await();
+        Thread.currentThread().interrupt();
+        comm.close();
+        assertThat(Thread.interrupted()).isTrue();
+    }
+
+    @Test
+    void aContinuationThatInterruptsItsThreadDoesNotMakeItSpin() throws Exception {
+        Slow slow = startSlow().slow();
+        CompletableFuture<Thread> thread = slow.operation.toFuture().thenApply(nothing -> {
+            Thread.currentThread().interrupt();
+            return Thread.currentThread();
+        });
+        slow.end(NativeCommunicator.OK);
+        Thread executor = thread.get(10, TimeUnit.SECONDS);
+        comm.barrier().toFuture().get(10, TimeUnit.SECONDS);
+        assertThat(executor.isInterrupted()).isFalse();
+    }
+
+    @Test
+    void aContinuationMayCloseTheCommunicator() throws Exception {
+        Running running = startSlow();
+        Slow slow = running.slow();
+        Waiter runner = running.runner();
+        List<CompletableFuture<Void>> futures = new ArrayList<>();
+        futures.add(slow.operation.toFuture());
+        CompletableFuture<Throwable> uncaught = new CompletableFuture<>();
+        CompletableFuture<Thread> closed = futures.get(0).thenApply(nothing -> {
+            Thread.currentThread().setUncaughtExceptionHandler((thread, problem) -> uncaught.complete(problem));
+            comm.close();
+            return Thread.currentThread();
+        });
+        for (int i = 0; i < 10; i++) {
+            futures.add(issue(() -> NativeCommunicator.OK).toFuture());
+        }
+        Operation last = issue(() -> NativeCommunicator.OK);
+        awaitArrivals();
+        slow.end(NativeCommunicator.OK);
+        assertThat(runner.end()).isNull();
+        Thread executor = closed.get(10, TimeUnit.SECONDS);
+        executor.join();
+        assertThat(uncaught).as("what ended the communicator's thread").isNotCompleted();
+        for (CompletableFuture<Void> future : futures) {
+            future.get(10, TimeUnit.SECONDS);
+        }
+        last.toFuture().get(10, TimeUnit.SECONDS);
+        last.await();
+    }
+
+    /** Returns when the communicator's thread has seen the futures: it naps beside the operation by then. */
+    private static void awaitArrivals() throws InterruptedException {
+        new CountDownLatch(1).await(50, TimeUnit.MILLISECONDS);
+    }
+}

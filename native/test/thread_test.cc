@@ -1,0 +1,65 @@
+// Which signals reach native threads.
+#include "base/thread.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+#include <thread>
+
+namespace jccl {
+namespace {
+
+sigset_t maskOfANativeThread() {
+  sigset_t mask;
+  sigemptyset(&mask);
+  startQuietThread("jccl-test", [&mask] { pthread_sigmask(SIG_SETMASK, nullptr, &mask); }).join();
+  return mask;
+}
+
+TEST(NativeThread, LeavesTheApplicationsSignalsToTheApplicationsThreads) {
+  const sigset_t mask = maskOfANativeThread();
+  for (const int signal :
+       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD, SIGALRM, SIGPIPE, SIGIO, SIGWINCH}) {
+    EXPECT_EQ(1, sigismember(&mask, signal)) << ::strsignal(signal);  // NOLINT(concurrency-mt-unsafe)
+  }
+  EXPECT_EQ(1, sigismember(&mask, SIGRTMIN + 3));
+}
+
+TEST(NativeThread, LetsFaultsAndProfilersThrough) {
+  const sigset_t mask = maskOfANativeThread();
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF, SIGVTALRM}) {
+    EXPECT_EQ(0, sigismember(&mask, signal)) << ::strsignal(signal);  // NOLINT(concurrency-mt-unsafe)
+  }
+}
+
+TEST(NativeThread, ItsMakerKeepsItsOwnMask) {
+  sigset_t before;
+  sigset_t after;
+  pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  maskOfANativeThread();
+  pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  for (int signal = 1; signal < 32; ++signal) {
+    EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal)) << signal;
+  }
+}
+
+// As the JVM does, which then writes its report: a handler for faults of any thread.
+void reportAndExit(int signal) { ::_exit(100 + signal); }
+
+using NativeThreadDeathTest = ::testing::Test;
+
+TEST(NativeThreadDeathTest, AFaultReachesTheProcesssHandler) {
+  ::testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(
+      {
+        ::signal(SIGSEGV, reportAndExit);
+        startQuietThread("jccl-test", [] { ::pthread_kill(::pthread_self(), SIGSEGV); }).join();
+      },
+      ::testing::ExitedWithCode(100 + SIGSEGV), "");
+}
+
+}  // namespace
+}  // namespace jccl
