@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.cli.topo.Reports;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,7 +11,6 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,9 +33,6 @@ class ColdStartTest {
     @ParameterizedTest
     @EnumSource(Reports.Fabric.class)
     void topoOfSixteenGpusTakesLittleProcessorTime(Reports.Fabric fabric) throws IOException, InterruptedException {
-        Assumptions.assumeFalse(
-                ManagementFactory.getRuntimeMXBean().getInputArguments().contains("-Xcheck:jni"),
-                "a checked JVM is slower by design");
         Path description = directory.resolve("machine.xml");
         Files.writeString(description, Reports.machine(2, 2, 4, fabric));
         assertThat(processorSeconds("topo", "--file", description.toString(), "--machines", "2"))

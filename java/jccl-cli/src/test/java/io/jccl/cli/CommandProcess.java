@@ -23,6 +23,18 @@ final class CommandProcess {
 
     /** Runs the command to its end; under -Xcheck:jni it is checked as well, and so are the ranks that it starts. */
     static Result run(Path directory, String... arguments) throws IOException, InterruptedException {
+        Path log = directory.resolve("err");
+        ProcessBuilder builder = builder(directory, List.of(), arguments);
+        Process process = builder.start();
+        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        String err = Files.readString(log);
+        assertThat(out + err).doesNotContain("in native method", "JNI call made without checking", "WARNING: JNI ");
+        return new Result(process.exitValue(), out, err);
+    }
+
+    /** The command before it is started. Its standard error goes to the file "err". */
+    static ProcessBuilder builder(Path directory, List<String> options, String... arguments) {
         boolean checked =
                 ManagementFactory.getRuntimeMXBean().getInputArguments().contains(CHECK_JNI);
         List<String> command = new ArrayList<>(List.of(
@@ -33,10 +45,11 @@ final class CommandProcess {
         if (checked) {
             command.add(1, CHECK_JNI);
         }
+        command.addAll(options);
         command.add(Main.class.getName());
         command.addAll(List.of(arguments));
-        Path log = directory.resolve("err");
-        ProcessBuilder builder = new ProcessBuilder(command).redirectError(log.toFile());
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .redirectError(directory.resolve("err").toFile());
         // What the build was started with or by is not to be seen in its tests.
         builder.environment()
                 .keySet()
@@ -44,11 +57,6 @@ final class CommandProcess {
         if (checked) {
             builder.environment().put("JCCL_JAVA_OPTS", CHECK_JNI);
         }
-        Process process = builder.start();
-        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
-        String err = Files.readString(log);
-        assertThat(out + err).doesNotContain("in native method", "JNI call made without checking", "WARNING: JNI ");
-        return new Result(process.exitValue(), out, err);
+        return builder;
     }
 }

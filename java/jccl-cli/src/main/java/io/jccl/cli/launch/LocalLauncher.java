@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Starts the ranks of a job as processes of this machine and sees them off: when one fails the others are ended, and when
- * this process ends, by a signal or otherwise, no rank is left behind.
+ * this process ends, by a signal (SIGKILL too, see {@link Watchdog}) or otherwise, no rank is left behind.
  */
 public final class LocalLauncher {
 
@@ -49,34 +49,34 @@ public final class LocalLauncher {
      * @throws IOException if the program cannot be started; no rank is left behind
      */
     public Outcome run() throws IOException, InterruptedException {
-        Rendezvous rendezvous = Rendezvous.create();
-        Thread reaper = new Thread(() -> end(rendezvous), "jccl-launch-reaper");
+        JobDirectory directory = JobDirectory.create(job.grace());
+        Thread reaper = new Thread(() -> end(directory), "jccl-launch-reaper");
         Runtime.getRuntime().addShutdownHook(reaper);
         try {
             for (int rank = 0; rank < job.ranks(); rank++) {
-                start(rank, rendezvous.setting());
+                start(rank, directory);
             }
             return await();
         } finally {
-            end(rendezvous);
+            end(directory);
             joinPumps();
             removeHook(reaper);
         }
     }
 
-    private void end(Rendezvous rendezvous) {
+    private void end(JobDirectory directory) {
         endAll();
-        rendezvous.close();
+        directory.close();
     }
 
-    private void start(int rank, String rendezvous) throws IOException {
+    private void start(int rank, JobDirectory directory) throws IOException {
         ProcessBuilder builder = new ProcessBuilder(job.command());
         Map<String, String> environment = builder.environment();
         environment.putAll(job.environment());
         environment.put("JCCL_RANK", Integer.toString(rank));
         environment.put("JCCL_SIZE", Integer.toString(job.ranks()));
         environment.put("JCCL_LOCAL_RANK", Integer.toString(rank));
-        environment.put("JCCL_RENDEZVOUS", rendezvous);
+        environment.put("JCCL_RENDEZVOUS", directory.rendezvous());
         boolean plain = job.output() == Job.Output.PLAIN || job.output() == Job.Output.FIRST_RANK && rank == 0;
         builder.redirectInput(rank == 0 ? Redirect.INHERIT : Redirect.from(new File("/dev/null")));
         if (plain) {
@@ -86,7 +86,11 @@ public final class LocalLauncher {
         synchronized (processes) {
             processes.add(process);
         }
-        process.onExit().thenAccept(ended -> exits.add(new Exit(rank, ended.exitValue())));
+        directory.started(process);
+        process.onExit().thenAccept(ended -> {
+            directory.ended(ended);
+            exits.add(new Exit(rank, ended.exitValue()));
+        });
         if (job.verbose()) {
             say("rank " + rank + " is process " + process.pid());
         }

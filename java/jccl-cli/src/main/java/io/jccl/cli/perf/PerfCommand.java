@@ -229,7 +229,6 @@ public final class PerfCommand implements Callable<Integer> {
     }
 
     private static int runRank(PerfOptions options, Launch place) {
-        RankProcesses.followSupervisor();
         if (place.rank() > 0) {
             return status(runRank(options, place, Reporter.SILENT), Reporter.SILENT);
         }

@@ -17,9 +17,6 @@ import java.util.stream.Stream;
 /** Runs all ranks as processes of this machine: each is the {@code jccl} command again, with a launcher's environment. */
 public final class RankProcesses {
 
-    /** The system property that tells a rank which process to outlive by nothing. */
-    static final String SUPERVISOR = "jccl.perf.supervisor";
-
     /** The system property that names the archive of classes to start from; see scripts/jccl. */
     private static final String ARCHIVE = "jccl.class.archive";
 
@@ -91,21 +88,10 @@ public final class RankProcesses {
         System.getProperties().stringPropertyNames().stream()
                 .filter(name -> name.startsWith("jccl."))
                 .forEach(name -> command.add("-D" + name + "=" + System.getProperty(name)));
-        command.add("-D" + SUPERVISOR + "=" + ProcessHandle.current().pid());
         command.add("-cp");
         command.add(System.getProperty("java.class.path"));
         command.add(Main.class.getName());
         command.addAll(arguments);
         return command;
-    }
-
-    /** In a rank: ends this process when its supervisor has ended, however that came about. */
-    public static void followSupervisor() {
-        Long pid = Long.getLong(SUPERVISOR);
-        if (pid == null) {
-            return;
-        }
-        Runnable end = () -> Runtime.getRuntime().halt(Main.FAILED);
-        ProcessHandle.of(pid).ifPresentOrElse(supervisor -> supervisor.onExit().thenRun(end), end);
     }
 }

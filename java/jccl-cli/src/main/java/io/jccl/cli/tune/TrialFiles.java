@@ -3,11 +3,12 @@ package io.jccl.cli.tune;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.jccl.JcclException;
 import io.jccl.cli.Main;
+import io.jccl.cli.launch.JobDirectory;
 import io.jccl.cli.perf.RankProcesses;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 
 /** Runs trials in processes of their own; what they are to do and what they found goes through files. */
@@ -32,10 +33,9 @@ final class TrialFiles {
      * @throws JcclException if a rank failed; it has said why
      */
     static List<Times> run(Trial trial, PrintStream out, PrintStream err) throws IOException, InterruptedException {
-        Path directory = Files.createTempDirectory("jccl-tune");
-        Path trialFile = directory.resolve("trial.json");
-        Path timesFile = directory.resolve("times.json");
-        try {
+        try (JobDirectory directory = JobDirectory.create(Duration.ZERO)) {
+            Path trialFile = directory.resolve("trial.json");
+            Path timesFile = directory.resolve("times.json");
             write(trialFile, trial);
             List<Long> sizes = trial.sizes();
             int threads = trial.threads() ? trial.ranks() : 1;
@@ -52,10 +52,6 @@ final class TrialFiles {
                         + " `jccl doctor` says");
             }
             return List.of(read(timesFile, Times[].class));
-        } finally {
-            Files.deleteIfExists(trialFile);
-            Files.deleteIfExists(timesFile);
-            Files.delete(directory);
         }
     }
 }

@@ -6,7 +6,6 @@ import io.jccl.bootstrap.Launch;
 import io.jccl.bootstrap.LauncherEnvironment;
 import io.jccl.cli.Main;
 import io.jccl.cli.output.Progress;
-import io.jccl.cli.perf.RankProcesses;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -33,7 +32,6 @@ public final class TrialRankCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException, ExecutionException {
-        RankProcesses.followSupervisor();
         Trial trial = TrialFiles.read(trialFile, Trial.class);
         int rank = LauncherEnvironment.find(System.getenv()).map(Launch::rank).orElse(0);
         Progress progress = new Progress(System.err, trial.progress() && rank == 0);

@@ -4,6 +4,7 @@ import io.jccl.Collective;
 import io.jccl.CommunicatorConfig;
 import io.jccl.TransportKind;
 import io.jccl.cli.Main;
+import io.jccl.cli.launch.JobDirectory;
 import io.jccl.cli.output.ByteSizes;
 import io.jccl.cli.output.Terminal;
 import io.jccl.config.Settings;
@@ -12,6 +13,7 @@ import io.jccl.tuning.HostCosts.General;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.EnumSet;
@@ -137,10 +139,10 @@ public final class TuneCommand implements Callable<Integer> {
             requireWritable(output);
         }
         HostCosts inUse = trials.machine().costs();
-        Path inPlace = Files.createTempFile("jccl-tune", ".properties");
-        Path staged = Files.createTempFile("jccl-tune", ".properties");
         Calibration calibration = new Calibration(trials.machine(), this::note);
-        try {
+        try (JobDirectory directory = JobDirectory.create(Duration.ZERO)) {
+            Path inPlace = directory.resolve("in-place.properties");
+            Path staged = directory.resolve("staged.properties");
             Files.writeString(
                     inPlace, inUse.with(General.ZERO_COPY_MIN_BYTES, 0).toText());
             Files.writeString(
@@ -149,9 +151,6 @@ public final class TuneCommand implements Callable<Integer> {
             for (Trial trial : trials.forTable(budget, inPlace, staged)) {
                 calibration.add(trial, TrialFiles.run(trial, System.out, System.err));
             }
-        } finally {
-            Files.delete(inPlace);
-            Files.delete(staged);
         }
         String table = calibration.table(source(trials.machine())).toText();
         if (output == null) {

@@ -1,0 +1,105 @@
+package io.jccl.cli.launch;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Set;
+
+/**
+ * A shell that ends a job whose launcher is gone. It reads a pipe that only this process can write to, so the pipe ends with
+ * this process, however it ended. Then the shell ends the ranks and every process that has their rendezvous in its
+ * environment, by TERM and after the grace by KILL, and removes the directory of the job.
+ */
+final class Watchdog implements AutoCloseable {
+
+    private static final String SCRIPT =
+            """
+            trap '' HUP INT TERM
+            directory=$1 tenths=$2 ranks=' '
+            while read -r event rank; do
+              case $event in
+                started) ranks="$ranks$rank " ;;
+                ended) ranks="${ranks%%" $rank "*} ${ranks#*" $rank "}" ;;
+                closed) exit ;;
+              esac
+            done
+
+            # Sends a signal; fails when no process of the job is alive.
+            signal() {
+              alive=1
+              pids=$ranks
+              for file in $(grep -lsF "JCCL_RENDEZVOUS=file:$directory/" /proc/[0-9]*/environ); do
+                pid=${file#/proc/}
+                pids="$pids ${pid%/environ}"
+              done
+              for pid in $pids; do
+                kill -"$1" "$pid" 2>/dev/null && [ -e "/proc/$pid/exe" ] && alive=0 # a zombie has none
+              done
+              return $alive
+            }
+
+            signal TERM
+            while [ "$tenths" -gt 0 ] && signal 0; do
+              sleep 0.1
+              tenths=$((tenths - 1))
+            done
+            tries=50
+            while signal KILL && [ "$tries" -gt 0 ]; do
+              sleep 0.1
+              tries=$((tries - 1))
+            done
+            rm -rf "$directory"
+            """;
+
+    private final Process shell;
+    private final PrintStream pipe; // ignores that the shell may have ended
+
+    private Watchdog(Process shell) {
+        this.shell = shell;
+        this.pipe = new PrintStream(shell.getOutputStream(), true, StandardCharsets.US_ASCII);
+    }
+
+    /**
+     * Starts the shell.
+     *
+     * @param directory of the job; need not exist yet
+     * @param grace how long a rank may take to end after TERM before it is killed
+     */
+    static Watchdog start(Path directory, Duration grace) throws IOException {
+        long tenths = Math.min(grace.toMillis() / 100, Integer.MAX_VALUE);
+        ProcessBuilder builder =
+                new ProcessBuilder("sh", "-c", SCRIPT, "jccl-watchdog", directory.toString(), Long.toString(tenths));
+        builder.environment()
+                .keySet()
+                .retainAll(Set.of("PATH")); // it is no process of a job, also where its launcher is
+        builder.redirectOutput(Redirect.DISCARD).redirectError(Redirect.DISCARD);
+        return new Watchdog(builder.start());
+    }
+
+    /** The rendezvous by which the shell knows the processes of the job in this directory. */
+    static String rendezvous(Path directory) {
+        return "file:" + directory.resolve("rendezvous");
+    }
+
+    synchronized void started(long pid) {
+        pipe.print("started " + pid + "\n");
+        pipe.flush();
+    }
+
+    synchronized void ended(long pid) {
+        pipe.print("ended " + pid + "\n");
+        pipe.flush();
+    }
+
+    /** Ends the shell without anything else. A second call does nothing. */
+    @Override
+    public synchronized void close() {
+        if (shell.isAlive()) {
+            pipe.print("closed\n");
+        }
+        pipe.close();
+    }
+}
