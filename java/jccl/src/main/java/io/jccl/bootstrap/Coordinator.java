@@ -414,7 +414,7 @@ final class Coordinator {
             }
         }
         loseTheSilent(now);
-        if (!dead.isEmpty() && now - deadSince >= GATHER_DEATHS_NANOS) {
+        if (!dead.isEmpty() && now - deathsDue(now) >= 0) {
             tellDeaths();
         }
         for (Inquiry inquiry : List.copyOf(inquiries.values())) {
@@ -443,6 +443,22 @@ final class Coordinator {
         }
     }
 
+    /**
+     * When the deaths so far are reported. Heartbeats of different ranks stop at different times: where silence is all that
+     * is known, ranks that have been silent for half the time-out get the rest of theirs.
+     */
+    private long deathsDue(long now) {
+        long due = deadSince + GATHER_DEATHS_NANOS;
+        if (dead.keySet().stream().allMatch(rank -> now - heardAt[rank] >= heartbeatNanos)) {
+            for (int rank = 0; rank < size; rank++) {
+                if (!gone(rank) && now - heardAt[rank] >= heartbeatNanos / 2) {
+                    due = Math.max(due, heardAt[rank] + heartbeatNanos);
+                }
+            }
+        }
+        return due;
+    }
+
     private void tellDeaths() {
         StringBuilder text = new StringBuilder();
         dead.forEach((rank, why) -> text.append(text.isEmpty() ? "" : "; ")
@@ -456,7 +472,7 @@ final class Coordinator {
     private long next(long now) {
         long next = heartbeatNanos / 4;
         if (!dead.isEmpty()) {
-            next = Math.min(next, deadSince + GATHER_DEATHS_NANOS - now);
+            next = Math.min(next, deathsDue(now) - now);
         }
         for (Inquiry inquiry : inquiries.values()) {
             long due = inquiry.askAgainAt != 0 ? inquiry.askAgainAt : inquiry.since + queryNanos;

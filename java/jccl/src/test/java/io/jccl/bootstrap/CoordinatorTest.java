@@ -425,6 +425,35 @@ class CoordinatorTest {
         assertThat(verdicts.get(0).text()).contains("silent for 5000 ms");
     }
 
+    /** Two ranks of a host that is lost sent their last heartbeats at different times. */
+    @Test
+    void ranksThatFallSilentOneAfterTheOtherAreOneFailure() {
+        long apart = HEARTBEAT / 4;
+        for (long now = 0; now <= HEARTBEAT + apart; now += 50 * MS) {
+            coordinator.heard(0, now);
+            if (now <= apart) {
+                coordinator.heard(1, now);
+            }
+            coordinator.tick(now);
+        }
+        coordinator.tick(HEARTBEAT + apart + Coordinator.GATHER_DEATHS_NANOS);
+        assertThat(verdicts).hasSize(1);
+        assertThat(verdicts.get(0).failedRanks()).containsExactly(1, 2);
+    }
+
+    /** A connection that has ended is no silence: its rank is named at once. */
+    @Test
+    void aRankThatDiesIsNamedWithoutWaitingForOnesThatAreSilent() {
+        for (long now = 0; now < HEARTBEAT * 3 / 4; now += 50 * MS) {
+            coordinator.heard(0, now);
+            coordinator.heard(2, now);
+            coordinator.tick(now);
+        }
+        coordinator.lost(2, "closed", HEARTBEAT * 3 / 4);
+        coordinator.tick(HEARTBEAT * 3 / 4 + Coordinator.GATHER_DEATHS_NANOS);
+        assertThat(verdicts.get(0).failedRanks()).containsExactly(2);
+    }
+
     @Test
     void aPauseOfTheCoordinatorItselfKillsNobody() {
         coordinator.tick(MS);
