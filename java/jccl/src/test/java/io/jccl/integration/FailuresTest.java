@@ -66,7 +66,7 @@ class FailuresTest {
             for (int rank = 1; rank < 3; rank++) {
                 ranks.awaitOutput(rank, text -> text.contains("JOINS"), LIMIT);
             }
-            ranks.process(1).waitFor(1000, TimeUnit.MILLISECONDS); // both are at the root by now
+            ranks.process(1).waitFor(1000L * LocalRanks.SLOWNESS, TimeUnit.MILLISECONDS); // both are at the root by now
             long killed = System.nanoTime();
             ranks.kill(1);
             ranks.awaitOutput(2, text -> text.contains("FAILED PeerFailedException[1]"), LIMIT);
