@@ -74,6 +74,8 @@ struct LateCase {
   const char* name;
   TransportKind transport;
   Collective collective;
+
+  friend std::ostream& operator<<(std::ostream& out, const LateCase& one) { return out << one.name; }
 };
 
 class LateInPlace : public ::testing::TestWithParam<LateCase> {};
@@ -267,6 +269,8 @@ TEST(InPlaceFailure, ARankThatFailsBeginsNoMorePieces) {
 struct Signalled {
   const char* name;
   int signal;
+
+  friend std::ostream& operator<<(std::ostream& out, const Signalled& one) { return out << one.name; }
 };
 class InPlaceBetweenProcesses : public ::testing::TestWithParam<Signalled> {};
 
