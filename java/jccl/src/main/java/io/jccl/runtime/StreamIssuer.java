@@ -1,21 +1,21 @@
 package io.jccl.runtime;
 
+import io.jccl.DeviceStream;
 import io.jccl.StreamOperations;
 import io.jccl.Work;
 
 /** A communicator's operations on one stream. */
 final class StreamIssuer extends IssuedOperations implements StreamOperations {
 
-    private final IssuedOperations communicator;
-    private final OperationFactory factory;
+    private final CommunicatorImpl communicator;
+    private final CallFactory factory;
+    private final DeviceStream stream;
 
-    /**
-     * @param communicator whose right to issue is taken
-     * @param factory makes operations on the stream
-     */
-    StreamIssuer(IssuedOperations communicator, OperationFactory factory) {
+    /** @param factory makes calls for the stream */
+    StreamIssuer(CommunicatorImpl communicator, CallFactory factory, DeviceStream stream) {
         this.communicator = communicator;
         this.factory = factory;
+        this.stream = stream;
     }
 
     @Override
@@ -29,12 +29,12 @@ final class StreamIssuer extends IssuedOperations implements StreamOperations {
     }
 
     @Override
-    OperationFactory factory() {
+    CallFactory factory() {
         return factory;
     }
 
     @Override
-    Work append(Operation operation) {
-        return communicator.append(operation);
+    Work issue(OperationCall call) {
+        return communicator.issue(call, stream);
     }
 }
