@@ -269,8 +269,7 @@ final class CallFactory implements Operations<OperationCall> {
 
     /** Calls that are issued as one; all are on the device, or none is. */
     OperationCall group(List<OperationCall> members) {
-        long onDevice =
-                members.stream().filter(OperationCall::isOnDevice).count();
+        long onDevice = members.stream().filter(OperationCall::isOnDevice).count();
         if (onDevice != 0 && onDevice != members.size()) {
             throw new IllegalArgumentException("operations=" + members.size() + " onDevice=" + onDevice
                     + ": the operations of one group work on memory of devices, or of the host; use a group for each");
@@ -284,8 +283,7 @@ final class CallFactory implements Operations<OperationCall> {
         return new CollectiveCall(signature, onDevice(send, recv), send, recv, count, root);
     }
 
-    private OperationCall vector(
-            Collective collective, ReduceOp op, DataBuffer send, DataBuffer recv, long[] counts) {
+    private OperationCall vector(Collective collective, ReduceOp op, DataBuffer send, DataBuffer recv, long[] counts) {
         int signature = Signatures.of(collective, send.type(), op);
         return new VectorCall(signature, onDevice(send, recv), send, recv, counts);
     }

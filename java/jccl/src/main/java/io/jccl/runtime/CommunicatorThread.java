@@ -13,22 +13,22 @@ import org.slf4j.LoggerFactory;
  * <p>When there is nothing to do it sleeps, and the next operation that is issued wakes it: an operation that nobody waits
  * for begins as soon as a thread can be woken and has let the issuer go first. A loop of operations that are awaited at
  * once must not pay for that. So while polls find that those who issue also wait, issuing wakes nobody, and this thread
- * polls every {@value #AWAITED_NAP_NANOS} ns; the first operation that nobody waits for ends this.
+ * polls every {@value #AWAITED_BACK_OFF_NANOS} ns; the first operation that nobody waits for ends this.
  */
 final class CommunicatorThread implements Runnable {
 
     private static final Logger LOG = LoggerFactory.getLogger(CommunicatorThread.class);
     private static final long ISSUER_FIRST_NANOS = 20_000;
-    private static final long MIN_NAP_NANOS = 100_000;
-    private static final long AWAITED_NAP_NANOS = 1_000_000;
-    private static final long MAX_NAP_NANOS = 2_000_000;
-    private static final long FUTURE_NAP_NANOS = 50_000;
+    private static final long MIN_BACK_OFF_NANOS = 100_000;
+    private static final long AWAITED_BACK_OFF_NANOS = 1_000_000;
+    private static final long MAX_BACK_OFF_NANOS = 2_000_000;
+    private static final long FUTURE_BACK_OFF_NANOS = 50_000;
     private static final long ASLEEP_AFTER_NANOS = 50_000;
     private static final long SLEEP_NANOS = 500_000_000;
     private static final int POLLS_UNTIL_AWAITED = 3;
 
     private static final int AWAKE = 0;
-    private static final int NAPPING = 1; // polls again soon
+    private static final int BACKING_OFF = 1; // polls again soon
     private static final int ASLEEP = 2; // issuing wakes it
 
     private final String name;
@@ -39,7 +39,7 @@ final class CommunicatorThread implements Runnable {
     private volatile int mode = AWAKE;
     private long asleepSinceNanos; // touched by the thread only, as the next three
     private int awaited; // how many polls in a row found that others had executed operations
-    private long nap = MIN_NAP_NANOS;
+    private long backOffNanos = MIN_BACK_OFF_NANOS;
     private OperationWork seen;
     private volatile boolean stopping;
     private volatile boolean ended;
@@ -67,7 +67,7 @@ final class CommunicatorThread implements Runnable {
     }
 
     /** Somebody asks for an operation's end without waiting for it. */
-    void wakeIfNapping() {
+    void wakeIfIdle() {
         if (mode != AWAKE) {
             wake();
         }
@@ -94,7 +94,7 @@ final class CommunicatorThread implements Runnable {
                 poll();
             } catch (Throwable e) { // it has failed the communicator; what is left ends with that
                 LOG.warn("communicator={}: its thread met an error", name, e);
-                nap(MAX_NAP_NANOS);
+                backOff(MAX_BACK_OFF_NANOS);
             }
         }
         ended = true;
@@ -116,40 +116,40 @@ final class CommunicatorThread implements Runnable {
             awaited = Math.min(awaited + 1, POLLS_UNTIL_AWAITED);
         }
         if (moved && awaited == POLLS_UNTIL_AWAITED) {
-            nap(AWAITED_NAP_NANOS);
-            nap = MIN_NAP_NANOS;
+            backOff(AWAITED_BACK_OFF_NANOS);
+            backOffNanos = MIN_BACK_OFF_NANOS;
         } else if (progress == OperationQueue.Progress.OTHERS_RUN) {
             // No sleep: what is issued meanwhile is left to this thread.
-            nap = moved ? MIN_NAP_NANOS : Math.min(2 * nap, MAX_NAP_NANOS);
-            if (nap < MAX_NAP_NANOS) {
-                nap(nap);
+            backOffNanos = moved ? MIN_BACK_OFF_NANOS : Math.min(2 * backOffNanos, MAX_BACK_OFF_NANOS);
+            if (backOffNanos < MAX_BACK_OFF_NANOS) {
+                backOff(backOffNanos);
             } else {
-                napWhileOthersRun();
+                backOffWhileOthersRun();
             }
         } else if (!futures.isEmpty()) {
-            nap(FUTURE_NAP_NANOS); // of operations on a device, which nobody reports
+            backOff(FUTURE_BACK_OFF_NANOS); // of operations on a device, which nobody reports
         } else if (!stopping) {
             sleep();
         }
     }
 
-    private void nap(long nanos) {
-        mode = NAPPING;
+    private void backOff(long nanos) {
+        mode = BACKING_OFF;
         LockSupport.parkNanos(this, nanos);
         mode = AWAKE;
     }
 
     /** Beside an operation that lasts: until it ends. */
-    private void napWhileOthersRun() {
-        mode = NAPPING;
+    private void backOffWhileOthersRun() {
+        mode = BACKING_OFF;
         queue.sleepWhileOthersRun();
         mode = AWAKE;
     }
 
     /**
-     * Says that it is asleep and naps; sleeps if it has said so for a while. An operation that was issued just before that is
-     * found by the poll after the nap, and one issued later wakes this thread. The issuer that wakes it is given a moment to
-     * await the operation itself.
+     * Marks itself asleep and backs off; sleeps once the mark is old enough. The poll in between finds what was issued just
+     * before the mark, and what is issued later wakes this thread. An issuer that wakes it gets a moment to await the operation
+     * itself.
      */
     private void sleep() {
         if (mode != ASLEEP) {
@@ -157,9 +157,9 @@ final class CommunicatorThread implements Runnable {
             asleepSinceNanos = System.nanoTime();
         }
         boolean forLong = System.nanoTime() - asleepSinceNanos >= ASLEEP_AFTER_NANOS;
-        LockSupport.parkNanos(this, forLong ? SLEEP_NANOS : MIN_NAP_NANOS);
+        LockSupport.parkNanos(this, forLong ? SLEEP_NANOS : MIN_BACK_OFF_NANOS);
         if (mode != ASLEEP && !stopping) {
-            nap(ISSUER_FIRST_NANOS);
+            backOff(ISSUER_FIRST_NANOS);
         }
     }
 
@@ -201,7 +201,7 @@ final class CommunicatorThread implements Runnable {
             completeFutures(); // of a continuation that closes the communicator
             return;
         }
-        IdleStrategy.await(this::hasEnded, deadline, FUTURE_NAP_NANOS, MAX_NAP_NANOS);
+        IdleStrategy.await(this::hasEnded, deadline, FUTURE_BACK_OFF_NANOS, MAX_BACK_OFF_NANOS);
     }
 
     private boolean hasEnded() {

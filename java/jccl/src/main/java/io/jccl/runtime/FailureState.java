@@ -179,7 +179,8 @@ final class FailureState {
         boolean lost = rank != COORDINATOR;
         String unanswered = lost
                 ? text + "; rank=" + COORDINATOR + ", which coordinates, did not answer within "
-                        + VERDICT_TIMEOUT.toMillis() + " ms: it or its machine is gone, or a network does not lead there and back"
+                        + VERDICT_TIMEOUT.toMillis()
+                        + " ms: it or its machine is gone, or a network does not lead there and back"
                 : text;
         Set<Integer> silent = lost ? Set.of(COORDINATOR) : Set.of();
         return switch (status) {

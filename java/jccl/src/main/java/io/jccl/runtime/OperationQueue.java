@@ -90,9 +90,9 @@ final class OperationQueue {
     void beginIssue() {
         if (!tryBeginIssue()) {
             throw new IllegalStateException(
-                    "communicator=" + thread.name() + ": another thread issues an operation, or "
-                            + "this call comes from the body of a group; issue from one thread at a time, and inside of a group "
-                            + "use the Group object");
+                    "communicator=" + thread.name() + ": another thread issues an operation, or this call comes from"
+                            + " the body of a group; issue from one thread at a time, and"
+                            + " inside of a group use the Group object");
         }
     }
 
@@ -132,9 +132,9 @@ final class OperationQueue {
     }
 
     /** Remembers whose interrupt is an interrupt of what runs; {@link #inFlight} publishes it. */
-    private void setRunner(Thread thread) {
-        if (runner != thread) {
-            RUNNER.setOpaque(this, thread);
+    private void setRunner(Thread current) {
+        if (runner != current) {
+            RUNNER.setOpaque(this, current);
         }
     }
 
@@ -173,7 +173,7 @@ final class OperationQueue {
                     failures.timedOut(operation.describe());
                 }
                 if (!mayRun) {
-                    thread.wakeIfNapping();
+                    thread.wakeIfIdle();
                 }
                 idle.idle();
             }
@@ -193,7 +193,7 @@ final class OperationQueue {
     }
 
     /**
-     * Now and then, by the watchdog: fails the communicator if the thread that runs an operation was interrupted, which native
+     * Called by the watchdog: fails the communicator if the thread that runs an operation was interrupted, which native
      * code does not notice, or could not say itself what was thrown.
      */
     void check() {
@@ -232,7 +232,7 @@ final class OperationQueue {
         sleepers.remove(Thread.currentThread());
     }
 
-    /** After each operation, and when the right to run is given back: a look at one field where nobody sleeps. */
+    /** After each operation, and when the right to run is given back: reads one field where nobody sleeps. */
     private void wakeSleepers() {
         if ((int) SLEEPING.getOpaque(this) != 0) {
             sleepers.forEach(LockSupport::unpark);
@@ -317,7 +317,7 @@ final class OperationQueue {
     }
 
     void wake() {
-        thread.wakeIfNapping();
+        thread.wakeIfIdle();
     }
 
     void completeLater(OperationWork operation) {
@@ -339,7 +339,9 @@ final class OperationQueue {
         setRunner(null);
         IN_FLIGHT.setRelease(this, (OperationWork) null);
         Failure failure = failures.current();
-        for (OperationWork operation = head.next(); operation != null && failure != null; operation = operation.next()) {
+        for (OperationWork operation = head.next();
+                operation != null && failure != null;
+                operation = operation.next()) {
             if (!operation.isOver()) {
                 operation.fail(failure);
             }

@@ -257,7 +257,7 @@ class OperationQueueTest {
                 },
                 () -> NativeCommunicator.OK,
                 1);
-        Throwable first = catchThrowable(operation::await); // of the thread that has no stack left, or the communicator's
+        Throwable first = catchThrowable(operation::await); // of the thread without stack, or the communicator's
         assertThat(first).isInstanceOfAny(StackOverflowError.class, JcclException.class);
         assertThatThrownBy(operation::await).isInstanceOf(JcclException.class);
         assertThat(operation.executed).hasValue(1);
@@ -464,7 +464,7 @@ class OperationQueueTest {
         last.await();
     }
 
-    /** Returns when the communicator's thread has seen the futures: it naps beside the operation by then. */
+    /** Returns when the communicator's thread has seen the futures: it backs off by then. */
     private static void awaitArrivals() throws InterruptedException {
         new CountDownLatch(1).await(50, TimeUnit.MILLISECONDS);
     }
