@@ -26,9 +26,9 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
     private final FormedCommunicator formed;
     private final FailureState failures;
     private final OperationQueue queue;
-    private final CallFactory factory;
     private final HostBackend host;
     private final Backend device; // null where this rank has no device
+    private final Issuing<Work> issuing;
     private final EngineStatus status;
     private final List<StallDetector<?>> stalls;
     private final Watchdog.Watched queueCheck;
@@ -53,7 +53,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
                         .map(it ->
                                 new StagedBackend(queue, it, formed.choices(), failures, formed.rank(), formed.size())))
                 .orElse(null);
-        this.factory = new CallFactory(formed.rank(), formed.size(), device != null, null);
+        this.issuing = new OnStream(null);
         this.status = new EngineStatus(formed.rank(), formed.engine(), deviceEngine);
         this.queueCheck = now -> queue.check();
         ControlNetwork control = formed.membership().control();
@@ -106,14 +106,47 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
         return formed.id();
     }
 
-    /** Takes the right to issue; the caller gives it back with {@link #end}, unless this throws. */
+    /** The right to issue on a stream. */
+    private final class OnStream implements Issuing<Work> {
+
+        private final DeviceStream stream; // null: the communicator's own
+        private final CallFactory factory;
+
+        OnStream(DeviceStream stream) {
+            this.stream = stream;
+            this.factory = new CallFactory(formed.rank(), formed.size(), device != null, stream);
+        }
+
+        @Override
+        public CallFactory factory() {
+            return factory;
+        }
+
+        @Override
+        public Work issue(OperationCall call) {
+            return (call.isOnDevice() ? device : host).issue(call, stream);
+        }
+
+        @Override
+        public void close() {
+            queue.endIssue();
+        }
+    }
+
+    /** Takes the right to issue; the caller gives it back, unless this throws. */
     @Override
-    void begin() {
+    Issuing<Work> begin() {
         beginUnlessClosed();
         if (failures.current() != null) {
             queue.endIssue();
             failures.check();
         }
+        return issuing;
+    }
+
+    /** The same on a stream, for callers that have called {@link #begin}. */
+    Issuing<Work> issuingOn(DeviceStream stream) {
+        return new OnStream(stream);
     }
 
     private void beginUnlessClosed() {
@@ -123,26 +156,6 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
             throw new IllegalStateException("communicator=" + formed.id() + " rank=" + formed.rank()
                     + " is closed: issue operations before close()");
         }
-    }
-
-    @Override
-    void end() {
-        queue.endIssue();
-    }
-
-    @Override
-    CallFactory factory() {
-        return factory;
-    }
-
-    @Override
-    Work issue(OperationCall call) {
-        return issue(call, null);
-    }
-
-    /** @param stream orders it on a device; null: the communicator's own */
-    Work issue(OperationCall call, DeviceStream stream) {
-        return (call.isOnDevice() ? device : host).issue(call, stream);
     }
 
     @Override
@@ -156,7 +169,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
                     "stream=" + stream + ": this communicator's ranks have no GPU, so no stream orders"
                             + " its operations; give every rank one with CommunicatorConfig.device or JCCL_DEVICE");
         }
-        return new StreamIssuer(this, new CallFactory(formed.rank(), formed.size(), true, stream), stream);
+        return new StreamIssuer(this, stream);
     }
 
     @Override
@@ -168,7 +181,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
             return VirtualThreads.callOnPlatformThread("jccl-split", () -> Formation.split(formed, color, key))
                     .map(CommunicatorImpl::started);
         } finally {
-            end();
+            queue.endIssue();
         }
     }
 
@@ -190,7 +203,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
             return started(VirtualThreads.callOnPlatformThread(
                     "jccl-shrink", () -> Formation.shrink(formed, excluded, needsMajority)));
         } finally {
-            end();
+            queue.endIssue();
         }
     }
 

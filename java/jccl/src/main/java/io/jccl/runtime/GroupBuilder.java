@@ -5,10 +5,9 @@ import io.jccl.Group;
 import io.jccl.runtime.TransfersCall.Transfer;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Function;
 
 /** Collects the calls of a group while its body runs. */
-final class GroupBuilder extends CheckedOperations<Group> implements Group {
+final class GroupBuilder extends CheckedOperations<Group> implements Group, CheckedOperations.Issuing<Group> {
 
     private final CallFactory factory;
     private final Thread thread = Thread.currentThread();
@@ -43,11 +42,24 @@ final class GroupBuilder extends CheckedOperations<Group> implements Group {
     }
 
     @Override
-    Group issue(Function<CallFactory, OperationCall> maker) {
+    Issuing<Group> begin() {
         requireOpen();
-        collectives.add(maker.apply(factory));
         return this;
     }
+
+    @Override
+    public CallFactory factory() {
+        return factory;
+    }
+
+    @Override
+    public Group issue(OperationCall call) {
+        collectives.add(call);
+        return this;
+    }
+
+    @Override
+    public void close() {}
 
     private Group add(boolean receiving, int peer, DataBuffer buffer) {
         requireOpen();

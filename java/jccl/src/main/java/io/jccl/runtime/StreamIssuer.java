@@ -8,33 +8,16 @@ import io.jccl.Work;
 final class StreamIssuer extends IssuedOperations implements StreamOperations {
 
     private final CommunicatorImpl communicator;
-    private final CallFactory factory;
-    private final DeviceStream stream;
+    private final Issuing<Work> issuing;
 
-    /** @param factory makes calls for the stream */
-    StreamIssuer(CommunicatorImpl communicator, CallFactory factory, DeviceStream stream) {
+    StreamIssuer(CommunicatorImpl communicator, DeviceStream stream) {
         this.communicator = communicator;
-        this.factory = factory;
-        this.stream = stream;
+        this.issuing = communicator.issuingOn(stream);
     }
 
     @Override
-    void begin() {
+    Issuing<Work> begin() {
         communicator.begin();
-    }
-
-    @Override
-    void end() {
-        communicator.end();
-    }
-
-    @Override
-    CallFactory factory() {
-        return factory;
-    }
-
-    @Override
-    Work issue(OperationCall call) {
-        return communicator.issue(call, stream);
+        return issuing;
     }
 }

@@ -196,7 +196,7 @@ class OperationQueueTest {
             return new TestBackend(queue, body, release, descriptionsThatThrow)
                     .issue(new GroupCall(false, List.of()), null);
         } finally {
-            here.end();
+            queue.endIssue();
         }
     }
 
