@@ -60,5 +60,7 @@ interface Backend {
     default void drain() {}
 
     /** The bytes of host memory that operations are staged in. */
-    long stagingBytes();
+    default long stagingBytes() {
+        return 0;
+    }
 }

@@ -90,7 +90,8 @@ abstract class CheckedOperations<R> implements Operations<R> {
             long[] recvCounts,
             long[] recvOffsets) {
         try (Issuing<R> issuing = begin()) {
-            return issuing.issue(issuing.factory().allToAllV(send, sendCounts, sendOffsets, recv, recvCounts, recvOffsets));
+            return issuing.issue(
+                    issuing.factory().allToAllV(send, sendCounts, sendOffsets, recv, recvCounts, recvOffsets));
         }
     }
 

@@ -106,8 +106,8 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
         return formed.id();
     }
 
-    /** The right to issue on a stream. */
-    private final class OnStream implements Issuing<Work> {
+    /** The right to issue on a stream, for callers that have called {@link #begin}. */
+    final class OnStream implements Issuing<Work> {
 
         private final DeviceStream stream; // null: the communicator's own
         private final CallFactory factory;
@@ -142,11 +142,6 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
             failures.check();
         }
         return issuing;
-    }
-
-    /** The same on a stream, for callers that have called {@link #begin}. */
-    Issuing<Work> issuingOn(DeviceStream stream) {
-        return new OnStream(stream);
     }
 
     private void beginUnlessClosed() {

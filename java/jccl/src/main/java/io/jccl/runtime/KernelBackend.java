@@ -211,9 +211,4 @@ final class KernelBackend implements Backend {
             await(last, Deadlines.NONE);
         }
     }
-
-    @Override
-    public long stagingBytes() {
-        return 0;
-    }
 }

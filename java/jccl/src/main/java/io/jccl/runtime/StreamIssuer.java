@@ -12,7 +12,7 @@ final class StreamIssuer extends IssuedOperations implements StreamOperations {
 
     StreamIssuer(CommunicatorImpl communicator, DeviceStream stream) {
         this.communicator = communicator;
-        this.issuing = communicator.issuingOn(stream);
+        this.issuing = communicator.new OnStream(stream);
     }
 
     @Override

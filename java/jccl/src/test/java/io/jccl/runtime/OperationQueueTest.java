@@ -108,11 +108,6 @@ class OperationQueueTest {
             call(release);
         }
 
-        @Override
-        public long stagingBytes() {
-            return 0;
-        }
-
         private static long call(Body body) {
             try {
                 return body.run();
