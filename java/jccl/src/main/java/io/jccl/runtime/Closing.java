@@ -21,16 +21,16 @@ final class Closing {
      * Finishes what was issued, tells the other ranks, and frees everything; then throws, if ranks turn out to have called
      * different operations and no call of this rank has said so.
      *
-     * @param device what works on this rank's device, or null
+     * @param device for memory of this rank's device, or null
      * @param unwatch called when nothing is waited for any more
      * @param mark called when no operation may be issued any more
      */
     static void close(
             FormedCommunicator formed,
             OperationQueue queue,
-            DeviceOperations device,
+            HostBackend host,
+            Backend device,
             FailureState failures,
-            HeapStaging staging,
             Runnable unwatch,
             Runnable mark) {
         boolean mayFinish = takeIssuing(queue);
@@ -48,7 +48,7 @@ final class Closing {
         formed.membership().close();
         formed.device().ifPresent(FormedDevice::destroy);
         if (stopped) {
-            staging.close();
+            host.close();
             formed.stagedDevice().ifPresent(StagedDevice::destroy);
             formed.engine().destroy();
         } else {
@@ -65,7 +65,7 @@ final class Closing {
     }
 
     /** Each operation is bounded by its time-out; what fails is found in its Work. An interrupt fails what is not over. */
-    private static void drain(OperationQueue queue, DeviceOperations device, FailureState failures) {
+    private static void drain(OperationQueue queue, Backend device, FailureState failures) {
         try {
             if (device != null) {
                 device.drain();
@@ -79,13 +79,6 @@ final class Closing {
     /** Waits until no other thread is issuing, for a moment that is long compared with issuing. */
     private static boolean takeIssuing(OperationQueue queue) {
         long deadline = Deadlines.after(Duration.ofSeconds(1));
-        try (Backoff backoff = new Backoff(1_000, 1_000_000)) {
-            while (!queue.tryBeginIssue()) {
-                if (!backoff.sleepUntil(deadline)) {
-                    return false;
-                }
-            }
-        }
-        return true;
+        return IdleStrategy.await(queue::tryBeginIssue, deadline, 1_000, 1_000_000);
     }
 }

@@ -1,26 +1,46 @@
 package io.jccl.runtime;
 
-import io.jccl.Collective;
 import io.jccl.DataBuffer;
-import io.jccl.DataType;
-import io.jccl.ReduceOp;
-import io.jccl.tuning.ChoiceTable;
 
-/**
- * A collective that was called with arguments that fit together.
- *
- * @param op null where the collective has none
- * @param bytes of the larger buffer, by which is chosen
- * @param send null where this rank sends nothing
- * @param recv null where this rank receives nothing
- */
-record CollectiveCall(Collective collective, DataType type, ReduceOp op, long bytes, DataBuffer send, DataBuffer recv) {
+/** A collective with one count for all ranks. */
+final class CollectiveCall extends BufferCall {
 
-    int signature() {
-        return Signatures.of(collective, type, op);
+    private final long count;
+    private final int root;
+
+    CollectiveCall(int signature, boolean onDevice, DataBuffer send, DataBuffer recv, long count, int root) {
+        super(signature, onDevice, send, recv);
+        this.count = count;
+        this.root = root;
     }
 
-    long choose(ChoiceTable choices) {
-        return choices.choose(collective, bytes);
+    long count() {
+        return count;
+    }
+
+    int root() {
+        return root;
+    }
+
+    @Override
+    long bytes(int size) {
+        return bytesOf(count, size);
+    }
+
+    /** The bytes of the largest buffer of any rank if the count were this. */
+    long bytesOf(long elements, int size) {
+        return elements * type().bytes() * (hasBlockPerRank() ? size : 1);
+    }
+
+    private boolean hasBlockPerRank() {
+        return switch (collective()) {
+            case ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER -> true;
+            default -> false;
+        };
+    }
+
+    @Override
+    public String describe() {
+        return Signatures.describe(signature(), count, root);
     }
 }

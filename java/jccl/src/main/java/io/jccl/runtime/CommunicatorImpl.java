@@ -9,6 +9,7 @@ import io.jccl.PeerTransport;
 import io.jccl.Quorum;
 import io.jccl.StreamOperations;
 import io.jccl.Work;
+import io.jccl.bootstrap.ControlNetwork;
 import io.jccl.init.Formation;
 import io.jccl.init.FormedCommunicator;
 import io.jccl.init.FormedDevice;
@@ -24,14 +25,13 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
 
     private final FormedCommunicator formed;
     private final FailureState failures;
-    private final HeapStaging staging = new HeapStaging();
     private final OperationQueue queue;
-    private final OperationFactory factory;
-    private final DeviceOperations device; // null where this rank has no device
+    private final HostBackend host;
+    private final Backend device; // null where this rank has no device
+    private final Issuing<Work> issuing;
     private final EngineStatus status;
-    private final Stalls stalls;
-    private final Optional<DeviceStalls> deviceStalls;
-    private final Watch.Watched queueCheck;
+    private final List<StallDetector<?>> stalls;
+    private final Watchdog.Watched queueCheck;
     private final AtomicBoolean closing = new AtomicBoolean();
     private volatile boolean closed;
 
@@ -46,19 +46,21 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
         String name = "jccl-" + formed.id() + "-rank" + formed.rank();
         long timeoutNanos = Deadlines.nanos(formed.timeout());
         this.queue = new OperationQueue(name, formed.engine(), failures, timeoutNanos);
-        Optional<DeviceOperations> kernels =
-                formed.device().map(it -> new DeviceIssuer(queue, it, failures, timeoutNanos));
+        this.host = new HostBackend(queue, formed.choices(), formed.size());
+        Optional<Backend> kernels =
+                formed.device().map(it -> new KernelBackend(queue, it, failures, timeoutNanos, formed.size()));
         this.device = kernels.or(() -> formed.stagedDevice()
                         .map(it ->
-                                new StagedIssuer(queue, it, formed.choices(), failures, formed.rank(), formed.size())))
+                                new StagedBackend(queue, it, formed.choices(), failures, formed.rank(), formed.size())))
                 .orElse(null);
-        this.factory =
-                new OperationFactory(queue, formed.choices(), staging, formed.rank(), formed.size(), device, null);
+        this.issuing = new OnStream(null);
         this.status = new EngineStatus(formed.rank(), formed.engine(), deviceEngine);
         this.queueCheck = now -> queue.check();
-        this.stalls = new Stalls(queue, formed.engine(), formed.membership().control());
-        this.deviceStalls = deviceEngine.map(
-                it -> new DeviceStalls(it, status, formed.membership().control()));
+        ControlNetwork control = formed.membership().control();
+        StallDetector<?> ofQueue = StallDetector.ofQueue(queue, control);
+        this.stalls = deviceEngine
+                .<List<StallDetector<?>>>map(it -> List.of(ofQueue, StallDetector.ofDevice(it, status, control)))
+                .orElse(List.of(ofQueue));
     }
 
     /** The communicator of what was formed, with the threads that work for it. */
@@ -72,20 +74,21 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
         failures.describeWith(this::inFlight);
         formed.membership().control().start(status, failures::onVerdict);
         queue.start();
-        Watch.SHARED.add(queueCheck);
-        Watch.SHARED.add(stalls);
-        deviceStalls.ifPresent(Watch.SHARED::add);
+        Watchdog.SHARED.add(queueCheck);
+        stalls.forEach(Watchdog.SHARED::add);
     }
 
     private void unwatch() {
-        Watch.SHARED.remove(queueCheck);
-        Watch.SHARED.remove(stalls);
-        deviceStalls.ifPresent(Watch.SHARED::remove);
+        Watchdog.SHARED.remove(queueCheck);
+        stalls.forEach(Watchdog.SHARED::remove);
     }
 
     private String inFlight() {
-        String onHost = stalls.describe();
-        return onHost.isEmpty() ? deviceStalls.map(DeviceStalls::describe).orElse("") : onHost;
+        return stalls.stream()
+                .map(StallDetector::describe)
+                .filter(text -> !text.isEmpty())
+                .findFirst()
+                .orElse("");
     }
 
     @Override
@@ -103,14 +106,42 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
         return formed.id();
     }
 
-    /** Takes the right to issue; the caller gives it back with {@link #end}, unless this throws. */
+    /** The right to issue on a stream, for callers that have called {@link #begin}. */
+    final class OnStream implements Issuing<Work> {
+
+        private final DeviceStream stream; // null: the communicator's own
+        private final CallFactory factory;
+
+        OnStream(DeviceStream stream) {
+            this.stream = stream;
+            this.factory = new CallFactory(formed.rank(), formed.size(), device != null, stream);
+        }
+
+        @Override
+        public CallFactory factory() {
+            return factory;
+        }
+
+        @Override
+        public Work issue(OperationCall call) {
+            return (call.isOnDevice() ? device : host).issue(call, stream);
+        }
+
+        @Override
+        public void close() {
+            queue.endIssue();
+        }
+    }
+
+    /** Takes the right to issue; the caller gives it back, unless this throws. */
     @Override
-    void begin() {
+    Issuing<Work> begin() {
         beginUnlessClosed();
         if (failures.current() != null) {
             queue.endIssue();
             failures.check();
         }
+        return issuing;
     }
 
     private void beginUnlessClosed() {
@@ -120,21 +151,6 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
             throw new IllegalStateException("communicator=" + formed.id() + " rank=" + formed.rank()
                     + " is closed: issue operations before close()");
         }
-    }
-
-    @Override
-    void end() {
-        queue.endIssue();
-    }
-
-    @Override
-    OperationFactory factory() {
-        return factory;
-    }
-
-    @Override
-    Work append(Operation operation) {
-        return queue.append(operation);
     }
 
     @Override
@@ -148,7 +164,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
                     "stream=" + stream + ": this communicator's ranks have no GPU, so no stream orders"
                             + " its operations; give every rank one with CommunicatorConfig.device or JCCL_DEVICE");
         }
-        return new StreamIssuer(this, factory.on(stream));
+        return new StreamIssuer(this, stream);
     }
 
     @Override
@@ -160,7 +176,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
             return VirtualThreads.callOnPlatformThread("jccl-split", () -> Formation.split(formed, color, key))
                     .map(CommunicatorImpl::started);
         } finally {
-            end();
+            queue.endIssue();
         }
     }
 
@@ -182,7 +198,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
             return started(VirtualThreads.callOnPlatformThread(
                     "jccl-shrink", () -> Formation.shrink(formed, excluded, needsMajority)));
         } finally {
-            end();
+            queue.endIssue();
         }
     }
 
@@ -205,7 +221,11 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
 
     @Override
     public MemoryUsage memoryUsage() {
-        return EngineMemory.usage(formed.engine(), staging.bytes() + (device == null ? 0 : device.stagingBytes()));
+        long stagingBytes = host.stagingBytes() + (device == null ? 0 : device.stagingBytes());
+        long[] row = formed.engine().memoryUsage(); // reserved, resident, network; empty once the engine is destroyed
+        return row.length < 3
+                ? new MemoryUsage(0, 0, 0, stagingBytes)
+                : new MemoryUsage(row[0], row[1], row[2], stagingBytes);
     }
 
     @Override
@@ -216,7 +236,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
     @Override
     public void close() {
         if (closing.compareAndSet(false, true)) {
-            Closing.close(formed, queue, device, failures, staging, this::unwatch, () -> closed = true);
+            Closing.close(formed, queue, host, device, failures, this::unwatch, () -> closed = true);
         }
     }
 

@@ -5,12 +5,15 @@ import java.time.Duration;
 /** Points in time by {@link System#nanoTime()}. */
 final class Deadlines {
 
+    /** No deadline. */
+    static final long NONE = 0;
+
     private Deadlines() {}
 
-    /** The point in time that lies {@code timeout} ahead; never {@link OperationQueue#NO_DEADLINE}. */
+    /** The point in time that lies {@code timeout} ahead; never {@link #NONE}. */
     static long after(Duration timeout) {
         long deadline = System.nanoTime() + nanos(timeout);
-        return deadline == OperationQueue.NO_DEADLINE ? deadline + 1 : deadline;
+        return deadline == NONE ? deadline + 1 : deadline;
     }
 
     /** A duration in nanoseconds, cut to what a {@code long} holds with room for sums. */

@@ -17,8 +17,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 
@@ -30,7 +28,9 @@ import java.util.function.Supplier;
  */
 final class FailureState {
 
-    private static final long VERDICT_WAIT_MILLIS = 3_000;
+    private static final Duration VERDICT_TIMEOUT = Duration.ofSeconds(3);
+    private static final long MIN_SLEEP_NANOS = 50_000;
+    private static final long MAX_SLEEP_NANOS = 1_000_000;
 
     private static final int COORDINATOR = 0;
 
@@ -39,7 +39,6 @@ final class FailureState {
     private final Optional<FormedDevice> device;
     private final ControlNetwork control;
     private final AtomicReference<Failure> failure = new AtomicReference<>();
-    private final CountDownLatch failed = new CountDownLatch(1);
     private volatile Supplier<String> inFlight = () -> "";
 
     FailureState(int rank, NativeEngine engine, Optional<FormedDevice> device, ControlNetwork control) {
@@ -151,20 +150,8 @@ final class FailureState {
     }
 
     private void awaitVerdict() {
-        boolean interrupted = false;
-        boolean over = false;
-        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(VERDICT_WAIT_MILLIS);
-        while (!over) {
-            try {
-                over = failed.await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
-                        || System.nanoTime() - deadline >= 0;
-            } catch (InterruptedException e) {
-                interrupted = true; // the wait is short; the caller hears of it afterwards
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        long deadline = Deadlines.after(VERDICT_TIMEOUT);
+        IdleStrategy.await(() -> failure.get() != null, deadline, MIN_SLEEP_NANOS, MAX_SLEEP_NANOS);
     }
 
     private Failure fail(JcclException cause) {
@@ -175,7 +162,6 @@ final class FailureState {
         if (failure.compareAndSet(null, mine)) {
             engine.abort(NativeCommunicator.ABORTED);
             device.ifPresent(it -> it.abort(NativeCommunicator.ABORTED));
-            failed.countDown();
             return mine;
         }
         return failure.get();
@@ -192,7 +178,8 @@ final class FailureState {
     private JcclException ownView(int status, String text) {
         boolean lost = rank != COORDINATOR;
         String unanswered = lost
-                ? text + "; rank=" + COORDINATOR + ", which coordinates, did not answer within " + VERDICT_WAIT_MILLIS
+                ? text + "; rank=" + COORDINATOR + ", which coordinates, did not answer within "
+                        + VERDICT_TIMEOUT.toMillis()
                         + " ms: it or its machine is gone, or a network does not lead there and back"
                 : text;
         Set<Integer> silent = lost ? Set.of(COORDINATOR) : Set.of();

@@ -2,20 +2,20 @@ package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
 import io.jccl.Group;
-import io.jccl.ReduceOp;
+import io.jccl.runtime.TransfersCall.Transfer;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Collects the operations of a group while its body runs. */
-final class GroupBuilder implements Group {
+/** Collects the calls of a group while its body runs. */
+final class GroupBuilder extends CheckedOperations<Group> implements Group, CheckedOperations.Issuing<Group> {
 
-    private final OperationFactory factory;
+    private final CallFactory factory;
     private final Thread thread = Thread.currentThread();
-    private final List<PointToPointOperation.Transfer> transfers = new ArrayList<>();
-    private final List<Operation> collectives = new ArrayList<>();
+    private final List<Transfer> transfers = new ArrayList<>();
+    private final List<OperationCall> collectives = new ArrayList<>();
     private boolean open = true;
 
-    GroupBuilder(OperationFactory factory) {
+    GroupBuilder(CallFactory factory) {
         this.factory = factory;
     }
 
@@ -24,11 +24,11 @@ final class GroupBuilder implements Group {
         open = false;
     }
 
-    /** Everything that was collected as one operation. */
-    Operation operation() {
-        List<Operation> members = new ArrayList<>(collectives.size() + 1);
+    /** Everything that was collected as one call. */
+    OperationCall call() {
+        List<OperationCall> members = new ArrayList<>(collectives.size() + 1);
         if (!transfers.isEmpty()) {
-            members.add(factory.pointToPoint(transfers));
+            members.add(factory.transfers(transfers));
         }
         members.addAll(collectives);
         return members.size() == 1 ? members.get(0) : factory.group(members);
@@ -41,100 +41,39 @@ final class GroupBuilder implements Group {
         }
     }
 
-    private Group add(Operation operation) {
-        collectives.add(operation);
+    @Override
+    Issuing<Group> begin() {
+        requireOpen();
         return this;
     }
 
     @Override
-    public Group allReduce(DataBuffer send, DataBuffer recv, ReduceOp op) {
-        requireOpen();
-        return add(factory.allReduce(send, recv, op));
+    public CallFactory factory() {
+        return factory;
     }
 
     @Override
-    public Group reduce(DataBuffer send, DataBuffer recv, ReduceOp op, int root) {
-        requireOpen();
-        return add(factory.reduce(send, recv, op, root));
+    public Group issue(OperationCall call) {
+        collectives.add(call);
+        return this;
     }
 
     @Override
-    public Group broadcast(DataBuffer send, DataBuffer recv, int root) {
-        requireOpen();
-        return add(factory.broadcast(send, recv, root));
-    }
+    public void close() {}
 
-    @Override
-    public Group allGather(DataBuffer send, DataBuffer recv) {
+    private Group add(boolean receiving, int peer, DataBuffer buffer) {
         requireOpen();
-        return add(factory.allGather(send, recv));
-    }
-
-    @Override
-    public Group allGatherV(DataBuffer send, DataBuffer recv, long[] counts) {
-        requireOpen();
-        return add(factory.allGatherV(send, recv, counts));
-    }
-
-    @Override
-    public Group reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op) {
-        requireOpen();
-        return add(factory.reduceScatter(send, recv, op));
-    }
-
-    @Override
-    public Group reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op) {
-        requireOpen();
-        return add(factory.reduceScatterV(send, recv, counts, op));
-    }
-
-    @Override
-    public Group allToAll(DataBuffer send, DataBuffer recv) {
-        requireOpen();
-        return add(factory.allToAll(send, recv));
-    }
-
-    @Override
-    public Group allToAllV(
-            DataBuffer send,
-            long[] sendCounts,
-            long[] sendOffsets,
-            DataBuffer recv,
-            long[] recvCounts,
-            long[] recvOffsets) {
-        requireOpen();
-        return add(factory.allToAllV(send, sendCounts, sendOffsets, recv, recvCounts, recvOffsets));
-    }
-
-    @Override
-    public Group gather(DataBuffer send, DataBuffer recv, int root) {
-        requireOpen();
-        return add(factory.gather(send, recv, root));
-    }
-
-    @Override
-    public Group scatter(DataBuffer send, DataBuffer recv, int root) {
-        requireOpen();
-        return add(factory.scatter(send, recv, root));
+        transfers.add(factory.transfer(receiving, peer, buffer));
+        return this;
     }
 
     @Override
     public Group send(int peer, DataBuffer buffer) {
-        requireOpen();
-        transfers.add(factory.transfer(false, peer, buffer));
-        return this;
+        return add(false, peer, buffer);
     }
 
     @Override
     public Group recv(int peer, DataBuffer buffer) {
-        requireOpen();
-        transfers.add(factory.transfer(true, peer, buffer));
-        return this;
-    }
-
-    @Override
-    public Group barrier() {
-        requireOpen();
-        return add(factory.barrier());
+        return add(true, peer, buffer);
     }
 }

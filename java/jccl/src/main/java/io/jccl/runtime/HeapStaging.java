@@ -7,7 +7,7 @@ import java.nio.ByteOrder;
 
 /**
  * The native memory through which the heap arrays of one communicator pass. It is kept between operations and grows to the
- * largest; touched only by the thread that carries operations out.
+ * largest; touched only by the thread that executes operations.
  *
  * <p>An array is staged whole. Pieces would be operations of their own, and the other ranks, whose buffers may well be
  * direct, could not know of them. The area is shared memory, so that peers can still read it in place.
@@ -38,7 +38,7 @@ final class HeapStaging implements AutoCloseable {
      */
     long[] stage(DataBuffer send, DataBuffer recv) {
         boolean inPlace = send != null && send.isSameMemory(recv);
-        begin(room(send) + (inPlace ? 0 : room(recv)));
+        begin(stagedBytes(send) + (inPlace ? 0 : stagedBytes(recv)));
         long from = place(send);
         if (isHeap(send)) {
             copyIn(send, from);
@@ -63,7 +63,7 @@ final class HeapStaging implements AutoCloseable {
     }
 
     /** How much of the area a buffer takes. */
-    static long room(DataBuffer buffer) {
+    static long stagedBytes(DataBuffer buffer) {
         return isHeap(buffer) ? (buffer.bytes() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT : 0;
     }
 
@@ -84,7 +84,7 @@ final class HeapStaging implements AutoCloseable {
             return buffer == null ? 0 : buffer.pinnedAddress();
         }
         long address = area.address() + used;
-        used += room(buffer);
+        used += stagedBytes(buffer);
         return address;
     }
 

@@ -10,25 +10,23 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The operations of one communicator in the order of their issue, and the rule that one thread at a time carries them out.
+ * The operations of one communicator in the order of their issue, and the rule that one thread at a time executes them.
  *
- * <p>Issuing appends to a linked list and does nothing else. Whoever waits first takes the right to run and carries out
- * what is in the list, up to and including its own operation, on its own thread: a loop of {@code issue, await} hands
- * nothing from thread to thread. {@link Executor} carries out what nobody waits for, and what virtual threads wait for.
+ * <p>Issuing appends to a linked list and does nothing else. The first thread that waits takes the right to run and executes
+ * what is in the list, up to and including its own operation: a loop of {@code issue, await} needs no context switch. {@link
+ * CommunicatorThread} executes what nobody waits for, and what virtual threads wait for.
  *
  * <p>An operation ends once, whatever is thrown while it runs: its communicator fails with what was thrown. An interrupt of
  * a thread that waits ends the wait if the operation has not begun here; if it has, the communicator fails.
  *
- * <p>The list has a sentinel: {@code head} is the operation carried out last, touched only by the thread that has the right
+ * <p>The list has a sentinel: {@code head} is the operation executed last, touched only by the thread that has the right
  * to run; {@code tail} is the operation issued last, touched only by the thread that issues.
  */
 final class OperationQueue {
 
-    static final long NO_DEADLINE = 0;
-
-    private static final long MIN_NAP_NANOS = 50_000;
-    private static final long MAX_NAP_NANOS = 20_000_000;
-    private static final long MAX_STOP_NAP_NANOS = 1_000_000;
+    private static final long MIN_SLEEP_NANOS = 50_000;
+    private static final long MAX_SLEEP_NANOS = 20_000_000;
+    private static final long MAX_STOP_SLEEP_NANOS = 1_000_000;
 
     private static final VarHandle RUNNING;
     private static final VarHandle RUNNER;
@@ -43,7 +41,7 @@ final class OperationQueue {
             RUNNER = lookup.findVarHandle(OperationQueue.class, "runner", Thread.class);
             ISSUING = lookup.findVarHandle(OperationQueue.class, "issuing", int.class);
             SLEEPING = lookup.findVarHandle(OperationQueue.class, "sleeping", int.class);
-            IN_FLIGHT = lookup.findVarHandle(OperationQueue.class, "inFlight", Operation.class);
+            IN_FLIGHT = lookup.findVarHandle(OperationQueue.class, "inFlight", OperationWork.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -52,7 +50,7 @@ final class OperationQueue {
     private final NativeEngine engine;
     private final FailureState failures;
     private final long timeoutNanos;
-    private final Executor executor;
+    private final CommunicatorThread thread;
 
     private volatile int running; // through RUNNING, where the stack need not be spared
 
@@ -68,21 +66,20 @@ final class OperationQueue {
 
     private final Queue<Thread> sleepers = new ConcurrentLinkedQueue<>();
 
-    private Operation head;
-    private Operation tail;
-    private Operation inFlight; // for the watch, through IN_FLIGHT
+    private final OperationWork sentinel = new OperationWork(null, null);
+    private OperationWork head = sentinel;
+    private OperationWork tail = sentinel;
+    private OperationWork inFlight; // for the watchdog, through IN_FLIGHT
 
     OperationQueue(String name, NativeEngine engine, FailureState failures, long timeoutNanos) {
         this.engine = engine;
         this.failures = failures;
         this.timeoutNanos = timeoutNanos;
-        this.head = new Sentinel(this);
-        this.tail = head;
-        this.executor = new Executor(name, this);
+        this.thread = new CommunicatorThread(name, this);
     }
 
     void start() {
-        executor.start();
+        thread.start();
     }
 
     NativeEngine engine() {
@@ -93,9 +90,9 @@ final class OperationQueue {
     void beginIssue() {
         if (!tryBeginIssue()) {
             throw new IllegalStateException(
-                    "communicator=" + executor.name() + ": another thread issues an operation, or "
-                            + "this call comes from the body of a group; issue from one thread at a time, and inside of a group "
-                            + "use the Group object");
+                    "communicator=" + thread.name() + ": another thread issues an operation, or this call comes from"
+                            + " the body of a group; issue from one thread at a time, and"
+                            + " inside of a group use the Group object");
         }
     }
 
@@ -107,31 +104,25 @@ final class OperationQueue {
         ISSUING.setRelease(this, 0);
     }
 
-    /** Gives an operation its place; the caller has the right to issue. */
-    Operation append(Operation operation) {
-        operation.enter();
-        return operation;
-    }
-
     /** Appends an operation to the list; the caller has the right to issue. */
-    void enqueue(Operation operation) {
+    void enqueue(OperationWork operation) {
         tail.link(operation);
         tail = operation;
-        executor.wakeIfAsleep();
+        thread.wakeIfAsleep();
     }
 
-    /** Returns when {@code operation} is over, and carries it out if no other thread does. */
-    void carryOut(Operation operation, long deadline) {
+    /** Returns when {@code operation} is over, and executes it if no other thread does. */
+    void await(OperationWork operation, long deadline) {
         boolean mayRun = !VirtualThreads.isCurrent();
         while (!operation.isOver()) {
             boolean runs = mayRun && !Thread.currentThread().isInterrupted();
-            if (!runs || !tryCarryOut(operation, deadline)) {
+            if (!runs || !tryRun(operation, deadline)) {
                 awaitOthers(operation, deadline, mayRun);
             }
         }
     }
 
-    private boolean tryCarryOut(Operation operation, long deadline) {
+    private boolean tryRun(OperationWork operation, long deadline) {
         if (!RUNNING.compareAndSet(this, 0, 1)) {
             return false;
         }
@@ -141,14 +132,14 @@ final class OperationQueue {
     }
 
     /** Remembers whose interrupt is an interrupt of what runs; {@link #inFlight} publishes it. */
-    private void setRunner(Thread thread) {
-        if (runner != thread) {
-            RUNNER.setOpaque(this, thread);
+    private void setRunner(Thread current) {
+        if (runner != current) {
+            RUNNER.setOpaque(this, current);
         }
     }
 
     /** Runs, and gives back the right to run. */
-    private boolean runAndGiveBack(Operation last, long deadline) {
+    private boolean runAndGiveBack(OperationWork last, long deadline) {
         boolean any;
         try {
             any = runUpTo(last, deadline);
@@ -163,29 +154,28 @@ final class OperationQueue {
     }
 
     /**
-     * While another thread has the right to run, until the operation is over or this thread has carried it out. Who runs
-     * wakes this thread; the naps only bound what a signal costs that crosses with going to sleep, because whoever runs
-     * looks for sleepers without a fence.
+     * While another thread has the right to run, until the operation is over or this thread has executed it. The thread that
+     * runs wakes this one. It looks for sleepers without a fence, so a signal can cross with going to sleep: the sleeps bound
+     * what that costs.
      *
-     * @param mayRun whether this thread may carry the operation out; otherwise the executor does
+     * @param mayRun whether this thread may execute the operation; otherwise the communicator's thread does
      */
-    private void awaitOthers(Operation operation, long deadline, boolean mayRun) {
+    private void awaitOthers(OperationWork operation, long deadline, boolean mayRun) {
         beginSleep();
-        try (Backoff backoff = new Backoff(MIN_NAP_NANOS, MAX_NAP_NANOS)) {
+        try (IdleStrategy idle =
+                new IdleStrategy(deadline, 0, MIN_SLEEP_NANOS, MAX_SLEEP_NANOS, () -> interrupt(operation))) {
             while (!operation.isOver()) {
-                if (backoff.interrupted()) {
-                    interrupt(operation);
-                }
-                if (mayRun && tryCarryOut(operation, deadline)) {
+                idle.checkInterrupt();
+                if (mayRun && tryRun(operation, deadline)) {
                     continue;
                 }
-                if (deadline != NO_DEADLINE && System.nanoTime() - deadline >= 0) {
+                if (idle.isExpired()) {
                     failures.timedOut(operation.describe());
                 }
                 if (!mayRun) {
-                    executor.wakeIfNapping();
+                    thread.wakeIfIdle();
                 }
-                backoff.sleep();
+                idle.idle();
             }
         } finally {
             endSleep();
@@ -193,9 +183,9 @@ final class OperationQueue {
     }
 
     /** The thread that waits for the operation was interrupted: fails the communicator if the operation has begun. */
-    private void interrupt(Operation operation) {
+    private void interrupt(OperationWork operation) {
         if (inFlight() != operation) {
-            throw new InterruptedCommunicationException("communicator=" + executor.name() + " " + operation.describe()
+            throw new InterruptedCommunicationException("communicator=" + thread.name() + " " + operation.describe()
                     + ": the thread that waits was interrupted before the operation began here; the operation stays"
                     + " issued: await it again, or abort the communicator");
         }
@@ -203,29 +193,29 @@ final class OperationQueue {
     }
 
     /**
-     * Now and then, by the watch: fails the communicator if the thread that runs an operation was interrupted, which native
+     * Called by the watchdog: fails the communicator if the thread that runs an operation was interrupted, which native
      * code does not notice, or could not say itself what was thrown.
      */
     void check() {
-        Operation operation = inFlight();
+        OperationWork operation = inFlight();
         if (operation != null && escaped != null) {
             failures.broken(operation.describe(), escaped);
         }
         if (operation == null || operation.isOver()) {
             return;
         }
-        Thread thread = (Thread) RUNNER.getOpaque(this);
-        if (thread != null && thread.isInterrupted() && !operation.isOver()) { // it is still the one that runs it
+        Thread runs = (Thread) RUNNER.getOpaque(this);
+        if (runs != null && runs.isInterrupted() && !operation.isOver()) { // it is still the one that runs it
             failures.interrupted(operation.describe());
         }
     }
 
-    /** Naps beside a thread that has had the right to run for long, at most until an operation of its ends. */
-    void napBesideOthers() {
+    /** Sleeps while another thread has the right to run, at most until an operation of it ends. */
+    void sleepWhileOthersRun() {
         beginSleep();
         try {
             if ((int) RUNNING.getVolatile(this) != 0) {
-                LockSupport.parkNanos(this, MAX_NAP_NANOS);
+                LockSupport.parkNanos(this, MAX_SLEEP_NANOS);
             }
         } finally {
             endSleep();
@@ -242,30 +232,30 @@ final class OperationQueue {
         sleepers.remove(Thread.currentThread());
     }
 
-    /** After each operation, and when the right to run is given back: a look at one field where nobody sleeps. */
+    /** After each operation, and when the right to run is given back: reads one field where nobody sleeps. */
     private void wakeSleepers() {
         if ((int) SLEEPING.getOpaque(this) != 0) {
             sleepers.forEach(LockSupport::unpark);
         }
     }
 
-    /** What a look at the list came to. */
-    enum Look {
-        /** There was nothing to carry out. */
+    /** What {@link #runAll} did. */
+    enum Progress {
+        /** There was nothing to execute. */
         NOTHING,
-        /** Operations were carried out. */
-        CARRIED_OUT,
+        /** Operations were executed. */
+        EXECUTED,
         /** Another thread has the right to run. */
         OTHERS_RUN
     }
 
-    /** Carries out everything that is in the list now. */
-    Look carryOutAll() {
+    /** Executes everything that is in the list now. */
+    Progress runAll() {
         if (!RUNNING.compareAndSet(this, 0, 1)) {
-            return Look.OTHERS_RUN;
+            return Progress.OTHERS_RUN;
         }
         setRunner(null);
-        return runAndGiveBack(null, NO_DEADLINE) ? Look.CARRIED_OUT : Look.NOTHING;
+        return runAndGiveBack(null, Deadlines.NONE) ? Progress.EXECUTED : Progress.NOTHING;
     }
 
     /**
@@ -274,17 +264,17 @@ final class OperationQueue {
      * @throws InterruptedCommunicationException if the thread is interrupted before the last of it has begun
      */
     void drain() {
-        Operation last = tail;
-        if (!(last instanceof Sentinel)) {
-            carryOut(last, NO_DEADLINE);
+        OperationWork last = tail;
+        if (last != sentinel) {
+            await(last, Deadlines.NONE);
         }
     }
 
-    private boolean runUpTo(Operation last, long deadline) {
+    private boolean runUpTo(OperationWork last, long deadline) {
         boolean any = false;
-        Operation done = head;
+        OperationWork done = head;
         while (last == null || !last.isOver()) {
-            Operation operation = done.next();
+            OperationWork operation = done.next();
             if (operation == null) {
                 break;
             }
@@ -301,18 +291,19 @@ final class OperationQueue {
     }
 
     /** Ends the operation, whatever is thrown. */
-    private void run(Operation operation, long deadline) {
+    private void run(OperationWork operation, long deadline) {
         Failure failure = escaped == null ? failures.current() : failures.broken(operation.describe(), escaped);
         if (failure == null) {
             IN_FLIGHT.setRelease(this, operation);
             try {
-                long mayTake = deadline == NO_DEADLINE ? timeoutNanos : Deadlines.left(deadline);
-                long outcome = operation.execute(mayTake);
+                long mayTake = deadline == Deadlines.NONE ? timeoutNanos : Deadlines.left(deadline);
+                long outcome = operation.backend().execute(operation, mayTake);
                 if (outcome >= NativeCommunicator.OK) {
                     operation.succeed(outcome);
                     return;
                 }
-                failure = failures.ended((int) outcome, operation.describe(), operation.sequenceOfFailure(), mayTake);
+                failure = failures.ended(
+                        (int) outcome, operation.describe(), operation.backend().failureSequence(operation), mayTake);
             } catch (Throwable e) {
                 failure = failures.broken(operation.describe(), e);
             }
@@ -321,16 +312,16 @@ final class OperationQueue {
     }
 
     /** The operation that was begun last; it may be over. */
-    Operation inFlight() {
-        return (Operation) IN_FLIGHT.getAcquire(this);
+    OperationWork inFlight() {
+        return (OperationWork) IN_FLIGHT.getAcquire(this);
     }
 
-    void nudge() {
-        executor.wakeIfNapping();
+    void wake() {
+        thread.wakeIfIdle();
     }
 
-    void completeLater(Operation operation) {
-        executor.completeLater(operation);
+    void completeLater(OperationWork operation) {
+        thread.completeLater(operation);
     }
 
     /**
@@ -339,43 +330,23 @@ final class OperationQueue {
      * @return whether it was had before the deadline
      */
     boolean stop(long deadline) {
-        executor.stop();
-        try (Backoff backoff = new Backoff(MIN_NAP_NANOS, MAX_STOP_NAP_NANOS)) {
-            while (!RUNNING.compareAndSet(this, 0, 1)) {
-                if (!backoff.sleepUntil(deadline)) {
-                    return false;
-                }
-            }
+        thread.stop();
+        boolean had = IdleStrategy.await(
+                () -> RUNNING.compareAndSet(this, 0, 1), deadline, MIN_SLEEP_NANOS, MAX_STOP_SLEEP_NANOS);
+        if (!had) {
+            return false;
         }
         setRunner(null);
-        IN_FLIGHT.setRelease(this, (Operation) null);
+        IN_FLIGHT.setRelease(this, (OperationWork) null);
         Failure failure = failures.current();
-        for (Operation operation = head.next(); operation != null && failure != null; operation = operation.next()) {
+        for (OperationWork operation = head.next();
+                operation != null && failure != null;
+                operation = operation.next()) {
             if (!operation.isOver()) {
                 operation.fail(failure);
             }
         }
-        executor.finish(deadline);
+        thread.finish(deadline);
         return true;
-    }
-
-    /** Stands before the first operation. */
-    private static final class Sentinel extends Operation {
-        Sentinel(OperationQueue queue) {
-            super(queue);
-        }
-
-        @Override
-        long execute(long timeoutNanos) {
-            return NativeCommunicator.OK;
-        }
-
-        @Override
-        String describe() {
-            return "none";
-        }
-
-        @Override
-        void release() {}
     }
 }

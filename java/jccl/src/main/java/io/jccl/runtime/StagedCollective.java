@@ -2,24 +2,48 @@ package io.jccl.runtime;
 
 import io.jccl.Collective;
 import io.jccl.DataBuffer;
-import io.jccl.runtime.StagedPieces.Blocks;
-import io.jccl.runtime.StagedPieces.Piece;
-import io.jccl.runtime.StagedPieces.Shape;
+import io.jccl.init.StagedDevice;
+import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.NativeEngine;
+import io.jccl.nativelib.NativeMemory;
+import io.jccl.runtime.StagedBackend.StagedWork;
+import io.jccl.runtime.StagedChunks.Blocks;
+import io.jccl.runtime.StagedChunks.Chunk;
+import io.jccl.runtime.StagedChunks.Shape;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.stream.LongStream;
 
-/** A staged collective with one count for all ranks. */
-final class StagedCollective extends StagedBufferOperation {
+/**
+ * A collective on device memory that the host executes chunk by chunk. Two slots alternate, so that one chunk is copied while
+ * another is on its way between the ranks:
+ *
+ * <pre>
+ *     stream   in 0 │ in 1 │ wait 0 │ out 0 │ in 2 │ wait 1 │ out 1 │ wait 2 │ out 2
+ *     host            0             │ 1                     │ 2
+ * </pre>
+ */
+final class StagedCollective implements StagedBackend.StagedCall {
 
-    private final long count;
-    private final int root;
+    private static final int SLOTS = StagedDevice.SLOTS;
 
-    StagedCollective(StagedIssuer issuer, long stream, CollectiveCall call, long count, int root) {
-        super(issuer, stream, call, pieces(issuer, call, count), !isBroadcastInPlace(call));
-        this.count = count;
-        this.root = root;
-    }
+    private final StagedBackend backend;
+    private final NativeEngine engine;
+    private final int size;
+    private final BufferCall call;
+    private final StagedChunks chunks;
+    private final int count; // of the chunks
+    private final boolean copiesOut; // whether the receive buffer does not have what it will receive already
+    private long area; // written when the operation is issued, as the next two
+    private long firstSignal;
+    private long firstWait;
 
-    private static StagedPieces pieces(StagedIssuer issuer, CollectiveCall call, long count) {
-        int size = issuer.size();
+    StagedCollective(StagedBackend backend, BufferCall call) {
+        this.backend = backend;
+        this.engine = backend.queue().engine();
+        this.size = backend.size();
+        this.call = call;
         Shape shape =
                 switch (call.collective()) {
                     case ALL_GATHER, GATHER -> Shape.GATHERED;
@@ -29,50 +53,202 @@ final class StagedCollective extends StagedBufferOperation {
                 };
         boolean manySent = shape == Shape.SCATTERED || shape == Shape.EXCHANGED;
         boolean manyReceived = shape == Shape.GATHERED || shape == Shape.EXCHANGED;
-        return new StagedPieces(
+        this.chunks = new StagedChunks(
                 shape,
                 call.type().bytes(),
-                issuer.slotBytes(),
+                backend.slotBytes(),
                 size,
-                issuer.rank(),
-                blocks(call.send(), manySent ? size : 1, count),
-                blocks(call.recv(), manyReceived ? size : 1, count));
+                backend.rank(),
+                blocks(call.send(), manySent, 0),
+                blocks(call.recv(), manyReceived, isExchange() ? 2 : 0));
+        this.count = chunks.count();
+        this.copiesOut = !isBroadcastInPlace();
     }
 
-    private static Blocks blocks(DataBuffer buffer, int blocks, long count) {
-        return buffer == null ? null : Blocks.equal(buffer.address(), blocks, count);
+    /**
+     * The blocks of a buffer, null if there is none.
+     *
+     * @param many whether it has one for each rank, otherwise for this one
+     * @param row of the counts per rank; the next row has the offsets
+     */
+    private Blocks blocks(DataBuffer buffer, boolean many, int row) {
+        if (buffer == null) {
+            return null;
+        }
+        if (call instanceof CollectiveCall one) {
+            return Blocks.equal(buffer.address(), many ? size : 1, one.count());
+        }
+        long[] rows = ((VectorCall) call).counts();
+        return many
+                ? new Blocks(
+                        buffer.address(),
+                        Arrays.copyOfRange(rows, row * size, (row + 1) * size),
+                        Arrays.copyOfRange(rows, (row + 1) * size, (row + 2) * size))
+                : Blocks.equal(buffer.address(), 1, rows[backend.rank()]);
     }
 
     /** The root has what it sends. */
-    private static boolean isBroadcastInPlace(CollectiveCall call) {
+    private boolean isBroadcastInPlace() {
         return call.collective() == Collective.BROADCAST
                 && call.send() != null
                 && call.send().isSameMemory(call.recv());
     }
 
-    @Override
-    long run(Piece piece, boolean whole, long timeoutNanos) {
-        if (whole) {
-            long choice = call.choose(issuer().choices());
-            return issuer().engine().run(call.signature(), choice, piece.from(), piece.to(), count, root, timeoutNanos);
-        }
-        long elements = piece.sendCounts().length != 0 ? piece.sendCounts()[0] : piece.recvCounts()[0];
-        long choice = issuer().choices().choose(call.collective(), call.bytes() / count * elements);
-        return issuer().engine()
-                .runPart(
-                        call.signature(),
-                        choice,
-                        piece.from(),
-                        piece.to(),
-                        elements,
-                        root,
-                        count,
-                        piece.begin(),
-                        timeoutNanos);
+    /** Whether only the two ranks of each pair know how much goes between them. */
+    private boolean isExchange() {
+        return call instanceof VectorCall vector && vector.isExchange();
     }
 
     @Override
-    String describeCall() {
-        return Signatures.describe(call.signature(), count, root);
+    public void plan(StreamSteps steps) {
+        area = backend.slots();
+        firstSignal = steps.nextSignal();
+        firstWait = steps.nextWait();
+        for (int index = 0; index < count; index++) {
+            if (index >= SLOTS) {
+                planOut(index - SLOTS, steps);
+            }
+            chunks.copyIn(chunks.chunk(index, slot(index)), steps);
+            steps.signal();
+        }
+        for (int index = Math.max(0, count - SLOTS); index < count; index++) {
+            planOut(index, steps);
+        }
+        steps.signal();
+    }
+
+    private void planOut(int index, StreamSteps steps) {
+        steps.waitForHost();
+        if (copiesOut) {
+            chunks.copyOut(chunks.chunk(index, slot(index)), steps);
+        }
+    }
+
+    private long slot(int index) {
+        return area + index % SLOTS * backend.slotBytes();
+    }
+
+    @Override
+    public long execute(StagedWork work, long timeoutNanos) {
+        long deadline = System.nanoTime() + timeoutNanos;
+        long outcome = backend.awaitStream(work, firstSignal, true, deadline);
+        if (outcome < NativeCommunicator.OK) {
+            return outcome;
+        }
+        long all = agreeOnCount(Deadlines.left(deadline));
+        if (all < NativeCommunicator.OK) {
+            return all;
+        }
+        for (int index = 0; index < all; index++) {
+            outcome = index < count
+                    ? backend.awaitStream(work, firstSignal + index, true, deadline)
+                    : NativeCommunicator.OK;
+            if (outcome < NativeCommunicator.OK) {
+                return outcome;
+            }
+            outcome = run(chunks.chunk(index, slot(index)), all == 1, Deadlines.left(deadline));
+            if (outcome < NativeCommunicator.OK) {
+                return outcome;
+            }
+            if (index < count) {
+                backend.endWait(firstWait + index);
+            }
+        }
+        long end = backend.awaitStream(work, firstSignal + count, false, deadline);
+        return end < NativeCommunicator.OK ? end : outcome;
+    }
+
+    /**
+     * How many chunks the operation has on the rank with the most. In an exchange no rank knows, so all report how many they
+     * have.
+     *
+     * @return the number, or a status below {@link NativeCommunicator#OK}
+     */
+    private long agreeOnCount(long timeoutNanos) {
+        if (!isExchange()) {
+            return count;
+        }
+        long place = area + SLOTS * backend.slotBytes();
+        int bytes = size * Long.BYTES;
+        ByteBuffer numbers = NativeMemory.view(place, 2 * bytes).order(ByteOrder.nativeOrder());
+        for (int rank = 0; rank < size; rank++) {
+            numbers.putLong(rank * Long.BYTES, count);
+        }
+        long[] each = new long[size];
+        Arrays.fill(each, Long.BYTES / call.type().bytes());
+        long[] offsets = Chunk.offsets(each);
+        long[] rows = concat(each, offsets, each, offsets);
+        long outcome = engine.runV(call.signature(), choice(), place, place + bytes, rows, timeoutNanos);
+        return outcome < NativeCommunicator.OK
+                ? outcome
+                : LongStream.range(size, 2L * size)
+                        .map(i -> numbers.getLong((int) i * Long.BYTES))
+                        .max()
+                        .orElseThrow();
+    }
+
+    private long choice() {
+        return choiceFor(call.bytes(size));
+    }
+
+    private long choiceFor(long bytes) {
+        return backend.choices().choose(call.collective(), bytes);
+    }
+
+    /**
+     * Runs one chunk.
+     *
+     * @param whole whether there is no other
+     */
+    private long run(Chunk chunk, boolean whole, long timeoutNanos) {
+        return call instanceof CollectiveCall one
+                ? run(one, chunk, whole, timeoutNanos)
+                : run((VectorCall) call, chunk, whole, timeoutNanos);
+    }
+
+    private long run(CollectiveCall one, Chunk chunk, boolean whole, long timeoutNanos) {
+        int signature = one.signature();
+        if (whole) {
+            return engine.run(signature, choice(), chunk.from(), chunk.to(), one.count(), one.root(), timeoutNanos);
+        }
+        long elements = chunk.sendCounts().length != 0 ? chunk.sendCounts()[0] : chunk.recvCounts()[0];
+        return engine.runPart(
+                signature,
+                choiceFor(one.bytesOf(elements, size)),
+                chunk.from(),
+                chunk.to(),
+                elements,
+                one.root(),
+                one.count(),
+                chunk.begin(),
+                timeoutNanos);
+    }
+
+    private long run(VectorCall vector, Chunk chunk, boolean whole, long timeoutNanos) {
+        int signature = vector.signature();
+        long[] cut = isExchange()
+                ? concat(rows(chunk.sendCounts()), rows(chunk.recvCounts()))
+                : rows(vector.collective() == Collective.ALL_GATHER ? chunk.recvCounts() : chunk.sendCounts());
+        if (whole || isExchange()) {
+            return engine.runV(signature, choice(), chunk.from(), chunk.to(), cut, timeoutNanos);
+        }
+        long elements = Arrays.stream(cut, 0, size).sum();
+        return engine.runVPart(
+                signature,
+                choiceFor(elements * vector.type().bytes()),
+                chunk.from(),
+                chunk.to(),
+                cut,
+                vector.total(size),
+                chunk.begin(),
+                timeoutNanos);
+    }
+
+    private static long[] rows(long[] counts) {
+        return concat(counts, Chunk.offsets(counts));
+    }
+
+    private static long[] concat(long[]... rows) {
+        return Arrays.stream(rows).flatMapToLong(Arrays::stream).toArray();
     }
 }

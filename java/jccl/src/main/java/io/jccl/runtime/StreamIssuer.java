@@ -1,40 +1,23 @@
 package io.jccl.runtime;
 
+import io.jccl.DeviceStream;
 import io.jccl.StreamOperations;
 import io.jccl.Work;
 
 /** A communicator's operations on one stream. */
 final class StreamIssuer extends IssuedOperations implements StreamOperations {
 
-    private final IssuedOperations communicator;
-    private final OperationFactory factory;
+    private final CommunicatorImpl communicator;
+    private final Issuing<Work> issuing;
 
-    /**
-     * @param communicator whose right to issue is taken
-     * @param factory makes operations on the stream
-     */
-    StreamIssuer(IssuedOperations communicator, OperationFactory factory) {
+    StreamIssuer(CommunicatorImpl communicator, DeviceStream stream) {
         this.communicator = communicator;
-        this.factory = factory;
+        this.issuing = communicator.new OnStream(stream);
     }
 
     @Override
-    void begin() {
+    Issuing<Work> begin() {
         communicator.begin();
-    }
-
-    @Override
-    void end() {
-        communicator.end();
-    }
-
-    @Override
-    OperationFactory factory() {
-        return factory;
-    }
-
-    @Override
-    Work append(Operation operation) {
-        return communicator.append(operation);
+        return issuing;
     }
 }

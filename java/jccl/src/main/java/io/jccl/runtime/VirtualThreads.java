@@ -4,8 +4,8 @@ import io.jccl.JcclException;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 
 /**
@@ -13,6 +13,9 @@ import java.util.function.Supplier;
  * virtual threads would wait for ranks that have no carrier left.
  */
 final class VirtualThreads {
+
+    private static final long MIN_SLEEP_NANOS = 50_000;
+    private static final long MAX_SLEEP_NANOS = 1_000_000;
 
     private static final MethodHandle IS_VIRTUAL = isVirtual();
 
@@ -47,26 +50,21 @@ final class VirtualThreads {
         if (!isCurrent()) {
             return task.get();
         }
-        FutureTask<T> call = new FutureTask<>(task::get);
-        Thread thread = new Thread(call, name);
+        CompletableFuture<T> result = new CompletableFuture<>();
+        Thread thread = new Thread(() -> result.completeAsync(task, Runnable::run), name);
         thread.setDaemon(true);
         thread.start();
-        boolean interrupted = false;
+        try (IdleStrategy idle =
+                new IdleStrategy(Deadlines.NONE, 0, MIN_SLEEP_NANOS, MAX_SLEEP_NANOS, thread::interrupt)) {
+            while (!result.isDone()) {
+                idle.checkInterrupt();
+                idle.idle();
+            }
+        }
         try {
-            while (true) {
-                try {
-                    return call.get();
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                    thread.interrupt();
-                }
-            }
-        } catch (ExecutionException e) {
+            return result.join();
+        } catch (CompletionException e) {
             throw unchecked(e.getCause());
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 

@@ -52,9 +52,8 @@ class InterruptionTest {
     void aThreadThatWaitsForAnOperationOnADeviceLeavesItAndTheOthersLearnWhy() {
         EmulatedGpus.use();
         try (DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
-            interruptUntilPrompt(
-                    EmulatedGpus.config().build(), "DeviceOperation.carryOut", comm -> comm.on(memory.stream())
-                            .allReduce(memory.elements(COUNT, DataType.FLOAT32), ReduceOp.SUM));
+            interruptUntilPrompt(EmulatedGpus.config().build(), "KernelBackend.await", comm -> comm.on(memory.stream())
+                    .allReduce(memory.elements(COUNT, DataType.FLOAT32), ReduceOp.SUM));
         }
     }
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.jccl.AbortedException;
 import io.jccl.Communicator;
+import io.jccl.DeviceStream;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
 import io.jccl.UniqueId;
@@ -49,29 +50,53 @@ class OperationQueueTest {
         long run() throws Throwable;
     }
 
-    private static final class TestOperation extends Operation {
+    private static final class TestOperation extends OperationWork {
 
+        private final AtomicInteger executed;
+
+        TestOperation(TestBackend backend, OperationCall call) {
+            super(backend, call);
+            this.executed = backend.executed;
+        }
+    }
+
+    /** Executes one operation. */
+    private static final class TestBackend implements Backend {
+
+        private final OperationQueue queue;
         private final Body body;
         private final Body release;
         private final AtomicInteger executed = new AtomicInteger();
         private final AtomicInteger described = new AtomicInteger();
         private final int descriptionsThatThrow;
 
-        TestOperation(OperationQueue queue, Body body, Body release, int descriptionsThatThrow) {
-            super(queue);
+        TestBackend(OperationQueue queue, Body body, Body release, int descriptionsThatThrow) {
+            this.queue = queue;
             this.body = body;
             this.release = release;
             this.descriptionsThatThrow = descriptionsThatThrow;
         }
 
         @Override
-        long execute(long timeoutNanos) {
+        public OperationQueue queue() {
+            return queue;
+        }
+
+        @Override
+        public TestOperation issue(OperationCall call, DeviceStream stream) {
+            TestOperation operation = new TestOperation(this, call);
+            queue.enqueue(operation);
+            return operation;
+        }
+
+        @Override
+        public long execute(OperationWork work, long timeoutNanos) {
             executed.incrementAndGet();
             return call(body);
         }
 
         @Override
-        String describe() {
+        public String describe(OperationWork work) {
             if (described.getAndIncrement() < descriptionsThatThrow) {
                 throw new StackOverflowError("of the test, while it is described");
             }
@@ -79,7 +104,7 @@ class OperationQueueTest {
         }
 
         @Override
-        void release() {
+        public void release(OperationWork work) {
             call(release);
         }
 
@@ -160,14 +185,13 @@ class OperationQueueTest {
 
     private TestOperation issue(Body body, Body release, int descriptionsThatThrow) {
         CommunicatorImpl here = (CommunicatorImpl) comm;
-        Operation before = (Operation) comm.barrier();
+        OperationQueue queue = ((OperationWork) comm.barrier()).backend().queue();
         here.begin();
         try {
-            TestOperation operation = new TestOperation(before.queue(), body, release, descriptionsThatThrow);
-            here.append(operation);
-            return operation;
+            return new TestBackend(queue, body, release, descriptionsThatThrow)
+                    .issue(new GroupCall(false, List.of()), null);
         } finally {
-            here.end();
+            queue.endIssue();
         }
     }
 
@@ -228,7 +252,7 @@ class OperationQueueTest {
                 },
                 () -> NativeCommunicator.OK,
                 1);
-        Throwable first = catchThrowable(operation::await); // of the thread that has no stack left, or the executor's
+        Throwable first = catchThrowable(operation::await); // of the thread without stack, or the communicator's
         assertThat(first).isInstanceOfAny(StackOverflowError.class, JcclException.class);
         assertThatThrownBy(operation::await).isInstanceOf(JcclException.class);
         assertThat(operation.executed).hasValue(1);
@@ -269,7 +293,7 @@ class OperationQueueTest {
     }
 
     /** Goes down so far, and awaits there. */
-    private record Descent(int depth, Operation operation) implements Runnable {
+    private record Descent(int depth, OperationWork operation) implements Runnable {
         @Override
         public void run() {
             try {
@@ -421,7 +445,7 @@ class OperationQueueTest {
         for (int i = 0; i < 10; i++) {
             futures.add(issue(() -> NativeCommunicator.OK).toFuture());
         }
-        Operation last = issue(() -> NativeCommunicator.OK);
+        OperationWork last = issue(() -> NativeCommunicator.OK);
         awaitArrivals();
         slow.end(NativeCommunicator.OK);
         assertThat(runner.end()).isNull();
@@ -435,7 +459,7 @@ class OperationQueueTest {
         last.await();
     }
 
-    /** Returns when the communicator's thread has seen the futures: it naps beside the operation by then. */
+    /** Returns when the communicator's thread has seen the futures: it backs off by then. */
     private static void awaitArrivals() throws InterruptedException {
         new CountDownLatch(1).await(50, TimeUnit.MILLISECONDS);
     }

@@ -6,46 +6,28 @@ import io.jccl.DataType;
 import io.jccl.DeviceStream;
 import io.jccl.Operations;
 import io.jccl.ReduceOp;
-import io.jccl.tuning.ChoiceTable;
+import io.jccl.runtime.TransfersCall.Transfer;
 import java.util.Arrays;
 import java.util.List;
 
-/** Checks arguments, chooses algorithm and protocol, and makes operations. Has no state that changes. */
-final class OperationFactory implements Operations<Operation> {
+/** Checks arguments and makes calls of them. Has no state that changes. */
+final class CallFactory implements Operations<OperationCall> {
 
-    private final OperationQueue queue;
-    private final ChoiceTable choices;
-    private final HeapStaging staging;
     private final int rank;
     private final int size;
-    private final DeviceOperations device; // null where this rank has no device
+    private final boolean hasDevice;
     private final DeviceStream stream; // null where the caller named none
 
-    OperationFactory(
-            OperationQueue queue,
-            ChoiceTable choices,
-            HeapStaging staging,
-            int rank,
-            int size,
-            DeviceOperations device,
-            DeviceStream stream) {
-        this.queue = queue;
-        this.choices = choices;
-        this.staging = staging;
+    CallFactory(int rank, int size, boolean hasDevice, DeviceStream stream) {
         this.rank = rank;
         this.size = size;
-        this.device = device;
+        this.hasDevice = hasDevice;
         this.stream = stream;
-    }
-
-    /** The same for operations that are ordered by a stream. */
-    OperationFactory on(DeviceStream ordering) {
-        return new OperationFactory(queue, choices, staging, rank, size, device, ordering);
     }
 
     /** Whether an operation over these buffers, which may be null, is one for the device. */
     private boolean onDevice(DataBuffer send, DataBuffer recv) {
-        if (device == null && (Checks.isDevice(send) || Checks.isDevice(recv))) {
+        if (!hasDevice && (Checks.isDevice(send) || Checks.isDevice(recv))) {
             throw Checks.isDevice(send) ? Checks.noDevice("send", send) : Checks.noDevice("recv", recv);
         }
         boolean there = Checks.onDevice(send, recv);
@@ -57,18 +39,18 @@ final class OperationFactory implements Operations<Operation> {
     }
 
     @Override
-    public Operation allReduce(DataBuffer send, DataBuffer recv, ReduceOp op) {
+    public OperationCall allReduce(DataBuffer send, DataBuffer recv, ReduceOp op) {
         Checks.op(op);
         Checks.source("send", send);
         Checks.target("recv", recv);
         if (send != recv) {
             Checks.sameCount(send, recv);
         }
-        return collective(Collective.ALL_REDUCE, send.type(), op, send.bytes(), send, recv, send.count(), 0);
+        return collective(Collective.ALL_REDUCE, send.type(), op, send, recv, send.count(), 0);
     }
 
     @Override
-    public Operation reduce(DataBuffer send, DataBuffer recv, ReduceOp op, int root) {
+    public OperationCall reduce(DataBuffer send, DataBuffer recv, ReduceOp op, int root) {
         Checks.op(op);
         Checks.root(root, size);
         Checks.source("send", send);
@@ -77,11 +59,11 @@ final class OperationFactory implements Operations<Operation> {
             Checks.sameCount(send, recv);
         }
         DataBuffer to = rank == root ? recv : null;
-        return collective(Collective.REDUCE, send.type(), op, send.bytes(), send, to, send.count(), root);
+        return collective(Collective.REDUCE, send.type(), op, send, to, send.count(), root);
     }
 
     @Override
-    public Operation broadcast(DataBuffer send, DataBuffer recv, int root) {
+    public OperationCall broadcast(DataBuffer send, DataBuffer recv, int root) {
         Checks.root(root, size);
         if (rank == root) {
             Checks.source("send", send);
@@ -89,23 +71,23 @@ final class OperationFactory implements Operations<Operation> {
                 Checks.target("recv", recv);
                 Checks.sameCount(send, recv);
             }
-            return collective(Collective.BROADCAST, send.type(), null, send.bytes(), send, recv, send.count(), root);
+            return collective(Collective.BROADCAST, send.type(), null, send, recv, send.count(), root);
         }
         Checks.target("recv", recv);
-        return collective(Collective.BROADCAST, recv.type(), null, recv.bytes(), null, recv, recv.count(), root);
+        return collective(Collective.BROADCAST, recv.type(), null, null, recv, recv.count(), root);
     }
 
     @Override
-    public Operation allGather(DataBuffer send, DataBuffer recv) {
+    public OperationCall allGather(DataBuffer send, DataBuffer recv) {
         Checks.source("send", send);
         Checks.target("recv", recv);
         Checks.blocks("recv", recv, "send", send, size);
         Checks.blockOrApart(recv, send, rank * send.count(), "this rank's block of recv");
-        return collective(Collective.ALL_GATHER, send.type(), null, recv.bytes(), send, recv, send.count(), 0);
+        return collective(Collective.ALL_GATHER, send.type(), null, send, recv, send.count(), 0);
     }
 
     @Override
-    public Operation allGatherV(DataBuffer send, DataBuffer recv, long[] counts) {
+    public OperationCall allGatherV(DataBuffer send, DataBuffer recv, long[] counts) {
         Checks.source("send", send);
         Checks.target("recv", recv);
         Checks.sameType(send, recv);
@@ -113,21 +95,21 @@ final class OperationFactory implements Operations<Operation> {
         Checks.total("counts", mine, "recv", recv);
         Checks.countOfThisRank("counts", mine, rank, "send", send);
         Checks.blockOrApart(recv, send, before(mine), "this rank's block of recv");
-        return vector(Collective.ALL_GATHER, null, recv.bytes(), send, recv, withOffsets(mine));
+        return vector(Collective.ALL_GATHER, null, send, recv, withOffsets(mine));
     }
 
     @Override
-    public Operation reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op) {
+    public OperationCall reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op) {
         Checks.op(op);
         Checks.source("send", send);
         Checks.target("recv", recv);
         Checks.blocks("send", send, "recv", recv, size);
         Checks.blockOrApart(send, recv, rank * recv.count(), "this rank's block of send");
-        return collective(Collective.REDUCE_SCATTER, send.type(), op, send.bytes(), send, recv, recv.count(), 0);
+        return collective(Collective.REDUCE_SCATTER, send.type(), op, send, recv, recv.count(), 0);
     }
 
     @Override
-    public Operation reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op) {
+    public OperationCall reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op) {
         Checks.op(op);
         Checks.source("send", send);
         Checks.target("recv", recv);
@@ -136,11 +118,11 @@ final class OperationFactory implements Operations<Operation> {
         Checks.total("counts", mine, "send", send);
         Checks.countOfThisRank("counts", mine, rank, "recv", recv);
         Checks.blockOrApart(send, recv, before(mine), "this rank's block of send");
-        return vector(Collective.REDUCE_SCATTER, op, send.bytes(), send, recv, withOffsets(mine));
+        return vector(Collective.REDUCE_SCATTER, op, send, recv, withOffsets(mine));
     }
 
     @Override
-    public Operation allToAll(DataBuffer send, DataBuffer recv) {
+    public OperationCall allToAll(DataBuffer send, DataBuffer recv) {
         Checks.source("send", send);
         Checks.target("recv", recv);
         Checks.sameType(send, recv);
@@ -150,11 +132,11 @@ final class OperationFactory implements Operations<Operation> {
         }
         Checks.apart(send, recv);
         long perPair = send.count() / size;
-        return collective(Collective.ALL_TO_ALL, send.type(), null, send.bytes(), send, recv, perPair, 0);
+        return collective(Collective.ALL_TO_ALL, send.type(), null, send, recv, perPair, 0);
     }
 
     @Override
-    public Operation allToAllV(
+    public OperationCall allToAllV(
             DataBuffer send,
             long[] sendCounts,
             long[] sendOffsets,
@@ -176,12 +158,11 @@ final class OperationFactory implements Operations<Operation> {
             throw new IllegalArgumentException("sendCounts[" + rank + "]=" + sendCounts[rank] + " recvCounts[" + rank
                     + "]=" + recvCounts[rank] + ": what this rank sends to itself it must receive from itself");
         }
-        // The ranks' sizes may differ, and all must choose alike: so the size plays no part.
-        return vector(Collective.ALL_TO_ALL, null, 0, send, recv, all);
+        return vector(Collective.ALL_TO_ALL, null, send, recv, all);
     }
 
     @Override
-    public Operation gather(DataBuffer send, DataBuffer recv, int root) {
+    public OperationCall gather(DataBuffer send, DataBuffer recv, int root) {
         Checks.root(root, size);
         Checks.source("send", send);
         if (rank == root) {
@@ -190,11 +171,11 @@ final class OperationFactory implements Operations<Operation> {
             Checks.blockOrApart(recv, send, rank * send.count(), "the root's block of recv");
         }
         DataBuffer to = rank == root ? recv : null;
-        return collective(Collective.GATHER, send.type(), null, size * send.bytes(), send, to, send.count(), root);
+        return collective(Collective.GATHER, send.type(), null, send, to, send.count(), root);
     }
 
     @Override
-    public Operation scatter(DataBuffer send, DataBuffer recv, int root) {
+    public OperationCall scatter(DataBuffer send, DataBuffer recv, int root) {
         Checks.root(root, size);
         Checks.target("recv", recv);
         if (rank == root) {
@@ -203,19 +184,19 @@ final class OperationFactory implements Operations<Operation> {
             Checks.blockOrApart(send, recv, rank * recv.count(), "the root's block of send");
         }
         DataBuffer from = rank == root ? send : null;
-        return collective(Collective.SCATTER, recv.type(), null, size * recv.bytes(), from, recv, recv.count(), root);
+        return collective(Collective.SCATTER, recv.type(), null, from, recv, recv.count(), root);
     }
 
     @Override
-    public Operation send(int peer, DataBuffer buffer) {
+    public OperationCall send(int peer, DataBuffer buffer) {
         notAlone("send", peer);
-        return pointToPoint(List.of(transfer(false, peer, buffer)));
+        return transfers(List.of(transfer(false, peer, buffer)));
     }
 
     @Override
-    public Operation recv(int peer, DataBuffer buffer) {
+    public OperationCall recv(int peer, DataBuffer buffer) {
         notAlone("recv", peer);
-        return pointToPoint(List.of(transfer(true, peer, buffer)));
+        return transfers(List.of(transfer(true, peer, buffer)));
     }
 
     private void notAlone(String call, int peer) {
@@ -226,22 +207,22 @@ final class OperationFactory implements Operations<Operation> {
     }
 
     @Override
-    public Operation barrier() {
-        return collective(Collective.BARRIER, DataType.INT8, null, 0, null, null, 0, 0);
+    public OperationCall barrier() {
+        return collective(Collective.BARRIER, DataType.INT8, null, null, null, 0, 0);
     }
 
     /** One side of a point-to-point transfer. */
-    PointToPointOperation.Transfer transfer(boolean receiving, int peer, DataBuffer buffer) {
+    Transfer transfer(boolean receiving, int peer, DataBuffer buffer) {
         Checks.peer(peer, size);
         if (receiving) {
             Checks.target("buffer", buffer);
         } else {
             Checks.source("buffer", buffer);
         }
-        return new PointToPointOperation.Transfer(receiving, peer, buffer);
+        return new Transfer(receiving, peer, buffer);
     }
 
-    Operation pointToPoint(List<PointToPointOperation.Transfer> transfers) {
+    OperationCall transfers(List<Transfer> transfers) {
         requireOwnPairs(transfers);
         long onDevice =
                 transfers.stream().filter(t -> onDevice(t.buffer(), t.buffer())).count();
@@ -249,15 +230,11 @@ final class OperationFactory implements Operations<Operation> {
             throw new IllegalArgumentException("transfers=" + transfers.size() + " onDevice=" + onDevice
                     + ": one group sends and receives memory of devices or of the host; use a group for each");
         }
-        if (onDevice != 0) {
-            return device.pointToPoint(stream, transfers);
-        }
-        boolean heap = transfers.stream().anyMatch(t -> HeapStaging.isHeap(t.buffer()));
-        return new PointToPointOperation(queue, transfers, heap ? staging : null);
+        return new TransfersCall(onDevice != 0, transfers);
     }
 
     /** What this rank sends to itself it receives in the same group, in the same order. */
-    private void requireOwnPairs(List<PointToPointOperation.Transfer> transfers) {
+    private void requireOwnPairs(List<Transfer> transfers) {
         List<Long> sent = ownBytes(transfers, false);
         List<Long> received = ownBytes(transfers, true);
         if (!sent.equals(received)) {
@@ -266,7 +243,7 @@ final class OperationFactory implements Operations<Operation> {
         }
     }
 
-    private List<Long> ownBytes(List<PointToPointOperation.Transfer> transfers, boolean receiving) {
+    private List<Long> ownBytes(List<Transfer> transfers, boolean receiving) {
         return transfers.stream()
                 .filter(one -> one.peer() == rank && one.receiving() == receiving)
                 .map(one -> one.buffer().bytes())
@@ -290,44 +267,24 @@ final class OperationFactory implements Operations<Operation> {
         return all;
     }
 
-    /** Operations that were issued as one; all are on the device, or none is. */
-    Operation group(List<Operation> members) {
-        long onDevice = members.stream().filter(Operation::isOnDevice).count();
+    /** Calls that are issued as one; all are on the device, or none is. */
+    OperationCall group(List<OperationCall> members) {
+        long onDevice = members.stream().filter(OperationCall::isOnDevice).count();
         if (onDevice != 0 && onDevice != members.size()) {
             throw new IllegalArgumentException("operations=" + members.size() + " onDevice=" + onDevice
                     + ": the operations of one group work on memory of devices, or of the host; use a group for each");
         }
-        return onDevice == 0 ? new GroupOperation(queue, members) : device.group(stream, members);
+        return new GroupCall(onDevice != 0, members);
     }
 
-    private Operation collective(
-            Collective collective,
-            DataType type,
-            ReduceOp op,
-            long bytes,
-            DataBuffer send,
-            DataBuffer recv,
-            long count,
-            int root) {
-        CollectiveCall call = new CollectiveCall(collective, type, op, bytes, send, recv);
-        if (onDevice(send, recv)) {
-            return device.collective(stream, call, count, root);
-        }
-        return new CollectiveOperation(
-                queue, call.signature(), call.choose(choices), send, recv, count, root, stagingFor(send, recv));
+    private OperationCall collective(
+            Collective collective, DataType type, ReduceOp op, DataBuffer send, DataBuffer recv, long count, int root) {
+        int signature = Signatures.of(collective, type, op);
+        return new CollectiveCall(signature, onDevice(send, recv), send, recv, count, root);
     }
 
-    private Operation vector(
-            Collective collective, ReduceOp op, long bytes, DataBuffer send, DataBuffer recv, long[] counts) {
-        CollectiveCall call = new CollectiveCall(collective, send.type(), op, bytes, send, recv);
-        if (onDevice(send, recv)) {
-            return device.vector(stream, call, counts);
-        }
-        return new VectorOperation(
-                queue, call.signature(), call.choose(choices), send, recv, counts, stagingFor(send, recv));
-    }
-
-    private HeapStaging stagingFor(DataBuffer send, DataBuffer recv) {
-        return HeapStaging.isNeeded(send, recv) ? staging : null;
+    private OperationCall vector(Collective collective, ReduceOp op, DataBuffer send, DataBuffer recv, long[] counts) {
+        int signature = Signatures.of(collective, send.type(), op);
+        return new VectorCall(signature, onDevice(send, recv), send, recv, counts);
     }
 }

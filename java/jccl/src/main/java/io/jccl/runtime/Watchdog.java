@@ -7,32 +7,32 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The thread that looks at all communicators of the process now and then, so that operations need not read a clock. It
- * lives while there is a communicator.
+ * The thread that checks all communicators of the process periodically, so that operations need not read a clock. It lives
+ * while there is a communicator.
  */
-final class Watch {
+final class Watchdog {
 
-    /** The only watch of the process. */
-    static final Watch SHARED = new Watch();
+    /** The only watchdog of the process. */
+    static final Watchdog SHARED = new Watchdog();
 
-    private static final Logger LOG = LoggerFactory.getLogger(Watch.class);
+    private static final Logger LOG = LoggerFactory.getLogger(Watchdog.class);
     private static final long TICK_NANOS = 50_000_000;
 
-    /** What is looked at. */
+    /** What is checked. */
     interface Watched {
-        /** A look; must return at once. */
+        /** A check; must return at once. */
         void tick(long nowNanos);
     }
 
     private final List<Watched> watched = new CopyOnWriteArrayList<>();
     private Thread thread; // guarded by this
 
-    private Watch() {}
+    private Watchdog() {}
 
     synchronized void add(Watched one) {
         watched.add(one);
         if (thread == null) {
-            thread = new Thread(this::run, "jccl-watch");
+            thread = new Thread(this::run, "jccl-watchdog");
             thread.setDaemon(true);
             thread.start();
         }
@@ -52,12 +52,12 @@ final class Watch {
         }
     }
 
-    /** What one throws must not end the thread, which looks at the others too. */
+    /** What one throws must not end the thread, which checks the others too. */
     private static void tick(Watched one, long now) {
         try {
             one.tick(now);
         } catch (Throwable e) {
-            LOG.warn("a look at a communicator broke off", e);
+            LOG.warn("the check of a communicator failed", e);
         }
     }
 

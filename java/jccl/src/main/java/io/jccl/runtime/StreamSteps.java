@@ -4,19 +4,19 @@ import io.jccl.nativelib.NativeDeviceStaging;
 import java.util.Arrays;
 
 /** What an operation puts on its stream, in order. Neighbouring copies that continue each other are one. */
-final class StagingSteps {
+final class StreamSteps {
 
     private static final int LENGTH = NativeDeviceStaging.STEP_LENGTH;
 
     private long[] rows = new long[8 * LENGTH];
     private int count;
-    private long mark;
-    private long gate;
+    private long signal;
+    private long wait;
 
-    /** Marks and gates are numbered from these on. */
-    StagingSteps(long mark, long gate) {
-        this.mark = mark;
-        this.gate = gate;
+    /** Signals and waits are numbered from these on. */
+    StreamSteps(long signal, long wait) {
+        this.signal = signal;
+        this.wait = wait;
     }
 
     void copy(long to, long from, long bytes) {
@@ -34,16 +34,14 @@ final class StagingSteps {
         }
     }
 
-    /** Returns the number of the mark. */
-    long mark() {
-        add(NativeDeviceStaging.MARK, 0, 0, mark);
-        return mark++;
+    /** Signals the host that the stream has come so far. */
+    void signal() {
+        add(NativeDeviceStaging.MARK, 0, 0, signal++);
     }
 
-    /** Returns the number of the gate. */
-    long gate() {
-        add(NativeDeviceStaging.GATE, 0, 0, gate);
-        return gate++;
+    /** Holds the stream until the host ends the wait. */
+    void waitForHost() {
+        add(NativeDeviceStaging.GATE, 0, 0, wait++);
     }
 
     private void add(int kind, long to, long from, long value) {
@@ -67,13 +65,13 @@ final class StagingSteps {
         return count;
     }
 
-    /** The number of the mark after the last. */
-    long nextMark() {
-        return mark;
+    /** The number of the signal after the last. */
+    long nextSignal() {
+        return signal;
     }
 
-    /** The number of the gate after the last. */
-    long nextGate() {
-        return gate;
+    /** The number of the wait after the last. */
+    long nextWait() {
+        return wait;
     }
 }

@@ -3,15 +3,15 @@ package io.jccl.runtime;
 import java.util.Arrays;
 
 /**
- * How a collective on device memory passes through slots of host memory in pieces. Every piece has the same elements of every
- * block, as far as the block goes, so ranks that agree on the operation agree on its pieces:
+ * How a collective on device memory passes through slots of host memory in chunks. Every chunk has the same elements of every
+ * block, as far as the block goes, so ranks that agree on the operation agree on its chunks:
  *
  * <pre>
- *     blocks on the device   │ a a a a a b b b │ a a a a a b │ …       a: piece 0, b: piece 1
- *     slot of piece 1        │ b b b │ b │ …
+ *     blocks on the device   │ a a a a a b b b │ a a a a a b │ …       a: chunk 0, b: chunk 1
+ *     slot of chunk 1        │ b b b │ b │ …
  * </pre>
  */
-final class StagedPieces {
+final class StagedChunks {
 
     /** How the blocks of a collective lie in a slot. */
     enum Shape {
@@ -49,7 +49,7 @@ final class StagedPieces {
     }
 
     /**
-     * One piece in its slot.
+     * One chunk in its slot.
      *
      * @param from where it is sent from; 0 where this rank sends nothing
      * @param to where it is received; 0 where this rank receives nothing
@@ -57,7 +57,7 @@ final class StagedPieces {
      * @param sendCounts elements of each block to send; empty where there are none
      * @param recvCounts elements of each block to receive; empty where there are none
      */
-    record Piece(long from, long to, long begin, long[] sendCounts, long[] recvCounts) {
+    record Chunk(long from, long to, long begin, long[] sendCounts, long[] recvCounts) {
 
         /** Where blocks begin that lie one after the other. */
         static long[] offsets(long[] counts) {
@@ -73,13 +73,13 @@ final class StagedPieces {
 
     private final Shape shape;
     private final int elementBytes;
-    private final long most; // elements of a block in a piece
+    private final long maxElements; // elements of a block in a chunk
     private final int size;
     private final int rank;
     private final Blocks send; // null where this rank sends nothing
     private final Blocks recv; // null where this rank receives nothing
 
-    StagedPieces(Shape shape, int elementBytes, long slotBytes, int size, int rank, Blocks send, Blocks recv) {
+    StagedChunks(Shape shape, int elementBytes, long slotBytes, int size, int rank, Blocks send, Blocks recv) {
         this.shape = shape;
         this.elementBytes = elementBytes;
         this.size = size;
@@ -92,59 +92,59 @@ final class StagedPieces {
                     case GATHERED, SCATTERED -> size;
                     case EXCHANGED -> 2 * size;
                 };
-        this.most = Math.max(1, slotBytes / elementBytes / blocks);
+        this.maxElements = Math.max(1, slotBytes / elementBytes / blocks);
     }
 
-    /** How many pieces this rank has, at least one. Of an exchange others may have more. */
+    /** How many chunks this rank has, at least one. Of an exchange others may have more. */
     int count() {
         long longest = Math.max(send == null ? 0 : send.longest(), recv == null ? 0 : recv.longest());
-        return Math.toIntExact(Math.max(1, (longest + most - 1) / most));
+        return Math.toIntExact(Math.max(1, (longest + maxElements - 1) / maxElements));
     }
 
-    /** A piece in the slot that begins at an address; one beyond the last is empty. */
-    Piece piece(int index, long slot) {
-        long begin = index * most;
+    /** A chunk in the slot that begins at an address; one beyond the last is empty. */
+    Chunk chunk(int index, long slot) {
+        long begin = index * maxElements;
         long[] sends = cut(send, begin);
         long[] recvs = cut(recv, begin);
         long from = send == null ? 0 : slot;
         long to = recv == null ? 0 : slot;
         if (shape == Shape.GATHERED && recv != null) {
-            from += Piece.offsets(recvs)[rank] * elementBytes;
+            from += Chunk.offsets(recvs)[rank] * elementBytes;
         } else if (shape == Shape.SCATTERED && send != null) {
-            to += Piece.offsets(sends)[rank] * elementBytes;
+            to += Chunk.offsets(sends)[rank] * elementBytes;
         } else if (shape == Shape.EXCHANGED) {
-            to += size * most * elementBytes;
+            to += size * maxElements * elementBytes;
         }
-        return new Piece(from, to, begin, sends, recvs);
+        return new Chunk(from, to, begin, sends, recvs);
     }
 
     private long[] cut(Blocks blocks, long begin) {
         return blocks == null
                 ? NONE
                 : Arrays.stream(blocks.counts())
-                        .map(count -> Math.max(0, Math.min(most, count - begin)))
+                        .map(count -> Math.max(0, Math.min(maxElements, count - begin)))
                         .toArray();
     }
 
-    /** Copies what is sent of a piece to its slot. */
-    void copyIn(Piece piece, StagingSteps steps) {
-        long[] offsets = Piece.offsets(piece.sendCounts());
+    /** Copies what is sent of a chunk to its slot. */
+    void copyIn(Chunk chunk, StreamSteps steps) {
+        long[] offsets = Chunk.offsets(chunk.sendCounts());
         for (int block = 0; block < offsets.length; block++) {
-            long inSlot = piece.from() + offsets[block] * elementBytes;
-            steps.copy(inSlot, onDevice(send, block, piece), piece.sendCounts()[block] * elementBytes);
+            long inSlot = chunk.from() + offsets[block] * elementBytes;
+            steps.copy(inSlot, onDevice(send, block, chunk), chunk.sendCounts()[block] * elementBytes);
         }
     }
 
-    /** Copies what is received of a piece from its slot. */
-    void copyOut(Piece piece, StagingSteps steps) {
-        long[] offsets = Piece.offsets(piece.recvCounts());
+    /** Copies what is received of a chunk from its slot. */
+    void copyOut(Chunk chunk, StreamSteps steps) {
+        long[] offsets = Chunk.offsets(chunk.recvCounts());
         for (int block = 0; block < offsets.length; block++) {
-            long inSlot = piece.to() + offsets[block] * elementBytes;
-            steps.copy(onDevice(recv, block, piece), inSlot, piece.recvCounts()[block] * elementBytes);
+            long inSlot = chunk.to() + offsets[block] * elementBytes;
+            steps.copy(onDevice(recv, block, chunk), inSlot, chunk.recvCounts()[block] * elementBytes);
         }
     }
 
-    private long onDevice(Blocks blocks, int block, Piece piece) {
-        return blocks.address() + (blocks.offsets()[block] + piece.begin()) * elementBytes;
+    private long onDevice(Blocks blocks, int block, Chunk chunk) {
+        return blocks.address() + (blocks.offsets()[block] + chunk.begin()) * elementBytes;
     }
 }

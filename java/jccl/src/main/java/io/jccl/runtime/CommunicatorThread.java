@@ -8,43 +8,43 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The thread that carries out operations that nobody waits for, and completes futures.
+ * The thread of a communicator: executes operations that nobody waits for, and completes futures.
  *
  * <p>When there is nothing to do it sleeps, and the next operation that is issued wakes it: an operation that nobody waits
  * for begins as soon as a thread can be woken and has let the issuer go first. A loop of operations that are awaited at
- * once must not pay for that. So while looks find that those who issue also wait, issuing wakes nobody, and this thread
- * looks by itself every {@value #AWAITED_NAP_NANOS} ns; the first operation that nobody waits for ends this trust.
+ * once must not pay for that. So while polls find that those who issue also wait, issuing wakes nobody, and this thread
+ * polls every {@value #AWAITED_BACK_OFF_NANOS} ns; the first operation that nobody waits for ends this.
  */
-final class Executor implements Runnable {
+final class CommunicatorThread implements Runnable {
 
-    private static final Logger LOG = LoggerFactory.getLogger(Executor.class);
-    private static final long COURTESY_NANOS = 20_000;
-    private static final long FIRST_NAP_NANOS = 100_000;
-    private static final long AWAITED_NAP_NANOS = 1_000_000;
-    private static final long LAST_NAP_NANOS = 2_000_000;
-    private static final long FUTURE_NAP_NANOS = 50_000;
-    private static final long MARK_NANOS = 50_000;
+    private static final Logger LOG = LoggerFactory.getLogger(CommunicatorThread.class);
+    private static final long ISSUER_FIRST_NANOS = 20_000;
+    private static final long MIN_BACK_OFF_NANOS = 100_000;
+    private static final long AWAITED_BACK_OFF_NANOS = 1_000_000;
+    private static final long MAX_BACK_OFF_NANOS = 2_000_000;
+    private static final long FUTURE_BACK_OFF_NANOS = 50_000;
+    private static final long ASLEEP_AFTER_NANOS = 50_000;
     private static final long SLEEP_NANOS = 500_000_000;
-    private static final int LOOKS_UNTIL_TRUST = 3;
+    private static final int POLLS_UNTIL_AWAITED = 3;
 
     private static final int AWAKE = 0;
-    private static final int NAPPING = 1;
-    private static final int ASLEEP = 2;
+    private static final int BACKING_OFF = 1; // polls again soon
+    private static final int ASLEEP = 2; // issuing wakes it
 
     private final String name;
     private final OperationQueue queue;
     private final Thread thread;
-    private final Queue<Operation> arrivals = new ConcurrentLinkedQueue<>();
-    private final Queue<Operation> futures = new ArrayDeque<>(); // touched by the thread only
+    private final Queue<OperationWork> arrivals = new ConcurrentLinkedQueue<>();
+    private final Queue<OperationWork> futures = new ArrayDeque<>(); // touched by the thread only
     private volatile int mode = AWAKE;
-    private long markedAt; // touched by the thread only
-    private int awaited; // how many looks in a row found that others had carried operations out; as the next two
-    private long nap = FIRST_NAP_NANOS;
-    private Operation seen;
+    private long asleepSinceNanos; // touched by the thread only, as the next three
+    private int awaited; // how many polls in a row found that others had executed operations
+    private long backOffNanos = MIN_BACK_OFF_NANOS;
+    private OperationWork seen;
     private volatile boolean stopping;
     private volatile boolean ended;
 
-    Executor(String name, OperationQueue queue) {
+    CommunicatorThread(String name, OperationQueue queue) {
         this.name = name;
         this.queue = queue;
         this.thread = new Thread(this, name);
@@ -59,7 +59,7 @@ final class Executor implements Runnable {
         thread.start();
     }
 
-    /** After an operation was issued: a look at one field, unless there was nothing to do before. */
+    /** After an operation was issued: reads one field, unless there was nothing to do before. */
     void wakeIfAsleep() {
         if (mode == ASLEEP) {
             wake();
@@ -67,7 +67,7 @@ final class Executor implements Runnable {
     }
 
     /** Somebody asks for an operation's end without waiting for it. */
-    void wakeIfNapping() {
+    void wakeIfIdle() {
         if (mode != AWAKE) {
             wake();
         }
@@ -79,7 +79,7 @@ final class Executor implements Runnable {
     }
 
     /** Completes the operation's future when it is over. */
-    void completeLater(Operation operation) {
+    void completeLater(OperationWork operation) {
         arrivals.add(operation);
         LockSupport.unpark(thread);
         if (ended) {
@@ -91,85 +91,85 @@ final class Executor implements Runnable {
     public void run() {
         while (!stopping || !futures.isEmpty()) {
             try {
-                look();
+                poll();
             } catch (Throwable e) { // it has failed the communicator; what is left ends with that
                 LOG.warn("communicator={}: its thread met an error", name, e);
-                nap(LAST_NAP_NANOS);
+                backOff(MAX_BACK_OFF_NANOS);
             }
         }
         ended = true;
         completeFutures();
     }
 
-    private void look() {
-        OperationQueue.Look look = queue.carryOutAll();
+    private void poll() {
+        OperationQueue.Progress progress = queue.runAll();
         completeFutures();
-        Operation last = queue.inFlight();
+        OperationWork last = queue.inFlight();
         boolean moved = last != seen;
         seen = last;
-        if (look == OperationQueue.Look.CARRIED_OUT) {
+        if (progress == OperationQueue.Progress.EXECUTED) {
             mode = AWAKE;
             awaited = 0;
             return; // more may have come meanwhile
         }
         if (moved) {
-            awaited = Math.min(awaited + 1, LOOKS_UNTIL_TRUST);
+            awaited = Math.min(awaited + 1, POLLS_UNTIL_AWAITED);
         }
-        if (moved && awaited == LOOKS_UNTIL_TRUST) {
-            nap(AWAITED_NAP_NANOS);
-            nap = FIRST_NAP_NANOS;
-        } else if (look == OperationQueue.Look.OTHERS_RUN) {
+        if (moved && awaited == POLLS_UNTIL_AWAITED) {
+            backOff(AWAITED_BACK_OFF_NANOS);
+            backOffNanos = MIN_BACK_OFF_NANOS;
+        } else if (progress == OperationQueue.Progress.OTHERS_RUN) {
             // No sleep: what is issued meanwhile is left to this thread.
-            nap = moved ? FIRST_NAP_NANOS : Math.min(2 * nap, LAST_NAP_NANOS);
-            if (nap < LAST_NAP_NANOS) {
-                nap(nap);
+            backOffNanos = moved ? MIN_BACK_OFF_NANOS : Math.min(2 * backOffNanos, MAX_BACK_OFF_NANOS);
+            if (backOffNanos < MAX_BACK_OFF_NANOS) {
+                backOff(backOffNanos);
             } else {
-                napBesideOthers();
+                backOffWhileOthersRun();
             }
         } else if (!futures.isEmpty()) {
-            nap(FUTURE_NAP_NANOS); // of operations on a device, which nobody reports
+            backOff(FUTURE_BACK_OFF_NANOS); // of operations on a device, which nobody reports
         } else if (!stopping) {
             sleep();
         }
     }
 
-    private void nap(long nanos) {
-        mode = NAPPING;
+    private void backOff(long nanos) {
+        mode = BACKING_OFF;
         LockSupport.parkNanos(this, nanos);
         mode = AWAKE;
     }
 
     /** Beside an operation that lasts: until it ends. */
-    private void napBesideOthers() {
-        mode = NAPPING;
-        queue.napBesideOthers();
+    private void backOffWhileOthersRun() {
+        mode = BACKING_OFF;
+        queue.sleepWhileOthersRun();
         mode = AWAKE;
     }
 
     /**
-     * Makes the mark and naps; sleeps if the mark has stood for a while. Whoever issued just before it was made is found by
-     * the look after that nap, and whoever issues later sees it. Whoever wakes this thread by issuing is given a moment to
-     * await the operation itself.
+     * Marks itself asleep and backs off; sleeps once the mark is old enough. The poll in between finds what was issued just
+     * before the mark, and what is issued later wakes this thread. An issuer that wakes it gets a moment to await the operation
+     * itself.
      */
     private void sleep() {
         if (mode != ASLEEP) {
             mode = ASLEEP;
-            markedAt = System.nanoTime();
+            asleepSinceNanos = System.nanoTime();
         }
-        boolean marked = System.nanoTime() - markedAt >= MARK_NANOS;
-        LockSupport.parkNanos(this, marked ? SLEEP_NANOS : FIRST_NAP_NANOS);
+        boolean forLong = System.nanoTime() - asleepSinceNanos >= ASLEEP_AFTER_NANOS;
+        LockSupport.parkNanos(this, forLong ? SLEEP_NANOS : MIN_BACK_OFF_NANOS);
         if (mode != ASLEEP && !stopping) {
-            nap(COURTESY_NANOS);
+            backOff(ISSUER_FIRST_NANOS);
         }
     }
 
     /** Completes the futures of what is over. A continuation that closes the communicator comes here again. */
     private void completeFutures() {
-        for (Operation arrival = arrivals.poll(); arrival != null; arrival = arrivals.poll()) {
+        for (OperationWork arrival = arrivals.poll(); arrival != null; arrival = arrivals.poll()) {
             futures.add(arrival);
         }
         for (int left = futures.size(); left > 0 && !futures.isEmpty(); left--) {
-            Operation operation = futures.remove();
+            OperationWork operation = futures.remove();
             if (!complete(operation)) {
                 futures.add(operation);
             }
@@ -177,7 +177,7 @@ final class Executor implements Runnable {
         Thread.interrupted(); // a continuation's; with it the thread could not sleep
     }
 
-    private boolean complete(Operation operation) {
+    private boolean complete(OperationWork operation) {
         try {
             return operation.completeFuture();
         } catch (Throwable e) {
@@ -201,10 +201,11 @@ final class Executor implements Runnable {
             completeFutures(); // of a continuation that closes the communicator
             return;
         }
-        try (Backoff backoff = new Backoff(FUTURE_NAP_NANOS, LAST_NAP_NANOS)) {
-            while (thread.isAlive() && backoff.sleepUntil(deadline)) {
-                LockSupport.unpark(thread);
-            }
-        }
+        IdleStrategy.await(this::hasEnded, deadline, FUTURE_BACK_OFF_NANOS, MAX_BACK_OFF_NANOS);
+    }
+
+    private boolean hasEnded() {
+        LockSupport.unpark(thread);
+        return !thread.isAlive();
     }
 }

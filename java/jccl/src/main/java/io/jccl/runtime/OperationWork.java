@@ -2,7 +2,6 @@ package io.jccl.runtime;
 
 import io.jccl.Execution;
 import io.jccl.Work;
-import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.tuning.Choice;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -10,11 +9,12 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * One issued operation: a node of its communicator's queue, and the handle that the application holds.
+ * One issued operation: a node of its communicator's queue, and the handle that the application holds. It keeps state, future
+ * and failure; its {@link Backend} does the work.
  *
- * <p>The state is written by the thread that carries the operation out, once, and read by any.
+ * <p>The state is written by the thread that executes the operation, once, and read by any.
  */
-abstract class Operation implements Work {
+class OperationWork implements Work {
 
     private static final int ISSUED = 0;
     private static final int DONE = 1;
@@ -27,85 +27,50 @@ abstract class Operation implements Work {
     static {
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
-            STATE = lookup.findVarHandle(Operation.class, "state", int.class);
-            FUTURE = lookup.findVarHandle(Operation.class, "future", CompletableFuture.class);
-            NEXT = lookup.findVarHandle(Operation.class, "next", Operation.class);
+            STATE = lookup.findVarHandle(OperationWork.class, "state", int.class);
+            FUTURE = lookup.findVarHandle(OperationWork.class, "future", CompletableFuture.class);
+            NEXT = lookup.findVarHandle(OperationWork.class, "next", OperationWork.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
     }
 
-    private final OperationQueue queue;
-    private long executed; // published by state
+    private final Backend backend;
+    private final OperationCall call;
+    private int executed; // algorithm, protocol and channels of the packed choice; published by state
     private Failure failure; // published by state
 
     @SuppressWarnings("unused") // through STATE
     private int state;
 
     @SuppressWarnings("unused") // through NEXT
-    private Operation next;
+    private OperationWork next;
 
     @SuppressWarnings("unused") // through FUTURE
     private CompletableFuture<Void> future;
 
-    Operation(OperationQueue queue) {
-        this.queue = queue;
+    OperationWork(Backend backend, OperationCall call) {
+        this.backend = backend;
+        this.call = call;
     }
 
-    /** Whether it works on device memory. */
-    boolean isOnDevice() {
-        return false;
+    final OperationCall call() {
+        return call;
     }
 
-    /**
-     * Takes its place in the sequence; the caller has the right to issue.
-     *
-     * @throws IllegalStateException if a host buffer that it uses was closed; then nothing is issued
-     */
-    void enter() {
-        pin();
-        queue.enqueue(this);
+    final Backend backend() {
+        return backend;
     }
 
-    /** Pins the host buffers that it uses, all or, if one was closed, none; {@link #release} unpins them. */
-    void pin() {}
-
-    /** Returns when it is over. */
-    void carryOut(long deadline) {
-        queue.carryOut(this, deadline);
+    final String describe() {
+        return backend.describe(this);
     }
 
-    /** Sees to it that it proceeds, and returns at once. */
-    void look() {
-        queue.nudge();
+    final OperationWork next() {
+        return (OperationWork) NEXT.getAcquire(this);
     }
 
-    /** Finds out whether it is over, where that is not known by itself; on the communicator's thread. */
-    void find() {}
-
-    /**
-     * Carries the operation out on the calling thread.
-     *
-     * @return the choice that was used, packed, or a status below {@link NativeCommunicator#OK}
-     */
-    abstract long execute(long timeoutNanos);
-
-    /** What the operation is, for messages: {@code all_reduce(type=float32 op=sum count=1024)}. */
-    abstract String describe();
-
-    /** The sequence number that its failure is told with, on the thread that has carried it out. */
-    long sequenceOfFailure() {
-        return queue.engine().lastEntered();
-    }
-
-    /** Lets go of buffers when the operation is over. */
-    abstract void release();
-
-    final Operation next() {
-        return (Operation) NEXT.getAcquire(this);
-    }
-
-    final void link(Operation following) {
+    final void link(OperationWork following) {
         NEXT.setRelease(this, following);
     }
 
@@ -114,15 +79,15 @@ abstract class Operation implements Work {
     }
 
     final void succeed(long choice) {
-        executed = choice;
-        release(); // what it throws fails the operation
+        executed = (int) choice;
+        backend.release(this); // what it throws fails the operation
         STATE.setRelease(this, DONE);
     }
 
     final void fail(Failure cause) {
         failure = cause;
         try {
-            release();
+            backend.release(this);
         } finally {
             STATE.setRelease(this, FAILED);
         }
@@ -131,7 +96,7 @@ abstract class Operation implements Work {
     @Override
     public final void await() {
         if (!isOver()) {
-            carryOut(OperationQueue.NO_DEADLINE);
+            backend.await(this, Deadlines.NONE);
         }
         throwIfFailed();
     }
@@ -142,7 +107,7 @@ abstract class Operation implements Work {
             throw new IllegalArgumentException("timeout=" + timeout + ": expected at least 1 millisecond");
         }
         if (!isOver()) {
-            carryOut(Deadlines.after(timeout));
+            backend.await(this, Deadlines.after(timeout));
         }
         throwIfFailed();
     }
@@ -158,7 +123,7 @@ abstract class Operation implements Work {
         if (isOver()) {
             return true;
         }
-        look();
+        backend.poll(this);
         return isOver();
     }
 
@@ -170,7 +135,7 @@ abstract class Operation implements Work {
         if (first != null) {
             return first.copy();
         }
-        queue.completeLater(this);
+        backend.queue().completeLater(this);
         return mine.copy(); // a copy, so that the application cannot complete it for others
     }
 
@@ -185,7 +150,7 @@ abstract class Operation implements Work {
 
     /** Completes the future if the operation is over; returns whether it is. */
     final boolean completeFuture() {
-        find();
+        backend.refresh(this);
         if (!isOver()) {
             return false;
         }
@@ -211,9 +176,5 @@ abstract class Operation implements Work {
                             + ": how it was carried out is known when it is done; call await() first");
         }
         return new Execution(Choice.algorithm(executed), Choice.protocol(executed), Choice.channels(executed));
-    }
-
-    final OperationQueue queue() {
-        return queue;
     }
 }

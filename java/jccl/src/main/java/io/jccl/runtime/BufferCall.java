@@ -1,0 +1,81 @@
+package io.jccl.runtime;
+
+import io.jccl.Collective;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+
+/** A collective that sends from one buffer and receives in one. */
+abstract sealed class BufferCall implements OperationCall permits CollectiveCall, VectorCall {
+
+    private final int signature;
+    private final boolean onDevice;
+    private DataBuffer send;
+    private DataBuffer recv;
+
+    /** @param signature collective, type and reduction, as {@link Signatures} packs them */
+    BufferCall(int signature, boolean onDevice, DataBuffer send, DataBuffer recv) {
+        this.signature = signature;
+        this.onDevice = onDevice;
+        this.send = send;
+        this.recv = recv;
+    }
+
+    final int signature() {
+        return signature;
+    }
+
+    final Collective collective() {
+        return Signatures.collective(signature);
+    }
+
+    final DataType type() {
+        return Signatures.type(signature);
+    }
+
+    /** Null where this rank sends nothing. */
+    final DataBuffer send() {
+        return send;
+    }
+
+    /** Null where this rank receives nothing. */
+    final DataBuffer recv() {
+        return recv;
+    }
+
+    /** The bytes of the largest buffer of any rank, by which all ranks choose the algorithm. */
+    abstract long bytes(int size);
+
+    @Override
+    public final boolean isOnDevice() {
+        return onDevice;
+    }
+
+    @Override
+    public final void pin() {
+        if (send != null) {
+            send.pin();
+        }
+        if (recv == null || recv == send) {
+            return;
+        }
+        try {
+            recv.pin();
+        } catch (IllegalStateException closed) {
+            recv = null;
+            release();
+            throw closed;
+        }
+    }
+
+    @Override
+    public final void release() {
+        if (send != null) {
+            send.unpin();
+        }
+        if (recv != null && recv != send) {
+            recv.unpin();
+        }
+        send = null;
+        recv = null;
+    }
+}

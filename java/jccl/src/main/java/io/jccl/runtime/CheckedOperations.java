@@ -1,0 +1,132 @@
+package io.jccl.runtime;
+
+import io.jccl.DataBuffer;
+import io.jccl.Operations;
+import io.jccl.ReduceOp;
+
+/**
+ * Operations whose arguments a {@link CallFactory} checks.
+ *
+ * @param <R> what issuing returns
+ */
+abstract class CheckedOperations<R> implements Operations<R> {
+
+    /** The right to issue, which {@link #close} gives back. */
+    interface Issuing<R> extends AutoCloseable {
+
+        CallFactory factory();
+
+        R issue(OperationCall call);
+
+        @Override
+        void close();
+    }
+
+    /** Takes the right to issue; no object is made, so that a call costs no garbage. */
+    abstract Issuing<R> begin();
+
+    @Override
+    public R allReduce(DataBuffer send, DataBuffer recv, ReduceOp op) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().allReduce(send, recv, op));
+        }
+    }
+
+    @Override
+    public R reduce(DataBuffer send, DataBuffer recv, ReduceOp op, int root) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().reduce(send, recv, op, root));
+        }
+    }
+
+    @Override
+    public R broadcast(DataBuffer send, DataBuffer recv, int root) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().broadcast(send, recv, root));
+        }
+    }
+
+    @Override
+    public R allGather(DataBuffer send, DataBuffer recv) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().allGather(send, recv));
+        }
+    }
+
+    @Override
+    public R allGatherV(DataBuffer send, DataBuffer recv, long[] counts) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().allGatherV(send, recv, counts));
+        }
+    }
+
+    @Override
+    public R reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().reduceScatter(send, recv, op));
+        }
+    }
+
+    @Override
+    public R reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().reduceScatterV(send, recv, counts, op));
+        }
+    }
+
+    @Override
+    public R allToAll(DataBuffer send, DataBuffer recv) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().allToAll(send, recv));
+        }
+    }
+
+    @Override
+    public R allToAllV(
+            DataBuffer send,
+            long[] sendCounts,
+            long[] sendOffsets,
+            DataBuffer recv,
+            long[] recvCounts,
+            long[] recvOffsets) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(
+                    issuing.factory().allToAllV(send, sendCounts, sendOffsets, recv, recvCounts, recvOffsets));
+        }
+    }
+
+    @Override
+    public R gather(DataBuffer send, DataBuffer recv, int root) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().gather(send, recv, root));
+        }
+    }
+
+    @Override
+    public R scatter(DataBuffer send, DataBuffer recv, int root) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().scatter(send, recv, root));
+        }
+    }
+
+    @Override
+    public R send(int peer, DataBuffer buffer) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().send(peer, buffer));
+        }
+    }
+
+    @Override
+    public R recv(int peer, DataBuffer buffer) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().recv(peer, buffer));
+        }
+    }
+
+    @Override
+    public R barrier() {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().barrier());
+        }
+    }
+}

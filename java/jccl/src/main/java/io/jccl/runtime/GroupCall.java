@@ -1,0 +1,94 @@
+package io.jccl.runtime;
+
+import io.jccl.nativelib.NativeCommunicator;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.List;
+
+/** Calls that were issued as one. */
+final class GroupCall implements OperationCall {
+
+    private static final VarHandle CURRENT;
+
+    static {
+        try {
+            CURRENT = MethodHandles.lookup().findVarHandle(GroupCall.class, "current", OperationCall.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    /** Executes one call of a group; returns as {@link Backend#execute}. */
+    @FunctionalInterface
+    interface Member {
+        long execute(OperationCall call, long timeoutNanos);
+    }
+
+    private final boolean onDevice;
+    private final int size;
+    private List<OperationCall> members;
+
+    @SuppressWarnings("unused") // through CURRENT: the watchdog reads it, and no fence is spent on it
+    private OperationCall current;
+
+    GroupCall(boolean onDevice, List<OperationCall> members) {
+        this.onDevice = onDevice;
+        this.members = members;
+        this.size = members.size();
+    }
+
+    List<OperationCall> members() {
+        return members;
+    }
+
+    /** Executes the calls one after the other, until one fails; returns the outcome of the last. */
+    long executeEach(long timeoutNanos, Member member) {
+        long deadline = System.nanoTime() + timeoutNanos;
+        long outcome = NativeCommunicator.OK;
+        for (OperationCall call : members) {
+            CURRENT.setRelease(this, call);
+            outcome = member.execute(call, Deadlines.left(deadline));
+            if (outcome < NativeCommunicator.OK) {
+                break;
+            }
+        }
+        return outcome;
+    }
+
+    @Override
+    public boolean isOnDevice() {
+        return onDevice;
+    }
+
+    @Override
+    public String describe() {
+        return describe("");
+    }
+
+    /** @param state what the call being executed does now */
+    String describe(String state) {
+        OperationCall at = (OperationCall) CURRENT.getAcquire(this);
+        return at == null ? "group(operations=" + size + ")" : at.describe() + state + " in a group";
+    }
+
+    @Override
+    public void pin() {
+        int pinned = 0;
+        try {
+            for (; pinned < size; pinned++) {
+                members.get(pinned).pin();
+            }
+        } catch (IllegalStateException closed) {
+            members = members.subList(0, pinned);
+            release();
+            throw closed;
+        }
+    }
+
+    @Override
+    public void release() {
+        members.forEach(OperationCall::release);
+        members = List.of();
+        CURRENT.setRelease(this, null);
+    }
+}

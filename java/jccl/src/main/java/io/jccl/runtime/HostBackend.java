@@ -1,0 +1,136 @@
+package io.jccl.runtime;
+
+import io.jccl.DataBuffer;
+import io.jccl.DeviceStream;
+import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.NativeEngine;
+import io.jccl.runtime.TransfersCall.Transfer;
+import io.jccl.tuning.ChoiceTable;
+import java.lang.ref.Reference;
+import java.util.List;
+
+/** Executes operations on memory of the host. Heap buffers are staged. */
+final class HostBackend implements Backend {
+
+    private final OperationQueue queue;
+    private final NativeEngine engine;
+    private final ChoiceTable choices;
+    private final int size;
+    private final HeapStaging staging = new HeapStaging();
+
+    HostBackend(OperationQueue queue, ChoiceTable choices, int size) {
+        this.queue = queue;
+        this.engine = queue.engine();
+        this.choices = choices;
+        this.size = size;
+    }
+
+    @Override
+    public OperationQueue queue() {
+        return queue;
+    }
+
+    @Override
+    public OperationWork issue(OperationCall call, DeviceStream stream) {
+        OperationWork work = new OperationWork(this, call);
+        call.pin();
+        queue.enqueue(work);
+        return work;
+    }
+
+    @Override
+    public long execute(OperationWork work, long timeoutNanos) {
+        return execute(work.call(), timeoutNanos);
+    }
+
+    private long execute(OperationCall call, long timeoutNanos) {
+        if (call instanceof BufferCall collective) {
+            return execute(collective, timeoutNanos);
+        }
+        if (call instanceof TransfersCall transfers) {
+            return execute(transfers, timeoutNanos);
+        }
+        return ((GroupCall) call).executeEach(timeoutNanos, this::execute);
+    }
+
+    private long execute(BufferCall call, long timeoutNanos) {
+        DataBuffer send = call.send();
+        DataBuffer recv = call.recv();
+        if (HeapStaging.isNeeded(send, recv)) {
+            return executeStaged(call, timeoutNanos);
+        }
+        long from = send == null ? 0 : send.pinnedAddress();
+        long outcome = run(call, from, recv == null ? 0 : recv.pinnedAddress(), timeoutNanos);
+        Reference.reachabilityFence(send);
+        Reference.reachabilityFence(recv);
+        return outcome;
+    }
+
+    private long executeStaged(BufferCall call, long timeoutNanos) {
+        DataBuffer send = call.send();
+        DataBuffer recv = call.recv();
+        // With counts per rank the blocks may leave gaps, whose elements must survive.
+        long[] places = call instanceof VectorCall ? staging.stageKeepingGaps(send, recv) : staging.stage(send, recv);
+        long outcome = run(call, places[0], places[1], timeoutNanos);
+        if (outcome >= NativeCommunicator.OK) {
+            staging.unstage(recv, places[1]);
+        }
+        Reference.reachabilityFence(send); // one of the two may be direct
+        Reference.reachabilityFence(recv);
+        return outcome;
+    }
+
+    private long run(BufferCall call, long from, long to, long timeoutNanos) {
+        int signature = call.signature();
+        long choice = choices.choose(call.collective(), call.bytes(size));
+        if (call instanceof CollectiveCall one) {
+            return engine.run(signature, choice, from, to, one.count(), one.root(), timeoutNanos);
+        }
+        return engine.runV(signature, choice, from, to, ((VectorCall) call).counts(), timeoutNanos);
+    }
+
+    private long execute(TransfersCall call, long timeoutNanos) {
+        List<Transfer> transfers = call.transfers();
+        long stagedBytes = transfers.stream()
+                .mapToLong(one -> HeapStaging.stagedBytes(one.buffer()))
+                .sum();
+        if (stagedBytes != 0) {
+            staging.begin(stagedBytes);
+        }
+        long[] tasks = call.tasks(this::place);
+        long outcome = engine.runPointToPoint(tasks, timeoutNanos);
+        if (outcome >= NativeCommunicator.OK && stagedBytes != 0) {
+            unstage(transfers, tasks);
+        }
+        Reference.reachabilityFence(transfers);
+        return outcome;
+    }
+
+    private long place(Transfer transfer) {
+        DataBuffer buffer = transfer.buffer();
+        long address = staging.place(buffer);
+        if (!transfer.receiving() && HeapStaging.isHeap(buffer)) {
+            staging.copyIn(buffer, address);
+        }
+        return address;
+    }
+
+    private void unstage(List<Transfer> transfers, long[] tasks) {
+        for (int i = 0; i < transfers.size(); i++) {
+            if (transfers.get(i).receiving()) {
+                staging.unstage(
+                        transfers.get(i).buffer(), tasks[i * TransfersCall.LONGS_PER_TASK + TransfersCall.ADDRESS]);
+            }
+        }
+    }
+
+    @Override
+    public long stagingBytes() {
+        return staging.bytes();
+    }
+
+    /** Frees the staging memory; no operation runs any more. */
+    void close() {
+        staging.close();
+    }
+}

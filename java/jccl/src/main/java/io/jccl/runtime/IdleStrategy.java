@@ -1,0 +1,81 @@
+package io.jccl.runtime;
+
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+
+/**
+ * How a Java thread waits: it spins, then sleeps, each time twice as long as the time before, up to a limit. The loop that
+ * waits checks its condition, which includes the communicator's failure where that ends the wait, and calls {@link #idle}.
+ *
+ * <p>A thread whose interrupt flag is set cannot sleep. So a wait takes the flag before each sleep, and does what its rule
+ * says; {@link #close} sets the flag again, whether the wait ends or throws.
+ */
+final class IdleStrategy implements AutoCloseable {
+
+    private final long deadline;
+    private final long maxSleepNanos;
+    private final Runnable onInterrupt;
+    private int spins;
+    private long sleepNanos;
+    private boolean interrupted;
+
+    /**
+     * @param deadline when the wait expires, or {@link Deadlines#NONE}
+     * @param onInterrupt what an interrupt of the waiting thread does; it ends the wait by throwing
+     */
+    IdleStrategy(long deadline, int spins, long minSleepNanos, long maxSleepNanos, Runnable onInterrupt) {
+        this.deadline = deadline;
+        this.spins = spins;
+        this.sleepNanos = minSleepNanos;
+        this.maxSleepNanos = maxSleepNanos;
+        this.onInterrupt = onInterrupt;
+    }
+
+    /**
+     * Waits, through interrupts, until a condition holds.
+     *
+     * @return whether it held before the deadline
+     */
+    static boolean await(BooleanSupplier condition, long deadline, long minSleepNanos, long maxSleepNanos) {
+        try (IdleStrategy idle = new IdleStrategy(deadline, 0, minSleepNanos, maxSleepNanos, () -> {})) {
+            while (!condition.getAsBoolean()) {
+                if (idle.isExpired()) {
+                    return false;
+                }
+                idle.checkInterrupt();
+                idle.idle();
+            }
+            return true;
+        }
+    }
+
+    /** Applies the rule if the thread was interrupted since the last call; not while it spins. */
+    void checkInterrupt() {
+        if (spins == 0 && Thread.interrupted()) {
+            interrupted = true;
+            onInterrupt.run();
+        }
+    }
+
+    boolean isExpired() {
+        return deadline != Deadlines.NONE && System.nanoTime() - deadline >= 0;
+    }
+
+    /** Spins once, or sleeps until another thread wakes this one at the latest. */
+    void idle() {
+        if (spins > 0) {
+            spins--;
+            Thread.onSpinWait();
+            return;
+        }
+        LockSupport.parkNanos(this, sleepNanos);
+        sleepNanos = Math.min(2 * sleepNanos, maxSleepNanos);
+    }
+
+    @Override
+    public void close() {
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

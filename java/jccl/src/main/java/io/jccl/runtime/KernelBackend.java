@@ -1,0 +1,214 @@
+package io.jccl.runtime;
+
+import io.jccl.Collective;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.DeviceStream;
+import io.jccl.init.FormedDevice;
+import io.jccl.nativelib.DeviceEngine;
+import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.NativeDeviceCommunicator;
+import io.jccl.tuning.ChoiceTable;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Executes operations on device memory by kernels. They do not wait in the queue: an operation is put on a stream when it is
+ * issued, and over when the device says so. The deadline of its waits is the device's, and counts from when it begins there.
+ */
+final class KernelBackend implements Backend {
+
+    private static final long END_NANOS = 2_000_000_000L; // from a failure until kernels that still wait are given up
+    private static final int SPINS = 2_000;
+    private static final long MIN_SLEEP_NANOS = 20_000;
+    private static final long MAX_SLEEP_NANOS = 1_000_000;
+
+    private final OperationQueue queue;
+    private final DeviceEngine engine;
+    private final ChoiceTable choices;
+    private final FailureState failures;
+    private final long timeoutNanos;
+    private final int size;
+    private KernelWork last; // touched by the thread that issues
+
+    private static final class KernelWork extends OperationWork {
+
+        private final long stream;
+        private final AtomicBoolean ending = new AtomicBoolean(); // one thread ends it
+        private volatile long number; // of the engine; 0: not put on the stream
+        private long sequence; // among the collectives, or of the one before; published by number
+
+        KernelWork(KernelBackend backend, OperationCall call, long stream) {
+            super(backend, call);
+            this.stream = stream;
+        }
+    }
+
+    KernelBackend(OperationQueue queue, FormedDevice device, FailureState failures, long timeoutNanos, int size) {
+        this.queue = queue;
+        this.engine = device.engine();
+        this.choices = device.choices();
+        this.failures = failures;
+        this.timeoutNanos = timeoutNanos;
+        this.size = size;
+    }
+
+    @Override
+    public OperationQueue queue() {
+        return queue;
+    }
+
+    @Override
+    public OperationWork issue(OperationCall call, DeviceStream stream) {
+        KernelWork work = new KernelWork(this, call, stream == null ? engine.ownStream() : stream.handle());
+        long outcome = execute(work, timeoutNanos);
+        if (outcome == NativeCommunicator.INVALID) {
+            throw new IllegalArgumentException(call.describe() + ": " + engine.lastError());
+        }
+        if (outcome < NativeCommunicator.OK) {
+            work.fail(failure(work, (int) outcome, timeoutNanos));
+        } else {
+            work.sequence = engine.lastEntered();
+            work.number = outcome;
+            last = work;
+        }
+        return work;
+    }
+
+    @Override
+    public long execute(OperationWork work, long timeout) {
+        return launch(work.call(), timeout, ((KernelWork) work).stream);
+    }
+
+    private long launch(OperationCall call, long timeout, long stream) {
+        if (call instanceof BufferCall collective) {
+            return launch(collective, timeout, stream);
+        }
+        if (call instanceof TransfersCall transfers) {
+            long[] tasks = transfers.tasks(transfer -> transfer.buffer().address());
+            return engine.runPointToPoint(tasks, timeout, stream);
+        }
+        List<OperationCall> members = ((GroupCall) call).members();
+        return engine.runGroup(() -> launchAll(members, timeout, stream), timeout, stream);
+    }
+
+    private long launch(BufferCall call, long timeout, long stream) {
+        int signature = call.signature();
+        long from = address(call.send());
+        long to = address(call.recv());
+        if (call instanceof CollectiveCall one) {
+            return engine.run(signature, choice(call), from, to, one.count(), one.root(), timeout, stream);
+        }
+        return engine.runV(signature, choice(call), from, to, ((VectorCall) call).counts(), timeout, stream);
+    }
+
+    /** Those that can share a launch do. Returns the number of the last, which ends after the others. */
+    private long launchAll(List<OperationCall> members, long timeout, long stream) {
+        long outcome = NativeCommunicator.OK;
+        for (OperationCall member : members) {
+            outcome = launch(member, timeout, stream);
+            if (outcome < NativeCommunicator.OK) {
+                return outcome;
+            }
+        }
+        return outcome;
+    }
+
+    private static long address(DataBuffer buffer) {
+        return buffer == null ? 0 : buffer.address();
+    }
+
+    private long choice(BufferCall call) {
+        return choices.choose(call.collective(), call.bytes(size));
+    }
+
+    /** The choice that a call was executed with, packed; of a group, its last member's. */
+    private long executed(OperationCall call) {
+        if (call instanceof GroupCall group) {
+            return executed(group.members().get(group.members().size() - 1));
+        }
+        if (call instanceof BufferCall collective) {
+            return engine.settle(collective.signature(), choice(collective));
+        }
+        return engine.settle(
+                Signatures.of(Collective.ALL_TO_ALL, DataType.INT8, null), choices.choose(Collective.SEND_RECV, 0));
+    }
+
+    @Override
+    public void poll(OperationWork work) {
+        if (query((KernelWork) work) < NativeCommunicator.OK) {
+            queue.completeLater(work); // whose thread may wait for the other ranks' view of the failure
+        }
+    }
+
+    @Override
+    public void refresh(OperationWork issued) {
+        KernelWork work = (KernelWork) issued;
+        int status = query(work);
+        if (status < NativeCommunicator.OK) {
+            Failure failure = failure(work, status, timeoutNanos);
+            if (work.ending.compareAndSet(false, true)) {
+                work.fail(failure);
+            }
+        }
+    }
+
+    /** What the device says; what has ended well is over from here on. */
+    private int query(KernelWork work) {
+        if (work.isOver()) {
+            return NativeDeviceCommunicator.DONE;
+        }
+        int status = engine.query(work.number);
+        if (status == NativeDeviceCommunicator.DONE && work.ending.compareAndSet(false, true)) {
+            end(work);
+        }
+        return status;
+    }
+
+    /** What is thrown when it has ended fails it. */
+    private void end(KernelWork work) {
+        try {
+            work.succeed(executed(work.call()));
+        } catch (Throwable e) {
+            work.fail(failures.broken(describe(work), e));
+        }
+    }
+
+    private Failure failure(KernelWork work, int status, long timeout) {
+        long failed = engine.failedSequence();
+        return failures.endedOnDevice(status, describe(work), failed == 0 ? work.sequence : failed, timeout);
+    }
+
+    /** It begins when it is put on its stream: an interrupt of the thread that waits fails the communicator. */
+    @Override
+    public void await(OperationWork issued, long deadline) {
+        KernelWork work = (KernelWork) issued;
+        long endBy = 0;
+        try (IdleStrategy idle = new IdleStrategy(
+                deadline, SPINS, MIN_SLEEP_NANOS, MAX_SLEEP_NANOS, () -> failures.interrupted(describe(work)))) {
+            while (!work.isOver()) {
+                refresh(work);
+                idle.checkInterrupt();
+                if (endBy == 0 && idle.isExpired()) {
+                    failure(work, NativeCommunicator.TIMEOUT, 0); // this thread's own deadline
+                }
+                Failure failure = failures.current();
+                if (failure != null && endBy == 0) {
+                    endBy = System.nanoTime() + END_NANOS;
+                } else if (failure != null
+                        && System.nanoTime() - endBy >= 0
+                        && work.ending.compareAndSet(false, true)) {
+                    work.fail(failure); // the device does not answer
+                }
+                idle.idle();
+            }
+        }
+    }
+
+    @Override
+    public void drain() {
+        if (last != null) {
+            await(last, Deadlines.NONE);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+package io.jccl.runtime;
+
+import io.jccl.bootstrap.ControlNetwork;
+import io.jccl.bootstrap.LastEntered;
+import io.jccl.bootstrap.ReportKind;
+import io.jccl.nativelib.DeviceEngine;
+import io.jccl.nativelib.NativeEngine;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
+
+/**
+ * Notices that an operation takes long and reports it, so that ranks in different operations are found without waiting for
+ * a time-out. Knows how long the operation in flight has taken, to the precision of a tick.
+ *
+ * @param <T> what identifies an operation
+ */
+final class StallDetector<T> implements Watchdog.Watched {
+
+    private static final long STALLED_NANOS = 250_000_000;
+    private static final long REPEAT_NANOS = 2_000_000_000;
+
+    private final Supplier<T> inFlight; // supplies null if none is
+    private final ToLongFunction<T> sequence;
+    private final Function<T, String> name;
+    private final Function<T, String> details;
+    private final ControlNetwork control;
+    private volatile T seen;
+    private volatile long seenSinceNanos;
+    private long reportAtNanos;
+
+    private StallDetector(
+            Supplier<T> inFlight,
+            ToLongFunction<T> sequence,
+            Function<T, String> name,
+            Function<T, String> details,
+            ControlNetwork control) {
+        this.inFlight = inFlight;
+        this.sequence = sequence;
+        this.name = name;
+        this.details = details;
+        this.control = control;
+    }
+
+    /** For operations of the queue. */
+    static StallDetector<OperationWork> ofQueue(OperationQueue queue, ControlNetwork control) {
+        NativeEngine engine = queue.engine();
+        return new StallDetector<>(
+                () -> {
+                    OperationWork now = queue.inFlight();
+                    return now == null || now.isOver() ? null : now;
+                },
+                work -> engine.lastEntered(),
+                OperationWork::describe,
+                work -> work.describe() + " sequence=" + engine.lastEntered(),
+                control);
+    }
+
+    /** For collectives that kernels execute, which nobody need wait for: the oldest that is not done. */
+    static StallDetector<Long> ofDevice(DeviceEngine engine, EngineStatus status, ControlNetwork control) {
+        Function<Long, String> name = sequence -> status.recordAt(LastEntered.onDevice(sequence))
+                .map(it -> it.operation().describe())
+                .orElse("sequence=" + sequence);
+        return new StallDetector<>(
+                () -> {
+                    long done = engine.lastDone();
+                    return done < engine.lastEntered() && engine.failedSequence() == 0 ? done + 1 : null;
+                },
+                LastEntered::onDevice,
+                name,
+                name,
+                control);
+    }
+
+    @Override
+    public void tick(long nowNanos) {
+        T now = inFlight.get();
+        if (now == null) {
+            seen = null;
+        } else if (!now.equals(seen)) {
+            seenSinceNanos = nowNanos;
+            reportAtNanos = nowNanos + STALLED_NANOS;
+            seen = now;
+        } else if (nowNanos - reportAtNanos >= 0) {
+            reportAtNanos = nowNanos + REPEAT_NANOS;
+            control.report(ReportKind.STALLED, sequence.applyAsLong(now), name.apply(now) + " is slow");
+        }
+    }
+
+    /** The operation in flight with its age, or an empty text. */
+    String describe() {
+        T now = inFlight.get();
+        if (now == null) {
+            return "";
+        }
+        long millis = now.equals(seen) ? (System.nanoTime() - seenSinceNanos) / 1_000_000 : 0;
+        return details.apply(now) + " elapsed=" + millis + "ms";
+    }
+}

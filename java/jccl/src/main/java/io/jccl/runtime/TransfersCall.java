@@ -1,0 +1,102 @@
+package io.jccl.runtime;
+
+import io.jccl.DataBuffer;
+import java.util.List;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+
+/** Sends and receives that run at the same time: a single one, or those of a group. */
+final class TransfersCall implements OperationCall {
+
+    /** Where the address of a transfer is among its longs. */
+    static final int ADDRESS = 3;
+
+    static final int LONGS_PER_TASK = 5;
+
+    private static final int TRANSFERS_SHOWN = 8;
+
+    /**
+     * One transfer.
+     *
+     * @param receiving whether elements come from the peer; else they go there
+     * @param peer the other rank
+     * @param buffer the elements
+     */
+    record Transfer(boolean receiving, int peer, DataBuffer buffer) {
+
+        /** For messages: {@code send(peer=1 type=float32 count=4)}. */
+        String describe() {
+            return (receiving ? "recv" : "send") + "(peer=" + peer + " type="
+                    + buffer.type().label() + " count=" + buffer.count() + ")";
+        }
+    }
+
+    private final boolean onDevice;
+    private final int count;
+    private List<Transfer> transfers;
+
+    TransfersCall(boolean onDevice, List<Transfer> transfers) {
+        this.onDevice = onDevice;
+        this.transfers = List.copyOf(transfers);
+        this.count = transfers.size();
+    }
+
+    List<Transfer> transfers() {
+        return transfers;
+    }
+
+    /** The transfers as they cross the native interface: {@value #LONGS_PER_TASK} longs for each. */
+    long[] tasks(ToLongFunction<Transfer> addresses) {
+        long[] tasks = new long[count * LONGS_PER_TASK];
+        int at = 0;
+        for (Transfer transfer : transfers) {
+            DataBuffer buffer = transfer.buffer();
+            tasks[at] = transfer.receiving() ? 1 : 0;
+            tasks[at + 1] = transfer.peer();
+            tasks[at + 2] = buffer.type().ordinal();
+            tasks[at + ADDRESS] = addresses.applyAsLong(transfer);
+            tasks[at + 4] = buffer.count();
+            at += LONGS_PER_TASK;
+        }
+        return tasks;
+    }
+
+    @Override
+    public boolean isOnDevice() {
+        return onDevice;
+    }
+
+    @Override
+    public String describe() {
+        List<Transfer> mine = transfers;
+        if (mine.size() == 1) {
+            return mine.get(0).describe();
+        }
+        return "send_recv(transfers=" + count
+                + mine.stream()
+                        .limit(TRANSFERS_SHOWN)
+                        .map(one -> " " + one.describe())
+                        .collect(Collectors.joining())
+                + (mine.size() > TRANSFERS_SHOWN ? " ..." : "") + ")";
+    }
+
+    @Override
+    public void pin() {
+        int pinned = 0;
+        try {
+            for (; pinned < count; pinned++) {
+                transfers.get(pinned).buffer().pin();
+            }
+        } catch (IllegalStateException closed) {
+            transfers = transfers.subList(0, pinned);
+            release();
+            throw closed;
+        }
+    }
+
+    @Override
+    public void release() {
+        transfers.forEach(transfer -> transfer.buffer().unpin());
+        transfers = List.of();
+    }
+}

@@ -1,0 +1,44 @@
+package io.jccl.runtime;
+
+import io.jccl.Collective;
+import io.jccl.DataBuffer;
+
+/** A collective with a count per rank. */
+final class VectorCall extends BufferCall {
+
+    private final long[] counts;
+
+    /** @param counts rows of one value per rank: counts and offsets of blocks, or those to send and those to receive */
+    VectorCall(int signature, boolean onDevice, DataBuffer send, DataBuffer recv, long[] counts) {
+        super(signature, onDevice, send, recv);
+        this.counts = counts;
+    }
+
+    long[] counts() {
+        return counts;
+    }
+
+    /** In an all-to-all sizes differ between ranks, and no rank knows those of others: there it is 0. */
+    @Override
+    long bytes(int size) {
+        return isExchange() ? 0 : total(size) * type().bytes();
+    }
+
+    boolean isExchange() {
+        return collective() == Collective.ALL_TO_ALL;
+    }
+
+    /** The elements of all blocks. */
+    long total(int size) {
+        long sum = 0;
+        for (int rank = 0; rank < size; rank++) {
+            sum += counts[rank];
+        }
+        return sum;
+    }
+
+    @Override
+    public String describe() {
+        return Signatures.describe(signature(), counts);
+    }
+}
