@@ -194,7 +194,7 @@ TEST(DescriptorMemory, CommunicatorsHaveItAndGiveItBack) {
   const Sharing sharing("descriptors");
   for (int round = 0; round < 3; ++round) {
     Ranks ranks(true);
-    EXPECT_EQ("file descriptor (cuMemCreate)", ranks[0].handOver());
+    EXPECT_EQ("file descriptor (cuMemCreate)", ranks[0].handleExchange());
     const UniqueFd taken(ranks[0].takeDescriptor());
     EXPECT_TRUE(taken);
     EXPECT_EQ(-1, ranks[0].takeDescriptor());
@@ -223,7 +223,7 @@ TEST(DescriptorMemory, ARankOfAnotherProcessIsMappedOrRefused) {
     ranks.introduce();
     EXPECT_FALSE(ranks[1].refusedDescriptor());
     EXPECT_EQ("none: memory of an emulated GPU is its process's own; no file descriptor: rank 1 was refused one",
-              ranks[1].handOver());
+              ranks[1].handleExchange());
     EXPECT_EQ(-1, ranks[1].takeDescriptor());
     const Status neither = ranks[1].connect(0, ranks.ofAnotherProcess());
     EXPECT_NE(std::string::npos, neither.message().find("its driver cannot hand device memory to other processes"));

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cuda/runtime/device_communicator.h"
-#include "engine/endpoint.h"
+#include "engine/host_communicator.h"
 #include "test/faulty_net.h"
 #include "test/rank_threads.h"
 
@@ -36,11 +36,11 @@ class StagedRanks {
     ++communicators;
     const size_t n = static_cast<size_t>(size);
     std::vector<std::vector<uint8_t>> info(n), deviceInfo(n);
-    endpoints_.resize(n);
+    communicators_.resize(n);
     devices_.resize(n);
     adapterMemory_.resize(n);
     for (int rank = 0; rank < size; ++rank) {
-      EndpointConfig config;
+      HostCommunicatorConfig config;
       config.communicator.rank = rank;
       config.communicator.size = size;
       config.communicator.channels = kChannels;
@@ -50,8 +50,8 @@ class StagedRanks {
       config.communicator.llSlotBytes = config.communicator.ll128SlotBytes = 1024;
       config.secret.assign(16, 42);
       config.makeNet = network.maker();
-      expectOk(Endpoint::create(config, endpoints_[rank]));
-      expectOk(endpoints_[rank]->connectInfo({"played"}, info[rank]));
+      expectOk(HostCommunicator::create(config, communicators_[rank]));
+      expectOk(communicators_[rank]->connectInfo({"played"}, info[rank]));
       device::DeviceCommunicatorConfig onDevice;
       onDevice.rank = rank;
       onDevice.size = size;
@@ -72,7 +72,7 @@ class StagedRanks {
 
   int size() const { return static_cast<int>(devices_.size()); }
   DeviceCommunicator& operator[](int rank) { return *devices_[rank]; }
-  Endpoint& endpoint(int rank) { return *endpoints_[rank]; }
+  HostCommunicator& endpoint(int rank) { return *communicators_[rank]; }
 
   Issued allReduce(int rank, Choice choice, std::vector<int32_t>& buffer, int64_t limitNanos = kLimitNanos) {
     return devices_[rank]->run({Collective::AllReduce, DataType::Int32, ReduceOp::Sum}, choice, buffer.data(),
@@ -128,7 +128,7 @@ class StagedRanks {
 
   void connect(int rank, const std::vector<std::vector<uint8_t>>& info, std::vector<uint8_t>& deviceInfo) {
     const int size = static_cast<int>(devices_.size());
-    Endpoint& endpoint = *endpoints_[rank];
+    HostCommunicator& endpoint = *communicators_[rank];
     DeviceCommunicator& device = *devices_[rank];
     std::vector<int> order, down;
     for (int i = 0; i < size; ++i) order.push_back(i);
@@ -170,12 +170,12 @@ class StagedRanks {
     expectOk(devices_[rank]->makeDeviceSlots(static_cast<int>(slots.uses.size()), adapterMemory_[rank]));
     const device::AdapterMemory& memory = *adapterMemory_[rank];
     slots.memory = {memory.base(), memory.bytes(), memory.dmabuf()};
-    expectOk(endpoints_[rank]->useDeviceSlots(std::move(slots)));
+    expectOk(communicators_[rank]->useDeviceSlots(std::move(slots)));
   }
 
   const Slots slots_;
   std::vector<std::shared_ptr<device::AdapterMemory>> adapterMemory_;  // outlives what writes into it
-  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  std::vector<std::unique_ptr<HostCommunicator>> communicators_;
   std::vector<std::unique_ptr<DeviceCommunicator>> devices_;
 };
 

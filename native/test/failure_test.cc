@@ -54,9 +54,9 @@ TEST_P(FailureTest, AnAbortEndsAWaitAtOnce) {
     done = true;
   });
   while (threads[0].waiting().empty()) std::this_thread::yield();  // until the wait is long
-  const WaitingRow row = threads[0].waiting().at(0);
-  EXPECT_EQ(row.peer, 1);
-  EXPECT_EQ(row.sequence, 1u);
+  const ChannelWait wait = threads[0].waiting().at(0);
+  EXPECT_EQ(wait.place.peer, 1);
+  EXPECT_EQ(wait.sequence, 1u);
   const int64_t start = monotonicNanos();
   threads[0].abort(Code::Aborted);
   waiter.join();

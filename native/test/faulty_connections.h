@@ -21,7 +21,7 @@ class FaultySendConnection final : public NetSendConnection {
   ~FaultySendConnection() override {
     const std::lock_guard lock(wire_->mutex);
     if (!wire_->senderGone) wire_->cut(monotonicNanos());
-    wire_->senderBell = nullptr;
+    wire_->senderEvents = nullptr;
   }
 
   bool connected() const override { return connected_; }
@@ -91,7 +91,7 @@ class FaultySendConnection final : public NetSendConnection {
     if (parcel == nullptr || parcel->left() || wire.lost) return;
     if (now < parcel->leaveAt) return wakeAt(parcel->leaveAt);
     const bool room =
-        wire.plan.waitsForReceives ? sequence < wire.receivesPosted : sequence < wire.first + kMostOnTheWay;
+        wire.plan.waitsForReceives ? sequence < wire.receivesPosted : sequence < wire.first + kMaxOnTheWay;
     if (!room) return;  // the receiver rings when there is
     const uint32_t length = wire.piece(parcel->message.bytes - parcel->taken);
     const size_t at = wire.offsetOf(*parcel, parcel->taken, length);
@@ -107,7 +107,7 @@ class FaultySendConnection final : public NetSendConnection {
       parcel->leaveAt = now + wire.delay();
       wakeAt(parcel->leaveAt);
     }
-    if (wire.receiverBell != nullptr) wire.receiverBell->ring();
+    if (wire.receiverEvents != nullptr) wire.receiverEvents->ring();
   }
 
   void report(uint64_t sequence, int64_t now, int* work) {
@@ -151,7 +151,7 @@ class FaultyRecvConnection final : public NetRecvConnection {
   ~FaultyRecvConnection() override {
     const std::lock_guard lock(wire_->mutex);
     if (!wire_->receiverGone) wire_->cut(monotonicNanos());
-    wire_->receiverBell = nullptr;
+    wire_->receiverEvents = nullptr;
   }
 
   Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) override {
@@ -165,7 +165,7 @@ class FaultyRecvConnection final : public NetRecvConnection {
     ++posted_;
     const std::lock_guard lock(wire_->mutex);
     wire_->receivesPosted = posted_;
-    if (wire_->plan.waitsForReceives && wire_->senderBell != nullptr) wire_->senderBell->ring();
+    if (wire_->plan.waitsForReceives && wire_->senderEvents != nullptr) wire_->senderEvents->ring();
     return Status::ok();
   }
 
@@ -185,7 +185,7 @@ class FaultyRecvConnection final : public NetRecvConnection {
     wire_->parcels.pop_front();
     ++wire_->first;
     ++taken_;
-    if (!wire_->plan.waitsForReceives && wire_->senderBell != nullptr) wire_->senderBell->ring();
+    if (!wire_->plan.waitsForReceives && wire_->senderEvents != nullptr) wire_->senderEvents->ring();
     return Status::ok();
   }
 

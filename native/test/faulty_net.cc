@@ -73,7 +73,7 @@ class FaultyListener final : public NetListener {
     *connection = std::make_unique<FaultyRecvConnection>(wire, alarm_);
     const std::lock_guard wireLock(wire->mutex);
     wire->accepted = true;
-    wire->receiverBell = bell_;
+    wire->receiverEvents = bell_;
     wire->ringBoth();
     return Status::ok();
   }
@@ -131,7 +131,7 @@ class FaultyNet final : public Net {
       return Status::transport("net: rank " + std::to_string(route.to) + ": nobody listens there [played]");
     }
     auto wire = std::make_shared<Wire>(state_->faults, route, state_->counters);
-    wire->senderBell = bell_;
+    wire->senderEvents = bell_;
     const int64_t now = monotonicNanos();
     const int64_t letInAt = now + wire->delay();
     *connection = std::make_unique<FaultySendConnection>(wire, alarm_, letInAt + wire->delay());

@@ -48,7 +48,7 @@ class FaultyNetwork {
  public:
   explicit FaultyNetwork(const NetFaults& faults);
 
-  // For NetTransport::create or EndpointConfig::makeNet, of every rank.
+  // For NetTransport::create or HostCommunicatorConfig::makeNet, of every rank.
   NetMaker maker() const;
 
   // How many connections have broken so far, and what the faults did to the others.

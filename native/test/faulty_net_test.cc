@@ -156,7 +156,7 @@ TEST(FaultyNet, ALossIsToldToBothEndsOrOneOrNone) {
   for (size_t i = 0; i < told.size(); ++i) EXPECT_GT(told[i], 0) << i;
 }
 
-TEST(FaultyNet, WhoeverIsDestroyedWithoutAGoodbyeIsMissed) {
+TEST(FaultyNet, AnEndWithoutAFinIsMissed) {
   Ends ends(faultsOf(7, false));
   ends.postAll();
   ends.send.reset();

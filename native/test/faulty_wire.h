@@ -20,8 +20,8 @@
 namespace jccl::test {
 
 inline constexpr uint8_t kJunk = 0xDB;
-inline constexpr uint64_t kMostMessagesUntilLoss = 60;
-inline constexpr size_t kMostOnTheWay = 32;  // messages that have left and that nobody has received
+inline constexpr uint64_t kMaxMessagesUntilLoss = 60;
+inline constexpr size_t kMaxOnTheWay = 32;  // messages that have left and that nobody has received
 inline constexpr int64_t kNever = INT64_MAX;
 
 inline uint64_t mix(uint64_t x) {
@@ -153,12 +153,12 @@ inline WirePlan planOf(const NetFaults& faults, const NetRoute& route, SeededRan
   plan.streams = random.oneIn(2);
   const int victim = static_cast<int>(mix(faults.seed) % static_cast<uint64_t>(faults.ranks));
   const bool doomed = faults.loses && (route.from == victim ? !random.oneIn(3) : random.oneIn(12));
-  plan.lossAt = doomed ? random.below(kMostMessagesUntilLoss) : UINT64_MAX;
+  plan.lossAt = doomed ? random.below(kMaxMessagesUntilLoss) : UINT64_MAX;
   const auto told = [&] { return random.oneIn(3) ? kNever : static_cast<int64_t>(random.below(20'000'000)); };
   plan.senderToldNanos = told();
   plan.receiverToldNanos = told();
   plan.lossDrops = random.oneIn(2);
-  plan.flushFailsAt = faults.failsFlushes ? random.below(kMostMessagesUntilLoss) : UINT64_MAX;
+  plan.flushFailsAt = faults.failsFlushes ? random.below(kMaxMessagesUntilLoss) : UINT64_MAX;
   return plan;
 }
 
@@ -196,7 +196,7 @@ class Wire {
     ringBoth();
   }
 
-  // An end is gone without a goodbye.
+  // An end is gone without a FIN.
   void cut(int64_t now) {
     lost = true;
     senderToldAt = std::min(senderToldAt, now);
@@ -205,8 +205,8 @@ class Wire {
   }
 
   void ringBoth() const {
-    if (senderBell != nullptr) senderBell->ring();
-    if (receiverBell != nullptr) receiverBell->ring();
+    if (senderEvents != nullptr) senderEvents->ring();
+    if (receiverEvents != nullptr) receiverEvents->ring();
   }
 
   Status error(int about, const char* what) const {
@@ -234,11 +234,11 @@ class Wire {
   const bool registers;
   SeededRandom random;
   const WirePlan plan;
-  std::shared_ptr<Bell> senderBell;
-  std::shared_ptr<Bell> receiverBell;
+  std::shared_ptr<Bell> senderEvents;
+  std::shared_ptr<Bell> receiverEvents;
   bool accepted = false;
   bool lost = false;
-  bool senderGone = false;  // said goodbye
+  bool senderGone = false;  // has sent its FIN
   bool receiverGone = false;
   int64_t senderToldAt = kNever;
   int64_t receiverToldAt = kNever;

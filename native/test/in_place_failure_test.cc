@@ -168,7 +168,7 @@ class InPlacePair {
     }
     for (int rank = 0; rank < 2; ++rank) {
       auto& one = ranks_[rank];
-      one.control.bell = &segments_[rank].bell();
+      one.control.events = &segments_[rank].events();
       one.zeroCopy.setOwn(segments_[rank]);
       one.zeroCopy.addPeer(1 - rank, transport, segments_[1 - rank]);
       one.zeroCopy.setResolver(resolver);

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/loan.h"
+#include "engine/user_memory_scope.h"
 #include "test/faulty_net.h"
 #include "test/net_pair.h"
 #include "test/net_ranks.h"
@@ -20,7 +20,7 @@ namespace {
 
 using Kind = PointToPointTask::Kind;
 
-constexpr size_t kLarge = Loan::kLeastBytes;
+constexpr size_t kLarge = UserMemoryScope::kMinBytes;
 constexpr int64_t kBrieflyNanos = 300'000'000;
 
 uint8_t valueOf(size_t rank, size_t i, size_t turn) { return static_cast<uint8_t>(i * 7 + i / 251 + rank * 3 + turn); }
@@ -44,7 +44,7 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
     faults.registers = true;
     played_ = std::make_unique<FaultyNetwork>(faults);
     return NetRanks(machines, network() == "verbs" ? TransportKind::Ib : TransportKind::Net,
-                    [this](EndpointConfig& config) {
+                    [this](HostCommunicatorConfig& config) {
                       config.usesIb = network() == "verbs";
                       if (network() == "played") config.makeNet = played_->maker();
                     });
@@ -52,7 +52,7 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
 
   static Code run(NetRanks& ranks, size_t rank, const std::vector<PointToPointTask>& tasks,
                   int64_t timeoutNanos = kTimeoutNanos) {
-    return ranks.endpoints[rank]->communicator().runPointToPoint(tasks, timeoutNanos);
+    return ranks.communicators[rank]->communicator().runPointToPoint(tasks, timeoutNanos);
   }
 
   std::unique_ptr<FaultyNetwork> played_;
@@ -64,11 +64,11 @@ void exchange(NetRanks& ranks, size_t rank, size_t bytes, size_t turn) {
   std::vector<uint8_t> send(bytes);
   std::vector<uint8_t> recv(bytes + 2, 0xEE);
   for (size_t i = 0; i < bytes; ++i) send[i] = valueOf(rank, i, turn);
-  Communicator& communicator = ranks.endpoints[rank]->communicator();
+  Communicator& communicator = ranks.communicators[rank]->communicator();
   ASSERT_EQ(Code::Ok, communicator.runPointToPoint(
                           {{Kind::Send, peer, send.data(), bytes, 5}, {Kind::Recv, peer, recv.data() + 1, bytes, 5}},
                           kTimeoutNanos))
-      << ranks.endpoints[rank]->lastError();
+      << ranks.communicators[rank]->lastError();
   std::fill(send.begin(), send.end(), 0xAA);  // the network has let go of it
   size_t wrong = 0;
   for (size_t i = 0; i < bytes; ++i) wrong += recv[i + 1] != valueOf(1 - rank, i, turn) ? 1 : 0;
@@ -116,10 +116,10 @@ TEST_P(LargeMessages, OfAllSizesKeepTheirOrderAndComeFromReadOnlyMemory) {
   }
   ASSERT_EQ(kBytes, at);
   std::thread sender([&] {
-    EXPECT_EQ(Code::Ok, run(pair, 0, sends)) << pair.endpoints[0]->lastError();
+    EXPECT_EQ(Code::Ok, run(pair, 0, sends)) << pair.communicators[0]->lastError();
     ::munmap(sent, kBytes);
   });
-  EXPECT_EQ(Code::Ok, run(pair, 1, recvs)) << pair.endpoints[1]->lastError();
+  EXPECT_EQ(Code::Ok, run(pair, 1, recvs)) << pair.communicators[1]->lastError();
   sender.join();
   size_t wrong = 0;
   for (size_t i = 0; i < kBytes; ++i) wrong += received[i] != valueOf(0, i, 0) ? 1 : 0;
@@ -133,13 +133,13 @@ TEST_P(LargeMessages, WaitForAReceiverThatComesLate) {
   std::vector<uint8_t> recv(send.size());
   std::atomic<bool> sent{false};
   std::thread sender([&] {
-    EXPECT_EQ(Code::Ok, run(pair, 0, {{Kind::Send, 1, send.data(), send.size(), 1}})) << pair.endpoints[0]->lastError();
+    EXPECT_EQ(Code::Ok, run(pair, 0, {{Kind::Send, 1, send.data(), send.size(), 1}})) << pair.communicators[0]->lastError();
     sent.store(true);
   });
-  Communicator& communicator = pair.endpoints[0]->communicator();
+  Communicator& communicator = pair.communicators[0]->communicator();
   const auto waits = [&] { return !communicator.waiting().empty(); };
   while (!waits() && !sent.load()) std::this_thread::yield();
-  EXPECT_EQ(Code::Ok, run(pair, 1, {{Kind::Recv, 0, recv.data(), recv.size(), 1}})) << pair.endpoints[1]->lastError();
+  EXPECT_EQ(Code::Ok, run(pair, 1, {{Kind::Recv, 0, recv.data(), recv.size(), 1}})) << pair.communicators[1]->lastError();
   sender.join();
   EXPECT_EQ(send, recv);
 }
@@ -157,7 +157,7 @@ TEST_P(LargeMessages, CollectivesAreExactToo) {
           std::vector<float> recv(kCount);
           for (size_t i = 0; i < kCount; ++i) send[i] = static_cast<float>(i % 1000 + rank);
           float* out = inPlace ? send.data() : recv.data();
-          ASSERT_EQ(Code::Ok, all.allReduce(rank, way, send.data(), out, kCount)) << all.endpoints[rank]->lastError();
+          ASSERT_EQ(Code::Ok, all.allReduce(rank, way, send.data(), out, kCount)) << all.communicators[rank]->lastError();
           size_t wrong = 0;
           for (size_t i = 0; i < kCount; ++i) wrong += out[i] != static_cast<float>(3 * (i % 1000) + 3) ? 1 : 0;
           ASSERT_EQ(0u, wrong) << way.name << " inPlace=" << inPlace;
@@ -166,11 +166,11 @@ TEST_P(LargeMessages, CollectivesAreExactToo) {
       std::vector<uint8_t> gathered(3 * kLarge);
       for (size_t i = 0; i < kLarge; ++i) gathered[rank * kLarge + i] = valueOf(rank, i, 0);
       const OperationCode allGather{Collective::AllGather, DataType::Uint8, ReduceOp::Sum};
-      ASSERT_EQ(Code::Ok, all.endpoints[rank]->communicator().run(
+      ASSERT_EQ(Code::Ok, all.communicators[rank]->communicator().run(
                               allGather, choiceOf(Algorithm::Ring, Protocol::Simple, 1),
                               reinterpret_cast<uint64_t>(gathered.data() + rank * kLarge),
                               reinterpret_cast<uint64_t>(gathered.data()), kLarge, 0, kTimeoutNanos))
-          << all.endpoints[rank]->lastError();
+          << all.communicators[rank]->lastError();
       size_t wrong = 0;
       for (size_t i = 0; i < gathered.size(); ++i) wrong += gathered[i] != valueOf(i / kLarge, i % kLarge, 0) ? 1 : 0;
       EXPECT_EQ(0u, wrong);
@@ -192,14 +192,14 @@ TEST_P(LargeMessages, ThatWereGivenUpTouchNothingAnyMore) {
     ASSERT_EQ(Code::Timeout, run(pair, 0, {{Kind::Recv, 1, recv.data(), recv.size(), 1}}, kBrieflyNanos));
     EXPECT_EQ(registered, played_->registered()) << "the user's memory is still registered";
     std::fill(recv.begin(), recv.end(), 0xEE);
-    const std::string before = pair.endpoints[0]->lastError();
+    const std::string before = pair.communicators[0]->lastError();
     std::vector<uint8_t> send(recv.size(), 2);
     const Code late = run(pair, 1, {{Kind::Send, 0, send.data(), send.size(), 1}}, kBrieflyNanos);
     // The network itself may have room for all of it.
-    EXPECT_TRUE(late == Code::Timeout || late == Code::Ok) << pair.endpoints[1]->lastError();
+    EXPECT_TRUE(late == Code::Timeout || late == Code::Ok) << pair.communicators[1]->lastError();
     EXPECT_EQ(registered, played_->registered());
     EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 0xEE));
-    EXPECT_EQ(before, pair.endpoints[0]->lastError());
+    EXPECT_EQ(before, pair.communicators[0]->lastError());
   }
 }
 
@@ -209,7 +209,7 @@ TEST_P(LargeMessages, OfAnotherSizeAreAMismatch) {
   std::vector<uint8_t> recv(8 * kLarge, 1);
   std::thread sender([&] { run(pair, 0, {{Kind::Send, 1, send.data(), send.size(), 1}}); });
   EXPECT_EQ(Code::Mismatch, run(pair, 1, {{Kind::Recv, 0, recv.data(), recv.size(), 2}}));
-  pair.endpoints[0]->communicator().abort(Code::Aborted);  // as a coordinator would: nobody takes the rest
+  pair.communicators[0]->communicator().abort(Code::Aborted);  // as a coordinator would: nobody takes the rest
   sender.join();
   EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 1));
 }

@@ -14,7 +14,7 @@
 #include "base/progress_engine.h"
 #include "base/status.h"
 #include "primitives/connection.h"
-#include "transport/agent.h"
+#include "transport/progress_callback.h"
 #include "transport/net.h"
 #include "transport/net_config.h"
 #include "transport/net_error.h"
@@ -25,8 +25,8 @@
 
 namespace jccl {
 
-// Makes a network whose objects run under the engine's lock: what listens and dials is told of by the first set, what moves
-// data by the second. An error says what is missing here.
+// Makes a network whose objects run under the engine's lock: the first set watches what listens and dials, the second what moves
+// data. An error says what is missing here.
 using NetMaker = std::function<Status(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents,
                                       std::unique_ptr<Net>* net)>;
 
@@ -41,14 +41,14 @@ class NetTransport {
   static Status create(const NetConfig& config, std::unique_ptr<NetTransport>* transport, const NetMaker& maker = {});
   ~NetTransport();
 
-  // Numeric addresses of this machine. *info is opaque and at most NetListener::kMaxInfoBytes.
+  // Numeric addresses of this host. *info is opaque and at most NetListener::kMaxInfoBytes.
   Status listen(const std::vector<std::string>& addresses, std::vector<uint8_t>* info);
 
   // Ok, or why the rank with this info cannot be reached (no common address family, for instance). No traffic.
   Status probe(std::span<const uint8_t> info) const;
 
-  // By which devices connections shall go; before the first one is made.
-  void setWays(const std::vector<NetWay>& ways);
+  // The devices by which connections go; before the first one is made.
+  void setPaths(const std::vector<NetPath>& paths);
 
   Status addPeer(int peer, std::span<const uint8_t> info);
 
@@ -56,12 +56,12 @@ class NetTransport {
   // error there is none.
   Status setDeviceMemory(const NetDeviceMemory& memory, const std::set<int>& adapters);
 
-  // With `firstUse` the connection is driven only once that has been told; it lives as long as this object.
+  // With `firstUse` the connection is polled only once that has been called; it lives as long as this object.
   Status sendConnection(int peer, int channel, const ConnectionMemory& memory, FirstUse** firstUse = nullptr);
   Status recvConnection(int peer, int channel, const ConnectionMemory& memory);
 
-  // How many connections, either way, are looked at in every turn: those in use.
-  size_t driven() { return engine_.driven(); }
+  // How many connections, in either direction, every poll serves: those in use.
+  size_t active() { return engine_.active(); }
 
   // Makes these send connections (peer, channel) now, instead of when they are first used, and waits until all have been
   // answered, so that a broken network is known before anybody relies on it.
@@ -73,24 +73,24 @@ class NetTransport {
   void kick() { engine_.kick(); }
 
   // The user memory of an operation, and a failure of it: see ProgressEngine.
-  void lend(const void* address, size_t bytes, bool written);
-  void endLending();
+  void addUserMemory(const void* address, size_t bytes, bool written);
+  void clearUserMemory();
   void revoke();
 
   // The first error of any connection; the rank it is about, or -1.
   bool failed() const { return errors_.isSet(); }
   Status error(int* peer) const { return errors_.get(peer); }
 
-  // Waits until everything published has left (at most so long; 0 for an aborted communicator), says goodbye to all
-  // peers and ends the thread. The destructor does it with 0.
+  // Waits until everything published has left (at most so long; 0 for an aborted communicator), sends all
+  // peers a FIN and ends the thread. The destructor does it with 0.
   void close(int64_t flushNanos);
 
  private:
   // Lets connections in.
-  class Acceptor final : public Agent {
+  class Acceptor final : public ProgressCallback {
    public:
     explicit Acceptor(NetTransport& owner) : owner_(owner) {}
-    int doWork(int64_t nowNanos) override;
+    int poll(int64_t nowNanos) override;
     int64_t nextDeadlineNanos() const override;
 
    private:

@@ -62,7 +62,7 @@ FAKE Return ibv_query_device(Context* context, DeviceAttributes* attributes) {
 FAKE Return ibv_query_port(Context*, uint8_t, PortAttributes* attributes) {
   *attributes = {};
   attributes->state = kPortActive;
-  attributes->activeMtu = kMostMtu;
+  attributes->activeMtu = kMaxMtu;
   attributes->gidTableLength = 1;
   attributes->lid = 7;
   attributes->linkLayer = LinkLayer::InfiniBand;

@@ -39,7 +39,7 @@ abstract class DeviceBufferOperation extends DeviceOperation {
 
     @Override
     final long executed() {
-        return device().engine().settle(signature, choice);
+        return device().engine().adjustChoice(signature, choice);
     }
 
     @Override

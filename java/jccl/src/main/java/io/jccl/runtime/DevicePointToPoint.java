@@ -27,7 +27,7 @@ final class DevicePointToPoint extends DeviceOperation {
 
     @Override
     long executed() {
-        return device().engine().settle(Signatures.of(Collective.ALL_TO_ALL, DataType.INT8, null), choice);
+        return device().engine().adjustChoice(Signatures.of(Collective.ALL_TO_ALL, DataType.INT8, null), choice);
     }
 
     @Override

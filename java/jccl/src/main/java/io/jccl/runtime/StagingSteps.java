@@ -36,13 +36,13 @@ final class StagingSteps {
 
     /** Returns the number of the mark. */
     long mark() {
-        add(NativeDeviceStaging.MARK, 0, 0, mark);
+        add(NativeDeviceStaging.SIGNAL, 0, 0, mark);
         return mark++;
     }
 
     /** Returns the number of the gate. */
     long gate() {
-        add(NativeDeviceStaging.GATE, 0, 0, gate);
+        add(NativeDeviceStaging.WAIT, 0, 0, gate);
         return gate++;
     }
 
