@@ -178,7 +178,7 @@ Status DeviceCommunicator::openPeer(int peer, const Introduction& theirs, int de
                              "threads of one process, or use host buffers");
   } else if (Status status = PeerMemory::open(theirs.handle, memory); !status) {
     return Status::transport(rank + ": its device memory cannot be opened: " + status.message() +
-                             "; run the ranks on one machine with GPUs that reach each other");
+                             "; run the ranks on one host with GPUs that reach each other");
   }
   segment.base = memory.base();
   opened_.push_back(std::move(memory));

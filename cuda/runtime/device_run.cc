@@ -268,7 +268,7 @@ Status DeviceCommunicator::orderAfterLast(Stream stream, uint64_t id, bool captu
   if (capturing) {
     if (activity_ != nullptr) {
       return Status::invalid(
-          "operations between machines cannot be captured: the host moves their data and does not hear of a replay; "
+          "operations between hosts cannot be captured: the host moves their data and does not hear of a replay; "
           "issue them without a graph");
     }
     if (capturedOn_ && capturedOn_ != id) {

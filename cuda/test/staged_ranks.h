@@ -51,7 +51,7 @@ class StagedRanks {
       config.secret.assign(16, 42);
       config.makeNet = network.maker();
       expectOk(HostCommunicator::create(config, communicators_[rank]));
-      expectOk(communicators_[rank]->connectInfo({"played"}, info[rank]));
+      expectOk(communicators_[rank]->connectInfo({"simulated"}, info[rank]));
       device::DeviceCommunicatorConfig onDevice;
       onDevice.rank = rank;
       onDevice.size = size;
@@ -182,8 +182,8 @@ class StagedRanks {
 inline NetFaults faultsOf(uint64_t seed) {
   NetFaults faults;
   faults.seed = seed;
-  faults.mostDelayNanos = 20'000;
-  faults.mostHiccupNanos = 500'000;
+  faults.maxDelayNanos = 20'000;
+  faults.maxHiccupNanos = 500'000;
   return faults;
 }
 

@@ -85,7 +85,7 @@ struct Kind {
   const char* name;
   TransportKind transport;
   int streams = 1;
-  bool played = false;  // over the faulty network, with registered memory
+  bool simulated = false;  // over the faulty network, with registered memory
   End end = End::Used;
   int threads = 1;
 };
@@ -108,7 +108,7 @@ class Cycle {
       config.streamsPerConnection = kind.streams;
       config.socketThreads = kind.threads;
       config.secret.assign(16, 42);
-      if (kind.played) config.makeNet = network_.maker();
+      if (kind.simulated) config.makeNet = network_.maker();
       config.usesIb = kind.transport == TransportKind::Ib;
       check(HostCommunicator::create(config, communicators_[rank]));
       const bool listens = kind.transport == TransportKind::Net || kind.transport == TransportKind::Ib;
@@ -234,9 +234,9 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Cycles,
                                            Kind{"sockets_3_threads", kNet, 6, false, End::Used, 3},
                                            Kind{"sockets_unused", kNet, 1, false, End::Unused},
                                            Kind{"sockets_aborted", kNet, 2, false, End::Aborted},
-                                           Kind{"played", kNet, 1, true},
-                                           Kind{"played_aborted", kNet, 1, true, End::Aborted},
-                                           Kind{"played_broken", kNet, 1, true, End::Broken}, Kind{"verbs", kIb},
+                                           Kind{"simulated", kNet, 1, true},
+                                           Kind{"simulated_aborted", kNet, 1, true, End::Aborted},
+                                           Kind{"simulated_broken", kNet, 1, true, End::Broken}, Kind{"verbs", kIb},
                                            Kind{"verbs_unused", kIb, 1, false, End::Unused},
                                            Kind{"verbs_aborted", kIb, 1, false, End::Aborted}),
                          [](const auto& info) { return std::string(info.param.name); });

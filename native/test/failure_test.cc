@@ -41,7 +41,7 @@ TEST_P(FailureTest, ATimeoutNamesThePeerAndStaysForGood) {
   });
   // Somebody's wait points at the rank that never came.
   bool named = false;
-  for (int rank = 0; rank < 2; ++rank) named = named || threads[rank].waiting().at(0).peer == 2;
+  for (int rank = 0; rank < 2; ++rank) named = named || threads[rank].waiting().at(0).place.peer == 2;
   EXPECT_TRUE(named);
 }
 

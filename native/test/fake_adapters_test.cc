@@ -1,4 +1,4 @@
-// Which adapters the network over verbs opens and takes, on a machine whose adapters are played (verbs/fake_verbs.cc).
+// Which adapters the network over verbs opens and takes, on a machine whose adapters are fakes (verbs/fake_verbs.cc).
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -106,7 +106,7 @@ TEST_F(FakeAdapters, APortThatGoesDownIsTheOneThatIsNamed) {
     takeDown(std::atoi(port));
     EXPECT_GE(control_[0].dispatch(), 1);  // beside what descriptors tell when they are new
     const std::string text = logged();
-    expectPart(std::string("3 device=fake0 event=10 (played) port=fake0:") + port + ": the link is down", text);
+    expectPart(std::string("3 device=fake0 event=10 (fake) port=fake0:") + port + ": the link is down", text);
     EXPECT_EQ(1, std::count(text.begin(), text.end(), '\n')) << text;
   }
   ::dlclose(library);

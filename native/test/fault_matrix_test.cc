@@ -1,4 +1,4 @@
-// Every collective, algorithm, protocol and type over a network that is late, delivers in pieces and out of order, and
+// Every collective, algorithm, protocol and type over a network that is late, delivers in parts and out of order, and
 // breaks: results are right, or there is an error in time.
 //
 // Each test draws a seed and says it when it fails. JCCL_FAULT_SEED=N draws that one again (with JCCL_FAULT_RUNS=1);
@@ -52,7 +52,7 @@ class Job {
       config.secret.assign(16, 42);
       config.makeNet = network_.maker();
       check(HostCommunicator::create(config, communicators_[rank]));
-      check(communicators_[rank]->connectInfo({"played"}, info[rank]));
+      check(communicators_[rank]->connectInfo({"simulated"}, info[rank]));
     }
     for (size_t rank = 0; rank < ranks; ++rank) connect(rank, info);
   }

@@ -1,4 +1,4 @@
-// Messages so large that networks take them from user memory, and put them there: over sockets, over a played network that
+// Messages so large that networks take them from user memory, and put them there: over sockets, over a simulated network that
 // reaches registered memory only, and over verbs where there are adapters (scripts/rdma-vm).
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -35,18 +35,18 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
   }
 
   static std::string network() { return GetParam(); }
-  // Seeds make the played network another one each time.
-  static size_t turns() { return network() == "played" ? 20 : 3; }
+  // Seeds make the simulated network another one each time.
+  static size_t turns() { return network() == "simulated" ? 20 : 3; }
 
   NetRanks ranks(const std::vector<int>& machines, uint64_t seed = 1) {
     NetFaults faults;
     faults.seed = seed;
     faults.registers = true;
-    played_ = std::make_unique<FaultyNetwork>(faults);
+    simulated_ = std::make_unique<FaultyNetwork>(faults);
     return NetRanks(machines, network() == "verbs" ? TransportKind::Ib : TransportKind::Net,
                     [this](HostCommunicatorConfig& config) {
                       config.usesIb = network() == "verbs";
-                      if (network() == "played") config.makeNet = played_->maker();
+                      if (network() == "simulated") config.makeNet = simulated_->maker();
                     });
   }
 
@@ -55,7 +55,7 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
     return ranks.communicators[rank]->communicator().runPointToPoint(tasks, timeoutNanos);
   }
 
-  std::unique_ptr<FaultyNetwork> played_;
+  std::unique_ptr<FaultyNetwork> simulated_;
 };
 
 // Two ranks send to each other and receive from each other at once.
@@ -78,7 +78,7 @@ void exchange(NetRanks& ranks, size_t rank, size_t bytes, size_t turn) {
 }
 
 TEST_P(LargeMessages, ArriveWholeWhateverTheirSize) {
-  uint64_t atTheirPlace = 0;
+  uint64_t atPostedAddress = 0;
   for (uint64_t seed = 1; seed <= turns(); ++seed) {
     NetRanks pair = ranks({0, 1}, seed);
     std::vector<std::thread> threads;
@@ -90,10 +90,10 @@ TEST_P(LargeMessages, ArriveWholeWhateverTheirSize) {
       });
     }
     for (std::thread& thread : threads) thread.join();
-    atTheirPlace += played_->atTheirPlace();
+    atPostedAddress += simulated_->atPostedAddress();
   }
-  if (network() == "played") {
-    EXPECT_GT(atTheirPlace, 100u) << "nothing went where it was wanted";
+  if (network() == "simulated") {
+    EXPECT_GT(atPostedAddress, 100u) << "nothing went where it was wanted";
   }
 }
 
@@ -187,17 +187,17 @@ TEST_P(LargeMessages, ThatWereGivenUpTouchNothingAnyMore) {
       exchange(pair, rank, 4 * kLarge, 0);
       other.join();
     }
-    const int64_t registered = played_->registered();
+    const int64_t registered = simulated_->registered();
     std::vector<uint8_t> recv(16 * kLarge, 1);
     ASSERT_EQ(Code::Timeout, run(pair, 0, {{Kind::Recv, 1, recv.data(), recv.size(), 1}}, kBrieflyNanos));
-    EXPECT_EQ(registered, played_->registered()) << "the user's memory is still registered";
+    EXPECT_EQ(registered, simulated_->registered()) << "the user's memory is still registered";
     std::fill(recv.begin(), recv.end(), 0xEE);
     const std::string before = pair.communicators[0]->lastError();
     std::vector<uint8_t> send(recv.size(), 2);
     const Code late = run(pair, 1, {{Kind::Send, 0, send.data(), send.size(), 1}}, kBrieflyNanos);
     // The network itself may have room for all of it.
     EXPECT_TRUE(late == Code::Timeout || late == Code::Ok) << pair.communicators[1]->lastError();
-    EXPECT_EQ(registered, played_->registered());
+    EXPECT_EQ(registered, simulated_->registered());
     EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 0xEE));
     EXPECT_EQ(before, pair.communicators[0]->lastError());
   }
@@ -214,7 +214,7 @@ TEST_P(LargeMessages, OfAnotherSizeAreAMismatch) {
   EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 1));
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, LargeMessages, ::testing::Values("sockets", "played", "verbs"),
+INSTANTIATE_TEST_SUITE_P(Over, LargeMessages, ::testing::Values("sockets", "simulated", "verbs"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -281,7 +281,7 @@ TEST_F(ShmRegistryTest, AProcessElsewhereIsNotReachable) {
   EXPECT_NE(std::string::npos, imported.message().find("network_namespace=")) << imported.message();
   elsewhere = registry_->process();
   elsewhere.token[0] ^= 1;
-  elsewhere.machine ^= 1;
+  elsewhere.host ^= 1;
   EXPECT_EQ(Code::Transport, registry_->import(elsewhere, 1, 0, {}, &view).code());
 }
 

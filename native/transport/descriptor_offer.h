@@ -1,4 +1,4 @@
-// A descriptor of memory that is not the host's, such as a GPU's, which other processes of this machine and user may have.
+// A descriptor of memory that is not the host's, such as a GPU's, which other processes of this host and user may have.
 #pragma once
 
 #include <array>

@@ -23,7 +23,7 @@ uint64_t firstBytes(const Sha256Digest& digest) {
 }
 
 // Different on every host and after every boot; 0 where the kernel does not say.
-uint64_t machineIdentity() {
+uint64_t hostIdentity() {
   UniqueFd file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
   char text[64];
   const ssize_t bytes = file ? ::read(file.get(), text, sizeof text) : 0;
@@ -53,7 +53,7 @@ Status ShmProcess::ofThisProcess(ShmProcess* process) {
     return Status::system("getrandom", "token of the shared memory of this process");
   }
   made.networkNamespace = networkNamespaceIdentity();
-  made.machine = machineIdentity();
+  made.host = hostIdentity();
   made.pid = static_cast<uint32_t>(::getpid());
   made.uid = static_cast<uint32_t>(::geteuid());
   *process = made;
@@ -66,7 +66,7 @@ ShmProcess::Wire ShmProcess::encode() const {
   put(wire, 4, kVersion);
   put(wire, 8, token);
   put(wire, 24, networkNamespace);
-  put(wire, 32, machine);
+  put(wire, 32, host);
   put(wire, 40, pid);
   put(wire, 44, uid);
   return wire;
@@ -87,7 +87,7 @@ Status ShmProcess::decode(std::span<const uint8_t> wire, ShmProcess* process) {
   ShmProcess read;
   get(wire, 8, &read.token);
   get(wire, 24, &read.networkNamespace);
-  get(wire, 32, &read.machine);
+  get(wire, 32, &read.host);
   get(wire, 40, &read.pid);
   get(wire, 44, &read.uid);
   *process = read;
@@ -106,7 +106,7 @@ std::string ShmProcess::socketName() const {
 }
 
 Status ShmProcess::reachable(const ShmProcess& peer) const {
-  if (peer.machine != machine) return Status::transport("shm: the peer runs on another host (another boot id)");
+  if (peer.host != host) return Status::transport("shm: the peer runs on another host (another boot id)");
   if (peer.networkNamespace != networkNamespace) {
     return Status::transport("shm: network_namespace=" + std::to_string(networkNamespace) +
                              " peer_network_namespace=" + std::to_string(peer.networkNamespace) +

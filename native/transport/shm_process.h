@@ -15,7 +15,7 @@ namespace jccl {
 //
 //     0          4          8                 24                        32              40     44
 //     +----------+----------+-----------------+-------------------------+---------------+------+------+
-//     | magic    | version  | token, 16 bytes | network namespace (u64) | machine (u64) | pid  | uid  |
+//     | magic    | version  | token, 16 bytes | network namespace (u64) | host (u64)    | pid  | uid  |
 //     +----------+----------+-----------------+-------------------------+---------------+------+------+
 struct ShmProcess {
   static constexpr size_t kWireBytes = 48;
@@ -24,7 +24,7 @@ struct ShmProcess {
 
   Token token{};
   uint64_t networkNamespace = 0;  // abstract socket names are seen only inside one
-  uint64_t machine = 0;           // made from the kernel's boot id
+  uint64_t host = 0;              // made from the kernel's boot id
   uint32_t pid = 0;
   uint32_t uid = 0;
 

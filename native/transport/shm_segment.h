@@ -1,4 +1,4 @@
-// Memory that other processes of this machine can map: created here, passed on as a file descriptor.
+// Memory that other processes of this host can map: created here, passed on as a file descriptor.
 #pragma once
 
 #include <sys/types.h>

@@ -92,7 +92,7 @@ void SocketDialer::dial(int64_t nowNanos) {
   const Pair& pair = pairs_[attempts_++ % pairs_.size()];
   attemptEndsNanos_ = nowNanos + config_.handshakeTimeoutNanos;
   moved_ = 0;
-  const Distance distance = pair.remote.sameHost(pair.local) ? Distance::SameMachine : Distance::Network;
+  const Distance distance = pair.remote.sameHost(pair.local) ? Distance::SameHost : Distance::Network;
   Status made = openDataSocket(pair.remote.family(), distance, config_, &socket_);
   if (made) made = tuneDataSocket(socket_.get(), config_);
   if (!made) return lose(nowNanos, made.message());

@@ -185,7 +185,7 @@ Status openAdapters(const AdapterSettings& settings, const std::string& sysfs,
   int count = 0;
   const std::unique_ptr<Device*, FreeDeviceListFn> list(library->getDeviceList(&count), library->freeDeviceList);
   if (list == nullptr || count == 0) {
-    return Status::transport("this machine has no adapter for InfiniBand verbs, or its driver is not loaded");
+    return Status::transport("this host has no adapter for InfiniBand verbs, or its driver is not loaded");
   }
   Opener opener(settings, sysfs, library, adapters);
   for (int i = 0; i < count; ++i) {

@@ -35,7 +35,7 @@ bool isLinkLocal(const Gid& gid) {
 
 bool isEmpty(const Gid& gid) { return gid.halves[0] == 0 && gid.halves[1] == 0; }
 
-// All addresses of this machine, by interface; IPv4 ones mapped as GIDs have them.
+// All addresses of this host, by interface; IPv4 ones mapped as GIDs have them.
 std::set<std::pair<std::string, AddressBytes>> interfaceAddresses() {
   std::set<std::pair<std::string, AddressBytes>> found;
   ifaddrs* raw = nullptr;

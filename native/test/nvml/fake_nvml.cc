@@ -1,4 +1,4 @@
-// A management library of the tests' own. It plays what the file beside it says, whose name is its own with ".txt" behind:
+// A management library of the tests' own. It simulates what the file beside it describes, whose name is its own with ".txt" behind:
 // a copy of this library with another file is another machine. Lines, with everything after # left out:
 //
 //   gpu BUSID MAJOR MINOR             a GPU; they are numbered as they come

@@ -93,7 +93,7 @@ FAKE void fake_verbs_take_down(int port) {
   const uint64_t one = 1;
   if (::write(firstOpened->asyncFd, &one, sizeof one) < 0) portThatFails = 0;
 }
-FAKE const char* ibv_event_type_str(int) { return "played"; }
+FAKE const char* ibv_event_type_str(int) { return "fake"; }
 
 FAKE Return ibv_query_pkey(Context*, uint8_t, int, uint16_t*) { return EOPNOTSUPP; }
 
