@@ -126,7 +126,8 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_renounceD
   });
 }
 
-JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_handleExchange(JNIEnv* env, jclass, jlong handle) {
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_handleExchange(JNIEnv* env, jclass,
+                                                                                         jlong handle) {
   return guarded<jstring>(nullptr, [&] { return newString(env, communicatorOf(handle).handleExchange()); });
 }
 
@@ -252,8 +253,10 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_query(JNI
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_adjustChoice(JNIEnv*, jclass, jlong handle,
-                                                                               jint operation, jlong choice) {
-  return communicatorOf(handle).adjustChoice(Choice::decode(choice), OperationCode::decode(operation).collective).encode();
+                                                                                     jint operation, jlong choice) {
+  return communicatorOf(handle)
+      .adjustChoice(Choice::decode(choice), OperationCode::decode(operation).collective)
+      .encode();
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_ownStream(JNIEnv*, jclass, jlong handle) {

@@ -31,7 +31,8 @@ void DeviceCommunicator::failed(Code code, uint64_t number, uint64_t sequence, s
 }
 
 void DeviceCommunicator::broken(const InFlight& flight, const Status& status) {
-  failed(brokenBy(status), flight.number, flight.operation.sequence, describe(flight.operation) + ": " + status.message());
+  failed(brokenBy(status), flight.number, flight.operation.sequence,
+         describe(flight.operation) + ": " + status.message());
 }
 
 // Frees what operations that are over have used; the caller holds the mutex.

@@ -168,7 +168,7 @@ Status DeviceCommunicator::openPeer(int peer, const Introduction& theirs, int de
     if (theirs.descriptorBytes < theirs.segmentBytes) {
       return differs(peer, "descriptorBytes", theirs.descriptorBytes, theirs.segmentBytes);
     }
-    const Status mapped = descriptor < 0 ? Status::transport("it was not handed over")
+    const Status mapped = descriptor < 0 ? Status::transport("it was not received")
                                          : PeerMemory::map(descriptor, theirs.descriptorBytes, memory);
     refusedDescriptor_ = refusedDescriptor_ || !mapped;
     if (!mapped) return Status::transport(rank + ": the descriptor of its device memory: " + mapped.message());

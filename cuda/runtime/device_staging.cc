@@ -34,7 +34,8 @@ Status DeviceStaging::make(int64_t timeoutNanos) {
   if (status) status = createEvent(last_);
   if (!status) return status;
   using Kind = StagingStep::Kind;
-  const StagingStep trial[] = {{Kind::Signal, nullptr, nullptr, kFirst - 1}, {Kind::Wait, nullptr, nullptr, kFirst - 1}};
+  const StagingStep trial[] = {{Kind::Signal, nullptr, nullptr, kFirst - 1},
+                               {Kind::Wait, nullptr, nullptr, kFirst - 1}};
   size_t done = 0;
   if (status = put(trial, stream_, done); !status) return status;
   bool reached = false;
@@ -93,7 +94,8 @@ Status DeviceStaging::begin(Stream stream, uint64_t& id) {
   if (Status status = isCapturing(stream, capturing); !status) return status;
   if (capturing) {
     return Status::invalid(
-        "operations of this communicator cannot be captured: the host executes them (JCCL_GPU_STAGED), and does not hear "
+        "operations of this communicator cannot be captured: the host executes them (JCCL_GPU_STAGED), and does not "
+        "hear "
         "of a replay; issue them without a graph");
   }
   Status status = streamId(stream, id);

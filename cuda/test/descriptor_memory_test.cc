@@ -214,7 +214,7 @@ TEST(DescriptorMemory, ARankOfAnotherProcessIsMappedOrRefused) {
     EXPECT_EQ(3, left().mappings);
     const Status without = ranks[1].connect(0, ranks.ofAnotherProcess());
     EXPECT_NE(std::string::npos,
-              without.message().find("rank=0: the descriptor of its device memory: it was not handed"));
+              without.message().find("rank=0: the descriptor of its device memory: it was not received"));
     EXPECT_TRUE(ranks[1].refusedDescriptor());
     ::close(descriptor);
     // All begin again.

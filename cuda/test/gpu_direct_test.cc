@@ -91,7 +91,7 @@ TEST(GpuDirectOverANetwork, AFlushThatFailsEndsTheKernels) {
       goesOn = ranks.awaitTogether(issued);
     }
     EXPECT_FALSE(goesOn);
-    const std::string texts = ranks.endpoint(0).lastError() + ranks.endpoint(1).lastError();
+    const std::string texts = ranks.host(0).lastError() + ranks.host(1).lastError();
     EXPECT_NE(texts.find("a flush failed [simulated] [receiving step="), std::string::npos) << texts;
   }
 }

@@ -93,7 +93,8 @@ TEST(DeviceRuntime, SettlesWhatDoesNotFit) {
   EXPECT_EQ(rank.adjustChoice(direct, Collective::AllReduce).protocol, Protocol::Simple);
   EXPECT_EQ(rank.adjustChoice(direct, Collective::Broadcast).flags, 0);
   EXPECT_EQ(rank.adjustChoice(choiceOf(Algorithm::Tree, Protocol::LL), Collective::Reduce).algorithm, Algorithm::Ring);
-  EXPECT_EQ(rank.adjustChoice(choiceOf(Algorithm::Ring, Protocol::LL), Collective::AllToAll).algorithm, Algorithm::Direct);
+  EXPECT_EQ(rank.adjustChoice(choiceOf(Algorithm::Ring, Protocol::LL), Collective::AllToAll).algorithm,
+            Algorithm::Direct);
 }
 
 // Operations on several streams follow one another, because they share the communicator's connections.

@@ -72,7 +72,7 @@ class StagedRanks {
 
   int size() const { return static_cast<int>(devices_.size()); }
   DeviceCommunicator& operator[](int rank) { return *devices_[rank]; }
-  HostCommunicator& endpoint(int rank) { return *communicators_[rank]; }
+  HostCommunicator& host(int rank) { return *communicators_[rank]; }
 
   Issued allReduce(int rank, Choice choice, std::vector<int32_t>& buffer, int64_t limitNanos = kLimitNanos) {
     return devices_[rank]->run({Collective::AllReduce, DataType::Int32, ReduceOp::Sum}, choice, buffer.data(),
@@ -128,7 +128,7 @@ class StagedRanks {
 
   void connect(int rank, const std::vector<std::vector<uint8_t>>& info, std::vector<uint8_t>& deviceInfo) {
     const int size = static_cast<int>(devices_.size());
-    HostCommunicator& endpoint = *communicators_[rank];
+    HostCommunicator& host = *communicators_[rank];
     DeviceCommunicator& device = *devices_[rank];
     std::vector<int> order, down;
     for (int i = 0; i < size; ++i) order.push_back(i);
@@ -140,19 +140,19 @@ class StagedRanks {
     if (slots_ == Slots::OnDevice) useDeviceSlots(rank);
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
-      expectOk(endpoint.connect(peer, TransportKind::Net, info[peer]));
+      expectOk(host.connect(peer, TransportKind::Net, info[peer]));
       expectOk(device.setStaged(peer));
     }
-    layOut(endpoint.communicator());
-    expectOk(endpoint.prepare());
+    layOut(host.communicator());
+    expectOk(host.prepare());
     expectOk(device.connectInfo(deviceInfo));
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
       std::vector<StagedEnds> ends;
-      expectOk(endpoint.stage(peer, device.stagedChannels(peer), ends));
+      expectOk(host.stage(peer, device.stagedChannels(peer), ends));
       expectOk(device.connectStaged(peer, TransportKind::Net, ends));
     }
-    StagingActivity* activity = endpoint.startStaging(device.abortWord());
+    StagingActivity* activity = host.startStaging(device.abortWord());
     EXPECT_NE(activity, nullptr);
     expectOk(device.prepare(false, activity));
   }

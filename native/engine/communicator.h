@@ -101,11 +101,11 @@ class Communicator {
 
  private:
   Code refuse(std::string why);
-  void begin(Operation& operation, int64_t timeoutNanos);
+  void enter(Operation& operation, int64_t timeoutNanos);
   Code finish(const Operation& operation);
   Code execute(Operation& operation, int64_t timeoutNanos);
   bool runInPlace(const Operation& operation, Transfer transfer);
-  void runStaged(const Operation& operation, Transfer transfer);
+  void runThroughSlots(const Operation& operation, Transfer transfer);
   void runChannels(const Operation& operation, const Transfer& transfer);
   Code executeTasks(Operation& operation, std::vector<PointToPointTask>& tasks, int64_t timeoutNanos);
   Code runExchange(Operation& operation, int64_t timeoutNanos);

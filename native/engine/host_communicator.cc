@@ -73,7 +73,7 @@ HostCommunicator::~HostCommunicator() {
 }
 
 Status HostCommunicator::openNetwork(const std::vector<std::string>& addresses, const NetMaker& maker,
-                             std::unique_ptr<NetTransport>* network, std::vector<uint8_t>* info) const {
+                                     std::unique_ptr<NetTransport>* network, std::vector<uint8_t>* info) const {
   NetConfig net;
   net.rank = config_.communicator.rank;
   net.size = config_.communicator.size;
@@ -238,7 +238,8 @@ TransportKind HostCommunicator::network() const {
 Status HostCommunicator::setPaths(const std::vector<NetPath>& paths) {
   for (const NetPath& path : paths) {
     const auto isRank = [this](int rank) { return rank >= 0 && rank < config_.communicator.size; };
-    if (isRank(path.from) && isRank(path.to) && path.channel >= 0 && path.channel < config_.communicator.channels) continue;
+    if (isRank(path.from) && isRank(path.to) && path.channel >= 0 && path.channel < config_.communicator.channels)
+      continue;
     return Status::invalid("channel=" + std::to_string(path.channel) + " from=" + std::to_string(path.from) +
                            " to=" + std::to_string(path.to) + ": no such connection");
   }
@@ -318,7 +319,8 @@ Status HostCommunicator::stage(int peer, const std::vector<int>& channels, std::
 
 StagingActivity* HostCommunicator::startStaging(uint32_t* abort) {
   if (netProgress_ == nullptr) return nullptr;
-  stagingProxy_ = std::make_unique<StagingProxy>(*netProgress_, abort, [this] { communicator_->abort(Code::Transport); });
+  stagingProxy_ =
+      std::make_unique<StagingProxy>(*netProgress_, abort, [this] { communicator_->abort(Code::Transport); });
   return &stagingProxy_->activity();
 }
 

@@ -90,7 +90,9 @@ class HostCommunicator final : private BufferResolver {
     int poll() override { return net_.poll(); }
     void waitForEvents(int64_t nanos) override { net_.waitForEvents(nanos); }
     void kick() override { net_.kick(); }
-    void addUserMemory(const void* address, size_t bytes, bool written) override { net_.addUserMemory(address, bytes, written); }
+    void addUserMemory(const void* address, size_t bytes, bool written) override {
+      net_.addUserMemory(address, bytes, written);
+    }
     void clearUserMemory() override { net_.clearUserMemory(); }
     void revoke() override { net_.revoke(); }
     bool failed() const override { return net_.failed(); }

@@ -11,8 +11,7 @@ namespace jccl {
 
 inline Status checkPeer(int peer, int rank, int size) {
   if (peer >= 0 && peer < size && peer != rank) return Status::ok();
-  return Status::invalid("peer=" + std::to_string(peer) +
-                         ", expected another rank below size=" + std::to_string(size));
+  return Status::invalid("peer=" + std::to_string(peer) + ", expected another rank below size=" + std::to_string(size));
 }
 
 inline Status checkRing(int channel, const std::vector<int>& order, int size, int channels) {

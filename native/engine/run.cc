@@ -1,4 +1,4 @@
-// How a communicator runs an operation: by which way, on which channels.
+// How a communicator runs an operation: in place, through slots, or as sends and receives; on which channels.
 #include <algorithm>
 
 #include "base/clock.h"
@@ -67,12 +67,12 @@ Code Communicator::runExchange(Operation& operation, int64_t timeoutNanos) {
 
 Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
   if (control_.failed()) return failure();
-  begin(operation, timeoutNanos);
+  enter(operation, timeoutNanos);
   Transfer transfer = transferOf(operation);
   const bool tryZeroCopy = (operation.choice.flags & Choice::kTryZeroCopy) != 0 && config_.size > 1 &&
                            operation.bytes != 0 && allLocal() && config_.size - 1 <= kMaxFanout &&
                            ZeroCopy::supports(operation.code.collective);
-  if (!__builtin_expect(tryZeroCopy, 0) || !runInPlace(operation, transfer)) runStaged(operation, transfer);
+  if (!__builtin_expect(tryZeroCopy, 0) || !runInPlace(operation, transfer)) runThroughSlots(operation, transfer);
   return finish(operation);
 }
 
@@ -82,7 +82,7 @@ Code Communicator::executeTasks(Operation& operation, std::vector<PointToPointTa
   operation.choice.algorithm = Algorithm::Direct;
   operation.choice.protocol = Protocol::Simple;
   operation.choice.channels = 1;
-  begin(operation, timeoutNanos);
+  enter(operation, timeoutNanos);
   for (auto& task : tasks) {
     task.fingerprint = narrow(operation.fingerprint ^ (task.bytes + 1) * 0x9e3779b97f4a7c15u);
   }
@@ -90,7 +90,7 @@ Code Communicator::executeTasks(Operation& operation, std::vector<PointToPointTa
   return finish(operation);
 }
 
-void Communicator::begin(Operation& operation, int64_t timeoutNanos) {
+void Communicator::enter(Operation& operation, int64_t timeoutNanos) {
   operation.sequence = ++sequence_;
   operation.fingerprint ^=
       operation.part.fingerprint() ^ fingerprintOf(operation.sequence, operation.code, operation.count, operation.root);
@@ -157,14 +157,14 @@ bool Communicator::runInPlace(const Operation& operation, Transfer transfer) {
   const int64_t start = tried ? monotonicNanos() : 0;
   const auto result =
       zeroCopy_.run(operation, transfer, inputBytes(operation), outputBytes(operation), channels_[0]->waiter());
-  if (result == ZeroCopy::Result::Staged) return false;
+  if (result == ZeroCopy::Result::NotShared) return false;
   if (tried) inPlaceOutputs_.took(collective, operation.bytes, monotonicNanos() - start);
   lastChoice_.algorithm = Algorithm::Direct;
   lastChoice_.flags |= Choice::kZeroCopyUsed;
   return true;
 }
 
-void Communicator::runStaged(const Operation& operation, Transfer transfer) {
+void Communicator::runThroughSlots(const Operation& operation, Transfer transfer) {
   if (operation.choice.protocol != Protocol::Simple) return runChannels(operation, transfer);
   UserMemoryScope userMemory(control_.progress);
   userMemory.add(operation.send, inputBytes(operation), false);

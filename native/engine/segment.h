@@ -15,10 +15,10 @@
 #include <cstdint>
 #include <string>
 
+#include "base/cpu_placement.h"
 #include "base/event_count.h"
 #include "base/fd.h"
 #include "base/status.h"
-#include "base/cpu_placement.h"
 #include "primitives/layout.h"
 
 namespace jccl {
@@ -95,11 +95,14 @@ class Segment {
   uint8_t* base() const { return base_; }
   SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(base_); }
   EventCount& events() const { return *reinterpret_cast<EventCount*>(base_ + SegmentShape::kEventCountOffset); }
-  CpuPlacement& cpuPlacement() const { return *reinterpret_cast<CpuPlacement*>(base_ + SegmentShape::kCpuPlacementOffset); }
+  CpuPlacement& cpuPlacement() const {
+    return *reinterpret_cast<CpuPlacement*>(base_ + SegmentShape::kCpuPlacementOffset);
+  }
   PeerAccess& peerAccess() const { return *reinterpret_cast<PeerAccess*>(base_ + SegmentShape::kPeerAccessOffset); }
   // What `rank` writes for the owner of this segment.
   BufferExchange& bufferExchangeOf(int rank) const {
-    return *reinterpret_cast<BufferExchange*>(base_ + SegmentShape::kBufferExchangeOffset + rank * sizeof(BufferExchange));
+    return *reinterpret_cast<BufferExchange*>(base_ + SegmentShape::kBufferExchangeOffset +
+                                              rank * sizeof(BufferExchange));
   }
   uint8_t* block(int peer, int channel) const { return base_ + shape_.blockOffset(peer, channel); }
 

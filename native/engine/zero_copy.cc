@@ -36,10 +36,10 @@ bool writesRecv(Collective collective) { return collective != Collective::Reduce
 ZeroCopy::Result ZeroCopy::run(const Operation& operation, const Transfer& transfer, size_t sendBytes, size_t recvBytes,
                                Waiter& waiter) {
   ++sequence_;
-  if (!publish(operation, sendBytes, recvBytes)) return Result::Staged;
+  if (!publish(operation, sendBytes, recvBytes)) return Result::NotShared;
   bool shared = true;
   const bool collected = collect(operation, sendBytes, recvBytes, waiter, shared);
-  if (collected && !shared) return Result::Staged;
+  if (collected && !shared) return Result::NotShared;
   if (collected && work(operation, transfer, waiter) && finish(waiter)) return Result::Done;
   reclaimBuffers(operation, recvBytes);
   return Result::Failed;

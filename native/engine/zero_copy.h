@@ -44,7 +44,7 @@ class BufferResolver {
 
 class ZeroCopy {
  public:
-  enum class Result { Done, Staged, Failed };
+  enum class Result { Done, NotShared, Failed };
 
   ZeroCopy(int rank, int size) : rank_(rank), size_(size), peers_(size), kinds_(size, TransportKind::None) {}
 
@@ -60,7 +60,7 @@ class ZeroCopy {
            collective == Collective::ReduceScatter;
   }
 
-  // Every rank of the operation calls this, or none. Staged: one rank's buffers are ordinary, nothing has been touched.
+  // Every rank of the operation calls this, or none. NotShared: one rank's buffers are ordinary, nothing has been touched.
   Result run(const Operation& operation, const Transfer& transfer, size_t sendBytes, size_t recvBytes, Waiter& waiter);
 
  private:

@@ -81,7 +81,8 @@ int64_t javaTransportOf(TransportKind kind) {
 
 namespace {
 
-Status readIb(const std::vector<int64_t>& values, const std::vector<std::string>& texts, HostCommunicatorConfig& config) {
+Status readIb(const std::vector<int64_t>& values, const std::vector<std::string>& texts,
+              HostCommunicatorConfig& config) {
   for (const Status& status :
        {range("ibGidIndex", values[JAVA(IB_GID_INDEX)], -1, UINT8_MAX),
         range("ibRoceVersion", values[JAVA(IB_ROCE_VERSION)], 1, 2),
@@ -113,7 +114,8 @@ Status readIb(const std::vector<int64_t>& values, const std::vector<std::string>
 
 }  // namespace
 
-Status readConfig(const std::vector<int64_t>& values, const std::vector<std::string>& texts, HostCommunicatorConfig& config) {
+Status readConfig(const std::vector<int64_t>& values, const std::vector<std::string>& texts,
+                  HostCommunicatorConfig& config) {
   if (values.size() != JAVA(CONFIG_LENGTH)) {
     return Status::invalid("configLength=" + std::to_string(values.size()) + ", expected " +
                            std::to_string(JAVA(CONFIG_LENGTH)));

@@ -10,7 +10,8 @@
 
 namespace jccl::jni {
 
-Status readConfig(const std::vector<int64_t>& values, const std::vector<std::string>& texts, HostCommunicatorConfig& config);
+Status readConfig(const std::vector<int64_t>& values, const std::vector<std::string>& texts,
+                  HostCommunicatorConfig& config);
 
 // TransportKind as Java numbers it: there verbs and sockets are two kinds. None for a number that is none.
 TransportKind transportOf(int64_t java);

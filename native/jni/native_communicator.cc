@@ -101,7 +101,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setTree(JNIEnv*
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setPaths(JNIEnv* env, jclass, jlong handle,
-                                                                         jintArray rows) {
+                                                                          jintArray rows) {
   return guardedCode([&]() -> jint {
     constexpr size_t kRow = io_jccl_nativelib_NativeCommunicator_PATH_LENGTH;
     static_assert(kRow == 5);
@@ -157,9 +157,8 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_stage(JNI
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_startStaging(JNIEnv*, jclass, jlong handle,
                                                                                jlong abortWord) {
-  return guarded<jlong>(0, [&] {
-    return reinterpret_cast<jlong>(hostOf(handle).startStaging(reinterpret_cast<uint32_t*>(abortWord)));
-  });
+  return guarded<jlong>(
+      0, [&] { return reinterpret_cast<jlong>(hostOf(handle).startStaging(reinterpret_cast<uint32_t*>(abortWord))); });
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_run(JNIEnv*, jclass, jlong handle, jint operation,

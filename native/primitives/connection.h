@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include "base/cpu_placement.h"
 #include "base/event_count.h"
 #include "base/progress_engine.h"
-#include "base/cpu_placement.h"
 #include "primitives/layout.h"
 #include "primitives/wait_place.h"
 #include "primitives/zero_copy_slots.h"
@@ -45,9 +45,9 @@ struct ConnectionMemory {
 struct SendConnection {
   ConnectionMemory memory;
   EventCount* receiverEvents = nullptr;  // the rank to wake after publishing; null behind a network
-  FirstUse* firstUse = nullptr;      // behind a network only
-  uint64_t step = 0;                 // the next step to write
-  uint64_t cachedHead = 0;           // re-read only when it grants no more
+  FirstUse* firstUse = nullptr;          // behind a network only
+  uint64_t step = 0;                     // the next step to write
+  uint64_t cachedHead = 0;               // re-read only when it grants no more
   int peer = -1;
   TransportKind transport = TransportKind::None;
   ZeroCopySends zeroCopySends;  // behind a network
@@ -68,9 +68,9 @@ struct SendConnection {
 // The receiving end, used by one thread at a time.
 struct RecvConnection {
   ConnectionMemory memory;
-  EventCount* senderEvents = nullptr;       // the rank to wake after freeing; null behind a network
+  EventCount* senderEvents = nullptr;    // the rank to wake after freeing; null behind a network
   const CpuPlacement* sender = nullptr;  // likewise
-  uint64_t step = 0;                    // the next step to read
+  uint64_t step = 0;                     // the next step to read
   int peer = -1;
   TransportKind transport = TransportKind::None;
 

@@ -322,7 +322,8 @@ class HostPrimitives {
     if (!transfer_.zeroCopy) return true;
     for (int i = 0; i < links_.sendCount; ++i) {
       SendConnection& connection = *links_.send[i];
-      if (!waitUntilSent(connection, connection.zeroCopySends.endOver(begin, bytes, connection.cachedHead))) return false;
+      if (!waitUntilSent(connection, connection.zeroCopySends.endOver(begin, bytes, connection.cachedHead)))
+        return false;
     }
     return true;
   }

@@ -16,7 +16,8 @@ inline void sendZeroCopy(SendConnection& connection, const uint8_t* data, uint32
 
 // Posts where the payload of the receive that is `ahead` from now should go, less than kSlots, if it is what the check word
 // says.
-inline void postAddress(const RecvConnection& connection, uint64_t ahead, uint8_t* out, uint32_t bytes, uint32_t check) {
+inline void postAddress(const RecvConnection& connection, uint64_t ahead, uint8_t* out, uint32_t bytes,
+                        uint32_t check) {
   const uint64_t step = connection.step + ahead;
   ZeroCopySlot& slot = connection.memory.zeroCopySlot(step);
   if (slot.postedFor.load(std::memory_order_relaxed) == step + 1) return;

@@ -112,8 +112,8 @@ class Cycle {
       config.usesIb = kind.transport == TransportKind::Ib;
       check(HostCommunicator::create(config, communicators_[rank]));
       const bool listens = kind.transport == TransportKind::Net || kind.transport == TransportKind::Ib;
-      check(communicators_[rank]->connectInfo(listens ? std::vector<std::string>{"127.0.0.1"} : std::vector<std::string>{},
-                                          info[rank]));
+      check(communicators_[rank]->connectInfo(
+          listens ? std::vector<std::string>{"127.0.0.1"} : std::vector<std::string>{}, info[rank]));
     }
     for (int rank = 0; rank < kRanks; ++rank) {
       for (int peer = 0; peer < kRanks; ++peer) {

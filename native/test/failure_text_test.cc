@@ -83,10 +83,10 @@ TEST(FailureText, ABrokenConnectionIsToldWithCallCodeRanksSequenceAndHint) {
                      std::to_string(kCount) + " ");
     // Peer, both addresses, call, code and its text, then the hint. A rank may also hear of it by the other's end of
     // their other connection, which that rank closes once it has failed.
-    EXPECT_PRED2(matches, text,
-                 "peer=" + peer + " net: lost rank " + peer +
-                     " at 127[.]0[.]0[.]1:[0-9]+ from 127[.]0[.]0[.]1:[0-9]+: " +
-                     "([a-z]+ errno=[0-9]+ [(][A-Z][^)]+[)]: [a-z].+|the connection was closed without a FIN message: .+)");
+    EXPECT_PRED2(
+        matches, text,
+        "peer=" + peer + " net: lost rank " + peer + " at 127[.]0[.]0[.]1:[0-9]+ from 127[.]0[.]0[.]1:[0-9]+: " +
+            "([a-z]+ errno=[0-9]+ [(][A-Z][^)]+[)]: [a-z].+|the connection was closed without a FIN message: .+)");
     const bool wasReset =
         text.find("errno=104 (Connection reset by peer): the peer's process ended") != std::string::npos;
     resets += wasReset ? 1 : 0;

@@ -80,7 +80,8 @@ TEST_F(FakeAdapters, WithoutAPlanChannelsAlternate) {
   openBoth();
   const char* const adapters[] = {"fake0:1", "fake0:2", "fake1:1", "fake0:1"};
   for (int channel = 0; channel < 4; ++channel) {
-    expectPart(std::string("adapter=") + adapters[channel] + " (in rotation, because no plan names one)", connect(channel));
+    expectPart(std::string("adapter=") + adapters[channel] + " (in rotation, because no plan names one)",
+               connect(channel));
   }
 }
 

@@ -157,7 +157,7 @@ class Job {
           patience);
     } else {
       code = communicators_[rank]->communicator().run(step.code, step.choice, send.address(), result.address(),
-                                                  static_cast<int64_t>(step.count), step.root, patience);
+                                                      static_cast<int64_t>(step.count), step.root, patience);
     }
     if (code == Code::Ok) {
       if (!expected.empty()) {

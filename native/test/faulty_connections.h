@@ -70,7 +70,9 @@ class FaultySendConnection final : public NetSendConnection {
     }
   }
 
-  std::string describe() const override { return "rank " + std::to_string(wire_->route.to) + " at a simulated network"; }
+  std::string describe() const override {
+    return "rank " + std::to_string(wire_->route.to) + " at a simulated network";
+  }
 
  private:
   bool establish(int64_t now, int* work) {
@@ -243,7 +245,9 @@ class FaultyRecvConnection final : public NetRecvConnection {
     wire_->ringBoth();
   }
 
-  std::string describe() const override { return "rank " + std::to_string(wire_->route.from) + " at a simulated network"; }
+  std::string describe() const override {
+    return "rank " + std::to_string(wire_->route.from) + " at a simulated network";
+  }
 
  private:
   struct Slot {
@@ -294,7 +298,8 @@ class FaultyRecvConnection final : public NetRecvConnection {
     if (message.tag >= kNetTags || message.bytes > slot.byTag[message.tag].bytes) {
       return wire_->error(wire_->route.from, "a message does not fit its buffer");
     }
-    const bool isPosted = wire_->plan.usesPostedAddresses && slot.postedBuffer.address != nullptr && slot.expected == message;
+    const bool isPosted =
+        wire_->plan.usesPostedAddresses && slot.postedBuffer.address != nullptr && slot.expected == message;
     if (isPosted) ++wire_->counters.atPostedAddress;
     slot.data = static_cast<uint8_t*>(isPosted ? slot.postedBuffer.address : slot.byTag[message.tag].address);
     if (message.bytes != 0) std::memset(slot.data, kGarbage, message.bytes);

@@ -95,7 +95,7 @@ class SimulatedMemory final : public NetMemory {
  public:
   // The last argument keeps the counters alive.
   SimulatedMemory(const void* address, size_t bytes, NetAccess access, Counters& counters,
-               std::shared_ptr<const void> owner, bool onDevice = false)
+                  std::shared_ptr<const void> owner, bool onDevice = false)
       : begin_(static_cast<const uint8_t*>(address)),
         end_(begin_ + bytes),
         access_(access),
@@ -129,12 +129,12 @@ struct WirePlan {
   uint32_t hiccupOneIn;
   bool inPieces;
   bool reorders;
-  bool backwards;           // parts come from the end
-  bool waitsForReceives;    // like verbs: nothing leaves before the receiver has posted a buffer
-  bool usesPostedAddresses;         // parts go to receiver-posted addresses
-  bool streams;             // parts arrive before the last one has left
-  uint64_t lossAt;          // the message that is not whole when the connection breaks
-  int64_t senderLossNanos;  // after the loss; kNever: not at all
+  bool backwards;            // parts come from the end
+  bool waitsForReceives;     // like verbs: nothing leaves before the receiver has posted a buffer
+  bool usesPostedAddresses;  // parts go to receiver-posted addresses
+  bool streams;              // parts arrive before the last one has left
+  uint64_t lossAt;           // the message that is not whole when the connection breaks
+  int64_t senderLossNanos;   // after the loss; kNever: not at all
   int64_t receiverLossNanos;
   bool lossDrops;  // what is on its way is lost, too
   uint64_t flushFailsAt;
@@ -219,8 +219,9 @@ class Wire {
     if (!registers) return Status::ok();
     const auto* memory = dynamic_cast<const SimulatedMemory*>(buffer.memory);
     if (memory != nullptr && memory->holds(buffer, access)) return Status::ok();
-    return Status::internal("bytes=" + std::to_string(buffer.bytes) +
-                            (memory == nullptr ? ": not registered [simulated]" : ": beyond what is registered [simulated]"));
+    return Status::internal(
+        "bytes=" + std::to_string(buffer.bytes) +
+        (memory == nullptr ? ": not registered [simulated]" : ": beyond what is registered [simulated]"));
   }
 
   // The parcel of a message that the receiver has not taken yet, or null.

@@ -133,13 +133,15 @@ TEST_P(LargeMessages, WaitForAReceiverThatComesLate) {
   std::vector<uint8_t> recv(send.size());
   std::atomic<bool> sent{false};
   std::thread sender([&] {
-    EXPECT_EQ(Code::Ok, run(pair, 0, {{Kind::Send, 1, send.data(), send.size(), 1}})) << pair.communicators[0]->lastError();
+    EXPECT_EQ(Code::Ok, run(pair, 0, {{Kind::Send, 1, send.data(), send.size(), 1}}))
+        << pair.communicators[0]->lastError();
     sent.store(true);
   });
   Communicator& communicator = pair.communicators[0]->communicator();
   const auto waits = [&] { return !communicator.waiting().empty(); };
   while (!waits() && !sent.load()) std::this_thread::yield();
-  EXPECT_EQ(Code::Ok, run(pair, 1, {{Kind::Recv, 0, recv.data(), recv.size(), 1}})) << pair.communicators[1]->lastError();
+  EXPECT_EQ(Code::Ok, run(pair, 1, {{Kind::Recv, 0, recv.data(), recv.size(), 1}}))
+      << pair.communicators[1]->lastError();
   sender.join();
   EXPECT_EQ(send, recv);
 }
@@ -157,7 +159,8 @@ TEST_P(LargeMessages, CollectivesAreExactToo) {
           std::vector<float> recv(kCount);
           for (size_t i = 0; i < kCount; ++i) send[i] = static_cast<float>(i % 1000 + rank);
           float* out = inPlace ? send.data() : recv.data();
-          ASSERT_EQ(Code::Ok, all.allReduce(rank, way, send.data(), out, kCount)) << all.communicators[rank]->lastError();
+          ASSERT_EQ(Code::Ok, all.allReduce(rank, way, send.data(), out, kCount))
+              << all.communicators[rank]->lastError();
           size_t wrong = 0;
           for (size_t i = 0; i < kCount; ++i) wrong += out[i] != static_cast<float>(3 * (i % 1000) + 3) ? 1 : 0;
           ASSERT_EQ(0u, wrong) << way.name << " inPlace=" << inPlace;

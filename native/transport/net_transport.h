@@ -112,7 +112,7 @@ class NetTransport {
   std::unique_ptr<NetMemory> deviceMemory_;
   std::map<int, std::vector<uint8_t>> peers_;
   std::map<Key, std::unique_ptr<SendProxy>> senders_;
-  std::map<Key, FirstUse*> dormant_;  // senders that are driven from their first use on
+  std::map<Key, FirstUse*> dormant_;  // senders that are polled from their first use on
   std::map<Key, std::unique_ptr<RecvProxy>> receivers_;
   std::map<Key, std::unique_ptr<NetRecvConnection>> early_;  // came before recvConnection()
   bool closed_ = false;

@@ -217,9 +217,9 @@ public final class NativeCommunicator {
     /**
      * Sets the network devices by which connections go; the others use all devices in rotation. Call it after connect.
      *
-     * @param paths rows of {@link #PATH_LENGTH}: the connection, the number of the device by which it leaves the host of {@code from}, and
-     *     of that by which it enters the other, -1 where that is not known. The first row of a connection counts. One whose
-     *     {@code from} and {@code to} are this rank is for all connections of the channel without a row
+     * @param paths rows of {@link #PATH_LENGTH}: the connection, the number of the device by which it leaves the host of
+     *     {@code from}, and of that by which it enters the other, -1 where that is not known. The first row of a connection
+     *     counts. One whose {@code from} and {@code to} are this rank is for all connections of the channel without a row
      */
     public static native int setPaths(long comm, int[] paths);
 
