@@ -199,12 +199,11 @@ Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo
     return Status::invalid("peer=" + std::to_string(peer) + " transport=" + nameOf(kind) +
                            ": other peers are reached by another network, and a communicator uses one");
   }
-  {
-    const std::lock_guard lock(errorMutex_);
-    net_ = network;
-  }
-  if (netProgress_ == nullptr) {
-    netProgress_ = std::make_unique<NetProgress>(*net_);
+  if (net_ == nullptr) {
+    {
+      const std::lock_guard lock(errorMutex_);
+      net_ = network;
+    }
     registerDeviceSlots();
   }
   if (Status status = net_->addPeer(peer, info.network(kind)); !status) return status;
@@ -227,7 +226,7 @@ Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo
     if (Status status = net_->recvConnection(peer, channel, ends[1]); !status) return status;
     if (Status status = communicator_->connectNet(peer, channel, ends[0], ends[1], firstUse); !status) return status;
   }
-  communicator_->setProgress(netProgress_.get());
+  communicator_->setProgress(net_);
   return Status::ok();
 }
 
@@ -318,9 +317,9 @@ Status HostCommunicator::stage(int peer, const std::vector<int>& channels, std::
 }
 
 StagingActivity* HostCommunicator::startStaging(uint32_t* abort) {
-  if (netProgress_ == nullptr) return nullptr;
+  if (net_ == nullptr) return nullptr;
   stagingProxy_ =
-      std::make_unique<StagingProxy>(*netProgress_, abort, [this] { communicator_->abort(Code::Transport); });
+      std::make_unique<StagingProxy>(*net_, abort, [this] { communicator_->abort(Code::Transport); });
   return &stagingProxy_->activity();
 }
 

@@ -83,24 +83,6 @@ class HostCommunicator final : private BufferResolver {
 
     std::span<const uint8_t> network(TransportKind kind) const { return kind == TransportKind::Ib ? ib : sockets; }
   };
-  // Moves the network and knows when it has failed.
-  class NetProgress final : public ProgressEngine {
-   public:
-    explicit NetProgress(NetTransport& net) : net_(net) {}
-    int poll() override { return net_.poll(); }
-    void waitForEvents(int64_t nanos) override { net_.waitForEvents(nanos); }
-    void kick() override { net_.kick(); }
-    void addUserMemory(const void* address, size_t bytes, bool written) override {
-      net_.addUserMemory(address, bytes, written);
-    }
-    void clearUserMemory() override { net_.clearUserMemory(); }
-    void revoke() override { net_.revoke(); }
-    bool failed() const override { return net_.failed(); }
-
-   private:
-    NetTransport& net_;
-  };
-
   explicit HostCommunicator(const HostCommunicatorConfig& config) : config_(config) {}
   static Status decode(std::span<const uint8_t> info, PeerInfo& peer);
   Status connectShared(int peer, TransportKind transport, const PeerInfo& info);
@@ -133,7 +115,6 @@ class HostCommunicator final : private BufferResolver {
   std::unique_ptr<NetTransport> ib_;
   std::string ibObstacle_;       // why ib_ is null
   NetTransport* net_ = nullptr;  // the one in use, if any
-  std::unique_ptr<NetProgress> netProgress_;
   std::unique_ptr<StagingProxy> stagingProxy_;
 
   mutable std::mutex errorMutex_;  // of error_, and where net_ and netMemory_ change: other threads ask for them

@@ -1,4 +1,4 @@
-// Which adapters the network over verbs opens and takes, on a machine whose adapters are fakes (verbs/fake_verbs.cc).
+// Which adapters the network over verbs opens and takes, on a host whose adapters are fakes (verbs/fake_verbs.cc).
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace jccl::test {
 namespace {
 
-// Ranks 0 and 1 on machines with the same adapters. What they log at any level is kept.
+// Ranks 0 and 1 on hosts with the same adapters. What they log at any level is kept.
 class FakeAdapters : public ::testing::Test {
  protected:
   void SetUp() override {

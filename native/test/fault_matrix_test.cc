@@ -18,7 +18,7 @@ namespace {
 constexpr int kDefaultRuns = 12;
 constexpr int64_t kPatienceNanos = 60'000'000'000;    // of an operation where nothing breaks
 constexpr int64_t kBriefPatienceNanos = 800'000'000;  // where something does
-constexpr int64_t kLatenessNanos = 10'000'000'000;    // how much later than that a loaded machine may be
+constexpr int64_t kLatenessNanos = 10'000'000'000;    // how much later than that a loaded host may be
 constexpr std::chrono::seconds kHangs{240};
 
 uint64_t numberFrom(const char* name, uint64_t otherwise) {
@@ -110,7 +110,7 @@ class Job {
     const int self = static_cast<int>(rank);
     for (int peer = 0; peer < scenario_.ranks; ++peer) {
       if (peer == self) continue;
-      const bool together = scenario_.machines[rank] == scenario_.machines[peer];
+      const bool together = scenario_.hosts[rank] == scenario_.hosts[peer];
       check(communicators_[rank]->connect(peer, together ? TransportKind::P2p : TransportKind::Net, info[peer]));
     }
     layOut(communicators_[rank]->communicator());
@@ -245,7 +245,7 @@ TEST_P(FaultMatrix, IsRightOrEndsInTimeWhereConnectionsBreak) {
   bool broke = false;
   for (const Job::Outcome& outcome : job.outcomes()) {
     if (outcome.code == Code::Ok) continue;
-    broke = broke || outcome.code == Code::Transport;  // a time-out may also be the fault of a loaded machine
+    broke = broke || outcome.code == Code::Transport;  // a time-out may also be the fault of a loaded host
     EXPECT_TRUE(outcome.code == Code::Transport || outcome.code == Code::Timeout || outcome.code == Code::Aborted)
         << static_cast<int>(outcome.code) << " " << outcome.error << "; " << scenario.describe();
     EXPECT_FALSE(outcome.error.empty());

@@ -143,7 +143,7 @@ TEST(FaultyNet, ALossIsReportedToBothEndsOrOneOrNone) {
       ++whole;
       continue;
     }
-    // Each end for itself, as it would be in another process; on a clock of its own, which a busy machine does not hold up.
+    // Each end for itself, as it would be in another process; on a clock of its own, which a busy host does not hold up.
     int work = 0;
     const int64_t begin = monotonicNanos();
     for (int64_t now = begin; now < begin + 25'000'000; now += 10'000) {

@@ -38,12 +38,12 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
   // Seeds make the simulated network another one each time.
   static size_t turns() { return network() == "simulated" ? 20 : 3; }
 
-  NetRanks ranks(const std::vector<int>& machines, uint64_t seed = 1) {
+  NetRanks ranks(const std::vector<int>& hosts, uint64_t seed = 1) {
     NetFaults faults;
     faults.seed = seed;
     faults.registers = true;
     simulated_ = std::make_unique<FaultyNetwork>(faults);
-    return NetRanks(machines, network() == "verbs" ? TransportKind::Ib : TransportKind::Net,
+    return NetRanks(hosts, network() == "verbs" ? TransportKind::Ib : TransportKind::Net,
                     [this](HostCommunicatorConfig& config) {
                       config.usesIb = network() == "verbs";
                       if (network() == "simulated") config.makeNet = simulated_->maker();

@@ -1,4 +1,4 @@
-// SIMPLE slots in memory of a GPU over verbs, on real queue pairs: scripts/rdma-vm gives them to a machine without adapters.
+// SIMPLE slots in memory of a GPU over verbs, on real queue pairs: scripts/rdma-vm gives them to a host without adapters.
 // The memory is ordinary here; what is done with it is not: it is registered on its own, and flushed after each message by a
 // read through a queue pair that is connected to itself. A library in between counts the reads, and can make one fail.
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// Network transports over verbs, on real queue pairs: scripts/rdma-vm gives them to a machine without adapters.
+// Network transports over verbs, on real queue pairs: scripts/rdma-vm gives them to a host without adapters.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <net/if.h>

@@ -1,4 +1,4 @@
-// By which devices connections go: made-up plans and machines.
+// By which devices connections go: made-up plans and hosts.
 #include "transport/net_paths.h"
 
 #include <gtest/gtest.h>
@@ -28,9 +28,9 @@ TEST(NetDeviceNumbers, OtherLinesAreRefused) {
   }
 }
 
-// Rank 2 of two machines with ranks 0 to 2 and 3 to 5: rings go 2 to 3, channel 1 by other rails than channel 0.
+// Rank 2 of two hosts with ranks 0 to 2 and 3 to 5: rings go 2 to 3, channel 1 by other rails than channel 0.
 const std::vector<NetPath> kPlan = {{0, 2, 3, 0, 0}, {0, 3, 2, 0, 0}, {0, 2, 2, 0, 4}, {1, 2, 3, 1, 5},
-                                   {1, 3, 2, 6, 2}, {1, 2, 3, 7, 7}, {1, 2, 2, 1, 2}};
+                                    {1, 3, 2, 6, 2}, {1, 2, 3, 7, 7}, {1, 2, 2, 1, 2}};
 
 void expectEnds(int local, int remote, const NetPaths::Ends& ends) {
   EXPECT_EQ(local, ends.local);

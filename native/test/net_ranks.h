@@ -22,12 +22,12 @@ struct Way {
   uint16_t flags = 0;
 };
 
-// Ranks of one process on acted machines: ranks of the same one share memory, the network joins the others.
+// Ranks of one process on simulated hosts: ranks of the same one share memory, the network joins the others.
 class NetRanks {
  public:
-  explicit NetRanks(const std::vector<int>& machines, TransportKind network = TransportKind::Net,
+  explicit NetRanks(const std::vector<int>& hosts, TransportKind network = TransportKind::Net,
                     const std::function<void(HostCommunicatorConfig&)>& adjust = {}) {
-    const size_t size = machines.size();
+    const size_t size = hosts.size();
     std::vector<std::vector<uint8_t>> info(size);
     std::vector<int> order(size);
     std::iota(order.begin(), order.end(), 0);
@@ -46,7 +46,7 @@ class NetRanks {
     for (size_t rank = 0; rank < size; ++rank) {
       for (size_t peer = 0; peer < size; ++peer) {
         if (peer == rank) continue;
-        const TransportKind transport = machines[rank] == machines[peer] ? TransportKind::P2p : network;
+        const TransportKind transport = hosts[rank] == hosts[peer] ? TransportKind::P2p : network;
         check(communicators[rank]->connect(static_cast<int>(peer), transport, info[peer]));
       }
       check(communicators[rank]->communicator().setRing(0, order));
@@ -60,8 +60,8 @@ class NetRanks {
   Code allReduce(size_t rank, const Way& way, const float* send, float* recv, size_t count,
                  int64_t timeoutNanos = kTimeoutNanos) {
     return communicators[rank]->communicator().run(kSum, choiceOf(way.algorithm, Protocol::Simple, 1, 0, way.flags),
-                                               reinterpret_cast<uint64_t>(send), reinterpret_cast<uint64_t>(recv),
-                                               static_cast<int64_t>(count), 0, timeoutNanos);
+                                                   reinterpret_cast<uint64_t>(send), reinterpret_cast<uint64_t>(recv),
+                                                   static_cast<int64_t>(count), 0, timeoutNanos);
   }
 
   std::vector<std::unique_ptr<HostCommunicator>> communicators;

@@ -261,7 +261,7 @@ SocketAddress of(int device, SocketAddress address) {
 }
 
 std::string firstPair(const NetPaths::Ends& ends, size_t turn, size_t stream) {
-  // The second machine numbers its devices the other way round, and its second address has none.
+  // The second host numbers its devices the other way round, and its second address has none.
   const std::vector<SocketAddress> local = {of(0, parsed("10.0.0.1", 0)), of(1, parsed("10.0.1.1", 0)),
                                             of(0, parsed("fd00::1", 0))};
   const std::vector<uint8_t> announced = encodeAddresses({of(2, parsed("10.0.0.2", 7)), of(-1, parsed("10.0.3.2", 8)),

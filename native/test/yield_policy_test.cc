@@ -163,7 +163,8 @@ TEST(YieldPolicy, RanksBesideABusyThreadGetTheirSums) {
   });
   over.store(true);
   busy.join();
-  if (!expensive) GTEST_SKIP() << "the sums are right; yields beside a busy thread are short here, so nothing was to notice";
+  if (!expensive)
+    GTEST_SKIP() << "the sums are right; yields beside a busy thread are short here, so nothing was to notice";
   EXPECT_GT(listened, 0) << "no rank noticed that its yields are expensive";
 }
 

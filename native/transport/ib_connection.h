@@ -80,7 +80,7 @@ class IbSendConnection final : public NetSendConnection, private IbQueuePairs::L
   EventSet& controlEvents_;
   EventSet& dataEvents_;
   const IbSharing sharing_;
-  std::unique_ptr<SocketDialer> dialer_;  // until it is proven
+  std::unique_ptr<SocketDialer> dialer_;      // until it is proven
   std::unique_ptr<IbQueuePairs> queuePairs_;  // from then on
   State state_ = State::Dialling;
   int64_t startedNanos_ = -1;

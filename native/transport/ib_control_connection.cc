@@ -64,9 +64,10 @@ Status IbControlConnection::progress(int* work) {
     if (got == 0) {
       readable_ = false;
       if (ended_) return Status::ok();
-      return Status::transport("net: lost " + describe() +
-                               ": the connection was closed without a FIN message: the peer's process ended or was killed; "
-                               "see its log");
+      return Status::transport(
+          "net: lost " + describe() +
+          ": the connection was closed without a FIN message: the peer's process ended or was killed; "
+          "see its log");
     }
     ++*work;
     if (readsInfo) {
@@ -74,7 +75,8 @@ Status IbControlConnection::progress(int* work) {
       continue;
     }
     if (ended_ || byte[0] != kFin) {
-      return Status::transport("net: " + describe() + " sent an unknown byte; do all ranks run the same version of JCCL?");
+      return Status::transport("net: " + describe() +
+                               " sent an unknown byte; do all ranks run the same version of JCCL?");
     }
     ended_ = true;
   }

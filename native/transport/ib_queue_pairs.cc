@@ -138,7 +138,7 @@ Status IbQueuePairs::postReceives(const IbWork& work, int count) {
 
 // A write with immediate of `bytes` from the staged entry to the other end's ring.
 verbs::SendRequest IbQueuePairs::entryRequest(const IbWork& work, uint32_t bytes, uint32_t immediate,
-                                            verbs::ScatterGather* list) {
+                                              verbs::ScatterGather* list) {
   const size_t at = entryAt(work.sequence, work.purpose == IbWork::ClearToSend);
   *list = {reinterpret_cast<uintptr_t>(memory_.get()) + kRingBytes + at, bytes, staged_->lkey()};
   verbs::SendRequest request{};
@@ -161,7 +161,7 @@ Status IbQueuePairs::writeStaged(const IbWork& work, uint32_t bytes, uint32_t im
 }
 
 Status IbQueuePairs::writeData(const IbWork& work, const void* data, uint32_t dataBytes, bool onDevice, uint32_t lkey,
-                             uint64_t remoteAddress, uint32_t rkey, uint32_t entryBytes) {
+                               uint64_t remoteAddress, uint32_t rkey, uint32_t entryBytes) {
   verbs::ScatterGather entryList{};
   verbs::SendRequest entry = entryRequest(work, entryBytes, dataBytes, &entryList);
   if (dataBytes == 0) return qps_[work.qp]->postSends(&entry);

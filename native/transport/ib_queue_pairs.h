@@ -13,8 +13,8 @@
 
 #include "base/status.h"
 #include "transport/event_set.h"
-#include "transport/ib_flush.h"
 #include "transport/ib_control_connection.h"
+#include "transport/ib_flush.h"
 #include "transport/net.h"
 #include "transport/net_config.h"
 #include "verbs/adapter.h"
@@ -125,7 +125,8 @@ class IbQueuePairs : public EventHandler {
   }
   template <typename Entry>
   Entry* staged(uint64_t sequence) {
-    return reinterpret_cast<Entry*>(memory_.get() + kRingBytes + entryAt(sequence, std::is_same_v<Entry, IbClearToSend>));
+    return reinterpret_cast<Entry*>(memory_.get() + kRingBytes +
+                                    entryAt(sequence, std::is_same_v<Entry, IbClearToSend>));
   }
 
   Status postReceives(const IbWork& work, int count = 1);

@@ -121,8 +121,8 @@ Status IbSendConnection::push(uint64_t sequence) {
   const bool onDevice = region != nullptr && sent.memory->onDevice();
   auto* header = queuePairs_->staged<IbMessageHeader>(sequence);
   const IbClearToSend& cts = cts_[sequence % kNetInFlight];
-  const bool atCtsAddress = cts.sequence == sequence && sent.message.bytes > 0 &&
-                        NetMessage{cts.tag, cts.check, cts.bytes} == sent.message;
+  const bool atCtsAddress =
+      cts.sequence == sequence && sent.message.bytes > 0 && NetMessage{cts.tag, cts.check, cts.bytes} == sent.message;
   const uint64_t address = atCtsAddress ? cts.address : credit.address[tag];
   const uint32_t rkey = atCtsAddress ? cts.rkey : credit.rkey[tag];
   *header = IbMessageHeader{sequence, sent.message.bytes, sent.message.check, tag, atCtsAddress, {}};
@@ -130,9 +130,9 @@ Status IbSendConnection::push(uint64_t sequence) {
   for (uint32_t part = 0; part < sharing_.parts(); ++part) {
     const uint32_t from = sharing_.offset(sent.message.bytes, part);
     const uint32_t bytes = sharing_.offset(sent.message.bytes, part + 1) - from;
-    Status written = queuePairs_->writeData({IbWork::Message, sharing_.qpOf(sequence, part), sequence}, sent.data + from,
-                                          bytes, onDevice, region == nullptr ? 0 : region->lkey(), address + from, rkey,
-                                          part == 0 ? sizeof *header : 0);
+    Status written = queuePairs_->writeData({IbWork::Message, sharing_.qpOf(sequence, part), sequence},
+                                            sent.data + from, bytes, onDevice, region == nullptr ? 0 : region->lkey(),
+                                            address + from, rkey, part == 0 ? sizeof *header : 0);
     if (!written) return written;
   }
   return Status::ok();

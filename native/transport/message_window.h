@@ -34,8 +34,8 @@ class MessageWindow {
 
   // The error of a call with a sequence number that does not fit.
   Status outOfOrder(const char* call, uint64_t sequence) const {
-    return Status::internal(std::string(call) + ": sequence=" + std::to_string(sequence) + " posted=" +
-                            std::to_string(posted_) + " done=" + std::to_string(done_) +
+    return Status::internal(std::string(call) + ": sequence=" + std::to_string(sequence) +
+                            " posted=" + std::to_string(posted_) + " done=" + std::to_string(done_) +
                             ": out of order or too far ahead");
   }
 

@@ -103,7 +103,8 @@ class IbNet::Listener final : public NetListener, private SocketListener::Judge 
   uint32_t judge(const NetIntroductionHeader& who) override {
     const uint32_t route = SocketListener::judgeRoute(net_.config_, 1, who);
     if (route != NetHandshakeReply::kWelcome) return route;
-    return accepted_.count({who.from, who.channel}) != 0 ? NetHandshakeReply::kAlreadyConnected : NetHandshakeReply::kWelcome;
+    return accepted_.count({who.from, who.channel}) != 0 ? NetHandshakeReply::kAlreadyConnected
+                                                         : NetHandshakeReply::kWelcome;
   }
 
   IbNet& net_;

@@ -60,8 +60,7 @@ std::string missingText(const NetPaths& paths, const std::vector<int>& inUse) {
   for (const int number : paths.devices()) {
     if (!placeOf(inUse, number)) text += (text.empty() ? "NET/" : ", NET/") + std::to_string(number);
   }
-  return text.empty() ? text
-                      : text + " of the plan is not in use on this rank: channels use the others in rotation";
+  return text.empty() ? text : text + " of the plan is not in use on this rank: channels use the others in rotation";
 }
 
 std::string reasonOf(const NetPaths::Ends& ends, bool found) {

@@ -117,7 +117,8 @@ int NetProgressEngine::runData() {
 }
 
 bool NetProgressEngine::anyExpecting() const {
-  return std::any_of(data_.begin(), data_.end(), [](const ProgressCallback* callback) { return callback->expecting(); });
+  return std::any_of(data_.begin(), data_.end(),
+                     [](const ProgressCallback* callback) { return callback->expecting(); });
 }
 
 bool NetProgressEngine::anyPending() {

@@ -11,8 +11,8 @@
 #include "base/fd.h"
 #include "base/progress_engine.h"
 #include "base/status.h"
-#include "transport/progress_callback.h"
 #include "transport/event_set.h"
+#include "transport/progress_callback.h"
 
 namespace jccl {
 
@@ -40,7 +40,9 @@ class NetProgressEngine final : public ProgressEngine {
 
   // Every poll calls the data callbacks, the thread calls the control callbacks. They outlive the engine's thread.
   void addData(ProgressCallback* callback);
-  void addDataLocked(ProgressCallback* callback) { data_.push_back(callback); }  // from a callback, or with the mutex held
+  void addDataLocked(ProgressCallback* callback) {
+    data_.push_back(callback);
+  }  // from a callback, or with the mutex held
   void addControl(ProgressCallback* callback);
   // A data callback that is called from the first use on. What it returns lives as long as the engine.
   FirstUse* addDormant(ProgressCallback* callback);

@@ -7,8 +7,8 @@
 
 #include "base/status.h"
 #include "primitives/connection.h"
-#include "transport/progress_callback.h"
 #include "transport/net_error.h"
+#include "transport/progress_callback.h"
 
 namespace jccl {
 

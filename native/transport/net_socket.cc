@@ -14,8 +14,8 @@ namespace {
 // Puts proven streams together: a connection is whole when all its streams are there.
 class SocketNetListener final : public NetListener, private SocketListener::Judge {
  public:
-  SocketNetListener(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::shared_ptr<IoThreadPool> pool,
-                    std::shared_ptr<SocketEagerPaths> eagerPaths)
+  SocketNetListener(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents,
+                    std::shared_ptr<IoThreadPool> pool, std::shared_ptr<SocketEagerPaths> eagerPaths)
       : config_(config),
         dataEvents_(dataEvents),
         pool_(std::move(pool)),
@@ -65,7 +65,8 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
   uint32_t judge(const NetIntroductionHeader& who) override {
     const uint32_t route = SocketListener::judgeRoute(config_, config_.streams, who);
     if (route != NetHandshakeReply::kWelcome) return route;
-    return incoming_[{who.from, who.channel}].accepted ? NetHandshakeReply::kAlreadyConnected : NetHandshakeReply::kWelcome;
+    return incoming_[{who.from, who.channel}].accepted ? NetHandshakeReply::kAlreadyConnected
+                                                       : NetHandshakeReply::kWelcome;
   }
 
   const NetConfig& config_;

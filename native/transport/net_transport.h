@@ -14,11 +14,11 @@
 #include "base/progress_engine.h"
 #include "base/status.h"
 #include "primitives/connection.h"
-#include "transport/progress_callback.h"
 #include "transport/net.h"
 #include "transport/net_config.h"
 #include "transport/net_error.h"
 #include "transport/net_progress_engine.h"
+#include "transport/progress_callback.h"
 #include "transport/recv_proxy.h"
 #include "transport/send_proxy.h"
 #include "transport/user_memory.h"
@@ -35,11 +35,11 @@ using NetMaker = std::function<Status(const NetConfig& config, EventSet& control
 // when first used; receive connections come when the peer dials. The slots of both must outlive this object.
 //
 // poll(), waitForEvents(), kick(), failed() and error() may be called from any thread; the rest from one at a time.
-class NetTransport {
+class NetTransport final : public ProgressEngine {
  public:
   // Over sockets, unless another network is given. The config that the maker gets lives as long as the transport.
   static Status create(const NetConfig& config, std::unique_ptr<NetTransport>* transport, const NetMaker& maker = {});
-  ~NetTransport();
+  ~NetTransport() override;
 
   // Numeric addresses of this host. *info is opaque and at most NetListener::kMaxInfoBytes.
   Status listen(const std::vector<std::string>& addresses, std::vector<uint8_t>* info);
@@ -67,18 +67,15 @@ class NetTransport {
   // answered, so that a broken network is known before anybody relies on it.
   Status connectAhead(const std::vector<std::pair<int, int>>& connections);
 
-  ProgressEngine& progress() { return engine_; }
-  int poll() { return engine_.poll(); }
-  void waitForEvents(int64_t nanos) { engine_.waitForEvents(nanos); }
-  void kick() { engine_.kick(); }
-
-  // The user memory of an operation, and a failure of it: see ProgressEngine.
-  void addUserMemory(const void* address, size_t bytes, bool written);
-  void clearUserMemory();
-  void revoke();
+  int poll() override { return engine_.poll(); }
+  void waitForEvents(int64_t nanos) override { engine_.waitForEvents(nanos); }
+  void kick() override { engine_.kick(); }
+  void addUserMemory(const void* address, size_t bytes, bool written) override;
+  void clearUserMemory() override;
+  void revoke() override;
 
   // The first error of any connection; the rank it is about, or -1.
-  bool failed() const { return errors_.isSet(); }
+  bool failed() const override { return errors_.isSet(); }
   Status error(int* peer) const { return errors_.get(peer); }
 
   // Waits until everything published has left (at most so long; 0 for an aborted communicator), sends all

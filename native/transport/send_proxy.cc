@@ -60,8 +60,8 @@ Status SendProxy::post(bool* posted) {
   const bool isLL = protocol == Protocol::LL;
   const bool isLL128 = protocol == Protocol::LL128;
   const uint32_t capacity = isLL      ? memory_.shape.llSlotBytes()
-                        : isLL128 ? memory_.shape.ll128SlotBytes()
-                                  : memory_.shape.simpleSlotBytes();
+                            : isLL128 ? memory_.shape.ll128SlotBytes()
+                                      : memory_.shape.simpleSlotBytes();
   const uint32_t unit = isLL ? kLLCellBytes : isLL128 ? kLL128LineBytes : 1;
   if (header->protocol > 2 || bytes > capacity || bytes % unit != 0) {
     return Status::internal("net: to_rank=" + std::to_string(peer_) + " channel=" + std::to_string(channel_) +

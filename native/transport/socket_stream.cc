@@ -45,9 +45,10 @@ Status SocketStream::failed(const char* call, int error) const {
 }
 
 Status SocketStream::closedWithoutFin() const {
-  return Status::transport("net: lost " + describe() +
-                           ": the connection was closed without a FIN message: the peer's process ended or was killed; see "
-                           "its log");
+  return Status::transport(
+      "net: lost " + describe() +
+      ": the connection was closed without a FIN message: the peer's process ended or was killed; see "
+      "its log");
 }
 
 Status SocketStream::unsent() const {

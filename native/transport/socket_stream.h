@@ -106,10 +106,10 @@ class SocketStream : public EventHandler {
   const SocketAddress remote_;
   bool readable_ = true;
   bool writable_ = true;
-  bool closing_ = false;      // the kernel has reported the end of the stream, once
-  bool ended_ = false;        // the other end has sent its FIN message
-  bool finished_ = false;     // and has closed its half
-  bool sentFin_ = false;  // this end did
+  bool closing_ = false;   // the kernel has reported the end of the stream, once
+  bool ended_ = false;     // the other end has sent its FIN message
+  bool finished_ = false;  // and has closed its half
+  bool sentFin_ = false;   // this end did
 
   std::deque<Queued> queue_;
   size_t frontSent_ = 0;  // bytes of the first frame that the kernel has

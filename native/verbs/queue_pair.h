@@ -32,7 +32,7 @@ struct QueuePairShape {
 struct RemoteEnd {
   uint32_t qpNumber = 0;
   int mtu = kMinMtu;  // of the path
-  uint16_t lid = 0;     // 0: reached by GID
+  uint16_t lid = 0;   // 0: reached by GID
   Gid gid{};
   bool global = false;  // a global route although there is a LID
   uint32_t psn = 0;     // of the first packet that it sends

@@ -1,4 +1,4 @@
-// The machine's own libibverbs, but that adapters whose port goes down can be told to report their own failure instead, as
+// The host's own libibverbs, but that adapters whose port goes down can be told to report their own failure instead, as
 // adapters do that are pulled out or whose firmware dies; Soft-RoCE never does. RDMA reads are counted, and one can be made to
 // fail. Whatever is not defined here is found in the real library, which this one is linked with.
 #include <dlfcn.h>
