@@ -73,7 +73,7 @@ TEST(DescriptorMemory, IsTheSameBehindItsDescriptorAndGoneAtTheEnd) {
     EXPECT_EQ(42, peer.base()[kBytes - 1]);
     EXPECT_EQ(2, left().mappings);
     EXPECT_EQ(2, left().descriptors) << "the driver's and the exported one";
-    // The memory lives as long as somebody maps it.
+    // The memory lives as long as it is mapped.
     segment.reset();
     descriptor.reset();
     peer.base()[0] = 43;

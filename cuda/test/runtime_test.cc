@@ -257,7 +257,7 @@ TEST(DeviceRuntime, DifferentOperationsAreAMismatch) {
   EXPECT_TRUE(codes[0] == Code::Mismatch || codes[1] == Code::Mismatch);
 }
 
-// Whoever is refused after it tells the others which operation it was.
+// A rank that is refused after it reports which operation it was.
 TEST(DeviceRuntime, AFailureIsThatOfItsOperationBeforeAnybodyAsked) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 100), shorter(2, 99);

@@ -23,7 +23,7 @@ using device::Issued;
 
 inline constexpr int kChannels = 2;
 inline constexpr int64_t kLimitNanos = 60'000'000'000;
-inline constexpr int64_t kBriefLimitNanos = 1'000'000'000;  // where connections break, which no end may be told of
+inline constexpr int64_t kBriefLimitNanos = 1'000'000'000;  // where connections break, which no end may learn
 inline constexpr std::chrono::seconds kPatience{120};
 
 // Where the data of SIMPLE slots lies.
@@ -94,7 +94,7 @@ class StagedRanks {
     }
   }
 
-  // Whether all ranks end well. A failure is not told to every end: who hears of it tells the others, as the coordinator
+  // Whether all ranks end well. Not every end learns of a failure: one that does informs the others, as the coordinator
   // does.
   bool awaitTogether(const std::vector<Issued>& issued, std::vector<Code>* ends = nullptr) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;

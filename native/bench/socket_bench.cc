@@ -29,7 +29,7 @@ namespace {
 using test::Block;
 using test::publish;
 
-// What the two processes tell each other besides the data.
+// What the two processes send each other besides the data.
 struct Shared {
   std::atomic<int> ready;
   std::atomic<bool> stop;

@@ -29,7 +29,7 @@ struct MemoryUsage {
 };
 
 constexpr const char* nameOf(WaitFor waitFor) {
-  constexpr const char* names[] = {"data", "credit", "buffer exchange", "worker"};
+  constexpr const char* names[] = {"data", "credit", "buffer_exchange", "worker"};
   return names[static_cast<int>(waitFor)];
 }
 

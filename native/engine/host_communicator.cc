@@ -318,8 +318,7 @@ Status HostCommunicator::stage(int peer, const std::vector<int>& channels, std::
 
 StagingActivity* HostCommunicator::startStaging(uint32_t* abort) {
   if (net_ == nullptr) return nullptr;
-  stagingProxy_ =
-      std::make_unique<StagingProxy>(*net_, abort, [this] { communicator_->abort(Code::Transport); });
+  stagingProxy_ = std::make_unique<StagingProxy>(*net_, abort, [this] { communicator_->abort(Code::Transport); });
   return &stagingProxy_->activity();
 }
 

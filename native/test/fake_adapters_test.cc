@@ -105,7 +105,7 @@ TEST_F(FakeAdapters, APortThatGoesDownIsTheOneThatIsNamed) {
   const auto takeDown = reinterpret_cast<void (*)(int)>(::dlsym(library, "fake_verbs_take_down"));
   for (const char* port : {"1", "2"}) {
     takeDown(std::atoi(port));
-    EXPECT_GE(control_[0].dispatch(), 1);  // beside what descriptors tell when they are new
+    EXPECT_GE(control_[0].dispatch(), 1);  // beside what descriptors report when they are new
     const std::string text = logged();
     expectPart(std::string("3 device=fake0 event=10 (fake) port=fake0:") + port + ": the link is down", text);
     EXPECT_EQ(1, std::count(text.begin(), text.end(), '\n')) << text;

@@ -30,7 +30,7 @@ struct Scenario {
   uint64_t seed;
   bool loses;
   bool registers;    // the network reaches registered memory only
-  bool coordinated;  // after the first error somebody tells the other ranks
+  bool coordinated;  // after the first error the other ranks are informed
   int ranks;
   int channels;
   std::vector<int> hosts;  // by rank; ranks of one host share memory

@@ -126,7 +126,7 @@ TEST_P(LargeMessages, OfAllSizesKeepTheirOrderAndComeFromReadOnlyMemory) {
   EXPECT_EQ(0u, wrong);
 }
 
-// A send that nobody receives yet goes on as soon as somebody does; one that the network has room for ends before.
+// A send that is not received yet goes on as soon as it is; one that the network can buffer ends before.
 TEST_P(LargeMessages, WaitForAReceiverThatComesLate) {
   NetRanks pair = ranks({0, 1});
   std::vector<uint8_t> send(40 * kLarge, 3);

@@ -111,7 +111,7 @@ TEST_F(NetIbDeviceMemory, OtherProtocolsGoThroughMemoryOfTheHost) {
   EXPECT_EQ(before + 2, reads());
 }
 
-// The processor may hand over little data itself, but not from memory of a GPU, which it cannot read.
+// The processor may pass little data inline, but not from memory of a GPU, which it cannot read.
 TEST_F(NetIbDeviceMemory, NoDataIsInlined) {
   const auto inlined = call<int (*)()>("failing_verbs_inlined");
   Pair pair = pairOf();
@@ -123,7 +123,7 @@ TEST_F(NetIbDeviceMemory, NoDataIsInlined) {
   EXPECT_EQ(before + 1, inlined());
 }
 
-// The data is there, but nobody may be told: the connection ends, and the text says why.
+// The data is there, but may not be reported: the connection ends, and the text says why.
 TEST_F(NetIbDeviceMemory, AFlushThatFailsEndsTheConnectionWithADecodedError) {
   Pair pair = pairOf();
   Ends ends(pair, *this);

@@ -162,7 +162,7 @@ TEST(NetTransport, WhatAPeerWritesIntoABlockNamesNoMemory) {
   fill(reinterpret_cast<uintptr_t>(secret.data()));
   EXPECT_EQ(connection.memory.simplePiece(0, 100), connection.simplePiece(100));
 
-  // All that says where the receiver wants the payload, in case it were read from there.
+  // All that posts an address for the payload, in case it were read from there.
   Pair pair;
   Producer producer(kShape);
   pair.connectOneWay(producer, consumer);
@@ -181,7 +181,7 @@ TEST(NetTransport, OnceRevokedWantedMemoryIsLeftAlone) {
   transfer(pair, producer, consumer, Protocol::Simple, {8});
   std::vector<uint8_t> place(1000);
   postAddress(consumer, 1, place);
-  pair.net[1]->poll();  // the network has been told
+  pair.net[1]->poll();  // the network has the address
   pair.net[1]->revoke();
   producer.send(Protocol::Simple, 1000);
   ASSERT_TRUE(drive(*pair.net[0], [&] { return producer.freed() == 2; }));

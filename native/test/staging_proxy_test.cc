@@ -176,7 +176,7 @@ TEST(StagingProxy, ABrokenNetworkEndsTheKernelsAfterTheHostWasTold) {
   ASSERT_TRUE(comesTrue([&] { return load(abort) != 0; }));
   EXPECT_EQ(static_cast<Code>(static_cast<int32_t>(load(abort))), Code::Transport);
   EXPECT_EQ(abortWhenTold, 0u);
-  // A network that is broken is not moved, nor told of twice.
+  // A network that is broken is not moved, nor reported twice.
   const uint64_t polls = network.polls();
   std::this_thread::sleep_for(milliseconds(20));
   EXPECT_EQ(network.polls(), polls);

@@ -112,7 +112,7 @@ TEST_F(VerbsRights, UserMemoryIsReadWhereItIsSentFromAndWrittenWhereItIsReceived
     target.postedBytes = bytes;
     target.postedCheck = 17;
     target.postedFor.store(2, std::memory_order_release);
-    for (int i = 0; i < 100; ++i) pair.net[1]->poll();  // the sender has been told, unless all found the lock taken
+    for (int i = 0; i < 100; ++i) pair.net[1]->poll();  // the sender has the address, unless all found the lock taken
     producer.memory().zeroCopySlot(1).userData = sent.data();
     publish(producer.memory(), 1, Protocol::Simple, bytes, 17);
     pair.net[0]->kick();

@@ -1,4 +1,4 @@
-// Operations between ranks that a network joins: large pieces go from user memory to user memory.
+// Operations between ranks that a network joins: large chunks go from user memory to user memory.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -19,7 +19,7 @@ constexpr Way kWays[] = {{"tree", Algorithm::Tree},
                          {"ring", Algorithm::Ring},
                          {"direct", Algorithm::Direct},
                          {"direct_in_shards", Algorithm::Direct, Choice::kInShards}};
-// In which of two ranks both send the same pieces.
+// In which of two ranks both send the same chunks.
 constexpr std::span kSymmetricWays = std::span(kWays).subspan(1);
 
 std::string nameOfWay(const ::testing::TestParamInfo<Way>& info) { return info.param.name; }
