@@ -29,7 +29,7 @@ class SocketListenerTest : public ::testing::Test, public SocketListener::Judge 
     ASSERT_TRUE(opened.isOk()) << opened.message();
   }
 
-  uint32_t judge(const NetIntroductionHeader&) override { return verdict_; }
+  uint32_t judge(const NetIntroductionHeader&) override { return reply_; }
 
   SocketAddress address() const { return listener_->addresses().front(); }
 
@@ -97,7 +97,7 @@ class SocketListenerTest : public ::testing::Test, public SocketListener::Judge 
   NetConfig config_;
   EventSet events_;
   std::unique_ptr<SocketListener> listener_;
-  uint32_t verdict_ = NetHandshakeReply::kWelcome;
+  uint32_t reply_ = NetHandshakeReply::kWelcome;
   int64_t now_ = 1'000'000'000'000;
 };
 
@@ -260,14 +260,14 @@ SocketAddress of(int device, SocketAddress address) {
   return address;
 }
 
-std::string firstPair(const NetPaths::Ends& ends, size_t turn, size_t stream) {
+std::string firstPair(const NetPaths::Ends& ends, size_t rotation, size_t stream) {
   // The second host numbers its devices the other way round, and its second address has none.
   const std::vector<SocketAddress> local = {of(0, parsed("10.0.0.1", 0)), of(1, parsed("10.0.1.1", 0)),
                                             of(0, parsed("fd00::1", 0))};
   const std::vector<uint8_t> announced = encodeAddresses({of(2, parsed("10.0.0.2", 7)), of(-1, parsed("10.0.3.2", 8)),
                                                           of(1, parsed("10.0.1.2", 9)), of(0, parsed("fd00::2", 7))});
   std::vector<SocketDialer::Pair> pairs;
-  EXPECT_TRUE(SocketDialer::pairAddresses(local, announced, {ends, turn, stream}, &pairs).isOk());
+  EXPECT_TRUE(SocketDialer::pairAddresses(local, announced, {ends, rotation, stream}, &pairs).isOk());
   EXPECT_EQ(7u, pairs.size());  // whatever comes first, all are tried
   return pairs[0].local.toString() + " " + pairs[0].remote.toString();
 }
@@ -298,7 +298,7 @@ TEST_F(SocketListenerTest, AListenersAddressTravelsWithTheNumberOfItsDevice) {
 }
 
 TEST_F(SocketListenerTest, ARefusalIsBelievedBecauseItIsProven) {
-  verdict_ = NetHandshakeReply::kOtherRank;
+  reply_ = NetHandshakeReply::kOtherRank;
   const auto member = dialer(config_);
   Status moved;
   ASSERT_TRUE(pollUntil([&] {
@@ -349,8 +349,8 @@ TEST_F(SocketListenerTest, AListenerThatDoesNotKnowTheSecretIsNotBelieved) {
     EXPECT_TRUE(member.progress(now_, &work).isOk());
     return ::recv(impostor.get(), &introduction, sizeof introduction, MSG_DONTWAIT) == 88;
   }));
-  const NetHandshakeReply verdict;
-  ASSERT_EQ(36, ::send(impostor.get(), &verdict, sizeof verdict, 0));
+  const NetHandshakeReply reply;
+  ASSERT_EQ(36, ::send(impostor.get(), &reply, sizeof reply, 0));
   Status moved;
   EXPECT_TRUE(pollUntil([&] {
     now_ += 100'000'000;

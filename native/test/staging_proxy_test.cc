@@ -98,7 +98,7 @@ bool comesTrue(Holds&& holds) {
 TEST(StagingProxy, LeavesTheNetworkAloneWhileNothingIsInFlight) {
   NotingNetwork network;
   uint32_t abort = 0;
-  StagingProxy pump(network, &abort, [] {});
+  StagingProxy proxy(network, &abort, [] {});
   std::this_thread::sleep_for(milliseconds(250));  // more than two of its naps
   EXPECT_EQ(network.polls(), 0u);
   EXPECT_EQ(network.kicks(), 0u);
@@ -108,11 +108,11 @@ TEST(StagingProxy, MovesTheNetworkFromTheBeginOfAnOperationToItsEnd) {
   NotingNetwork network;
   network.setBusy(true);
   uint32_t abort = 0;
-  StagingProxy pump(network, &abort, [] {});
-  pump.activity().begin();
+  StagingProxy proxy(network, &abort, [] {});
+  proxy.activity().begin();
   ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.pollsNow() > 1000; }));
   EXPECT_EQ(network.kicks(), 0u);
-  pump.activity().end();
+  proxy.activity().end();
   // What was published last is left to the network's own thread.
   ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.kicksNow() == 1; }));
   const uint64_t polls = network.polls();
@@ -126,51 +126,51 @@ TEST(StagingProxy, MovesTheNetworkFromTheBeginOfAnOperationToItsEnd) {
 TEST(StagingProxy, WaitsBrieflyWhenNothingMoves) {
   NotingNetwork network;
   uint32_t abort = 0;
-  StagingProxy pump(network, &abort, [] {});
-  pump.activity().begin();
+  StagingProxy proxy(network, &abort, [] {});
+  proxy.activity().begin();
   ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.waitsNow() > 20; }));
   EXPECT_GT(network.longestWait(), 0);
   EXPECT_LE(network.longestWait(), 1'000'000);
-  pump.activity().end();
+  proxy.activity().end();
 }
 
 TEST(StagingProxy, MovesUntilTheLastOfSeveralHasEnded) {
   NotingNetwork network;
   network.setBusy(true);
   uint32_t abort = 0;
-  StagingProxy pump(network, &abort, [] {});
-  pump.activity().begin();
-  pump.activity().begin();
-  pump.activity().end();
+  StagingProxy proxy(network, &abort, [] {});
+  proxy.activity().begin();
+  proxy.activity().begin();
+  proxy.activity().end();
   const uint64_t polls = network.polls();
   ASSERT_TRUE(network.comes([&](const NotingNetwork& it) { return it.pollsNow() > polls + 1000; }));
   EXPECT_EQ(network.kicks(), 0u);
-  pump.activity().end();
+  proxy.activity().end();
   EXPECT_TRUE(network.comes([](const NotingNetwork& it) { return it.kicksNow() == 1; }));
 }
 
-// Whether the pump sees it in flight or not, its data must leave.
+// Whether the proxy sees it in flight or not, its data must leave.
 TEST(StagingProxy, AnOperationThatEndsAtOnceIsNotForgotten) {
   NotingNetwork network;
   uint32_t abort = 0;
-  StagingProxy pump(network, &abort, [] {});
+  StagingProxy proxy(network, &abort, [] {});
   for (uint64_t round = 1; round <= 200; ++round) {
     const uint64_t kicks = network.kicks();
-    pump.activity().begin();
-    pump.activity().end();
+    proxy.activity().begin();
+    proxy.activity().end();
     ASSERT_TRUE(network.comes([&](const NotingNetwork& it) { return it.kicksNow() > kicks; })) << "round=" << round;
   }
 }
 
-TEST(StagingProxy, ABrokenNetworkEndsTheKernelsAfterTheHostWasTold) {
+TEST(StagingProxy, ABrokenNetworkEndsTheKernelsAfterTheHostWasInformed) {
   NotingNetwork network;
   uint32_t abort = 0, abortWhenTold = ~0u;
-  int told = 0;
-  StagingProxy pump(network, &abort, [&] {
-    ++told;
+  int reported = 0;
+  StagingProxy proxy(network, &abort, [&] {
+    ++reported;
     abortWhenTold = load(abort);
   });
-  pump.activity().begin();
+  proxy.activity().begin();
   ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.pollsNow() > 0; }));
   network.breakDown();
   ASSERT_TRUE(comesTrue([&] { return load(abort) != 0; }));
@@ -180,13 +180,13 @@ TEST(StagingProxy, ABrokenNetworkEndsTheKernelsAfterTheHostWasTold) {
   const uint64_t polls = network.polls();
   std::this_thread::sleep_for(milliseconds(20));
   EXPECT_EQ(network.polls(), polls);
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reported, 1);
 }
 
-TEST(StagingProxy, ANetworkThatBreaksAtRestIsToldOfAsWell) {
+TEST(StagingProxy, ANetworkThatBreaksAtRestIsReportedAsWell) {
   NotingNetwork network;
   uint32_t abort = 0;
-  StagingProxy pump(network, &abort, [] {});
+  StagingProxy proxy(network, &abort, [] {});
   network.breakDown();
   EXPECT_TRUE(comesTrue([&] { return load(abort) == static_cast<uint32_t>(Code::Transport); }));
 }
@@ -194,10 +194,10 @@ TEST(StagingProxy, ANetworkThatBreaksAtRestIsToldOfAsWell) {
 TEST(StagingProxy, TheFirstReasonToAbortStays) {
   NotingNetwork network;
   uint32_t abort = static_cast<uint32_t>(Code::Aborted);
-  std::atomic<bool> told{false};
-  StagingProxy pump(network, &abort, [&] { told = true; });
+  std::atomic<bool> reported{false};
+  StagingProxy proxy(network, &abort, [&] { reported = true; });
   network.breakDown();
-  ASSERT_TRUE(comesTrue([&] { return told.load(); }));
+  ASSERT_TRUE(comesTrue([&] { return reported.load(); }));
   std::this_thread::sleep_for(milliseconds(5));
   EXPECT_EQ(load(abort), static_cast<uint32_t>(Code::Aborted));
 }
@@ -205,11 +205,11 @@ TEST(StagingProxy, TheFirstReasonToAbortStays) {
 TEST(StagingProxy, TheWordOfARuntimeThatIsGoneIsNotTouched) {
   NotingNetwork network;
   uint32_t abort = 0;
-  std::atomic<bool> told{false};
-  StagingProxy pump(network, &abort, [&] { told = true; });
-  pump.activity().close();
+  std::atomic<bool> reported{false};
+  StagingProxy proxy(network, &abort, [&] { reported = true; });
+  proxy.activity().close();
   network.breakDown();
-  ASSERT_TRUE(comesTrue([&] { return told.load(); }));
+  ASSERT_TRUE(comesTrue([&] { return reported.load(); }));
   std::this_thread::sleep_for(milliseconds(5));
   EXPECT_EQ(load(abort), 0u);
 }
@@ -220,8 +220,8 @@ TEST(StagingProxy, EndsSoonWhateverItDoes) {
     uint32_t abort = 0;
     const auto start = std::chrono::steady_clock::now();
     for (int turn = 0; turn < 20; ++turn) {
-      StagingProxy pump(network, &abort, [] {});
-      if (inFlight) pump.activity().begin();
+      StagingProxy proxy(network, &abort, [] {});
+      if (inFlight) proxy.activity().begin();
     }
     EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience / 2) << inFlight;
   }

@@ -126,9 +126,9 @@ class EchoingNetwork final : public ProgressEngine {
   bool zeroCopy_ = false;
 };
 
-class ZeroCopySends : public ::testing::TestWithParam<Way> {};
+class ZeroCopySendTest : public ::testing::TestWithParam<Way> {};
 
-TEST_P(ZeroCopySends, AnOperationReturnsOnlyWhenItsUserMemoryHasBeenSent) {
+TEST_P(ZeroCopySendTest, AnOperationReturnsOnlyWhenItsUserMemoryHasBeenSent) {
   CommunicatorConfig config;
   config.size = 2;
   MappedMemory segment;
@@ -163,7 +163,7 @@ TEST_P(ZeroCopySends, AnOperationReturnsOnlyWhenItsUserMemoryHasBeenSent) {
   EXPECT_EQ(recv, std::vector<float>(recv.size(), 6));
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, ZeroCopySends, ::testing::ValuesIn(kSymmetricWays), nameOfWay);
+INSTANTIATE_TEST_SUITE_P(Algorithms, ZeroCopySendTest, ::testing::ValuesIn(kSymmetricWays), nameOfWay);
 
 }  // namespace
 }  // namespace jccl::test
