@@ -25,9 +25,9 @@ Status IbRecvConnection::join() {
 
 Status IbRecvConnection::irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) {
   if (!window_.mayPost(sequence)) return window_.outOfOrder("irecv", sequence);
-  Slot next;
+  Slot& next = window_.post();
+  next = Slot{};
   std::copy(byTag.begin(), byTag.end(), next.byTag.begin());
-  window_.post(next);
   return Status::ok();
 }
 

@@ -36,7 +36,7 @@ Status IbSendConnection::isend(uint64_t sequence, const NetMessage& message, con
   if (!window_.mayPost(sequence)) return window_.outOfOrder("isend", sequence);
   auto* memory = dynamic_cast<IbMemory*>(data.memory);
   if (message.bytes > 0 && memory == nullptr) return Status::internal("isend: the memory is not registered");
-  window_.post({message, static_cast<const uint8_t*>(data.address), memory, data.awaitsAddress, sharing_.parts()});
+  window_.post() = {message, static_cast<const uint8_t*>(data.address), memory, data.awaitsAddress, sharing_.parts()};
   return Status::ok();
 }
 

@@ -24,7 +24,8 @@ class MessageWindow {
   Slot& operator[](uint64_t sequence) { return slots_[sequence % kNetInFlight]; }
   const Slot& operator[](uint64_t sequence) const { return slots_[sequence % kNetInFlight]; }
 
-  void post(const Slot& slot) { (*this)[posted_++] = slot; }
+  // Posts the next message; its slot is as another message left it.
+  Slot& post() { return (*this)[posted_++]; }
   // Finishes the first message; or all up to `sequence` of which `isOver(slot)` holds, up to the first of which it does not.
   void finish() { ++done_; }
   template <typename IsOver>

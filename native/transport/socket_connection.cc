@@ -76,7 +76,7 @@ SocketSendConnection::~SocketSendConnection() {
 
 Status SocketSendConnection::isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) {
   if (!window_.mayPost(sequence)) return window_.outOfOrder("isend", sequence);
-  window_.post({message, static_cast<const uint8_t*>(data.address), 1});
+  window_.post() = {message, static_cast<const uint8_t*>(data.address), 1};
   if (connected()) push(sequence);
   return Status::ok();
 }
@@ -198,9 +198,9 @@ Status SocketRecvConnection::open() {
 
 Status SocketRecvConnection::irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) {
   if (!window_.mayPost(sequence)) return window_.outOfOrder("irecv", sequence);
-  Slot next;
+  Slot& next = window_.post();
+  next = Slot{};
   std::copy(byTag.begin(), byTag.end(), next.byTag.begin());
-  window_.post(next);
   return Status::ok();
 }
 
