@@ -1,5 +1,5 @@
-# The CUDA kernels' own sources on the CPU, under the emulator of cuda/test/emulator, and the runtime over GPUs that it plays;
-# no part of it needs nvcc. Fibers share one OS thread, and ThreadSanitizer would have to be told of each: nothing there for it
+# The CUDA kernels' own sources on the CPU, under the emulator of cuda/test/emulator, and the runtime over emulated GPUs;
+# no part of it needs nvcc. Fibers share one OS thread, and ThreadSanitizer would have to know each: nothing there for it
 # to find.
 if(NOT JCCL_SANITIZE STREQUAL "thread")
   # What the tests and the library share.

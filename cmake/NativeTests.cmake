@@ -1,4 +1,4 @@
-# The native tests, and what plays machines, adapters and GPUs for them and for Java's. Only jccl_native_test and
+# The native tests, and the fake hosts, adapters and GPUs for them and for Java's. Only jccl_native_test and
 # jccl_cuda_emulated_test need GoogleTest; jccl_tests is all of it that can be built here.
 include(cmake/GoogleTest.cmake)
 enable_testing()
@@ -11,14 +11,14 @@ function(jccl_test_library name)
   add_dependencies(jccl_tests ${name})
 endfunction()
 
-# Management libraries that play machines; Java's tests load them as well.
+# Management libraries that simulate hosts; Java's tests load them as well.
 foreach(fake jccl_fake_nvml jccl_fake_nvml_old)
   jccl_test_library(${fake} native/test/nvml/fake_nvml.cc)
   target_link_libraries(${fake} PRIVATE ${CMAKE_DL_LIBS})
 endforeach()
 target_compile_definitions(jccl_fake_nvml_old PRIVATE FAKE_NVML_OLD)
 set(jccl_loaded jccl_fake_nvml jccl_fake_nvml_old)
-# A libibverbs that plays adapters.
+# A libibverbs with fake adapters.
 jccl_test_library(jccl_fake_verbs native/test/verbs/fake_verbs.cc native/test/verbs/fake_transfers.cc)
 list(APPEND jccl_loaded jccl_fake_verbs)
 # The real one with adapters that fail when a test says so.
@@ -28,7 +28,7 @@ if(JCCL_IBVERBS)
   target_link_libraries(jccl_failing_verbs PRIVATE -Wl,--no-as-needed "${JCCL_IBVERBS}" ${CMAKE_DL_LIBS})
   list(APPEND jccl_loaded jccl_failing_verbs)
 endif()
-# A driver that plays GPUs, under the name that the loader looks for; Java's tests run programs beside it.
+# A driver with fake GPUs, under the name that the loader looks for; Java's tests run programs beside it.
 add_library(jccl_fake_cuda MODULE native/test/cuda/fake_cuda.cc)
 set_target_properties(jccl_fake_cuda PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1
   LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fake-cuda")

@@ -21,7 +21,7 @@ template <typename Body>
 jint onDevice(jint ordinal, Body&& body) {
   return guardedCode([&]() -> jint {
     const device::DeviceGuard guard(ordinal);
-    return lastFailure.settle(guard.status() ? body() : guard.status());
+    return lastFailure.codeOf(guard.status() ? body() : guard.status());
   });
 }
 
@@ -39,14 +39,14 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_count(JNIEnv*, jclass
   return guardedCode([&]() -> jint {
     int count = 0;
     const Status status = device::countDevices(count);
-    return status ? count : lastFailure.settle(status);
+    return status ? count : lastFailure.codeOf(status);
   });
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDevice_describe(JNIEnv* env, jclass, jint ordinal) {
   return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
     device::DeviceProperties properties;
-    if (lastFailure.settle(device::describeDevice(ordinal, properties)) != 0) return nullptr;
+    if (lastFailure.codeOf(device::describeDevice(ordinal, properties)) != 0) return nullptr;
     int64_t uuid[2];
     std::memcpy(uuid, properties.uuid, sizeof uuid);
     return newLongs(env, {uuid[0], uuid[1], properties.capability, properties.multiprocessors,
@@ -59,7 +59,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_blockBudget(JNIEnv*, 
   return guardedCode([&]() -> jint {
     int blocks = 0;
     const Status status = device::DeviceCommunicator::blockBudget(ordinal, threads, blocks);
-    return status ? blocks : lastFailure.settle(status);
+    return status ? blocks : lastFailure.codeOf(status);
   });
 }
 

@@ -126,8 +126,9 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_renounceD
   });
 }
 
-JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_handOver(JNIEnv* env, jclass, jlong handle) {
-  return guarded<jstring>(nullptr, [&] { return newString(env, communicatorOf(handle).handOver()); });
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_handleExchange(JNIEnv* env, jclass,
+                                                                                         jlong handle) {
+  return guarded<jstring>(nullptr, [&] { return newString(env, communicatorOf(handle).handleExchange()); });
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_setStaged(JNIEnv*, jclass, jlong handle,
@@ -251,9 +252,11 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_query(JNI
   });
 }
 
-JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_settle(JNIEnv*, jclass, jlong handle,
-                                                                               jint operation, jlong choice) {
-  return communicatorOf(handle).settle(Choice::decode(choice), OperationCode::decode(operation).collective).encode();
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_adjustChoice(JNIEnv*, jclass, jlong handle,
+                                                                                     jint operation, jlong choice) {
+  return communicatorOf(handle)
+      .adjustChoice(Choice::decode(choice), OperationCode::decode(operation).collective)
+      .encode();
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_ownStream(JNIEnv*, jclass, jlong handle) {
@@ -280,7 +283,7 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_wai
                                                                                      jlong handle) {
   return guarded<jlongArray>(nullptr, [&] {
     std::vector<int64_t> rows;
-    for (const device::DeviceWait& wait : communicatorOf(handle).waiting()) {
+    for (const ChannelWait& wait : communicatorOf(handle).waiting()) {
       rows.insert(rows.end(), {wait.channel, wait.place.peer, static_cast<int64_t>(wait.place.transport),
                                static_cast<int64_t>(wait.place.waitFor), static_cast<int64_t>(wait.place.protocol),
                                static_cast<int64_t>(wait.place.step), static_cast<int64_t>(wait.sequence)});

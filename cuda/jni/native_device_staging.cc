@@ -15,8 +15,8 @@ using device::StagingStep;
 
 static_assert(JAVA(FIRST) == DeviceStaging::kFirst);
 static_assert(JAVA(COPY) == static_cast<int>(StagingStep::Kind::Copy));
-static_assert(JAVA(MARK) == static_cast<int>(StagingStep::Kind::Mark));
-static_assert(JAVA(GATE) == static_cast<int>(StagingStep::Kind::Gate));
+static_assert(JAVA(SIGNAL) == static_cast<int>(StagingStep::Kind::Signal));
+static_assert(JAVA(WAIT) == static_cast<int>(StagingStep::Kind::Wait));
 static_assert(JAVA(STEP_LENGTH) == 4);
 
 // Why this thread's last create failed: there is nothing to ask.
@@ -71,18 +71,18 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_put(JNIEnv* en
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_await(JNIEnv*, jclass, jlong handle, jlong mark,
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_await(JNIEnv*, jclass, jlong handle, jlong signal,
                                                                         jlong nanos) {
   return guardedCode([&]() -> jint {
     bool reached = false;
-    const Status status = stagingOf(handle).await(static_cast<uint64_t>(mark), nanos, reached);
+    const Status status = stagingOf(handle).await(static_cast<uint64_t>(signal), nanos, reached);
     return !status ? static_cast<jint>(status.code()) : reached ? JAVA(REACHED) : JAVA(PENDING);
   });
 }
 
-JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_open(JNIEnv*, jclass, jlong handle, jlong gate) {
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_open(JNIEnv*, jclass, jlong handle, jlong wait) {
   guarded<bool>(false, [&] {
-    stagingOf(handle).open(static_cast<uint64_t>(gate));
+    stagingOf(handle).open(static_cast<uint64_t>(wait));
     return true;
   });
 }

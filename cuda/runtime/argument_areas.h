@@ -18,7 +18,7 @@ class ArgumentArea {
   }
   size_t bytes() const { return memory_.bytes(); }
   void clear() { used_ = 0; }
-  // Room for so many values; the area was taken for enough.
+  // Space for so many values; the area was taken for enough.
   template <class T>
   T* put(size_t count) {
     used_ = (used_ + kAlignment - 1) / kAlignment * kAlignment;
@@ -27,7 +27,7 @@ class ArgumentArea {
     return place;
   }
   template <class T>
-  static size_t room(size_t count) {
+  static size_t bytesFor(size_t count) {
     return count * sizeof(T) + kAlignment;
   }
 

@@ -50,7 +50,7 @@ Status release(void* memory);
 Status allocatePinned(size_t bytes, void*& memory);
 Status releasePinned(void* memory);
 
-// Memory of the host that somebody else allocated, in whole pages: kernels of all devices use it under the same address
+// Memory of the host that another library allocated, in whole pages: kernels of all devices use it under the same address
 // until it is unregistered. Not twice at the same time.
 Status registerHost(void* memory, size_t bytes);
 Status unregisterHost(void* memory);

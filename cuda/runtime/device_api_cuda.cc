@@ -91,9 +91,9 @@ Status describeDevice(int ordinal, DeviceProperties& properties) {
   std::memcpy(properties.uuid, found.uuid.bytes, sizeof properties.uuid);
   int mps = 0;
   // A driver that does not know the question says nothing of a server.
-  const bool told =
+  const bool known =
       statusOf("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&mps, cudaDevAttrMpsEnabled, ordinal)).isOk();
-  properties.servedByMps = told && mps != 0;
+  properties.servedByMps = known && mps != 0;
   return Status::ok();
 }
 

@@ -26,8 +26,9 @@
 #include "cuda/runtime/device_operation.h"
 #include "cuda/runtime/device_plan.h"
 #include "cuda/runtime/device_segment.h"
+#include "cuda/runtime/keep_alive_group.h"
 #include "cuda/runtime/registered_memory.h"
-#include "cuda/runtime/shared_fate.h"
+#include "engine/diagnostics.h"
 #include "engine/exchange_tasks.h"
 #include "engine/history.h"
 
@@ -46,14 +47,6 @@ struct DeviceCommunicatorConfig {
   bool descriptors = false;    // other processes get the segment as a file descriptor, where the driver has such
 };
 
-// What one channel waits for; only waits that have turned long are told.
-struct DeviceWait {
-  int channel;
-  WaitPlace place;
-  uint64_t sequence;
-  uint64_t waitedNanos;
-};
-
 // An operation that was issued: its number, or why it was not. Of a group: the number of its last operation.
 struct Issued {
   Code code = Code::Ok;
@@ -62,17 +55,6 @@ struct Issued {
 
 class DeviceCommunicator {
  public:
-  // What an operation is, for messages.
-  struct What {
-    OperationCode code{};
-    Choice choice;
-    size_t count = 0;
-    int root = 0;
-    uint64_t mixed = 0;  // of the counts of a v-form
-
-    std::string text() const;
-  };
-
   static Status create(const DeviceCommunicatorConfig& config, std::unique_ptr<DeviceCommunicator>& communicator);
   // Ends what is in flight; memory that a kernel still uses then is kept for good.
   ~DeviceCommunicator();
@@ -90,7 +72,7 @@ class DeviceCommunicator {
   // The descriptor of the segment that connectInfo made, which the caller passes to its peers and closes; -1 if there is none.
   int takeDescriptor() { return descriptor_.release(); }
   // How other processes get the segment, and why no better way.
-  std::string handOver() const;
+  std::string handleExchange() const;
   // By the peer's own memory, or why that is not reached. `descriptor` is what this process got for the peer's, -1 if it had
   // none or did not get it; it is closed.
   Status connect(int peer, std::span<const uint8_t> info, int descriptor = -1);
@@ -98,15 +80,15 @@ class DeviceCommunicator {
   bool refusedDescriptor() const { return refusedDescriptor_; }
   // Begins again, without descriptors: connectInfo and connect once more.
   void renounceDescriptors(const std::string& why);
-  // The peer is on another machine; before connectInfo, which then takes no memory for it.
+  // The peer is on another host; before connectInfo, which then takes no memory for it.
   Status setStaged(int peer);
   // Memory of the GPU for the SIMPLE slots of so many staged connections, which an adapter reaches: see engine/staging.h.
   Status makeDeviceSlots(int connections, std::shared_ptr<AdapterMemory>& slots);
   // By memory of the host: the ends of the channels that stagedChannels names. Wins over connect.
   Status connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends);
   std::vector<int> stagedChannels(int peer) const;
-  // With `inPlace` all ranks of the communicator are threads of this process that reach each other's memory. `activity` is
-  // told of operations where a network moves staged connections; null otherwise.
+  // With `inPlace` all ranks of the communicator are threads of this process that reach each other's memory. `activity` counts
+  // operations where a network moves staged connections; null otherwise.
   Status prepare(bool inPlace, StagingActivity* activity);
   // Sends known data over every connection with one protocol, and waits for it; all ranks call this together.
   Status selfTest(Protocol protocol, int64_t timeoutNanos);
@@ -123,8 +105,8 @@ class DeviceCommunicator {
   void dropGroup();
   // The word that ends every wait of the kernels; lives as long as this object.
   uint32_t* abortWord() const { return abort_; }
-  // What the engine makes of a choice: the same on all ranks, because it depends on common facts only.
-  Choice settle(Choice choice, Collective collective) const;
+  // The nearest choice that fits: the same on all ranks, because it depends on common facts only.
+  Choice adjustChoice(Choice choice, Collective collective) const;
   // The stream of operations whose caller names none.
   Stream ownStream() const { return stream_; }
 
@@ -134,7 +116,7 @@ class DeviceCommunicator {
   void abort(Code code);
   Code failure() const;
   std::string lastError() const;
-  std::vector<DeviceWait> waiting() const;
+  std::vector<ChannelWait> waiting() const;
   uint64_t lastIssued() const;
   // Collectives have numbers that all ranks give alike; sends and receives have none, and what is captured for a graph,
   // which may be replayed any number of times, neither. An operation is entered when it is put on its stream.
@@ -153,16 +135,16 @@ class DeviceCommunicator {
     uint64_t number = 0;
     Event event = nullptr;  // of the launch
     std::unique_ptr<ArgumentArea> arguments;
-    What what;
-    uint64_t sequence = 0;  // in the history; 0: not there
+    Operation operation;  // without its counts; sequence 0: not in the history
     bool endsLaunch = true;
 
-    bool isInPlace() const { return (what.choice.flags & Choice::kZeroCopyUsed) != 0; }
+    bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
   };
 
   explicit DeviceCommunicator(const DeviceCommunicatorConfig& config);
   Status allocateControl();
   Status noted(Status status);
+  static uint32_t loadWord(const uint32_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
   Code refuse(const Status& status) { return noted(status).code(); }
   Status makeSegment();
   Status describePeer(int peer, std::span<const uint8_t> info, int descriptor, DevicePlan::PeerSegment& segment);
@@ -183,7 +165,7 @@ class DeviceCommunicator {
   Issued issue(Descriptor& launch, std::unique_ptr<ArgumentArea> arguments, std::span<const DeviceOperation> operations,
                int64_t timeoutNanos, Stream stream);
   Status takeEvent(Event& event);
-  uint64_t enter(const What& what);
+  void enter(Operation& operation);
   uint64_t firstWaiting() const;
   void failed(Code code, uint64_t number, uint64_t sequence, std::string why);
   bool reclaimBuffers();
@@ -220,7 +202,7 @@ class DeviceCommunicator {
   uint32_t* result_ = nullptr;
   ProgressRecord* records_ = nullptr;
 
-  std::shared_ptr<SharedFate> fate_;
+  std::shared_ptr<KeepAliveGroup> keepAlive_;
   Stream stream_ = nullptr;
   // As streamId() names them.
   std::optional<uint64_t> lastStream_;
@@ -229,7 +211,7 @@ class DeviceCommunicator {
   bool grouping_ = false;
   std::vector<DeviceOperation> group_;
   std::vector<std::unique_ptr<ArgumentArea>> capturedAreas_;
-  std::mutex issuing_;  // held from the look for a failure until a launch is in flights_; locked before mutex_
+  std::mutex issuing_;  // held from the check for a failure until a launch is in flights_; locked before mutex_
 
   mutable std::mutex mutex_;  // of what follows
   ArgumentAreas areas_;

@@ -1,23 +1,17 @@
-// How a rank on a GPU is formed: its memory, what its peers learn of it, and its connections.
-#include <algorithm>
+// How a rank on a GPU gets its memory and its connections, and what its peers learn of it.
 #include <array>
 #include <cstring>
 #include <random>
 
 #include "cuda/runtime/device_communicator.h"
-#include "cuda/runtime/stream_owners.h"
+#include "engine/plan_arguments.h"
 
 namespace jccl::device {
 namespace {
 
 constexpr uint64_t kMagic = 0x4a43434c44455631;  // "JCCLDEV1"
-constexpr int kOpenChannels = 2;                 // channels for sends, receives and direct schedules
-constexpr int kAreas = 32;
-constexpr size_t kLeastAreaBytes = 4096;  // of a group of some forty operations
-constexpr int kReservedMultiprocessors = 2;
-constexpr int kMostRanks = kMaxLinks + 1;
 
-// Tells this process from all others, on any machine.
+// Different in every process of every host.
 const uint64_t* processIdentity() {
   static const auto identity = [] {
     std::random_device random;
@@ -36,7 +30,7 @@ Status differs(int peer, const char* name, uint64_t found, uint64_t expected) {
 
 }  // namespace
 
-// What a rank tells its peers; block offsets, size x channels of them, follow.
+// What a rank sends its peers; block offsets, size x channels of them, follow.
 struct DeviceCommunicator::Introduction {
   uint64_t magic;
   uint64_t base;  // of the segment, in its own process
@@ -52,74 +46,7 @@ struct DeviceCommunicator::Introduction {
   uint64_t descriptorBytes;  // what a descriptor of the segment maps; 0: there is none
 };
 
-DeviceCommunicator::DeviceCommunicator(const DeviceCommunicatorConfig& config)
-    : config_(config),
-      shape_(config.simpleSlotBytes, config.llSlotBytes, config.ll128SlotBytes),
-      plan_(config.rank, config.size, config.channels, std::min(config.channels, kOpenChannels), shape_),
-      peers_(config.size),
-      fate_(SharedFate::of(config.token)) {}
-
-Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
-                                  std::unique_ptr<DeviceCommunicator>& communicator) {
-  int devices = 0;
-  if (Status status = countDevices(devices); !status) return status;
-  if (config.device < 0 || config.device >= devices) {
-    return Status::invalid("device=" + std::to_string(config.device) + ", expected a device below " +
-                           std::to_string(devices) + ", which this process can see");
-  }
-  if (config.size < 1 || config.size > kMostRanks || config.rank < 0 || config.rank >= config.size) {
-    return Status::invalid("rank=" + std::to_string(config.rank) + " size=" + std::to_string(config.size) +
-                           ", expected at most " + std::to_string(kMostRanks) + " ranks on GPUs");
-  }
-  if (config.channels < 1 || config.threads < 64 || config.threads % 32 != 0) {
-    return Status::invalid("channels=" + std::to_string(config.channels) +
-                           " threads=" + std::to_string(config.threads) +
-                           ", expected at least one channel of whole warps, two or more");
-  }
-  const DeviceGuard guard(config.device);
-  if (!guard.status()) return guard.status();
-  communicator.reset(new DeviceCommunicator(config));
-  Status status = loadKernels();
-  if (status) status = createStream(communicator->stream_);
-  if (status) status = communicator->allocateControl();
-  if (!status) communicator.reset();
-  return status;
-}
-
-Status DeviceCommunicator::allocateControl() {
-  constexpr size_t kLine = 128;
-  const size_t bytes = 2 * kLine + config_.channels * sizeof(ProgressRecord);
-  if (Status status = HeapMemory::pinned(bytes, control_); !status) return status;
-  abort_ = control_.as<uint32_t>();
-  result_ = control_.as<uint32_t>(kLine);
-  records_ = control_.as<ProgressRecord>(2 * kLine);
-  const size_t n = static_cast<size_t>(config_.size);
-  const size_t tasks = ArgumentArea::room<ExchangeTask>(2 * n) + ArgumentArea::room<ExchangeQueue>(2 * n);
-  return areas_.provide(kAreas, std::max(tasks, kLeastAreaBytes));
-}
-
-Status DeviceCommunicator::noted(Status status) {
-  if (!status) {
-    const std::lock_guard lock(mutex_);
-    error_ = status.message();
-  }
-  return status;
-}
-
-Status DeviceCommunicator::blockBudget(int device, int threads, int& blocks) {
-  const DeviceGuard guard(device);
-  DeviceProperties properties;
-  Status status = guard.status();
-  if (status) status = describeDevice(device, properties);
-  int resident = 0;
-  if (status) status = residentBlocks(threads, resident);
-  if (!status) return status;
-  const int multiprocessors = std::max(1, properties.multiprocessors - kReservedMultiprocessors);
-  blocks = multiprocessors * resident;
-  return Status::ok();
-}
-
-// Where the driver cannot hand memory to processes, threads still reach it.
+// Where the driver cannot share memory between processes, threads still reach it.
 Status DeviceCommunicator::makeSegment() {
   handle_.offset = DevicePlan::kNone;
   if (config_.descriptors) {
@@ -134,7 +61,7 @@ Status DeviceCommunicator::makeSegment() {
   return Status::ok();
 }
 
-std::string DeviceCommunicator::handOver() const {
+std::string DeviceCommunicator::handleExchange() const {
   if (segment_.hasDescriptor()) return "file descriptor (cuMemCreate)";
   const std::string because = noDescriptor_.empty() ? "" : "; no file descriptor: " + noDescriptor_;
   return (noHandle_.empty() ? "CUDA IPC handle" : "none: " + noHandle_) + because;
@@ -241,7 +168,7 @@ Status DeviceCommunicator::openPeer(int peer, const Introduction& theirs, int de
     if (theirs.descriptorBytes < theirs.segmentBytes) {
       return differs(peer, "descriptorBytes", theirs.descriptorBytes, theirs.segmentBytes);
     }
-    const Status mapped = descriptor < 0 ? Status::transport("it was not handed over")
+    const Status mapped = descriptor < 0 ? Status::transport("it was not received")
                                          : PeerMemory::map(descriptor, theirs.descriptorBytes, memory);
     refusedDescriptor_ = refusedDescriptor_ || !mapped;
     if (!mapped) return Status::transport(rank + ": the descriptor of its device memory: " + mapped.message());
@@ -251,7 +178,7 @@ Status DeviceCommunicator::openPeer(int peer, const Introduction& theirs, int de
                              "threads of one process, or use host buffers");
   } else if (Status status = PeerMemory::open(theirs.handle, memory); !status) {
     return Status::transport(rank + ": its device memory cannot be opened: " + status.message() +
-                             "; run the ranks on one machine with GPUs that reach each other");
+                             "; run the ranks on one host with GPUs that reach each other");
   }
   segment.base = memory.base();
   opened_.push_back(std::move(memory));
@@ -260,20 +187,14 @@ Status DeviceCommunicator::openPeer(int peer, const Introduction& theirs, int de
 
 Status DeviceCommunicator::connect(int peer, std::span<const uint8_t> info, int descriptor) {
   const UniqueFd owned(descriptor);
-  if (peer < 0 || peer >= config_.size || peer == config_.rank) {
-    return noted(Status::invalid("peer=" + std::to_string(peer) +
-                                 ", expected another rank below size=" + std::to_string(config_.size)));
-  }
+  if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return noted(status);
   const DeviceGuard guard(config_.device);
   if (!guard.status()) return noted(guard.status());
   return noted(describePeer(peer, info, owned.get(), peers_[peer]));
 }
 
 Status DeviceCommunicator::setStaged(int peer) {
-  if (peer < 0 || peer >= config_.size || peer == config_.rank) {
-    return noted(Status::invalid("peer=" + std::to_string(peer) +
-                                 ", expected another rank below size=" + std::to_string(config_.size)));
-  }
+  if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return noted(status);
   plan_.setStaged(peer);
   return Status::ok();
 }
@@ -345,7 +266,7 @@ Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   status = copyAsync(tables_.base(), staging.base(), plan_.tableBytes(), stream_);
   if (status) status = synchronize(stream_);
   prepared_ = status.isOk();
-  if (prepared_ && inPlace_) fate_->join(*this);
+  if (prepared_ && inPlace_) keepAlive_->join(*this);
   return noted(status);
 }
 

@@ -14,7 +14,7 @@ constexpr size_t kUnit = 2 * 1024 * 1024;  // of device memory: what the driver 
 constexpr size_t kPinnedUnit = 4096;
 constexpr int kHost = -1;
 
-// Free pieces by where they lie and how large they are. Lives as long as the process: the driver frees what is left.
+// Free memory by where it lies and how large it is. Lives as long as the process: the driver frees what is left.
 struct Heap {
   std::mutex mutex;
   std::multimap<std::tuple<int, size_t>, uint8_t*> free;
@@ -37,14 +37,14 @@ Status HeapMemory::take(Kind kind, size_t bytes, HeapMemory& memory) {
   const size_t rounded = (bytes + unit - 1) / unit * unit;
   uint8_t* base = nullptr;
   {
-    Heap& pieces = heap();
-    const std::lock_guard lock(pieces.mutex);
-    // A piece of up to twice the size will do.
-    const auto found = pieces.free.lower_bound({device, rounded});
-    if (found != pieces.free.end() && std::get<0>(found->first) == device && std::get<1>(found->first) <= 2 * rounded) {
+    Heap& known = heap();
+    const std::lock_guard lock(known.mutex);
+    // Memory of up to twice the size will do.
+    const auto found = known.free.lower_bound({device, rounded});
+    if (found != known.free.end() && std::get<0>(found->first) == device && std::get<1>(found->first) <= 2 * rounded) {
       base = found->second;
       memory.bytes_ = std::get<1>(found->first);
-      pieces.free.erase(found);
+      known.free.erase(found);
     }
   }
   if (base != nullptr) {
@@ -76,9 +76,9 @@ HeapMemory& HeapMemory::operator=(HeapMemory&& other) noexcept {
 
 void HeapMemory::reset() {
   if (base_ == nullptr) return;
-  Heap& pieces = heap();
-  const std::lock_guard lock(pieces.mutex);
-  pieces.free.insert({{device_, bytes_}, base_});
+  Heap& known = heap();
+  const std::lock_guard lock(known.mutex);
+  known.free.insert({{device_, bytes_}, base_});
   base_ = nullptr;
 }
 

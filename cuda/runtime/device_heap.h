@@ -1,4 +1,4 @@
-// Device and pinned memory of this process. What is given back is kept and handed out again: freeing would wait for every
+// Device and pinned memory of this process. What is given back is kept and used again: freeing would wait for every
 // kernel on the device, among them those of ranks that wait for us.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace jccl::device {
 
-// A piece of memory that goes back to the heap with its owner.
+// Memory that goes back to the heap with its owner.
 class HeapMemory {
  public:
   enum class Kind : uint8_t { Device, Pinned };
@@ -31,7 +31,7 @@ class HeapMemory {
     return reinterpret_cast<T*>(base_ + offset);
   }
   void reset();
-  // Never goes back: somebody may still use it.
+  // Never goes back: a kernel may still use it.
   void leak() { base_ = nullptr; }
 
  private:

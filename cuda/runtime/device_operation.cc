@@ -8,7 +8,7 @@ namespace jccl::device {
 namespace {
 
 // A launch's arguments stay in memory until it ends.
-constexpr size_t kMostTogether = 128;
+constexpr size_t kMaxTogether = 128;
 
 bool shareKernel(const DeviceOperation& one, const DeviceOperation& other) {
   if (one.isExchange() || other.isExchange()) return one.isExchange() && other.isExchange();
@@ -56,7 +56,7 @@ std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const Devic
     TouchedMemory own;
     own.add(group[i], rank);
     const bool together =
-        i != first && i - first < kMostTogether && shareKernel(group[first], group[i]) && !own.conflictsWith(touched);
+        i != first && i - first < kMaxTogether && shareKernel(group[first], group[i]) && !own.conflictsWith(touched);
     if (i != first && !together) {
       launches.push_back(group.subspan(first, i - first));
       first = i;

@@ -27,7 +27,7 @@ struct DeviceOperation {
   std::vector<PointToPointTask> tasks;  // of all that consists of sends and receives
 
   bool isCollective() const { return operation.code.collective != Collective::SendRecv; }
-  // Whether the exchange kernel carries it out.
+  // Whether the exchange kernel executes it.
   bool isExchange() const { return !isCollective() || jccl::isExchange(operation.code.collective); }
   bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
 };
@@ -42,7 +42,7 @@ struct TouchedMemory {
 };
 
 // Cuts the operations of a group, which are to happen in their order, into launches: neighbours go together if one kernel
-// carries them out and none of them touches what another writes. Every rank may cut as it likes, because each channel takes
+// executes them and none of them touches what another writes. Every rank may cut as it likes, because each channel takes
 // the operations in their order however many a launch has.
 std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank);
 

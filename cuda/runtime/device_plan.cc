@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <new>
 
+#include "engine/plan_arguments.h"
+
 namespace jccl::device {
 namespace {
 
@@ -24,17 +26,7 @@ DevicePlan::DevicePlan(int rank, int size, int channels, int openChannels, const
       staged_(size, false) {}
 
 Status DevicePlan::setRing(int channel, const std::vector<int>& order) {
-  std::vector<bool> seen(size_, false);
-  bool whole = static_cast<int>(order.size()) == size_ && channel >= 0 && channel < channels_;
-  for (const int rank : order) {
-    whole = whole && rank >= 0 && rank < size_ && !seen[rank];
-    if (whole) seen[rank] = true;
-  }
-  if (!whole) {
-    return Status::invalid("ring of channel=" + std::to_string(channel) + " has length=" +
-                           std::to_string(order.size()) + ", expected every rank below size=" + std::to_string(size_) +
-                           " once, and channel < " + std::to_string(channels_));
-  }
+  if (Status status = checkRing(channel, order, size_, channels_); !status) return status;
   std::vector<int>& ring = rings_[channel];
   ring = order;
   std::rotate(ring.begin(), std::find(ring.begin(), ring.end(), rank_), ring.end());
@@ -45,13 +37,7 @@ Status DevicePlan::setRing(int channel, const std::vector<int>& order) {
 }
 
 Status DevicePlan::setTree(int channel, int up, const std::vector<int>& down) {
-  const auto peer = [&](int rank) { return rank >= 0 && rank < size_ && rank != rank_; };
-  if (channel < 0 || channel >= channels_ || (up != -1 && !peer(up)) || down.size() > kMaxTreeLinks ||
-      !std::all_of(down.begin(), down.end(), peer)) {
-    return Status::invalid("tree of channel=" + std::to_string(channel) + " has up=" + std::to_string(up) +
-                           " children=" + std::to_string(down.size()) + ", expected up=-1 or another rank, at most " +
-                           std::to_string(kMaxTreeLinks) + " children, channel < " + std::to_string(channels_));
-  }
+  if (Status status = checkTree(channel, up, down, rank_, size_, channels_, kMaxTreeLinks); !status) return status;
   trees_[channel] = {up, down, true};
   hasTrees_ = std::all_of(trees_.begin(), trees_.end(), [](const Tree& tree) { return tree.set; });
   place();

@@ -2,7 +2,7 @@
 //
 // The rank's segment is one allocation on its device:
 //
-//     0              Board lines, channel x size + rank of the poster
+//     0              Board lines, channel x size + rank of the writer
 //     page-aligned   connection blocks (primitives/layout.h), one for each pair of peer and channel that is used
 //
 // Rings and trees use the pairs of their neighbours. Sends and receives, and direct schedules, can need any peer: the

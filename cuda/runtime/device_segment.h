@@ -43,7 +43,7 @@ class DeviceSegment {
     return reinterpret_cast<T*>(base());
   }
   bool hasDescriptor() const { return mapped_.address != nullptr; }
-  // Never goes back: somebody may still use it.
+  // Never goes back: a kernel may still use it.
   void leak() {
     heap_.leak();
     mapped_ = {};

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kEndNanos = 2'000'000'000;
 constexpr int64_t kSpinNanos = 20'000;
-constexpr std::chrono::microseconds kNap{50};
+constexpr std::chrono::microseconds kSleep{50};
 
 uint32_t narrow(uint64_t number) { return static_cast<uint32_t>(number); }
 
@@ -34,7 +34,8 @@ Status DeviceStaging::make(int64_t timeoutNanos) {
   if (status) status = createEvent(last_);
   if (!status) return status;
   using Kind = StagingStep::Kind;
-  const StagingStep trial[] = {{Kind::Mark, nullptr, nullptr, kFirst - 1}, {Kind::Gate, nullptr, nullptr, kFirst - 1}};
+  const StagingStep trial[] = {{Kind::Signal, nullptr, nullptr, kFirst - 1},
+                               {Kind::Wait, nullptr, nullptr, kFirst - 1}};
   size_t done = 0;
   if (status = put(trial, stream_, done); !status) return status;
   bool reached = false;
@@ -50,9 +51,9 @@ DeviceStaging::~DeviceStaging() {
   const DeviceGuard guard(config_.device);
   bool passed = !lastStream_;
   if (lastStream_) {
-    open(lastGate_);
+    open(lastWait_);
     const int64_t deadline = monotonicNanos() + kEndNanos;
-    while (queryEvent(last_, passed) && !passed && monotonicNanos() < deadline) std::this_thread::sleep_for(kNap);
+    while (queryEvent(last_, passed) && !passed && monotonicNanos() < deadline) std::this_thread::sleep_for(kSleep);
   }
   StreamOwners::ofThisProcess().release(config_.token, config_.rank);
   if (!passed) {
@@ -93,8 +94,9 @@ Status DeviceStaging::begin(Stream stream, uint64_t& id) {
   if (Status status = isCapturing(stream, capturing); !status) return status;
   if (capturing) {
     return Status::invalid(
-        "operations of this communicator cannot be captured: the host carries them out (JCCL_GPU_STAGED), and does not "
-        "hear of a replay; issue them without a graph");
+        "operations of this communicator cannot be captured: the host executes them (JCCL_GPU_STAGED), and does not "
+        "hear "
+        "of a replay; issue them without a graph");
   }
   Status status = streamId(stream, id);
   if (status) status = StreamOwners::ofThisProcess().claim(config_.device, id, config_.token, config_.rank);
@@ -104,10 +106,10 @@ Status DeviceStaging::begin(Stream stream, uint64_t& id) {
 
 Status DeviceStaging::putOne(const StagingStep& step, Stream stream) {
   switch (step.kind) {
-    case StagingStep::Kind::Mark:
-      return writeWord(stream, &words_->marked, narrow(step.value));
-    case StagingStep::Kind::Gate:
-      lastGate_ = step.value;
+    case StagingStep::Kind::Signal:
+      return writeWord(stream, &words_->signalled, narrow(step.value));
+    case StagingStep::Kind::Wait:
+      lastWait_ = step.value;
       return waitWord(stream, &words_->opened, narrow(step.value));
     default:
       return copyAsync(step.to, step.from, step.value, stream);
@@ -134,17 +136,17 @@ Status DeviceStaging::put(std::span<const StagingStep> steps, Stream stream, siz
   return noted(status);
 }
 
-bool DeviceStaging::marked(uint64_t mark) const {
-  return hasComeTo(__atomic_load_n(&words_->marked, __ATOMIC_ACQUIRE), narrow(mark));
+bool DeviceStaging::hasCome(uint64_t signal) const {
+  return hasComeTo(__atomic_load_n(&words_->signalled, __ATOMIC_ACQUIRE), narrow(signal));
 }
 
-Status DeviceStaging::await(uint64_t mark, int64_t nanos, bool& reached) {
-  reached = marked(mark);
+Status DeviceStaging::await(uint64_t signal, int64_t nanos, bool& reached) {
+  reached = hasCome(signal);
   if (reached) return Status::ok();
   const int64_t start = monotonicNanos();
   for (int64_t waited = 0; !reached && waited < nanos; waited = monotonicNanos() - start) {
-    if (waited > kSpinNanos) std::this_thread::sleep_for(kNap);
-    reached = marked(mark);
+    if (waited > kSpinNanos) std::this_thread::sleep_for(kSleep);
+    reached = hasCome(signal);
   }
   if (reached) return Status::ok();
   const DeviceGuard guard(config_.device);
@@ -154,11 +156,11 @@ Status DeviceStaging::await(uint64_t mark, int64_t nanos, bool& reached) {
   return noted(status);
 }
 
-void DeviceStaging::open(uint64_t gate) {
+void DeviceStaging::open(uint64_t wait) {
   const std::lock_guard lock(mutex_);
-  if (gate <= opened_) return;
-  opened_ = gate;
-  __atomic_store_n(&words_->opened, narrow(gate), __ATOMIC_RELEASE);
+  if (wait <= opened_) return;
+  opened_ = wait;
+  __atomic_store_n(&words_->opened, narrow(wait), __ATOMIC_RELEASE);
 }
 
 Status DeviceStaging::noted(Status status) {

@@ -39,7 +39,7 @@ class RegisteredMemory {
     return Status::ok();
   }
 
-  // Never unregistered: somebody may still use it.
+  // Never unregistered: a kernel may still use it.
   void leak() { memory_ = nullptr; }
 
  private:

@@ -1,5 +1,5 @@
 // Whether data comes over every connection as it was sent. What a protocol relies on beyond the programming model, lines of
-// LL128 that travel whole, is a property of GPUs and their links, and is looked at where it will be used.
+// LL128 that travel whole, is a property of GPUs and their links, and is tested where it will be used.
 #include <chrono>
 #include <thread>
 
@@ -8,7 +8,7 @@
 namespace jccl::device {
 namespace {
 
-constexpr size_t kElements = 48 * 1024;  // many lines, several turns of small slots
+constexpr size_t kElements = 48 * 1024;  // many lines, several rounds of small slots
 constexpr std::chrono::milliseconds kGrace{2000};
 
 uint32_t valueOf(int rank, size_t index) {

@@ -13,10 +13,10 @@ namespace jccl::test {
 namespace {
 
 constexpr uint64_t kDeadlineNanos = 4'000'000;
-// A thread looks at clock and abort word within a hundred turns of its loop. In each turn it calls a few functions, and the
-// others may run between them, 10 ns each; and the scheduler holds somebody back for a while.
-constexpr uint64_t kMostNanosPerThread = 10'000;
-constexpr uint64_t kMostNanosHeldBack = 2'000'000;
+// A thread reads clock and abort word within a hundred rounds of its loop. In each round it calls a few functions, and the
+// others may run between them, 10 ns each; and the scheduler holds a thread back for a while.
+constexpr uint64_t kMaxNanosPerThread = 10'000;
+constexpr uint64_t kMaxNanosHeldBack = 2'000'000;
 
 // Slots so small that senders run out of credit.
 const ConnectionShape kShape(1024, 1024, 1024);
@@ -54,7 +54,7 @@ Trial trialOf(uint64_t seed) {
   return trial;
 }
 
-// Runs it; `took` tells how long the threads needed to leave once they had reason to.
+// Runs it; `took` says how long the threads needed to leave once they had reason to.
 emulator::Report run(const Trial& trial, StagedOperation& staged, uint64_t& took) {
   emulator::Machine machine(trial.options);
   int running = 0;
@@ -96,7 +96,7 @@ emulator::Report run(const Trial& trial, StagedOperation& staged, uint64_t& took
 
 using Place = std::tuple<WaitFor, Protocol>;
 
-// What the records of failed ranks tell.
+// What the records of failed ranks show.
 struct Told {
   std::set<Place> places;
   int channels = 0;
@@ -191,7 +191,7 @@ TEST_P(AbortedKernels, EndSoonWhereverTheyWait) {
     uint64_t took = 0;
     const emulator::Report report = run(trial, staged, took);
     ASSERT_TRUE(report.finished()) << report.text;
-    EXPECT_LT(took, kMostNanosHeldBack + kMostNanosPerThread * trial.ranks * trial.channels * trial.threads);
+    EXPECT_LT(took, kMaxNanosHeldBack + kMaxNanosPerThread * trial.ranks * trial.channels * trial.threads);
     for (int rank = 0; rank < trial.ranks; ++rank) {
       if (trial.absent && rank == trial.victim) continue;
       const Code code = staged.ranks.result(rank);

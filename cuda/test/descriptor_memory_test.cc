@@ -73,7 +73,7 @@ TEST(DescriptorMemory, IsTheSameBehindItsDescriptorAndGoneAtTheEnd) {
     EXPECT_EQ(42, peer.base()[kBytes - 1]);
     EXPECT_EQ(2, left().mappings);
     EXPECT_EQ(2, left().descriptors) << "the driver's and the exported one";
-    // The memory lives as long as somebody maps it.
+    // The memory lives as long as it is mapped.
     segment.reset();
     descriptor.reset();
     peer.base()[0] = 43;
@@ -194,7 +194,7 @@ TEST(DescriptorMemory, CommunicatorsHaveItAndGiveItBack) {
   const Sharing sharing("descriptors");
   for (int round = 0; round < 3; ++round) {
     Ranks ranks(true);
-    EXPECT_EQ("file descriptor (cuMemCreate)", ranks[0].handOver());
+    EXPECT_EQ("file descriptor (cuMemCreate)", ranks[0].handleExchange());
     const UniqueFd taken(ranks[0].takeDescriptor());
     EXPECT_TRUE(taken);
     EXPECT_EQ(-1, ranks[0].takeDescriptor());
@@ -214,7 +214,7 @@ TEST(DescriptorMemory, ARankOfAnotherProcessIsMappedOrRefused) {
     EXPECT_EQ(3, left().mappings);
     const Status without = ranks[1].connect(0, ranks.ofAnotherProcess());
     EXPECT_NE(std::string::npos,
-              without.message().find("rank=0: the descriptor of its device memory: it was not handed"));
+              without.message().find("rank=0: the descriptor of its device memory: it was not received"));
     EXPECT_TRUE(ranks[1].refusedDescriptor());
     ::close(descriptor);
     // All begin again.
@@ -223,7 +223,7 @@ TEST(DescriptorMemory, ARankOfAnotherProcessIsMappedOrRefused) {
     ranks.introduce();
     EXPECT_FALSE(ranks[1].refusedDescriptor());
     EXPECT_EQ("none: memory of an emulated GPU is its process's own; no file descriptor: rank 1 was refused one",
-              ranks[1].handOver());
+              ranks[1].handleExchange());
     EXPECT_EQ(-1, ranks[1].takeDescriptor());
     const Status neither = ranks[1].connect(0, ranks.ofAnotherProcess());
     EXPECT_NE(std::string::npos, neither.message().find("its driver cannot hand device memory to other processes"));

@@ -1,4 +1,4 @@
-// What staged operations put on streams: order, marks and gates, on emulated GPUs.
+// What staged operations put on streams: order, signals and waits, on emulated GPUs.
 #include "cuda/runtime/device_staging.h"
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@ constexpr uint64_t kFirst = DeviceStaging::kFirst;
 StagingStep copy(std::vector<int>& to, const std::vector<int>& from) {
   return {Kind::Copy, to.data(), from.data(), from.size() * sizeof(int)};
 }
-StagingStep mark(uint64_t number) { return {Kind::Mark, nullptr, nullptr, number}; }
-StagingStep gate(uint64_t number) { return {Kind::Gate, nullptr, nullptr, number}; }
+StagingStep signal(uint64_t number) { return {Kind::Signal, nullptr, nullptr, number}; }
+StagingStep wait(uint64_t number) { return {Kind::Wait, nullptr, nullptr, number}; }
 
 // The staging of a rank, with two streams of the caller.
 class Staging : public testing::Test {
@@ -57,10 +57,10 @@ class Staging : public testing::Test {
   Stream streams_[2] = {};
 };
 
-TEST_F(Staging, AGateHoldsWhatComesLaterUntilItIsOpened) {
+TEST_F(Staging, AStreamWaitHoldsWhatComesLaterUntilItIsOpened) {
   const std::vector<int> sent(1000, 7);
   std::vector<int> staged(1000, 0), received(1000, 0), later(1000, 0);
-  put({copy(staged, sent), mark(kFirst), gate(kFirst), copy(received, staged), mark(kFirst + 1)}, streams_[0]);
+  put({copy(staged, sent), signal(kFirst), wait(kFirst), copy(received, staged), signal(kFirst + 1)}, streams_[0]);
   ASSERT_TRUE(copyAsync(later.data(), received.data(), later.size() * sizeof(int), streams_[0]));
   ASSERT_TRUE(reaches(kFirst));
   EXPECT_EQ(staged, sent);
@@ -74,8 +74,8 @@ TEST_F(Staging, AGateHoldsWhatComesLaterUntilItIsOpened) {
   EXPECT_EQ(later, staged);
 }
 
-TEST_F(Staging, OpeningAGateOpensThoseBeforeAndNoneBehind) {
-  put({gate(kFirst), mark(kFirst), gate(kFirst + 1), mark(kFirst + 1), gate(kFirst + 2), mark(kFirst + 2)},
+TEST_F(Staging, OpeningAWaitOpensThoseBeforeAndNoneBehind) {
+  put({wait(kFirst), signal(kFirst), wait(kFirst + 1), signal(kFirst + 1), wait(kFirst + 2), signal(kFirst + 2)},
       streams_[0]);
   EXPECT_FALSE(reaches(kFirst, kMomentNanos));
   staging_->open(kFirst + 1);
@@ -87,8 +87,8 @@ TEST_F(Staging, OpeningAGateOpensThoseBeforeAndNoneBehind) {
 TEST_F(Staging, OperationsOnDifferentStreamsFollowOneAnother) {
   const std::vector<int> sent(1000, 7);
   std::vector<int> first(1000, 0), second(1000, 0);
-  put({gate(kFirst), copy(first, sent), mark(kFirst)}, streams_[0]);
-  put({copy(second, first), mark(kFirst + 1)}, streams_[1]);
+  put({wait(kFirst), copy(first, sent), signal(kFirst)}, streams_[0]);
+  put({copy(second, first), signal(kFirst + 1)}, streams_[1]);
   EXPECT_FALSE(reaches(kFirst + 1, kMomentNanos));
   staging_->open(kFirst);
   EXPECT_TRUE(reaches(kFirst + 1));
@@ -96,7 +96,7 @@ TEST_F(Staging, OperationsOnDifferentStreamsFollowOneAnother) {
 }
 
 TEST_F(Staging, TheEndLetsStreamsGoOn) {
-  put({gate(kFirst), mark(kFirst)}, streams_[0]);
+  put({wait(kFirst), signal(kFirst)}, streams_[0]);
   const int64_t start = monotonicNanos();
   staging_.reset();
   EXPECT_TRUE(synchronize(streams_[0]));
@@ -106,7 +106,7 @@ TEST_F(Staging, TheEndLetsStreamsGoOn) {
 TEST_F(Staging, NumbersWrap) {
   constexpr uint64_t kStride = uint64_t{1} << 30;
   for (uint64_t number = kStride; number < 6 * kStride; number += kStride) {
-    put({mark(number), gate(number), mark(number + 1)}, streams_[0]);
+    put({signal(number), wait(number), signal(number + 1)}, streams_[0]);
     ASSERT_TRUE(reaches(number));
     ASSERT_FALSE(reaches(number + 1, kMomentNanos)) << number;
     staging_->open(number);
@@ -116,7 +116,7 @@ TEST_F(Staging, NumbersWrap) {
 
 TEST_F(Staging, AStreamThatIsCapturedIsRefusedAndNothingIsThere) {
   ASSERT_TRUE(beginCapture(streams_[0]));
-  const StagingStep step = mark(kFirst);
+  const StagingStep step = signal(kFirst);
   size_t done = 0;
   const Status status = staging_->put({&step, 1}, streams_[0], done);
   EXPECT_EQ(status.code(), Code::Invalid);
@@ -126,17 +126,17 @@ TEST_F(Staging, AStreamThatIsCapturedIsRefusedAndNothingIsThere) {
   Graph graph = nullptr;
   ASSERT_TRUE(endCapture(streams_[0], graph));
   ASSERT_TRUE(destroyGraph(graph));
-  put({mark(kFirst)}, streams_[0]);
+  put({signal(kFirst)}, streams_[0]);
   EXPECT_TRUE(reaches(kFirst));
 }
 
 TEST_F(Staging, TwoRanksOfACommunicatorDoNotShareAStream) {
-  put({mark(kFirst)}, streams_[0]);
+  put({signal(kFirst)}, streams_[0]);
   DeviceStaging::Config other = config_;
   other.rank = 1;
   std::unique_ptr<DeviceStaging> staging;
   ASSERT_TRUE(DeviceStaging::create(other, kTimeoutNanos, staging));
-  const StagingStep step = mark(kFirst);
+  const StagingStep step = signal(kFirst);
   size_t done = 0;
   EXPECT_EQ(staging->put({&step, 1}, streams_[0], done).code(), Code::Invalid);
   EXPECT_TRUE(staging->put({&step, 1}, streams_[1], done));

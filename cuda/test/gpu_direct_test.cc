@@ -1,5 +1,5 @@
 // SIMPLE slots in memory of GPUs, which adapters write into and read from: the whole way from kernel to kernel, over a
-// network of faults that keeps junk in such memory until it has been flushed.
+// network of faults that keeps garbage bytes in such memory until it has been flushed.
 #include <chrono>
 #include <random>
 #include <string>
@@ -91,8 +91,8 @@ TEST(GpuDirectOverANetwork, AFlushThatFailsEndsTheKernels) {
       goesOn = ranks.awaitTogether(issued);
     }
     EXPECT_FALSE(goesOn);
-    const std::string texts = ranks.endpoint(0).lastError() + ranks.endpoint(1).lastError();
-    EXPECT_NE(texts.find("a flush failed [played] [receiving step="), std::string::npos) << texts;
+    const std::string texts = ranks.host(0).lastError() + ranks.host(1).lastError();
+    EXPECT_NE(texts.find("a flush failed [simulated] [receiving step="), std::string::npos) << texts;
   }
 }
 

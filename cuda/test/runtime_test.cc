@@ -89,11 +89,12 @@ TEST(DeviceRuntime, SettlesWhatDoesNotFit) {
   DeviceRuntimeRanks ranks(2);
   device::DeviceCommunicator& rank = ranks.rank(0);
   const Choice direct = choiceOf(Algorithm::Direct, Protocol::LL, Choice::kTryZeroCopy);
-  EXPECT_EQ(rank.settle(direct, Collective::AllReduce).flags, Choice::kZeroCopyUsed);
-  EXPECT_EQ(rank.settle(direct, Collective::AllReduce).protocol, Protocol::Simple);
-  EXPECT_EQ(rank.settle(direct, Collective::Broadcast).flags, 0);
-  EXPECT_EQ(rank.settle(choiceOf(Algorithm::Tree, Protocol::LL), Collective::Reduce).algorithm, Algorithm::Ring);
-  EXPECT_EQ(rank.settle(choiceOf(Algorithm::Ring, Protocol::LL), Collective::AllToAll).algorithm, Algorithm::Direct);
+  EXPECT_EQ(rank.adjustChoice(direct, Collective::AllReduce).flags, Choice::kZeroCopyUsed);
+  EXPECT_EQ(rank.adjustChoice(direct, Collective::AllReduce).protocol, Protocol::Simple);
+  EXPECT_EQ(rank.adjustChoice(direct, Collective::Broadcast).flags, 0);
+  EXPECT_EQ(rank.adjustChoice(choiceOf(Algorithm::Tree, Protocol::LL), Collective::Reduce).algorithm, Algorithm::Ring);
+  EXPECT_EQ(rank.adjustChoice(choiceOf(Algorithm::Ring, Protocol::LL), Collective::AllToAll).algorithm,
+            Algorithm::Direct);
 }
 
 // Operations on several streams follow one another, because they share the communicator's connections.
@@ -256,7 +257,7 @@ TEST(DeviceRuntime, DifferentOperationsAreAMismatch) {
   EXPECT_TRUE(codes[0] == Code::Mismatch || codes[1] == Code::Mismatch);
 }
 
-// Whoever is refused after it tells the others which operation it was.
+// A rank that is refused after it reports which operation it was.
 TEST(DeviceRuntime, AFailureIsThatOfItsOperationBeforeAnybodyAsked) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 100), shorter(2, 99);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cuda/runtime/device_communicator.h"
-#include "engine/endpoint.h"
+#include "engine/host_communicator.h"
 #include "test/faulty_net.h"
 #include "test/rank_threads.h"
 
@@ -23,7 +23,7 @@ using device::Issued;
 
 inline constexpr int kChannels = 2;
 inline constexpr int64_t kLimitNanos = 60'000'000'000;
-inline constexpr int64_t kBriefLimitNanos = 1'000'000'000;  // where connections break, which no end may be told of
+inline constexpr int64_t kBriefLimitNanos = 1'000'000'000;  // where connections break, which no end may learn
 inline constexpr std::chrono::seconds kPatience{120};
 
 // Where the data of SIMPLE slots lies.
@@ -36,11 +36,11 @@ class StagedRanks {
     ++communicators;
     const size_t n = static_cast<size_t>(size);
     std::vector<std::vector<uint8_t>> info(n), deviceInfo(n);
-    endpoints_.resize(n);
+    communicators_.resize(n);
     devices_.resize(n);
     adapterMemory_.resize(n);
     for (int rank = 0; rank < size; ++rank) {
-      EndpointConfig config;
+      HostCommunicatorConfig config;
       config.communicator.rank = rank;
       config.communicator.size = size;
       config.communicator.channels = kChannels;
@@ -50,8 +50,8 @@ class StagedRanks {
       config.communicator.llSlotBytes = config.communicator.ll128SlotBytes = 1024;
       config.secret.assign(16, 42);
       config.makeNet = network.maker();
-      expectOk(Endpoint::create(config, endpoints_[rank]));
-      expectOk(endpoints_[rank]->connectInfo({"played"}, info[rank]));
+      expectOk(HostCommunicator::create(config, communicators_[rank]));
+      expectOk(communicators_[rank]->connectInfo({"simulated"}, info[rank]));
       device::DeviceCommunicatorConfig onDevice;
       onDevice.rank = rank;
       onDevice.size = size;
@@ -72,7 +72,7 @@ class StagedRanks {
 
   int size() const { return static_cast<int>(devices_.size()); }
   DeviceCommunicator& operator[](int rank) { return *devices_[rank]; }
-  Endpoint& endpoint(int rank) { return *endpoints_[rank]; }
+  HostCommunicator& host(int rank) { return *communicators_[rank]; }
 
   Issued allReduce(int rank, Choice choice, std::vector<int32_t>& buffer, int64_t limitNanos = kLimitNanos) {
     return devices_[rank]->run({Collective::AllReduce, DataType::Int32, ReduceOp::Sum}, choice, buffer.data(),
@@ -94,7 +94,7 @@ class StagedRanks {
     }
   }
 
-  // Whether all ranks end well. A failure is not told to every end: who hears of it tells the others, as the coordinator
+  // Whether all ranks end well. Not every end learns of a failure: one that does informs the others, as the coordinator
   // does.
   bool awaitTogether(const std::vector<Issued>& issued, std::vector<Code>* ends = nullptr) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -128,7 +128,7 @@ class StagedRanks {
 
   void connect(int rank, const std::vector<std::vector<uint8_t>>& info, std::vector<uint8_t>& deviceInfo) {
     const int size = static_cast<int>(devices_.size());
-    Endpoint& endpoint = *endpoints_[rank];
+    HostCommunicator& host = *communicators_[rank];
     DeviceCommunicator& device = *devices_[rank];
     std::vector<int> order, down;
     for (int i = 0; i < size; ++i) order.push_back(i);
@@ -140,19 +140,19 @@ class StagedRanks {
     if (slots_ == Slots::OnDevice) useDeviceSlots(rank);
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
-      expectOk(endpoint.connect(peer, TransportKind::Net, info[peer]));
+      expectOk(host.connect(peer, TransportKind::Net, info[peer]));
       expectOk(device.setStaged(peer));
     }
-    layOut(endpoint.communicator());
-    expectOk(endpoint.prepare());
+    layOut(host.communicator());
+    expectOk(host.prepare());
     expectOk(device.connectInfo(deviceInfo));
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
       std::vector<StagedEnds> ends;
-      expectOk(endpoint.stage(peer, device.stagedChannels(peer), ends));
+      expectOk(host.stage(peer, device.stagedChannels(peer), ends));
       expectOk(device.connectStaged(peer, TransportKind::Net, ends));
     }
-    StagingActivity* activity = endpoint.startStaging(device.abortWord());
+    StagingActivity* activity = host.startStaging(device.abortWord());
     EXPECT_NE(activity, nullptr);
     expectOk(device.prepare(false, activity));
   }
@@ -170,20 +170,20 @@ class StagedRanks {
     expectOk(devices_[rank]->makeDeviceSlots(static_cast<int>(slots.uses.size()), adapterMemory_[rank]));
     const device::AdapterMemory& memory = *adapterMemory_[rank];
     slots.memory = {memory.base(), memory.bytes(), memory.dmabuf()};
-    expectOk(endpoints_[rank]->useDeviceSlots(std::move(slots)));
+    expectOk(communicators_[rank]->useDeviceSlots(std::move(slots)));
   }
 
   const Slots slots_;
   std::vector<std::shared_ptr<device::AdapterMemory>> adapterMemory_;  // outlives what writes into it
-  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  std::vector<std::unique_ptr<HostCommunicator>> communicators_;
   std::vector<std::unique_ptr<DeviceCommunicator>> devices_;
 };
 
 inline NetFaults faultsOf(uint64_t seed) {
   NetFaults faults;
   faults.seed = seed;
-  faults.mostDelayNanos = 20'000;
-  faults.mostHiccupNanos = 500'000;
+  faults.maxDelayNanos = 20'000;
+  faults.maxHiccupNanos = 500'000;
   return faults;
 }
 

@@ -1,4 +1,4 @@
-// GPUs that do not reach each other's memory, over a network that is late, delivers in pieces and out of order, and breaks:
+// GPUs that do not reach each other's memory, over a network that is late, delivers in parts and out of order, and breaks:
 // kernels, slots in the host's memory, the pump, and the proxies of the host's engines. The network is of the kind that
 // takes receives before sends, as verbs do, or streams, as sockets do, by the seed.
 #include <chrono>

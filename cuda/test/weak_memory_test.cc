@@ -35,11 +35,11 @@ struct Trial {
   ConnectionShape shape = ConnectionShape(256, 128, 256);
 };
 
-enum class Verdict { Right, Wrong, Stuck };
+enum class Outcome { Right, Wrong, Stuck };
 
 // Runs all-reduces of int32 one after the other on new connections.
 template <Protocol P, class Faults = NoFaults>
-Verdict run(const Trial& trial, std::string& text) {
+Outcome run(const Trial& trial, std::string& text) {
   const size_t count = trial.count;
   DeviceRanks ranks(trial.ranks, 1, trial.shape);
   ranks.timeoutNanos = 50'000'000;
@@ -81,18 +81,18 @@ Verdict run(const Trial& trial, std::string& text) {
   text = "seed=" + std::to_string(trial.options.seed) + " ranks=" + std::to_string(trial.ranks) +
          " count=" + std::to_string(count) + " " + nameOf(trial.algorithm) + (trial.together ? " together" : "") +
          "\n" + report.text;
-  if (!report.finished()) return Verdict::Stuck;
-  Verdict verdict = Verdict::Right;
+  if (!report.finished()) return Outcome::Stuck;
+  Outcome outcome = Outcome::Right;
   for (int rank = 0; rank < trial.ranks; ++rank) {
-    if (ranks.result(rank) != Code::Ok) return Verdict::Stuck;
+    if (ranks.result(rank) != Code::Ok) return Outcome::Stuck;
     if (trial.collective == Collective::Reduce && rank != 0) continue;
     for (size_t i = 0; i < out[rank].size(); ++i) {
       int32_t sum = 0;
       for (int r = 0; r < trial.ranks; ++r) sum += in[r][i];
-      if (out[rank][i] != sum) verdict = Verdict::Wrong;
+      if (out[rank][i] != sum) outcome = Outcome::Wrong;
     }
   }
-  return verdict;
+  return outcome;
 }
 
 Trial trialOf(uint64_t seed) {
@@ -116,7 +116,7 @@ template <Protocol P>
 void expectRight() {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     std::string text;
-    ASSERT_EQ(run<P>(trialOf(seed), text), Verdict::Right) << text;
+    ASSERT_EQ(run<P>(trialOf(seed), text), Outcome::Right) << text;
   }
 }
 
@@ -139,9 +139,9 @@ Found find(const std::function<void(Trial&)>& adjust, int seeds) {
     trial.count = 130;
     adjust(trial);
     std::string text;
-    const Verdict verdict = run<P, Faults>(trial, text);
-    found.wrong += verdict == Verdict::Wrong ? 1 : 0;
-    found.stuck += verdict == Verdict::Stuck ? 1 : 0;
+    const Outcome outcome = run<P, Faults>(trial, text);
+    found.wrong += outcome == Outcome::Wrong ? 1 : 0;
+    found.stuck += outcome == Outcome::Stuck ? 1 : 0;
   }
   return found;
 }

@@ -8,7 +8,7 @@ enum class Code : int {
   Ok = 0,
   Invalid = -1,    // an argument or the order of calls is wrong
   Timeout = -2,    // the deadline of an operation passed
-  Aborted = -3,    // somebody aborted the communicator
+  Aborted = -3,    // the communicator was aborted
   Mismatch = -4,   // a peer runs another operation, or the same one with other arguments
   Transport = -5,  // a connection failed
   System = -6,     // a system call failed

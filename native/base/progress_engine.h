@@ -6,15 +6,15 @@
 
 namespace jccl {
 
-// Told when the first step of a connection is published. Until then the connection costs its engine nothing: a rank is
-// joined to all others, and speaks to few of them.
+// Called when the first step of a connection is published. Until then the connection costs its engine nothing: a rank is
+// connected to all others, and sends to few of them.
 class FirstUse {
  public:
   virtual ~FirstUse() = default;
   virtual void noteFirstUse() = 0;
 };
 
-// A communicator with network connections owns one; without any, the pointer is null and a wait looks at memory only.
+// A communicator with network connections owns one; without any, the pointer is null and a wait polls memory only.
 // Every method may be called from any thread of the communicator; the implementation serialises.
 class ProgressEngine {
  public:
@@ -30,12 +30,12 @@ class ProgressEngine {
   // moved. Called when an operation ends, and by abort.
   virtual void kick() = 0;
 
-  // User memory of the operation that begins, good until endLending(): slots may lend it, and receives may want pieces in
-  // it (then it is `written`). Networks that reach registered memory only register it when they first need it, and copy
-  // what they were not told of or cannot register.
-  virtual void lend(const void* /*address*/, size_t /*bytes*/, bool /*written*/) {}
+  // User memory of the operation that begins, good until clearUserMemory(): slots may refer to it, and receives may post
+  // addresses in it (then it is `written`). Networks that reach registered memory only register it when they first need it,
+  // and copy what was not added or cannot be registered.
+  virtual void addUserMemory(const void* /*address*/, size_t /*bytes*/, bool /*written*/) {}
   // The network needs none of it any more: all has been sent and received, or revoke() has returned.
-  virtual void endLending() {}
+  virtual void clearUserMemory() {}
 
   // After a failure: once it returns, no user memory that the network was given (ZeroCopySlot) is touched any
   // more.

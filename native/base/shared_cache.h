@@ -1,4 +1,4 @@
-// The cache that cores share, as the kernel tells it.
+// The cache that cores share, as the kernel reports it.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ struct SharedCache {
   int cores;  // that share it
 };
 
-// The last cache before memory of the processor's first core; 32 MiB for one core where the kernel does not tell. sysconf
+// The last cache before memory of the processor's first core; 32 MiB for one core where the kernel does not say. sysconf
 // is no substitute: it adds up the caches of a whole processor, which are many on AMD's.
 SharedCache sharedCache();
 

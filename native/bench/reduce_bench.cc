@@ -1,7 +1,7 @@
 // Speed of the reduction kernels beside memcpy and a plain loop:  reduce_bench [bytes...]
 //
 // GB/s count what is read and written once each: 2 sources and 1 destination are 3 bytes per byte of payload. The rows
-// of one size are measured in turn, several times over, and the best of each is printed.
+// of one size are measured one after the other, several times, and the best of each is printed.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -29,7 +29,7 @@ namespace {
 using test::Block;
 using test::publish;
 
-// What the two processes tell each other besides the data.
+// What the two processes send each other besides the data.
 struct Shared {
   std::atomic<int> ready;
   std::atomic<bool> stop;
@@ -39,7 +39,7 @@ struct Shared {
 
 Shared* makeShared() { return new (sharedMemory(sizeof(Shared))) Shared(); }
 
-// Processor time of this process and of its children that have ended. On a busy machine it says more than the clock.
+// Processor time of this process and of its children that have ended. On a busy host it says more than the clock.
 double processorNanos() {
   double nanos = 0;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {

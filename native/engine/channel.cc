@@ -8,11 +8,11 @@ namespace jccl {
 namespace {
 
 // LL and LL128 unpack through scratch memory that should stay in the first-level cache.
-constexpr uint32_t kMostPackedSliceBytes = 16 * 1024;
-// Pieces that are sent from where they lie cost nothing to have under way: about half of the slots.
-constexpr size_t kLentAhead = 4;
-// From this size of the buffer on lending saves more than waiting for the last piece to leave costs.
-constexpr size_t kLeastLentBytes = 16 * 1024;
+constexpr uint32_t kMaxPackedSliceBytes = 16 * 1024;
+// Chunks that are sent without a copy cost nothing to have in flight: about half of the slots.
+constexpr size_t kReceivesAhead = 4;
+// From this size of the buffer on zero-copy sends save more than waiting for the last chunk to leave costs.
+constexpr size_t kMinZeroCopyBytes = 16 * 1024;
 
 }  // namespace
 
@@ -79,8 +79,8 @@ void Channel::runWith(const Operation& operation, Transfer transfer) {
   const ConnectionShape& shape = sends_[size_ == 1 ? 0 : directSend_[0]->peer].memory.shape;
   const size_t element = transfer.elementBytes;
   size_t capacity = size_ == 1 ? kDefaultStepBytes : shape.payloadCapacity(P);
-  if (P != Protocol::Simple) capacity = std::min<size_t>(capacity, kMostPackedSliceBytes);
-  transfer.lends = P == Protocol::Simple && lends(operation);
+  if (P != Protocol::Simple) capacity = std::min<size_t>(capacity, kMaxPackedSliceBytes);
+  transfer.zeroCopy = P == Protocol::Simple && sendsZeroCopy(operation);
   transfer.sliceCount = sliceCountOf(operation.choice, capacity, element);
   if (operation.choice.algorithm == Algorithm::Ring) return runRing<P>(operation, transfer);
   if (operation.choice.algorithm == Algorithm::Tree) return runTree<P>(operation, transfer);
@@ -148,7 +148,7 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   plan.size = size_;
   plan.chunkCount = transfer.sliceCount;
   ring::share(operation.count, index_, operation.choice.channels, plan.begin, plan.count);
-  if (transfer.lends && allNet()) plan.ahead = kLentAhead;
+  if (transfer.zeroCopy && allNet()) plan.ahead = kReceivesAhead;
   HostPrimitives<P> primitives(waiter_, transfer, links, space);
   switch (operation.code.collective) {
     case Collective::AllReduce:
@@ -178,8 +178,8 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   primitives.finish();
 }
 
-bool Channel::lends(const Operation& operation) const {
-  return operation.bytes >= kLeastLentBytes &&
+bool Channel::sendsZeroCopy(const Operation& operation) const {
+  return operation.bytes >= kMinZeroCopyBytes &&
          std::any_of(directSend_.begin(), directSend_.end(), [](const SendConnection* c) { return c->isNet(); });
 }
 
@@ -198,9 +198,9 @@ template <Protocol P>
 bool Channel::scratch(int links, const Transfer& transfer, uint8_t*& space) {
   if constexpr (P != Protocol::Simple) {
     const size_t slice = (transfer.sliceCount * transfer.elementBytes + 63) / 64 * 64;
-    const size_t wanted = slice * (links + 1);
-    if (__builtin_expect(scratchMemory_.bytes() < wanted, 0)) {
-      if (!MappedMemory::mapAnonymous(wanted, scratchMemory_)) {
+    const size_t needed = slice * (links + 1);
+    if (__builtin_expect(scratchMemory_.bytes() < needed, 0)) {
+      if (!MappedMemory::mapAnonymous(needed, scratchMemory_)) {
         waiter_.control().fail(Code::NoMemory);
         return false;
       }

@@ -59,7 +59,7 @@ class Channel {
   template <Protocol P>
   void runDirect(const Operation& operation, const Transfer& transfer);
 
-  bool lends(const Operation& operation) const;
+  bool sendsZeroCopy(const Operation& operation) const;
   bool allNet() const;
   PartPlan partsOf(const Operation& operation) const;
   template <Protocol P>

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "engine/channel.h"
 #include "engine/core_sharing.h"
+#include "engine/diagnostics.h"
 #include "engine/history.h"
 #include "engine/operation.h"
 #include "engine/point_to_point.h"
@@ -34,30 +35,11 @@ struct CommunicatorConfig {
   uint32_t simpleSlotBytes = 256 * 1024;
   uint32_t llSlotBytes = 16 * 1024;
   uint32_t ll128SlotBytes = 32 * 1024;
-  int localRanks = 1;  // ranks that share this machine's processors
+  int localRanks = 1;  // ranks that share this host's cores
   int cores = 1;
   int64_t spinNanos = -1;    // -1: chosen from localRanks and cores
   bool spreadsRanks = true;  // see CoreSharing
   uint64_t token[2] = {0, 0};
-};
-
-// What one channel waits for; only waits that have turned long are told.
-struct WaitingRow {
-  uint64_t sequence;
-  int channel;
-  int peer;
-  TransportKind transport;
-  WaitFor waitFor;
-  Protocol protocol;
-  uint64_t step;
-  int64_t sinceNanos;
-};
-
-struct MemoryUsage {
-  size_t segmentBytes = 0;   // address space of the own segment
-  size_t residentBytes = 0;  // how much of it is backed by memory
-  size_t scratchBytes = 0;
-  size_t networkBytes = 0;
 };
 
 class Communicator {
@@ -77,7 +59,7 @@ class Communicator {
   const SegmentShape& segmentShape() const { return shape_; }
   const Segment& segment() const { return segment_; }
   WaitControl& control() { return control_; }
-  Doorbell* bell() { return &segment_.bell(); }
+  EventCount* events() { return &segment_.events(); }
 
   // The peer's segment is at `base` in our address space: a thread of this process (P2p), or mapped (Shm).
   Status connectLocal(int peer, TransportKind transport, uint8_t* base);
@@ -86,7 +68,7 @@ class Communicator {
                     FirstUse* firstUse = nullptr);
   void setProgress(ProgressEngine* progress);
   // The memory of a connected pair, for kernels of a GPU; then no operation may run over it here.
-  StagedEnds lendConnections(int peer, int channel);
+  StagedEnds connectionEnds(int peer, int channel);
   TransportKind transportOf(int peer) const { return transports_[peer]; }
 
   Status setRing(int channel, const std::vector<int>& order);
@@ -114,20 +96,20 @@ class Communicator {
   std::string lastError() const;
 
   const History& history() const { return history_; }
-  std::vector<WaitingRow> waiting() const;
+  std::vector<ChannelWait> waiting() const;
   MemoryUsage memoryUsage() const;
 
  private:
   Code refuse(std::string why);
-  void begin(Operation& operation, int64_t timeoutNanos);
+  void enter(Operation& operation, int64_t timeoutNanos);
   Code finish(const Operation& operation);
   Code execute(Operation& operation, int64_t timeoutNanos);
   bool runInPlace(const Operation& operation, Transfer transfer);
-  void runStaged(const Operation& operation, Transfer transfer);
+  void runThroughSlots(const Operation& operation, Transfer transfer);
   void runChannels(const Operation& operation, const Transfer& transfer);
   Code executeTasks(Operation& operation, std::vector<PointToPointTask>& tasks, int64_t timeoutNanos);
   Code runExchange(Operation& operation, int64_t timeoutNanos);
-  Choice settle(Choice choice, Collective collective) const;
+  Choice adjustChoice(Choice choice, Collective collective) const;
   Transfer transferOf(const Operation& operation) const;
   size_t inputBytes(const Operation& operation) const;
   size_t outputBytes(const Operation& operation) const;

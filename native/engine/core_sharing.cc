@@ -9,10 +9,10 @@
 namespace jccl {
 namespace {
 
-constexpr uint32_t kOperationsPerLook = 16;
-// A wrong place for so long is no passing one.
-constexpr int64_t kPatienceNanos = 5'000'000;
-// A move that does not last, because somebody else needs the core, is tried more and more seldom.
+constexpr uint32_t kOperationsPerCheck = 16;
+// An exceeded share for so long is no passing one.
+constexpr int64_t kMinExceededNanos = 5'000'000;
+// A move that does not last, because another program needs the core, is tried more and more seldom.
 constexpr int64_t kFirstPauseNanos = 50'000'000;
 constexpr int64_t kLastPauseNanos = 10'000'000'000;
 constexpr int64_t kPausesUntilForgiven = 8;
@@ -23,10 +23,10 @@ int32_t betterCore(int rank, std::span<const int32_t> coreOfRank, std::span<cons
   const auto ranksOn = [&](int32_t core) { return std::count(coreOfRank.begin(), coreOfRank.end(), core); };
   const int32_t own = coreOfRank[rank];
   const auto higher = coreOfRank.begin() + rank + 1;
-  if (own == Whereabouts::kUnknown || std::find(higher, coreOfRank.end(), own) != coreOfRank.end()) {
-    return Whereabouts::kUnknown;
+  if (own == CpuPlacement::kUnknown || std::find(higher, coreOfRank.end(), own) != coreOfRank.end()) {
+    return CpuPlacement::kUnknown;
   }
-  int32_t best = Whereabouts::kUnknown;
+  int32_t best = CpuPlacement::kUnknown;
   auto fewest = ranksOn(own) - 1;
   for (const int32_t core : allowed) {
     const auto ranks = ranksOn(core);
@@ -64,7 +64,7 @@ CoreSharing::CoreSharing(int rank, int size, int localRanks, int cores, bool spr
       fairShare_((localRanks + cores - 1) / std::max(1, cores)),
       spreads_(spreads),
       peers_(size, nullptr),
-      coreOfRank_(size, Whereabouts::kUnknown) {}
+      coreOfRank_(size, CpuPlacement::kUnknown) {}
 
 int32_t CoreSharing::begin() {
   const int32_t core = sched_getcpu() + 1;
@@ -72,7 +72,7 @@ int32_t CoreSharing::begin() {
     core_ = core;
     own_->core.store(core, std::memory_order_relaxed);
   }
-  if (spreads_ && ++operations_ % kOperationsPerLook == 0) {
+  if (spreads_ && ++operations_ % kOperationsPerCheck == 0) {
     if (isShareExceeded()) {
       spread(monotonicNanos());
     } else {
@@ -84,7 +84,7 @@ int32_t CoreSharing::begin() {
 
 bool CoreSharing::isShareExceeded() const {
   int here = 1;
-  for (const Whereabouts* peer : peers_) {
+  for (const CpuPlacement* peer : peers_) {
     if (peer != nullptr && peer->core.load(std::memory_order_relaxed) == core_) ++here;
   }
   return here > fairShare_;
@@ -92,14 +92,14 @@ bool CoreSharing::isShareExceeded() const {
 
 void CoreSharing::spread(int64_t now) {
   if (exceededSince_ == 0) exceededSince_ = now;
-  if (now - exceededSince_ < kPatienceNanos || now - movedAt_ < pauseNanos_) return;
+  if (now - exceededSince_ < kMinExceededNanos || now - movedAt_ < pauseNanos_) return;
   exceededSince_ = 0;
   for (size_t peer = 0; peer < peers_.size(); ++peer) {
     if (peers_[peer] != nullptr) coreOfRank_[peer] = peers_[peer]->core.load(std::memory_order_relaxed);
   }
   coreOfRank_[rank_] = core_;
   const int32_t better = betterCore(rank_, coreOfRank_, allowedCores());
-  if (better == Whereabouts::kUnknown) return;
+  if (better == CpuPlacement::kUnknown) return;
   const bool lasted = now - movedAt_ >= kPausesUntilForgiven * pauseNanos_;
   pauseNanos_ = lasted ? kFirstPauseNanos : std::min(2 * pauseNanos_, kLastPauseNanos);
   movedAt_ = now;

@@ -1,17 +1,17 @@
-// Ranks that outnumber the cores: who shares a core with whom, and that no core gets more of them than it must.
+// Oversubscribed ranks: which of them share a core, and that no core gets more of them than it must.
 //
-// Every rank tells where it begins its operations (Whereabouts). Waits use it: a rank on the same core gets the core at
-// once, a rank elsewhere is looked for a moment longer. And ranks spread by it: the kernel takes threads that wait by
-// yielding for busy and for warm in their cache, and leaves three of four ranks on one of two cores for seconds, where
-// everything takes half as long again. So a rank that stays on a core with too many takes itself to the one with the
-// fewest, one rank of a core at a time. It may run wherever it could before; a thread bound to one core stays there.
+// Every rank publishes where it begins its operations (CpuPlacement). Waits use it: a rank on the same core gets the core at
+// once, a rank elsewhere is polled a moment longer. And ranks spread by it: to the kernel threads that wait by yielding are
+// busy and warm in their cache, and it leaves three of four ranks on one of two cores for seconds, where everything takes
+// half as long again. So a rank that stays on a core with too many moves itself to the one with the fewest, one rank of a
+// core at a time. It may run wherever it could before; a thread bound to one core stays there.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "base/whereabouts.h"
+#include "base/cpu_placement.h"
 
 namespace jccl {
 
@@ -19,10 +19,10 @@ namespace jccl {
 // of a core leaves it, for the first of the cores in `allowed` that have the fewest ranks, at least two fewer than its own.
 int32_t betterCore(int rank, std::span<const int32_t> coreOfRank, std::span<const int32_t> allowed);
 
-// The cores that the calling thread may use, counted from 1; none where the kernel does not tell.
+// The cores that the calling thread may use, counted from 1; none where the kernel does not say.
 std::vector<int32_t> allowedCores();
 
-// Takes the calling thread to a core, counted from 1, and leaves it the choice of cores that it had. Returns whether it
+// Moves the calling thread to a core, counted from 1, and leaves it the choice of cores that it had. Returns whether it
 // is there.
 bool moveToCore(int32_t core);
 
@@ -30,8 +30,8 @@ class CoreSharing {
  public:
   CoreSharing(int rank, int size, int localRanks, int cores, bool spreads);
 
-  void setOwn(Whereabouts& own) { own_ = &own; }
-  void addPeer(int peer, const Whereabouts& whereabouts) { peers_[peer] = &whereabouts; }
+  void setOwn(CpuPlacement& own) { own_ = &own; }
+  void addPeer(int peer, const CpuPlacement& placement) { peers_[peer] = &placement; }
 
   // The calling thread begins an operation. Returns its core, counted from 1.
   int32_t begin();
@@ -41,11 +41,11 @@ class CoreSharing {
   void spread(int64_t now);
 
   int rank_;
-  int fairShare_;  // so many ranks a core has to bear
+  int fairShare_;  // how many ranks a core has to run
   bool spreads_;
-  Whereabouts* own_ = nullptr;
-  std::vector<const Whereabouts*> peers_;  // by rank; null: not on this machine, or this rank
-  int32_t core_ = Whereabouts::kUnknown;
+  CpuPlacement* own_ = nullptr;
+  std::vector<const CpuPlacement*> peers_;  // by rank; null: not on this host, or this rank
+  int32_t core_ = CpuPlacement::kUnknown;
   uint32_t operations_ = 0;
   int64_t exceededSince_ = 0;  // nanoseconds; 0: it is not
   int64_t pauseNanos_ = 0;     // after the last move

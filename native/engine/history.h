@@ -1,4 +1,4 @@
-// The last operations of a communicator, readable while they run: what a verdict about a hang is built from.
+// The last operations of a communicator, readable while they run: what the report of a hang is built from.
 #pragma once
 
 #include <array>

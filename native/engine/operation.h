@@ -101,7 +101,7 @@ struct Choice {
   }
 };
 
-// Which part of a larger operation an operation is, where that is carried out in parts that all ranks cut alike.
+// Which part of a larger operation an operation is, where that is executed in parts that all ranks cut alike.
 struct Part {
   size_t whole = 0;  // the elements of the whole; 0: this is no part
   size_t begin = 0;  // where the part begins

@@ -3,29 +3,29 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/loan.h"
-#include "primitives/lending.h"
+#include "engine/user_memory_scope.h"
+#include "primitives/zero_copy_transfer.h"
 
 namespace jccl {
 namespace {
 
-constexpr size_t kLeastChunkBytes = 64 * 1024;
+constexpr size_t kMinChunkBytes = 64 * 1024;
 // In so many parts, copying one overlaps with sending another.
 constexpr size_t kChunks = 4;
 
-// The next piece of a message: both ends cut alike.
+// The next chunk of a message: both ends cut alike.
 uint32_t nextChunk(const PointToPointTask& task, size_t done, const ConnectionMemory& memory) {
-  const size_t most = std::min(memory.shape.simpleSlotBytes(), memory.mostExchanged);
-  return static_cast<uint32_t>(std::min({task.bytes - done, most, std::max(task.bytes / kChunks, kLeastChunkBytes)}));
+  const size_t max = std::min(memory.shape.simpleSlotBytes(), memory.maxExchangeBytes);
+  return static_cast<uint32_t>(std::min({task.bytes - done, max, std::max(task.bytes / kChunks, kMinChunkBytes)}));
 }
 
-bool isLarge(const PointToPointTask& task) { return task.bytes >= Loan::kLeastBytes; }
+bool isLarge(const PointToPointTask& task) { return task.bytes >= UserMemoryScope::kMinBytes; }
 
-// Says where the pieces of a message belong, as far as there are slots for them.
-void wantRest(const PointToPointTask& task, size_t done, const RecvConnection& connection) {
+// Posts where the chunks of a message belong, as far as there are slots for them.
+void postAddresses(const PointToPointTask& task, size_t done, const RecvConnection& connection) {
   for (uint64_t ahead = 0; ahead < kSlots && done < task.bytes; ++ahead) {
     const uint32_t bytes = nextChunk(task, done, connection.memory);
-    want(connection, ahead, task.address + done, bytes, checkWord(task.fingerprint, bytes));
+    postAddress(connection, ahead, task.address + done, bytes, checkWord(task.fingerprint, bytes));
     done += bytes;
   }
 }
@@ -34,12 +34,12 @@ void wantRest(const PointToPointTask& task, size_t done, const RecvConnection& c
 
 void PointToPoint::run(const std::vector<PointToPointTask>& tasks, Channel& channel) {
   Waiter& waiter = channel.waiter();
-  Loan loan(waiter.control().progress);
+  UserMemoryScope userMemory(waiter.control().progress);
   for (const PointToPointTask& task : tasks) {
     const bool sends = task.kind == PointToPointTask::Kind::Send;
     if (task.peer == rank_ || !isLarge(task)) continue;
     const bool isNet = sends ? channel.sendTo(task.peer).isNet() : channel.recvFrom(task.peer).isNet();
-    if (isNet) loan.add(task.address, task.bytes, !sends);
+    if (isNet) userMemory.add(task.address, task.bytes, !sends);
   }
   copyOwn(tasks);
   enqueue(tasks);
@@ -55,7 +55,7 @@ bool PointToPoint::finishSends(Channel& channel) {
   for (size_t i = 0; i < used_; ++i) {
     if (queues_[i].kind != PointToPointTask::Kind::Send) continue;
     SendConnection& connection = channel.sendTo(queues_[i].peer);
-    if (!waitUntilSent(channel.waiter(), connection, connection.lent.end(), Protocol::Simple)) return false;
+    if (!waitUntilSent(channel.waiter(), connection, connection.zeroCopySends.end(), Protocol::Simple)) return false;
   }
   return true;
 }
@@ -77,7 +77,7 @@ bool PointToPoint::moveAll(const std::vector<PointToPointTask>& tasks, Channel& 
     const RecvConnection& from = channel.recvFrom(unfinished->peer);
     const WaitPlace place{unfinished->peer, sends ? to.transport : from.transport,
                           sends ? WaitFor::Credit : WaitFor::Data, Protocol::Simple, sends ? to.step : from.step};
-    // A wait may look again after it has seen the condition: what has moved stays moved.
+    // A wait may check again after it has seen the condition: what has moved stays moved.
     bool any = false;
     const auto moved = [&] {
       for (size_t i = 0; i < used_; ++i) any = advance(queues_[i], tasks, channel) || any;
@@ -136,8 +136,8 @@ bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendC
   const uint32_t bytes = nextChunk(task, queue.done, connection.memory);
   SlotHeader* header = connection.memory.slotHeader(connection.step);
   if (connection.isNet() && isLarge(task)) {
-    lend(connection, task.address + queue.done, bytes);
-    connection.memory.zeroCopySlot(connection.step).awaited = true;
+    sendZeroCopy(connection, task.address + queue.done, bytes);
+    connection.memory.zeroCopySlot(connection.step).awaitsAddress = true;
   } else if (bytes != 0) {
     std::memcpy(connection.memory.simplePiece(connection.step, bytes), task.address + queue.done, bytes);
   }
@@ -150,7 +150,7 @@ bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendC
 }
 
 bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvConnection& connection) {
-  if (connection.isNet() && isLarge(task)) wantRest(task, queue.done, connection);
+  if (connection.isNet() && isLarge(task)) postAddresses(task, queue.done, connection);
   const SlotHeader* header = connection.memory.slotHeader(connection.step);
   if (header->published.load(std::memory_order_acquire) != connection.step + 1) return false;
   const uint32_t bytes = nextChunk(task, queue.done, connection.memory);
@@ -159,10 +159,10 @@ bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvC
     return true;
   }
   uint8_t* const place = task.address + queue.done;
-  const uint8_t* const piece = connection.simplePiece(bytes);
-  if (bytes != 0 && piece != place) std::memcpy(place, piece, bytes);
+  const uint8_t* const chunk = connection.simplePiece(bytes);
+  if (bytes != 0 && chunk != place) std::memcpy(place, chunk, bytes);
   connection.memory.head->head.store(++connection.step, std::memory_order_release);
-  if (connection.senderBell != nullptr) connection.senderBell->ringIfSleeping();
+  if (connection.senderEvents != nullptr) connection.senderEvents->notifyIfWaiting();
   account(queue, task, bytes);
   return true;
 }

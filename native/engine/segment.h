@@ -1,10 +1,10 @@
-// The one piece of memory that a rank shares with the ranks on its machine.
+// The memory that a rank shares with the ranks on its host.
 //
 //     page 0           SegmentHeader: proves to a peer that it mapped what it meant to map
-//     4096             Doorbell: peers wake this rank
-//     4096 + 128       Whereabouts: the core on which this rank runs
+//     4096             EventCount: peers wake this rank
+//     4096 + 128       CpuPlacement: the core on which this rank runs
 //     4096 + 192       PeerAccess: ends what this rank does in peers' buffers
-//     4096 + 256       Board lines, one Board per rank of the communicator, written by that rank
+//     4096 + 256       BufferExchange lines, one for each rank of the communicator, written by that rank
 //     page-aligned     connection blocks (primitives/layout.h), index = peer rank x channels + channel
 //
 // Blocks that nobody uses cost address space only: the file is sparse.
@@ -15,10 +15,10 @@
 #include <cstdint>
 #include <string>
 
-#include "base/doorbell.h"
+#include "base/cpu_placement.h"
+#include "base/event_count.h"
 #include "base/fd.h"
 #include "base/status.h"
-#include "base/whereabouts.h"
 #include "primitives/layout.h"
 
 namespace jccl {
@@ -38,26 +38,26 @@ struct SegmentHeader {
   uint64_t bytes;
 };
 
-// What a rank posts to each peer before an operation that may read and write user buffers in place.
-struct alignas(64) BoardPost {
+// What a rank writes for each peer before an operation that may read and write user buffers in place.
+struct alignas(64) BufferDescriptor {
   std::atomic<uint64_t> sequence;  // of the operation; written last
   uint64_t flags;                  // bit 0: both buffers can be addressed by the peers
   uint64_t sendSegment, sendOffset;
   uint64_t recvSegment, recvOffset;
   uint64_t fingerprint;
 };
-static_assert(sizeof(BoardPost) == 64);
+static_assert(sizeof(BufferDescriptor) == 64);
 
-struct alignas(64) BoardMark {
+struct alignas(64) CompletionFlag {
   std::atomic<uint64_t> sequence;
 };
 
-// Two of each, used in turn: a rank may be one operation ahead of the reader, never two.
-struct Board {
-  BoardPost posts[2];
-  BoardMark finished[2];
+// Two of each, used alternately: a rank may be one operation ahead of the reader, never two.
+struct BufferExchange {
+  BufferDescriptor descriptors[2];
+  CompletionFlag finished[2];
 };
-static_assert(sizeof(Board) == 256);
+static_assert(sizeof(BufferExchange) == 256);
 
 // Lets a rank whose operation fails take its buffers back from a peer that reads or writes them in place. It lies in the
 // peer's segment. Each side writes its word first and reads the other's afterwards, both sequentially consistent: either
@@ -74,11 +74,11 @@ struct SegmentShape {
   ConnectionShape connection;
   bool rotates = true;  // see ConnectionMemory; both ends of a connection do the same
 
-  static constexpr size_t kBellOffset = 4096;
-  static constexpr size_t kWhereaboutsOffset = 4096 + 128;
+  static constexpr size_t kEventCountOffset = 4096;
+  static constexpr size_t kCpuPlacementOffset = 4096 + 128;
   static constexpr size_t kPeerAccessOffset = 4096 + 192;
-  static constexpr size_t kBoardOffset = 4096 + 256;
-  size_t blocksOffset() const { return (kBoardOffset + size * sizeof(Board) + 4095) / 4096 * 4096; }
+  static constexpr size_t kBufferExchangeOffset = 4096 + 256;
+  size_t blocksOffset() const { return (kBufferExchangeOffset + size * sizeof(BufferExchange) + 4095) / 4096 * 4096; }
   size_t blockOffset(int peer, int channel) const {
     return blocksOffset() + (static_cast<size_t>(peer) * channels + channel) * connection.blockBytes();
   }
@@ -94,12 +94,15 @@ class Segment {
   explicit operator bool() const { return base_ != nullptr; }
   uint8_t* base() const { return base_; }
   SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(base_); }
-  Doorbell& bell() const { return *reinterpret_cast<Doorbell*>(base_ + SegmentShape::kBellOffset); }
-  Whereabouts& whereabouts() const { return *reinterpret_cast<Whereabouts*>(base_ + SegmentShape::kWhereaboutsOffset); }
+  EventCount& events() const { return *reinterpret_cast<EventCount*>(base_ + SegmentShape::kEventCountOffset); }
+  CpuPlacement& cpuPlacement() const {
+    return *reinterpret_cast<CpuPlacement*>(base_ + SegmentShape::kCpuPlacementOffset);
+  }
   PeerAccess& peerAccess() const { return *reinterpret_cast<PeerAccess*>(base_ + SegmentShape::kPeerAccessOffset); }
-  // The board on which `rank` posts to the owner of this segment.
-  Board& boardOf(int rank) const {
-    return *reinterpret_cast<Board*>(base_ + SegmentShape::kBoardOffset + rank * sizeof(Board));
+  // What `rank` writes for the owner of this segment.
+  BufferExchange& bufferExchangeOf(int rank) const {
+    return *reinterpret_cast<BufferExchange*>(base_ + SegmentShape::kBufferExchangeOffset +
+                                              rank * sizeof(BufferExchange));
   }
   uint8_t* block(int peer, int channel) const { return base_ + shape_.blockOffset(peer, channel); }
 

@@ -1,4 +1,4 @@
-// Buffers of the user that other processes of this machine can read and write in place.
+// Buffers of the user that other processes of this host can read and write in place.
 #pragma once
 
 #include <cstddef>

@@ -8,35 +8,35 @@
 namespace jccl {
 namespace {
 
-constexpr int kIdleTurns = 64;
-constexpr int64_t kFirstNapNanos = 20'000;
-constexpr int64_t kLastNapNanos = 200'000;  // kernels publish without an event
+constexpr int kIdlePolls = 64;
+constexpr int64_t kFirstWaitNanos = 20'000;
+constexpr int64_t kLastWaitNanos = 200'000;  // kernels publish without an event
 constexpr int64_t kSleepNanos = 100'000'000;
 
 }  // namespace
 
-StagingPump::StagingPump(ProgressEngine& network, uint32_t* abort, std::function<void()> failed)
+StagingProxy::StagingProxy(ProgressEngine& network, uint32_t* abort, std::function<void()> failed)
     : network_(network),
       abort_(abort),
       failed_(std::move(failed)),
       thread_(startQuietThread("jccl-staging", [this] { run(); })) {}
 
-StagingPump::~StagingPump() {
+StagingProxy::~StagingProxy() {
   stopping_.store(true);
   activity_.wake();
   network_.kick();
   thread_.join();
 }
 
-void StagingPump::run() {
+void StagingProxy::run() {
   int idle = 0;
-  int64_t nap = kFirstNapNanos;
-  bool told = false;
+  int64_t wait = kFirstWaitNanos;
+  bool reported = false;
   uint32_t seen = 0;
   bool moves = false;  // since the network's own thread was last asked
   while (!stopping_.load()) {
-    if (network_.failed() && !told) {
-      told = true;
+    if (network_.failed() && !reported) {
+      reported = true;
       failed_();
       activity_.unlessClosed([this] {
         uint32_t none = 0;
@@ -47,20 +47,20 @@ void StagingPump::run() {
     const uint32_t begun = activity_.begun();
     moves = moves || begun != seen;
     seen = begun;
-    if (told || !activity_.inFlight()) {
+    if (reported || !activity_.inFlight()) {
       // What the last kernels published has still to leave: the network's own thread sees to it.
       if (moves) network_.kick();
       moves = false;
-      activity_.nap(seen, kSleepNanos);
+      activity_.sleep(seen, kSleepNanos);
       continue;
     }
     moves = true;
     if (network_.poll() != 0) {
       idle = 0;
-      nap = kFirstNapNanos;
-    } else if (++idle >= kIdleTurns) {
-      network_.waitForEvents(nap);
-      nap = std::min(2 * nap, kLastNapNanos);
+      wait = kFirstWaitNanos;
+    } else if (++idle >= kIdlePolls) {
+      network_.waitForEvents(wait);
+      wait = std::min(2 * wait, kLastWaitNanos);
     }
   }
 }

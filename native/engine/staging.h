@@ -1,8 +1,8 @@
 // Connections whose slots kernels of a GPU read and write, in memory of the host: where GPUs cannot reach each other's
 // memory. The engine makes the connections as for itself, by shared memory or a network, and runs no operation over them.
 //
-//     kernel ── slot in pinned memory ── peer's kernel                        on one machine
-//     kernel ── slot in pinned memory ── proxies, the network ── slot ── kernel   between machines: the pump moves them
+//     kernel ── slot in pinned memory ── peer's kernel                        on one host
+//     kernel ── slot in pinned memory ── proxies, the network ── slot ── kernel   between hosts: a proxy thread moves them
 //     kernel ── slot in the GPU's memory ═ adapters ═ slot in the GPU's memory ── kernel   SIMPLE, with GPUDirect RDMA
 #pragma once
 
@@ -30,7 +30,7 @@ struct StagedEnds {
   uint8_t* recvSlots = nullptr;
 };
 
-// Memory of a GPU for such slots, and whose they are: those of the first use lie at its begin, each takes
+// Memory of a GPU for such slots, and which connections use them: those of the first use lie at its begin, each takes
 // ConnectionShape::simpleSlotsBytes().
 struct DeviceSlots {
   struct Use {
@@ -44,14 +44,14 @@ struct DeviceSlots {
 };
 
 // A thread that moves the network while operations are in flight on the GPU: nobody on the host waits in them.
-class StagingPump {
+class StagingProxy {
  public:
   // `abort` is the word that ends the kernels' waits: set to Code::Transport once the network has failed, after `failed` was
   // called. It stays until the activity is closed, or as long as this object.
-  StagingPump(ProgressEngine& network, uint32_t* abort, std::function<void()> failed);
-  ~StagingPump();
-  StagingPump(const StagingPump&) = delete;
-  StagingPump& operator=(const StagingPump&) = delete;
+  StagingProxy(ProgressEngine& network, uint32_t* abort, std::function<void()> failed);
+  ~StagingProxy();
+  StagingProxy(const StagingProxy&) = delete;
+  StagingProxy& operator=(const StagingProxy&) = delete;
 
   StagingActivity& activity() { return activity_; }
 

@@ -1,4 +1,4 @@
-// What a GPU's runtime tells the pump of its staged connections: how many operations have begun and ended. One object in plain
+// What a GPU's runtime reports to the proxy thread of its staged connections: how many operations have begun and ended. One object in plain
 // memory of the process, whose address goes from the library of the host's engine to that of the GPU's.
 #pragma once
 
@@ -18,28 +18,28 @@ class StagingActivity {
   }
   void end() { ended_.fetch_add(1); }
 
-  // Ended is looked at first: what has begun meanwhile counts as in flight.
+  // Ended is read first: what has begun meanwhile counts as in flight.
   bool inFlight() const {
     const uint32_t ended = ended_.load();
     return begun_.load() != ended;
   }
-  // How many have begun; wraps. An operation may begin and end between two looks, and leave data to be moved.
+  // How many have begun; wraps. An operation may begin and end between two polls, and leave data to be moved.
   uint32_t begun() const { return begun_.load(); }
 
-  // Of the runtime, which comes to its end before the pump does: the word that ends its kernels is not touched any more.
+  // Of the runtime, which ends before the proxy thread: the word that ends its kernels is not touched any more.
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
   }
-  // Of the pump: does something with that word, as long as there is one.
+  // Of the proxy thread: does something with that word, as long as there is one.
   template <class Body>
   void unlessClosed(Body&& body) {
     const std::lock_guard lock(mutex_);
     if (!closed_) body();
   }
 
-  // Of the pump: sleeps until more than so many have begun, or so long.
-  void nap(uint32_t begun, int64_t nanos) {
+  // Of the proxy thread: sleeps until more than so many have begun, or so long.
+  void sleep(uint32_t begun, int64_t nanos) {
     sleeping_.store(true);
     futexWaitFor(begun_, begun, nanos);
     sleeping_.store(false);

@@ -1,6 +1,6 @@
 // How something is stored: into the cache, or past it with non-temporal stores. Decided by measuring, all the time.
 //
-// Neither is better everywhere, and by no small factor. Pieces in peers' SIMPLE slots (all-reduce of 1 MiB between 2 ranks,
+// Neither is better everywhere, and by no small factor. Chunks in peers' SIMPLE slots (all-reduce of 1 MiB between 2 ranks,
 // microseconds):
 //
 //     cores of the two ranks         cached   past the cache
@@ -14,15 +14,15 @@
 //     of two cores                   16 MiB     1360              980
 //                                    64 MiB    10000             4660
 //
-// Cores that share nothing take a line back from each other for every store. Which cores the ranks get nobody can ask
+// Cores that share nothing take a line back from each other for every store. Which cores the ranks get cannot be asked
 // reliably (virtual machines move), and it changes while they run; nor how much of a cache that it shares with others a
-// machine has. So each rank times its own operations, by collective and size, and keeps to the faster way.
+// machine has. So each rank times its own operations, by collective and size, and keeps to the faster one.
 //
-// An operation takes as long as its slowest rank, so a rank that tries the faster way alone sees no gain: all must try at
+// An operation takes as long as its slowest rank, so a rank that tries the faster one alone sees no gain: all must try at
 // the same time. They count operations for that. All ranks of a communicator run the same ones in the same order; of every
 // so many of a kind, the first few are a trial, one way and then the other, on all ranks, and each decides by what it saw.
 //
-// Results do not depend on the way, nor can a receiver tell the difference.
+// Results do not depend on it, nor can a receiver see the difference.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +37,8 @@ namespace jccl {
 
 class StoreTrials {
  public:
-  // Two questions about the same operations are tried in turn, 0 or 1, so that neither disturbs the other.
-  explicit StoreTrials(int turn = 0) : turn_(turn) {}
+  // Two trials of the same operations follow each other, 0 or 1, so that neither disturbs the other.
+  explicit StoreTrials(int order = 0) : order_(order) {}
 
   // Whether the operation that starts now is to store past the cache; `guess` is the answer until a trial has given one.
   // took() follows, before the next of any kind.
@@ -68,12 +68,12 @@ class StoreTrials {
   }
 
  private:
-  // Large operations take long, and few of them tell enough. A trial takes some 2 % of the time where one way takes
+  // Large operations take long, and few of them say enough. A trial takes some 2 % of the time where one kind of store takes
   // twice as long as the other.
   static constexpr size_t kLargeBytes = 8u << 20;
   static constexpr int trialsOf(size_t bytes) { return bytes < kLargeBytes ? 4 : 2; }
   static constexpr int periodOf(size_t bytes) { return bytes < kLargeBytes ? 512 : 128; }
-  int beginOf(int trials) const { return turn_ * 2 * trials; }
+  int beginOf(int trials) const { return order_ * 2 * trials; }
 
   struct Kind {
     int64_t best[2] = {0, 0};  // nanoseconds, [streaming], of this trial
@@ -87,7 +87,7 @@ class StoreTrials {
   }
 
   static constexpr size_t kSizes = 64;
-  int turn_;
+  int order_;
   std::array<std::array<Kind, kSizes>, kCollectiveCount> kinds_;
 };
 

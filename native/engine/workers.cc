@@ -11,12 +11,12 @@
 namespace jccl {
 namespace {
 
-constexpr int kLooks = 2000;
+constexpr int kPolls = 2000;
 constexpr int kYields = 20;
 
 // Returns when `word` is no longer `value`.
 void awaitChange(std::atomic<uint32_t>& word, uint32_t value) {
-  for (int i = 0; i < kLooks; ++i) {
+  for (int i = 0; i < kPolls; ++i) {
     if (word.load(std::memory_order_acquire) != value) return;
   }
   for (int i = 0; i < kYields; ++i) {

@@ -12,7 +12,7 @@
 
 namespace jccl {
 
-// Made when an operation first wants more than one channel. A worker looks for its next job for a short while and then
+// Made when an operation first needs more than one channel. A worker polls for its next job for a short while and then
 // sleeps on a futex; it never attaches to the JVM.
 class Workers {
  public:

@@ -15,18 +15,18 @@ namespace {
 
 constexpr uint64_t kShared = 1;
 
-// A post names a pointer by this segment: the reader is a thread of the same process.
+// A descriptor names a pointer by this segment: the reader is a thread of the same process.
 constexpr uint64_t kThisProcess = ~uint64_t{0};
 
 // Bytes of every buffer that are worked on in one go. Measured from 4 to 256 KiB: large enough that streams of lines get
 // going, a small part of the core's own cache.
-constexpr size_t kPieceBytes = 64 * 1024;
+constexpr size_t kChunkBytes = 64 * 1024;
 
-// A process that has not ended a piece after this time is taken for stopped: a piece takes less than a millisecond of a core.
-constexpr int64_t kMostInsideNanos = 1'000'000'000;
-constexpr int64_t kNanosPerLookAtProcess = 20'000'000;
+// A process that has not ended a chunk after this time counts as stopped: a chunk takes less than a millisecond of a core.
+constexpr int64_t kMaxInsideNanos = 1'000'000'000;
+constexpr int64_t kNanosPerProcessCheck = 20'000'000;
 constexpr int kYieldsInside = 100;
-constexpr std::chrono::microseconds kNapInside{50};
+constexpr std::chrono::microseconds kSleepInside{50};
 
 bool readsSend(Collective collective) { return collective != Collective::AllGather; }
 bool writesRecv(Collective collective) { return collective != Collective::ReduceScatter; }
@@ -36,17 +36,17 @@ bool writesRecv(Collective collective) { return collective != Collective::Reduce
 ZeroCopy::Result ZeroCopy::run(const Operation& operation, const Transfer& transfer, size_t sendBytes, size_t recvBytes,
                                Waiter& waiter) {
   ++sequence_;
-  if (!post(operation, sendBytes, recvBytes)) return Result::Staged;
+  if (!publish(operation, sendBytes, recvBytes)) return Result::NotShared;
   bool shared = true;
   const bool collected = collect(operation, sendBytes, recvBytes, waiter, shared);
-  if (collected && !shared) return Result::Staged;
+  if (collected && !shared) return Result::NotShared;
   if (collected && work(operation, transfer, waiter) && finish(waiter)) return Result::Done;
-  takeBack(operation, recvBytes);
+  reclaimBuffers(operation, recvBytes);
   return Result::Failed;
 }
 
-// Tells every peer where our buffers are. Returns whether all of them can use them.
-bool ZeroCopy::post(const Operation& operation, size_t sendBytes, size_t recvBytes) {
+// Publishes where our buffers are. Returns whether all peers can use them.
+bool ZeroCopy::publish(const Operation& operation, size_t sendBytes, size_t recvBytes) {
   const bool needSend = readsSend(operation.code.collective);
   const bool needRecv = writesRecv(operation.code.collective);
   uint64_t sendSegment = 0, sendOffset = 0, recvSegment = 0, recvOffset = 0;
@@ -61,34 +61,34 @@ bool ZeroCopy::post(const Operation& operation, size_t sendBytes, size_t recvByt
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
     const bool samePlace = kinds_[peer] == TransportKind::P2p;
-    BoardPost& post = peers_[peer].boardOf(rank_).posts[sequence_ % 2];
-    post.flags = shared ? kShared : 0;
-    post.sendSegment = samePlace ? kThisProcess : sendSegment;
-    post.sendOffset = samePlace ? reinterpret_cast<uint64_t>(operation.send) : sendOffset;
-    post.recvSegment = samePlace ? kThisProcess : recvSegment;
-    post.recvOffset = samePlace ? reinterpret_cast<uint64_t>(operation.recv) : recvOffset;
-    post.fingerprint = operation.fingerprint;
-    post.sequence.store(sequence_, std::memory_order_release);
-    peers_[peer].bell().ringIfSleeping();
+    BufferDescriptor& own = peers_[peer].bufferExchangeOf(rank_).descriptors[sequence_ % 2];
+    own.flags = shared ? kShared : 0;
+    own.sendSegment = samePlace ? kThisProcess : sendSegment;
+    own.sendOffset = samePlace ? reinterpret_cast<uint64_t>(operation.send) : sendOffset;
+    own.recvSegment = samePlace ? kThisProcess : recvSegment;
+    own.recvOffset = samePlace ? reinterpret_cast<uint64_t>(operation.recv) : recvOffset;
+    own.fingerprint = operation.fingerprint;
+    own.sequence.store(sequence_, std::memory_order_release);
+    peers_[peer].events().notifyIfWaiting();
   }
   return shared;
 }
 
-// Waits for all posts. `shared` says whether everybody's buffers can be used; false is returned after a failure.
+// Waits for all descriptors. `shared` says whether all ranks' buffers can be used; false is returned after a failure.
 bool ZeroCopy::collect(const Operation& operation, size_t sendBytes, size_t recvBytes, Waiter& waiter, bool& shared) {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) {
       buffers_[peer] = {operation.send, operation.recv};
       continue;
     }
-    const BoardPost& post = own_.boardOf(peer).posts[sequence_ % 2];
-    const auto posted = [&] { return post.sequence.load(std::memory_order_acquire) == sequence_; };
-    if (!waiter.wait(posted, placeOf(peer))) return false;
-    if (post.fingerprint != operation.fingerprint) {
+    const BufferDescriptor& theirs = own_.bufferExchangeOf(peer).descriptors[sequence_ % 2];
+    const auto published = [&] { return theirs.sequence.load(std::memory_order_acquire) == sequence_; };
+    if (!waiter.wait(published, placeOf(peer))) return false;
+    if (theirs.fingerprint != operation.fingerprint) {
       waiter.fail(Code::Mismatch, placeOf(peer));
       return false;
     }
-    if ((post.flags & kShared) == 0) {
+    if ((theirs.flags & kShared) == 0) {
       shared = false;
       continue;
     }
@@ -99,11 +99,11 @@ bool ZeroCopy::collect(const Operation& operation, size_t sendBytes, size_t recv
     };
     Buffers& found = buffers_[peer];
     found = {};
-    if (readsSend(operation.code.collective)) found.send = find(post.sendSegment, post.sendOffset, sendBytes);
-    if (writesRecv(operation.code.collective)) found.recv = find(post.recvSegment, post.recvOffset, recvBytes);
+    if (readsSend(operation.code.collective)) found.send = find(theirs.sendSegment, theirs.sendOffset, sendBytes);
+    if (writesRecv(operation.code.collective)) found.recv = find(theirs.recvSegment, theirs.recvOffset, recvBytes);
     if ((readsSend(operation.code.collective) && found.send == nullptr) ||
         (writesRecv(operation.code.collective) && found.recv == nullptr)) {
-      // The peer counts on us to use its memory; going another way now would leave it behind.
+      // The peer relies on us to use its memory: it would wait for ever if this rank now went through slots.
       waiter.fail(Code::Transport, placeOf(peer));
       return false;
     }
@@ -125,12 +125,12 @@ bool ZeroCopy::work(const Operation& operation, const Transfer& transfer, Waiter
   return false;
 }
 
-// Whether the next piece may be touched.
-bool ZeroCopy::mayGoOn(const WaitControl& control) const {
+// Whether the next chunk may be touched.
+bool ZeroCopy::mayContinue(const WaitControl& control) const {
   return own_.peerAccess().revokedBy.load(std::memory_order_seq_cst) == 0 && !control.failed();
 }
 
-// Reads and writes the part of this rank in everybody's buffers; no two ranks touch the same element of a buffer, except
+// Reads and writes the part of this rank in all ranks' buffers; no two ranks touch the same element of a buffer, except
 // to read it.
 bool ZeroCopy::workInside(const Operation& operation, const Transfer& transfer, const WaitControl& control) {
   const void* sources[kMaxFanout + 1];
@@ -163,7 +163,7 @@ bool ZeroCopy::workInside(const Operation& operation, const Transfer& transfer, 
   return walk(transfer, destinations, destinationCount, sources, sourceCount, count, control);
 }
 
-// Operations walk up and down in turn: what one touched last is still in the core's own cache, and the next begins with
+// Operations walk up and down alternately: what one touched last is still in the core's own cache, and the next begins with
 // it. Always upwards, buffers somewhat larger than that cache would evict every line just before it is used again.
 bool ZeroCopy::walk(const Transfer& transfer, void* const* destinations, int destinationCount,
                     const void* const* sources, int sourceCount, size_t count, const WaitControl& control) const {
@@ -171,12 +171,12 @@ bool ZeroCopy::walk(const Transfer& transfer, void* const* destinations, int des
   void* to[kMaxFanout + 1];
   // Copies have nothing to finish: averages are divided where they are summed.
   const PostOp post = sourceCount == 1 ? PostOp{} : transfer.post;
-  const size_t each = std::max<size_t>(kPieceBytes / transfer.elementBytes, 1);
-  const size_t pieces = (count + each - 1) / each;
+  const size_t each = std::max<size_t>(kChunkBytes / transfer.elementBytes, 1);
+  const size_t chunks = (count + each - 1) / each;
   const bool down = sequence_ % 2 == 0;
-  for (size_t i = 0; i < pieces; ++i) {
-    if (!mayGoOn(control)) return false;
-    const size_t begin = (down ? pieces - 1 - i : i) * each;
+  for (size_t i = 0; i < chunks; ++i) {
+    if (!mayContinue(control)) return false;
+    const size_t begin = (down ? chunks - 1 - i : i) * each;
     const size_t at = begin * transfer.elementBytes;
     for (int s = 0; s < sourceCount; ++s) from[s] = static_cast<const uint8_t*>(sources[s]) + at;
     for (int d = 0; d < destinationCount; ++d) to[d] = static_cast<uint8_t*>(destinations[d]) + at;
@@ -189,26 +189,26 @@ bool ZeroCopy::walk(const Transfer& transfer, void* const* destinations, int des
 bool ZeroCopy::finish(Waiter& waiter) {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
-    peers_[peer].boardOf(rank_).finished[sequence_ % 2].sequence.store(sequence_, std::memory_order_release);
-    peers_[peer].bell().ringIfSleeping();
+    peers_[peer].bufferExchangeOf(rank_).finished[sequence_ % 2].sequence.store(sequence_, std::memory_order_release);
+    peers_[peer].events().notifyIfWaiting();
   }
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
-    const auto& mark = own_.boardOf(peer).finished[sequence_ % 2].sequence;
-    if (!waiter.wait([&] { return mark.load(std::memory_order_acquire) == sequence_; }, placeOf(peer))) return false;
+    const auto& flag = own_.bufferExchangeOf(peer).finished[sequence_ % 2].sequence;
+    if (!waiter.wait([&] { return flag.load(std::memory_order_acquire) == sequence_; }, placeOf(peer))) return false;
   }
   return true;
 }
 
 // Returns when the buffers of the failed operation are this rank's alone.
-void ZeroCopy::takeBack(const Operation& operation, size_t recvBytes) {
+void ZeroCopy::reclaimBuffers(const Operation& operation, size_t recvBytes) {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
     peers_[peer].peerAccess().revokedBy.store(static_cast<uint32_t>(rank_) + 1, std::memory_order_seq_cst);
   }
   const int64_t start = monotonicNanos();
   for (int peer = 0; peer < size_; ++peer) {
-    if (peer == rank_ || waitUntilOutside(peer, start + kMostInsideNanos)) continue;
+    if (peer == rank_ || waitUntilOutside(peer, start + kMaxInsideNanos)) continue;
     if (writesRecv(operation.code.collective)) {
       resolver_->isolate(peer, operation.recv, recvBytes, monotonicNanos() - start);
     }
@@ -218,18 +218,18 @@ void ZeroCopy::takeBack(const Operation& operation, size_t recvBytes) {
 // False: the peer's process is stopped, as it seems.
 bool ZeroCopy::waitUntilOutside(int peer, int64_t deadline) {
   const std::atomic<uint32_t>& inside = peers_[peer].peerAccess().inside;
-  int64_t nextLook = 0;
+  int64_t nextCheck = 0;
   for (int round = 0; inside.load(std::memory_order_seq_cst) != 0; ++round) {
     if (kinds_[peer] == TransportKind::Shm) {
       const int64_t now = monotonicNanos();
       if (now >= deadline) return false;
-      if (now >= nextLook && !resolver_->isRunning(peer)) return true;
-      if (now >= nextLook) nextLook = now + kNanosPerLookAtProcess;
+      if (now >= nextCheck && !resolver_->isRunning(peer)) return true;
+      if (now >= nextCheck) nextCheck = now + kNanosPerProcessCheck;
     }
     if (round < kYieldsInside) {
       sched_yield();
     } else {
-      std::this_thread::sleep_for(kNapInside);
+      std::this_thread::sleep_for(kSleepInside);
     }
   }
   return true;

@@ -1,14 +1,14 @@
 // Operations that read and write the users' buffers of all ranks in place.
 //
 // It works when every rank can address every rank's buffers: ranks are threads of one process, or buffers lie in memory
-// that JCCL shares between processes. Ranks agree per operation: each posts, on a board in every peer's segment, where its
-// buffers are, or that they are ordinary. A rank with ordinary buffers posts and takes the staged way at once; the others
-// read all posts first, and all come to the same answer.
+// that JCCL shares between processes. Ranks agree per operation: each writes a buffer-exchange descriptor into every peer's
+// segment: where its buffers are, or that they are ordinary. A rank with ordinary buffers goes through slots at once; the
+// others read all descriptors first, and all come to the same answer.
 //
-//     post -> wait for all posts -> work on the own part in everybody's buffers -> mark -> wait for all marks
+//     publish descriptors -> wait for all -> work on the own part in all ranks' buffers -> completion flags -> wait for all
 //
 // A failed operation returns only when no peer reads or writes this rank's buffers any more. The rank revokes its buffers
-// and waits until no peer is inside of a piece of work. A thread of this process is there for one piece at most, and a
+// and waits until no peer is inside of a chunk. A thread of this process is there for one chunk at most, and a
 // process that has ended is there no more. A process that stays too long, because it is stopped, may store later: the
 // resolver then replaces the pages of the receive buffer, and late stores go to the old ones.
 #pragma once
@@ -44,7 +44,7 @@ class BufferResolver {
 
 class ZeroCopy {
  public:
-  enum class Result { Done, Staged, Failed };
+  enum class Result { Done, NotShared, Failed };
 
   ZeroCopy(int rank, int size) : rank_(rank), size_(size), peers_(size), kinds_(size, TransportKind::None) {}
 
@@ -60,7 +60,7 @@ class ZeroCopy {
            collective == Collective::ReduceScatter;
   }
 
-  // Every rank of the operation calls this, or none. Staged: somebody's buffers are ordinary, nothing has been touched.
+  // Every rank of the operation calls this, or none. NotShared: one rank's buffers are ordinary, nothing has been touched.
   Result run(const Operation& operation, const Transfer& transfer, size_t sendBytes, size_t recvBytes, Waiter& waiter);
 
  private:
@@ -69,15 +69,15 @@ class ZeroCopy {
     uint8_t* recv = nullptr;
   };
 
-  bool post(const Operation& operation, size_t sendBytes, size_t recvBytes);
+  bool publish(const Operation& operation, size_t sendBytes, size_t recvBytes);
   bool collect(const Operation& operation, size_t sendBytes, size_t recvBytes, Waiter& waiter, bool& shared);
   bool work(const Operation& operation, const Transfer& transfer, Waiter& waiter);
   bool workInside(const Operation& operation, const Transfer& transfer, const WaitControl& control);
   bool walk(const Transfer& transfer, void* const* destinations, int destinationCount, const void* const* sources,
             int sourceCount, size_t count, const WaitControl& control) const;
-  bool mayGoOn(const WaitControl& control) const;
+  bool mayContinue(const WaitControl& control) const;
   bool finish(Waiter& waiter);
-  void takeBack(const Operation& operation, size_t recvBytes);
+  void reclaimBuffers(const Operation& operation, size_t recvBytes);
   bool waitUntilOutside(int peer, int64_t deadline);
   WaitPlace placeOf(int peer) const { return {peer, kinds_[peer], WaitFor::Board, Protocol::Simple, sequence_}; }
 
@@ -87,7 +87,7 @@ class ZeroCopy {
   std::vector<Segment> peers_;
   std::vector<TransportKind> kinds_;
   BufferResolver* resolver_ = nullptr;
-  uint64_t sequence_ = 0;  // counts only operations that come this way
+  uint64_t sequence_ = 0;  // counts only operations in place
   std::vector<Buffers> buffers_ = std::vector<Buffers>(size_);
 };
 

@@ -30,23 +30,23 @@ static_assert(JAVA(STATE_DONE) == static_cast<int>(OperationState::Done));
 static_assert(JAVA(STATE_FAILED) == static_cast<int>(OperationState::Failed));
 static_assert(JAVA(WAIT_DATA) == static_cast<int>(WaitFor::Data));
 static_assert(JAVA(WAIT_CREDIT) == static_cast<int>(WaitFor::Credit));
-static_assert(JAVA(WAIT_BOARD) == static_cast<int>(WaitFor::Board));
+static_assert(JAVA(WAIT_BUFFER_EXCHANGE) == static_cast<int>(WaitFor::Board));
 
-constexpr int64_t kMostRanks = 1 << 16;
-constexpr int64_t kMostChannels = 32;
-constexpr int64_t kMostSocketThreads = 16;
-constexpr int64_t kLeastSlotBytes = 256;
-constexpr int64_t kMostSlotBytes = 1 << 26;
+constexpr int64_t kMaxRanks = 1 << 16;
+constexpr int64_t kMaxChannels = 32;
+constexpr int64_t kMaxSocketThreads = 16;
+constexpr int64_t kMinSlotBytes = 256;
+constexpr int64_t kMaxSlotBytes = 1 << 26;
 
 int coresOfThisProcess() {
   cpu_set_t cpus;
   return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
 }
 
-Status range(const char* name, int64_t value, int64_t least, int64_t most) {
-  if (value >= least && value <= most) return Status::ok();
-  return Status::invalid(std::string(name) + "=" + std::to_string(value) + ", expected " + std::to_string(least) +
-                         " to " + std::to_string(most));
+Status range(const char* name, int64_t value, int64_t min, int64_t max) {
+  if (value >= min && value <= max) return Status::ok();
+  return Status::invalid(std::string(name) + "=" + std::to_string(value) + ", expected " + std::to_string(min) +
+                         " to " + std::to_string(max));
 }
 
 }  // namespace
@@ -81,7 +81,8 @@ int64_t javaTransportOf(TransportKind kind) {
 
 namespace {
 
-Status readIb(const std::vector<int64_t>& values, const std::vector<std::string>& texts, EndpointConfig& config) {
+Status readIb(const std::vector<int64_t>& values, const std::vector<std::string>& texts,
+              HostCommunicatorConfig& config) {
   for (const Status& status :
        {range("ibGidIndex", values[JAVA(IB_GID_INDEX)], -1, UINT8_MAX),
         range("ibRoceVersion", values[JAVA(IB_ROCE_VERSION)], 1, 2),
@@ -89,7 +90,7 @@ Status readIb(const std::vector<int64_t>& values, const std::vector<std::string>
         range("ibTrafficClass", values[JAVA(IB_TRAFFIC_CLASS)], 0, UINT8_MAX),
         range("ibServiceLevel", values[JAVA(IB_SERVICE_LEVEL)], 0, 15),
         range("ibPkeyIndex", values[JAVA(IB_PKEY_INDEX)], 0, UINT16_MAX),
-        range("ibQueuePairs", values[JAVA(IB_QUEUE_PAIRS)], 1, verbs::kMostQueuePairs)}) {
+        range("ibQueuePairs", values[JAVA(IB_QUEUE_PAIRS)], 1, verbs::kMaxQueuePairs)}) {
     if (!status) return status;
   }
   const auto number = [&](int index) { return static_cast<int>(values[static_cast<size_t>(index)]); };
@@ -113,7 +114,8 @@ Status readIb(const std::vector<int64_t>& values, const std::vector<std::string>
 
 }  // namespace
 
-Status readConfig(const std::vector<int64_t>& values, const std::vector<std::string>& texts, EndpointConfig& config) {
+Status readConfig(const std::vector<int64_t>& values, const std::vector<std::string>& texts,
+                  HostCommunicatorConfig& config) {
   if (values.size() != JAVA(CONFIG_LENGTH)) {
     return Status::invalid("configLength=" + std::to_string(values.size()) + ", expected " +
                            std::to_string(JAVA(CONFIG_LENGTH)));
@@ -133,12 +135,12 @@ Status readConfig(const std::vector<int64_t>& values, const std::vector<std::str
   const int64_t ll = slot(JAVA(LL_SLOT_BYTES), c.llSlotBytes);
   const int64_t ll128 = slot(JAVA(LL128_SLOT_BYTES), c.ll128SlotBytes);
   for (const Status& status :
-       {range("size", values[JAVA(SIZE)], 1, kMostRanks), range("rank", values[JAVA(RANK)], 0, values[JAVA(SIZE)] - 1),
-        range("channels", values[JAVA(CHANNELS)], 1, kMostChannels),
-        range("socketThreads", values[JAVA(SOCKET_THREADS)], 0, kMostSocketThreads),
-        range("simpleSlotBytes", simple, kLeastSlotBytes, kMostSlotBytes),
-        range("llSlotBytes", ll, kLeastSlotBytes, kMostSlotBytes),
-        range("ll128SlotBytes", ll128, kLeastSlotBytes, kMostSlotBytes)}) {
+       {range("size", values[JAVA(SIZE)], 1, kMaxRanks), range("rank", values[JAVA(RANK)], 0, values[JAVA(SIZE)] - 1),
+        range("channels", values[JAVA(CHANNELS)], 1, kMaxChannels),
+        range("socketThreads", values[JAVA(SOCKET_THREADS)], 0, kMaxSocketThreads),
+        range("simpleSlotBytes", simple, kMinSlotBytes, kMaxSlotBytes),
+        range("llSlotBytes", ll, kMinSlotBytes, kMaxSlotBytes),
+        range("ll128SlotBytes", ll128, kMinSlotBytes, kMaxSlotBytes)}) {
     if (!status) return status;
   }
   c.rank = static_cast<int>(values[JAVA(RANK)]);

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "base/status.h"
-#include "engine/endpoint.h"
+#include "engine/host_communicator.h"
 
 namespace jccl::jni {
 
-Status readConfig(const std::vector<int64_t>& values, const std::vector<std::string>& texts, EndpointConfig& config);
+Status readConfig(const std::vector<int64_t>& values, const std::vector<std::string>& texts,
+                  HostCommunicatorConfig& config);
 
 // TransportKind as Java numbers it: there verbs and sockets are two kinds. None for a number that is none.
 TransportKind transportOf(int64_t java);

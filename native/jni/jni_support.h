@@ -41,7 +41,7 @@ struct LastFailure {
   std::string text;
 
   // The status as the code that a native returns.
-  jint settle(const Status& status) {
+  jint codeOf(const Status& status) {
     if (!status) text = status.message();
     return static_cast<jint>(status.code());
   }

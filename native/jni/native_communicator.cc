@@ -1,5 +1,5 @@
 // Natives of io.jccl.nativelib.NativeCommunicator: check, convert, call, translate.
-#include "engine/endpoint.h"
+#include "engine/host_communicator.h"
 #include "engine/shared_heap.h"
 #include "io_jccl_nativelib_NativeCommunicator.h"
 #include "jni/communicator_config.h"
@@ -12,14 +12,14 @@ namespace {
 using namespace jccl;
 using namespace jccl::jni;
 
-Endpoint& endpointOf(jlong handle) { return *reinterpret_cast<Endpoint*>(handle); }
-Communicator& communicatorOf(jlong handle) { return endpointOf(handle).communicator(); }
+HostCommunicator& hostOf(jlong handle) { return *reinterpret_cast<HostCommunicator*>(handle); }
+Communicator& communicatorOf(jlong handle) { return hostOf(handle).communicator(); }
 
 // Why this thread's last create failed: there is no communicator to ask.
 thread_local std::string createError;
 
-jint settle(Endpoint& endpoint, const Status& status) {
-  if (!status) endpoint.noteError(status);
+jint codeOf(HostCommunicator& host, const Status& status) {
+  if (!status) host.noteError(status);
   return static_cast<jint>(status.code());
 }
 
@@ -41,12 +41,12 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_create(JNIEnv*
     std::vector<int64_t> numbers;
     std::vector<std::string> texts;
     if (!copyLongs(env, values, numbers) || !copyStrings(env, strings, texts)) return 0;
-    EndpointConfig config;
-    std::unique_ptr<Endpoint> endpoint;
+    HostCommunicatorConfig config;
+    std::unique_ptr<HostCommunicator> host;
     Status status = readConfig(numbers, texts, config);
-    if (status) status = Endpoint::create(config, endpoint);
+    if (status) status = HostCommunicator::create(config, host);
     createError = status.message();
-    return reinterpret_cast<jlong>(endpoint.release());
+    return reinterpret_cast<jlong>(host.release());
   });
 }
 
@@ -56,8 +56,8 @@ JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_connectIn
     std::vector<std::string> numeric;
     if (!copyStrings(env, addresses, numeric)) return nullptr;
     std::vector<uint8_t> info;
-    Endpoint& endpoint = endpointOf(handle);
-    if (settle(endpoint, endpoint.connectInfo(numeric, info)) != 0) return nullptr;
+    HostCommunicator& host = hostOf(handle);
+    if (codeOf(host, host.connectInfo(numeric, info)) != 0) return nullptr;
     return newBytes(env, info.data(), info.size());
   });
 }
@@ -67,8 +67,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_connect(JNIEnv*
   return guardedCode([&]() -> jint {
     std::vector<uint8_t> bytes;
     if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
-    Endpoint& endpoint = endpointOf(handle);
-    return settle(endpoint, endpoint.connect(peer, transportOf(transport), bytes));
+    HostCommunicator& host = hostOf(handle);
+    return codeOf(host, host.connect(peer, transportOf(transport), bytes));
   });
 }
 
@@ -77,8 +77,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_probe(JNIEnv* e
   return guardedCode([&]() -> jint {
     std::vector<uint8_t> bytes;
     if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
-    Endpoint& endpoint = endpointOf(handle);
-    return settle(endpoint, endpoint.probe(transportOf(transport), bytes));
+    HostCommunicator& host = hostOf(handle);
+    return codeOf(host, host.probe(transportOf(transport), bytes));
   });
 }
 
@@ -87,7 +87,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setRing(JNIEnv*
   return guardedCode([&]() -> jint {
     std::vector<int32_t> ranks;
     if (!copyInts(env, order, ranks)) return static_cast<jint>(Code::Invalid);
-    return settle(endpointOf(handle), communicatorOf(handle).setRing(channel, ranks));
+    return codeOf(hostOf(handle), communicatorOf(handle).setRing(channel, ranks));
   });
 }
 
@@ -96,27 +96,27 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setTree(JNIEnv*
   return guardedCode([&]() -> jint {
     std::vector<int32_t> children;
     if (!copyInts(env, down, children)) return static_cast<jint>(Code::Invalid);
-    return settle(endpointOf(handle), communicatorOf(handle).setTree(channel, up, children));
+    return codeOf(hostOf(handle), communicatorOf(handle).setTree(channel, up, children));
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setWays(JNIEnv* env, jclass, jlong handle,
-                                                                         jintArray rows) {
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_setPaths(JNIEnv* env, jclass, jlong handle,
+                                                                          jintArray rows) {
   return guardedCode([&]() -> jint {
-    constexpr size_t kRow = io_jccl_nativelib_NativeCommunicator_WAY_LENGTH;
+    constexpr size_t kRow = io_jccl_nativelib_NativeCommunicator_PATH_LENGTH;
     static_assert(kRow == 5);
     std::vector<int32_t> numbers;
     if (!copyInts(env, rows, numbers) || numbers.size() % kRow != 0) return static_cast<jint>(Code::Invalid);
-    std::vector<NetWay> ways;
+    std::vector<NetPath> paths;
     for (size_t i = 0; i < numbers.size(); i += kRow) {
-      ways.push_back({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3], numbers[i + 4]});
+      paths.push_back({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3], numbers[i + 4]});
     }
-    return settle(endpointOf(handle), endpointOf(handle).setWays(ways));
+    return codeOf(hostOf(handle), hostOf(handle).setPaths(paths));
   });
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_prepare(JNIEnv*, jclass, jlong handle) {
-  return guardedCode([&]() -> jint { return settle(endpointOf(handle), endpointOf(handle).prepare()); });
+  return guardedCode([&]() -> jint { return codeOf(hostOf(handle), hostOf(handle).prepare()); });
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_useDeviceSlots(JNIEnv* env, jclass, jlong handle,
@@ -131,7 +131,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_useDeviceSlots(
     for (size_t i = 0; i < numbers.size(); i += kRow) {
       slots.uses.push_back({numbers[i], numbers[i + 1], numbers[i + 2] != 0, numbers[i + 3]});
     }
-    return settle(endpointOf(handle), endpointOf(handle).useDeviceSlots(std::move(slots)));
+    return codeOf(hostOf(handle), hostOf(handle).useDeviceSlots(std::move(slots)));
   });
 }
 
@@ -141,8 +141,8 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_stage(JNI
     std::vector<int32_t> numbers;
     if (!copyInts(env, channels, numbers)) return nullptr;
     std::vector<StagedEnds> ends;
-    Endpoint& endpoint = endpointOf(handle);
-    if (settle(endpoint, endpoint.stage(peer, numbers, ends)) != 0) return nullptr;
+    HostCommunicator& host = hostOf(handle);
+    if (codeOf(host, host.stage(peer, numbers, ends)) != 0) return nullptr;
     std::vector<int64_t> rows;
     for (const StagedEnds& end : ends) {
       for (const void* place : {static_cast<const void*>(end.sendBlock), static_cast<const void*>(end.sendHead),
@@ -157,9 +157,8 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_stage(JNI
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_startStaging(JNIEnv*, jclass, jlong handle,
                                                                                jlong abortWord) {
-  return guarded<jlong>(0, [&] {
-    return reinterpret_cast<jlong>(endpointOf(handle).startStaging(reinterpret_cast<uint32_t*>(abortWord)));
-  });
+  return guarded<jlong>(
+      0, [&] { return reinterpret_cast<jlong>(hostOf(handle).startStaging(reinterpret_cast<uint32_t*>(abortWord))); });
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_run(JNIEnv*, jclass, jlong handle, jint operation,
@@ -215,7 +214,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_runPointToPoin
     if (!copyLongs(env, tasks, numbers)) return Code::Invalid;
     std::vector<PointToPointTask> list;
     if (Status status = readTasks(numbers, list); !status) {
-      endpointOf(handle).noteError(status);
+      hostOf(handle).noteError(status);
       return status.code();
     }
     return communicatorOf(handle).runPointToPoint(list, timeoutNanos);
@@ -231,14 +230,14 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCommunicator_abort(JNIEnv*, 
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeCommunicator_destroy(JNIEnv*, jclass, jlong handle) {
   guarded<bool>(false, [&] {
-    delete reinterpret_cast<Endpoint*>(handle);
+    delete reinterpret_cast<HostCommunicator*>(handle);
     return true;
   });
 }
 
 JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeCommunicator_lastError(JNIEnv* env, jclass, jlong handle) {
   return guarded<jstring>(nullptr,
-                          [&] { return newString(env, handle == 0 ? createError : endpointOf(handle).lastError()); });
+                          [&] { return newString(env, handle == 0 ? createError : hostOf(handle).lastError()); });
 }
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_history(JNIEnv* env, jclass, jlong handle,
@@ -258,11 +257,13 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_lastDone(JNIEn
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_waiting(JNIEnv* env, jclass, jlong handle) {
   return guarded<jlongArray>(nullptr, [&] {
     std::vector<int64_t> rows;
-    for (const WaitingRow& row : communicatorOf(handle).waiting()) {
-      const TransportKind kind = row.transport == TransportKind::Net ? endpointOf(handle).network() : row.transport;
-      rows.insert(rows.end(), {row.channel, row.peer, javaTransportOf(kind), static_cast<int64_t>(row.waitFor),
-                               static_cast<int64_t>(row.protocol), static_cast<int64_t>(row.step),
-                               static_cast<int64_t>(row.sequence)});
+    for (const ChannelWait& wait : communicatorOf(handle).waiting()) {
+      const WaitPlace& place = wait.place;
+      const bool isNet = place.transport == TransportKind::Net;
+      const TransportKind kind = isNet ? hostOf(handle).network() : place.transport;
+      rows.insert(rows.end(), {wait.channel, place.peer, javaTransportOf(kind), static_cast<int64_t>(place.waitFor),
+                               static_cast<int64_t>(place.protocol), static_cast<int64_t>(place.step),
+                               static_cast<int64_t>(wait.sequence)});
     }
     return newLongs(env, rows);
   });
@@ -270,7 +271,7 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_waiting(J
 
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_memoryUsage(JNIEnv* env, jclass, jlong handle) {
   return guarded<jlongArray>(nullptr, [&] {
-    const MemoryUsage usage = endpointOf(handle).memoryUsage();
+    const MemoryUsage usage = hostOf(handle).memoryUsage();
     return newLongs(env, {static_cast<int64_t>(usage.segmentBytes), static_cast<int64_t>(usage.residentBytes),
                           static_cast<int64_t>(usage.networkBytes)});
   });

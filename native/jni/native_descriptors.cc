@@ -22,7 +22,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDescriptors_offer(JNIEnv*, 
   UniqueFd owned(descriptor);
   return guarded<jlong>(0, [&]() -> jlong {
     std::unique_ptr<DescriptorOffer> offer;
-    return lastFailure.settle(DescriptorOffer::make(std::move(owned), offer)) == 0
+    return lastFailure.codeOf(DescriptorOffer::make(std::move(owned), offer)) == 0
                ? reinterpret_cast<jlong>(offer.release())
                : 0;
   });
@@ -47,7 +47,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDescriptors_fetch(JNIEnv* en
     std::vector<uint8_t> bytes;
     if (!copyBytes(env, wire, bytes)) return static_cast<jint>(Code::Invalid);
     UniqueFd descriptor;
-    const jint code = lastFailure.settle(DescriptorOffer::fetch(bytes, descriptor));
+    const jint code = lastFailure.codeOf(DescriptorOffer::fetch(bytes, descriptor));
     return code == 0 ? descriptor.release() : code;
   });
 }

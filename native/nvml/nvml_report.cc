@@ -9,7 +9,7 @@ namespace jccl::nvml {
 
 namespace {
 
-// More than any machine has; a library that claims more is not believed.
+// More than any host has; a library that claims more is not believed.
 constexpr unsigned kMaxGpus = 256;
 constexpr unsigned kMaxLinks = 64;
 // Where a library cannot count them: as many as any GPU had before libraries could.

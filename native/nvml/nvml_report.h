@@ -1,4 +1,4 @@
-// What the management library knows of this machine's GPUs, as numbers that cross to Java in one call.
+// What the management library knows of this host's GPUs, as numbers that cross to Java in one call.
 #pragma once
 
 #include <cstdint>

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include "base/doorbell.h"
+#include "base/cpu_placement.h"
+#include "base/event_count.h"
 #include "base/progress_engine.h"
-#include "base/whereabouts.h"
 #include "primitives/layout.h"
-#include "primitives/lent_pieces.h"
 #include "primitives/wait_place.h"
+#include "primitives/zero_copy_slots.h"
 
 namespace jccl {
 
@@ -18,10 +18,10 @@ struct ConnectionMemory {
   uint8_t* block = nullptr;  // the receiver's block: holds the slots
   HeadLine* head = nullptr;  // the sender's head line
   ConnectionShape shape;
-  bool rotates = false;  // pieces take turns in the parts of a SIMPLE slot
+  bool rotates = false;  // chunks alternate between the parts of a SIMPLE slot
   // The most of a message that sends and receives put into a slot: smaller than the slot, so that the receiver starts early
   // and both ends stay in the cache. An adapter is kept busy by fewer and larger writes.
-  uint32_t mostExchanged = 64 * 1024;
+  uint32_t maxExchangeBytes = 64 * 1024;
   // Where kernels and an adapter have the data of SIMPLE slots in memory of a GPU; null: in the block, behind the headers.
   uint8_t* deviceSlots = nullptr;
   ZeroCopySlot* zeroCopySlots = nullptr;  // kSlots of them behind a network, otherwise null
@@ -44,21 +44,21 @@ struct ConnectionMemory {
 // The sending end, used by one thread at a time.
 struct SendConnection {
   ConnectionMemory memory;
-  Doorbell* receiverBell = nullptr;  // the rank to wake after publishing; null behind a network
-  FirstUse* firstUse = nullptr;      // behind a network only
-  uint64_t step = 0;                 // the next step to write
-  uint64_t cachedHead = 0;           // re-read only when it grants no more
+  EventCount* receiverEvents = nullptr;  // the rank to wake after publishing; null behind a network
+  FirstUse* firstUse = nullptr;          // behind a network only
+  uint64_t step = 0;                     // the next step to write
+  uint64_t cachedHead = 0;               // re-read only when it grants no more
   int peer = -1;
   TransportKind transport = TransportKind::None;
-  LentPieces lent;  // behind a network
+  ZeroCopySends zeroCopySends;  // behind a network
 
   bool isNet() const { return transport == TransportKind::Net; }
 
   // Ends the current step, whose slot and header are written.
   void publish(SlotHeader* header) {
     header->published.store(++step, std::memory_order_release);
-    if (receiverBell != nullptr) {
-      receiverBell->ringIfSleeping();
+    if (receiverEvents != nullptr) {
+      receiverEvents->notifyIfWaiting();
     } else if (__builtin_expect(step == 1, 0) && firstUse != nullptr) {
       firstUse->noteFirstUse();
     }
@@ -68,18 +68,18 @@ struct SendConnection {
 // The receiving end, used by one thread at a time.
 struct RecvConnection {
   ConnectionMemory memory;
-  Doorbell* senderBell = nullptr;       // the rank to wake after freeing; null behind a network
-  const Whereabouts* sender = nullptr;  // likewise
-  uint64_t step = 0;                    // the next step to read
+  EventCount* senderEvents = nullptr;    // the rank to wake after freeing; null behind a network
+  const CpuPlacement* sender = nullptr;  // likewise
+  uint64_t step = 0;                     // the next step to read
   int peer = -1;
   TransportKind transport = TransportKind::None;
 
   bool isNet() const { return transport == TransportKind::Net; }
 
-  // Where the piece of the next step is, once its slot is published with protocol SIMPLE.
+  // Where the chunk of the next step is, once its slot is published with protocol SIMPLE.
   const uint8_t* simplePiece(uint32_t bytes) const {
-    const uint8_t* lent = isNet() ? memory.zeroCopySlot(step).lent : nullptr;
-    return lent != nullptr ? lent : memory.simplePiece(step, bytes);
+    const uint8_t* userData = isNet() ? memory.zeroCopySlot(step).userData : nullptr;
+    return userData != nullptr ? userData : memory.simplePiece(step, bytes);
   }
 };
 

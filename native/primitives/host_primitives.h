@@ -1,5 +1,5 @@
-// The primitives of the schedules, on the host: one step takes a piece from every receive connection, combines it with
-// the own input and hands it to the own output and every send connection.
+// The primitives of the schedules, on the host: one step takes a chunk from every receive connection, combines it with
+// the own input and passes it to the own output and every send connection.
 //
 // After a failure (deadline, abort, mismatch) the object is failed for good: every further call returns at once, so
 // schedules need no error handling and run to their end.
@@ -10,13 +10,13 @@
 
 #include "primitives/codecs.h"
 #include "primitives/connection.h"
-#include "primitives/lending.h"
 #include "primitives/operation.h"
 #include "primitives/wait.h"
+#include "primitives/zero_copy_transfer.h"
 
 namespace jccl {
 
-// The most connections one call may join, on either side: direct operations use it up.
+// How many connections one call may join, on either side: direct operations use it up.
 inline constexpr int kMaxFanout = 63;
 
 // The connections a schedule works on, in an order that the schedule defines.
@@ -25,7 +25,7 @@ struct Links {
   int recvCount = 0;
   SendConnection* const* send = nullptr;
   int sendCount = 0;
-  int ownPosition = 0;  // how many received pieces come before the own input when they are reduced
+  int ownPosition = 0;  // how many received chunks come before the own input when they are reduced
   bool atOnce = false;  // whether those who send to this rank wait for nobody before
 };
 
@@ -38,22 +38,22 @@ class HostPrimitives {
 
   bool failed() const { return failed_; }
 
-  // What is lent (Transfer::lends) may be overwritten by the schedule at any time: that waits until it has been sent. Once
-  // after the schedule, this returns when the network needs the user's buffers no more.
+  // The schedule may write over user memory that is sent without a copy (Transfer::zeroCopy): that waits until it has been
+  // sent. Once after the schedule, this returns when the network needs the user's buffers no more.
   void finish() {
-    if (!transfer_.lends) return;
+    if (!transfer_.zeroCopy) return;
     bool sent = !failed_;
     for (int i = 0; i < links_.sendCount && sent; ++i)
-      sent = waitUntilSent(*links_.send[i], links_.send[i]->lent.end());
+      sent = waitUntilSent(*links_.send[i], links_.send[i]->zeroCopySends.end());
     if (!sent) waiter_.control().progress->revoke();
   }
 
-  // Says where a piece that is received with recv or recvCopySend will go, `ahead` receives from now, so that a network
+  // Posts where a chunk that is received with recv or recvCopySend will go, `ahead` receives from now, so that a network
   // can put it there at once. Until then the schedule writes nothing there, and what it sends from there is something that
-  // the awaited piece depends on. Worth calling if wants() holds.
-  bool wants() const { return transfer_.lends && links_.recvCount == 1 && links_.recv[0]->isNet(); }
+  // the awaited chunk depends on. Worth calling if wants() holds.
+  bool wants() const { return transfer_.zeroCopy && links_.recvCount == 1 && links_.recv[0]->isNet(); }
   void want(size_t out, size_t count, uint64_t ahead) {
-    if (count <= transfer_.sliceCount) want(*links_.recv[0], output(out), count * transfer_.elementBytes, ahead);
+    if (count <= transfer_.sliceCount) postAddress(*links_.recv[0], output(out), count * transfer_.elementBytes, ahead);
   }
 
   // Offsets and counts are in elements; input offsets count from the own input, output offsets from the own output.
@@ -63,7 +63,7 @@ class HostPrimitives {
   void recv(size_t out, size_t count) { forSlices(nullptr, output(out), count, true, {}, receivers()); }
   void recvCopySend(size_t out, size_t count) { forSlices(nullptr, output(out), count, true, {}, links_); }
   void recvReduceSend(size_t in, size_t count) { forSlices(input(in), nullptr, count, true, {}, links_); }
-  // `finish` says that the piece is complete with this call: averages are divided now.
+  // `finish` says that the chunk is complete with this call: averages are divided now.
   void recvReduceCopy(size_t in, size_t out, size_t count, bool finish) {
     forSlices(input(in), output(out), count, true, finish ? transfer_.post : PostOp{}, receivers());
   }
@@ -99,7 +99,7 @@ class HostPrimitives {
     return Links{links_.recv, links_.recvCount, nullptr, 0, links_.ownPosition, links_.atOnce};
   }
 
-  // Cuts a piece into slices of one step each; a piece of nothing is one step, too.
+  // Cuts a chunk into slices of one step each; an empty chunk is one step, too.
   void forSlices(const uint8_t* in, uint8_t* out, size_t count, bool receives, PostOp post, const Links& links) {
     size_t done = 0;
     do {
@@ -117,7 +117,7 @@ class HostPrimitives {
     }
     const uint32_t bytes = static_cast<uint32_t>(count * transfer_.elementBytes);
     const uint32_t check = checkWord(transfer_.fingerprint, bytes);
-    if (receives && links.atOnce && waiter_.control().core != Whereabouts::kUnknown && !takeTurns(links)) return;
+    if (receives && links.atOnce && waiter_.control().core != CpuPlacement::kUnknown && !waitAcrossCores(links)) return;
     if constexpr (P == Protocol::Simple) {
       stepSimple(in, out, count, bytes, check, receives ? links.recvCount : 0, post, links);
     } else {
@@ -125,12 +125,12 @@ class HostPrimitives {
     }
   }
 
-  // SIMPLE: pieces are read from, and written to, the slots themselves.
+  // SIMPLE: chunks are read from, and written to, the slots themselves.
   void stepSimple(const uint8_t* in, uint8_t* out, size_t count, uint32_t bytes, uint32_t check, int recvCount,
                   const PostOp& post, const Links& links) {
     const void* sources[kMaxFanout + 1];
     int sourceCount = 0;
-    if (recvCount == 1 && in == nullptr) want(*links.recv[0], out, bytes, 0);
+    if (recvCount == 1 && in == nullptr) postAddress(*links.recv[0], out, bytes, 0);
     for (int i = 0; i < recvCount; ++i) {
       if (i == links.ownPosition && in != nullptr) sources[sourceCount++] = in;
       RecvConnection& connection = *links.recv[i];
@@ -139,19 +139,19 @@ class HostPrimitives {
     }
     if (sourceCount == recvCount && in != nullptr) sources[sourceCount++] = in;
     if (out != nullptr && !waitUntilSent(out, bytes)) return;
-    // A piece that will not change any more may be lent.
-    const uint8_t* lendable = !transfer_.lends ? nullptr : out != nullptr ? out : recvCount == 0 ? in : nullptr;
+    // User memory that will not change any more may be sent without a copy.
+    const uint8_t* sendable = !transfer_.zeroCopy ? nullptr : out != nullptr ? out : recvCount == 0 ? in : nullptr;
     void* destinations[kMaxFanout + 1];
     int destinationCount = 0;
     unsigned streamed = 0;  // which destinations are written past the caches, a bit each
     const bool there = sourceCount == 1 && sources[0] == out && post.divisor == 1;
     if (out != nullptr && !there) {
-      if (transfer_.streaming && !lends(links)) streamed = 1;
+      if (transfer_.streaming && !sendsZeroCopy(links)) streamed = 1;
       destinations[destinationCount++] = out;
     }
     for (int i = 0; i < links.sendCount; ++i) {
       const SendConnection& connection = *links.send[i];
-      if (lendable != nullptr && connection.isNet()) continue;
+      if (sendable != nullptr && connection.isNet()) continue;
       if (transfer_.streamingSlots && !connection.isNet() && destinationCount < 32) streamed |= 1u << destinationCount;
       destinations[destinationCount++] = connection.memory.simplePiece(connection.step, bytes);
     }
@@ -159,15 +159,15 @@ class HostPrimitives {
       combine(destinations, destinationCount, sources, sourceCount, count, bytes, post, streamed);
     }
     for (int i = 0; i < links.sendCount; ++i) {
-      if (lendable != nullptr && links.send[i]->isNet()) jccl::lend(*links.send[i], lendable, bytes);
+      if (sendable != nullptr && links.send[i]->isNet()) sendZeroCopy(*links.send[i], sendable, bytes);
       publish(*links.send[i], bytes, check);
     }
     for (int i = 0; i < recvCount; ++i) release(*links.recv[i]);
   }
 
   // Does a network proxy read the output next? Then it should stay in the cache.
-  bool lends(const Links& links) const {
-    if (!transfer_.lends) return false;
+  bool sendsZeroCopy(const Links& links) const {
+    if (!transfer_.zeroCopy) return false;
     return std::any_of(links.send, links.send + links.sendCount, [](const SendConnection* c) { return c->isNet(); });
   }
 
@@ -180,7 +180,7 @@ class HostPrimitives {
     transfer_.reduce(destinations, destinationCount, sources, sourceCount, count, post, streaming);
   }
 
-  // LL and LL128: pieces are unpacked into scratch when they are reduced, straight to the output when they are not.
+  // LL and LL128: chunks are unpacked into scratch when they are reduced, straight to the output when they are not.
   void stepPacked(const uint8_t* in, uint8_t* out, size_t count, uint32_t bytes, uint32_t check, int recvCount,
                   const PostOp& post, const Links& links) {
     const uint8_t* result = in;
@@ -194,9 +194,9 @@ class HostPrimitives {
         int sourceCount = 0;
         for (int i = 0; i < recvCount; ++i) {
           if (i == links.ownPosition && in != nullptr) sources[sourceCount++] = in;
-          uint8_t* piece = scratch_ + sliceBytes * (i + 1);
-          if (!unpack(*links.recv[i], piece, bytes, check)) return;
-          sources[sourceCount++] = piece;
+          uint8_t* slice = scratch_ + sliceBytes * (i + 1);
+          if (!unpack(*links.recv[i], slice, bytes, check)) return;
+          sources[sourceCount++] = slice;
         }
         if (sourceCount == recvCount && in != nullptr) sources[sourceCount++] = in;
         void* destination = target;
@@ -229,7 +229,7 @@ class HostPrimitives {
       publish(connection, wireBytes, check);
     } else {
       ++connection.step;
-      connection.receiverBell->ringIfSleeping();
+      connection.receiverEvents->notifyIfWaiting();
     }
   }
 
@@ -260,23 +260,23 @@ class HostPrimitives {
     return true;
   }
 
-  // Where ranks outnumber cores: first those that need this core get it, one turn for each; then the others have published,
-  // too, or do so in a moment, and letting go of the core for them would be a turn for nothing.
-  bool takeTurns(const Links& links) {
+  // Where ranks are oversubscribed: first those that share this core run, one context switch for each; then the others have
+  // published, too, or do so in a moment, and yielding to them would be a context switch for nothing.
+  bool waitAcrossCores(const Links& links) {
     for (int i = 0; i < links.recvCount; ++i) {
       const RecvConnection& connection = *links.recv[i];
       if (!waiter_.sharesCore(connection.sender)) continue;
       if (!wait([&] { return hasBegun(connection); }, connection)) return false;
     }
-    int looks = Waiter::kLooksElsewhere;
+    int polls = Waiter::kPollsOfOtherCores;
     for (int i = 0; i < links.recvCount; ++i) {
       const RecvConnection& connection = *links.recv[i];
-      if (!connection.isNet()) Waiter::lookFor([&] { return hasBegun(connection); }, looks);
+      if (!connection.isNet()) Waiter::poll([&] { return hasBegun(connection); }, polls);
     }
     return true;
   }
 
-  // Whether the next piece, or the begin of it, is there.
+  // Whether the next chunk, or the begin of it, is there.
   static bool hasBegun(const RecvConnection& connection) {
     const uint64_t step = connection.step;
     if constexpr (P == Protocol::LL) {
@@ -311,18 +311,19 @@ class HostPrimitives {
     return connection.memory.slotHeader(connection.step)->check == check || mismatch(connection);
   }
 
-  void want(RecvConnection& connection, uint8_t* out, size_t bytes, uint64_t ahead) {
-    if (!transfer_.lends || !connection.isNet() || ahead >= kSlots || out == nullptr) return;
-    const auto wanted = static_cast<uint32_t>(bytes);
-    jccl::want(connection, ahead, out, wanted, checkWord(transfer_.fingerprint, wanted));
+  void postAddress(RecvConnection& connection, uint8_t* out, size_t bytes, uint64_t ahead) {
+    if (!transfer_.zeroCopy || !connection.isNet() || ahead >= kSlots || out == nullptr) return;
+    const auto expected = static_cast<uint32_t>(bytes);
+    jccl::postAddress(connection, ahead, out, expected, checkWord(transfer_.fingerprint, expected));
   }
 
-  // Waits until no lent piece that lies in this memory has to be sent any more.
+  // Waits until no chunk that lies in this memory has to be sent any more.
   bool waitUntilSent(const uint8_t* begin, size_t bytes) {
-    if (!transfer_.lends) return true;
+    if (!transfer_.zeroCopy) return true;
     for (int i = 0; i < links_.sendCount; ++i) {
       SendConnection& connection = *links_.send[i];
-      if (!waitUntilSent(connection, connection.lent.endOver(begin, bytes, connection.cachedHead))) return false;
+      if (!waitUntilSent(connection, connection.zeroCopySends.endOver(begin, bytes, connection.cachedHead)))
+        return false;
     }
     return true;
   }
@@ -362,7 +363,7 @@ class HostPrimitives {
   // Ends the step at the receiver: the slot may be written again.
   static void release(RecvConnection& connection) {
     connection.memory.head->head.store(++connection.step, std::memory_order_release);
-    if (connection.senderBell != nullptr) connection.senderBell->ringIfSleeping();
+    if (connection.senderEvents != nullptr) connection.senderEvents->notifyIfWaiting();
   }
 
   void copyBytes(uint8_t* to, const uint8_t* from, size_t bytes) const {

@@ -1,12 +1,12 @@
 // The memory of a connection: what sender and receiver, in one process, in two, or with a network between, agree on.
 //
-// A connection leads from one rank to another on one channel. It has 8 slots, used in turn by step number:
+// A connection leads from one rank to another on one channel. It has 8 slots, used by step number, one after the other:
 //
 //     step   64 bit, counts up for ever, never reset; slot = step mod 8
 //     head   how many steps the receiver has freed; the sender may write step s only while s < head + 8
 //
 // Ring, tree, direct and point-to-point operations share the steps, whatever protocol each uses; both ends run the same
-// number of steps per operation, also for empty pieces.
+// number of steps per operation, also for empty chunks.
 //
 // Every rank keeps a block per (peer, channel). It holds the slots of the connection FROM the peer, and the head line of
 // the connection TO the peer (written by that peer, read here):
@@ -41,14 +41,11 @@
 //
 // Networks: the sender writes into a local block that a send proxy drains. For every protocol it then also fills the
 // slot's SIMPLE header: bytes = wire bytes from the start of the slot's data (LL: whole cells; LL128: whole lines;
-// SIMPLE: the payload), proto, check, then published. A SIMPLE payload may lie elsewhere: then `lent` says where, until the
-// slot is freed. The proxy frees slots by head. At the other end the receive proxy
-// writes the slot, LL cells by 8-byte stores, LL128 lines flag last, SIMPLE data and header with published last. The
-// receiver may say for a free slot where it wants the payload of its next step instead (`wanted`, good for one step and
-// one check and size). It gets it there or in the slot, whichever is easier: `lent` tells.
+// SIMPLE: the payload), proto, check, then published. The proxy frees slots by head. At the other end the receive proxy
+// writes the slot, LL cells by 8-byte stores, LL128 lines flag last, SIMPLE data and header with published last.
 //
-// Over verbs an adapter of another host writes the receiver's block. What names memory of this process (`lent`, `wanted`)
-// is therefore not in the block but in a ZeroCopySlot beside it, which no adapter and no other process reaches.
+// A SIMPLE payload may be user memory at either end (zero-copy): a ZeroCopySlot beside the block says so. Over verbs an
+// adapter of another host writes the block; no adapter and no other process reaches what names memory of this one.
 #pragma once
 
 #include <atomic>
@@ -70,7 +67,7 @@ inline constexpr uint32_t kLL128PayloadBytes = 120;
 inline constexpr uint32_t kLL128HeaderBytes = 8;  // of the first line's payload
 
 inline constexpr uint32_t kSimpleHeaderBytes = 128;
-// Smaller pieces always lie at the begin of their slot; see ConnectionMemory::simplePiece.
+// Smaller chunks always lie at the begin of their slot; see ConnectionMemory::simplePiece.
 inline constexpr uint32_t kRotatingBytes = 4096;
 
 // The same numbers as io.jccl's protocol choice.
@@ -85,16 +82,6 @@ struct alignas(64) SlotHeader {
 static_assert(sizeof(SlotHeader) == 64);
 static_assert(offsetof(SlotHeader, check) == 8 && offsetof(SlotHeader, bytes) == 12 &&
               offsetof(SlotHeader, protocol) == 16);
-
-// User memory in place of a slot, at an end behind a network: one for each slot, in private memory of the process.
-struct alignas(64) ZeroCopySlot {
-  const uint8_t* lent = nullptr;  // to and from a network: where the payload is, if not in the slot
-  bool awaited = false;           // to a network, with `lent`: the receiver is about to say where it wants the payload
-  uint8_t* wanted = nullptr;      // from a network: where the receiver wants the payload
-  uint32_t wantedBytes = 0;
-  uint32_t wantedCheck = 0;
-  std::atomic<uint64_t> wantedFor{0};  // step + 1, stored last; another value: nothing is wanted
-};
 
 struct alignas(64) HeadLine {
   std::atomic<uint64_t> head;
@@ -121,7 +108,7 @@ struct LLFlags {
   // A slot carries only flags congruent to its number + 1 modulo 8, so this one is never waited for in this slot.
   JCCL_FN static uint32_t neverFlagOf(uint64_t step) { return static_cast<uint32_t>((step + 1 + kSlots / 2) & kMask); }
 
-  // A cell that no message has reached for a whole turn of the flag would look current. Twice per turn, therefore, the
+  // A cell that no message has reached for a whole cycle of the flag would look current. Twice per cycle, therefore, the
   // sender overwrites the rest of every slot.
   JCCL_FN static bool mustScrub(uint64_t step) {
     return __builtin_expect((step & (kHalf - 1)) < kSlots, 0) && step >= kHalf;
@@ -169,8 +156,8 @@ class ConnectionShape {
   JCCL_FN size_t llSlot(uint64_t step) const { return llOffset() + (step % kSlots) * llStride(); }
   JCCL_FN size_t ll128Slot(uint64_t step) const { return ll128Offset() + (step % kSlots) * ll128Stride(); }
   JCCL_FN size_t slotHeader(uint64_t step) const { return simpleOffset() + (step % kSlots) * simpleStride(); }
-  // Where a SIMPLE piece of so many bytes lies; both ends know its size. Behind a network always at the begin of the slot.
-  // Elsewhere pieces smaller than the slot take turns in its parts: a line that was not used for a while has left the
+  // Where a SIMPLE chunk of so many bytes lies; both ends know its size. Behind a network always at the begin of the slot.
+  // Elsewhere chunks smaller than the slot alternate between its parts: a line that was not used for a while has left the
   // reader's own cache, and the writer gets it several times faster from the shared one. For that a slot is larger than a
   // step.
   JCCL_FN size_t simplePiece(uint64_t step, uint32_t bytes, bool rotates) const {

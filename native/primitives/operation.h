@@ -15,11 +15,11 @@ struct Transfer {
   size_t elementBytes = 1;
   size_t sliceCount = 1;  // elements per step, at most a slot's payload
   ReduceCopyFn reduce = nullptr;
-  PostOp post;  // applied by the call that finishes a piece
+  PostOp post;  // applied by the call that finishes a chunk
   uint32_t fingerprint = 0;
-  bool streamingSlots = false;  // pieces are written into peers' slots past the caches
+  bool streamingSlots = false;  // chunks are written into peers' slots past the caches
   bool streaming = false;       // the output is too large to be worth caching
-  bool lends = false;           // SIMPLE pieces go between user memory and the network without a stop in slots
+  bool zeroCopy = false;        // SIMPLE chunks go between user memory and the network without a copy in slots
 };
 
 }  // namespace jccl

@@ -15,14 +15,14 @@ void cpuRelax() {
 
 constexpr int64_t kMicrosecond = 1'000;
 constexpr int64_t kMillisecond = 1'000'000;
-constexpr int kLooksPerClock = 32;
-constexpr int64_t kLongWaitNanos = 1 * kMillisecond;  // from here on the progress record tells
-constexpr int64_t kFirstNapNanos = 1 * kMillisecond;
-constexpr int64_t kLastNapNanos = 20 * kMillisecond;  // a ring ends it; it bounds what a missed one costs
-constexpr int64_t kLastEventNapNanos = 5 * kMillisecond;
-// A yield that took longer let somebody else run on this core.
+constexpr int kPollsPerClock = 32;
+constexpr int64_t kLongWaitNanos = 1 * kMillisecond;  // from here on the progress record shows the wait
+constexpr int64_t kFirstSleepNanos = 1 * kMillisecond;
+constexpr int64_t kLastSleepNanos = 20 * kMillisecond;  // a notification ends it; it bounds what a missed one costs
+constexpr int64_t kLastEventSleepNanos = 5 * kMillisecond;
+// A yield that took longer let another thread run on this core.
 constexpr int64_t kOthersRanNanos = 3 * kMicrosecond;
-constexpr int64_t kLeastSpinNanos = 250;
+constexpr int64_t kMinSpinNanos = 250;
 constexpr uint32_t kWaitsUntilFullSpin = 256;
 
 // Writes the record while a wait is long, and clears it at the end.
@@ -32,7 +32,7 @@ class RecordGuard {
   ~RecordGuard() {
     if (shown_) record_.sequence.store(0, std::memory_order_release);
   }
-  void show(uint64_t sequence, int64_t sinceNanos) {
+  void show(uint64_t sequence) {
     if (shown_) return;
     shown_ = true;
     record_.peer.store(place_.peer, std::memory_order_relaxed);
@@ -40,7 +40,6 @@ class RecordGuard {
     record_.waitFor.store(static_cast<uint8_t>(place_.waitFor), std::memory_order_relaxed);
     record_.protocol.store(static_cast<uint8_t>(place_.protocol), std::memory_order_relaxed);
     record_.step.store(place_.step, std::memory_order_relaxed);
-    record_.sinceNanos.store(sinceNanos, std::memory_order_relaxed);
     record_.sequence.store(sequence + 1, std::memory_order_release);
   }
   // The deadline passed: the record stays, it is the answer to "who was waited for?".
@@ -56,13 +55,13 @@ class RecordGuard {
 
 void Waiter::fail(Code code, const WaitPlace& place) {
   RecordGuard record(record_, place);
-  record.show(control_.sequence.load(std::memory_order_relaxed), monotonicNanos());
+  record.show(control_.sequence.load(std::memory_order_relaxed));
   record.keep();
   control_.fail(code);
 }
 
-void Waiter::settle() {
-  if (listens_) avoidsYields(monotonicNanos());
+void Waiter::updateRegistration() {
+  if (registered_) avoidsYields(monotonicNanos());
 }
 
 void Waiter::pause() { cpuRelax(); }
@@ -84,7 +83,7 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
     }
     if (control_.failed()) return false;
     if (timeout > 0 && now - operationStart >= timeout) {
-      record.show(control_.sequence.load(std::memory_order_relaxed), start);
+      record.show(control_.sequence.load(std::memory_order_relaxed));
       record.keep();
       control_.fail(Code::Timeout);
       return false;
@@ -93,26 +92,26 @@ bool Waiter::waitLong(bool (*ready)(void*), void* context, const WaitPlace& plac
       fail(Code::Transport, place);
       return false;
     }
-    if (now - start >= kLongWaitNanos) record.show(control_.sequence.load(std::memory_order_relaxed), start);
+    if (now - start >= kLongWaitNanos) record.show(control_.sequence.load(std::memory_order_relaxed));
     const Round round = waitOnce(ready, context, start, now);
     if (round == Round::Seen) {
-      // What others brought while this thread was off its core, the network shows only when it is asked.
+      // What others brought while this thread was off its core, the network shows only when it is polled.
       learn(before - start, now - before);
       return true;
     }
     before = now;
     now = monotonicNanos();
-    if (round == Round::Yielded) yielding_.took(now - before, now);
+    if (round == Round::Yielded) yieldPolicy_.took(now - before, now);
   }
 }
 
 // Two ranks on one core, because others use the rest or because the scheduler says so, hinder each other by spinning:
-// the peer does its part only when this thread lets go. Then spins are cut short, until one is tried in full again.
+// the peer does its part only when this thread yields. Then spins are cut short, until one is tried in full again.
 void Waiter::learn(int64_t waited, int64_t lastRound) {
   if (++longWaits_ % kWaitsUntilFullSpin == 0) {
-    spinNanos_ = control_.spinNanos;
-  } else if (waited >= spinNanos_ && waited < control_.yieldNanos && lastRound >= kOthersRanNanos) {
-    spinNanos_ = spinNanos_ / 4 < kLeastSpinNanos ? 0 : spinNanos_ / 4;
+    spinNanos_ = control_.policy.spinNanos;
+  } else if (waited >= spinNanos_ && waited < control_.policy.yieldNanos && lastRound >= kOthersRanNanos) {
+    spinNanos_ = spinNanos_ / 4 < kMinSpinNanos ? 0 : spinNanos_ / 4;
   }
 }
 
@@ -122,57 +121,57 @@ Waiter::Round Waiter::waitOnce(bool (*ready)(void*), void* context, int64_t star
   if (moved) return ready(context) ? Round::Seen : Round::Waited;
   const int64_t waited = now - start;
   if (waited < spinNanos_) {
-    for (int i = 0; i < kLooksPerClock; ++i) {
+    for (int i = 0; i < kPollsPerClock; ++i) {
       if (ready(context)) return Round::Seen;
       cpuRelax();
     }
     return Round::Waited;
   }
-  if (waited < control_.yieldNanos && !avoidsYields(now)) {
-    Yielding::giveWay();
+  if (waited < control_.policy.yieldNanos && !avoidsYields(now)) {
+    YieldPolicy::yieldCore();
     return Round::Yielded;
   }
-  nap(ready, context, waited);
+  sleep(ready, context, waited);
   return Round::Waited;
 }
 
-// Whether yields are too dear just now. While they are, whoever publishes something for this rank wakes it without being
-// told first: the bell is listened to all the time, because telling (a fence in all processes) costs more than ringing.
+// Whether yields are too expensive just now. While they are, this rank stays registered as a waiter, so that every publisher
+// notifies it: registering (a fence in all processes) costs more than a notification.
 bool Waiter::avoidsYields(int64_t now) {
-  const bool avoids = yielding_.isAvoided() && !yielding_.triesAgain(now);
-  if (avoids == listens_ || control_.progress != nullptr) return avoids;
+  const bool avoids = yieldPolicy_.isAvoided() && !yieldPolicy_.triesAgain(now);
+  if (avoids == registered_ || control_.progress != nullptr) return avoids;
   if (avoids) {
-    control_.bell->listen();
+    control_.events->addWaiter();
   } else {
-    control_.bell->endListening();
+    control_.events->removeWaiter();
   }
-  listens_ = avoids;
+  registered_ = avoids;
   return avoids;
 }
 
-void Waiter::nap(bool (*ready)(void*), void* context, int64_t waited) {
-  const int64_t nanos = std::clamp(waited / 4, kFirstNapNanos, kLastNapNanos);
+void Waiter::sleep(bool (*ready)(void*), void* context, int64_t waited) {
+  const int64_t nanos = std::clamp(waited / 4, kFirstSleepNanos, kLastSleepNanos);
   if (control_.progress != nullptr) {
-    // Peers in this machine's memory cannot interrupt a sleep on network events, so it stays short.
-    const int64_t most = 50 * kMicrosecond * (1 + waited / (10 * kMillisecond));
+    // Peers in this host's memory cannot interrupt a sleep on network events, so it stays short.
+    const int64_t max = 50 * kMicrosecond * (1 + waited / (10 * kMillisecond));
     control_.progress->waitForEvents(
-        std::min(kLastEventNapNanos, control_.onlyNetwork ? nanos : std::min(nanos, most)));
+        std::min(kLastEventSleepNanos, control_.onlyNetwork ? nanos : std::min(nanos, max)));
     return;
   }
-  // An abort counts as a reason to get up; it rings this bell too.
-  struct Look {
+  // An abort ends the sleep, too: it notifies as well.
+  struct Condition {
     bool (*ready)(void*);
     void* context;
     WaitControl& control;
-  } look{ready, context, control_};
+  } condition{ready, context, control_};
   const auto isOver = [](void* raw) {
-    auto* it = static_cast<Look*>(raw);
+    auto* it = static_cast<Condition*>(raw);
     return it->ready(it->context) || it->control.failed();
   };
-  if (listens_) {
-    control_.bell->napListening(nanos, isOver, &look);
+  if (registered_) {
+    control_.events->sleepAsWaiter(nanos, isOver, &condition);
   } else {
-    control_.bell->nap(nanos, isOver, &look);
+    control_.events->sleep(nanos, isOver, &condition);
   }
 }
 

@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Matrix, AllReduceTest,
                                             ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
                                             ::testing::Values(1, 3), ::testing::Values(uint16_t{0})),
                          nameOfParameter);
-// So many hops that a rank passes on more pieces in a round than a connection has slots.
+// So many hops that a rank passes on more chunks in a round than a connection has slots.
 INSTANTIATE_TEST_SUITE_P(LongRing, AllReduceTest,
                          ::testing::Combine(::testing::Values(13), ::testing::Values(Algorithm::Ring),
                                             ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Shards, AllReduceTest,
                                             ::testing::Values(1, 3), ::testing::Values(Choice::kInShards)),
                          nameOfParameter);
 
-// Pieces of many sizes in turn, so that they land in all parts of the slots, written through the cache and past it; and
+// Chunks of many sizes, one after the other, so that they land in all parts of the slots, written through the cache and past it; and
 // at the begin of their slots, where ranks outnumber cores.
 class AllReducePieces : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Cores, AllReducePieces, ::testing::Bool(),
@@ -136,7 +136,7 @@ TEST(AllReduceBits, AreTheSameOnAllRanksAndOnRepeat) {
   }
 }
 
-// Buffers of several pieces, the last one with less than a line: in place, operations walk them up and down in turn. Sums
+// Buffers of several chunks, the last one with less than a line: in place, operations walk them up and down alternately. Sums
 // whose bits depend on the order must have the same on all ranks, up as down.
 TEST(AllReduceBits, DoNotDependOnTheDirectionOfTheWalk) {
   constexpr size_t kCount = 150'003;

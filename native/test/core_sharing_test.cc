@@ -13,7 +13,7 @@
 namespace jccl {
 namespace {
 
-constexpr int32_t kStay = Whereabouts::kUnknown;
+constexpr int32_t kStay = CpuPlacement::kUnknown;
 
 using Cores = std::vector<int32_t>;
 
@@ -92,8 +92,8 @@ TEST(CoreSharing, ARankTakesItselfFromACoreWithTooManyToOneWithFewer) {
   const std::vector<int32_t> cores = allowedCores();
   if (cores.size() < 2) GTEST_SKIP() << "one core only";
   std::thread([&cores] {  // whose place is nobody else's business
-    Whereabouts own{};
-    std::array<Whereabouts, 3> peers{};
+    CpuPlacement own{};
+    std::array<CpuPlacement, 3> peers{};
     peers[0].core = cores[0];
     peers[1].core = cores[0];
     peers[2].core = cores[1];

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "engine/endpoint.h"
+#include "engine/host_communicator.h"
 #include "test/faulty_net.h"
 #include "test/net_pair.h"
 #include "test/rank_threads.h"
@@ -85,7 +85,7 @@ struct Kind {
   const char* name;
   TransportKind transport;
   int streams = 1;
-  bool played = false;  // over the faulty network, with registered memory
+  bool simulated = false;  // over the faulty network, with registered memory
   End end = End::Used;
   int threads = 1;
 };
@@ -97,7 +97,7 @@ class Cycle {
   Cycle(const Kind& kind, uint64_t seed) : kind_(kind), network_(faultsOf(kind, seed)) {
     std::vector<std::vector<uint8_t>> info(kRanks);
     for (int rank = 0; rank < kRanks; ++rank) {
-      EndpointConfig config;
+      HostCommunicatorConfig config;
       config.communicator.rank = rank;
       config.communicator.size = kRanks;
       config.communicator.channels = kChannels;
@@ -108,20 +108,20 @@ class Cycle {
       config.streamsPerConnection = kind.streams;
       config.socketThreads = kind.threads;
       config.secret.assign(16, 42);
-      if (kind.played) config.makeNet = network_.maker();
+      if (kind.simulated) config.makeNet = network_.maker();
       config.usesIb = kind.transport == TransportKind::Ib;
-      check(Endpoint::create(config, endpoints_[rank]));
+      check(HostCommunicator::create(config, communicators_[rank]));
       const bool listens = kind.transport == TransportKind::Net || kind.transport == TransportKind::Ib;
-      check(endpoints_[rank]->connectInfo(listens ? std::vector<std::string>{"127.0.0.1"} : std::vector<std::string>{},
-                                          info[rank]));
+      check(communicators_[rank]->connectInfo(
+          listens ? std::vector<std::string>{"127.0.0.1"} : std::vector<std::string>{}, info[rank]));
     }
     for (int rank = 0; rank < kRanks; ++rank) {
       for (int peer = 0; peer < kRanks; ++peer) {
-        if (peer != rank) check(endpoints_[rank]->connect(peer, kind.transport, info[peer]));
+        if (peer != rank) check(communicators_[rank]->connect(peer, kind.transport, info[peer]));
       }
-      layOut(endpoints_[rank]->communicator());
+      layOut(communicators_[rank]->communicator());
     }
-    for (const auto& endpoint : endpoints_) check(endpoint->prepare());
+    for (const auto& communicator : communicators_) check(communicator->prepare());
   }
 
   void run() {
@@ -135,7 +135,7 @@ class Cycle {
 
   // Ends the ranks one after the other; what the network still holds then is nobody's.
   void close() {
-    for (auto& endpoint : endpoints_) endpoint.reset();
+    for (auto& communicator : communicators_) communicator.reset();
     EXPECT_EQ(0, network_.registered());
   }
 
@@ -153,7 +153,7 @@ class Cycle {
 
   // Small and large, ring and tree, and a message to the next rank.
   void runRank(int rank) {
-    Communicator& communicator = endpoints_[rank]->communicator();
+    Communicator& communicator = communicators_[rank]->communicator();
     for (const size_t count : {size_t{4}, size_t{80'000}}) {
       for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct}) {
         std::vector<float> send(count, 1);
@@ -164,7 +164,7 @@ class Cycle {
                              reinterpret_cast<uint64_t>(send.data()), reinterpret_cast<uint64_t>(recv.data()),
                              static_cast<int64_t>(count), 0, kind_.end == End::Broken ? kBrieflyNanos : kTimeoutNanos);
         if (kind_.end == End::Used) {
-          EXPECT_EQ(Code::Ok, code) << endpoints_[rank]->lastError();
+          EXPECT_EQ(Code::Ok, code) << communicators_[rank]->lastError();
           EXPECT_EQ(kRanks * static_cast<float>(count), std::accumulate(recv.begin(), recv.end(), 0.0F));
         }
         if (code != Code::Ok) return abortAll();
@@ -175,12 +175,12 @@ class Cycle {
   }
 
   void abortAll() {
-    for (const auto& endpoint : endpoints_) endpoint->communicator().abort(Code::Aborted);
+    for (const auto& communicator : communicators_) communicator->communicator().abort(Code::Aborted);
   }
 
   const Kind kind_;
   FaultyNetwork network_;
-  std::array<std::unique_ptr<Endpoint>, kRanks> endpoints_;
+  std::array<std::unique_ptr<HostCommunicator>, kRanks> communicators_;
 };
 
 int cyclesOf(const Kind& kind) {
@@ -234,9 +234,9 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Cycles,
                                            Kind{"sockets_3_threads", kNet, 6, false, End::Used, 3},
                                            Kind{"sockets_unused", kNet, 1, false, End::Unused},
                                            Kind{"sockets_aborted", kNet, 2, false, End::Aborted},
-                                           Kind{"played", kNet, 1, true},
-                                           Kind{"played_aborted", kNet, 1, true, End::Aborted},
-                                           Kind{"played_broken", kNet, 1, true, End::Broken}, Kind{"verbs", kIb},
+                                           Kind{"simulated", kNet, 1, true},
+                                           Kind{"simulated_aborted", kNet, 1, true, End::Aborted},
+                                           Kind{"simulated_broken", kNet, 1, true, End::Broken}, Kind{"verbs", kIb},
                                            Kind{"verbs_unused", kIb, 1, false, End::Unused},
                                            Kind{"verbs_aborted", kIb, 1, false, End::Aborted}),
                          [](const auto& info) { return std::string(info.param.name); });

@@ -41,7 +41,7 @@ TEST_P(FailureTest, ATimeoutNamesThePeerAndStaysForGood) {
   });
   // Somebody's wait points at the rank that never came.
   bool named = false;
-  for (int rank = 0; rank < 2; ++rank) named = named || threads[rank].waiting().at(0).peer == 2;
+  for (int rank = 0; rank < 2; ++rank) named = named || threads[rank].waiting().at(0).place.peer == 2;
   EXPECT_TRUE(named);
 }
 
@@ -54,9 +54,9 @@ TEST_P(FailureTest, AnAbortEndsAWaitAtOnce) {
     done = true;
   });
   while (threads[0].waiting().empty()) std::this_thread::yield();  // until the wait is long
-  const WaitingRow row = threads[0].waiting().at(0);
-  EXPECT_EQ(row.peer, 1);
-  EXPECT_EQ(row.sequence, 1u);
+  const ChannelWait wait = threads[0].waiting().at(0);
+  EXPECT_EQ(wait.place.peer, 1);
+  EXPECT_EQ(wait.sequence, 1u);
   const int64_t start = monotonicNanos();
   threads[0].abort(Code::Aborted);
   waiter.join();

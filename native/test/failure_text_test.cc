@@ -75,7 +75,7 @@ TEST(FailureText, ABrokenConnectionIsToldWithCallCodeRanksSequenceAndHint) {
 
   int resets = 0;
   for (size_t rank = 0; rank < 2; ++rank) {
-    const std::string text = ranks.endpoints[rank]->lastError();
+    const std::string text = ranks.communicators[rank]->lastError();
     const std::string mine = std::to_string(rank);
     const std::string peer = std::to_string(1 - rank);
     EXPECT_PRED2(matches, text,
@@ -83,10 +83,10 @@ TEST(FailureText, ABrokenConnectionIsToldWithCallCodeRanksSequenceAndHint) {
                      std::to_string(kCount) + " ");
     // Peer, both addresses, call, code and its text, then the hint. A rank may also hear of it by the other's end of
     // their other connection, which that rank closes once it has failed.
-    EXPECT_PRED2(matches, text,
-                 "peer=" + peer + " net: lost rank " + peer +
-                     " at 127[.]0[.]0[.]1:[0-9]+ from 127[.]0[.]0[.]1:[0-9]+: " +
-                     "([a-z]+ errno=[0-9]+ [(][A-Z][^)]+[)]: [a-z].+|the connection was closed without a goodbye: .+)");
+    EXPECT_PRED2(
+        matches, text,
+        "peer=" + peer + " net: lost rank " + peer + " at 127[.]0[.]0[.]1:[0-9]+ from 127[.]0[.]0[.]1:[0-9]+: " +
+            "([a-z]+ errno=[0-9]+ [(][A-Z][^)]+[)]: [a-z].+|the connection was closed without a FIN message: .+)");
     const bool wasReset =
         text.find("errno=104 (Connection reset by peer): the peer's process ended") != std::string::npos;
     resets += wasReset ? 1 : 0;

@@ -1,4 +1,4 @@
-// Every collective, algorithm, protocol and type over a network that is late, delivers in pieces and out of order, and
+// Every collective, algorithm, protocol and type over a network that is late, delivers in parts and out of order, and
 // breaks: results are right, or there is an error in time.
 //
 // Each test draws a seed and says it when it fails. JCCL_FAULT_SEED=N draws that one again (with JCCL_FAULT_RUNS=1);
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "engine/endpoint.h"
+#include "engine/host_communicator.h"
 #include "test/fault_scenario.h"
 
 namespace jccl::test {
@@ -18,7 +18,7 @@ namespace {
 constexpr int kDefaultRuns = 12;
 constexpr int64_t kPatienceNanos = 60'000'000'000;    // of an operation where nothing breaks
 constexpr int64_t kBriefPatienceNanos = 800'000'000;  // where something does
-constexpr int64_t kLatenessNanos = 10'000'000'000;    // how much later than that a loaded machine may be
+constexpr int64_t kLatenessNanos = 10'000'000'000;    // how much later than that a loaded host may be
 constexpr std::chrono::seconds kHangs{240};
 
 uint64_t numberFrom(const char* name, uint64_t otherwise) {
@@ -38,9 +38,9 @@ class Job {
       : scenario_(scenario), network_(faultsOf(scenario)), outcomes_(scenario.ranks) {
     const auto ranks = static_cast<size_t>(scenario.ranks);
     std::vector<std::vector<uint8_t>> info(ranks);
-    endpoints_.resize(ranks);
+    communicators_.resize(ranks);
     for (size_t rank = 0; rank < ranks; ++rank) {
-      EndpointConfig config;
+      HostCommunicatorConfig config;
       config.communicator.rank = static_cast<int>(rank);
       config.communicator.size = scenario.ranks;
       config.communicator.channels = scenario.channels;
@@ -51,15 +51,15 @@ class Job {
       config.communicator.ll128SlotBytes = scenario.smallSlotBytes;
       config.secret.assign(16, 42);
       config.makeNet = network_.maker();
-      check(Endpoint::create(config, endpoints_[rank]));
-      check(endpoints_[rank]->connectInfo({"played"}, info[rank]));
+      check(HostCommunicator::create(config, communicators_[rank]));
+      check(communicators_[rank]->connectInfo({"simulated"}, info[rank]));
     }
     for (size_t rank = 0; rank < ranks; ++rank) connect(rank, info);
   }
 
   void run() {
     std::vector<std::thread> threads;
-    for (size_t rank = 0; rank < endpoints_.size(); ++rank) {
+    for (size_t rank = 0; rank < communicators_.size(); ++rank) {
       threads.emplace_back([this, rank] {
         runRank(rank);
         const std::lock_guard lock(mutex_);
@@ -69,7 +69,7 @@ class Job {
     }
     {
       std::unique_lock lock(mutex_);
-      if (!changed_.wait_for(lock, kHangs, [this] { return ended_ == endpoints_.size(); })) dieOfHang();
+      if (!changed_.wait_for(lock, kHangs, [this] { return ended_ == communicators_.size(); })) dieOfHang();
     }
     for (std::thread& thread : threads) thread.join();
     expectBuffersLeftAlone();
@@ -82,7 +82,7 @@ class Job {
     if (scenario_.registers) {
       EXPECT_GT(network_.registered(), 0) << scenario_.describe();
     }
-    endpoints_.clear();
+    communicators_.clear();
     EXPECT_EQ(0, network_.registered()) << scenario_.describe();
   }
 
@@ -110,15 +110,15 @@ class Job {
     const int self = static_cast<int>(rank);
     for (int peer = 0; peer < scenario_.ranks; ++peer) {
       if (peer == self) continue;
-      const bool together = scenario_.machines[rank] == scenario_.machines[peer];
-      check(endpoints_[rank]->connect(peer, together ? TransportKind::P2p : TransportKind::Net, info[peer]));
+      const bool together = scenario_.hosts[rank] == scenario_.hosts[peer];
+      check(communicators_[rank]->connect(peer, together ? TransportKind::P2p : TransportKind::Net, info[peer]));
     }
-    layOut(endpoints_[rank]->communicator());
+    layOut(communicators_[rank]->communicator());
   }
 
   std::string where(size_t rank, size_t step) const {
     return scenario_.describe() + "; rank=" + std::to_string(rank) + " step=" + std::to_string(step) + " " +
-           describe(scenario_.steps[step]) + " " + endpoints_[rank]->lastError();
+           describe(scenario_.steps[step]) + " " + communicators_[rank]->lastError();
   }
 
   void runRank(size_t rank) {
@@ -127,7 +127,7 @@ class Job {
       const Code code = runStep(rank, index);
       const int64_t took = monotonicNanos() - start;
       if (code == Code::Ok) continue;
-      outcomes_[rank] = {code, index, endpoints_[rank]->lastError()};
+      outcomes_[rank] = {code, index, communicators_[rank]->lastError()};
       EXPECT_LT(took, (scenario_.loses ? kBriefPatienceNanos : kPatienceNanos) + kLatenessNanos) << where(rank, index);
       if (scenario_.coordinated) abortAll(Code::Aborted);
       return;
@@ -149,15 +149,15 @@ class Job {
     Code code;
     if (step.code.collective == Collective::SendRecv) {
       const uint32_t fingerprint = messageFingerprint(step.code.type, step.count);
-      const int next = static_cast<int>((rank + 1) % endpoints_.size());
-      const int before = static_cast<int>((rank + endpoints_.size() - 1) % endpoints_.size());
-      code = endpoints_[rank]->communicator().runPointToPoint(
+      const int next = static_cast<int>((rank + 1) % communicators_.size());
+      const int before = static_cast<int>((rank + communicators_.size() - 1) % communicators_.size());
+      code = communicators_[rank]->communicator().runPointToPoint(
           {{PointToPointTask::Kind::Send, next, send.data(), sent.size(), fingerprint},
            {PointToPointTask::Kind::Recv, before, recv.data(), expected.size(), fingerprint}},
           patience);
     } else {
-      code = endpoints_[rank]->communicator().run(step.code, step.choice, send.address(), result.address(),
-                                                  static_cast<int64_t>(step.count), step.root, patience);
+      code = communicators_[rank]->communicator().run(step.code, step.choice, send.address(), result.address(),
+                                                      static_cast<int64_t>(step.count), step.root, patience);
     }
     if (code == Code::Ok) {
       if (!expected.empty()) {
@@ -191,18 +191,18 @@ class Job {
   }
 
   void abortAll(Code code) {
-    for (const auto& endpoint : endpoints_) endpoint->communicator().abort(code);
+    for (const auto& communicator : communicators_) communicator->communicator().abort(code);
   }
 
   [[noreturn]] void dieOfHang() {
     std::fprintf(stderr, "hangs for %lld s; %s\n", static_cast<long long>(kHangs.count()),
                  scenario_.describe().c_str());
-    for (size_t rank = 0; rank < endpoints_.size(); ++rank) {
-      std::fprintf(stderr, "rank %zu: %s\n", rank, endpoints_[rank]->lastError().c_str());
-      for (const WaitingRow& row : endpoints_[rank]->communicator().waiting()) {
+    for (size_t rank = 0; rank < communicators_.size(); ++rank) {
+      std::fprintf(stderr, "rank %zu: %s\n", rank, communicators_[rank]->lastError().c_str());
+      for (const ChannelWait& wait : communicators_[rank]->communicator().waiting()) {
         std::fprintf(stderr, "  sequence=%llu channel=%d peer=%d step=%llu\n",
-                     static_cast<unsigned long long>(row.sequence), row.channel, row.peer,
-                     static_cast<unsigned long long>(row.step));
+                     static_cast<unsigned long long>(wait.sequence), wait.channel, wait.place.peer,
+                     static_cast<unsigned long long>(wait.place.step));
       }
     }
     std::abort();
@@ -212,7 +212,7 @@ class Job {
 
   const Scenario scenario_;
   FaultyNetwork network_;
-  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  std::vector<std::unique_ptr<HostCommunicator>> communicators_;
   std::vector<Outcome> outcomes_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -245,7 +245,7 @@ TEST_P(FaultMatrix, IsRightOrEndsInTimeWhereConnectionsBreak) {
   bool broke = false;
   for (const Job::Outcome& outcome : job.outcomes()) {
     if (outcome.code == Code::Ok) continue;
-    broke = broke || outcome.code == Code::Transport;  // a time-out may also be the fault of a loaded machine
+    broke = broke || outcome.code == Code::Transport;  // a time-out may also be the fault of a loaded host
     EXPECT_TRUE(outcome.code == Code::Transport || outcome.code == Code::Timeout || outcome.code == Code::Aborted)
         << static_cast<int>(outcome.code) << " " << outcome.error << "; " << scenario.describe();
     EXPECT_FALSE(outcome.error.empty());

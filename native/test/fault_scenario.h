@@ -1,4 +1,4 @@
-// What a seed of the fault matrix stands for: ranks on acted machines, operations, and the data they must end with.
+// What a seed of the fault matrix stands for: ranks on simulated hosts, operations, and the data they must end with.
 #pragma once
 
 #include <algorithm>
@@ -30,10 +30,10 @@ struct Scenario {
   uint64_t seed;
   bool loses;
   bool registers;    // the network reaches registered memory only
-  bool coordinated;  // after the first error somebody tells the other ranks
+  bool coordinated;  // after the first error the other ranks are informed
   int ranks;
   int channels;
-  std::vector<int> machines;  // by rank; ranks of one machine share memory
+  std::vector<int> hosts;  // by rank; ranks of one host share memory
   uint32_t simpleSlotBytes;
   uint32_t smallSlotBytes;
   std::vector<Step> steps;
@@ -59,9 +59,9 @@ inline Scenario::Scenario(uint64_t seed, bool loses)
   ranks = 2 + static_cast<int>(random.below(4));
   channels = 1 + static_cast<int>(random.below(3));
   for (int rank = 0; rank < ranks; ++rank) {
-    machines.push_back(random.oneIn(3) ? static_cast<int>(random.below(2)) : rank);
+    hosts.push_back(random.oneIn(3) ? static_cast<int>(random.below(2)) : rank);
   }
-  machines[0] = ranks;  // at least one rank is alone
+  hosts[0] = ranks;  // at least one rank is alone
   simpleSlotBytes = 4096u << random.below(5);
   smallSlotBytes = 1024u << random.below(4);
   for (int collective = 0; collective < kCollectiveCount; ++collective) {
@@ -87,8 +87,8 @@ inline Scenario::Scenario(uint64_t seed, bool loses)
 
 inline std::string Scenario::describe() const {
   std::string text = "again with JCCL_FAULT_SEED=" + std::to_string(seed) + ": ranks=" + std::to_string(ranks) +
-                     " channels=" + std::to_string(channels) + " machines=";
-  for (const int machine : machines) text += std::to_string(machine) + ",";
+                     " channels=" + std::to_string(channels) + " hosts=";
+  for (const int host : hosts) text += std::to_string(host) + ",";
   return text + " simpleSlotBytes=" + std::to_string(simpleSlotBytes) +
          " smallSlotBytes=" + std::to_string(smallSlotBytes) + (loses ? " loses" : "") +
          (registers ? " registers" : "") + (coordinated ? " coordinated" : "");

@@ -1,4 +1,4 @@
-// The two ends of a played connection.
+// The two ends of a simulated connection.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class FaultySendConnection final : public NetSendConnection {
   ~FaultySendConnection() override {
     const std::lock_guard lock(wire_->mutex);
     if (!wire_->senderGone) wire_->cut(monotonicNanos());
-    wire_->senderBell = nullptr;
+    wire_->senderEvents = nullptr;
   }
 
   bool connected() const override { return connected_; }
@@ -43,9 +43,9 @@ class FaultySendConnection final : public NetSendConnection {
 
   Status test(uint64_t sequence, bool* done) override {
     if (sequence >= posted_ || sequence < done_) return outOfOrder("test", sequence, posted_, done_);
-    *done = told_[sequence % kNetInFlight];
+    *done = reported_[sequence % kNetInFlight];
     if (!*done || sequence != done_) return Status::ok();
-    told_[done_++ % kNetInFlight] = false;
+    reported_[done_++ % kNetInFlight] = false;
     return Status::ok();
   }
 
@@ -70,7 +70,9 @@ class FaultySendConnection final : public NetSendConnection {
     }
   }
 
-  std::string describe() const override { return "rank " + std::to_string(wire_->route.to) + " at a played network"; }
+  std::string describe() const override {
+    return "rank " + std::to_string(wire_->route.to) + " at a simulated network";
+  }
 
  private:
   bool establish(int64_t now, int* work) {
@@ -90,10 +92,10 @@ class FaultySendConnection final : public NetSendConnection {
     Parcel* parcel = wire.find(sequence);
     if (parcel == nullptr || parcel->left() || wire.lost) return;
     if (now < parcel->leaveAt) return wakeAt(parcel->leaveAt);
-    const bool room =
-        wire.plan.waitsForReceives ? sequence < wire.receivesPosted : sequence < wire.first + kMostOnTheWay;
-    if (!room) return;  // the receiver rings when there is
-    const uint32_t length = wire.piece(parcel->message.bytes - parcel->taken);
+    const bool fits =
+        wire.plan.waitsForReceives ? sequence < wire.receivesPosted : sequence < wire.first + kMaxInTransit;
+    if (!fits) return;  // the receiver notifies when it does
+    const uint32_t length = wire.part(parcel->message.bytes - parcel->taken);
     const size_t at = wire.offsetOf(*parcel, parcel->taken, length);
     if (length != 0) std::memcpy(parcel->bytes.data() + at, parcel->source + at, length);
     if (parcel->taken == 0 && length < parcel->message.bytes) ++wire.counters.inPieces;
@@ -107,26 +109,26 @@ class FaultySendConnection final : public NetSendConnection {
       parcel->leaveAt = now + wire.delay();
       wakeAt(parcel->leaveAt);
     }
-    if (wire.receiverBell != nullptr) wire.receiverBell->ring();
+    if (wire.receiverEvents != nullptr) wire.receiverEvents->notify();
   }
 
   void report(uint64_t sequence, int64_t now, int* work) {
-    if (told_[sequence % kNetInFlight]) return;
+    if (reported_[sequence % kNetInFlight]) return;
     const Parcel* parcel = wire_->find(sequence);
     // What the receiver has taken already has left, too.
     const int64_t at = parcel == nullptr ? now : parcel->reportAt;
     if (at == kNever) return;
     if (now < at) return wakeAt(at);
-    told_[sequence % kNetInFlight] = true;
+    reported_[sequence % kNetInFlight] = true;
     ++*work;
   }
 
   Status finishTurn(int64_t now) {
-    if (now >= wire_->senderToldAt) return wire_->error(wire_->route.to, "the connection broke [played]");
-    wakeAt(wire_->senderToldAt);
+    if (now >= wire_->senderLossAt) return wire_->error(wire_->route.to, "the connection broke [simulated]");
+    wakeAt(wire_->senderLossAt);
     if (wire_->receiverGone && !wire_->lost) {
       for (const Parcel& parcel : wire_->parcels) {
-        if (!parcel.left()) return wire_->error(wire_->route.to, "it closed before it had everything [played]");
+        if (!parcel.left()) return wire_->error(wire_->route.to, "it closed before it had everything [simulated]");
       }
     }
     if (due_ != kNever) alarm_.setFor(due_);
@@ -139,7 +141,7 @@ class FaultySendConnection final : public NetSendConnection {
   Alarm& alarm_;
   const int64_t dialledAt_;
   bool connected_ = false;
-  std::array<bool, kNetInFlight> told_{};
+  std::array<bool, kNetInFlight> reported_{};
   int64_t due_ = kNever;
   uint64_t posted_ = 0;
   uint64_t done_ = 0;
@@ -151,7 +153,7 @@ class FaultyRecvConnection final : public NetRecvConnection {
   ~FaultyRecvConnection() override {
     const std::lock_guard lock(wire_->mutex);
     if (!wire_->receiverGone) wire_->cut(monotonicNanos());
-    wire_->receiverBell = nullptr;
+    wire_->receiverEvents = nullptr;
   }
 
   Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) override {
@@ -165,27 +167,27 @@ class FaultyRecvConnection final : public NetRecvConnection {
     ++posted_;
     const std::lock_guard lock(wire_->mutex);
     wire_->receivesPosted = posted_;
-    if (wire_->plan.waitsForReceives && wire_->senderBell != nullptr) wire_->senderBell->ring();
+    if (wire_->plan.waitsForReceives && wire_->senderEvents != nullptr) wire_->senderEvents->notify();
     return Status::ok();
   }
 
   void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) override {
     if (sequence < taken_ || sequence >= posted_ || !wire_->reach(buffer, NetAccess::Write)) return;
     slots_[sequence % kNetInFlight].expected = expected;
-    slots_[sequence % kNetInFlight].wished = buffer;
+    slots_[sequence % kNetInFlight].postedBuffer = buffer;
   }
 
   Status test(uint64_t sequence, bool* done, NetArrival* arrival) override {
     if (sequence != taken_ || sequence >= posted_) return outOfOrder("test", sequence, posted_, taken_);
     const Slot& slot = slots_[sequence % kNetInFlight];
-    *done = slot.told;
+    *done = slot.reported;
     if (!*done) return Status::ok();
     const std::lock_guard lock(wire_->mutex);
     *arrival = {wire_->parcels.front().message, slot.data};
     wire_->parcels.pop_front();
     ++wire_->first;
     ++taken_;
-    if (!wire_->plan.waitsForReceives && wire_->senderBell != nullptr) wire_->senderBell->ring();
+    if (!wire_->plan.waitsForReceives && wire_->senderEvents != nullptr) wire_->senderEvents->notify();
     return Status::ok();
   }
 
@@ -195,7 +197,7 @@ class FaultyRecvConnection final : public NetRecvConnection {
     Slot& slot = slots_[sequence % kNetInFlight];
     if (sequence < flushes_ || sequence >= taken_) return outOfOrder("flush", sequence, flushes_, taken_);
     if (!slot.onDevice || data.address != slot.data || data.bytes != slot.notYetSeen.size()) {
-      return Status::internal("flush: not what has arrived [played]");
+      return Status::internal("flush: not what has arrived [simulated]");
     }
     flushes_ = sequence + 1;
     const std::lock_guard lock(wire_->mutex);
@@ -206,7 +208,7 @@ class FaultyRecvConnection final : public NetRecvConnection {
 
   Status flushed(uint64_t sequence, bool* done) override {
     Slot& slot = slots_[sequence % kNetInFlight];
-    if (sequence >= wire_->plan.flushFailsAt) return wire_->error(wire_->route.from, "a flush failed [played]");
+    if (sequence >= wire_->plan.flushFailsAt) return wire_->error(wire_->route.from, "a flush failed [simulated]");
     *done = monotonicNanos() >= slot.flushedAt;
     if (!*done) {
       alarm_.setFor(slot.flushedAt);
@@ -229,10 +231,10 @@ class FaultyRecvConnection final : public NetRecvConnection {
     }
     expecting_ = wire.random.oneIn(8);
     if (!moved) return moved;
-    if (now >= wire.receiverToldAt && !wire.senderGone) {
-      return wire.error(wire.route.from, "the connection broke [played]");
+    if (now >= wire.receiverLossAt && !wire.senderGone) {
+      return wire.error(wire.route.from, "the connection broke [simulated]");
     }
-    if (!wire.senderGone) due_ = std::min(due_, wire.receiverToldAt);
+    if (!wire.senderGone) due_ = std::min(due_, wire.receiverLossAt);
     if (due_ != kNever) alarm_.setFor(due_);
     return Status::ok();
   }
@@ -243,15 +245,17 @@ class FaultyRecvConnection final : public NetRecvConnection {
     wire_->ringBoth();
   }
 
-  std::string describe() const override { return "rank " + std::to_string(wire_->route.from) + " at a played network"; }
+  std::string describe() const override {
+    return "rank " + std::to_string(wire_->route.from) + " at a simulated network";
+  }
 
  private:
   struct Slot {
     std::array<NetBuffer, kNetTags> byTag;
     NetMessage expected;
-    NetBuffer wished;
+    NetBuffer postedBuffer;
     uint8_t* data = nullptr;
-    bool told = false;
+    bool reported = false;
     bool onDevice = false;
     std::vector<uint8_t> notYetSeen;  // of memory of a device, until it is flushed
     int64_t flushedAt = kNever;
@@ -262,7 +266,7 @@ class FaultyRecvConnection final : public NetRecvConnection {
   Status receive(uint64_t sequence, int64_t now, int* work) {
     Slot& slot = slots_[sequence % kNetInFlight];
     Parcel* parcel = wire_->find(sequence);
-    if (slot.told || parcel == nullptr || !(parcel->left() || (wire_->plan.streams && parcel->taken > 0))) {
+    if (slot.reported || parcel == nullptr || !(parcel->left() || (wire_->plan.streams && parcel->taken > 0))) {
       return Status::ok();
     }
     if (now < parcel->arriveAt) return wakeAt(parcel->arriveAt);
@@ -270,7 +274,7 @@ class FaultyRecvConnection final : public NetRecvConnection {
       if (Status begun = begin(slot, *parcel); !begun) return begun;
       ++*work;
     }
-    const uint32_t length = wire_->piece(parcel->taken - parcel->placed);
+    const uint32_t length = wire_->part(parcel->taken - parcel->placed);
     const size_t at = wire_->offsetOf(*parcel, parcel->placed, length);
     if (length != 0) {
       std::memcpy(slot.place() + at, parcel->bytes.data() + at, length);
@@ -283,9 +287,9 @@ class FaultyRecvConnection final : public NetRecvConnection {
     }
     if (parcel->doneAt == kNever) parcel->doneAt = now + wire_->delay();
     if (now < parcel->doneAt) return wakeAt(parcel->doneAt);
-    slot.told = true;
+    slot.reported = true;
     ++*work;
-    if (sequence != taken_ && !slots_[taken_ % kNetInFlight].told) ++wire_->counters.overtaken;
+    if (sequence != taken_ && !slots_[taken_ % kNetInFlight].reported) ++wire_->counters.overtaken;
     return Status::ok();
   }
 
@@ -294,12 +298,13 @@ class FaultyRecvConnection final : public NetRecvConnection {
     if (message.tag >= kNetTags || message.bytes > slot.byTag[message.tag].bytes) {
       return wire_->error(wire_->route.from, "a message does not fit its buffer");
     }
-    const bool wished = wire_->plan.heedsWishes && slot.wished.address != nullptr && slot.expected == message;
-    if (wished) ++wire_->counters.atTheirPlace;
-    slot.data = static_cast<uint8_t*>(wished ? slot.wished.address : slot.byTag[message.tag].address);
-    if (message.bytes != 0) std::memset(slot.data, kJunk, message.bytes);
-    const auto* memory = dynamic_cast<const PlayedMemory*>(slot.byTag[message.tag].memory);
-    slot.onDevice = !wished && memory != nullptr && memory->onDevice();
+    const bool isPosted =
+        wire_->plan.usesPostedAddresses && slot.postedBuffer.address != nullptr && slot.expected == message;
+    if (isPosted) ++wire_->counters.atPostedAddress;
+    slot.data = static_cast<uint8_t*>(isPosted ? slot.postedBuffer.address : slot.byTag[message.tag].address);
+    if (message.bytes != 0) std::memset(slot.data, kGarbage, message.bytes);
+    const auto* memory = dynamic_cast<const SimulatedMemory*>(slot.byTag[message.tag].memory);
+    slot.onDevice = !isPosted && memory != nullptr && memory->onDevice();
     if (slot.onDevice) slot.notYetSeen.resize(message.bytes);
     parcel.begun = true;
     return Status::ok();

@@ -15,7 +15,7 @@ uint64_t SeededRandom::next() {
 struct Arrivals {
   std::mutex mutex;
   std::vector<std::pair<int64_t, std::shared_ptr<Wire>>> waiting;  // with the time from which each is let in
-  Bell bell;
+  WakeEvent wake;
 };
 
 struct FaultyNetwork::State {
@@ -30,13 +30,13 @@ namespace {
 
 class FaultyListener final : public NetListener {
  public:
-  FaultyListener(std::shared_ptr<FaultyNetwork::State> state, int rank, std::shared_ptr<Bell> bell, Alarm& alarm,
+  FaultyListener(std::shared_ptr<FaultyNetwork::State> state, int rank, std::shared_ptr<WakeEvent> wake, Alarm& alarm,
                  EventSet& controlEvents)
-      : state_(std::move(state)), rank_(rank), bell_(std::move(bell)), alarm_(alarm), controlEvents_(controlEvents) {
+      : state_(std::move(state)), rank_(rank), wake_(std::move(wake)), alarm_(alarm), controlEvents_(controlEvents) {
     info_.assign(reinterpret_cast<const uint8_t*>(&rank), reinterpret_cast<const uint8_t*>(&rank + 1));
   }
   ~FaultyListener() override {
-    controlEvents_.remove(arrivals_->bell.fd());
+    controlEvents_.remove(arrivals_->wake.fd());
     {
       const std::lock_guard lock(state_->mutex);
       state_->listeners.erase(rank_);
@@ -49,7 +49,7 @@ class FaultyListener final : public NetListener {
   }
 
   Status open() {
-    if (Status added = controlEvents_.add(arrivals_->bell.fd(), &arrivals_->bell); !added) return added;
+    if (Status added = controlEvents_.add(arrivals_->wake.fd(), &arrivals_->wake); !added) return added;
     const std::lock_guard lock(state_->mutex);
     state_->listeners[rank_] = arrivals_;
     return Status::ok();
@@ -73,7 +73,7 @@ class FaultyListener final : public NetListener {
     *connection = std::make_unique<FaultyRecvConnection>(wire, alarm_);
     const std::lock_guard wireLock(wire->mutex);
     wire->accepted = true;
-    wire->receiverBell = bell_;
+    wire->receiverEvents = wake_;
     wire->ringBoth();
     return Status::ok();
   }
@@ -88,7 +88,7 @@ class FaultyListener final : public NetListener {
  private:
   const std::shared_ptr<FaultyNetwork::State> state_;
   const int rank_;
-  const std::shared_ptr<Bell> bell_;
+  const std::shared_ptr<WakeEvent> wake_;
   Alarm& alarm_;
   EventSet& controlEvents_;
   const std::shared_ptr<Arrivals> arrivals_ = std::make_shared<Arrivals>();
@@ -100,15 +100,15 @@ class FaultyNet final : public Net {
  public:
   FaultyNet(std::shared_ptr<FaultyNetwork::State> state, int rank, EventSet& controlEvents, EventSet& dataEvents)
       : state_(std::move(state)), rank_(rank), controlEvents_(controlEvents), dataEvents_(dataEvents) {
-    devices_.push_back({"played", "", "", 0, 1, 0, 0, static_cast<uint8_t>(NetPointer::Host)});
+    devices_.push_back({"simulated", "", "", 0, 1, 0, 0, static_cast<uint8_t>(NetPointer::Host)});
   }
   ~FaultyNet() override {
-    dataEvents_.remove(bell_->fd());
+    dataEvents_.remove(wake_->fd());
     dataEvents_.remove(alarm_.fd());
   }
 
   Status open() {
-    if (Status added = dataEvents_.add(bell_->fd(), bell_.get()); !added) return added;
+    if (Status added = dataEvents_.add(wake_->fd(), wake_.get()); !added) return added;
     return dataEvents_.add(alarm_.fd(), &alarm_);
   }
 
@@ -116,7 +116,7 @@ class FaultyNet final : public Net {
   const std::vector<NetDevice>& devices() const override { return devices_; }
 
   Status listen(const std::vector<std::string>&, std::unique_ptr<NetListener>* listener) override {
-    auto made = std::make_unique<FaultyListener>(state_, rank_, bell_, alarm_, controlEvents_);
+    auto made = std::make_unique<FaultyListener>(state_, rank_, wake_, alarm_, controlEvents_);
     if (Status opened = made->open(); !opened) return opened;
     *listener = std::move(made);
     return Status::ok();
@@ -128,28 +128,28 @@ class FaultyNet final : public Net {
     const std::lock_guard lock(state_->mutex);
     const auto listener = state_->listeners.find(route.to);
     if (listener == state_->listeners.end()) {
-      return Status::transport("net: rank " + std::to_string(route.to) + ": nobody listens there [played]");
+      return Status::transport("net: rank " + std::to_string(route.to) + ": nobody listens there [simulated]");
     }
     auto wire = std::make_shared<Wire>(state_->faults, route, state_->counters);
-    wire->senderBell = bell_;
+    wire->senderEvents = wake_;
     const int64_t now = monotonicNanos();
     const int64_t letInAt = now + wire->delay();
     *connection = std::make_unique<FaultySendConnection>(wire, alarm_, letInAt + wire->delay());
     const std::lock_guard arriving(listener->second->mutex);
     listener->second->waiting.emplace_back(letInAt, std::move(wire));
-    listener->second->bell.ring();
+    listener->second->wake.notify();
     return Status::ok();
   }
 
   Status reachable(std::span<const uint8_t> listenerInfo) const override {
     if (listenerInfo.size() == sizeof(int)) return Status::ok();
-    return Status::transport("net: bytes=" + std::to_string(listenerInfo.size()) + ", expected 4 [played]");
+    return Status::transport("net: bytes=" + std::to_string(listenerInfo.size()) + ", expected 4 [simulated]");
   }
 
   bool needsRegisteredMemory() const override { return state_->faults.registers; }
 
   Status registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) override {
-    *memory = std::make_unique<PlayedMemory>(address, bytes, access, state_->counters, state_);
+    *memory = std::make_unique<SimulatedMemory>(address, bytes, access, state_->counters, state_);
     return Status::ok();
   }
 
@@ -157,7 +157,7 @@ class FaultyNet final : public Net {
                               std::unique_ptr<NetMemory>* memory) override {
     if (!state_->faults.reachesDevices) return Net::registerDeviceMemory(what, adapters, memory);
     *memory =
-        std::make_unique<PlayedMemory>(what.address, what.bytes, NetAccess::Write, state_->counters, state_, true);
+        std::make_unique<SimulatedMemory>(what.address, what.bytes, NetAccess::Write, state_->counters, state_, true);
     return Status::ok();
   }
 
@@ -166,7 +166,7 @@ class FaultyNet final : public Net {
   const int rank_;
   EventSet& controlEvents_;
   EventSet& dataEvents_;
-  const std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
+  const std::shared_ptr<WakeEvent> wake_ = std::make_shared<WakeEvent>();
   Alarm alarm_;
   std::vector<NetDevice> devices_;
 };
@@ -189,7 +189,7 @@ uint64_t FaultyNetwork::losses() const { return state_->counters.losses; }
 uint64_t FaultyNetwork::messages() const { return state_->counters.messages; }
 uint64_t FaultyNetwork::overtaken() const { return state_->counters.overtaken; }
 uint64_t FaultyNetwork::inPieces() const { return state_->counters.inPieces; }
-uint64_t FaultyNetwork::atTheirPlace() const { return state_->counters.atTheirPlace; }
+uint64_t FaultyNetwork::atPostedAddress() const { return state_->counters.atPostedAddress; }
 uint64_t FaultyNetwork::flushed() const { return state_->counters.flushed; }
 int64_t FaultyNetwork::registered() const { return state_->counters.registered; }
 

@@ -1,12 +1,12 @@
-// A network inside one process that does what real ones do: it is late, delivers in pieces and out of order, and breaks.
+// A simulated network inside one process that does what real ones do: it is late, delivers in parts and out of order, and breaks.
 //
 // The third implementation of transport/net.h, for tests. Every connection draws its faults from the seed, the two ranks
 // and the channel, so a seed is a plan that can be had again; when threads run is still the kernel's choice.
 //
-//     sender's buffer ──pieces, late──> wire ──pieces, late, over junk──> receiver's buffer, or where it is wanted
+//     sender's buffer ──parts, late──> wire ──parts, late, over garbage bytes──> receiver's buffer, or its posted address
 //
-// Each end touches its own buffers, and only from its own calls. A buffer that is posted to receive is filled with junk
-// before its data comes, as it may hold anything until test() says that it has arrived.
+// Each end touches its own buffers, and only from its own calls. A buffer that is posted to receive is filled with garbage
+// bytes before its data comes, as it may hold anything until test() says that it has arrived.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ namespace jccl::test {
 
 struct NetFaults {
   uint64_t seed = 1;
-  int64_t mostDelayNanos = 100'000;     // of a piece, and of each completion
-  int64_t mostHiccupNanos = 5'000'000;  // of one message in `hiccupOneIn`
+  int64_t maxDelayNanos = 100'000;     // of a part, and of each completion
+  int64_t maxHiccupNanos = 5'000'000;  // of one message in `hiccupOneIn`
   uint32_t hiccupOneIn = 100;
   bool loses =
       false;      // connections of one rank break after a number of messages, some at both ends, some at one or none
@@ -48,7 +48,7 @@ class FaultyNetwork {
  public:
   explicit FaultyNetwork(const NetFaults& faults);
 
-  // For NetTransport::create or EndpointConfig::makeNet, of every rank.
+  // For NetTransport::create or HostCommunicatorConfig::makeNet, of every rank.
   NetMaker maker() const;
 
   // How many connections have broken so far, and what the faults did to the others.
@@ -56,9 +56,9 @@ class FaultyNetwork {
   uint64_t messages() const;
   uint64_t overtaken() const;  // messages complete at the receiver before an older one
   uint64_t inPieces() const;
-  uint64_t atTheirPlace() const;  // messages that went where the receiver wanted them
-  uint64_t flushed() const;       // messages in memory of GPUs
-  int64_t registered() const;     // pieces of memory that are registered at this moment
+  uint64_t atPostedAddress() const;  // messages that went to the receiver-posted address
+  uint64_t flushed() const;          // messages in memory of GPUs
+  int64_t registered() const;        // ranges of memory that are registered at this moment
 
   struct State;
 

@@ -87,7 +87,7 @@ NetFaults faultsOf(uint64_t seed, bool loses) {
   return faults;
 }
 
-TEST(FaultyNet, BuffersHoldJunkUntilTheirMessageIsDone) {
+TEST(FaultyNet, BuffersHoldGarbageUntilTheirMessageIsDone) {
   uint64_t unfinished = 0, overtaken = 0, inPieces = 0;
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     Ends ends(faultsOf(seed, false));
@@ -120,8 +120,8 @@ TEST(FaultyNet, BuffersHoldJunkUntilTheirMessageIsDone) {
   EXPECT_GT(inPieces, 0u);
 }
 
-TEST(FaultyNet, ALossIsToldToBothEndsOrOneOrNone) {
-  std::array<int, 4> told{};
+TEST(FaultyNet, ALossIsReportedToBothEndsOrOneOrNone) {
+  std::array<int, 4> reported{};
   uint64_t whole = 0;
   for (uint64_t seed = 1; seed <= 400; ++seed) {
     Ends ends(faultsOf(seed, true));
@@ -143,20 +143,20 @@ TEST(FaultyNet, ALossIsToldToBothEndsOrOneOrNone) {
       ++whole;
       continue;
     }
-    // Each end for itself, as it would be in another process; on a clock of its own, which a busy machine does not hold up.
+    // Each end for itself, as it would be in another process; on a clock of its own, which a busy host does not hold up.
     int work = 0;
     const int64_t begin = monotonicNanos();
     for (int64_t now = begin; now < begin + 25'000'000; now += 10'000) {
       if (ends.sendStatus) ends.sendStatus = ends.send->progress(now, &work);
       if (ends.recvStatus) ends.recvStatus = ends.recv->progress(now, &work);
     }
-    ++told[(ends.sendStatus ? 0 : 1) + (ends.recvStatus ? 0 : 2)];
+    ++reported[(ends.sendStatus ? 0 : 1) + (ends.recvStatus ? 0 : 2)];
   }
   EXPECT_GT(whole, 0u);
-  for (size_t i = 0; i < told.size(); ++i) EXPECT_GT(told[i], 0) << i;
+  for (size_t i = 0; i < reported.size(); ++i) EXPECT_GT(reported[i], 0) << i;
 }
 
-TEST(FaultyNet, WhoeverIsDestroyedWithoutAGoodbyeIsMissed) {
+TEST(FaultyNet, AnEndWithoutAFinIsMissed) {
   Ends ends(faultsOf(7, false));
   ends.postAll();
   ends.send.reset();

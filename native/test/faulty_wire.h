@@ -1,4 +1,4 @@
-// What the two ends of a played connection share: messages on their way, and the plan of what goes wrong with them.
+// What the two ends of a simulated connection share: messages on their way, and the plan of what goes wrong with them.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -19,9 +19,9 @@
 
 namespace jccl::test {
 
-inline constexpr uint8_t kJunk = 0xDB;
-inline constexpr uint64_t kMostMessagesUntilLoss = 60;
-inline constexpr size_t kMostOnTheWay = 32;  // messages that have left and that nobody has received
+inline constexpr uint8_t kGarbage = 0xDB;
+inline constexpr uint64_t kMaxMessagesUntilLoss = 60;
+inline constexpr size_t kMaxInTransit = 32;  // messages that have left and have not been received
 inline constexpr int64_t kNever = INT64_MAX;
 
 inline uint64_t mix(uint64_t x) {
@@ -31,13 +31,13 @@ inline uint64_t mix(uint64_t x) {
 }
 
 // Rouses the other rank. Edge-triggered: every write is one event, nobody needs to read.
-class Bell final : public EventHandler {
+class WakeEvent final : public EventHandler {
  public:
-  Bell() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  WakeEvent() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
   int fd() const { return fd_.get(); }
-  void ring() const {
+  void notify() const {
     const uint64_t one = 1;
-    if (::write(fd_.get(), &one, sizeof one) < 0) return;  // full of rings: one is still to be heard
+    if (::write(fd_.get(), &one, sizeof one) < 0) return;  // full of events: one is still to be seen
   }
   void onEvents(uint32_t) override {}
 
@@ -71,11 +71,11 @@ struct Parcel {
   std::vector<uint8_t> bytes;
   uint32_t taken = 0;  // bytes that have left the sender
   int64_t leaveAt = 0;
-  int64_t reportAt = kNever;  // all have left; when the sender is told
+  int64_t reportAt = kNever;  // all have left; when the sender may know
   uint32_t placed = 0;
   bool begun = false;
   int64_t arriveAt = 0;
-  int64_t doneAt = kNever;  // all are in place; when the receiver is told
+  int64_t doneAt = kNever;  // all are in place; when the receiver may know
 
   bool left() const { return reportAt != kNever; }
 };
@@ -85,17 +85,17 @@ struct Counters {
   std::atomic<uint64_t> messages{0};
   std::atomic<uint64_t> overtaken{0};
   std::atomic<uint64_t> inPieces{0};
-  std::atomic<uint64_t> atTheirPlace{0};
+  std::atomic<uint64_t> atPostedAddress{0};
   std::atomic<uint64_t> flushed{0};
   std::atomic<int64_t> registered{0};
 };
 
-// Memory that a played adapter may reach.
-class PlayedMemory final : public NetMemory {
+// Memory that a simulated adapter may reach.
+class SimulatedMemory final : public NetMemory {
  public:
   // The last argument keeps the counters alive.
-  PlayedMemory(const void* address, size_t bytes, NetAccess access, Counters& counters,
-               std::shared_ptr<const void> owner, bool onDevice = false)
+  SimulatedMemory(const void* address, size_t bytes, NetAccess access, Counters& counters,
+                  std::shared_ptr<const void> owner, bool onDevice = false)
       : begin_(static_cast<const uint8_t*>(address)),
         end_(begin_ + bytes),
         access_(access),
@@ -104,7 +104,7 @@ class PlayedMemory final : public NetMemory {
         onDevice_(onDevice) {
     ++counters_.registered;
   }
-  ~PlayedMemory() override { --counters_.registered; }
+  ~SimulatedMemory() override { --counters_.registered; }
 
   bool onDevice() const { return onDevice_; }
   bool holds(const NetBuffer& buffer, NetAccess access) const {
@@ -124,41 +124,41 @@ class PlayedMemory final : public NetMemory {
 
 // What one connection will do, drawn when it is made.
 struct WirePlan {
-  int64_t mostDelayNanos;
-  int64_t mostHiccupNanos;
+  int64_t maxDelayNanos;
+  int64_t maxHiccupNanos;
   uint32_t hiccupOneIn;
   bool inPieces;
   bool reorders;
-  bool backwards;           // pieces come from the end
-  bool waitsForReceives;    // like verbs: nothing leaves before the receiver has posted a buffer
-  bool heedsWishes;         // pieces go where the receiver wants them
-  bool streams;             // pieces arrive before the last one has left
-  uint64_t lossAt;          // the message that is not whole when the connection breaks
-  int64_t senderToldNanos;  // after the loss; kNever: not at all
-  int64_t receiverToldNanos;
+  bool backwards;            // parts come from the end
+  bool waitsForReceives;     // like verbs: nothing leaves before the receiver has posted a buffer
+  bool usesPostedAddresses;  // parts go to receiver-posted addresses
+  bool streams;              // parts arrive before the last one has left
+  uint64_t lossAt;           // the message that is not whole when the connection breaks
+  int64_t senderLossNanos;   // after the loss; kNever: not at all
+  int64_t receiverLossNanos;
   bool lossDrops;  // what is on its way is lost, too
   uint64_t flushFailsAt;
 };
 
 inline WirePlan planOf(const NetFaults& faults, const NetRoute& route, SeededRandom& random) {
   WirePlan plan{};
-  plan.mostDelayNanos = random.oneIn(3) ? 0 : static_cast<int64_t>(random.below(faults.mostDelayNanos + 1));
-  plan.mostHiccupNanos = faults.mostHiccupNanos;
+  plan.maxDelayNanos = random.oneIn(3) ? 0 : static_cast<int64_t>(random.below(faults.maxDelayNanos + 1));
+  plan.maxHiccupNanos = faults.maxHiccupNanos;
   plan.hiccupOneIn = faults.hiccupOneIn;
   plan.inPieces = !random.oneIn(3);
   plan.reorders = !random.oneIn(3);
   plan.backwards = random.oneIn(2);
   plan.waitsForReceives = random.oneIn(2);
-  plan.heedsWishes = !random.oneIn(3);
+  plan.usesPostedAddresses = !random.oneIn(3);
   plan.streams = random.oneIn(2);
   const int victim = static_cast<int>(mix(faults.seed) % static_cast<uint64_t>(faults.ranks));
   const bool doomed = faults.loses && (route.from == victim ? !random.oneIn(3) : random.oneIn(12));
-  plan.lossAt = doomed ? random.below(kMostMessagesUntilLoss) : UINT64_MAX;
-  const auto told = [&] { return random.oneIn(3) ? kNever : static_cast<int64_t>(random.below(20'000'000)); };
-  plan.senderToldNanos = told();
-  plan.receiverToldNanos = told();
+  plan.lossAt = doomed ? random.below(kMaxMessagesUntilLoss) : UINT64_MAX;
+  const auto delay = [&] { return random.oneIn(3) ? kNever : static_cast<int64_t>(random.below(20'000'000)); };
+  plan.senderLossNanos = delay();
+  plan.receiverLossNanos = delay();
   plan.lossDrops = random.oneIn(2);
-  plan.flushFailsAt = faults.failsFlushes ? random.below(kMostMessagesUntilLoss) : UINT64_MAX;
+  plan.flushFailsAt = faults.failsFlushes ? random.below(kMaxMessagesUntilLoss) : UINT64_MAX;
   return plan;
 }
 
@@ -174,11 +174,11 @@ class Wire {
         plan(planOf(faults, route, random)) {}
 
   int64_t delay() {
-    if (random.oneIn(plan.hiccupOneIn)) return static_cast<int64_t>(random.below(plan.mostHiccupNanos + 1));
-    return static_cast<int64_t>(random.below(plan.mostDelayNanos + 1));
+    if (random.oneIn(plan.hiccupOneIn)) return static_cast<int64_t>(random.below(plan.maxHiccupNanos + 1));
+    return static_cast<int64_t>(random.below(plan.maxDelayNanos + 1));
   }
 
-  uint32_t piece(uint32_t rest) {
+  uint32_t part(uint32_t rest) {
     return !plan.inPieces || rest < 2 || random.oneIn(3) ? rest : 1 + static_cast<uint32_t>(random.below(rest));
   }
 
@@ -191,36 +191,37 @@ class Wire {
     lost = true;
     ++counters.losses;
     const auto after = [now](int64_t nanos) { return nanos == kNever ? kNever : now + nanos; };
-    senderToldAt = after(plan.senderToldNanos);
-    receiverToldAt = after(plan.receiverToldNanos);
+    senderLossAt = after(plan.senderLossNanos);
+    receiverLossAt = after(plan.receiverLossNanos);
     ringBoth();
   }
 
-  // An end is gone without a goodbye.
+  // An end is gone without a FIN.
   void cut(int64_t now) {
     lost = true;
-    senderToldAt = std::min(senderToldAt, now);
-    receiverToldAt = std::min(receiverToldAt, now);
+    senderLossAt = std::min(senderLossAt, now);
+    receiverLossAt = std::min(receiverLossAt, now);
     ringBoth();
   }
 
   void ringBoth() const {
-    if (senderBell != nullptr) senderBell->ring();
-    if (receiverBell != nullptr) receiverBell->ring();
+    if (senderEvents != nullptr) senderEvents->notify();
+    if (receiverEvents != nullptr) receiverEvents->notify();
   }
 
   Status error(int about, const char* what) const {
-    return Status::transport("net: rank " + std::to_string(about) + " at played channel " +
+    return Status::transport("net: rank " + std::to_string(about) + " at simulated channel " +
                              std::to_string(route.channel) + ": " + what);
   }
 
   // Ok, if the network may reach the buffer.
   Status reach(const NetBuffer& buffer, NetAccess access) const {
     if (!registers) return Status::ok();
-    const auto* memory = dynamic_cast<const PlayedMemory*>(buffer.memory);
+    const auto* memory = dynamic_cast<const SimulatedMemory*>(buffer.memory);
     if (memory != nullptr && memory->holds(buffer, access)) return Status::ok();
-    return Status::internal("bytes=" + std::to_string(buffer.bytes) +
-                            (memory == nullptr ? ": not registered [played]" : ": beyond what is registered [played]"));
+    return Status::internal(
+        "bytes=" + std::to_string(buffer.bytes) +
+        (memory == nullptr ? ": not registered [simulated]" : ": beyond what is registered [simulated]"));
   }
 
   // The parcel of a message that the receiver has not taken yet, or null.
@@ -234,14 +235,14 @@ class Wire {
   const bool registers;
   SeededRandom random;
   const WirePlan plan;
-  std::shared_ptr<Bell> senderBell;
-  std::shared_ptr<Bell> receiverBell;
+  std::shared_ptr<WakeEvent> senderEvents;
+  std::shared_ptr<WakeEvent> receiverEvents;
   bool accepted = false;
   bool lost = false;
-  bool senderGone = false;  // said goodbye
+  bool senderGone = false;  // has sent its FIN
   bool receiverGone = false;
-  int64_t senderToldAt = kNever;
-  int64_t receiverToldAt = kNever;
+  int64_t senderLossAt = kNever;
+  int64_t receiverLossAt = kNever;
   uint64_t first = 0;  // the number of the first parcel
   uint64_t receivesPosted = 0;
   std::deque<Parcel> parcels;

@@ -15,7 +15,7 @@ TEST(FlagWrap, StaleCellsNeverLookCurrent) {
   std::vector<std::unique_ptr<Channel>> channels;
   WaitControl controls[2];
   for (int rank = 0; rank < 2; ++rank) {
-    controls[rank].bell = threads[rank].bell();
+    controls[rank].events = threads[rank].events();
     controls[rank].timeoutNanos = kTimeoutNanos;
     channels.push_back(std::make_unique<Channel>(0, rank, 2, controls[rank]));
   }
@@ -25,8 +25,8 @@ TEST(FlagWrap, StaleCellsNeverLookCurrent) {
   uint8_t* block = threads[1].segment().block(0, 0);
   auto* head = reinterpret_cast<HeadLine*>(threads[0].segment().block(1, 0));
   send.memory = recv.memory = {block, head, shape};
-  send.receiverBell = threads[1].bell();
-  recv.senderBell = threads[0].bell();
+  send.receiverEvents = threads[1].events();
+  recv.senderEvents = threads[0].events();
 
   // Long messages are rare, at every phase of the wrap: most cells of a slot keep an old flag for several turns.
   const auto lengthOf = [](int step) { return step % 61 == 7 || step % 67 == 3 ? size_t{400} : size_t(step % 5); };

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kSecond = 1'000 * kMillisecond;
-constexpr size_t kPieceFloats = 16 * 1024;  // of one piece of ZeroCopy's work
+constexpr size_t kChunkFloats = 16 * 1024;  // of one chunk of ZeroCopy's work
 
 Choice inPlace() { return choiceOf(Algorithm::Direct, Protocol::Simple, 1, 0, Choice::kTryZeroCopy); }
 
@@ -143,7 +143,7 @@ TEST(InPlaceFailure, AnAbortedOperationHasNoLateStores) {
   EXPECT_GT(cut, 0);
 }
 
-// What the kernel of a rank does with its pieces.
+// What the kernel of a rank does with its chunks.
 struct Script {
   std::function<void(int piece)> beforePiece;
   int pieces = 0;
@@ -170,7 +170,7 @@ class InPlacePair {
     }
     for (int rank = 0; rank < 2; ++rank) {
       auto& one = ranks_[rank];
-      one.control.bell = &segments_[rank].bell();
+      one.control.events = &segments_[rank].events();
       one.zeroCopy.setOwn(segments_[rank]);
       one.zeroCopy.addPeer(1 - rank, transport, segments_[1 - rank]);
       one.zeroCopy.setResolver(resolver);
@@ -179,7 +179,7 @@ class InPlacePair {
 
   WaitControl& control(int rank) { return ranks_[rank].control; }
 
-  // An all-reduce of four pieces by each rank.
+  // An all-reduce of four chunks by each rank.
   ZeroCopy::Result run(int rank, float* buffer, int64_t timeoutNanos, Script* scripted) {
     script = scripted;
     Rank& one = ranks_[rank];
@@ -196,7 +196,7 @@ class InPlacePair {
     return one.zeroCopy.run(operation, transfer, operation.bytes, operation.bytes, one.waiter);
   }
 
-  static constexpr size_t kCount = 2 * 4 * kPieceFloats;
+  static constexpr size_t kCount = 2 * 4 * kChunkFloats;
 
  private:
   static CommunicatorConfig config() {
@@ -222,7 +222,7 @@ void waitFor(const std::atomic<bool>& flag) {
   while (!flag.load()) std::this_thread::yield();
 }
 
-TEST(InPlaceFailure, TheOwnerWaitsForThePieceThatAPeerIsInAndNoMoreFollow) {
+TEST(InPlaceFailure, TheOwnerWaitsForTheChunkThatAPeerIsInAndNoMoreFollow) {
   SharedBuffers buffers;
   InPlacePair pair(TransportKind::P2p, &buffers);
   std::vector<float> ours(InPlacePair::kCount), theirs(InPlacePair::kCount);
@@ -248,10 +248,10 @@ TEST(InPlaceFailure, TheOwnerWaitsForThePieceThatAPeerIsInAndNoMoreFollow) {
   owner.join();
   EXPECT_TRUE(returned.load());
   peer.join();
-  EXPECT_EQ(2, slow.pieces) << "pieces of the peer, which was inside of the second";
+  EXPECT_EQ(2, slow.pieces) << "chunks of the peer, which was inside of the second";
 }
 
-TEST(InPlaceFailure, ARankThatFailsBeginsNoMorePieces) {
+TEST(InPlaceFailure, ARankThatFailsBeginsNoMoreChunks) {
   SharedBuffers buffers;
   InPlacePair pair(TransportKind::P2p, &buffers);
   std::vector<float> ours(InPlacePair::kCount), theirs(InPlacePair::kCount);
@@ -265,7 +265,7 @@ TEST(InPlaceFailure, ARankThatFailsBeginsNoMorePieces) {
   EXPECT_EQ(2, failing.pieces);
 }
 
-// The peer is another process, which a signal stops or ends inside of a piece.
+// The peer is another process, which a signal stops or ends inside of a chunk.
 struct Signalled {
   const char* name;
   int signal;
@@ -274,7 +274,7 @@ struct Signalled {
 };
 class InPlaceBetweenProcesses : public ::testing::TestWithParam<Signalled> {};
 
-TEST_P(InPlaceBetweenProcesses, NothingIsStoredLateByAProcessThatWasSignalledInsideOfAPiece) {
+TEST_P(InPlaceBetweenProcesses, NothingIsStoredLateByAProcessThatWasSignalledInsideOfAChunk) {
   const int signal = GetParam().signal;
   Pages ours(InPlacePair::kCount * sizeof(float)), theirs(ours.bytes());
   SharedBuffers buffers;
@@ -307,7 +307,7 @@ TEST_P(InPlaceBetweenProcesses, NothingIsStoredLateByAProcessThatWasSignalledIns
     ASSERT_TRUE(WIFSTOPPED(status));
     ASSERT_EQ(0, ::kill(child, SIGCONT));
     ASSERT_EQ(child, ::waitpid(child, &status, 0));
-    EXPECT_EQ(0, WEXITSTATUS(status)) << "the peer began another piece, or did not fail";
+    EXPECT_EQ(0, WEXITSTATUS(status)) << "the peer began another chunk, or did not fail";
   }
   EXPECT_EQ(static_cast<ptrdiff_t>(InPlacePair::kCount),
             std::count(ours.floats(), ours.floats() + InPlacePair::kCount, 7.0f));

@@ -1,4 +1,4 @@
-// Messages so large that networks take them from user memory, and put them there: over sockets, over a played network that
+// Messages so large that networks take them from user memory, and put them there: over sockets, over a simulated network that
 // reaches registered memory only, and over verbs where there are adapters (scripts/rdma-vm).
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/loan.h"
+#include "engine/user_memory_scope.h"
 #include "test/faulty_net.h"
 #include "test/net_pair.h"
 #include "test/net_ranks.h"
@@ -20,7 +20,7 @@ namespace {
 
 using Kind = PointToPointTask::Kind;
 
-constexpr size_t kLarge = Loan::kLeastBytes;
+constexpr size_t kLarge = UserMemoryScope::kMinBytes;
 constexpr int64_t kBrieflyNanos = 300'000'000;
 
 uint8_t valueOf(size_t rank, size_t i, size_t turn) { return static_cast<uint8_t>(i * 7 + i / 251 + rank * 3 + turn); }
@@ -35,27 +35,27 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
   }
 
   static std::string network() { return GetParam(); }
-  // Seeds make the played network another one each time.
-  static size_t turns() { return network() == "played" ? 20 : 3; }
+  // Seeds make the simulated network another one each time.
+  static size_t turns() { return network() == "simulated" ? 20 : 3; }
 
-  NetRanks ranks(const std::vector<int>& machines, uint64_t seed = 1) {
+  NetRanks ranks(const std::vector<int>& hosts, uint64_t seed = 1) {
     NetFaults faults;
     faults.seed = seed;
     faults.registers = true;
-    played_ = std::make_unique<FaultyNetwork>(faults);
-    return NetRanks(machines, network() == "verbs" ? TransportKind::Ib : TransportKind::Net,
-                    [this](EndpointConfig& config) {
+    simulated_ = std::make_unique<FaultyNetwork>(faults);
+    return NetRanks(hosts, network() == "verbs" ? TransportKind::Ib : TransportKind::Net,
+                    [this](HostCommunicatorConfig& config) {
                       config.usesIb = network() == "verbs";
-                      if (network() == "played") config.makeNet = played_->maker();
+                      if (network() == "simulated") config.makeNet = simulated_->maker();
                     });
   }
 
   static Code run(NetRanks& ranks, size_t rank, const std::vector<PointToPointTask>& tasks,
                   int64_t timeoutNanos = kTimeoutNanos) {
-    return ranks.endpoints[rank]->communicator().runPointToPoint(tasks, timeoutNanos);
+    return ranks.communicators[rank]->communicator().runPointToPoint(tasks, timeoutNanos);
   }
 
-  std::unique_ptr<FaultyNetwork> played_;
+  std::unique_ptr<FaultyNetwork> simulated_;
 };
 
 // Two ranks send to each other and receive from each other at once.
@@ -64,11 +64,11 @@ void exchange(NetRanks& ranks, size_t rank, size_t bytes, size_t turn) {
   std::vector<uint8_t> send(bytes);
   std::vector<uint8_t> recv(bytes + 2, 0xEE);
   for (size_t i = 0; i < bytes; ++i) send[i] = valueOf(rank, i, turn);
-  Communicator& communicator = ranks.endpoints[rank]->communicator();
+  Communicator& communicator = ranks.communicators[rank]->communicator();
   ASSERT_EQ(Code::Ok, communicator.runPointToPoint(
                           {{Kind::Send, peer, send.data(), bytes, 5}, {Kind::Recv, peer, recv.data() + 1, bytes, 5}},
                           kTimeoutNanos))
-      << ranks.endpoints[rank]->lastError();
+      << ranks.communicators[rank]->lastError();
   std::fill(send.begin(), send.end(), 0xAA);  // the network has let go of it
   size_t wrong = 0;
   for (size_t i = 0; i < bytes; ++i) wrong += recv[i + 1] != valueOf(1 - rank, i, turn) ? 1 : 0;
@@ -78,7 +78,7 @@ void exchange(NetRanks& ranks, size_t rank, size_t bytes, size_t turn) {
 }
 
 TEST_P(LargeMessages, ArriveWholeWhateverTheirSize) {
-  uint64_t atTheirPlace = 0;
+  uint64_t atPostedAddress = 0;
   for (uint64_t seed = 1; seed <= turns(); ++seed) {
     NetRanks pair = ranks({0, 1}, seed);
     std::vector<std::thread> threads;
@@ -90,10 +90,10 @@ TEST_P(LargeMessages, ArriveWholeWhateverTheirSize) {
       });
     }
     for (std::thread& thread : threads) thread.join();
-    atTheirPlace += played_->atTheirPlace();
+    atPostedAddress += simulated_->atPostedAddress();
   }
-  if (network() == "played") {
-    EXPECT_GT(atTheirPlace, 100u) << "nothing went where it was wanted";
+  if (network() == "simulated") {
+    EXPECT_GT(atPostedAddress, 100u) << "nothing went where it was wanted";
   }
 }
 
@@ -116,30 +116,32 @@ TEST_P(LargeMessages, OfAllSizesKeepTheirOrderAndComeFromReadOnlyMemory) {
   }
   ASSERT_EQ(kBytes, at);
   std::thread sender([&] {
-    EXPECT_EQ(Code::Ok, run(pair, 0, sends)) << pair.endpoints[0]->lastError();
+    EXPECT_EQ(Code::Ok, run(pair, 0, sends)) << pair.communicators[0]->lastError();
     ::munmap(sent, kBytes);
   });
-  EXPECT_EQ(Code::Ok, run(pair, 1, recvs)) << pair.endpoints[1]->lastError();
+  EXPECT_EQ(Code::Ok, run(pair, 1, recvs)) << pair.communicators[1]->lastError();
   sender.join();
   size_t wrong = 0;
   for (size_t i = 0; i < kBytes; ++i) wrong += received[i] != valueOf(0, i, 0) ? 1 : 0;
   EXPECT_EQ(0u, wrong);
 }
 
-// A send that nobody receives yet goes on as soon as somebody does; one that the network has room for ends before.
+// A send that is not received yet goes on as soon as it is; one that the network can buffer ends before.
 TEST_P(LargeMessages, WaitForAReceiverThatComesLate) {
   NetRanks pair = ranks({0, 1});
   std::vector<uint8_t> send(40 * kLarge, 3);
   std::vector<uint8_t> recv(send.size());
   std::atomic<bool> sent{false};
   std::thread sender([&] {
-    EXPECT_EQ(Code::Ok, run(pair, 0, {{Kind::Send, 1, send.data(), send.size(), 1}})) << pair.endpoints[0]->lastError();
+    EXPECT_EQ(Code::Ok, run(pair, 0, {{Kind::Send, 1, send.data(), send.size(), 1}}))
+        << pair.communicators[0]->lastError();
     sent.store(true);
   });
-  Communicator& communicator = pair.endpoints[0]->communicator();
+  Communicator& communicator = pair.communicators[0]->communicator();
   const auto waits = [&] { return !communicator.waiting().empty(); };
   while (!waits() && !sent.load()) std::this_thread::yield();
-  EXPECT_EQ(Code::Ok, run(pair, 1, {{Kind::Recv, 0, recv.data(), recv.size(), 1}})) << pair.endpoints[1]->lastError();
+  EXPECT_EQ(Code::Ok, run(pair, 1, {{Kind::Recv, 0, recv.data(), recv.size(), 1}}))
+      << pair.communicators[1]->lastError();
   sender.join();
   EXPECT_EQ(send, recv);
 }
@@ -157,7 +159,8 @@ TEST_P(LargeMessages, CollectivesAreExactToo) {
           std::vector<float> recv(kCount);
           for (size_t i = 0; i < kCount; ++i) send[i] = static_cast<float>(i % 1000 + rank);
           float* out = inPlace ? send.data() : recv.data();
-          ASSERT_EQ(Code::Ok, all.allReduce(rank, way, send.data(), out, kCount)) << all.endpoints[rank]->lastError();
+          ASSERT_EQ(Code::Ok, all.allReduce(rank, way, send.data(), out, kCount))
+              << all.communicators[rank]->lastError();
           size_t wrong = 0;
           for (size_t i = 0; i < kCount; ++i) wrong += out[i] != static_cast<float>(3 * (i % 1000) + 3) ? 1 : 0;
           ASSERT_EQ(0u, wrong) << way.name << " inPlace=" << inPlace;
@@ -166,11 +169,11 @@ TEST_P(LargeMessages, CollectivesAreExactToo) {
       std::vector<uint8_t> gathered(3 * kLarge);
       for (size_t i = 0; i < kLarge; ++i) gathered[rank * kLarge + i] = valueOf(rank, i, 0);
       const OperationCode allGather{Collective::AllGather, DataType::Uint8, ReduceOp::Sum};
-      ASSERT_EQ(Code::Ok, all.endpoints[rank]->communicator().run(
+      ASSERT_EQ(Code::Ok, all.communicators[rank]->communicator().run(
                               allGather, choiceOf(Algorithm::Ring, Protocol::Simple, 1),
                               reinterpret_cast<uint64_t>(gathered.data() + rank * kLarge),
                               reinterpret_cast<uint64_t>(gathered.data()), kLarge, 0, kTimeoutNanos))
-          << all.endpoints[rank]->lastError();
+          << all.communicators[rank]->lastError();
       size_t wrong = 0;
       for (size_t i = 0; i < gathered.size(); ++i) wrong += gathered[i] != valueOf(i / kLarge, i % kLarge, 0) ? 1 : 0;
       EXPECT_EQ(0u, wrong);
@@ -187,19 +190,19 @@ TEST_P(LargeMessages, ThatWereGivenUpTouchNothingAnyMore) {
       exchange(pair, rank, 4 * kLarge, 0);
       other.join();
     }
-    const int64_t registered = played_->registered();
+    const int64_t registered = simulated_->registered();
     std::vector<uint8_t> recv(16 * kLarge, 1);
     ASSERT_EQ(Code::Timeout, run(pair, 0, {{Kind::Recv, 1, recv.data(), recv.size(), 1}}, kBrieflyNanos));
-    EXPECT_EQ(registered, played_->registered()) << "the user's memory is still registered";
+    EXPECT_EQ(registered, simulated_->registered()) << "the user's memory is still registered";
     std::fill(recv.begin(), recv.end(), 0xEE);
-    const std::string before = pair.endpoints[0]->lastError();
+    const std::string before = pair.communicators[0]->lastError();
     std::vector<uint8_t> send(recv.size(), 2);
     const Code late = run(pair, 1, {{Kind::Send, 0, send.data(), send.size(), 1}}, kBrieflyNanos);
     // The network itself may have room for all of it.
-    EXPECT_TRUE(late == Code::Timeout || late == Code::Ok) << pair.endpoints[1]->lastError();
-    EXPECT_EQ(registered, played_->registered());
+    EXPECT_TRUE(late == Code::Timeout || late == Code::Ok) << pair.communicators[1]->lastError();
+    EXPECT_EQ(registered, simulated_->registered());
     EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 0xEE));
-    EXPECT_EQ(before, pair.endpoints[0]->lastError());
+    EXPECT_EQ(before, pair.communicators[0]->lastError());
   }
 }
 
@@ -209,12 +212,12 @@ TEST_P(LargeMessages, OfAnotherSizeAreAMismatch) {
   std::vector<uint8_t> recv(8 * kLarge, 1);
   std::thread sender([&] { run(pair, 0, {{Kind::Send, 1, send.data(), send.size(), 1}}); });
   EXPECT_EQ(Code::Mismatch, run(pair, 1, {{Kind::Recv, 0, recv.data(), recv.size(), 2}}));
-  pair.endpoints[0]->communicator().abort(Code::Aborted);  // as a coordinator would: nobody takes the rest
+  pair.communicators[0]->communicator().abort(Code::Aborted);  // as a coordinator would: nobody takes the rest
   sender.join();
   EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 1));
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, LargeMessages, ::testing::Values("sockets", "played", "verbs"),
+INSTANTIATE_TEST_SUITE_P(Over, LargeMessages, ::testing::Values("sockets", "simulated", "verbs"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -1,4 +1,4 @@
-// SIMPLE slots in memory of a GPU over verbs, on real queue pairs: scripts/rdma-vm gives them to a machine without adapters.
+// SIMPLE slots in memory of a GPU over verbs, on real queue pairs: scripts/rdma-vm gives them to a host without adapters.
 // The memory is ordinary here; what is done with it is not: it is registered on its own, and flushed after each message by a
 // read through a queue pair that is connected to itself. A library in between counts the reads, and can make one fail.
 #include <dlfcn.h>
@@ -111,7 +111,7 @@ TEST_F(NetIbDeviceMemory, OtherProtocolsGoThroughMemoryOfTheHost) {
   EXPECT_EQ(before + 2, reads());
 }
 
-// The processor may hand over little data itself, but not from memory of a GPU, which it cannot read.
+// The processor may pass little data inline, but not from memory of a GPU, which it cannot read.
 TEST_F(NetIbDeviceMemory, NoDataIsInlined) {
   const auto inlined = call<int (*)()>("failing_verbs_inlined");
   Pair pair = pairOf();
@@ -123,7 +123,7 @@ TEST_F(NetIbDeviceMemory, NoDataIsInlined) {
   EXPECT_EQ(before + 1, inlined());
 }
 
-// The data is there, but nobody may be told: the connection ends, and the text says why.
+// The data is there, but may not be reported: the connection ends, and the text says why.
 TEST_F(NetIbDeviceMemory, AFlushThatFailsEndsTheConnectionWithADecodedError) {
   Pair pair = pairOf();
   Ends ends(pair, *this);

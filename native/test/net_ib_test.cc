@@ -1,4 +1,4 @@
-// Network transports over verbs, on real queue pairs: scripts/rdma-vm gives them to a machine without adapters.
+// Network transports over verbs, on real queue pairs: scripts/rdma-vm gives them to a host without adapters.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <net/if.h>
@@ -105,9 +105,9 @@ TEST_F(NetIb, ConnectingAheadPingsBeforeAnythingIsSent) {
   transfer(pair, producer, consumer, Protocol::Simple, {1, 2, 3});
 }
 
-TEST_F(NetIb, AGoodbyeIsNoFailure) {
+TEST_F(NetIb, AFinIsNoFailure) {
   Pair pair = pairOf();
-  test::sayGoodbye(pair, kShape);
+  test::sendFin(pair, kShape);
 }
 
 TEST_F(NetIb, AMessageThatDoesNotFitTheReceiverIsNotSent) {
@@ -121,7 +121,7 @@ TEST_F(NetIb, AMessageThatDoesNotFitTheReceiverIsNotSent) {
   const std::string text = errorOf(*pair.net[0], &peer);
   EXPECT_EQ(1, peer);
   EXPECT_NE(std::string::npos, text.find("bytes=8192")) << text;
-  EXPECT_NE(std::string::npos, text.find("room_bytes=4096")) << text;
+  EXPECT_NE(std::string::npos, text.find("capacity_bytes=4096")) << text;
 }
 
 TEST_F(NetIb, AnotherNumberOfQueuePairsIsRefusedWithItsReason) {

@@ -1,4 +1,4 @@
-// Who drives the agents of a network, and that no request to drive them is lost.
+// Who polls the callbacks of a network, and that no request to poll them is lost.
 #include "transport/net_progress_engine.h"
 
 #include <gtest/gtest.h>
@@ -15,25 +15,25 @@ namespace {
 
 constexpr int64_t kLimitNanos = 20'000'000'000;
 
-// Work that takes one turn for each piece, and that no event tells of.
-class PieceWork final : public Agent {
+// Work that takes a poll for each part, without an event.
+class PartsOfWork final : public ProgressCallback {
  public:
-  int doWork(int64_t) override {
+  int poll(int64_t) override {
     if (left_.load() == 0) return 0;
     --left_;
     return 1;
   }
   bool pending() const override {
     const bool left = left_.load() > 0;
-    if (!left && afterLook) std::exchange(afterLook, nullptr)();
+    if (!left && afterCheck) std::exchange(afterCheck, nullptr)();
     return left;
   }
 
-  void add(int pieces) { left_ += pieces; }
+  void add(int parts) { left_ += parts; }
   int left() const { return left_.load(); }
 
-  // Called once, under the engine's lock: pending() has looked, found nothing, and has not returned.
-  mutable std::function<void()> afterLook;
+  // Called once, under the engine's lock: pending() has checked, found nothing, and has not returned.
+  mutable std::function<void()> afterCheck;
 
  private:
   std::atomic<int> left_{0};
@@ -45,43 +45,43 @@ bool becomes(const std::function<bool()>& condition) {
   return condition();
 }
 
-// The engine's thread looks for work that is left and finds none; before it concludes that it need not drive any more,
-// somebody publishes and kicks.
-TEST(NetProgressEngine, AKickBetweenTheThreadsLookAndItsConclusionIsNotLost) {
+// The engine's thread checks for work that is left and finds none; before it concludes that it need not poll any more, a
+// caller publishes and kicks.
+TEST(NetProgressEngine, AKickBetweenTheThreadsCheckAndItsConclusionIsNotLost) {
   NetProgressEngine engine;
-  PieceWork agent;
+  PartsOfWork callback;
   ASSERT_TRUE(engine.start().isOk());
   const std::thread::id here = std::this_thread::get_id();
   std::atomic<bool> kicked{false};
   {
     const std::lock_guard lock(engine.mutex());
-    engine.addDataLocked(&agent);
-    agent.afterLook = [&] {
+    engine.addDataLocked(&callback);
+    callback.afterCheck = [&] {
       ASSERT_NE(here, std::this_thread::get_id());
       std::thread([&] {
-        agent.add(100);
+        callback.add(100);
         engine.kick();  // the lock is the thread's: nothing moves here
       }).join();
       kicked.store(true);
     };
     // Enough that the kick below leaves some to the engine's thread.
-    agent.add(20);
+    callback.add(20);
   }
   engine.kick();
   EXPECT_TRUE(becomes([&] { return kicked.load(); }));
-  EXPECT_TRUE(becomes([&] { return agent.left() == 0; })) << "left=" << agent.left();
+  EXPECT_TRUE(becomes([&] { return callback.left() == 0; })) << "left=" << callback.left();
   engine.stop();
 }
 
 TEST(NetProgressEngine, AKickOfAnIdleEngineIsDrivenToItsEnd) {
   NetProgressEngine engine;
-  PieceWork agent;
+  PartsOfWork callback;
   ASSERT_TRUE(engine.start().isOk());
-  engine.addData(&agent);
+  engine.addData(&callback);
   for (int round = 0; round < 20; ++round) {
-    agent.add(10);
+    callback.add(10);
     engine.kick();
-    ASSERT_TRUE(becomes([&] { return agent.left() == 0; })) << "round=" << round << " left=" << agent.left();
+    ASSERT_TRUE(becomes([&] { return callback.left() == 0; })) << "round=" << round << " left=" << callback.left();
   }
   engine.stop();
 }

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "engine/endpoint.h"
+#include "engine/host_communicator.h"
 #include "test/rank_threads.h"
 
 namespace jccl::test {
@@ -22,49 +22,49 @@ struct Way {
   uint16_t flags = 0;
 };
 
-// Ranks of one process on acted machines: ranks of the same one share memory, the network joins the others.
+// Ranks of one process on simulated hosts: ranks of the same one share memory, the network joins the others.
 class NetRanks {
  public:
-  explicit NetRanks(const std::vector<int>& machines, TransportKind network = TransportKind::Net,
-                    const std::function<void(EndpointConfig&)>& adjust = {}) {
-    const size_t size = machines.size();
+  explicit NetRanks(const std::vector<int>& hosts, TransportKind network = TransportKind::Net,
+                    const std::function<void(HostCommunicatorConfig&)>& adjust = {}) {
+    const size_t size = hosts.size();
     std::vector<std::vector<uint8_t>> info(size);
     std::vector<int> order(size);
     std::iota(order.begin(), order.end(), 0);
-    endpoints.resize(size);
+    communicators.resize(size);
     for (size_t rank = 0; rank < size; ++rank) {
-      EndpointConfig config;
+      HostCommunicatorConfig config;
       config.communicator.rank = static_cast<int>(rank);
       config.communicator.size = static_cast<int>(size);
       config.communicator.localRanks = static_cast<int>(size);
       config.communicator.cores = 2;
       config.secret.assign(16, 42);
       if (adjust) adjust(config);
-      check(Endpoint::create(config, endpoints[rank]));
-      check(endpoints[rank]->connectInfo({"127.0.0.1"}, info[rank]));
+      check(HostCommunicator::create(config, communicators[rank]));
+      check(communicators[rank]->connectInfo({"127.0.0.1"}, info[rank]));
     }
     for (size_t rank = 0; rank < size; ++rank) {
       for (size_t peer = 0; peer < size; ++peer) {
         if (peer == rank) continue;
-        const TransportKind transport = machines[rank] == machines[peer] ? TransportKind::P2p : network;
-        check(endpoints[rank]->connect(static_cast<int>(peer), transport, info[peer]));
+        const TransportKind transport = hosts[rank] == hosts[peer] ? TransportKind::P2p : network;
+        check(communicators[rank]->connect(static_cast<int>(peer), transport, info[peer]));
       }
-      check(endpoints[rank]->communicator().setRing(0, order));
+      check(communicators[rank]->communicator().setRing(0, order));
       // A chain is a tree, too.
       const int self = static_cast<int>(rank);
       const std::vector<int> down = rank + 1 < size ? std::vector{self + 1} : std::vector<int>{};
-      check(endpoints[rank]->communicator().setTree(0, self - 1, down));
+      check(communicators[rank]->communicator().setTree(0, self - 1, down));
     }
   }
 
   Code allReduce(size_t rank, const Way& way, const float* send, float* recv, size_t count,
                  int64_t timeoutNanos = kTimeoutNanos) {
-    return endpoints[rank]->communicator().run(kSum, choiceOf(way.algorithm, Protocol::Simple, 1, 0, way.flags),
-                                               reinterpret_cast<uint64_t>(send), reinterpret_cast<uint64_t>(recv),
-                                               static_cast<int64_t>(count), 0, timeoutNanos);
+    return communicators[rank]->communicator().run(kSum, choiceOf(way.algorithm, Protocol::Simple, 1, 0, way.flags),
+                                                   reinterpret_cast<uint64_t>(send), reinterpret_cast<uint64_t>(recv),
+                                                   static_cast<int64_t>(count), 0, timeoutNanos);
   }
 
-  std::vector<std::unique_ptr<Endpoint>> endpoints;
+  std::vector<std::unique_ptr<HostCommunicator>> communicators;
 
  private:
   static void check(const Status& status) { EXPECT_TRUE(status.isOk()) << status.message(); }

@@ -188,8 +188,8 @@ inline void killAPeer(const NetMaker& maker, const std::function<void(NetConfig&
   for (const int fd : {toChild[0], toChild[1], toParent[0], toParent[1]}) ::close(fd);
 }
 
-// Rank 0 sends and says goodbye; rank 1 gets everything and takes it for no failure.
-inline void sayGoodbye(Pair& pair, const ConnectionShape& shape) {
+// Rank 0 sends data and its FIN; rank 1 gets everything and takes it for no failure.
+inline void sendFin(Pair& pair, const ConnectionShape& shape) {
   Producer producer(shape);
   Consumer consumer(shape);
   pair.connectOneWay(producer, consumer);

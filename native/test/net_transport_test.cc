@@ -122,31 +122,31 @@ TEST(NetTransport, WhatWasPublishedLeavesWithoutAnybodyWaiting) {
   EXPECT_EQ(0u, consumer.wrong());
 }
 
-// Says where the receiver wants the payload of a step that a Producer will send.
-void want(const Consumer& consumer, uint64_t step, std::vector<uint8_t>& place) {
+// Posts the address of the payload of a step that a Producer will send.
+void postAddress(const Consumer& consumer, uint64_t step, std::vector<uint8_t>& place) {
   ZeroCopySlot& slot = consumer.memory().zeroCopySlot(step);
-  slot.wanted = place.data();
-  slot.wantedBytes = static_cast<uint32_t>(place.size());
-  slot.wantedCheck = static_cast<uint32_t>(step * 31);
-  slot.wantedFor.store(step + 1, std::memory_order_release);
+  slot.postedAddress = place.data();
+  slot.postedBytes = static_cast<uint32_t>(place.size());
+  slot.postedCheck = static_cast<uint32_t>(step * 31);
+  slot.postedFor.store(step + 1, std::memory_order_release);
 }
 
-TEST(NetTransport, APieceGoesWhereTheReceiverWantsIt) {
+TEST(NetTransport, AMessageGoesToTheReceiverPostedAddress) {
   Pair pair;
   Producer producer(kShape);
   Consumer consumer(kShape);
   pair.connectOneWay(producer, consumer);
   std::vector<uint8_t> place(1000);
-  want(consumer, 0, place);
+  postAddress(consumer, 0, place);
   producer.send(Protocol::Simple, 1000);
   pair.net[0]->kick();
   const SlotHeader* header = consumer.memory().slotHeader(0);
   ASSERT_TRUE(drive(*pair.net[1], [&] { return header->published.load(std::memory_order_acquire) == 1; }));
-  EXPECT_EQ(place.data(), consumer.memory().zeroCopySlot(0).lent);
+  EXPECT_EQ(place.data(), consumer.memory().zeroCopySlot(0).userData);
   EXPECT_EQ(0, std::memcmp(place.data(), producer.memory().simpleSlot(0), place.size()));
 }
 
-// An adapter of another machine may write the block of a connection: what it writes there is never taken for an address.
+// An adapter of another host may write the block of a connection: what it writes there is never taken for an address.
 TEST(NetTransport, WhatAPeerWritesIntoABlockNamesNoMemory) {
   std::vector<uint8_t> secret(4096, 0x5a);
   Consumer consumer(kShape);
@@ -162,7 +162,7 @@ TEST(NetTransport, WhatAPeerWritesIntoABlockNamesNoMemory) {
   fill(reinterpret_cast<uintptr_t>(secret.data()));
   EXPECT_EQ(connection.memory.simplePiece(0, 100), connection.simplePiece(100));
 
-  // All that says where the receiver wants the payload, in case it were read from there.
+  // All that posts an address for the payload, in case it were read from there.
   Pair pair;
   Producer producer(kShape);
   pair.connectOneWay(producer, consumer);
@@ -180,8 +180,8 @@ TEST(NetTransport, OnceRevokedWantedMemoryIsLeftAlone) {
   pair.connectOneWay(producer, consumer);
   transfer(pair, producer, consumer, Protocol::Simple, {8});
   std::vector<uint8_t> place(1000);
-  want(consumer, 1, place);
-  pair.net[1]->poll();  // the network has been told
+  postAddress(consumer, 1, place);
+  pair.net[1]->poll();  // the network has the address
   pair.net[1]->revoke();
   producer.send(Protocol::Simple, 1000);
   ASSERT_TRUE(drive(*pair.net[0], [&] { return producer.freed() == 2; }));
@@ -204,9 +204,9 @@ TEST(NetTransport, AConnectionThatComesBeforeItsReceiverIsKept) {
   EXPECT_EQ(0u, consumer.wrong());
 }
 
-TEST(NetTransport, AGoodbyeIsNoFailure) {
+TEST(NetTransport, AFinIsNoFailure) {
   Pair pair;
-  test::sayGoodbye(pair, kShape);
+  test::sendFin(pair, kShape);
 }
 
 TEST(NetTransport, AnIdleEngineLeavesTheProcessorAlone) {
@@ -291,7 +291,7 @@ TEST(NetTransport, ASlotThatDoesNotFitTheReceiverIsRefused) {
   const std::string text = errorOf(*pair.net[1], &peer);
   EXPECT_EQ(0, peer);
   EXPECT_NE(std::string::npos, text.find("total_bytes=8192")) << text;
-  EXPECT_NE(std::string::npos, text.find("room_bytes=4096")) << text;
+  EXPECT_NE(std::string::npos, text.find("capacity_bytes=4096")) << text;
 }
 
 TEST(NetTransport, AKickWakesAWaiterThatNobodyElseWould) {
@@ -322,14 +322,14 @@ TEST(NetTransport, OnlyConnectionsInUseAreDriven) {
     ASSERT_TRUE(pair.net[0]->sendConnection(1, channel, producers.back()->memory(), firstUse).isOk());
     pair.receive(1, channel, *consumers.back());
   }
-  EXPECT_EQ(0u, pair.net[0]->driven());
-  EXPECT_EQ(0u, pair.net[1]->driven());
+  EXPECT_EQ(0u, pair.net[0]->active());
+  EXPECT_EQ(0u, pair.net[1]->active());
   producers[2]->send(Protocol::Simple, 100);
   firstUses[2]->noteFirstUse();
   pair.net[0]->kick();
-  EXPECT_EQ(1u, pair.net[0]->driven());
+  EXPECT_EQ(1u, pair.net[0]->active());
   ASSERT_TRUE(drive(*pair.net[1], [&] { return consumers[2]->tryReceive(Protocol::Simple, 100); }));
-  EXPECT_EQ(1u, pair.net[1]->driven());
+  EXPECT_EQ(1u, pair.net[1]->active());
   EXPECT_EQ(0u, consumers[2]->wrong());
 }
 

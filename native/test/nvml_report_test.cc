@@ -1,4 +1,4 @@
-// Reads reports from the fake management library, which plays what a file beside it says.
+// Reads reports from the fake management library, which simulates what a file beside it describes.
 #include "nvml/nvml_report.h"
 
 #include <gtest/gtest.h>

@@ -194,7 +194,7 @@ TEST_F(QueuePairs, AWrongKeyIsRefusedByTheOtherEnd) {
 }
 
 // Runs from when a peer is gone. Meanwhile a thread sleeps as often and as long as a queue pair waits for an answer: a busy
-// machine wakes both late.
+// host wakes both late.
 class RetryTimer {
  public:
   RetryTimer(int timeout, int retries) : predicted_(retryNanos(timeout, retries)) {

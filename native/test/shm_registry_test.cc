@@ -27,9 +27,9 @@ std::shared_ptr<ShmSegment> makeSegment(size_t bytes) {
   return segment;
 }
 
-UniqueFd connectRaw(const ShmEndpoint& endpoint) {
+UniqueFd connectRaw(const ShmProcess& process) {
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  const AbstractAddress address(endpoint.socketName());
+  const AbstractAddress address(process.socketName());
   EXPECT_EQ(0, ::connect(socket.get(), address.get(), address.bytes()));
   return socket;
 }
@@ -51,7 +51,7 @@ class ShmRegistryTest : public ::testing::Test {
   // Goes through the socket although it is the same process.
   Status fetch(uint64_t id, ShmSegment* view) {
     UniqueFd fd;
-    if (Status fetched = fetchShmDescriptor(registry_->endpoint(), id, &fd); !fetched) return fetched;
+    if (Status fetched = fetchShmDescriptor(registry_->process(), id, &fd); !fetched) return fetched;
     return ShmSegment::map(std::move(fd), 0, view);
   }
 
@@ -65,31 +65,31 @@ TEST_F(ShmRegistryTest, ThereIsOnePerProcess) {
 }
 
 TEST_F(ShmRegistryTest, TheServerStopsWithItsLastUserAndAFreshOneHasAFreshToken) {
-  const ShmEndpoint before = registry_->endpoint();
+  const ShmProcess before = registry_->process();
   registry_.reset();
   UniqueFd fd;
   EXPECT_EQ(Code::System, fetchShmDescriptor(before, 1, &fd).code());
   ASSERT_TRUE(ShmRegistry::acquire(&registry_).isOk());
-  EXPECT_NE(before.token, registry_->endpoint().token);
+  EXPECT_NE(before.token, registry_->process().token);
 }
 
-TEST_F(ShmRegistryTest, TheEndpointSurvivesTheWire) {
-  ShmEndpoint read;
-  ASSERT_TRUE(ShmEndpoint::decode(registry_->endpoint().encode(), &read).isOk());
+TEST_F(ShmRegistryTest, TheProcessSurvivesTheWire) {
+  ShmProcess read;
+  ASSERT_TRUE(ShmProcess::decode(registry_->process().encode(), &read).isOk());
   EXPECT_TRUE(registry_->isThisProcess(read));
-  EXPECT_EQ(registry_->endpoint().socketName(), read.socketName());
-  ShmEndpoint::Wire wire = registry_->endpoint().encode();
+  EXPECT_EQ(registry_->process().socketName(), read.socketName());
+  ShmProcess::Wire wire = registry_->process().encode();
   wire[4] ^= 1;
-  EXPECT_EQ(Code::Transport, ShmEndpoint::decode(wire, &read).code());
-  EXPECT_EQ(Code::Transport, ShmEndpoint::decode(std::span(wire).first(47), &read).code());
+  EXPECT_EQ(Code::Transport, ShmProcess::decode(wire, &read).code());
+  EXPECT_EQ(Code::Transport, ShmProcess::decode(std::span(wire).first(47), &read).code());
 }
 
 TEST_F(ShmRegistryTest, TheSocketNameDoesNotGiveTheTokenAway) {
-  const std::string name = registry_->endpoint().socketName();
+  const std::string name = registry_->process().socketName();
   char firstByte[3];
-  std::snprintf(firstByte, sizeof firstByte, "%02x", registry_->endpoint().token[0]);
+  std::snprintf(firstByte, sizeof firstByte, "%02x", registry_->process().token[0]);
   std::string tokenHex;
-  for (const uint8_t byte : registry_->endpoint().token) {
+  for (const uint8_t byte : registry_->process().token) {
     std::snprintf(firstByte, sizeof firstByte, "%02x", byte);
     tokenHex += firstByte;
   }
@@ -100,7 +100,7 @@ TEST_F(ShmRegistryTest, WithinAProcessTheMemoryItselfIsShared) {
   auto segment = makeSegment(4096);
   const uint64_t id = registry_->add(segment);
   std::shared_ptr<ShmSegment> view;
-  ASSERT_TRUE(registry_->import(registry_->endpoint(), id, 4096, {}, &view).isOk());
+  ASSERT_TRUE(registry_->import(registry_->process(), id, 4096, {}, &view).isOk());
   EXPECT_EQ(segment->address(), view->address());
 }
 
@@ -111,13 +111,13 @@ TEST_F(ShmRegistryTest, AnotherProcessSeesAndWritesTheMemory) {
   const pid_t child = ::fork();
   if (child == 0) {
     struct {
-      ShmEndpoint endpoint;
+      ShmProcess process;
       uint64_t id;
     } offer;
     if (::read(wire[0], &offer, sizeof offer) != sizeof offer) ::_exit(2);
     UniqueFd fd;
     ShmSegment view;
-    if (!fetchShmDescriptor(offer.endpoint, offer.id, &fd)) ::_exit(3);
+    if (!fetchShmDescriptor(offer.process, offer.id, &fd)) ::_exit(3);
     if (!ShmSegment::map(std::move(fd), 4096, &view)) ::_exit(4);
     if (view.address()[0] != 1) ::_exit(5);
     view.address()[1] = 2;
@@ -127,9 +127,9 @@ TEST_F(ShmRegistryTest, AnotherProcessSeesAndWritesTheMemory) {
   auto segment = makeSegment(4096);
   segment->address()[0] = 1;
   struct {
-    ShmEndpoint endpoint;
+    ShmProcess process;
     uint64_t id;
-  } const offer = {registry_->endpoint(), registry_->add(segment)};
+  } const offer = {registry_->process(), registry_->add(segment)};
   ASSERT_EQ(static_cast<ssize_t>(sizeof offer), ::write(wire[1], &offer, sizeof offer));
   int status = 0;
   ASSERT_EQ(child, ::waitpid(child, &status, 0));
@@ -162,7 +162,7 @@ TEST_F(ShmRegistryTest, WhatIsIsolatedKeepsItsBytesAndHasNoPagesThatOthersMap) {
 }
 
 TEST_F(ShmRegistryTest, AProcessRunsUntilItEndsAlsoWhileItIsStopped) {
-  EXPECT_TRUE(isRunning(registry_->endpoint()));
+  EXPECT_TRUE(isRunning(registry_->process()));
   int wire[2];
   ASSERT_EQ(0, ::pipe(wire));
   registry_.reset();  // no thread may run at the fork
@@ -170,19 +170,19 @@ TEST_F(ShmRegistryTest, AProcessRunsUntilItEndsAlsoWhileItIsStopped) {
   if (child == 0) {
     std::shared_ptr<ShmRegistry> own;
     if (!ShmRegistry::acquire(&own)) ::_exit(1);
-    const ShmEndpoint endpoint = own->endpoint();
-    if (::write(wire[1], &endpoint, sizeof endpoint) != sizeof endpoint) ::_exit(2);
+    const ShmProcess process = own->process();
+    if (::write(wire[1], &process, sizeof process) != sizeof process) ::_exit(2);
     ::raise(SIGSTOP);
     ::_exit(3);
   }
-  ShmEndpoint endpoint;
-  ASSERT_EQ(static_cast<ssize_t>(sizeof endpoint), ::read(wire[0], &endpoint, sizeof endpoint));
+  ShmProcess process;
+  ASSERT_EQ(static_cast<ssize_t>(sizeof process), ::read(wire[0], &process, sizeof process));
   int status = 0;
   ASSERT_EQ(child, ::waitpid(child, &status, WUNTRACED));
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(isRunning(endpoint)) << "it does not answer, but it runs, i=" << i;
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(isRunning(process)) << "it does not answer, but it runs, i=" << i;
   ASSERT_EQ(0, ::kill(child, SIGKILL));
   ASSERT_EQ(child, ::waitpid(child, &status, 0));
-  EXPECT_FALSE(isRunning(endpoint));
+  EXPECT_FALSE(isRunning(process));
   ::close(wire[0]);
   ::close(wire[1]);
 }
@@ -190,22 +190,22 @@ TEST_F(ShmRegistryTest, AProcessRunsUntilItEndsAlsoWhileItIsStopped) {
 TEST_F(ShmRegistryTest, AWrongTokenGetsNothing) {
   const uint64_t id = registry_->add(makeSegment(4096));
   ShmRequest request;
-  request.token = registry_->endpoint().token;
+  request.token = registry_->process().token;
   request.token[15] ^= 1;
   request.segment = id;
-  UniqueFd socket = connectRaw(registry_->endpoint());
+  UniqueFd socket = connectRaw(registry_->process());
   ASSERT_EQ(static_cast<ssize_t>(sizeof request), ::send(socket.get(), &request, sizeof request, 0));
   EXPECT_TRUE(isDropped(socket.get()));
 }
 
 TEST_F(ShmRegistryTest, GarbageAndSilenceDoNotKeepOthersWaiting) {
   const uint64_t id = registry_->add(makeSegment(4096));
-  std::vector<UniqueFd> strangers;
+  std::vector<UniqueFd> unauthenticated;
   for (int i = 0; i < 200; ++i) {
-    strangers.push_back(connectRaw(registry_->endpoint()));
+    unauthenticated.push_back(connectRaw(registry_->process()));
     const std::vector<char> garbage(static_cast<size_t>(i % 64) + 1, static_cast<char>(i));
     if (i % 2 == 0) {
-      EXPECT_GT(::send(strangers.back().get(), garbage.data(), garbage.size(), MSG_NOSIGNAL), 0);
+      EXPECT_GT(::send(unauthenticated.back().get(), garbage.data(), garbage.size(), MSG_NOSIGNAL), 0);
     }
     if (i % 20 == 0) {
       ShmSegment view;
@@ -215,7 +215,7 @@ TEST_F(ShmRegistryTest, GarbageAndSilenceDoNotKeepOthersWaiting) {
   }
   ShmSegment view;
   EXPECT_TRUE(fetch(id, &view).isOk());
-  for (const UniqueFd& stranger : strangers) EXPECT_TRUE(isDropped(stranger.get()));
+  for (const UniqueFd& stranger : unauthenticated) EXPECT_TRUE(isDropped(stranger.get()));
 }
 
 TEST_F(ShmRegistryTest, AnUnknownSegmentIsAnErrorThatNamesIt) {
@@ -266,42 +266,42 @@ TEST_F(ShmRegistryTest, AnotherHeaderOrSizeThanExpectedIsRefused) {
   std::shared_ptr<ShmSegment> view;
   const std::array<uint8_t, 4> good = {'J', 'C', 'C', 'L'};
   const std::array<uint8_t, 4> bad = {'J', 'C', 'C', 'M'};
-  EXPECT_TRUE(registry_->import(registry_->endpoint(), id, 4096, good, &view).isOk());
-  EXPECT_EQ(Code::Transport, registry_->import(registry_->endpoint(), id, 4096, bad, &view).code());
-  EXPECT_EQ(Code::Transport, registry_->import(registry_->endpoint(), id, 8192, good, &view).code());
+  EXPECT_TRUE(registry_->import(registry_->process(), id, 4096, good, &view).isOk());
+  EXPECT_EQ(Code::Transport, registry_->import(registry_->process(), id, 4096, bad, &view).code());
+  EXPECT_EQ(Code::Transport, registry_->import(registry_->process(), id, 8192, good, &view).code());
 }
 
 TEST_F(ShmRegistryTest, AProcessElsewhereIsNotReachable) {
-  ShmEndpoint elsewhere = registry_->endpoint();
+  ShmProcess elsewhere = registry_->process();
   elsewhere.token[0] ^= 1;
   elsewhere.networkNamespace ^= 1;
   std::shared_ptr<ShmSegment> view;
   const Status imported = registry_->import(elsewhere, 1, 0, {}, &view);
   EXPECT_EQ(Code::Transport, imported.code());
   EXPECT_NE(std::string::npos, imported.message().find("network_namespace=")) << imported.message();
-  elsewhere = registry_->endpoint();
+  elsewhere = registry_->process();
   elsewhere.token[0] ^= 1;
-  elsewhere.machine ^= 1;
+  elsewhere.host ^= 1;
   EXPECT_EQ(Code::Transport, registry_->import(elsewhere, 1, 0, {}, &view).code());
 }
 
 TEST_F(ShmRegistryTest, ViewsAreKeptUntilTooMany) {
-  constexpr size_t kMost = 16;
-  ShmViews views(registry_, kMost, kMost / 2);
-  const ShmEndpoint& self = registry_->endpoint();
+  constexpr size_t kMax = 16;
+  ShmViews views(registry_, kMax, kMax / 2);
+  const ShmProcess& self = registry_->process();
   uint8_t* address = nullptr;
   std::vector<uint64_t> ids;
   std::vector<std::weak_ptr<ShmSegment>> segments;
-  for (size_t i = 0; i < kMost + 1; ++i) {
+  for (size_t i = 0; i < kMax + 1; ++i) {
     auto segment = makeSegment(4096);
     segments.push_back(segment);
     ids.push_back(registry_->add(segment));
   }
-  for (size_t i = 0; i < kMost; ++i) ASSERT_TRUE(views.resolve(0, self, ids[i], 0, 4096, &address).isOk());
+  for (size_t i = 0; i < kMax; ++i) ASSERT_TRUE(views.resolve(0, self, ids[i], 0, 4096, &address).isOk());
   ASSERT_TRUE(views.resolve(0, self, ids[0], 96, 4000, &address).isOk());
   EXPECT_EQ(segments[0].lock()->address() + 96, address);
-  ASSERT_TRUE(views.resolve(0, self, ids[kMost], 0, 1, &address).isOk());
-  EXPECT_EQ(kMost, views.size());
+  ASSERT_TRUE(views.resolve(0, self, ids[kMax], 0, 1, &address).isOk());
+  EXPECT_EQ(kMax, views.size());
   // Of withdrawn segments those live on that are still viewed: all but the one that was not used for longest.
   for (const uint64_t id : ids) registry_->remove(id);
   EXPECT_FALSE(segments[0].expired());
@@ -316,7 +316,7 @@ TEST_F(ShmRegistryTest, ViewsOfFreedSegmentsGoWhenAnotherIsFetched) {
   for (int i = 0; i < 20; ++i) {
     auto segment = makeSegment(4096);
     const uint64_t id = registry_->add(segment);
-    ASSERT_TRUE(views.resolve(0, registry_->endpoint(), id, 0, 4096, &address).isOk());
+    ASSERT_TRUE(views.resolve(0, registry_->process(), id, 0, 4096, &address).isOk());
     registry_->remove(id);
     ASSERT_TRUE(segment->discard(false).isOk());
     EXPECT_EQ(0, *address) << "what was asked for last stays mapped";
@@ -339,9 +339,9 @@ TEST_F(ShmRegistryTest, ViewsRefuseWhatIsNotThere) {
   ShmViews views(registry_, 4, 2);
   const uint64_t id = registry_->add(makeSegment(4096));
   uint8_t* address = nullptr;
-  EXPECT_EQ(Code::Transport, views.resolve(3, registry_->endpoint(), id, 1, 4096, &address).code());
-  EXPECT_EQ(Code::Transport, views.resolve(3, registry_->endpoint(), id, 4097, 0, &address).code());
-  EXPECT_EQ(Code::Transport, views.resolve(3, registry_->endpoint(), id + 1000, 0, 1, &address).code());
+  EXPECT_EQ(Code::Transport, views.resolve(3, registry_->process(), id, 1, 4096, &address).code());
+  EXPECT_EQ(Code::Transport, views.resolve(3, registry_->process(), id, 4097, 0, &address).code());
+  EXPECT_EQ(Code::Transport, views.resolve(3, registry_->process(), id + 1000, 0, 1, &address).code());
   EXPECT_EQ(nullptr, address);
   EXPECT_EQ(1u, views.size());
 }

@@ -49,7 +49,7 @@ class SocketFrames : public ::testing::Test {
       sockets[i].reset(pair[0]);
       sender_[i].reset(pair[1]);
     }
-    receiver_ = std::make_unique<SocketRecvConnection>(config_, 1, events_, nullptr, std::move(sockets), shortWay_);
+    receiver_ = std::make_unique<SocketRecvConnection>(config_, 1, events_, nullptr, std::move(sockets), eagerPath_);
     ASSERT_TRUE(receiver_->open().isOk());
     const std::array<NetBuffer, kNetTags> byTag = {NetBuffer{room_.data(), 100, nullptr},
                                                    NetBuffer{room_.data() + 100, 100, nullptr},
@@ -107,7 +107,7 @@ class SocketFrames : public ::testing::Test {
   EventSet events_;
   std::array<UniqueFd, 2> sender_;
   std::array<uint8_t, 600> room_{};
-  std::shared_ptr<SocketShortWay> shortWay_ = std::make_shared<SocketShortWay>();
+  std::shared_ptr<SocketEagerPath> eagerPath_ = std::make_shared<SocketEagerPath>();
   std::unique_ptr<SocketRecvConnection> receiver_;
 };
 
@@ -224,10 +224,10 @@ TEST_F(SocketFrames, AStreamThatEndsInAFrameIsALostPeer) {
   EXPECT_NE(std::string::npos, moved.message().find("lost rank 1")) << moved.message();
 }
 
-TEST_F(SocketFrames, DataAfterAGoodbyeIsRefused) {
-  SocketFrame goodbye;
-  goodbye.kind = SocketFrame::kGoodbye;
-  send(1, goodbye, 0);
+TEST_F(SocketFrames, DataAfterAFinIsRefused) {
+  SocketFrame fin;
+  fin.kind = SocketFrame::kFin;
+  send(1, fin, 0);
   EXPECT_TRUE(progress().isOk());
   expectRefusal(1, goodFrame(), "no frame of this version");
 }

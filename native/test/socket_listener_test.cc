@@ -29,11 +29,11 @@ class SocketListenerTest : public ::testing::Test, public SocketListener::Judge 
     ASSERT_TRUE(opened.isOk()) << opened.message();
   }
 
-  uint32_t judge(const NetIntroductionHeader&) override { return verdict_; }
+  uint32_t judge(const NetIntroductionHeader&) override { return reply_; }
 
   SocketAddress address() const { return listener_->addresses().front(); }
 
-  UniqueFd stranger() {
+  UniqueFd unauthenticatedPeer() {
     UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const timeval patience = {5, 0};
     ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -50,7 +50,7 @@ class SocketListenerTest : public ::testing::Test, public SocketListener::Judge 
 
   // The kernel delivers loopback data at once, but not in the same instant.
   template <typename Ready>
-  bool turnUntil(Ready ready) {
+  bool pollUntil(Ready ready) {
     for (const int64_t end = monotonicNanos() + 5'000'000'000; monotonicNanos() < end;) {
       turn();
       if (ready()) return true;
@@ -83,7 +83,7 @@ class SocketListenerTest : public ::testing::Test, public SocketListener::Judge 
 
   // Drives both ends until the member is connected.
   bool connectMember(SocketDialer& member) {
-    return turnUntil([&] {
+    return pollUntil([&] {
              int work = 0;
              const Status moved = member.progress(now_, &work);
              EXPECT_TRUE(moved.isOk()) << moved.message();
@@ -97,7 +97,7 @@ class SocketListenerTest : public ::testing::Test, public SocketListener::Judge 
   NetConfig config_;
   EventSet events_;
   std::unique_ptr<SocketListener> listener_;
-  uint32_t verdict_ = NetVerdict::kWelcome;
+  uint32_t reply_ = NetHandshakeReply::kWelcome;
   int64_t now_ = 1'000'000'000'000;
 };
 
@@ -108,7 +108,7 @@ TEST_F(SocketListenerTest, AMemberIsLetInUnderItsOwnName) {
   ASSERT_TRUE(listener_->next(&proven));
   EXPECT_EQ(2, proven.who.from);
   EXPECT_FALSE(listener_->next(&proven));
-  EXPECT_EQ(0u, listener_->strangers());
+  EXPECT_EQ(0u, listener_->unauthenticated());
 }
 
 // A second attempt would be refused, because the connection exists already.
@@ -120,7 +120,7 @@ TEST_F(SocketListenerTest, AMemberThatHearsLateOfItsAcceptanceDoesNotTryAgain) {
   SocketDialer member(config_, dialling, header(), {{local, address()}});
   SocketListener::Proven proven;
   int work = 0;
-  ASSERT_TRUE(turnUntil([&] {
+  ASSERT_TRUE(pollUntil([&] {
     if (listener_->next(&proven)) return true;
     dialling.dispatch();
     EXPECT_TRUE(member.progress(now_, &work).isOk());
@@ -129,7 +129,7 @@ TEST_F(SocketListenerTest, AMemberThatHearsLateOfItsAcceptanceDoesNotTryAgain) {
   ASSERT_FALSE(member.done());
   now_ += 5 * config_.handshakeTimeoutNanos;
   EXPECT_TRUE(member.progress(now_, &work).isOk());
-  ASSERT_TRUE(turnUntil([&] {
+  ASSERT_TRUE(pollUntil([&] {
     dialling.dispatch();
     EXPECT_TRUE(member.progress(now_, &work).isOk());
     return member.done();
@@ -138,39 +138,39 @@ TEST_F(SocketListenerTest, AMemberThatHearsLateOfItsAcceptanceDoesNotTryAgain) {
 }
 
 TEST_F(SocketListenerTest, GarbageIsHungUpOn) {
-  const UniqueFd fd = stranger();
+  const UniqueFd fd = unauthenticatedPeer();
   const char garbage[] = "GET / HTTP/1.1\r\n\r\n";
   ASSERT_GT(::send(fd.get(), garbage, sizeof garbage, 0), 0);
-  ASSERT_TRUE(turnUntil([&] { return listener_->strangers() == 1; }));
+  ASSERT_TRUE(pollUntil([&] { return listener_->unauthenticated() == 1; }));
   EXPECT_TRUE(isHungUp(fd.get()));
 }
 
 TEST_F(SocketListenerTest, SilenceIsHungUpOnWhenItsTimeIsUpAndNotBefore) {
-  const UniqueFd fd = stranger();
-  ASSERT_TRUE(turnUntil([&] { return listener_->nextDeadlineNanos() == now_ + 1'000'000'000; }));
+  const UniqueFd fd = unauthenticatedPeer();
+  ASSERT_TRUE(pollUntil([&] { return listener_->nextDeadlineNanos() == now_ + 1'000'000'000; }));
   turn(999'999'999);
-  EXPECT_EQ(0u, listener_->strangers());
+  EXPECT_EQ(0u, listener_->unauthenticated());
   turn(1);
-  EXPECT_EQ(1u, listener_->strangers());
+  EXPECT_EQ(1u, listener_->unauthenticated());
   EXPECT_TRUE(isHungUp(fd.get()));
   EXPECT_EQ(INT64_MAX, listener_->nextDeadlineNanos());
 }
 
 TEST_F(SocketListenerTest, ARecordedIntroductionIsWorthNothing) {
-  const UniqueFd first = stranger();
+  const UniqueFd first = unauthenticatedPeer();
   NetChallenge challenge;
-  ASSERT_TRUE(turnUntil([&] { return ::recv(first.get(), &challenge, sizeof challenge, MSG_DONTWAIT) > 0; }));
+  ASSERT_TRUE(pollUntil([&] { return ::recv(first.get(), &challenge, sizeof challenge, MSG_DONTWAIT) > 0; }));
   const NetSecret secret(config_.secret);
   NetIntroduction recorded;
   recorded.header = header();
   recorded.proof = secret.proveConnector(challenge.nonce, recorded.header);
   ASSERT_EQ(88, ::send(first.get(), &recorded, sizeof recorded, 0));
   SocketListener::Proven proven;
-  ASSERT_TRUE(turnUntil([&] { return listener_->next(&proven); }));
+  ASSERT_TRUE(pollUntil([&] { return listener_->next(&proven); }));
 
-  const UniqueFd second = stranger();
+  const UniqueFd second = unauthenticatedPeer();
   ASSERT_EQ(88, ::send(second.get(), &recorded, sizeof recorded, 0));
-  ASSERT_TRUE(turnUntil([&] { return listener_->strangers() == 1; }));
+  ASSERT_TRUE(pollUntil([&] { return listener_->unauthenticated() == 1; }));
   EXPECT_FALSE(listener_->next(&proven));
   EXPECT_TRUE(isHungUp(second.get()));
 }
@@ -178,16 +178,16 @@ TEST_F(SocketListenerTest, ARecordedIntroductionIsWorthNothing) {
 TEST_F(SocketListenerTest, AnIntroductionChangedInOneBitIsWorthNothing) {
   const NetSecret secret(config_.secret);
   for (size_t bit = 8 * 8; bit < 8 * sizeof(NetIntroduction); bit += 37) {
-    const UniqueFd fd = stranger();
+    const UniqueFd fd = unauthenticatedPeer();
     NetChallenge challenge;
-    ASSERT_TRUE(turnUntil([&] { return ::recv(fd.get(), &challenge, sizeof challenge, MSG_DONTWAIT) > 0; }));
+    ASSERT_TRUE(pollUntil([&] { return ::recv(fd.get(), &challenge, sizeof challenge, MSG_DONTWAIT) > 0; }));
     NetIntroduction introduction;
     introduction.header = header();
     introduction.proof = secret.proveConnector(challenge.nonce, introduction.header);
     reinterpret_cast<uint8_t*>(&introduction)[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
-    const uint64_t before = listener_->strangers();
+    const uint64_t before = listener_->unauthenticated();
     ASSERT_EQ(88, ::send(fd.get(), &introduction, sizeof introduction, 0));
-    ASSERT_TRUE(turnUntil([&] { return listener_->strangers() == before + 1; })) << "bit=" << bit;
+    ASSERT_TRUE(pollUntil([&] { return listener_->unauthenticated() == before + 1; })) << "bit=" << bit;
   }
   SocketListener::Proven proven;
   EXPECT_FALSE(listener_->next(&proven));
@@ -199,7 +199,7 @@ TEST_F(SocketListenerTest, AThousandClientsWithRandomBytesChangeNothing) {
   const auto member = dialer(config_);
   int work = 0;
   for (int i = 0; i < 1000; ++i) {
-    UniqueFd fd = stranger();
+    UniqueFd fd = unauthenticatedPeer();
     std::array<uint8_t, 200> bytes;
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
     [[maybe_unused]] const ssize_t sent = ::send(fd.get(), bytes.data(), random() % bytes.size(), MSG_NOSIGNAL);
@@ -210,13 +210,13 @@ TEST_F(SocketListenerTest, AThousandClientsWithRandomBytesChangeNothing) {
   SocketListener::Proven proven;
   EXPECT_TRUE(listener_->next(&proven));
   EXPECT_FALSE(listener_->next(&proven));
-  EXPECT_GT(listener_->strangers(), 900u);
+  EXPECT_GT(listener_->unauthenticated(), 900u);
 }
 
 TEST_F(SocketListenerTest, SilentOnesCannotFillThePlace) {
   std::vector<UniqueFd> silent;
-  for (int i = 0; i < 100; ++i) silent.push_back(stranger());
-  ASSERT_TRUE(turnUntil([&] { return listener_->strangers() == 100 - config_.maxHalfOpen; }));
+  for (int i = 0; i < 100; ++i) silent.push_back(unauthenticatedPeer());
+  ASSERT_TRUE(pollUntil([&] { return listener_->unauthenticated() == 100 - config_.maxHalfOpen; }));
   const auto member = dialer(config_);
   EXPECT_TRUE(connectMember(*member));
 }
@@ -260,14 +260,14 @@ SocketAddress of(int device, SocketAddress address) {
   return address;
 }
 
-std::string firstPair(const NetWays::Ends& ends, size_t turn, size_t stream) {
-  // The second machine numbers its devices the other way round, and its second address has none.
+std::string firstPair(const NetPaths::Ends& ends, size_t rotation, size_t stream) {
+  // The second host numbers its devices the other way round, and its second address has none.
   const std::vector<SocketAddress> local = {of(0, parsed("10.0.0.1", 0)), of(1, parsed("10.0.1.1", 0)),
                                             of(0, parsed("fd00::1", 0))};
   const std::vector<uint8_t> announced = encodeAddresses({of(2, parsed("10.0.0.2", 7)), of(-1, parsed("10.0.3.2", 8)),
                                                           of(1, parsed("10.0.1.2", 9)), of(0, parsed("fd00::2", 7))});
   std::vector<SocketDialer::Pair> pairs;
-  EXPECT_TRUE(SocketDialer::pairAddresses(local, announced, {ends, turn, stream}, &pairs).isOk());
+  EXPECT_TRUE(SocketDialer::pairAddresses(local, announced, {ends, rotation, stream}, &pairs).isOk());
   EXPECT_EQ(7u, pairs.size());  // whatever comes first, all are tried
   return pairs[0].local.toString() + " " + pairs[0].remote.toString();
 }
@@ -298,10 +298,10 @@ TEST_F(SocketListenerTest, AListenersAddressTravelsWithTheNumberOfItsDevice) {
 }
 
 TEST_F(SocketListenerTest, ARefusalIsBelievedBecauseItIsProven) {
-  verdict_ = NetVerdict::kOtherRank;
+  reply_ = NetHandshakeReply::kOtherRank;
   const auto member = dialer(config_);
   Status moved;
-  ASSERT_TRUE(turnUntil([&] {
+  ASSERT_TRUE(pollUntil([&] {
     int work = 0;
     moved = member->progress(now_, &work);
     return !moved.isOk();
@@ -319,9 +319,9 @@ TEST_F(SocketListenerTest, AMemberWithAnotherSecretIsToldWhatIsWrong) {
   const int64_t start = now_;
   int work = 0;
   // Its only attempt so far has been hung up on, and it waits for the next.
-  ASSERT_TRUE(turnUntil([&] {
+  ASSERT_TRUE(pollUntil([&] {
     EXPECT_TRUE(member->progress(now_, &work).isOk());
-    return listener_->strangers() == 1 && member->nextDeadlineNanos() < start + config_.handshakeTimeoutNanos;
+    return listener_->unauthenticated() == 1 && member->nextDeadlineNanos() < start + config_.handshakeTimeoutNanos;
   }));
   now_ = start + config_.connectTimeoutNanos;
   const Status moved = member->progress(now_, &work);
@@ -345,14 +345,14 @@ TEST_F(SocketListenerTest, AListenerThatDoesNotKnowTheSecretIsNotBelieved) {
   const NetChallenge challenge;
   ASSERT_EQ(24, ::send(impostor.get(), &challenge, sizeof challenge, 0));
   NetIntroduction introduction;
-  ASSERT_TRUE(turnUntil([&] {
+  ASSERT_TRUE(pollUntil([&] {
     EXPECT_TRUE(member.progress(now_, &work).isOk());
     return ::recv(impostor.get(), &introduction, sizeof introduction, MSG_DONTWAIT) == 88;
   }));
-  const NetVerdict verdict;
-  ASSERT_EQ(36, ::send(impostor.get(), &verdict, sizeof verdict, 0));
+  const NetHandshakeReply reply;
+  ASSERT_EQ(36, ::send(impostor.get(), &reply, sizeof reply, 0));
   Status moved;
-  EXPECT_TRUE(turnUntil([&] {
+  EXPECT_TRUE(pollUntil([&] {
     now_ += 100'000'000;
     moved = member.progress(now_, &work);
     return !moved.isOk();

@@ -10,10 +10,10 @@ namespace {
 
 constexpr size_t kBytes = 1 << 20;
 
-// Two ranks on a machine on which both ways take a fixed time, and an operation as long as the slower rank's way.
-class Machine {
+// Two ranks on a host on which both ways take a fixed time, and an operation as long as the slower rank's way.
+class Host {
  public:
-  Machine(int64_t cachedNanos, int64_t streamedNanos) : nanos_{cachedNanos, streamedNanos} {}
+  Host(int64_t cachedNanos, int64_t streamedNanos) : nanos_{cachedNanos, streamedNanos} {}
 
   void become(int64_t cachedNanos, int64_t streamedNanos) {
     nanos_[0] = cachedNanos;
@@ -42,24 +42,24 @@ class Machine {
 
 TEST(StoreTrials, staysInTheCacheWhereThatIsFaster) {
   std::array<StoreTrials, 2> ranks;
-  EXPECT_LT(Machine(60'000, 140'000).run(ranks, 10'000), 0.05);
+  EXPECT_LT(Host(60'000, 140'000).run(ranks, 10'000), 0.05);
 }
 
 TEST(StoreTrials, writesPastTheCacheWhereThatIsFaster) {
   std::array<StoreTrials, 2> ranks;
-  EXPECT_GT(Machine(640'000, 120'000).run(ranks, 10'000), 0.95);
+  EXPECT_GT(Host(640'000, 120'000).run(ranks, 10'000), 0.95);
 }
 
 TEST(StoreTrials, followsTheRanksToOtherCores) {
   std::array<StoreTrials, 2> ranks;
-  Machine machine(60'000, 140'000);
-  machine.run(ranks, 1'000);
-  machine.become(640'000, 120'000);
-  machine.run(ranks, 1'000);
-  EXPECT_GT(machine.run(ranks, 10'000), 0.95);
-  machine.become(60'000, 140'000);
-  machine.run(ranks, 1'000);
-  EXPECT_LT(machine.run(ranks, 10'000), 0.05);
+  Host host(60'000, 140'000);
+  host.run(ranks, 1'000);
+  host.become(640'000, 120'000);
+  host.run(ranks, 1'000);
+  EXPECT_GT(host.run(ranks, 10'000), 0.95);
+  host.become(60'000, 140'000);
+  host.run(ranks, 1'000);
+  EXPECT_LT(host.run(ranks, 10'000), 0.05);
 }
 
 // Where only one sees a difference, so that they disagree, the next trial still has both go the same way.
@@ -79,8 +79,8 @@ TEST(StoreTrials, triesTheSameWayOnAllRanksAtATime) {
 
 TEST(StoreTrials, decidesForEverySizeOfItsOwn) {
   std::array<StoreTrials, 2> ranks;
-  Machine small(5'000, 12'000);
-  Machine large(9'000'000, 3'000'000);
+  Host small(5'000, 12'000);
+  Host large(9'000'000, 3'000'000);
   EXPECT_LT(small.run(ranks, 1'000, 64 << 10), 0.05);
   EXPECT_GT(large.run(ranks, 1'000, 64 << 20), 0.9);
   EXPECT_LT(small.run(ranks, 1'000, 64 << 10), 0.05);
@@ -88,8 +88,8 @@ TEST(StoreTrials, decidesForEverySizeOfItsOwn) {
 
 TEST(StoreTrials, decidesForEveryCollectiveOfItsOwn) {
   std::array<StoreTrials, 2> ranks;
-  Machine reducing(5'000, 12'000);
-  Machine gathering(9'000, 3'000);
+  Host reducing(5'000, 12'000);
+  Host gathering(9'000, 3'000);
   for (int i = 0; i < 2'000; ++i) {
     reducing.run(ranks, 1);
     gathering.run(ranks, 1, kBytes, Collective::AllGather);

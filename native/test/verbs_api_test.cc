@@ -112,7 +112,7 @@ TEST(VerbsApi, NumbersAreTheLibrarysOwn) {
   EXPECT_EQ(kEventPortActive, IBV_EVENT_PORT_ACTIVE);
   EXPECT_EQ(kEventPortError, IBV_EVENT_PORT_ERR);
   EXPECT_EQ(kEventGidChange, IBV_EVENT_GID_CHANGE);
-  EXPECT_EQ(mtuBytes(kLeastMtu), 256);
+  EXPECT_EQ(mtuBytes(kMinMtu), 256);
   EXPECT_EQ(mtuBytes(IBV_MTU_4096), 4096);
 }
 

@@ -1,4 +1,4 @@
-// What can be tested of verbs without an adapter: which ports and GIDs are chosen, what the ends tell each other, texts.
+// What can be tested of verbs without an adapter: which ports and GIDs are chosen, what the ends send each other, texts.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 

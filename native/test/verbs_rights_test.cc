@@ -103,23 +103,23 @@ TEST_F(VerbsRights, UserMemoryIsReadWhereItIsSentFromAndWrittenWhereItIsReceived
     Producer producer(kShape);
     Consumer consumer(kShape);
     pair.connectOneWay(producer, consumer);
-    pair.net[0]->lend(sent.data(), sent.size(), false);
-    pair.net[1]->lend(received.data(), received.size(), true);
+    pair.net[0]->addUserMemory(sent.data(), sent.size(), false);
+    pair.net[1]->addUserMemory(received.data(), received.size(), true);
     const auto bytes = static_cast<uint32_t>(sent.size());
     transfer(pair, producer, consumer, Protocol::Simple, {8});
     ZeroCopySlot& target = consumer.memory().zeroCopySlot(1);
-    target.wanted = received.data();
-    target.wantedBytes = bytes;
-    target.wantedCheck = 17;
-    target.wantedFor.store(2, std::memory_order_release);
-    for (int i = 0; i < 100; ++i) pair.net[1]->poll();  // the sender has been told, unless all found the lock taken
-    producer.memory().zeroCopySlot(1).lent = sent.data();
+    target.postedAddress = received.data();
+    target.postedBytes = bytes;
+    target.postedCheck = 17;
+    target.postedFor.store(2, std::memory_order_release);
+    for (int i = 0; i < 100; ++i) pair.net[1]->poll();  // the sender has the address, unless all found the lock taken
+    producer.memory().zeroCopySlot(1).userData = sent.data();
     publish(producer.memory(), 1, Protocol::Simple, bytes, 17);
     pair.net[0]->kick();
     const std::atomic<uint64_t>& published = consumer.memory().slotHeader(1)->published;
     ASSERT_TRUE(drive(*pair.net[1], [&] { return published.load(std::memory_order_acquire) == 2; }));
     ASSERT_TRUE(drive(*pair.net[0], [&] { return producer.freed() == 2; }));
-    for (const int rank : {0, 1}) pair.net[Pair::at(rank)]->endLending();
+    for (const int rank : {0, 1}) pair.net[Pair::at(rank)]->clearUserMemory();
   }
   EXPECT_EQ(sent, received);
   EXPECT_EQ(std::string::npos, unneeded().find("region bytes=40")) << unneeded();

@@ -25,9 +25,9 @@ DescriptorOffer::~DescriptorOffer() { registry_->remove(number_); }
 
 DescriptorOffer::Wire DescriptorOffer::wire() const {
   Wire wire;
-  const ShmEndpoint::Wire endpoint = registry_->endpoint().encode();
-  std::memcpy(wire.data(), endpoint.data(), endpoint.size());
-  std::memcpy(wire.data() + endpoint.size(), &number_, sizeof number_);
+  const ShmProcess::Wire process = registry_->process().encode();
+  std::memcpy(wire.data(), process.data(), process.size());
+  std::memcpy(wire.data() + process.size(), &number_, sizeof number_);
   return wire;
 }
 
@@ -36,14 +36,14 @@ Status DescriptorOffer::fetch(std::span<const uint8_t> wire, UniqueFd& fd) {
     return Status::transport("descriptor: bytes=" + std::to_string(wire.size()) + ", expected bytes=" +
                              std::to_string(kWireBytes) + "; do all ranks run the same version of JCCL?");
   }
-  ShmEndpoint peer;
-  if (Status status = ShmEndpoint::decode(wire.first(ShmEndpoint::kWireBytes), &peer); !status) return status;
+  ShmProcess peer;
+  if (Status status = ShmProcess::decode(wire.first(ShmProcess::kWireBytes), &peer); !status) return status;
   uint64_t number = 0;
-  std::memcpy(&number, wire.data() + ShmEndpoint::kWireBytes, sizeof number);
+  std::memcpy(&number, wire.data() + ShmProcess::kWireBytes, sizeof number);
   std::shared_ptr<ShmRegistry> registry;
   if (Status status = ShmRegistry::acquire(&registry); !status) return status;
   if (!registry->isThisProcess(peer)) {
-    if (Status status = registry->endpoint().reachable(peer); !status) return status;
+    if (Status status = registry->process().reachable(peer); !status) return status;
     return fetchShmDescriptor(peer, number, &fd);
   }
   const ShmOffer own = registry->offer(number);

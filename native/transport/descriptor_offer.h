@@ -1,4 +1,4 @@
-// A descriptor of memory that is not the host's, such as a GPU's, which other processes of this machine and user may have.
+// A descriptor of memory that is not the host's, such as a GPU's, which other processes of this host and user may have.
 #pragma once
 
 #include <array>
@@ -8,21 +8,21 @@
 
 #include "base/fd.h"
 #include "base/status.h"
-#include "transport/shm_endpoint.h"
+#include "transport/shm_process.h"
 
 namespace jccl {
 
 class ShmRegistry;
 
-// Offered by the same socket as shared memory, to whoever knows what wire() says, until the object goes.
+// Offered by the same socket as shared memory, to every process that knows what wire() says, until the object goes.
 //
 //     0                     48              56
 //     +---------------------+---------------+
-//     | endpoint, 48 bytes  | number (u64)  |
+//     | process, 48 bytes   | number (u64)  |
 //     +---------------------+---------------+
 class DescriptorOffer {
  public:
-  static constexpr size_t kWireBytes = ShmEndpoint::kWireBytes + sizeof(uint64_t);
+  static constexpr size_t kWireBytes = ShmProcess::kWireBytes + sizeof(uint64_t);
   using Wire = std::array<uint8_t, kWireBytes>;
 
   // Takes the descriptor, and closes it at the end.

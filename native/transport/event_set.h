@@ -1,4 +1,4 @@
-// File descriptors somebody waits for.
+// File descriptors that a thread waits for.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ class EventHandler {
   virtual void onEvents(uint32_t epollEvents) = 0;
 };
 
-// An epoll set, edge-triggered: each change is told once, so a set with data that nobody wants yet stays quiet. Its own
-// descriptor is readable when dispatch() has something to tell, so sets can be waited for together.
+// An epoll set, edge-triggered: each change is reported once, so a set with data that is not needed yet stays quiet. Its own
+// descriptor is readable when dispatch() has something to report, so sets can be waited for together.
 class EventSet {
  public:
   Status open();
@@ -26,7 +26,7 @@ class EventSet {
   Status add(int fd, EventHandler* handler);
   void remove(int fd);
 
-  // Tells the handlers what happened. Returns how many were told; never blocks.
+  // Calls the handlers of what happened. Returns how many were called; never blocks.
   int dispatch();
 
   int fd() const { return epoll_.get(); }

@@ -7,15 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "transport/ib_endpoint.h"
 #include "transport/ib_memory.h"
+#include "transport/ib_queue_pairs.h"
+#include "transport/message_window.h"
 #include "transport/net.h"
 #include "transport/net_config.h"
 #include "transport/socket_dialer.h"
 
 namespace jccl {
 
-// How many queue pairs carry each message, and which: all of them, or one in turns.
+// How many queue pairs carry each message, and which: all of them, or one after the other.
 class IbSharing {
  public:
   IbSharing(uint32_t queuePairs, bool split) : queuePairs_(queuePairs), split_(split && queuePairs > 1) {}
@@ -32,15 +33,15 @@ class IbSharing {
   const bool split_;
 };
 
-// A message leaves when the receiver has said where it goes:
+// A message leaves when a receive credit says where it goes:
 //
 //     Dialling ──proven──> Introduced ──the other's info: RTR, RTS──> Pinging ──all answers──> Connected
 //
-//     posted ──(slot of the receive is here)──> WRITE data, WRITE_WITH_IMM header ──(completions)──> done
+//     posted ──(receive credit is here)──> WRITE data, WRITE_WITH_IMM header ──(completions)──> done
 //
-// A message that the receiver has a wish for goes there instead of the slot. One whose wish is awaited leaves without only
-// if nothing else is on its way.
-class IbSendConnection final : public NetSendConnection, private IbEndpoint::Listener {
+// A message for which the receiver has posted an address (CTS) goes there instead of the slot. One whose CTS is awaited
+// leaves without it only if nothing else is in flight.
+class IbSendConnection final : public NetSendConnection, private IbQueuePairs::Listener {
  public:
   IbSendConnection(const NetConfig& config, const NetRoute& route, verbs::Adapter& adapter, EventSet& controlEvents,
                    EventSet& dataEvents, std::vector<SocketDialer::Pair> pairs);
@@ -61,7 +62,7 @@ class IbSendConnection final : public NetSendConnection, private IbEndpoint::Lis
     NetMessage message;
     const uint8_t* data = nullptr;
     IbMemory* memory = nullptr;
-    bool awaitsWish = false;
+    bool awaitsCts = false;
     uint32_t partsLeft = 0;
   };
 
@@ -72,7 +73,6 @@ class IbSendConnection final : public NetSendConnection, private IbEndpoint::Lis
   Status push(uint64_t sequence);
   Status onReceived(const IbWork& work, uint32_t immediate) override;
   Status onSent(const IbWork& work) override;
-  Slot& slot(uint64_t sequence) { return slots_[sequence % kNetInFlight]; }
 
   const NetConfig& config_;
   const int peer_;
@@ -80,22 +80,20 @@ class IbSendConnection final : public NetSendConnection, private IbEndpoint::Lis
   EventSet& controlEvents_;
   EventSet& dataEvents_;
   const IbSharing sharing_;
-  std::unique_ptr<SocketDialer> dialer_;  // until it is proven
-  std::unique_ptr<IbEndpoint> endpoint_;  // from then on
+  std::unique_ptr<SocketDialer> dialer_;      // until it is proven
+  std::unique_ptr<IbQueuePairs> queuePairs_;  // from then on
   State state_ = State::Dialling;
   int64_t startedNanos_ = -1;
   uint32_t answers_ = 0;  // to pings
-  std::array<Slot, kNetInFlight> slots_;
-  std::array<IbWish, kNetInFlight> wishes_;
-  uint32_t onTheWay_ = 0;  // messages that have been handed to the adapter and have not completed
-  uint64_t posted_ = 0;    // the next message to post
-  uint64_t pushed_ = 0;    // the next one to hand to the adapter
-  uint64_t offered_ = 0;   // so many receives have been announced
-  uint64_t done_ = 0;      // the first that test() has not reported
+  MessageWindow<Slot> window_;
+  std::array<IbClearToSend, kNetInFlight> cts_;
+  uint32_t inFlight_ = 0;  // messages that the adapter has and has not completed
+  uint64_t pushed_ = 0;    // the next message to pass to the adapter
+  uint64_t credits_ = 0;   // how many receive credits have come
 };
 
-// Announces receives as soon as they are posted and the first ping has been answered, and wishes when they are known.
-class IbRecvConnection final : public NetRecvConnection, private IbEndpoint::Listener {
+// Sends receive credits as soon as receives are posted and the first ping has been answered, and CTS when they are known.
+class IbRecvConnection final : public NetRecvConnection, private IbQueuePairs::Listener {
  public:
   IbRecvConnection(const NetConfig& config, int peer, verbs::Adapter& adapter, EventSet& dataEvents);
 
@@ -103,44 +101,41 @@ class IbRecvConnection final : public NetRecvConnection, private IbEndpoint::Lis
   Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) override;
   void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) override;
   Status test(uint64_t sequence, bool* done, NetArrival* arrival) override;
-  bool expecting() const override { return looksLeft_ > 0; }
+  bool expecting() const override { return pollsLeft_ > 0; }
   Status flush(uint64_t sequence, const NetBuffer& data) override;
   Status flushed(uint64_t sequence, bool* done) override;
-  Status reach(NetMemory& memory) override { return reachWith(endpoint_.adapter(), memory); }
+  Status reach(NetMemory& memory) override { return reachWith(queuePairs_.adapter(), memory); }
   Status progress(int64_t nowNanos, int* work) override;
-  int64_t nextDeadlineNanos() const override { return endpoint_.adapter().nextDeadlineNanos(); }
-  void revoke() override { endpoint_.silence(); }
-  void close() override { endpoint_.lifeline().sayGoodbye(); }
-  std::string describe() const override { return endpoint_.describe(); }
+  int64_t nextDeadlineNanos() const override { return queuePairs_.adapter().nextDeadlineNanos(); }
+  void revoke() override { queuePairs_.silence(); }
+  void close() override { queuePairs_.control().sendFin(); }
+  std::string describe() const override { return queuePairs_.describe(); }
 
  private:
   struct Slot {
     std::array<NetBuffer, kNetTags> byTag;
-    enum class Wish : uint8_t { None, Known, Told } wish = Wish::None;
-    NetMessage expected;  // what the wish is good for
-    NetBuffer wished;
+    enum class Cts : uint8_t { None, Known, Sent } cts = Cts::None;
+    NetMessage expected;  // what the posted address is good for
+    NetBuffer postedBuffer;
     uint32_t parts = 0;  // arrived
     uint32_t bytes = 0;  // in them
   };
 
   Status join();
-  Status announce(uint64_t sequence);
-  Status tellWish(uint64_t sequence);
+  Status sendCredit(uint64_t sequence);
+  Status sendCts(uint64_t sequence);
   Status badHeader(const IbMessageHeader& header, const std::string& why) const;
   Status onReceived(const IbWork& work, uint32_t immediate) override;
   Status onSent(const IbWork&) override { return Status::ok(); }
-  Slot& slot(uint64_t sequence) { return slots_[sequence % kNetInFlight]; }
 
   const NetConfig& config_;
   EventSet& dataEvents_;
   const IbSharing sharing_;
-  IbEndpoint endpoint_;
+  IbQueuePairs queuePairs_;
   uint32_t pings_ = 0;
-  std::array<Slot, kNetInFlight> slots_;
-  uint64_t posted_ = 0;
-  uint64_t announced_ = 0;
-  uint64_t taken_ = 0;
-  int looksLeft_ = 0;
+  MessageWindow<Slot> window_;
+  uint64_t credited_ = 0;  // the next receive to send a credit for
+  int pollsLeft_ = 0;
 };
 
 }  // namespace jccl

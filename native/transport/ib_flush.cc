@@ -33,10 +33,10 @@ Status IbFlush::make(const verbs::Adapter& adapter, const verbs::Completions& co
 }
 
 Status IbFlush::begin(uint64_t id, const void* data, uint32_t bytes, uint32_t rkey) {
-  verbs::ScatterGather piece{reinterpret_cast<uintptr_t>(landing_->address()), 1, landing_->lkey()};
+  verbs::ScatterGather list{reinterpret_cast<uintptr_t>(landing_->address()), 1, landing_->lkey()};
   verbs::SendRequest request{};
   request.id = id;
-  request.list = &piece;
+  request.list = &list;
   request.listLength = 1;
   request.opcode = verbs::kWrRdmaRead;
   request.flags = verbs::kSendSignaled;

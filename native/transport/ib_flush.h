@@ -11,7 +11,7 @@
 namespace jccl {
 
 // A queue pair connected to itself, on the adapter that receives. The adapter writes data to the GPU and the completion to
-// the host, by different ways; a read by the same adapter of what it wrote comes back only when the writes before it are
+// the host, by different paths; a read by the same adapter of what it wrote comes back only when the writes before it are
 // there. One byte will do. Reads complete in their order, on the connection's own completion queue.
 class IbFlush {
  public:

@@ -33,45 +33,39 @@ IbSendConnection::IbSendConnection(const NetConfig& config, const NetRoute& rout
 }
 
 Status IbSendConnection::isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) {
-  if (sequence != posted_ || posted_ - done_ >= kNetInFlight) {
-    return Status::internal("isend: sequence=" + std::to_string(sequence) + " posted=" + std::to_string(posted_) +
-                            " done=" + std::to_string(done_) + ": out of order or too far ahead");
-  }
+  if (!window_.mayPost(sequence)) return window_.outOfOrder("isend", sequence);
   auto* memory = dynamic_cast<IbMemory*>(data.memory);
   if (message.bytes > 0 && memory == nullptr) return Status::internal("isend: the memory is not registered");
-  slot(sequence) = {message, static_cast<const uint8_t*>(data.address), memory, data.awaited, sharing_.parts()};
-  ++posted_;
+  window_.post() = {message, static_cast<const uint8_t*>(data.address), memory, data.awaitsAddress, sharing_.parts()};
   return Status::ok();
 }
 
 Status IbSendConnection::test(uint64_t sequence, bool* done) {
-  if (sequence >= posted_ || sequence < done_) {
-    return Status::internal("test: sequence=" + std::to_string(sequence) + " posted=" + std::to_string(posted_) +
-                            " done=" + std::to_string(done_) + ": nobody posted it");
-  }
-  *done = slot(sequence).partsLeft == 0;
-  while (done_ < posted_ && done_ <= sequence && slot(done_).partsLeft == 0) ++done_;
+  if (!window_.holds(sequence)) return window_.outOfOrder("test", sequence);
+  const auto isOver = [](const Slot& sent) { return sent.partsLeft == 0; };
+  *done = isOver(window_[sequence]);
+  window_.finishTo(sequence, isOver);
   return Status::ok();
 }
 
 Status IbSendConnection::introduce(UniqueFd socket) {
-  endpoint_ = std::make_unique<IbEndpoint>(config_, adapter_, peer_);
-  if (Status opened = endpoint_->open(std::move(socket), controlEvents_); !opened) return opened;
-  for (uint8_t qp = 0; qp < endpoint_->queuePairs(); ++qp) {
-    if (Status posted = endpoint_->postReceives({IbWork::Ping, qp, 0}); !posted) return posted;
+  queuePairs_ = std::make_unique<IbQueuePairs>(config_, adapter_, peer_);
+  if (Status opened = queuePairs_->open(std::move(socket), controlEvents_); !opened) return opened;
+  for (uint8_t qp = 0; qp < queuePairs_->count(); ++qp) {
+    if (Status posted = queuePairs_->postReceives({IbWork::Ping, qp, 0}); !posted) return posted;
   }
-  // Receives and wishes are announced on the first queue pair.
-  Status posted = endpoint_->postReceives({IbWork::Slot, 0, 0}, IbEndpoint::kAnnouncements);
+  // Receive credits and CTS come on the first queue pair.
+  Status posted = queuePairs_->postReceives({IbWork::Credit, 0, 0}, IbQueuePairs::kMaxCreditsAndCts);
   if (!posted) return posted;
   state_ = State::Introduced;
-  return endpoint_->tellInfo();
+  return queuePairs_->sendInfo();
 }
 
 Status IbSendConnection::ping() {
-  if (Status joined = endpoint_->join(); !joined) return joined;
+  if (Status joined = queuePairs_->join(); !joined) return joined;
   state_ = State::Pinging;
-  for (uint8_t qp = 0; qp < endpoint_->queuePairs(); ++qp) {
-    if (Status sent = endpoint_->writeNothing({IbWork::Ping, qp, 0}); !sent) return sent;
+  for (uint8_t qp = 0; qp < queuePairs_->count(); ++qp) {
+    if (Status sent = queuePairs_->writeNothing({IbWork::Ping, qp, 0}); !sent) return sent;
   }
   return Status::ok();
 }
@@ -84,15 +78,15 @@ Status IbSendConnection::shakeHands(int64_t nowNanos, int* work) {
     dialer_.reset();
     if (Status introduced = introduce(std::move(socket)); !introduced) return introduced;
   }
-  if (Status moved = endpoint_->progress(nowNanos, *this, work); !moved) return moved;
-  if (state_ == State::Introduced && endpoint_->lifeline().hasInfo()) {
+  if (Status moved = queuePairs_->progress(nowNanos, *this, work); !moved) return moved;
+  if (state_ == State::Introduced && queuePairs_->control().hasInfo()) {
     if (Status pinged = ping(); !pinged) return pinged;
     ++*work;
   }
-  if (state_ == State::Pinging && answers_ == endpoint_->queuePairs()) {
+  if (state_ == State::Pinging && answers_ == queuePairs_->count()) {
     state_ = State::Connected;
     ++*work;
-    return endpoint_->watch(dataEvents_);
+    return queuePairs_->watch(dataEvents_);
   }
   if (nowNanos - startedNanos_ < config_.connectTimeoutNanos) return Status::ok();
   return Status::transport(
@@ -105,19 +99,19 @@ Status IbSendConnection::shakeHands(int64_t nowNanos, int* work) {
 }
 
 bool IbSendConnection::mayPush(uint64_t sequence) const {
-  const bool waits = slots_[sequence % kNetInFlight].awaitsWish && onTheWay_ > 0;
-  return sequence < offered_ && !(waits && wishes_[sequence % kNetInFlight].sequence != sequence);
+  const bool waits = window_[sequence].awaitsCts && inFlight_ > 0;
+  return sequence < credits_ && !(waits && cts_[sequence % kNetInFlight].sequence != sequence);
 }
 
 Status IbSendConnection::push(uint64_t sequence) {
-  Slot& sent = slot(sequence);
-  const auto place = endpoint_->received<IbReceiveSlot>(sequence);
+  Slot& sent = window_[sequence];
+  const auto credit = queuePairs_->received<IbReceiveCredit>(sequence);
   const uint8_t tag = sent.message.tag;
-  if (place.sequence != sequence || tag >= kNetTags || sent.message.bytes > place.room[tag]) {
+  if (credit.sequence != sequence || tag >= kNetTags || sent.message.bytes > credit.capacity[tag]) {
     return Status::transport("net: " + describe() + ": message sequence=" + std::to_string(sequence) +
                              " tag=" + std::to_string(tag) + " bytes=" + std::to_string(sent.message.bytes) +
-                             " does not fit the announced receive sequence=" + std::to_string(place.sequence) +
-                             " room_bytes=" + (tag < kNetTags ? std::to_string(place.room[tag]) : "none") +
+                             " does not fit the receive credit sequence=" + std::to_string(credit.sequence) +
+                             " capacity_bytes=" + (tag < kNetTags ? std::to_string(credit.capacity[tag]) : "none") +
                              "; do all ranks have the same version and JCCL_* settings?");
   }
   const verbs::Region* region = nullptr;
@@ -125,20 +119,20 @@ Status IbSendConnection::push(uint64_t sequence) {
     if (Status registered = sent.memory->with(adapter_, &region); !registered) return registered;
   }
   const bool onDevice = region != nullptr && sent.memory->onDevice();
-  auto* header = endpoint_->staged<IbMessageHeader>(sequence);
-  const IbWish& wish = wishes_[sequence % kNetInFlight];
-  const bool asWished = wish.sequence == sequence && sent.message.bytes > 0 &&
-                        NetMessage{wish.tag, wish.check, wish.bytes} == sent.message;
-  const uint64_t address = asWished ? wish.address : place.address[tag];
-  const uint32_t rkey = asWished ? wish.rkey : place.rkey[tag];
-  *header = IbMessageHeader{sequence, sent.message.bytes, sent.message.check, tag, asWished, {}};
-  ++onTheWay_;
+  auto* header = queuePairs_->staged<IbMessageHeader>(sequence);
+  const IbClearToSend& cts = cts_[sequence % kNetInFlight];
+  const bool atCtsAddress =
+      cts.sequence == sequence && sent.message.bytes > 0 && NetMessage{cts.tag, cts.check, cts.bytes} == sent.message;
+  const uint64_t address = atCtsAddress ? cts.address : credit.address[tag];
+  const uint32_t rkey = atCtsAddress ? cts.rkey : credit.rkey[tag];
+  *header = IbMessageHeader{sequence, sent.message.bytes, sent.message.check, tag, atCtsAddress, {}};
+  ++inFlight_;
   for (uint32_t part = 0; part < sharing_.parts(); ++part) {
     const uint32_t from = sharing_.offset(sent.message.bytes, part);
     const uint32_t bytes = sharing_.offset(sent.message.bytes, part + 1) - from;
-    Status written = endpoint_->writeData({IbWork::Message, sharing_.qpOf(sequence, part), sequence}, sent.data + from,
-                                          bytes, onDevice, region == nullptr ? 0 : region->lkey(), address + from, rkey,
-                                          part == 0 ? sizeof *header : 0);
+    Status written = queuePairs_->writeData({IbWork::Message, sharing_.qpOf(sequence, part), sequence},
+                                            sent.data + from, bytes, onDevice, region == nullptr ? 0 : region->lkey(),
+                                            address + from, rkey, part == 0 ? sizeof *header : 0);
     if (!written) return written;
   }
   return Status::ok();
@@ -149,17 +143,17 @@ Status IbSendConnection::onReceived(const IbWork& work, uint32_t immediate) {
     ++answers_;
     return Status::ok();
   }
-  if ((immediate & kIbWishBit) == 0) {
-    ++offered_;
-  } else if (const auto told = endpoint_->received<IbWish>(immediate);
-             ((told.sequence ^ immediate) & (kIbWishBit - 1)) == 0) {
-    wishes_[told.sequence % kNetInFlight] = told;
-  }  // else the message has left already, and a younger wish is being written over this one
-  return endpoint_->postReceives({IbWork::Slot, 0, 0});
+  if ((immediate & kIbCtsBit) == 0) {
+    ++credits_;
+  } else if (const auto cts = queuePairs_->received<IbClearToSend>(immediate);
+             ((cts.sequence ^ immediate) & (kIbCtsBit - 1)) == 0) {
+    cts_[cts.sequence % kNetInFlight] = cts;
+  }  // else the message has left already, and a younger CTS is being written over this one
+  return queuePairs_->postReceives({IbWork::Credit, 0, 0});
 }
 
 Status IbSendConnection::onSent(const IbWork& work) {
-  if (work.purpose == IbWork::Message && --slot(work.sequence).partsLeft == 0) --onTheWay_;
+  if (work.purpose == IbWork::Message && --window_[work.sequence].partsLeft == 0) --inFlight_;
   return Status::ok();
 }
 
@@ -167,12 +161,12 @@ Status IbSendConnection::progress(int64_t nowNanos, int* work) {
   if (!connected()) {
     if (Status shaken = shakeHands(nowNanos, work); !shaken || !connected()) return shaken;
   }
-  if (Status moved = endpoint_->progress(nowNanos, *this, work); !moved) return moved;
-  if (endpoint_->lifeline().ended()) {
-    if (done_ == posted_) return Status::ok();
+  if (Status moved = queuePairs_->progress(nowNanos, *this, work); !moved) return moved;
+  if (queuePairs_->control().ended()) {
+    if (window_.done() == window_.posted()) return Status::ok();
     return Status::transport("net: " + describe() + " has closed the communicator while messages for it are unsent");
   }
-  while (pushed_ < posted_ && mayPush(pushed_)) {
+  while (pushed_ < window_.posted() && mayPush(pushed_)) {
     if (Status sent = push(pushed_); !sent) return sent;
     ++pushed_;
     ++*work;
@@ -188,17 +182,17 @@ int64_t IbSendConnection::nextDeadlineNanos() const {
 }
 
 void IbSendConnection::revoke() {
-  if (endpoint_ != nullptr) endpoint_->silence();
+  if (queuePairs_ != nullptr) queuePairs_->silence();
 }
 
 void IbSendConnection::close() {
   dialer_.reset();
   // With unsent messages it is cut off: the peer must not take what it has for all.
-  if (endpoint_ != nullptr && done_ == posted_) endpoint_->lifeline().sayGoodbye();
+  if (queuePairs_ != nullptr && window_.done() == window_.posted()) queuePairs_->control().sendFin();
 }
 
 std::string IbSendConnection::describe() const {
-  if (endpoint_ != nullptr) return endpoint_->describe();
+  if (queuePairs_ != nullptr) return queuePairs_->describe();
   return dialer_ != nullptr ? dialer_->describe() : "rank " + std::to_string(peer_);
 }
 

@@ -6,7 +6,7 @@
 //     Net ── listen ──> NetListener ── accept ──> NetRecvConnection
 //      └──── connect ─────────────────────────────> NetSendConnection
 //
-// A connection carries messages one way. Sender and receiver number them from 0 by themselves; message N of one end is
+// A connection carries messages one path. Sender and receiver number them from 0 by themselves; message N of one end is
 // message N of the other. Up to kNetInFlight are under way at each end. The receiver posts where message N may go, one
 // buffer per tag, before or after it arrives; the sender says which tag it is.
 #pragma once
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "transport/net_ways.h"
+#include "transport/net_paths.h"
 
 namespace jccl {
 
@@ -70,7 +70,7 @@ class NetMemory {
   virtual ~NetMemory() = default;
 };
 
-// Memory of a GPU in which connections keep the data of slots: what travels goes past the host (GPUDirect RDMA).
+// Memory of a GPU in which connections keep the data of slots: what travels goes past the CPU (GPUDirect RDMA).
 struct NetDeviceMemory {
   void* address = nullptr;
   size_t bytes = 0;
@@ -82,9 +82,9 @@ enum class NetAccess : uint8_t { Read, Write };
 
 struct NetBuffer {
   void* address = nullptr;
-  uint32_t bytes = 0;  // sent, or room to receive
+  uint32_t bytes = 0;  // to send, or that can be received
   NetMemory* memory = nullptr;
-  bool awaited = false;  // sent: the receiver is about to say where it wants it, and to leave without knowing is a loss
+  bool awaitsAddress = false;  // sent: the receiver is about to post an address, which is worth waiting for
 };
 
 class NetConnection {
@@ -101,10 +101,10 @@ class NetConnection {
   // Whether buffers in this memory can be used here; registers it where that has not been done.
   virtual Status reach(NetMemory& /*memory*/) { return Status::ok(); }
 
-  // After a failure: touches no buffer any more, and the other end is not told. Nothing else is called afterwards.
+  // After a failure: touches no buffer any more, and sends the other end nothing. Nothing else is called afterwards.
   virtual void revoke() {}
 
-  // Says goodbye, so that the other end does not take the silence for a death. Data already taken is still delivered.
+  // Sends a FIN, so that the other end does not take the silence for a death. Data already taken is still delivered.
   virtual void close() = 0;
 
   // "rank 3 at 10.0.0.4:4711 from 10.0.0.3:4242"
@@ -129,15 +129,15 @@ class NetRecvConnection : public NetConnection {
   // Posts where message `sequence` (the next one) goes: byTag[t] takes it if its tag is t.
   virtual Status irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) = 0;
 
-  // If message `sequence`, already posted, turns out to be exactly `expected`, its data may go to `buffer` instead. A wish:
-  // where the data has begun to come it stays without effect. A buffer that must be registered and is not is no wish, and a
-  // sender that awaits one hears so.
+  // Posts an address for message `sequence`, already posted: if it is exactly `expected`, its data may go to `buffer` instead.
+  // It has no effect once the data has begun to come. A buffer that must be registered and is not posts nothing, and a sender
+  // that awaits an address hears so.
   virtual void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) = 0;
 
   // Has it arrived whole? Then *arrival says what and where it is.
   virtual Status test(uint64_t sequence, bool* done, NetArrival* arrival) = 0;
 
-  // Did data come a moment ago? Then progress() looks for more a few times before it relies on events.
+  // Did data come a moment ago? Then progress() polls for more a few times before it relies on events.
   virtual bool expecting() const { return false; }
 
   // Makes the data of message `sequence`, which has arrived in memory of a device, visible to that device: begins it, and
@@ -155,10 +155,10 @@ class NetListener {
   static constexpr size_t kMaxInfoBytes = 512;
   virtual const std::vector<uint8_t>& info() const = 0;
 
-  // Works on handshakes; strangers are dropped after a short time and never hold anybody up.
+  // Works on handshakes; unauthenticated peers are dropped after a short time and hold nothing up.
   virtual int progress(int64_t nowNanos) = 0;
 
-  // The next connection whose maker has proven itself, or none (*connection stays null).
+  // The next connection whose peer has proven itself, or none (*connection stays null).
   virtual Status accept(NetRoute* route, std::unique_ptr<NetRecvConnection>* connection) = 0;
 
   // When progress() wants to be called again even if nothing happens; INT64_MAX: never.
@@ -178,13 +178,13 @@ class Net {
   virtual Status connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
                          std::unique_ptr<NetSendConnection>* connection) = 0;
 
-  // By which devices connections shall go that are made or accepted from now on.
-  virtual void setWays(const NetWays&) {}
+  // The devices of connections that are made or accepted from now on.
+  virtual void setPaths(const NetPaths&) {}
 
   // Ok, or why `listenerInfo` cannot be reached from here (no address of a common family, for instance). No traffic.
   virtual Status reachable(std::span<const uint8_t> listenerInfo) const = 0;
 
-  // Must memory be registered before it is sent from or received into? Then what is lent for a moment is better copied.
+  // Must memory be registered before it is sent from or received into? Then short-lived zero-copy buffers are better copied.
   virtual bool needsRegisteredMemory() const { return false; }
 
   virtual Status registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) = 0;

@@ -29,9 +29,9 @@ bool NetSecret::believesConnector(const NetNonce& challenge, const NetIntroducti
 }
 
 bool NetSecret::believesListener(const NetNonce& challenge, const NetIntroductionHeader& header,
-                                 const NetVerdict& verdict) const {
-  const Sha256Digest expected = proveListener(challenge, header, verdict.code);
-  return equalInConstantTime(expected.data(), verdict.proof.data(), expected.size());
+                                 const NetHandshakeReply& reply) const {
+  const Sha256Digest expected = proveListener(challenge, header, reply.code);
+  return equalInConstantTime(expected.data(), reply.proof.data(), expected.size());
 }
 
 Status freshNonce(NetNonce* nonce) {
@@ -39,20 +39,20 @@ Status freshNonce(NetNonce* nonce) {
   return Status::system("getrandom", "nonce of a handshake");
 }
 
-std::string verdictText(uint32_t code) {
+std::string refusalText(uint32_t code) {
   switch (code) {
-    case NetVerdict::kWelcome:
+    case NetHandshakeReply::kWelcome:
       return "welcome";
-    case NetVerdict::kOtherRank:
-      return "another rank listens there; was its port taken over, or its address announced twice?";
-    case NetVerdict::kOtherCommunicator:
+    case NetHandshakeReply::kOtherRank:
+      return "another rank listens there; was its port taken over, or its address published twice?";
+    case NetHandshakeReply::kOtherCommunicator:
       return "the listener belongs to another communicator";
-    case NetVerdict::kBadShape:
+    case NetHandshakeReply::kBadShape:
       return "channel or number of streams differs; do all ranks have the same JCCL_* settings?";
-    case NetVerdict::kAlreadyConnected:
+    case NetHandshakeReply::kAlreadyConnected:
       return "this connection exists already";
     default:
-      return "verdict=" + std::to_string(code) + " is not known; do all ranks run the same version of JCCL?";
+      return "code=" + std::to_string(code) + " is not known; do all ranks run the same version of JCCL?";
   }
 }
 

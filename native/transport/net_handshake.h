@@ -2,7 +2,7 @@
 //
 //     listener  ── Challenge {magic, version, nonce L} ─────────────────────────────>  connector
 //     listener  <─ Introduction {header with nonce C, HMAC(secret, "C", L, header)} ──  connector
-//     listener  ── Verdict {code, HMAC(secret, "L", C, L, code, header)} ────────────>  connector
+//     listener  ── Reply {code, HMAC(secret, "L", C, L, code, header)} ────────────>  connector
 //
 // Nonces are fresh for each attempt, so a recorded handshake is worth nothing.
 #pragma once
@@ -45,14 +45,14 @@ struct NetIntroduction {
   Sha256Digest proof{};
 };
 
-struct NetVerdict {
+struct NetHandshakeReply {
   enum : uint32_t { kWelcome = 0, kOtherRank = 1, kOtherCommunicator = 2, kBadShape = 3, kAlreadyConnected = 4 };
   uint32_t code = kWelcome;
   Sha256Digest proof{};
 };
 
 static_assert(sizeof(NetChallenge) == 24 && sizeof(NetIntroductionHeader) == 56 && sizeof(NetIntroduction) == 88 &&
-              sizeof(NetVerdict) == 36);
+              sizeof(NetHandshakeReply) == 36);
 
 // The shared secret, and the proofs made with it.
 class NetSecret {
@@ -64,7 +64,7 @@ class NetSecret {
 
   bool believesConnector(const NetNonce& challenge, const NetIntroduction& introduction) const;
   bool believesListener(const NetNonce& challenge, const NetIntroductionHeader& header,
-                        const NetVerdict& verdict) const;
+                        const NetHandshakeReply& reply) const;
 
  private:
   std::vector<uint8_t> key_;
@@ -72,7 +72,7 @@ class NetSecret {
 
 Status freshNonce(NetNonce* nonce);
 
-// What a refusal means, for people.
-std::string verdictText(uint32_t code);
+// What a refusal means.
+std::string refusalText(uint32_t code);
 
 }  // namespace jccl

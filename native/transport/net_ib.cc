@@ -17,7 +17,7 @@
 namespace jccl {
 namespace {
 
-// What a listener announces: this, and the addresses of its sockets behind it.
+// What a listener publishes: this, and the addresses of its sockets behind it.
 struct ListenerInfo {
   static constexpr uint32_t kMagic = 0x4c42494a;  // "JIBL"
   uint32_t magic = kMagic;
@@ -27,12 +27,12 @@ struct ListenerInfo {
 
 Status readInfo(std::span<const uint8_t> wire, ListenerInfo* info, std::span<const uint8_t>* addresses) {
   if (wire.size() < sizeof *info) {
-    return Status::transport("ib: the peer announces " + std::to_string(wire.size()) + " bytes, expected at least " +
+    return Status::transport("ib: the peer sends " + std::to_string(wire.size()) + " bytes, expected at least " +
                              std::to_string(sizeof *info) + "; do all ranks run the same version of JCCL?");
   }
   std::memcpy(info, wire.data(), sizeof *info);
   if (info->magic != ListenerInfo::kMagic || info->version != ListenerInfo{}.version) {
-    return Status::transport("ib: the peer announces magic=" + std::to_string(info->magic) + " version=" +
+    return Status::transport("ib: the peer sends magic=" + std::to_string(info->magic) + " version=" +
                              std::to_string(info->version) + "; do all ranks run the same version of JCCL?");
   }
   *addresses = wire.subspan(sizeof *info);
@@ -89,7 +89,7 @@ class IbNet::Listener final : public NetListener, private SocketListener::Judge 
       const NetIntroductionHeader& who = proven.who;
       if (!accepted_.insert({who.from, who.channel}).second) continue;
       *route = {who.communicator, who.from, who.to, who.channel};
-      verbs::Adapter& adapter = net_.adapterOf(net_.ways_.receiving(who.from, who.channel), who.channel,
+      verbs::Adapter& adapter = net_.adapterOf(net_.paths_.receiving(who.from, who.channel), who.channel,
                                                "from_rank=" + std::to_string(who.from));
       auto made = std::make_unique<IbRecvConnection>(net_.config_, who.from, adapter, net_.dataEvents_);
       if (Status opened = made->open(std::move(proven.socket), net_.controlEvents_); !opened) return opened;
@@ -102,8 +102,9 @@ class IbNet::Listener final : public NetListener, private SocketListener::Judge 
  private:
   uint32_t judge(const NetIntroductionHeader& who) override {
     const uint32_t route = SocketListener::judgeRoute(net_.config_, 1, who);
-    if (route != NetVerdict::kWelcome) return route;
-    return accepted_.count({who.from, who.channel}) != 0 ? NetVerdict::kAlreadyConnected : NetVerdict::kWelcome;
+    if (route != NetHandshakeReply::kWelcome) return route;
+    return accepted_.count({who.from, who.channel}) != 0 ? NetHandshakeReply::kAlreadyConnected
+                                                         : NetHandshakeReply::kWelcome;
   }
 
   IbNet& net_;
@@ -118,9 +119,9 @@ IbNet::IbNet(const NetConfig& config, EventSet& controlEvents, EventSet& dataEve
 IbNet::~IbNet() = default;
 
 Status IbNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net) {
-  if (config.ib.queuePairs < 1 || config.ib.queuePairs > static_cast<int>(verbs::kMostQueuePairs)) {
+  if (config.ib.queuePairs < 1 || config.ib.queuePairs > static_cast<int>(verbs::kMaxQueuePairs)) {
     return Status::invalid("JCCL_IB_QPS_PER_CONNECTION=" + std::to_string(config.ib.queuePairs) + ", expected 1 to " +
-                           std::to_string(verbs::kMostQueuePairs));
+                           std::to_string(verbs::kMaxQueuePairs));
   }
   std::unique_ptr<IbNet> made(new IbNet(config, controlEvents, dataEvents));
   if (Status opened = verbs::openAdapters(config.ib.adapter, "/sys", &made->adapters_); !opened) return opened;
@@ -153,8 +154,8 @@ Status IbNet::open(const NetConfig& config, EventSet& controlEvents, EventSet& d
   return Status::ok();
 }
 
-// Where the plan names none that is open, channels take turns, and ranks begin at different ones.
-verbs::Adapter& IbNet::adapterOf(const NetWays::Ends& ends, int channel, const std::string& whose) const {
+// Where the plan names none that is open, channels use the adapters in rotation, and ranks begin at different ones.
+verbs::Adapter& IbNet::adapterOf(const NetPaths::Ends& ends, int channel, const std::string& whose) const {
   const std::optional<size_t> planned = placeOf(numbers_, ends.local);
   verbs::Adapter& adapter =
       *adapters_[planned.value_or(static_cast<size_t>(config_.rank + channel) % adapters_.size())];
@@ -175,9 +176,9 @@ void IbNet::assignWatcher(verbs::Adapter& adapter) {
   watchers_.push_back(std::make_unique<Watcher>(adapter, controlEvents_));
 }
 
-void IbNet::setWays(const NetWays& ways) {
-  ways_ = ways;
-  const std::string missing = missingText(ways, numbers_);
+void IbNet::setPaths(const NetPaths& paths) {
+  paths_ = paths;
+  const std::string missing = missingText(paths, numbers_);
   if (!missing.empty()) logMessage(LogLevel::Info, "net", "ib: " + missing + " (JCCL_IB_HCA chooses adapters)");
 }
 
@@ -215,7 +216,7 @@ Status IbNet::connect(const NetRoute& route, std::span<const uint8_t> listenerIn
   Status paired = SocketDialer::pairAddresses(local_, addresses, {{}, static_cast<size_t>(route.channel), 0}, &pairs);
   if (!paired) return paired;
   verbs::Adapter& adapter =
-      adapterOf(ways_.sending(route.to, route.channel), route.channel, "to_rank=" + std::to_string(route.to));
+      adapterOf(paths_.sending(route.to, route.channel), route.channel, "to_rank=" + std::to_string(route.to));
   *connection =
       std::make_unique<IbSendConnection>(config_, route, adapter, controlEvents_, dataEvents_, std::move(pairs));
   return Status::ok();

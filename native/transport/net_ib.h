@@ -16,7 +16,7 @@ namespace jccl {
 class IbNet final : public Net {
  public:
   // Opens libibverbs and the adapters that the settings allow. An error says in one sentence what is missing; everything
-  // else works without. `controlEvents` tell of handshakes and of the adapters, `dataEvents` of completions. All of these
+  // else works without. `controlEvents` report handshakes and the adapters, `dataEvents` completions. All of these
   // outlive the network and what it makes.
   static Status open(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net);
   ~IbNet() override;
@@ -29,7 +29,7 @@ class IbNet final : public Net {
   Status listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) override;
   Status connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
                  std::unique_ptr<NetSendConnection>* connection) override;
-  void setWays(const NetWays& ways) override;
+  void setPaths(const NetPaths& paths) override;
   Status reachable(std::span<const uint8_t> listenerInfo) const override;
   Status registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) override;
   Status registerDeviceMemory(const NetDeviceMemory& what, const std::set<int>& adapters,
@@ -41,7 +41,7 @@ class IbNet final : public Net {
 
   IbNet(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents);
   void assignWatcher(verbs::Adapter& adapter);
-  verbs::Adapter& adapterOf(const NetWays::Ends& ends, int channel, const std::string& whose) const;
+  verbs::Adapter& adapterOf(const NetPaths::Ends& ends, int channel, const std::string& whose) const;
   uint32_t linkLayers() const;
 
   const NetConfig& config_;
@@ -51,7 +51,7 @@ class IbNet final : public Net {
   std::vector<std::unique_ptr<Watcher>> watchers_;
   std::vector<NetDevice> devices_;
   std::vector<int> numbers_;  // that the plan has for the adapters
-  NetWays ways_;
+  NetPaths paths_;
   std::vector<SocketAddress> local_;
 };
 

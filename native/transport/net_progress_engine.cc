@@ -14,11 +14,11 @@
 namespace jccl {
 namespace {
 
-// While it drives, the thread looks again after so long even if no event says so.
-constexpr int64_t kDrivingNapNanos = 10'000'000;
-// How often agents that expect something look for it in one turn.
-constexpr int kLooksPerTurn = 4;
-constexpr int kMostTurnsWithoutEvents = 8;
+// While it polls the data, the thread sleeps at most so long even if no event comes.
+constexpr int64_t kMaxSleepNanos = 10'000'000;
+// How often callbacks that expect something are called in one poll.
+constexpr int kCallsPerPoll = 4;
+constexpr int kMaxPollsWithoutEvents = 8;
 
 // The progress a thread had seen when it last polled. Belongs to whichever engine the thread polled last; a wrong one
 // only makes a wait return early.
@@ -57,26 +57,26 @@ void NetProgressEngine::stop() {
   thread_.join();
 }
 
-void NetProgressEngine::addData(Agent* agent) {
+void NetProgressEngine::addData(ProgressCallback* callback) {
   const std::lock_guard lock(mutex_);
-  data_.push_back(agent);
+  data_.push_back(callback);
 }
 
-void NetProgressEngine::addControl(Agent* agent) {
+void NetProgressEngine::addControl(ProgressCallback* callback) {
   {
     const std::lock_guard lock(mutex_);
-    control_.push_back(agent);
+    control_.push_back(callback);
   }
   wakeThread();
 }
 
-FirstUse* NetProgressEngine::addDormant(Agent* agent) {
+FirstUse* NetProgressEngine::addDormant(ProgressCallback* callback) {
   const std::lock_guard lock(mutex_);
-  dormant_.push_back(std::make_unique<Dormant>(agent, firstUses_));
+  dormant_.push_back(std::make_unique<Dormant>(callback, firstUses_));
   return dormant_.back().get();
 }
 
-size_t NetProgressEngine::driven() {
+size_t NetProgressEngine::active() {
   const std::lock_guard lock(mutex_);
   wakeUsed();
   return data_.size();
@@ -89,40 +89,41 @@ void NetProgressEngine::wakeUsed() {
   for (const auto& dormant : dormant_) {
     if (dormant->woken || !dormant->used.load(std::memory_order_acquire)) continue;
     dormant->woken = true;
-    data_.push_back(dormant->agent);
+    data_.push_back(dormant->callback);
   }
 }
 
 void NetProgressEngine::wakeThread() { signalEvent(threadWake_); }
 
-int NetProgressEngine::runAgents(int64_t nowNanos) {
+int NetProgressEngine::pollCallbacks(int64_t nowNanos) {
   wakeUsed();
   int work = 0;
-  for (Agent* agent : data_) work += agent->doWork(nowNanos);
+  for (ProgressCallback* callback : data_) work += callback->poll(nowNanos);
   return work;
 }
 
-// Agents that move data, or expect some, know where to look: events are asked for when they found nothing, and now and
+// Callbacks that move data, or expect some, know where to read: events are asked for when they found nothing, and now and
 // then for the sake of the others.
 int NetProgressEngine::runData() {
-  int work = runAgents(monotonicNanos());
-  for (int looks = 0; work == 0 && looks < kLooksPerTurn && anyExpecting(); ++looks) {
-    work = runAgents(monotonicNanos());
+  int work = pollCallbacks(monotonicNanos());
+  for (int calls = 0; work == 0 && calls < kCallsPerPoll && anyExpecting(); ++calls) {
+    work = pollCallbacks(monotonicNanos());
   }
   const bool busy = work > 0 || anyExpecting();
-  if (busy && ++turnsWithoutEvents_ < kMostTurnsWithoutEvents) return work;
-  turnsWithoutEvents_ = 0;
-  if (dataEvents_.dispatch() > 0) work += runAgents(monotonicNanos());
+  if (busy && ++pollsWithoutEvents_ < kMaxPollsWithoutEvents) return work;
+  pollsWithoutEvents_ = 0;
+  if (dataEvents_.dispatch() > 0) work += pollCallbacks(monotonicNanos());
   return work;
 }
 
 bool NetProgressEngine::anyExpecting() const {
-  return std::any_of(data_.begin(), data_.end(), [](const Agent* agent) { return agent->expecting(); });
+  return std::any_of(data_.begin(), data_.end(),
+                     [](const ProgressCallback* callback) { return callback->expecting(); });
 }
 
 bool NetProgressEngine::anyPending() {
   wakeUsed();
-  return std::any_of(data_.begin(), data_.end(), [](const Agent* agent) { return agent->pending(); });
+  return std::any_of(data_.begin(), data_.end(), [](const ProgressCallback* callback) { return callback->pending(); });
 }
 
 bool NetProgressEngine::pending() {
@@ -137,10 +138,10 @@ void NetProgressEngine::noteProgress() {
 }
 
 int NetProgressEngine::poll() {
-  if (threadDrives_.load(std::memory_order_relaxed)) threadDrives_.store(false, std::memory_order_relaxed);
+  if (threadPolls_.load(std::memory_order_relaxed)) threadPolls_.store(false, std::memory_order_relaxed);
   seenProgress = progress_.load();
   std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return 0;  // somebody else moves the data at this moment
+  if (!lock) return 0;  // another thread moves the data at this moment
   const int work = runData();
   lock.unlock();
   if (work > 0) noteProgress();
@@ -163,7 +164,7 @@ void NetProgressEngine::waitForEvents(int64_t nanos) {
   if (std::unique_lock lock(leader_, std::try_to_lock); lock) {
     lead(nanos);
     lock.unlock();
-    // The leader may leave for good: somebody else shall look at the events.
+    // The leader may leave for good: another thread shall wait for the events.
     if (followers_.load() != 0) futexWake(progress_, 1);
     return;
   }
@@ -180,12 +181,12 @@ void NetProgressEngine::kick() {
   }
   noteProgress();
   if (!left) return;
-  threadDrives_.store(true);
+  threadPolls_.store(true);
   wakeThread();
 }
 
-// One look at everything the thread is responsible for. False: it was told to stop.
-bool NetProgressEngine::threadTurn(int64_t* sleepNanos) {
+// One poll of everything the thread is responsible for. False: it shall stop.
+bool NetProgressEngine::pollOnThread(int64_t* sleepNanos) {
   int work = 0;
   int64_t next = INT64_MAX;
   const int64_t now = monotonicNanos();
@@ -193,12 +194,12 @@ bool NetProgressEngine::threadTurn(int64_t* sleepNanos) {
     const std::lock_guard lock(mutex_);
     if (stopping_.load()) return false;
     controlEvents_.dispatch();
-    for (Agent* agent : control_) work += agent->doWork(now);
+    for (ProgressCallback* callback : control_) work += callback->poll(now);
     work += runData();
-    // First clear, then look: a kick() that comes after the look sets it again, and what comes before the look is seen.
-    if (threadDrives_.exchange(false) && anyPending()) threadDrives_.store(true);
-    for (const Agent* agent : control_) next = std::min(next, agent->nextDeadlineNanos());
-    for (const Agent* agent : data_) next = std::min(next, agent->nextDeadlineNanos());
+    // First clear, then check: a kick() that comes after the check sets it again, and what comes before it is seen.
+    if (threadPolls_.exchange(false) && anyPending()) threadPolls_.store(true);
+    for (const ProgressCallback* callback : control_) next = std::min(next, callback->nextDeadlineNanos());
+    for (const ProgressCallback* callback : data_) next = std::min(next, callback->nextDeadlineNanos());
   }
   if (work > 0) noteProgress();
   *sleepNanos = next == INT64_MAX ? INT64_MAX : std::max<int64_t>(next - now, 0);
@@ -207,11 +208,11 @@ bool NetProgressEngine::threadTurn(int64_t* sleepNanos) {
 
 void NetProgressEngine::threadMain() {
   int64_t sleepNanos = 0;
-  while (threadTurn(&sleepNanos)) {
-    const bool drives = threadDrives_.load(std::memory_order_relaxed);
-    if (drives) sleepNanos = std::min(sleepNanos, kDrivingNapNanos);
+  while (pollOnThread(&sleepNanos)) {
+    const bool polls = threadPolls_.load(std::memory_order_relaxed);
+    if (polls) sleepNanos = std::min(sleepNanos, kMaxSleepNanos);
     std::array<pollfd, 3> waited = {pollfd{threadWake_.get(), POLLIN, 0}, pollfd{controlEvents_.fd(), POLLIN, 0},
-                                    pollfd{drives ? dataEvents_.fd() : -1, POLLIN, 0}};
+                                    pollfd{polls ? dataEvents_.fd() : -1, POLLIN, 0}};
     const timespec span = toTimespec(sleepNanos == INT64_MAX ? 0 : sleepNanos);
     ::ppoll(waited.data(), waited.size(), sleepNanos == INT64_MAX ? nullptr : &span, nullptr);
     if (waited[0].revents != 0) drainEvent(threadWake_);

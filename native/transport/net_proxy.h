@@ -7,17 +7,17 @@
 
 #include "base/status.h"
 #include "primitives/connection.h"
-#include "transport/agent.h"
 #include "transport/net_error.h"
+#include "transport/progress_callback.h"
 
 namespace jccl {
 
 // Serves one connection until its first error, which is final: it goes to the transport's latch, with the step and the
 // channel it happened at, and the network connection is given up.
 template <typename Connection>
-class NetProxy : public Agent {
+class NetProxy : public ProgressCallback {
  public:
-  int doWork(int64_t nowNanos) final {
+  int poll(int64_t nowNanos) final {
     if (failed_) return 0;
     int work = 0;
     if (Status advanced = advance(nowNanos, &work); !advanced) {
@@ -35,7 +35,7 @@ class NetProxy : public Agent {
     return connection_ == nullptr || failed_ ? INT64_MAX : connection_->nextDeadlineNanos();
   }
 
-  // Tells the other end that no more comes.
+  // Ends the connection in order: no more comes.
   void close() {
     if (connection_ != nullptr && !failed_) connection_->close();
     connection_.reset();

@@ -14,12 +14,12 @@ namespace {
 // Puts proven streams together: a connection is whole when all its streams are there.
 class SocketNetListener final : public NetListener, private SocketListener::Judge {
  public:
-  SocketNetListener(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::shared_ptr<Crew> crew,
-                    std::shared_ptr<SocketShortWays> shortWays)
+  SocketNetListener(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents,
+                    std::shared_ptr<IoThreadPool> pool, std::shared_ptr<SocketEagerPaths> eagerPaths)
       : config_(config),
         dataEvents_(dataEvents),
-        crew_(std::move(crew)),
-        shortWays_(std::move(shortWays)),
+        pool_(std::move(pool)),
+        eagerPaths_(std::move(eagerPaths)),
         sockets_(config, controlEvents, *this) {}
 
   Status open(const std::vector<std::string>& addresses) {
@@ -46,8 +46,8 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
       streams.accepted = true;
       *route = {proven.who.communicator, proven.who.from, proven.who.to, proven.who.channel};
       auto made =
-          std::make_unique<SocketRecvConnection>(config_, proven.who.from, dataEvents_, crew_, std::move(streams.fds),
-                                                 shortWays_->of(proven.who.from, proven.who.channel));
+          std::make_unique<SocketRecvConnection>(config_, proven.who.from, dataEvents_, pool_, std::move(streams.fds),
+                                                 eagerPaths_->of(proven.who.from, proven.who.channel));
       streams.fds.clear();
       if (Status opened = made->open(); !opened) return opened;
       *connection = std::move(made);
@@ -64,14 +64,15 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
 
   uint32_t judge(const NetIntroductionHeader& who) override {
     const uint32_t route = SocketListener::judgeRoute(config_, config_.streams, who);
-    if (route != NetVerdict::kWelcome) return route;
-    return incoming_[{who.from, who.channel}].accepted ? NetVerdict::kAlreadyConnected : NetVerdict::kWelcome;
+    if (route != NetHandshakeReply::kWelcome) return route;
+    return incoming_[{who.from, who.channel}].accepted ? NetHandshakeReply::kAlreadyConnected
+                                                       : NetHandshakeReply::kWelcome;
   }
 
   const NetConfig& config_;
   EventSet& dataEvents_;
-  const std::shared_ptr<Crew> crew_;
-  const std::shared_ptr<SocketShortWays> shortWays_;
+  const std::shared_ptr<IoThreadPool> pool_;
+  const std::shared_ptr<SocketEagerPaths> eagerPaths_;
   SocketListener sockets_;
   std::vector<uint8_t> info_;
   std::map<std::pair<int, int>, Streams> incoming_;  // by (from, channel)
@@ -86,14 +87,14 @@ SocketNet::SocketNet(const NetConfig& config, EventSet& controlEvents, EventSet&
     : config_(config),
       controlEvents_(controlEvents),
       dataEvents_(dataEvents),
-      shortWays_(std::make_shared<SocketShortWays>()),
+      eagerPaths_(std::make_shared<SocketEagerPaths>()),
       devices_(socketDevices()) {}
 
 Status SocketNet::start() {
   if (config_.threads < 2) return Status::ok();
-  std::unique_ptr<Crew> crew;
-  if (Status created = Crew::create("jccl-sock", config_.threads - 1, &crew); !created) return created;
-  crew_ = std::move(crew);
+  std::unique_ptr<IoThreadPool> pool;
+  if (Status created = IoThreadPool::create("jccl-sock", config_.threads - 1, &pool); !created) return created;
+  pool_ = std::move(pool);
   return Status::ok();
 }
 
@@ -101,16 +102,16 @@ Status SocketNet::listen(const std::vector<std::string>& addresses, std::unique_
   if (addresses.empty() || addresses.size() > 16) {
     return Status::invalid("net: addresses=" + std::to_string(addresses.size()) + ", expected 1 to 16");
   }
-  auto made = std::make_unique<SocketNetListener>(config_, controlEvents_, dataEvents_, crew_, shortWays_);
+  auto made = std::make_unique<SocketNetListener>(config_, controlEvents_, dataEvents_, pool_, eagerPaths_);
   if (Status opened = made->open(addresses); !opened) return opened;
   local_ = made->addresses();
   *listener = std::move(made);
   return Status::ok();
 }
 
-void SocketNet::setWays(const NetWays& ways) {
-  ways_ = ways;
-  const std::string missing = missingText(ways, devicesOf(local_));
+void SocketNet::setPaths(const NetPaths& paths) {
+  paths_ = paths;
+  const std::string missing = missingText(paths, devicesOf(local_));
   if (!missing.empty()) {
     logMessage(LogLevel::Info, "net",
                "sockets: " + missing + " (name interfaces in JCCL_SOCKET_IFNAME to use several)");
@@ -125,7 +126,7 @@ Status SocketNet::reachable(std::span<const uint8_t> listenerInfo) const {
 Status SocketNet::connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
                           std::unique_ptr<NetSendConnection>* connection) {
   std::vector<std::vector<SocketDialer::Pair>> perStream(static_cast<size_t>(config_.streams));
-  SocketDialer::Beginning beginning{ways_.sending(route.to, route.channel), static_cast<size_t>(route.channel), 0};
+  SocketDialer::Beginning beginning{paths_.sending(route.to, route.channel), static_cast<size_t>(route.channel), 0};
   for (std::vector<SocketDialer::Pair>& pairs : perStream) {
     if (Status paired = SocketDialer::pairAddresses(local_, listenerInfo, beginning, &pairs); !paired) return paired;
     ++beginning.stream;
@@ -135,8 +136,8 @@ Status SocketNet::connect(const NetRoute& route, std::span<const uint8_t> listen
   logMessage(LogLevel::Debug, "net",
              "channel=" + std::to_string(route.channel) + " to_rank=" + std::to_string(route.to) + " from " +
                  source.toString() + " (" + reasonOf(beginning.ends, found) + ")");
-  *connection = std::make_unique<SocketSendConnection>(config_, route, controlEvents_, dataEvents_, crew_,
-                                                       std::move(perStream), shortWays_->of(route.to, route.channel));
+  *connection = std::make_unique<SocketSendConnection>(config_, route, controlEvents_, dataEvents_, pool_,
+                                                       std::move(perStream), eagerPaths_->of(route.to, route.channel));
   return Status::ok();
 }
 

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/crew.h"
+#include "base/io_thread_pool.h"
 #include "transport/event_set.h"
 #include "transport/net.h"
 #include "transport/net_config.h"
 #include "transport/socket_address.h"
 #include "transport/socket_dialer.h"
-#include "transport/socket_short_way.h"
+#include "transport/socket_eager_path.h"
 
 namespace jccl {
 
@@ -33,7 +33,7 @@ class SocketNet final : public Net {
   Status listen(const std::vector<std::string>& addresses, std::unique_ptr<NetListener>* listener) override;
   Status connect(const NetRoute& route, std::span<const uint8_t> listenerInfo,
                  std::unique_ptr<NetSendConnection>* connection) override;
-  void setWays(const NetWays& ways) override;
+  void setPaths(const NetPaths& paths) override;
   Status reachable(std::span<const uint8_t> listenerInfo) const override;
   Status registerMemory(void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory>* memory) override;
 
@@ -41,11 +41,11 @@ class SocketNet final : public Net {
   const NetConfig& config_;
   EventSet& controlEvents_;
   EventSet& dataEvents_;
-  std::shared_ptr<Crew> crew_;                        // null: nobody helps
-  const std::shared_ptr<SocketShortWays> shortWays_;  // shared with the listener, which may live longer
+  std::shared_ptr<IoThreadPool> pool_;                  // null: nobody helps
+  const std::shared_ptr<SocketEagerPaths> eagerPaths_;  // shared with the listener, which may live longer
   std::vector<NetDevice> devices_;
   std::vector<SocketAddress> local_;
-  NetWays ways_;
+  NetPaths paths_;
 };
 
 }  // namespace jccl

@@ -9,9 +9,9 @@ namespace jccl {
 namespace {
 
 constexpr int kMaxStreams = 64;
-constexpr int64_t kFlushNapNanos = 1'000'000;
-// Handshakes are served by the engine's thread, which does not wake whoever waits for their end.
-constexpr int64_t kConnectNapNanos = 1'000'000;
+constexpr int64_t kFlushSleepNanos = 1'000'000;
+// Handshakes are served by the engine's thread, which does not wake a thread that waits for their end.
+constexpr int64_t kConnectSleepNanos = 1'000'000;
 
 Status makeSockets(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net) {
   auto made = std::make_unique<SocketNet>(config, controlEvents, dataEvents);
@@ -56,9 +56,9 @@ Status NetTransport::listen(const std::vector<std::string>& addresses, std::vect
 
 Status NetTransport::probe(std::span<const uint8_t> info) const { return net_->reachable(info); }
 
-void NetTransport::setWays(const std::vector<NetWay>& ways) {
+void NetTransport::setPaths(const std::vector<NetPath>& paths) {
   const std::lock_guard lock(engine_.mutex());
-  net_->setWays(NetWays(config_.rank, ways));
+  net_->setPaths(NetPaths(config_.rank, paths));
 }
 
 Status NetTransport::addPeer(int peer, std::span<const uint8_t> info) {
@@ -99,13 +99,13 @@ Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemor
   };
   auto proxy =
       std::make_unique<SendProxy>(memory, peer, channel, std::move(dial), userMemory_, deviceMemory_.get(), errors_);
-  SendProxy* agent = proxy.get();
+  SendProxy* callback = proxy.get();
   senders_[{peer, channel}] = std::move(proxy);
   if (firstUse != nullptr) {
-    *firstUse = engine_.addDormant(agent);
+    *firstUse = engine_.addDormant(callback);
     dormant_[{peer, channel}] = *firstUse;
   } else {
-    engine_.addData(agent);
+    engine_.addData(callback);
   }
   return Status::ok();
 }
@@ -123,42 +123,42 @@ Status NetTransport::recvConnection(int peer, int channel, const ConnectionMemor
   return Status::ok();
 }
 
-// Only now there is something to drive.
+// Only now there is something to poll.
 void NetTransport::attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection> connection) {
   receiver.attach(std::move(connection), *net_);
   engine_.addDataLocked(&receiver);
 }
 
 Status NetTransport::connectAhead(const std::vector<std::pair<int, int>>& connections) {
-  std::vector<SendProxy*> wanted;
+  std::vector<SendProxy*> senders;
   for (const Key& key : connections) {
     const auto sender = senders_.find(key);
     if (sender == senders_.end()) {
       return Status::invalid("net: peer=" + std::to_string(key.first) + " channel=" + std::to_string(key.second) +
                              ": sendConnection first");
     }
-    wanted.push_back(sender->second.get());
+    senders.push_back(sender->second.get());
     if (const auto dormant = dormant_.find(key); dormant != dormant_.end()) dormant->second->noteFirstUse();
   }
   {
     const std::lock_guard lock(engine_.mutex());
-    for (SendProxy* sender : wanted) sender->dialAhead();
+    for (SendProxy* sender : senders) sender->dialAhead();
   }
   // Every connection has a deadline of its own; a little later it has failed.
   const int64_t deadline = monotonicNanos() + config_.connectTimeoutNanos + config_.handshakeTimeoutNanos;
   const auto allConnected = [&] {
     const std::lock_guard lock(engine_.mutex());
-    return std::all_of(wanted.begin(), wanted.end(), [](const SendProxy* sender) { return sender->connected(); });
+    return std::all_of(senders.begin(), senders.end(), [](const SendProxy* sender) { return sender->connected(); });
   };
   while (!failed() && !allConnected()) {
     if (monotonicNanos() > deadline) return Status::transport("net: not all connections were made in time");
-    if (engine_.poll() == 0) engine_.waitForEvents(kConnectNapNanos);
+    if (engine_.poll() == 0) engine_.waitForEvents(kConnectSleepNanos);
   }
   int peer = -1;
   return failed() ? error(&peer) : Status::ok();
 }
 
-int NetTransport::Acceptor::doWork(int64_t nowNanos) {
+int NetTransport::Acceptor::poll(int64_t nowNanos) {
   int work = owner_.listener_->progress(nowNanos);
   for (;;) {
     NetRoute route;
@@ -181,7 +181,7 @@ int NetTransport::Acceptor::doWork(int64_t nowNanos) {
 
 int64_t NetTransport::Acceptor::nextDeadlineNanos() const { return owner_.listener_->nextDeadlineNanos(); }
 
-void NetTransport::lend(const void* address, size_t bytes, bool written) {
+void NetTransport::addUserMemory(const void* address, size_t bytes, bool written) {
   if (!net_->needsRegisteredMemory()) return;
   const NetAccess access = written ? NetAccess::Write : NetAccess::Read;
   std::unique_ptr<NetMemory> memory;
@@ -191,7 +191,7 @@ void NetTransport::lend(const void* address, size_t bytes, bool written) {
   userMemory_.add(address, bytes, access, std::move(memory));
 }
 
-void NetTransport::endLending() {
+void NetTransport::clearUserMemory() {
   if (!net_->needsRegisteredMemory()) return;
   const std::lock_guard lock(engine_.mutex());
   userMemory_.clear();
@@ -208,7 +208,7 @@ void NetTransport::close(int64_t flushNanos) {
   closed_ = true;
   const int64_t deadline = monotonicNanos() + flushNanos;
   while (flushNanos > 0 && !failed() && engine_.pending() && monotonicNanos() < deadline) {
-    if (engine_.poll() == 0) engine_.waitForEvents(kFlushNapNanos);
+    if (engine_.poll() == 0) engine_.waitForEvents(kFlushSleepNanos);
   }
   engine_.stop();
   const std::lock_guard lock(engine_.mutex());

@@ -14,19 +14,19 @@
 #include "base/progress_engine.h"
 #include "base/status.h"
 #include "primitives/connection.h"
-#include "transport/agent.h"
 #include "transport/net.h"
 #include "transport/net_config.h"
 #include "transport/net_error.h"
 #include "transport/net_progress_engine.h"
+#include "transport/progress_callback.h"
 #include "transport/recv_proxy.h"
 #include "transport/send_proxy.h"
 #include "transport/user_memory.h"
 
 namespace jccl {
 
-// Makes a network whose objects run under the engine's lock: what listens and dials is told of by the first set, what moves
-// data by the second. An error says what is missing here.
+// Makes a network whose objects run under the engine's lock: the first set watches what listens and dials, the second what moves
+// data. An error says what is missing here.
 using NetMaker = std::function<Status(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents,
                                       std::unique_ptr<Net>* net)>;
 
@@ -35,20 +35,20 @@ using NetMaker = std::function<Status(const NetConfig& config, EventSet& control
 // when first used; receive connections come when the peer dials. The slots of both must outlive this object.
 //
 // poll(), waitForEvents(), kick(), failed() and error() may be called from any thread; the rest from one at a time.
-class NetTransport {
+class NetTransport final : public ProgressEngine {
  public:
   // Over sockets, unless another network is given. The config that the maker gets lives as long as the transport.
   static Status create(const NetConfig& config, std::unique_ptr<NetTransport>* transport, const NetMaker& maker = {});
-  ~NetTransport();
+  ~NetTransport() override;
 
-  // Numeric addresses of this machine. *info is opaque and at most NetListener::kMaxInfoBytes.
+  // Numeric addresses of this host. *info is opaque and at most NetListener::kMaxInfoBytes.
   Status listen(const std::vector<std::string>& addresses, std::vector<uint8_t>* info);
 
   // Ok, or why the rank with this info cannot be reached (no common address family, for instance). No traffic.
   Status probe(std::span<const uint8_t> info) const;
 
-  // By which devices connections shall go; before the first one is made.
-  void setWays(const std::vector<NetWay>& ways);
+  // The devices by which connections go; before the first one is made.
+  void setPaths(const std::vector<NetPath>& paths);
 
   Status addPeer(int peer, std::span<const uint8_t> info);
 
@@ -56,41 +56,38 @@ class NetTransport {
   // error there is none.
   Status setDeviceMemory(const NetDeviceMemory& memory, const std::set<int>& adapters);
 
-  // With `firstUse` the connection is driven only once that has been told; it lives as long as this object.
+  // With `firstUse` the connection is polled only once that has been called; it lives as long as this object.
   Status sendConnection(int peer, int channel, const ConnectionMemory& memory, FirstUse** firstUse = nullptr);
   Status recvConnection(int peer, int channel, const ConnectionMemory& memory);
 
-  // How many connections, either way, are looked at in every turn: those in use.
-  size_t driven() { return engine_.driven(); }
+  // How many connections, in either direction, every poll serves: those in use.
+  size_t active() { return engine_.active(); }
 
   // Makes these send connections (peer, channel) now, instead of when they are first used, and waits until all have been
   // answered, so that a broken network is known before anybody relies on it.
   Status connectAhead(const std::vector<std::pair<int, int>>& connections);
 
-  ProgressEngine& progress() { return engine_; }
-  int poll() { return engine_.poll(); }
-  void waitForEvents(int64_t nanos) { engine_.waitForEvents(nanos); }
-  void kick() { engine_.kick(); }
-
-  // The user memory of an operation, and a failure of it: see ProgressEngine.
-  void lend(const void* address, size_t bytes, bool written);
-  void endLending();
-  void revoke();
+  int poll() override { return engine_.poll(); }
+  void waitForEvents(int64_t nanos) override { engine_.waitForEvents(nanos); }
+  void kick() override { engine_.kick(); }
+  void addUserMemory(const void* address, size_t bytes, bool written) override;
+  void clearUserMemory() override;
+  void revoke() override;
 
   // The first error of any connection; the rank it is about, or -1.
-  bool failed() const { return errors_.isSet(); }
+  bool failed() const override { return errors_.isSet(); }
   Status error(int* peer) const { return errors_.get(peer); }
 
-  // Waits until everything published has left (at most so long; 0 for an aborted communicator), says goodbye to all
-  // peers and ends the thread. The destructor does it with 0.
+  // Waits until everything published has left (at most so long; 0 for an aborted communicator), sends all
+  // peers a FIN and ends the thread. The destructor does it with 0.
   void close(int64_t flushNanos);
 
  private:
   // Lets connections in.
-  class Acceptor final : public Agent {
+  class Acceptor final : public ProgressCallback {
    public:
     explicit Acceptor(NetTransport& owner) : owner_(owner) {}
-    int doWork(int64_t nowNanos) override;
+    int poll(int64_t nowNanos) override;
     int64_t nextDeadlineNanos() const override;
 
    private:
@@ -112,7 +109,7 @@ class NetTransport {
   std::unique_ptr<NetMemory> deviceMemory_;
   std::map<int, std::vector<uint8_t>> peers_;
   std::map<Key, std::unique_ptr<SendProxy>> senders_;
-  std::map<Key, FirstUse*> dormant_;  // senders that are driven from their first use on
+  std::map<Key, FirstUse*> dormant_;  // senders that are polled from their first use on
   std::map<Key, std::unique_ptr<RecvProxy>> receivers_;
   std::map<Key, std::unique_ptr<NetRecvConnection>> early_;  // came before recvConnection()
   bool closed_ = false;

@@ -84,23 +84,23 @@ Status RecvProxy::deliverLL128(uint64_t step, const NetMessage& message) {
   return Status::ok();
 }
 
-// Looks at the slots whose data has not come. One that is wanted elsewhere is asked for every time: nothing is lost by it.
-void RecvProxy::passWishesOn() {
+// Posts the addresses of slots whose data has not come: every time, which costs nothing.
+void RecvProxy::postUserAddresses() {
   for (uint64_t step = taken_; step < posted_; ++step) {
     const ZeroCopySlot& slot = memory_.zeroCopySlot(step);
-    if (slot.wantedFor.load(std::memory_order_acquire) != step + 1) continue;
-    NetBuffer buffer{slot.wanted, slot.wantedBytes};
+    if (slot.postedFor.load(std::memory_order_acquire) != step + 1) continue;
+    NetBuffer buffer{slot.postedAddress, slot.postedBytes};
     if (slotsMemory_ != nullptr) {
       if (!userMemory_.holds(buffer, NetAccess::Write)) continue;
       buffer.memory = userMemory_.reach(*connection_, buffer, NetAccess::Write);
     }
-    connection_->redirect(step, {static_cast<uint8_t>(Protocol::Simple), slot.wantedCheck, slot.wantedBytes}, buffer);
+    connection_->redirect(step, {static_cast<uint8_t>(Protocol::Simple), slot.postedCheck, slot.postedBytes}, buffer);
   }
 }
 
 void RecvProxy::revoke() {
   for (uint64_t step = taken_; step < taken_ + kSlots; ++step) {
-    if (memory_.zeroCopySlot(step).wantedFor.load(std::memory_order_acquire) != step + 1) continue;
+    if (memory_.zeroCopySlot(step).postedFor.load(std::memory_order_acquire) != step + 1) continue;
     failed_ = true;
     if (connection_ != nullptr) connection_->revoke();
     return;
@@ -123,7 +123,7 @@ Status RecvProxy::deliver(uint64_t step, const NetArrival& arrival) {
   header->check = message.check;
   header->bytes = message.bytes;
   header->protocol = message.tag;
-  memory_.zeroCopySlot(step).lent =
+  memory_.zeroCopySlot(step).userData =
       arrival.data == memory_.simpleSlot(step) ? nullptr : static_cast<const uint8_t*>(arrival.data);
   header->published.store(step + 1, std::memory_order_release);
   return Status::ok();
@@ -131,7 +131,7 @@ Status RecvProxy::deliver(uint64_t step, const NetArrival& arrival) {
 
 // What has arrived in memory of a GPU begins to be flushed.
 Status RecvProxy::take(bool* arrived) {
-  Taken& taken = inTurn_[taken_ % kNetInFlight];
+  Taken& taken = arrived_[taken_ % kNetInFlight];
   if (Status tested = connection_->test(taken_, arrived, &taken.arrival); !tested || !*arrived) return tested;
   const NetMessage& message = taken.arrival.message;
   taken.flushes =
@@ -141,7 +141,7 @@ Status RecvProxy::take(bool* arrived) {
 }
 
 Status RecvProxy::deliverNext(bool* delivered) {
-  const Taken& next = inTurn_[delivered_ % kNetInFlight];
+  const Taken& next = arrived_[delivered_ % kNetInFlight];
   *delivered = true;
   if (next.flushes) {
     if (Status tested = connection_->flushed(delivered_, delivered); !tested || !*delivered) return tested;
@@ -156,14 +156,14 @@ Status RecvProxy::advance(int64_t nowNanos, int* work) {
   while (posted_ < head + kSlots && posted_ - delivered_ < kNetInFlight) {
     if (Status posted = post(); !posted) return posted;
   }
-  passWishesOn();
+  postUserAddresses();
   Status moved = connection_->progress(nowNanos, work);
   // What has arrived is delivered also when the connection has just ended.
   for (bool arrived = true; arrived && taken_ < posted_;) {
     if (Status took = take(&arrived); !took) return took;
   }
   for (bool delivered = true; delivered && delivered_ < taken_;) {
-    if (Status told = deliverNext(&delivered); !told) return told;
+    if (Status published = deliverNext(&delivered); !published) return published;
     if (delivered) ++*work;
   }
   return moved;

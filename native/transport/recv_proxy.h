@@ -13,8 +13,8 @@
 namespace jccl {
 
 // A step is posted to the network as soon as the consumer has freed its slot. SIMPLE data lands in the slot itself, or
-// where its ZeroCopySlot wants it, and is published by the slot's header; LL and LL128 slots are polled by the consumer while
-// they fill, so these land beside it and are moved over cell by cell, line by line. Everything the wire says is checked
+// at the address posted in its ZeroCopySlot, and is published by the slot's header; LL and LL128 slots are polled by the consumer while
+// they fill, so these land beside it and are moved there cell by cell, line by line. Everything the wire says is checked
 // first.
 //
 //     posted ──(the network has it)──> taken ──(in memory of a GPU: the flush is over)──> delivered
@@ -28,7 +28,7 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   void attach(std::unique_ptr<NetRecvConnection> connection, Net& net);
   bool attached() const { return connection_ != nullptr; }
 
-  // Receives nothing any more if something is on its way to where a ZeroCopySlot wanted it.
+  // Receives nothing any more if data may be on its way to an address that a ZeroCopySlot posted.
   void revoke();
 
   bool expecting() const override { return attached() && connection_->expecting(); }
@@ -39,7 +39,7 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   Status post();
   Status take(bool* arrived);
   Status deliverNext(bool* delivered);
-  void passWishesOn();
+  void postUserAddresses();
   Status deliver(uint64_t step, const NetArrival& arrival);
   Status deliverLL(uint64_t step, const NetMessage& message);
   Status deliverLL128(uint64_t step, const NetMessage& message);
@@ -61,7 +61,7 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   uint64_t posted_ = 0;                       // the next step to post
   uint64_t taken_ = 0;                        // the next step that has not arrived
   uint64_t delivered_ = 0;                    // the next step to deliver
-  std::array<Taken, kNetInFlight> inTurn_;    // from delivered_ to taken_
+  std::array<Taken, kNetInFlight> arrived_;   // from delivered_ to taken_
 };
 
 }  // namespace jccl

@@ -40,13 +40,13 @@ bool SendProxy::nextIsPublished() const {
 
 bool SendProxy::pending() const { return !failed_ && (posted_ != done_ || nextIsPublished()); }
 
-// Other channels may still be at work: what they lend now is not published yet, and they come here themselves before
-// their operation ends.
+// Other channels may still be at work: the user memory of their steps is not published yet, and they come here themselves
+// before their operation ends.
 void SendProxy::revoke() {
   for (uint64_t step = done_; step < done_ + kSlots; ++step) {
     const SlotHeader* header = memory_.slotHeader(step);
     if (header->published.load(std::memory_order_acquire) != step + 1) return;
-    if (memory_.zeroCopySlot(step).lent == nullptr) continue;
+    if (memory_.zeroCopySlot(step).userData == nullptr) continue;
     failed_ = true;
     if (connection_ != nullptr) connection_->revoke();
     return;
@@ -59,25 +59,25 @@ Status SendProxy::post(bool* posted) {
   const auto protocol = static_cast<Protocol>(header->protocol);
   const bool isLL = protocol == Protocol::LL;
   const bool isLL128 = protocol == Protocol::LL128;
-  const uint32_t room = isLL      ? memory_.shape.llSlotBytes()
-                        : isLL128 ? memory_.shape.ll128SlotBytes()
-                                  : memory_.shape.simpleSlotBytes();
+  const uint32_t capacity = isLL      ? memory_.shape.llSlotBytes()
+                            : isLL128 ? memory_.shape.ll128SlotBytes()
+                                      : memory_.shape.simpleSlotBytes();
   const uint32_t unit = isLL ? kLLCellBytes : isLL128 ? kLL128LineBytes : 1;
-  if (header->protocol > 2 || bytes > room || bytes % unit != 0) {
+  if (header->protocol > 2 || bytes > capacity || bytes % unit != 0) {
     return Status::internal("net: to_rank=" + std::to_string(peer_) + " channel=" + std::to_string(channel_) +
                             " step=" + std::to_string(posted_) + " protocol=" + std::to_string(header->protocol) +
-                            " bytes=" + std::to_string(bytes) + " room=" + std::to_string(room) +
+                            " bytes=" + std::to_string(bytes) + " capacity=" + std::to_string(capacity) +
                             ": the slot's header is wrong");
   }
   const ZeroCopySlot& zeroCopy = memory_.zeroCopySlot(posted_);
-  const bool lent = protocol == Protocol::Simple && zeroCopy.lent != nullptr;
-  uint8_t* data = lent ? const_cast<uint8_t*>(zeroCopy.lent) : memory_.slotData(protocol, posted_);
+  const bool isZeroCopy = protocol == Protocol::Simple && zeroCopy.userData != nullptr;
+  uint8_t* data = isZeroCopy ? const_cast<uint8_t*>(zeroCopy.userData) : memory_.slotData(protocol, posted_);
   if (isLL && !allCellsFlagged(data, bytes, static_cast<uint32_t>(posted_ + 1))) return Status::ok();
   if (isLL128 && !allLinesFlagged(data, bytes, posted_ + 1)) return Status::ok();
   if (Status dialled = dial(); !dialled) return dialled;
-  NetBuffer buffer{data, bytes, registered_.get(), lent && zeroCopy.awaited};
+  NetBuffer buffer{data, bytes, registered_.get(), isZeroCopy && zeroCopy.awaitsAddress};
   if (protocol == Protocol::Simple && memory_.deviceSlots != nullptr) buffer.memory = deviceSlots_;
-  if (lent && registered_ != nullptr) {
+  if (isZeroCopy && registered_ != nullptr) {
     NetMemory* users = userMemory_.reach(*connection_, buffer, NetAccess::Read);
     if (users != nullptr) {
       buffer.memory = users;
@@ -108,8 +108,8 @@ Status SendProxy::advance(int64_t nowNanos, int* work) {
     if (Status tested = connection_->test(done_, &left); !tested) return tested;
     if (!left) break;
     ZeroCopySlot& zeroCopy = memory_.zeroCopySlot(done_++);
-    zeroCopy.lent = nullptr;
-    zeroCopy.awaited = false;
+    zeroCopy.userData = nullptr;
+    zeroCopy.awaitsAddress = false;
   }
   if (done_ != before) {
     memory_.head->head.store(done_, std::memory_order_release);

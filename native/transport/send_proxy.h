@@ -16,7 +16,7 @@ namespace jccl {
 //
 //     published ──(LL: all flags seen)──> posted ──(the network has the bytes)──> done: head moves, the slot is free
 //
-// What a ZeroCopySlot lends instead is sent from there; by networks that need registered memory through the slot, unless
+// User memory of a ZeroCopySlot is sent without a copy; by networks that need registered memory through the slot, unless
 // the memory is known for the time of the operation. The network connection is made when the first step is published.
 class SendProxy final : public NetProxy<NetSendConnection> {
  public:
@@ -33,8 +33,8 @@ class SendProxy final : public NetProxy<NetSendConnection> {
   void dialAhead() { dialsAhead_ = true; }
   bool connected() const { return connection_ != nullptr && connection_->connected(); }
 
-  // Sends nothing any more if something that was lent has not left. The connection stays open: cutting it would look to
-  // the peer like a failure of its own.
+  // Sends nothing any more if user memory has not left. The connection stays open: to the peer a cut would be a failure of
+  // its own.
   void revoke();
 
  private:
@@ -49,7 +49,7 @@ class SendProxy final : public NetProxy<NetSendConnection> {
   NetMemory* const deviceSlots_;
   std::unique_ptr<NetMemory> registered_;  // the slots; null where the network asks for none
   bool dialsAhead_ = false;
-  uint64_t posted_ = 0;  // the next step to hand to the network
+  uint64_t posted_ = 0;  // the next step to pass to the network
   uint64_t done_ = 0;    // the first step whose slot the network still needs
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr timeval kPatience = {5, 0};
 
-std::string describe(const ShmEndpoint& peer, uint64_t segment) {
+std::string describe(const ShmProcess& peer, uint64_t segment) {
   return "shm: peer_pid=" + std::to_string(peer.pid) + " segment=" + std::to_string(segment) + " socket=@" +
          peer.socketName();
 }
@@ -53,7 +53,7 @@ Status takeAnswer(int socket, const std::string& what, UniqueFd* fd) {
 
 }  // namespace
 
-Status fetchShmDescriptor(const ShmEndpoint& peer, uint64_t segment, UniqueFd* fd) {
+Status fetchShmDescriptor(const ShmProcess& peer, uint64_t segment, UniqueFd* fd) {
   const std::string what = describe(peer, segment);
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!socket) return Status::system("socket", what);
@@ -79,7 +79,7 @@ Status fetchShmDescriptor(const ShmEndpoint& peer, uint64_t segment, UniqueFd* f
   return takeAnswer(socket.get(), what, fd);
 }
 
-bool isRunning(const ShmEndpoint& peer) {
+bool isRunning(const ShmProcess& peer) {
   // The kernel closes a process's listener after the last of its threads has run.
   const UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const AbstractAddress address(peer.socketName());

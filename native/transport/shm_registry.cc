@@ -16,11 +16,11 @@ Status ShmRegistry::acquire(std::shared_ptr<ShmRegistry>* registry) {
   const std::lock_guard lock(mutex);
   std::shared_ptr<ShmRegistry> alive = current.lock();
   // A forked child has inherited the memory but not the server's thread: it starts its own.
-  if (alive == nullptr || alive->endpoint_.pid != static_cast<uint32_t>(::getpid())) {
+  if (alive == nullptr || alive->process_.pid != static_cast<uint32_t>(::getpid())) {
     alive.reset(new ShmRegistry());
-    if (Status made = ShmEndpoint::ofThisProcess(&alive->endpoint_); !made) return made;
+    if (Status made = ShmProcess::ofThisProcess(&alive->process_); !made) return made;
     ShmRegistry* self = alive.get();
-    alive->server_ = std::make_unique<ShmServer>(alive->endpoint_, [self](uint64_t id) { return self->offer(id); });
+    alive->server_ = std::make_unique<ShmServer>(alive->process_, [self](uint64_t id) { return self->offer(id); });
     if (Status started = alive->server_->start(); !started) return started;
     current = alive;
   }
@@ -106,7 +106,7 @@ Status ShmRegistry::isolate(const void* address, size_t bytes) {
   return byId_.at(found->second)->isolate(wanted - found->first, bytes);
 }
 
-Status ShmRegistry::import(const ShmEndpoint& peer, uint64_t id, size_t expectedBytes,
+Status ShmRegistry::import(const ShmProcess& peer, uint64_t id, size_t expectedBytes,
                            std::span<const uint8_t> expectedHeader, std::shared_ptr<ShmSegment>* view) const {
   std::shared_ptr<ShmSegment> found;
   if (isThisProcess(peer)) {
@@ -115,7 +115,7 @@ Status ShmRegistry::import(const ShmEndpoint& peer, uint64_t id, size_t expected
       return Status::transport("shm: segment=" + std::to_string(id) + ": this process no longer shares it");
     }
   } else {
-    if (Status reachable = endpoint_.reachable(peer); !reachable) return reachable;
+    if (Status reachable = process_.reachable(peer); !reachable) return reachable;
     UniqueFd fd;
     if (Status fetched = fetchShmDescriptor(peer, id, &fd); !fetched) return fetched;
     found = std::make_shared<ShmSegment>();

@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/status.h"
-#include "transport/shm_endpoint.h"
+#include "transport/shm_process.h"
 #include "transport/shm_segment.h"
 
 namespace jccl {
@@ -25,15 +25,15 @@ struct SharedRange {
 };
 
 // All segments that this process offers to others: communicators' segments and host buffers. There is one registry per
-// process; it runs the server that hands descriptors out while anybody holds it. Thread-safe.
+// process; it runs the server that sends descriptors, as long as it has users. Thread-safe.
 class ShmRegistry {
  public:
   // The registry of this process, started by its first user and stopped when the last one lets go.
   static Status acquire(std::shared_ptr<ShmRegistry>* registry);
   ~ShmRegistry();
 
-  const ShmEndpoint& endpoint() const { return endpoint_; }
-  bool isThisProcess(const ShmEndpoint& peer) const { return peer.token == endpoint_.token; }
+  const ShmProcess& process() const { return process_; }
+  bool isThisProcess(const ShmProcess& peer) const { return peer.token == process_.token; }
 
   // Offers a segment; `id` is never used again in this process.
   uint64_t add(std::shared_ptr<ShmSegment> segment);
@@ -54,7 +54,7 @@ class ShmRegistry {
 
   // The segment of another process (or of this one, without a second mapping). `expectedBytes` 0 takes any size;
   // `expectedHeader` is compared with the first bytes of the segment.
-  Status import(const ShmEndpoint& peer, uint64_t id, size_t expectedBytes, std::span<const uint8_t> expectedHeader,
+  Status import(const ShmProcess& peer, uint64_t id, size_t expectedBytes, std::span<const uint8_t> expectedHeader,
                 std::shared_ptr<ShmSegment>* view) const;
 
  private:
@@ -66,7 +66,7 @@ class ShmRegistry {
   std::map<uintptr_t, uint64_t> byAddress_;
   std::map<uint64_t, std::shared_ptr<const UniqueFd>> descriptors_;
   uint64_t nextId_ = 1;
-  ShmEndpoint endpoint_;
+  ShmProcess process_;
   std::unique_ptr<ShmServer> server_;
 };
 

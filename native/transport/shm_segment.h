@@ -1,4 +1,4 @@
-// Memory that other processes of this machine can map: created here, passed on as a file descriptor.
+// Memory that other processes of this host can map: created here, passed on as a file descriptor.
 #pragma once
 
 #include <sys/types.h>
@@ -41,7 +41,7 @@ class ShmSegment {
   // Whether a marked segment has not been discarded by its owner, possibly another process.
   bool isLive() const;
 
-  // Gives the pages back at once, also those that other processes have mapped: everybody reads zeros from now on. Closes
+  // Gives the pages back at once, also those that other processes have mapped: all read zeros from now on. Closes
   // the descriptor. With `keepsAddresses` private memory, zero and not yet backed by pages, replaces the mapping.
   Status discard(bool keepsAddresses);
 

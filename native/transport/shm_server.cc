@@ -52,7 +52,7 @@ ShmServer::~ShmServer() {
 }
 
 Status ShmServer::start() {
-  const std::string name = endpoint_.socketName();
+  const std::string name = process_.socketName();
   listener_.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener_) return Status::system("socket", "shared memory server");
   const AbstractAddress address(name);
@@ -78,7 +78,7 @@ bool ShmServer::accept() {
       return false;
     }
     uint32_t uid = 0;
-    if (!peerUser(socket.get(), &uid) || uid != endpoint_.uid) {
+    if (!peerUser(socket.get(), &uid) || uid != process_.uid) {
       drop("it belongs to another user");
       continue;
     }
@@ -99,7 +99,7 @@ bool ShmServer::answer(int socket) {
     drop(got == 0 ? "it left without a request" : "not a request");
     return true;
   }
-  if (!equalInConstantTime(request.token.data(), endpoint_.token.data(), endpoint_.token.size())) {
+  if (!equalInConstantTime(request.token.data(), process_.token.data(), process_.token.size())) {
     drop("wrong token");
     return true;
   }
@@ -122,7 +122,7 @@ void ShmServer::serve() {
     // A listener that cannot accept (no descriptors left) stays readable: it is left out for one tick.
     polled.assign({{stop_.get(), POLLIN, 0}, {accepting ? listener_.get() : -1, POLLIN, 0}});
     for (const Client& client : clients_) polled.push_back({client.socket.get(), POLLIN, 0});
-    // An idle server has no client and sleeps until somebody comes.
+    // An idle server has no client and sleeps until one comes.
     const int ready = ::poll(polled.data(), polled.size(), clients_.empty() && accepting ? -1 : kTickMillis);
     if (ready < 0 && errno != EINTR) {
       logMessage(LogLevel::Error, "shm", Status::system("poll", "shared memory server stops").message());

@@ -11,12 +11,12 @@
 
 #include "base/fd.h"
 #include "base/status.h"
-#include "transport/shm_endpoint.h"
+#include "transport/shm_process.h"
 #include "transport/shm_segment.h"
 
 namespace jccl {
 
-// What the server hands out: a descriptor that its owner keeps open, or -1 if nothing is known under the number.
+// What the server sends: a descriptor that its owner keeps open, or -1 if nothing is known under the number.
 struct ShmOffer {
   std::shared_ptr<const void> owner;
   int fd = -1;
@@ -30,7 +30,7 @@ class ShmServer {
  public:
   using Lookup = std::function<ShmOffer(uint64_t segment)>;
 
-  ShmServer(const ShmEndpoint& endpoint, Lookup lookup) : endpoint_(endpoint), lookup_(std::move(lookup)) {}
+  ShmServer(const ShmProcess& process, Lookup lookup) : process_(process), lookup_(std::move(lookup)) {}
   ~ShmServer();
 
   Status start();
@@ -49,7 +49,7 @@ class ShmServer {
   bool answer(int socket);
   void drop(const char* why);
 
-  const ShmEndpoint endpoint_;
+  const ShmProcess process_;
   const Lookup lookup_;
   UniqueFd listener_;
   UniqueFd stop_;

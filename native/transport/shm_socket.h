@@ -1,4 +1,4 @@
-// What client and server of the shared memory hand-over have in common: abstract Unix addresses and the peer's user.
+// What client and server of the shared memory exchange have in common: abstract Unix addresses and the peer's user.
 #pragma once
 
 #include <sys/socket.h>

@@ -11,14 +11,14 @@ constexpr std::ptrdiff_t kUnordered = 8;
 
 }  // namespace
 
-Status ShmViews::resolve(int peer, const ShmEndpoint& endpoint, uint64_t segment, uint64_t offset, size_t bytes,
+Status ShmViews::resolve(int peer, const ShmProcess& process, uint64_t segment, uint64_t offset, size_t bytes,
                          uint8_t** address) {
   auto found = std::find_if(views_.begin(), views_.end(),
                             [&](const View& view) { return view.peer == peer && view.segment == segment; });
   if (found == views_.end()) {
     dropFreed();
     View view{peer, segment, nullptr, 0};
-    if (Status status = registry_->import(endpoint, segment, 0, {}, &view.memory); !status) return status;
+    if (Status status = registry_->import(process, segment, 0, {}, &view.memory); !status) return status;
     if (views_.size() >= most_) views_.pop_back();
     found = views_.insert(views_.begin(), std::move(view));
   } else if (found - views_.begin() >= kUnordered) {

@@ -21,7 +21,7 @@ class ShmViews {
 
   // Bytes [offset, offset + bytes) of a segment of `peer`. The address is good until `inUse`, at most half of `most`,
   // others were asked for.
-  Status resolve(int peer, const ShmEndpoint& endpoint, uint64_t segment, uint64_t offset, size_t bytes,
+  Status resolve(int peer, const ShmProcess& process, uint64_t segment, uint64_t offset, size_t bytes,
                  uint8_t** address);
   size_t size() const { return views_.size(); }
 

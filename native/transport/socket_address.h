@@ -26,7 +26,7 @@ class SocketAddress {
   void setPort(uint16_t port);
   // A link-local peer is behind the interface of the local address that reaches it.
   void adoptInterface(const SocketAddress& local);
-  // The same address, whatever the ports: then it is this machine, if one of the two is.
+  // The same address, whatever the ports: then it is this host, if one of the two is.
   bool sameHost(const SocketAddress& other) const;
   // The number that plans have for the network device behind it; NetDeviceNumbers::kUnknown where there is none.
   int device() const { return device_; }
@@ -37,7 +37,7 @@ class SocketAddress {
   socklen_t bytes() const { return family() == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6); }
 
   // 20 bytes on the wire: family (4 or 6), device + 1, port (big-endian), 16 bytes of address. The interface of a link-local
-  // address is this machine's affair and stays behind.
+  // address is this host's affair and stays behind.
   static constexpr size_t kWireBytes = 20;
   void encode(uint8_t* wire) const;
   static Status decode(const uint8_t* wire, SocketAddress* address);

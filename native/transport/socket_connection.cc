@@ -6,18 +6,14 @@
 namespace jccl {
 namespace {
 
-// How much one stream may move before the others, and the caller, get their turn.
-constexpr size_t kTurnBytes = 512 * 1024;
+// How much one stream may move before the others, and the caller, go on.
+constexpr size_t kBytesPerPoll = 512 * 1024;
 
-Status outOfOrder(const char* call, uint64_t sequence, uint64_t posted, uint64_t done) {
-  return Status::internal(std::string(call) + ": sequence=" + std::to_string(sequence) + " posted=" +
-                          std::to_string(posted) + " done=" + std::to_string(done) + ": out of order or too far ahead");
-}
-
-// At the sending end of streams of which nothing but a goodbye is expected. Where somebody will take what comes, it waits.
-class Unconcerned final : public SocketStream::Receiver {
+// At the sending end of streams on which nothing but a FIN message is expected. Where a connection will take what comes, it
+// waits.
+class FinReceiver final : public SocketStream::Receiver {
  public:
-  explicit Unconcerned(bool waits) : waits_(waits) {}
+  explicit FinReceiver(bool waits) : waits_(waits) {}
 
   Status place(const SocketFrame&, const SocketStream& stream, uint8_t**) override {
     if (waits_) return Status::ok();
@@ -35,7 +31,7 @@ class Unconcerned final : public SocketStream::Receiver {
 template <typename Busy, typename Move>
 Status SocketStreams::each(const std::vector<std::unique_ptr<SocketStream>>& streams, int* work, Busy busy, Move move) {
   const auto isBusy = [&busy](const auto& stream) { return busy(*stream); };
-  if (crew_ == nullptr || std::count_if(streams.begin(), streams.end(), isBusy) < 2) {
+  if (pool_ == nullptr || std::count_if(streams.begin(), streams.end(), isBusy) < 2) {
     for (const auto& stream : streams) {
       if (Status moved = move(*stream, work); !moved) return moved;
     }
@@ -43,7 +39,7 @@ Status SocketStreams::each(const std::vector<std::unique_ptr<SocketStream>>& str
   }
   std::vector<Status> results(streams.size(), Status::ok());
   std::vector<int> works(streams.size());
-  crew_->run(static_cast<int>(streams.size()), [&](int i) {
+  pool_->run(static_cast<int>(streams.size()), [&](int i) {
     const auto at = static_cast<size_t>(i);
     results[at] = move(*streams[at], &works[at]);
   });
@@ -53,15 +49,15 @@ Status SocketStreams::each(const std::vector<std::unique_ptr<SocketStream>>& str
 }
 
 SocketSendConnection::SocketSendConnection(const NetConfig& config, const NetRoute& route, EventSet& dialEvents,
-                                           EventSet& dataEvents, std::shared_ptr<Crew> crew,
+                                           EventSet& dataEvents, std::shared_ptr<IoThreadPool> pool,
                                            std::vector<std::vector<SocketDialer::Pair>> pairsPerStream,
-                                           std::shared_ptr<SocketShortWay> shortWay)
+                                           std::shared_ptr<SocketEagerPath> eagerPath)
     : config_(config),
       peer_(route.to),
       dataEvents_(dataEvents),
-      together_(std::move(crew)),
-      shortWay_(std::move(shortWay)),
-      ownsShortWay_(SocketShortWay::isOwnedBy(route.from, route.to)) {
+      together_(std::move(pool)),
+      eagerPath_(std::move(eagerPath)),
+      ownsEagerPath_(SocketEagerPath::isOwnedBy(route.from, route.to)) {
   NetIntroductionHeader who;
   who.communicator = route.communicator;
   who.from = route.from;
@@ -75,23 +71,22 @@ SocketSendConnection::SocketSendConnection(const NetConfig& config, const NetRou
 }
 
 SocketSendConnection::~SocketSendConnection() {
-  if (ownsShortWay_) shortWay_->withdraw();
+  if (ownsEagerPath_) eagerPath_->withdraw();
 }
 
 Status SocketSendConnection::isend(uint64_t sequence, const NetMessage& message, const NetBuffer& data) {
-  if (sequence != posted_ || posted_ - done_ >= kNetInFlight) return outOfOrder("isend", sequence, posted_, done_);
-  slot(sequence) = {message, static_cast<const uint8_t*>(data.address), 1};
-  ++posted_;
+  if (!window_.mayPost(sequence)) return window_.outOfOrder("isend", sequence);
+  window_.post() = {message, static_cast<const uint8_t*>(data.address), 1};
   if (connected()) push(sequence);
   return Status::ok();
 }
 
 void SocketSendConnection::push(uint64_t sequence) {
-  Slot& sent = slot(sequence);
+  Slot& sent = window_[sequence];
   const auto streams = static_cast<uint32_t>(streams_.size());
   const StripePlan plan(sent.message.bytes, config_.stripeBytes, streams);
   sent.framesLeft = plan.count();
-  const bool isShort = !ownsShortWay_ && plan.count() == 1 && shortWay_->takes(sent.message.bytes);
+  const bool isEager = !ownsEagerPath_ && plan.count() == 1 && eagerPath_->takes(sent.message.bytes);
   for (uint32_t i = 0; i < plan.count(); ++i) {
     const StripePlan::Stripe stripe = plan.stripe(i);
     SocketFrame frame;
@@ -101,15 +96,16 @@ void SocketSendConnection::push(uint64_t sequence) {
     frame.offset = stripe.offset;
     frame.length = stripe.length;
     frame.check = sent.message.check;
-    SocketStream* stream = isShort ? shortWay_->stream() : streams_[StripePlan::streamOf(sequence, i, streams)].get();
+    SocketStream* stream = isEager ? eagerPath_->stream() : streams_[StripePlan::streamOf(sequence, i, streams)].get();
     stream->push(frame, sent.data + stripe.offset);
   }
 }
 
 Status SocketSendConnection::test(uint64_t sequence, bool* done) {
-  if (sequence >= posted_ || sequence < done_) return outOfOrder("test", sequence, posted_, done_);
-  *done = slot(sequence).framesLeft == 0;
-  while (done_ < posted_ && done_ <= sequence && slot(done_).framesLeft == 0) ++done_;
+  if (!window_.holds(sequence)) return window_.outOfOrder("test", sequence);
+  const auto isOver = [](const Slot& sent) { return sent.framesLeft == 0; };
+  *done = isOver(window_[sequence]);
+  window_.finishTo(sequence, isOver);
   return Status::ok();
 }
 
@@ -122,12 +118,13 @@ Status SocketSendConnection::dial(int64_t nowNanos, int* work) {
   if (!all) return Status::ok();
   for (const auto& dialer : dialers_) {
     const auto index = static_cast<uint32_t>(streams_.size());
-    streams_.push_back(std::make_unique<SocketStream>(dialer->take(), peer_, dataEvents_, index, config_.eagerLooks));
+    streams_.push_back(
+        std::make_unique<SocketStream>(dialer->take(), peer_, dataEvents_, index, config_.pollsAfterData));
     if (Status opened = streams_.back()->open(); !opened) return opened;
   }
   dialers_.clear();
-  if (ownsShortWay_) shortWay_->offer(streams_.front().get());
-  for (uint64_t sequence = done_; sequence < posted_; ++sequence) push(sequence);
+  if (ownsEagerPath_) eagerPath_->offer(streams_.front().get());
+  for (uint64_t sequence = window_.done(); sequence < window_.posted(); ++sequence) push(sequence);
   return Status::ok();
 }
 
@@ -137,22 +134,22 @@ Status SocketSendConnection::progress(int64_t nowNanos, int* work) {
   }
   if (Status heard = listen(work); !heard) return heard;
   const auto done = [this](uint64_t sequence) {
-    const auto told = together_.telling();
-    --slot(sequence).framesLeft;
+    const auto lock = together_.reporting();
+    --window_[sequence].framesLeft;
   };
   const auto send = [&done](SocketStream& stream, int* sent) { return stream.send(sent, done); };
   const auto busy = [](const SocketStream& stream) { return stream.maySend(); };
   if (Status moved = together_.each(streams_, work, busy, send); !moved) return moved;
-  if (ownsShortWay_ || shortWay_->stream() == nullptr) return Status::ok();
-  return shortWay_->stream()->send(work, done);
+  if (ownsEagerPath_ || eagerPath_->stream() == nullptr) return Status::ok();
+  return eagerPath_->stream()->send(work, done);
 }
 
 Status SocketSendConnection::listen(int* work) {
   for (const auto& stream : streams_) {
-    const bool isShortWay = ownsShortWay_ && stream == streams_.front();
-    if (isShortWay && shortWay_->isRead()) continue;
-    Unconcerned receiver(isShortWay);
-    if (Status heard = stream->receive(receiver, kTurnBytes, work); !heard) return heard;
+    const bool isEagerPath = ownsEagerPath_ && stream == streams_.front();
+    if (isEagerPath && eagerPath_->isRead()) continue;
+    FinReceiver receiver(isEagerPath);
+    if (Status heard = stream->receive(receiver, kBytesPerPoll, work); !heard) return heard;
   }
   return Status::ok();
 }
@@ -165,7 +162,7 @@ int64_t SocketSendConnection::nextDeadlineNanos() const {
 
 void SocketSendConnection::close() {
   dialers_.clear();
-  for (const auto& stream : streams_) stream->sayGoodbye();
+  for (const auto& stream : streams_) stream->sendFin();
 }
 
 std::string SocketSendConnection::describe() const {
@@ -174,53 +171,53 @@ std::string SocketSendConnection::describe() const {
 }
 
 SocketRecvConnection::SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents,
-                                           std::shared_ptr<Crew> crew, std::vector<UniqueFd> sockets,
-                                           std::shared_ptr<SocketShortWay> shortWay)
+                                           std::shared_ptr<IoThreadPool> pool, std::vector<UniqueFd> sockets,
+                                           std::shared_ptr<SocketEagerPath> eagerPath)
     : config_(config),
-      together_(std::move(crew)),
-      shortWay_(std::move(shortWay)),
-      ownsShortWay_(SocketShortWay::isOwnedBy(peer, config.rank)) {
+      together_(std::move(pool)),
+      eagerPath_(std::move(eagerPath)),
+      ownsEagerPath_(SocketEagerPath::isOwnedBy(peer, config.rank)) {
   for (UniqueFd& socket : sockets) {
     const auto index = static_cast<uint32_t>(streams_.size());
-    streams_.push_back(std::make_unique<SocketStream>(std::move(socket), peer, dataEvents, index, config.eagerLooks));
+    streams_.push_back(
+        std::make_unique<SocketStream>(std::move(socket), peer, dataEvents, index, config.pollsAfterData));
   }
 }
 
 SocketRecvConnection::~SocketRecvConnection() {
-  if (ownsShortWay_) shortWay_->withdraw();
+  if (ownsEagerPath_) eagerPath_->withdraw();
 }
 
 Status SocketRecvConnection::open() {
   for (const auto& stream : streams_) {
     if (Status opened = stream->open(); !opened) return opened;
   }
-  if (ownsShortWay_) shortWay_->offer(streams_.front().get());
+  if (ownsEagerPath_) eagerPath_->offer(streams_.front().get());
   return Status::ok();
 }
 
 Status SocketRecvConnection::irecv(uint64_t sequence, std::span<const NetBuffer, kNetTags> byTag) {
-  if (sequence != posted_ || posted_ - taken_ >= kNetInFlight) return outOfOrder("irecv", sequence, posted_, taken_);
-  Slot& next = slot(sequence);
+  if (!window_.mayPost(sequence)) return window_.outOfOrder("irecv", sequence);
+  Slot& next = window_.post();
   next = Slot{};
   std::copy(byTag.begin(), byTag.end(), next.byTag.begin());
-  ++posted_;
   return Status::ok();
 }
 
 void SocketRecvConnection::redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) {
-  if (sequence < taken_ || sequence >= posted_) return;
-  slot(sequence).expected = expected;
-  slot(sequence).wished = buffer;
+  if (!window_.holds(sequence)) return;
+  window_[sequence].expected = expected;
+  window_[sequence].postedBuffer = buffer;
 }
 
 Status SocketRecvConnection::test(uint64_t sequence, bool* done, NetArrival* arrival) {
-  if (sequence != taken_ || sequence >= posted_) return outOfOrder("test", sequence, posted_, taken_);
-  const Slot& tested = slot(sequence);
+  if (!window_.isFirst(sequence)) return window_.outOfOrder("test", sequence);
+  const Slot& tested = window_[sequence];
   const auto streams = static_cast<uint32_t>(streams_.size());
   *done = tested.placed > 0 && tested.placed == StripePlan(tested.message.bytes, config_.stripeBytes, streams).count();
   if (!*done) return Status::ok();
   *arrival = {tested.message, tested.data};
-  ++taken_;
+  window_.finish();
   return Status::ok();
 }
 
@@ -233,55 +230,57 @@ Status SocketRecvConnection::badFrame(const SocketFrame& frame, const char* why)
 }
 
 Status SocketRecvConnection::place(const SocketFrame& frame, const SocketStream& stream, uint8_t** to) {
-  const auto told = together_.telling();
+  const auto lock = together_.reporting();
   const auto streams = static_cast<uint32_t>(streams_.size());
   const StripePlan plan(frame.totalBytes, config_.stripeBytes, streams);
-  const bool isShort = !ownsShortWay_ && &stream == shortWay_->stream();
-  const uint32_t index = isShort ? 0 : StripePlan::indexOf(frame.sequence, stream.index(), streams);
+  const bool isEager = !ownsEagerPath_ && &stream == eagerPath_->stream();
+  const uint32_t index = isEager ? 0 : StripePlan::indexOf(frame.sequence, stream.index(), streams);
   if (frame.tag >= kNetTags) return badFrame(frame, "its protocol is unknown");
   if (index >= plan.count()) return badFrame(frame, "this stream carries no part of that message");
   const StripePlan::Stripe stripe = plan.stripe(index);
   if (stripe.offset != frame.offset || stripe.length != frame.length) return badFrame(frame, "it is cut differently");
-  if (frame.sequence < taken_) return badFrame(frame, ("expected_sequence=" + std::to_string(taken_)).c_str());
-  if (frame.sequence >= posted_) return Status::ok();  // there is no buffer for it yet
-  Slot& target = slot(frame.sequence);
+  if (frame.sequence < window_.done()) {
+    return badFrame(frame, ("expected_sequence=" + std::to_string(window_.done())).c_str());
+  }
+  if (frame.sequence >= window_.posted()) return Status::ok();  // there is no buffer for it yet
+  Slot& target = window_[frame.sequence];
   if ((target.begun >> index & 1) != 0) return badFrame(frame, "that part has come already");
   if (target.begun == 0) {
     target.message = {frame.tag, frame.check, frame.totalBytes};
-    const bool wished = target.wished.address != nullptr && target.expected == target.message;
-    target.data = static_cast<uint8_t*>(wished ? target.wished.address : target.byTag[frame.tag].address);
+    const bool isExpected = target.postedBuffer.address != nullptr && target.expected == target.message;
+    target.data = static_cast<uint8_t*>(isExpected ? target.postedBuffer.address : target.byTag[frame.tag].address);
   } else if (target.message.tag != frame.tag || target.message.check != frame.check ||
              target.message.bytes != frame.totalBytes) {
     return badFrame(frame, "its other parts say otherwise");
   }
-  const uint32_t room = target.byTag[frame.tag].bytes;
-  if (frame.totalBytes > room) return badFrame(frame, ("room_bytes=" + std::to_string(room)).c_str());
+  const uint32_t capacity = target.byTag[frame.tag].bytes;
+  if (frame.totalBytes > capacity) return badFrame(frame, ("capacity_bytes=" + std::to_string(capacity)).c_str());
   target.begun |= uint64_t{1} << index;
   *to = target.data + frame.offset;
   return Status::ok();
 }
 
 void SocketRecvConnection::placed(const SocketFrame& frame) {
-  const auto told = together_.telling();
-  ++slot(frame.sequence).placed;
+  const auto lock = together_.reporting();
+  ++window_[frame.sequence].placed;
 }
 
 Status SocketRecvConnection::progress(int64_t, int* work) {
-  const auto receive = [this](SocketStream& stream, int* got) { return stream.receive(*this, kTurnBytes, got); };
+  const auto receive = [this](SocketStream& stream, int* got) { return stream.receive(*this, kBytesPerPoll, got); };
   const auto busy = [](const SocketStream& stream) { return stream.mayReceive(); };
   if (Status moved = together_.each(streams_, work, busy, receive); !moved) return moved;
-  if (ownsShortWay_) return Status::ok();
-  shortWay_->startReading();
-  return shortWay_->stream() == nullptr ? Status::ok() : shortWay_->stream()->receive(*this, kTurnBytes, work);
+  if (ownsEagerPath_) return Status::ok();
+  eagerPath_->startReading();
+  return eagerPath_->stream() == nullptr ? Status::ok() : eagerPath_->stream()->receive(*this, kBytesPerPoll, work);
 }
 
 bool SocketRecvConnection::expecting() const {
-  if (!ownsShortWay_ && shortWay_->stream() != nullptr && shortWay_->stream()->eager()) return true;
+  if (!ownsEagerPath_ && eagerPath_->stream() != nullptr && eagerPath_->stream()->eager()) return true;
   return std::any_of(streams_.begin(), streams_.end(), [](const auto& stream) { return stream->eager(); });
 }
 
 void SocketRecvConnection::close() {
-  for (const auto& stream : streams_) stream->sayGoodbye();
+  for (const auto& stream : streams_) stream->sendFin();
 }
 
 std::string SocketRecvConnection::describe() const { return streams_.front()->describe(); }

@@ -7,45 +7,46 @@
 #include <mutex>
 #include <vector>
 
-#include "base/crew.h"
+#include "base/io_thread_pool.h"
+#include "transport/message_window.h"
 #include "transport/net.h"
 #include "transport/net_config.h"
 #include "transport/socket_dialer.h"
-#include "transport/socket_short_way.h"
+#include "transport/socket_eager_path.h"
 #include "transport/socket_stream.h"
 
 namespace jccl {
 
-// The streams of a connection are independent but for what they tell it: where a crew helps, each is moved by whoever is
-// free, and that is told one at a time.
+// The streams of a connection are independent but for what they report to it: with a pool, any free thread moves one, and
+// they report one at a time.
 class SocketStreams {
  public:
-  // `crew` may be null.
-  explicit SocketStreams(std::shared_ptr<Crew> crew) : crew_(std::move(crew)) {}
+  // `pool` may be null.
+  explicit SocketStreams(std::shared_ptr<IoThreadPool> pool) : pool_(std::move(pool)) {}
 
   // Calls move(stream, work) for every one of `streams`, by several threads if at least two of them are `busy`. Adds up
   // the work; the first failure is the result.
   template <typename Busy, typename Move>
   Status each(const std::vector<std::unique_ptr<SocketStream>>& streams, int* work, Busy busy, Move move);
 
-  // Held while a stream tells its connection something.
-  std::unique_lock<std::mutex> telling() {
-    return crew_ == nullptr ? std::unique_lock<std::mutex>() : std::unique_lock(mutex_);
+  // Held while a stream reports to its connection.
+  std::unique_lock<std::mutex> reporting() {
+    return pool_ == nullptr ? std::unique_lock<std::mutex>() : std::unique_lock(mutex_);
   }
 
  private:
-  const std::shared_ptr<Crew> crew_;
+  const std::shared_ptr<IoThreadPool> pool_;
   std::mutex mutex_;
 };
 
 // Dials its streams, then cuts messages into frames (socket_frame.h). A send is done when the kernel has all of it. Short
-// ones may take the short way.
+// ones may take the eager path.
 class SocketSendConnection final : public NetSendConnection {
  public:
   // One dialer per stream.
   SocketSendConnection(const NetConfig& config, const NetRoute& route, EventSet& dialEvents, EventSet& dataEvents,
-                       std::shared_ptr<Crew> crew, std::vector<std::vector<SocketDialer::Pair>> pairsPerStream,
-                       std::shared_ptr<SocketShortWay> shortWay);
+                       std::shared_ptr<IoThreadPool> pool, std::vector<std::vector<SocketDialer::Pair>> pairsPerStream,
+                       std::shared_ptr<SocketEagerPath> eagerPath);
   ~SocketSendConnection() override;
 
   bool connected() const override { return !streams_.empty(); }
@@ -66,7 +67,6 @@ class SocketSendConnection final : public NetSendConnection {
   Status dial(int64_t nowNanos, int* work);
   Status listen(int* work);
   void push(uint64_t sequence);
-  Slot& slot(uint64_t sequence) { return slots_[sequence % kNetInFlight]; }
 
   const NetConfig& config_;
   const int peer_;
@@ -74,18 +74,16 @@ class SocketSendConnection final : public NetSendConnection {
   std::vector<std::unique_ptr<SocketDialer>> dialers_;  // empty once connected
   std::vector<std::unique_ptr<SocketStream>> streams_;
   SocketStreams together_;
-  const std::shared_ptr<SocketShortWay> shortWay_;
-  const bool ownsShortWay_;
-  std::array<Slot, kNetInFlight> slots_;
-  uint64_t posted_ = 0;  // the next message to post
-  uint64_t done_ = 0;    // the first message that test() has not reported
+  const std::shared_ptr<SocketEagerPath> eagerPath_;
+  const bool ownsEagerPath_;
+  MessageWindow<Slot> window_;
 };
 
 // Puts frames where their message was posted.
 class SocketRecvConnection final : public NetRecvConnection, private SocketStream::Receiver {
  public:
-  SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents, std::shared_ptr<Crew> crew,
-                       std::vector<UniqueFd> sockets, std::shared_ptr<SocketShortWay> shortWay);
+  SocketRecvConnection(const NetConfig& config, int peer, EventSet& dataEvents, std::shared_ptr<IoThreadPool> pool,
+                       std::vector<UniqueFd> sockets, std::shared_ptr<SocketEagerPath> eagerPath);
   ~SocketRecvConnection() override;
 
   Status open();
@@ -100,8 +98,8 @@ class SocketRecvConnection final : public NetRecvConnection, private SocketStrea
  private:
   struct Slot {
     std::array<NetBuffer, kNetTags> byTag;
-    NetMessage expected;  // would go to `wished`, if that is anywhere
-    NetBuffer wished;
+    NetMessage expected;  // goes to `postedBuffer`, if there is one
+    NetBuffer postedBuffer;
     NetMessage message;       // from here on only when its first stripe has begun
     uint8_t* data = nullptr;  // where it goes
     uint64_t begun = 0;       // bit j: stripe j has begun to arrive
@@ -111,16 +109,13 @@ class SocketRecvConnection final : public NetRecvConnection, private SocketStrea
   Status place(const SocketFrame& frame, const SocketStream& stream, uint8_t** to) override;
   void placed(const SocketFrame& frame) override;
   Status badFrame(const SocketFrame& frame, const char* why) const;
-  Slot& slot(uint64_t sequence) { return slots_[sequence % kNetInFlight]; }
 
   const NetConfig& config_;
   std::vector<std::unique_ptr<SocketStream>> streams_;
   SocketStreams together_;
-  const std::shared_ptr<SocketShortWay> shortWay_;
-  const bool ownsShortWay_;
-  std::array<Slot, kNetInFlight> slots_;
-  uint64_t posted_ = 0;
-  uint64_t taken_ = 0;  // the first message that test() has not reported
+  const std::shared_ptr<SocketEagerPath> eagerPath_;
+  const bool ownsEagerPath_;
+  MessageWindow<Slot> window_;
 };
 
 }  // namespace jccl

@@ -1,4 +1,4 @@
-// The interfaces of this machine.
+// The interfaces of this host.
 #pragma once
 
 #include <string>

@@ -21,19 +21,19 @@ std::vector<SocketAddress> ofFamily(const std::vector<SocketAddress>& addresses,
 
 }  // namespace
 
-Status SocketDialer::pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> announced,
+Status SocketDialer::pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> published,
                                    const Beginning& beginning, std::vector<Pair>* pairs) {
   std::vector<SocketAddress> remote;
-  if (Status read = decodeAddresses(announced.data(), announced.size(), &remote); !read) return read;
+  if (Status read = decodeAddresses(published.data(), published.size(), &remote); !read) return read;
   const int first = remote.front().family();
   for (const int family : {first, first == AF_INET ? AF_INET6 : AF_INET}) {
     const std::vector<SocketAddress> from = ofFamily(local, family);
     const std::vector<SocketAddress> to = ofFamily(remote, family);
     // Equal places of two lists are one network.
     const std::optional<size_t> planned = placeOf(devicesOf(from), beginning.ends.local);
-    const size_t firstLocal = planned.value_or(beginning.turn);
+    const size_t firstLocal = planned.value_or(beginning.rotation);
     const size_t firstRemote =
-        planned ? placeOf(devicesOf(to), beginning.ends.remote).value_or(firstLocal) : beginning.turn;
+        planned ? placeOf(devicesOf(to), beginning.ends.remote).value_or(firstLocal) : beginning.rotation;
     for (size_t r = 0; r < to.size(); ++r) {
       for (size_t l = 0; l < from.size(); ++l) {
         Pair pair = {from[(l + r + firstLocal + beginning.stream) % from.size()],
@@ -92,7 +92,7 @@ void SocketDialer::dial(int64_t nowNanos) {
   const Pair& pair = pairs_[attempts_++ % pairs_.size()];
   attemptEndsNanos_ = nowNanos + config_.handshakeTimeoutNanos;
   moved_ = 0;
-  const Distance distance = pair.remote.sameHost(pair.local) ? Distance::SameMachine : Distance::Network;
+  const Distance distance = pair.remote.sameHost(pair.local) ? Distance::SameHost : Distance::Network;
   Status made = openDataSocket(pair.remote.family(), distance, config_, &socket_);
   if (made) made = tuneDataSocket(socket_.get(), config_);
   if (!made) return lose(nowNanos, made.message());
@@ -124,7 +124,7 @@ bool SocketDialer::finishConnect(int64_t nowNanos) {
   sockaddr_storage peer;
   socklen_t peerBytes = sizeof peer;
   if (::getpeername(socket_.get(), reinterpret_cast<sockaddr*>(&peer), &peerBytes) != 0) {
-    ready_ = false;  // told too early; the end of the attempt bounds the wait
+    ready_ = false;  // notified too early; the end of the attempt bounds the wait
     return false;
   }
   state_ = State::Challenged;
@@ -166,19 +166,19 @@ bool SocketDialer::introduce(int64_t nowNanos) {
   moved_ += static_cast<size_t>(put);
   if (moved_ < sizeof introduction_) return true;
   moved_ = 0;
-  state_ = State::Judged;
+  state_ = State::Proved;
   // The listener may have accepted it already and would refuse another attempt; it hangs up if it does not.
   attemptEndsNanos_ = startedNanos_ + config_.connectTimeoutNanos;
   return true;
 }
 
 void SocketDialer::conclude() {
-  if (verdict_.code == NetVerdict::kWelcome) {
+  if (reply_.code == NetHandshakeReply::kWelcome) {
     events_.remove(socket_.get());
     state_ = State::Done;
     return;
   }
-  refusal_ = Status::transport("net: " + describe() + " refused the connection: " + verdictText(verdict_.code));
+  refusal_ = Status::transport("net: " + describe() + " refused the connection: " + refusalText(reply_.code));
 }
 
 bool SocketDialer::step(int64_t nowNanos) {
@@ -201,9 +201,9 @@ bool SocketDialer::step(int64_t nowNanos) {
       return true;
     case State::Introducing:
       return introduce(nowNanos);
-    case State::Judged:
-      if (!receive(&verdict_, nowNanos)) return ready_ && state_ == State::Judged;
-      if (!secret_.believesListener(challenge_.nonce, introduction_.header, verdict_)) {
+    case State::Proved:
+      if (!receive(&reply_, nowNanos)) return ready_ && state_ == State::Proved;
+      if (!secret_.believesListener(challenge_.nonce, introduction_.header, reply_)) {
         lose(nowNanos, "the listener does not know the secret of this job");
         return true;
       }

@@ -15,10 +15,10 @@
 
 namespace jccl {
 
-// A state machine, driven by progress(). It tries the pairs of local and remote address in turn, with growing pauses,
+// A state machine, driven by progress(). It tries the pairs of local and remote address one after the other, with growing pauses,
 // until one leads to a proven connection, the listener refuses, or the time is up.
 //
-//     Waiting ──> Connecting ──> Challenged ──> Introducing ──> Judged ──> Done
+//     Waiting ──> Connecting ──> Challenged ──> Introducing ──> Proved ──> Done
 //        ^             └──────────────┴──── (lost) ──┴─────────────┘
 //        └───────────────────────────────────┘
 class SocketDialer : public EventHandler {
@@ -28,17 +28,17 @@ class SocketDialer : public EventHandler {
     SocketAddress remote;
   };
 
-  // Which pair comes first: the one of these devices, or in turn where they have no address; each further stream of a
+  // Which pair comes first: the one of these devices, or in rotation where they have no address; each further stream of a
   // connection begins at the next one, so that several interfaces share the load.
   struct Beginning {
-    NetWays::Ends ends;
-    size_t turn = 0;
+    NetPaths::Ends ends;
+    size_t rotation = 0;
     size_t stream = 0;
   };
 
-  // All pairs of one family between this rank's addresses and those that a listener announced with encodeAddresses(), the
+  // All pairs of one family between this rank's addresses and those that a listener published with encodeAddresses(), the
   // listener's first family first. None: an error that says so.
-  static Status pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> announced,
+  static Status pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> published,
                               const Beginning& beginning, std::vector<Pair>* pairs);
 
   // `who` without its nonce, which each attempt makes anew.
@@ -53,7 +53,7 @@ class SocketDialer : public EventHandler {
   void onEvents(uint32_t) override { ready_ = true; }
 
  private:
-  enum class State : uint8_t { Waiting, Connecting, Challenged, Introducing, Judged, Done };
+  enum class State : uint8_t { Waiting, Connecting, Challenged, Introducing, Proved, Done };
 
   bool step(int64_t nowNanos);  // false: nothing to do now
   void dial(int64_t nowNanos);
@@ -71,7 +71,7 @@ class SocketDialer : public EventHandler {
   const std::vector<Pair> pairs_;
   NetIntroduction introduction_;
   NetChallenge challenge_;
-  NetVerdict verdict_;
+  NetHandshakeReply reply_;
 
   State state_ = State::Waiting;
   UniqueFd socket_;

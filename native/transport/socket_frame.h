@@ -1,4 +1,4 @@
-// What travels over a data socket once it is proven: frames, each a header and a piece of one message.
+// What travels over a data socket once it is proven: frames, each a header and a part of one message.
 //
 //     0         4      5      6       8            16            20           24           28
 //     +---------+------+------+-------+------------+-------------+------------+------------+-----------+
@@ -6,8 +6,8 @@
 //     +---------+------+------+-------+------------+-------------+------------+------------+-----------+
 //
 // A message of up to stripeBytes is one frame; a larger one is cut into nearly equal stripes of whole cache lines, one
-// per stream at most. Stripe j of message s travels on stream (s + j) mod streams, so small messages take turns
-// (or all go the short way: socket_short_way.h). Both ends know the plan, so the receiver can check every word of a header.
+// per stream at most. Stripe j of message s travels on stream (s + j) mod streams, so small messages alternate
+// between streams (or all take the eager path: socket_eager_path.h). Both ends know the plan, so the receiver can check every word of a header.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace jccl {
 
 struct SocketFrame {
   static constexpr uint32_t kMagic = 0x31464e4a;
-  enum Kind : uint8_t { kData = 1, kGoodbye = 2 };
+  enum Kind : uint8_t { kData = 1, kFin = 2 };
   uint32_t magic = kMagic;
   uint8_t kind = kData;
   uint8_t tag = 0;
@@ -52,7 +52,7 @@ struct StripePlan {
     return static_cast<uint32_t>((sequence + index) % streams);
   }
 
-  // The inverse of streamOf: may be >= count(), then the stream carries nothing of the message.
+  // The inverse of streamOf: may be >= count(), then no part of the message travels on the stream.
   static uint32_t indexOf(uint64_t sequence, uint32_t stream, uint32_t streams) {
     return static_cast<uint32_t>((stream + streams - sequence % streams) % streams);
   }

@@ -10,19 +10,19 @@ namespace jccl {
 namespace {
 
 constexpr int kBacklog = 1024;
-constexpr uint64_t kStrangersLogged = 10;
+constexpr uint64_t kDropsLogged = 10;
 constexpr int64_t kAcceptPauseNanos = 100'000'000;
 
 }  // namespace
 
 uint32_t SocketListener::judgeRoute(const NetConfig& config, int streams, const NetIntroductionHeader& who) {
-  if (who.communicator != config.communicator) return NetVerdict::kOtherCommunicator;
-  if (who.to != config.rank) return NetVerdict::kOtherRank;
+  if (who.communicator != config.communicator) return NetHandshakeReply::kOtherCommunicator;
+  if (who.to != config.rank) return NetHandshakeReply::kOtherRank;
   if (who.from < 0 || who.from >= config.size || who.channel < 0 || who.channel >= config.channels ||
       who.streams != streams || who.stream >= streams) {
-    return NetVerdict::kBadShape;
+    return NetHandshakeReply::kBadShape;
   }
-  return NetVerdict::kWelcome;
+  return NetHandshakeReply::kWelcome;
 }
 
 SocketListener::~SocketListener() {
@@ -55,13 +55,13 @@ int64_t SocketListener::nextDeadlineNanos() const {
   return clients_.empty() ? acceptAgainNanos_ : std::min(acceptAgainNanos_, clients_.front().deadlineNanos);
 }
 
-void SocketListener::stranger(int socket, const char* why) {
-  ++strangers_;
-  if (strangers_ > kStrangersLogged) return;
+void SocketListener::drop(int socket, const char* why) {
+  ++unauthenticated_;
+  if (unauthenticated_ > kDropsLogged) return;
   logMessage(LogLevel::Warn, "net",
-             "dropped a stranger at " + SocketAddress::peerOf(socket).toString() + " on the data port " +
+             "dropped an unauthenticated peer at " + SocketAddress::peerOf(socket).toString() + " on the data port " +
                  SocketAddress::localOf(socket).toString() + ": " + why +
-                 (strangers_ == kStrangersLogged ? "; further ones are not logged" : ""));
+                 (unauthenticated_ == kDropsLogged ? "; further ones are not logged" : ""));
 }
 
 SocketListener::Clients::iterator SocketListener::forget(Clients::iterator client) {
@@ -92,7 +92,7 @@ void SocketListener::acceptAll(int listener, int64_t nowNanos, int* work) {
     }
     ++*work;
     if (clients_.size() >= config_.maxHalfOpen) {
-      stranger(clients_.front().socket.get(), "too many clients that have proven nothing; this one was the oldest");
+      drop(clients_.front().socket.get(), "too many clients that have proven nothing; this one was the oldest");
       forget(clients_.begin());
     }
     HalfOpen& client = clients_.emplace_back();
@@ -107,15 +107,15 @@ void SocketListener::acceptAll(int listener, int64_t nowNanos, int* work) {
 
 void SocketListener::judgeAndAnswer(HalfOpen& client) {
   const NetIntroductionHeader& who = client.introduction.header;
-  NetVerdict verdict;
-  verdict.code = judge_.judge(who);
-  verdict.proof = secret_.proveListener(client.nonce, who, verdict.code);
-  const bool answered = ::send(client.socket.get(), &verdict, sizeof verdict, MSG_NOSIGNAL) == sizeof verdict;
-  if (verdict.code != NetVerdict::kWelcome) {
+  NetHandshakeReply reply;
+  reply.code = judge_.judge(who);
+  reply.proof = secret_.proveListener(client.nonce, who, reply.code);
+  const bool answered = ::send(client.socket.get(), &reply, sizeof reply, MSG_NOSIGNAL) == sizeof reply;
+  if (reply.code != NetHandshakeReply::kWelcome) {
     logMessage(LogLevel::Warn, "net",
                "refused a connection of this job: from_rank=" + std::to_string(who.from) +
                    " to_rank=" + std::to_string(who.to) + " channel=" + std::to_string(who.channel) + " at " +
-                   SocketAddress::peerOf(client.socket.get()).toString() + ": " + verdictText(verdict.code));
+                   SocketAddress::peerOf(client.socket.get()).toString() + ": " + refusalText(reply.code));
     return;
   }
   if (!answered) return;  // it left in the meantime, and will be back
@@ -134,19 +134,19 @@ bool SocketListener::advance(HalfOpen& client, int* work) {
     }
     ++*work;
     if (got <= 0) {
-      stranger(client.socket.get(), "it left before it had introduced itself");
+      drop(client.socket.get(), "it left before it had introduced itself");
       return true;
     }
     client.received += static_cast<uint32_t>(got);
     const NetIntroductionHeader& who = client.introduction.header;
     // Garbage is known by its first bytes and need not be waited for.
     if (client.received >= 8 && (who.magic != NetIntroductionHeader::kMagic || who.version != 1)) {
-      stranger(client.socket.get(), "it does not speak JCCL, or another version of it");
+      drop(client.socket.get(), "it does not speak JCCL, or another version of it");
       return true;
     }
     if (client.received < sizeof client.introduction) continue;
     if (!secret_.believesConnector(client.nonce, client.introduction)) {
-      stranger(client.socket.get(), "it does not know the secret of this job");
+      drop(client.socket.get(), "it does not know the secret of this job");
       return true;
     }
     judgeAndAnswer(client);
@@ -165,7 +165,7 @@ int SocketListener::progress(int64_t nowNanos) {
   for (auto client = clients_.begin(); client != clients_.end();) {
     bool done = advance(*client, &work);
     if (!done && nowNanos >= client->deadlineNanos) {
-      stranger(client->socket.get(), "it did not introduce itself in time");
+      drop(client->socket.get(), "it did not introduce itself in time");
       done = true;
     }
     client = done ? forget(client) : std::next(client);

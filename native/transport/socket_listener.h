@@ -15,8 +15,8 @@
 
 namespace jccl {
 
-// Listens on one port per address. Strangers (garbage, silence, a recorded handshake) are dropped, counted and, the
-// first few, logged; at most config.maxHalfOpen clients are unproven at a time, the oldest goes first. A member whose
+// Listens on one port per address. Unauthenticated peers (garbage, silence, a recorded handshake) are dropped, counted and,
+// the first few, logged; at most config.maxHalfOpen clients are unproven at a time, the oldest goes first. A member whose
 // handshake is lost that way simply tries again.
 class SocketListener : public EventHandler {
  public:
@@ -25,14 +25,14 @@ class SocketListener : public EventHandler {
     NetIntroductionHeader who;
   };
 
-  // Judges an introduction whose proof is right: a NetVerdict code.
+  // Judges an introduction whose proof is right: a NetHandshakeReply code.
   class Judge {
    public:
     virtual ~Judge() = default;
     virtual uint32_t judge(const NetIntroductionHeader& who) = 0;
   };
 
-  // What every judge asks first: does this lead to this rank, over a channel and one of `streams` streams that there are?
+  // What every judge checks first: does this lead to this rank, over a channel and one of `streams` streams that there are?
   static uint32_t judgeRoute(const NetConfig& config, int streams, const NetIntroductionHeader& who);
 
   SocketListener(const NetConfig& config, EventSet& events, Judge& judge)
@@ -46,7 +46,7 @@ class SocketListener : public EventHandler {
   bool next(Proven* proven);
 
   int64_t nextDeadlineNanos() const;
-  uint64_t strangers() const { return strangers_; }
+  uint64_t unauthenticated() const { return unauthenticated_; }
   void onEvents(uint32_t) override { acceptable_ = true; }
 
  private:
@@ -65,7 +65,7 @@ class SocketListener : public EventHandler {
   bool challenge(HalfOpen& client);
   bool advance(HalfOpen& client, int* work);  // true: done with
   void judgeAndAnswer(HalfOpen& client);
-  void stranger(int socket, const char* why);
+  void drop(int socket, const char* why);
   Clients::iterator forget(Clients::iterator client);
 
   const NetConfig& config_;
@@ -78,7 +78,7 @@ class SocketListener : public EventHandler {
   std::deque<Proven> proven_;
   bool acceptable_ = true;
   int64_t acceptAgainNanos_ = INT64_MAX;
-  uint64_t strangers_ = 0;
+  uint64_t unauthenticated_ = 0;
 };
 
 }  // namespace jccl

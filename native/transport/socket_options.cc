@@ -9,7 +9,7 @@
 namespace jccl {
 namespace {
 
-// SO_SNDBUF to this same machine.
+// SO_SNDBUF to this same host.
 constexpr int kLocalSendBufferBytes = 256 * 1024;
 
 constexpr int kLongestRepeatMillis = 1000;
@@ -26,7 +26,7 @@ Status openDataSocket(int family, Distance distance, const NetConfig& config, Un
   socket->reset(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!*socket) return Status::system("socket", "family=" + std::to_string(family));
   // The kernel clips sizes beyond net.core.[rw]mem_max; that costs speed, not correctness.
-  const bool local = config.sendBufferBytes == 0 && distance == Distance::SameMachine;
+  const bool local = config.sendBufferBytes == 0 && distance == Distance::SameHost;
   const int sendBufferBytes = local ? kLocalSendBufferBytes : config.sendBufferBytes;
   if (sendBufferBytes > 0) {
     if (Status s = set(socket->get(), SOL_SOCKET, SO_SNDBUF, sendBufferBytes, "SO_SNDBUF"); !s) return s;
@@ -61,12 +61,12 @@ const char* socketHint(int error) {
     case EPIPE:
       return "the peer's process ended or was killed; see its log";
     case ETIMEDOUT:
-      return "the peer's machine stopped answering, or a firewall drops packets between the two";
+      return "the peer's host stopped answering, or a firewall drops packets between the two";
     case EHOSTUNREACH:
     case ENETUNREACH:
       return "there is no route from the local address; choose the interface with JCCL_SOCKET_IFNAME";
     case EADDRNOTAVAIL:
-      return "the local address is not on this machine (any more), or all ports are in use";
+      return "the local address is not on this host (any more), or all ports are in use";
     case EMFILE:
     case ENFILE:
       return "no file descriptors left; raise the limit (ulimit -n)";

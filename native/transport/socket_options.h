@@ -8,12 +8,12 @@
 namespace jccl {
 
 // A non-blocking TCP socket of the family with the job's buffer sizes (they must be set before connect and listen, as
-// the window scale is agreed then). To a peer on this same machine the send buffer is kept small: there is no distance
+// the window scale is agreed then). To a peer on this same host the send buffer is kept small: there is no distance
 // to bridge, and data that piles up leaves the caches before the peer reads it.
-enum class Distance { Network, SameMachine };
+enum class Distance { Network, SameHost };
 Status openDataSocket(int family, Distance distance, const NetConfig& config, UniqueFd* socket);
 
-// Once connected: no delay, keep-alive and the user time-out, so that a machine that vanished is noticed also while
+// Once connected: no delay, keep-alive and the user time-out, so that a host that vanished is noticed also while
 // nothing is sent.
 Status tuneDataSocket(int socket, const NetConfig& config);
 

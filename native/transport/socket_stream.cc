@@ -17,12 +17,12 @@ constexpr size_t kBulkBytes = 8192;
 
 }  // namespace
 
-SocketStream::SocketStream(UniqueFd socket, int peer, EventSet& events, uint32_t index, int eagerLooks)
+SocketStream::SocketStream(UniqueFd socket, int peer, EventSet& events, uint32_t index, int pollsAfterData)
     : socket_(std::move(socket)),
       peer_(peer),
       events_(events),
       index_(index),
-      eagerLooks_(eagerLooks),
+      pollsAfterData_(pollsAfterData),
       local_(SocketAddress::localOf(socket_.get())),
       remote_(SocketAddress::peerOf(socket_.get())) {}
 
@@ -44,22 +44,23 @@ Status SocketStream::failed(const char* call, int error) const {
                            errorText(error) + "): " + socketHint(error));
 }
 
-Status SocketStream::closedUnannounced() const {
-  return Status::transport("net: lost " + describe() +
-                           ": the connection was closed without a goodbye: the peer's process ended or was killed; see "
-                           "its log");
+Status SocketStream::closedWithoutFin() const {
+  return Status::transport(
+      "net: lost " + describe() +
+      ": the connection was closed without a FIN message: the peer's process ended or was killed; see "
+      "its log");
 }
 
 Status SocketStream::unsent() const {
   return Status::transport("net: " + describe() + " has closed the communicator while messages for it are unsent");
 }
 
-void SocketStream::sayGoodbye() {
-  if (saidGoodbye_ || !queue_.empty()) return;
-  saidGoodbye_ = true;
+void SocketStream::sendFin() {
+  if (sentFin_ || !queue_.empty()) return;
+  sentFin_ = true;
   SocketFrame frame;
-  frame.kind = SocketFrame::kGoodbye;
-  // Refused when the kernel has no room left: the peer then takes the end for a death, as it would be without this.
+  frame.kind = SocketFrame::kFin;
+  // Refused when the kernel's buffer is full: the peer then takes the end for a death, as it would be without this.
   [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &frame, sizeof frame, MSG_NOSIGNAL | MSG_DONTWAIT);
   ::shutdown(socket_.get(), SHUT_WR);
 }
@@ -106,7 +107,7 @@ size_t SocketStream::finishedFrames(size_t moved) {
 
 Status SocketStream::receive(Receiver& receiver, size_t budget, int* work) {
   if (eager()) {
-    --eagerLooksLeft_;
+    --pollsLeft_;
     readable_ = true;
   }
   size_t moved = 0;
@@ -131,7 +132,7 @@ Status SocketStream::receive(Receiver& receiver, size_t budget, int* work) {
   }
   if (moved > 0) {
     ++*work;
-    eagerLooksLeft_ = eagerLooks_;
+    pollsLeft_ = pollsAfterData_;
   }
   return Status::ok();
 }
@@ -148,7 +149,7 @@ void SocketStream::takeBuffered(size_t* moved) {
 Status SocketStream::takeHeader(Receiver& receiver, Step* step) {
   std::memcpy(&frame_, buffer_.data() + begin_, sizeof frame_);
   begin_ += sizeof frame_;
-  if (frame_.magic == SocketFrame::kMagic && frame_.kind == SocketFrame::kGoodbye && begin_ == end_) {
+  if (frame_.magic == SocketFrame::kMagic && frame_.kind == SocketFrame::kFin && begin_ == end_) {
     ended_ = true;
     return Status::ok();
   }
@@ -194,9 +195,9 @@ Status SocketStream::readSome(Step* step, size_t* moved) {
     readable_ = false;
     *step = Step::Stop;
     finished_ = ended_ && !inFrame_ && begin_ == end_;
-    return finished_ ? Status::ok() : closedUnannounced();
+    return finished_ ? Status::ok() : closedWithoutFin();
   }
-  // Less than was asked for: the kernel has no more, and will tell when it has.
+  // Less than was asked for: the kernel has no more, and will notify when it has.
   if (static_cast<size_t>(got) < direct + ahead && !closing_) readable_ = false;
   const size_t inPlace = std::min(direct, static_cast<size_t>(got));
   to_ += inPlace;

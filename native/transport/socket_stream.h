@@ -16,7 +16,7 @@ namespace jccl {
 
 // Both halves of a socket: a queue of frames whose data stays where it is goes out, frames come in. Where the data of one
 // that comes goes is asked of its receiver, who also checks the header. Mostly only one half is used (socket_connection.h);
-// the other then carries a goodbye and nothing else.
+// the other then carries a FIN message and nothing else.
 class SocketStream : public EventHandler {
  public:
   class Receiver {
@@ -29,8 +29,8 @@ class SocketStream : public EventHandler {
     virtual void placed(const SocketFrame& frame) = 0;
   };
 
-  // A stream that has just delivered is asked for more up to `eagerLooks` times before it needs an event.
-  SocketStream(UniqueFd socket, int peer, EventSet& events, uint32_t index, int eagerLooks);
+  // A stream that has just delivered is asked for more up to `pollsAfterData` times before it needs an event.
+  SocketStream(UniqueFd socket, int peer, EventSet& events, uint32_t index, int pollsAfterData);
   ~SocketStream() override;
   SocketStream(const SocketStream&) = delete;
   SocketStream& operator=(const SocketStream&) = delete;
@@ -42,14 +42,14 @@ class SocketStream : public EventHandler {
   uint32_t index() const { return index_; }
   std::string describe() const;  // "rank 3 at 10.0.0.4:4711 from 10.0.0.3:4242"
 
-  // Best effort: tells the other end that the coming end of the stream is meant. A stream with unsent frames is cut off
+  // Best effort: says that the coming end of the stream is meant. A stream with unsent frames is cut off
   // instead: the peer must not take what it has for all.
-  void sayGoodbye();
-  bool saidGoodbye() const { return saidGoodbye_; }
+  void sendFin();
+  bool sentFin() const { return sentFin_; }
 
   void push(const SocketFrame& frame, const uint8_t* data) { queue_.push_back({frame, data}); }
 
-  // Hands as much as possible to the kernel. done(sequence) is called for every frame that has left its buffer.
+  // Passes as much as possible to the kernel. done(sequence) is called for every frame that has left its buffer.
   template <typename Done>
   Status send(int* work, Done done) {
     if (finished_ && !queue_.empty()) return unsent();
@@ -72,12 +72,12 @@ class SocketStream : public EventHandler {
   // Reads until the kernel has no more, the receiver has no buffer, or about `budget` bytes have moved.
   Status receive(Receiver& receiver, size_t budget, int* work);
 
-  // Would send() hand data to the kernel, as far as is known? Would receive() ask for some?
+  // Would send() pass data to the kernel, as far as is known? Would receive() ask for some?
   bool maySend() const { return writable_ && !queue_.empty(); }
   bool mayReceive() const { return readable_ || eager(); }
 
   // It will be asked for more even if no event comes.
-  bool eager() const { return eagerLooksLeft_ > 0; }
+  bool eager() const { return pollsLeft_ > 0; }
 
  private:
   enum class Step : uint8_t { Again, Stop };
@@ -94,27 +94,27 @@ class SocketStream : public EventHandler {
   Status takeHeader(Receiver& receiver, Step* step);
   void takeBuffered(size_t* moved);
   Status failed(const char* call, int error) const;
-  Status closedUnannounced() const;
+  Status closedWithoutFin() const;
   Status unsent() const;
 
   UniqueFd socket_;
   const int peer_;
   EventSet& events_;
   const uint32_t index_;
-  const int eagerLooks_;
+  const int pollsAfterData_;
   const SocketAddress local_;
   const SocketAddress remote_;
   bool readable_ = true;
   bool writable_ = true;
-  bool closing_ = false;      // the end of the stream was told; it is not told again
-  bool ended_ = false;        // the other end said goodbye
-  bool finished_ = false;     // and has closed its half
-  bool saidGoodbye_ = false;  // this end did
+  bool closing_ = false;   // the kernel has reported the end of the stream, once
+  bool ended_ = false;     // the other end has sent its FIN message
+  bool finished_ = false;  // and has closed its half
+  bool sentFin_ = false;   // this end did
 
   std::deque<Queued> queue_;
   size_t frontSent_ = 0;  // bytes of the first frame that the kernel has
 
-  int eagerLooksLeft_ = 0;
+  int pollsLeft_ = 0;
   std::array<uint8_t, 16384> buffer_;  // headers, and small messages, in one call each
   size_t begin_ = 0;
   size_t end_ = 0;

@@ -8,24 +8,24 @@ namespace jccl {
 
 void UserMemory::add(const void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory> memory) {
   const auto begin = reinterpret_cast<uintptr_t>(address);
-  pieces_.push_back({begin, begin + bytes, access, std::move(memory)});
+  ranges_.push_back({begin, begin + bytes, access, std::move(memory)});
 }
 
-const UserMemory::Piece* UserMemory::find(const NetBuffer& buffer, NetAccess access) const {
+const UserMemory::Range* UserMemory::find(const NetBuffer& buffer, NetAccess access) const {
   const auto begin = reinterpret_cast<uintptr_t>(buffer.address);
-  const auto found = std::find_if(pieces_.begin(), pieces_.end(), [&](const Piece& piece) {
-    const bool allowed = access == NetAccess::Read || piece.access == NetAccess::Write;
-    return allowed && piece.begin <= begin && begin + buffer.bytes <= piece.end;
+  const auto found = std::find_if(ranges_.begin(), ranges_.end(), [&](const Range& range) {
+    const bool allowed = access == NetAccess::Read || range.access == NetAccess::Write;
+    return allowed && range.begin <= begin && begin + buffer.bytes <= range.end;
   });
-  return found == pieces_.end() ? nullptr : &*found;
+  return found == ranges_.end() ? nullptr : &*found;
 }
 
 NetMemory* UserMemory::reach(NetConnection& connection, const NetBuffer& buffer, NetAccess access) {
-  auto* piece = const_cast<Piece*>(find(buffer, access));
-  if (piece == nullptr || piece->refused) return nullptr;
-  Status reached = connection.reach(*piece->memory);
-  if (reached) return piece->memory.get();
-  piece->refused = true;
+  auto* range = const_cast<Range*>(find(buffer, access));
+  if (range == nullptr || range->refused) return nullptr;
+  Status reached = connection.reach(*range->memory);
+  if (reached) return range->memory.get();
+  range->refused = true;
   if (!warned_) logMessage(LogLevel::Warn, "net", "user memory is copied: " + reached.message());
   warned_ = true;
   return nullptr;

@@ -16,7 +16,7 @@ namespace jccl {
 class UserMemory {
  public:
   void add(const void* address, size_t bytes, NetAccess access, std::unique_ptr<NetMemory> memory);
-  void clear() { pieces_.clear(); }
+  void clear() { ranges_.clear(); }
 
   // Whether the buffer is in memory that was added for this access.
   bool holds(const NetBuffer& buffer, NetAccess access) const { return find(buffer, access) != nullptr; }
@@ -25,16 +25,16 @@ class UserMemory {
   NetMemory* reach(NetConnection& connection, const NetBuffer& buffer, NetAccess access);
 
  private:
-  struct Piece {
+  struct Range {
     uintptr_t begin;
     uintptr_t end;
     NetAccess access;
     std::unique_ptr<NetMemory> memory;
     bool refused = false;
   };
-  const Piece* find(const NetBuffer& buffer, NetAccess access) const;
+  const Range* find(const NetBuffer& buffer, NetAccess access) const;
 
-  std::vector<Piece> pieces_;
+  std::vector<Range> ranges_;
   bool warned_ = false;
 };
 

@@ -16,8 +16,8 @@
 namespace jccl::verbs {
 namespace {
 
-constexpr int64_t kLeastGraceNanos = 1'000'000'000;
-constexpr int64_t kMostGraceNanos = 60'000'000'000;
+constexpr int64_t kMinGraceNanos = 1'000'000'000;
+constexpr int64_t kMaxGraceNanos = 60'000'000'000;
 
 // "100 Gb/sec (4X EDR)"
 int speedOf(const std::string& sysfs, const std::string& device, int port) {
@@ -124,7 +124,7 @@ Adapter::Adapter(std::shared_ptr<OpenDevice> device, Port port, const PathSettin
 
 int64_t Adapter::graceNanos() const {
   const int64_t tries = retryNanos(path_.timeout, path_.retryCount);
-  return tries == 0 ? kMostGraceNanos : std::clamp(tries, kLeastGraceNanos, kMostGraceNanos);
+  return tries == 0 ? kMaxGraceNanos : std::clamp(tries, kMinGraceNanos, kMaxGraceNanos);
 }
 
 void Adapter::watch(const std::vector<Adapter*>& ports, int64_t nowNanos) {
@@ -185,7 +185,7 @@ Status openAdapters(const AdapterSettings& settings, const std::string& sysfs,
   int count = 0;
   const std::unique_ptr<Device*, FreeDeviceListFn> list(library->getDeviceList(&count), library->freeDeviceList);
   if (list == nullptr || count == 0) {
-    return Status::transport("this machine has no adapter for InfiniBand verbs, or its driver is not loaded");
+    return Status::transport("this host has no adapter for InfiniBand verbs, or its driver is not loaded");
   }
   Opener opener(settings, sysfs, library, adapters);
   for (int i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// The adapters of this machine: which ports are up, how they are addressed, and what happens to them.
+// The adapters of this host: which ports are up, how they are addressed, and what happens to them.
 #pragma once
 
 #include <cstdint>

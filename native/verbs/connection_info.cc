@@ -6,7 +6,7 @@
 namespace jccl::verbs {
 namespace {
 
-constexpr uint32_t kMostQpNumber = (1U << 24) - 1;
+constexpr uint32_t kMaxQpNumber = (1U << 24) - 1;
 
 Status refuse(const char* name, uint64_t found, uint64_t expected, const char* remedy) {
   return Status::transport(std::string("the other end's connection information has ") + name + "=" +
@@ -29,20 +29,20 @@ Status checkConnectionInfo(const ConnectionInfo& own, const ConnectionInfo& remo
     return refuse("link_layer", static_cast<uint64_t>(remote.linkLayer), static_cast<uint64_t>(own.linkLayer),
                   "InfiniBand (1) and Ethernet (2) cannot be joined; choose adapters of one kind with JCCL_IB_HCA");
   }
-  if (remote.mtu < kLeastMtu || remote.mtu > kMostMtu) return refuse("mtu", remote.mtu, kMostMtu, kSameVersion);
+  if (remote.mtu < kMinMtu || remote.mtu > kMaxMtu) return refuse("mtu", remote.mtu, kMaxMtu, kSameVersion);
   if (remote.linkLayer == LinkLayer::InfiniBand && remote.lid == 0) {
     return refuse("lid", 0, 1, "its port has no LID: does a subnet manager run?");
   }
   if (remote.queuePairs != own.queuePairs) return refuse("qps", remote.queuePairs, own.queuePairs, kSameSettings);
   if (remote.split != own.split) return refuse("split", remote.split, own.split, kSameSettings);
   if (remote.ringBytes != ringBytes) return refuse("ring_bytes", remote.ringBytes, ringBytes, kSameVersion);
-  const auto* end = remote.qpNumbers.begin() + std::min<uint32_t>(remote.queuePairs, kMostQueuePairs);
+  const auto* end = remote.qpNumbers.begin() + std::min<uint32_t>(remote.queuePairs, kMaxQueuePairs);
   const auto* wrong =
-      std::find_if(remote.qpNumbers.begin(), end, [](uint32_t n) { return n == 0 || n > kMostQpNumber; });
-  if (wrong != end) return refuse("qp", *wrong, kMostQpNumber, kSameVersion);
+      std::find_if(remote.qpNumbers.begin(), end, [](uint32_t n) { return n == 0 || n > kMaxQpNumber; });
+  if (wrong != end) return refuse("qp", *wrong, kMaxQpNumber, kSameVersion);
   const auto* last = remote.psns.begin() + (end - remote.qpNumbers.begin());
-  const auto* beyond = std::find_if(remote.psns.begin(), last, [](uint32_t n) { return n > kMostPsn; });
-  if (beyond != last) return refuse("psn", *beyond, kMostPsn, kSameVersion);
+  const auto* beyond = std::find_if(remote.psns.begin(), last, [](uint32_t n) { return n > kMaxPsn; });
+  if (beyond != last) return refuse("psn", *beyond, kMaxPsn, kSameVersion);
   return Status::ok();
 }
 

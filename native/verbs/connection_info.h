@@ -1,4 +1,4 @@
-// What the two ends of a connection tell each other before their queue pairs are joined.
+// What the two ends of a connection send each other before their queue pairs are joined.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace jccl::verbs {
 
-inline constexpr uint32_t kMostQueuePairs = 16;
+inline constexpr uint32_t kMaxQueuePairs = 16;
 
 //     0       4         6       8          9     10     11      12    14    16
 //     +-------+---------+-------+----------+-----+------+-------+-----+-----+
@@ -45,8 +45,8 @@ struct ConnectionInfo {
   uint32_t ringRkey = 0;
   uint32_t ringBytes = 0;
   std::array<char, 64> device{};
-  std::array<uint32_t, kMostQueuePairs> qpNumbers{};
-  std::array<uint32_t, kMostQueuePairs> psns{};  // of the first packet that each queue pair sends
+  std::array<uint32_t, kMaxQueuePairs> qpNumbers{};
+  std::array<uint32_t, kMaxQueuePairs> psns{};  // of the first packet that each queue pair sends
 };
 static_assert(sizeof(ConnectionInfo) == 240 && offsetof(ConnectionInfo, linkLayer) == 8 &&
               offsetof(ConnectionInfo, lid) == 12 && offsetof(ConnectionInfo, gid) == 16 &&

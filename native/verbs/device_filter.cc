@@ -6,7 +6,7 @@
 namespace jccl::verbs {
 namespace {
 
-constexpr int kMostPort = 255;
+constexpr int kMaxPort = 255;
 
 Status bad(const std::string& text, const std::string& entry) {
   return Status::invalid("JCCL_IB_HCA=\"" + text + "\": \"" + entry +
@@ -35,7 +35,7 @@ Status DeviceFilter::parse(const std::string& text, DeviceFilter* filter) {
       const bool number =
           !digits.empty() && digits.size() <= 3 && digits.find_first_not_of("0123456789") == std::string::npos;
       one.port = number ? std::stoi(digits) : 0;
-      if (one.port < 1 || one.port > kMostPort) return bad(text, entry);
+      if (one.port < 1 || one.port > kMaxPort) return bad(text, entry);
     }
     if (one.name.empty()) return bad(text, entry);
     made.entries_.push_back(std::move(one));

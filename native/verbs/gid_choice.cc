@@ -15,8 +15,8 @@
 namespace jccl::verbs {
 namespace {
 
-constexpr int kMostGids = 1024;
-// Tables are sparse, but what is in use comes first: after so many empty places nothing is looked for any more.
+constexpr int kMaxGids = 1024;
+// Tables are sparse, but what is in use comes first: after so many empty places the search ends.
 constexpr int kEmptyInARow = 32;
 
 using AddressBytes = std::string;  // 16 bytes
@@ -35,7 +35,7 @@ bool isLinkLocal(const Gid& gid) {
 
 bool isEmpty(const Gid& gid) { return gid.halves[0] == 0 && gid.halves[1] == 0; }
 
-// All addresses of this machine, by interface; IPv4 ones mapped as GIDs have them.
+// All addresses of this host, by interface; IPv4 ones mapped as GIDs have them.
 std::set<std::pair<std::string, AddressBytes>> interfaceAddresses() {
   std::set<std::pair<std::string, AddressBytes>> found;
   ifaddrs* raw = nullptr;
@@ -66,16 +66,16 @@ std::string lineOf(const std::filesystem::path& path) {
 
 }  // namespace
 
-int chooseGid(std::span<const GidEntry> entries, const GidWish& wish) {
+int chooseGid(std::span<const GidEntry> entries, const GidPreference& preference) {
   int best = -1;
   int bestScore = -1;
   for (size_t i = 0; i < entries.size(); ++i) {
     const GidEntry& entry = entries[i];
     int score = 0;
-    if (entry.roceVersion == wish.roceVersion) score += 8;
+    if (entry.roceVersion == preference.roceVersion) score += 8;
     if (!isLinkLocal(entry.gid)) score += 4;
     if (entry.isInterfaceAddress) score += 2;
-    if (isMapped(entry.gid) != wish.ipv6) score += 1;
+    if (isMapped(entry.gid) != preference.ipv6) score += 1;
     if (score > bestScore) {
       best = static_cast<int>(i);
       bestScore = score;
@@ -90,7 +90,7 @@ std::vector<GidEntry> readGids(const std::string& root, const std::string& devic
   const auto addresses = interfaceAddresses();
   std::vector<GidEntry> entries;
   int empty = 0;
-  for (int index = 0; index < kMostGids && empty < kEmptyInARow; ++index) {
+  for (int index = 0; index < kMaxGids && empty < kEmptyInARow; ++index) {
     const std::string number = std::to_string(index);
     GidEntry entry;
     entry.index = index;

@@ -17,14 +17,14 @@ struct GidEntry {
   bool isInterfaceAddress = false;  // one of that interface's addresses, and not only made from its hardware address
 };
 
-struct GidWish {
+struct GidPreference {
   int roceVersion = 2;
   bool ipv6 = false;
 };
 
 // The place in `entries` of the best one, -1 where there is none: of the wanted version before another; an address of the
 // port's interface before what only the hardware made; of the wanted family before the other; link-local ones last.
-int chooseGid(std::span<const GidEntry> entries, const GidWish& wish);
+int chooseGid(std::span<const GidEntry> entries, const GidPreference& preference);
 
 // The GIDs of a port as the kernel lists them below `root`/class/infiniband ("/sys" but in tests), with what the
 // interfaces' addresses say of them.

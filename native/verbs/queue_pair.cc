@@ -127,7 +127,7 @@ Status QueuePairObject::drawSendPsn() {
   if (::getrandom(&sendPsn_, sizeof sendPsn_, 0) != sizeof sendPsn_) {
     return Status::system("getrandom", "packet sequence number of a queue pair");
   }
-  sendPsn_ &= kMostPsn;
+  sendPsn_ &= kMaxPsn;
   return Status::ok();
 }
 

@@ -31,8 +31,8 @@ struct QueuePairShape {
 // The other end, as its connection information says.
 struct RemoteEnd {
   uint32_t qpNumber = 0;
-  int mtu = kLeastMtu;  // of the path
-  uint16_t lid = 0;     // 0: reached by GID
+  int mtu = kMinMtu;  // of the path
+  uint16_t lid = 0;   // 0: reached by GID
   Gid gid{};
   bool global = false;  // a global route although there is a LID
   uint32_t psn = 0;     // of the first packet that it sends
@@ -65,7 +65,7 @@ class QueuePairObject {
   State state() const { return state_; }
   uint32_t number() const { return number_; }
   uint32_t inlineBytes() const { return inlineBytes_; }
-  // The sequence number of the first packet that it sends: random, so that whoever guesses the numbers of queue pairs cannot
+  // The sequence number of the first packet that it sends: random, so that a process that guesses the numbers of queue pairs cannot
   // guess a valid packet.
   uint32_t sendPsn() const { return sendPsn_; }
   const OpenDevice& device() const { return *device_; }

@@ -80,11 +80,11 @@ inline constexpr int kEventPortError = 10;
 inline constexpr int kEventGidChange = 18;
 
 // Packet sequence numbers have 24 bits.
-inline constexpr uint32_t kMostPsn = (1U << 24) - 1;
+inline constexpr uint32_t kMaxPsn = (1U << 24) - 1;
 
 // ibv_mtu: 1 is 256 bytes, 5 is 4096
-inline constexpr int kLeastMtu = 1;
-inline constexpr int kMostMtu = 5;
+inline constexpr int kMinMtu = 1;
+inline constexpr int kMaxMtu = 5;
 constexpr int mtuBytes(int mtu) { return 128 << mtu; }
 
 union Gid {
@@ -230,8 +230,8 @@ struct AddressHandle {
 struct QpCapabilities {
   uint32_t sendRequests;
   uint32_t receiveRequests;
-  uint32_t sendPieces;
-  uint32_t receivePieces;
+  uint32_t maxSendGather;
+  uint32_t maxReceiveScatter;
   uint32_t inlineBytes;
 };
 

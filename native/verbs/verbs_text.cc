@@ -75,7 +75,7 @@ const char* likelyCauses(int status) {
              "the "
              "ranks disagree on where data goes";
     case kWcRetryExceeded:
-      return "the other end did not acknowledge: its process or machine is gone, a cable or port is down, or packets "
+      return "the other end did not acknowledge: its process or host is gone, a cable or port is down, or packets "
              "are "
              "lost on the way (RoCE: check PFC/ECN, the GID index (JCCL_IB_GID_INDEX) and that no firewall drops UDP "
              "port "

@@ -21,7 +21,7 @@ std::string gidText(const Gid& gid);
 // "RETRY_EXC_ERR"
 std::string statusName(int status);
 
-// What usually leads to a completion with this status, and what to look at.
+// What usually leads to a completion with this status, and what to check.
 const char* likelyCauses(int status);
 
 // How long the adapter waits for an acknowledgement before it reports RETRY_EXC_ERR; 0: for ever (timeout 0, and with

@@ -1,4 +1,4 @@
-// GPUs that are played by the emulator while the process runs on: streams take work at any time, and kernels of all
+// Emulated GPUs while the process runs on: streams take work at any time, and kernels of all
 // streams run together in one thread of the process, by the host's clock. For the tests of the runtime and of what is above
 // it; what a kernel may do is tested with the emulator itself.
 #pragma once

@@ -1,4 +1,4 @@
-// Memory of emulated GPUs that processes can hand to each other. What can be handed over, and what is refused, the environment
+// Memory of emulated GPUs that processes can share. What can be shared, and what is refused, the environment
 // says in JCCL_EMULATED_SHARING, by words: "descriptors" and "handles" are there, and "no-export", "no-import" and "no-open" are
 // refused. Nothing, where it is not set.
 #pragma once

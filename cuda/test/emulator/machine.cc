@@ -20,7 +20,7 @@ constexpr uint64_t kLongestLeap = 1ull << 26;  // nanoseconds a round
 // Ends the thread that it is thrown in, and the run with it.
 struct Stopped {};
 
-constexpr unsigned kMostThreads = 1024;  // of a block
+constexpr unsigned kMaxThreads = 1024;  // of a block
 
 }  // namespace
 
@@ -49,9 +49,9 @@ Machine::Implementation::~Implementation() {
 int Machine::Implementation::launch(unsigned blocks, unsigned threads, std::function<void()> body, std::string name,
                                     int after) {
   const int id = static_cast<int>(launches_.size());
-  if (blocks == 0 || threads == 0 || threads > kMostThreads) {
+  if (blocks == 0 || threads == 0 || threads > kMaxThreads) {
     throw std::invalid_argument("blocks=" + std::to_string(blocks) + " threads=" + std::to_string(threads) +
-                                ": expected at least one block of 1 to " + std::to_string(kMostThreads) + " threads");
+                                ": expected at least one block of 1 to " + std::to_string(kMaxThreads) + " threads");
   }
   if (after < -1 || after >= id) {
     throw std::invalid_argument("after=" + std::to_string(after) + ": expected an earlier launch, or -1");
@@ -308,13 +308,13 @@ unsigned newSharedVariable() {
 }
 
 void* sharedMemory(unsigned variable, size_t bytes, size_t alignment) {
-  constexpr size_t kMostAligned = 128;
+  constexpr size_t kMaxAligned = 128;
   auto& shared = context.thread->block->shared;
   if (shared.size() <= variable) shared.resize(variable + 1);
   auto& memory = shared[variable];
   if (memory == nullptr) {
-    memory = std::make_unique<std::byte[]>(bytes + kMostAligned);
-    std::fill_n(memory.get(), bytes + kMostAligned, std::byte{0xa5});  // nobody has written it
+    memory = std::make_unique<std::byte[]>(bytes + kMaxAligned);
+    std::fill_n(memory.get(), bytes + kMaxAligned, std::byte{0xa5});  // nobody has written it
   }
   const auto address = reinterpret_cast<uintptr_t>(memory.get());
   return memory.get() + (alignment - address % alignment) % alignment;

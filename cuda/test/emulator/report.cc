@@ -11,7 +11,7 @@
 namespace jccl::emulator {
 namespace {
 
-constexpr size_t kMostLines = 200;
+constexpr size_t kMaxLines = 200;
 
 std::string placeOf(const std::source_location& place) {
   if (place.line() == 0) return "nowhere";
@@ -113,7 +113,7 @@ std::string describe(const std::vector<std::unique_ptr<Launch>>& launches) {
     for (const auto& block : launch->blocks) text += describe(*block);
   }
   size_t lines = 0, end = 0;
-  while (lines < kMostLines && end < text.size()) {
+  while (lines < kMaxLines && end < text.size()) {
     end = text.find('\n', end) + 1;
     ++lines;
   }

@@ -10,7 +10,7 @@
 namespace jccl::emulator {
 namespace {
 
-constexpr size_t kMostPending = 4096;
+constexpr size_t kMaxPending = 4096;
 constexpr size_t kGranule = 8;
 
 // Whole granules lie within the pages, but perhaps not within the objects, that are accessed.
@@ -304,7 +304,7 @@ void WeakMemory::load(Thread& thread, const void* address, void* value, size_t b
 }
 
 void WeakMemory::store(Thread& thread, void* address, const void* value, size_t bytes, bool release) {
-  if (pending_.size() >= kMostPending) settleSome(16);
+  if (pending_.size() >= kMaxPending) settleSome(16);
   uint64_t belongs = thread.weak->fence;
   if (release) {
     makeKnownVisible(thread);
@@ -326,7 +326,7 @@ void WeakMemory::fence(Thread& thread) {
 }
 
 void WeakMemory::storeLines(const Warp& warp, const LineMeeting& meeting) {
-  if (pending_.size() >= kMostPending) settleSome(16);
+  if (pending_.size() >= kMaxPending) settleSome(16);
   for (uint32_t left = meeting.mask; left != 0;) {
     const auto line = reinterpret_cast<uint64_t>(meeting.addresses[std::countr_zero(left)]) / 128;
     PendingStore* first = nullptr;

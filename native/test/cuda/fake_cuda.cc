@@ -13,7 +13,7 @@ constexpr int kInvalidDevice = 101;
 constexpr int kMajor = 75;
 constexpr int kMinor = 76;
 
-bool plays(const char* part) {
+bool simulates(const char* part) {
   const char* wanted = std::getenv("FAKE_CUDA");
   return wanted != nullptr && std::strcmp(wanted, part) == 0;
 }
@@ -24,7 +24,7 @@ extern "C" {
 
 #define JCCL_EXPORT __attribute__((visibility("default")))
 
-JCCL_EXPORT int cuInit(unsigned) { return plays("none") ? kNoDevice : kSuccess; }
+JCCL_EXPORT int cuInit(unsigned) { return simulates("none") ? kNoDevice : kSuccess; }
 
 JCCL_EXPORT int cuDeviceGetCount(int* count) {
   *count = 2;
@@ -37,7 +37,7 @@ JCCL_EXPORT int cuDeviceGet(int* device, int ordinal) {
 }
 
 JCCL_EXPORT int cuDeviceGetName(char* name, int length, int device) {
-  std::snprintf(name, static_cast<std::size_t>(length), "Played GPU %d", device);
+  std::snprintf(name, static_cast<std::size_t>(length), "Fake GPU %d", device);
   return kSuccess;
 }
 
@@ -48,7 +48,7 @@ JCCL_EXPORT int cuDeviceTotalMem_v2(std::size_t* bytes, int device) {
 
 JCCL_EXPORT int cuDeviceGetPCIBusId(char* text, int length, int device) {
   std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0", 0x1b + device);
-  return plays("broken") && device == 1 ? kInvalidDevice : kSuccess;
+  return simulates("broken") && device == 1 ? kInvalidDevice : kSuccess;
 }
 
 JCCL_EXPORT int cuDeviceGetUuid(unsigned char* bytes, int device) {

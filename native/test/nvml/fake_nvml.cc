@@ -1,5 +1,5 @@
-// A management library of the tests' own. It plays what the file beside it says, whose name is its own with ".txt" behind:
-// a copy of this library with another file is another machine. Lines, with everything after # left out:
+// A management library of the tests' own. It simulates what the file beside it describes, whose name is its own with ".txt" behind:
+// a copy of this library with another file is another host. Lines, with everything after # left out:
 //
 //   gpu BUSID MAJOR MINOR             a GPU; they are numbered as they come
 //   mig GPU MODE                      else the GPU has no MIG
@@ -56,7 +56,7 @@ struct Gpu {
   std::map<unsigned, Link> links;
 };
 
-struct Machine {
+struct Host {
   bool open = false;
   std::vector<Gpu> gpus;
   std::map<std::pair<std::size_t, std::size_t>, unsigned> p2p;
@@ -64,12 +64,12 @@ struct Machine {
   unsigned claimed = 0;
 };
 
-Machine machine;
+Host host;
 
 Return result(const char* function) {
-  const auto found = machine.failures.find(function);
-  if (found != machine.failures.end()) return found->second;
-  return machine.open ? kSuccess : kUninitialised;
+  const auto found = host.failures.find(function);
+  if (found != host.failures.end()) return found->second;
+  return host.open ? kSuccess : kUninitialised;
 }
 
 void read(std::istringstream& words, const std::string& what) {
@@ -78,39 +78,39 @@ void read(std::istringstream& words, const std::string& what) {
   if (what == "gpu") {
     Gpu made;
     words >> made.busId >> made.major >> made.minor;
-    machine.gpus.push_back(made);
-    machine.claimed = static_cast<unsigned>(machine.gpus.size());
+    host.gpus.push_back(made);
+    host.claimed = static_cast<unsigned>(host.gpus.size());
   } else if (what == "mig") {
     words >> gpu;
-    words >> machine.gpus.at(gpu).mig;
+    words >> host.gpus.at(gpu).mig;
   } else if (what == "link") {
     words >> gpu >> link;
-    Link& made = machine.gpus.at(gpu).links[link];
+    Link& made = host.gpus.at(gpu).links[link];
     words >> made.up >> made.type >> made.busId;
   } else if (what == "weak") {
     words >> gpu >> link;
-    machine.gpus.at(gpu).links.at(link).weak = true;
+    host.gpus.at(gpu).links.at(link).weak = true;
   } else if (what == "c2c") {
     words >> gpu;
-    Gpu& made = machine.gpus.at(gpu);
+    Gpu& made = host.gpus.at(gpu);
     words >> made.c2cCount >> made.c2cUp >> made.c2cMBps;
   } else if (what == "p2p") {
     std::size_t other = 0;
     unsigned status = 0;
     words >> gpu >> other >> status;
-    machine.p2p[{gpu, other}] = machine.p2p[{other, gpu}] = status;
+    host.p2p[{gpu, other}] = host.p2p[{other, gpu}] = status;
   } else if (what == "claim") {
-    words >> machine.claimed;
+    words >> host.claimed;
   } else if (what == "fail") {
     std::string function;
     words >> function;
-    words >> machine.failures[function];
+    words >> host.failures[function];
   }
 }
 
 void readFile() {
   Dl_info self;
-  if (dladdr(&machine, &self) == 0) return;
+  if (dladdr(&host, &self) == 0) return;
   std::ifstream file(std::string(self.dli_fname) + ".txt");
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line.substr(0, line.find('#')));
@@ -121,7 +121,7 @@ void readFile() {
 
 std::size_t numberOf(Device device) { return reinterpret_cast<std::size_t>(device) - 1; }
 
-Gpu& gpuOf(Device device) { return machine.gpus.at(numberOf(device)); }
+Gpu& gpuOf(Device device) { return host.gpus.at(numberOf(device)); }
 
 Link* linkOf(Device device, unsigned link) {
   auto& links = gpuOf(device).links;
@@ -137,20 +137,20 @@ void fill(const std::string& busId, PciInfo* info) {
 }  // namespace
 
 EXPORT Return nvmlInit_v2() {
-  machine = Machine();
+  host = Host();
   try {
     readFile();
   } catch (...) {
     return kUnknownError;
   }
-  machine.open = true;
+  host.open = true;
   const Return code = result("nvmlInit_v2");
-  machine.open = code == kSuccess;
+  host.open = code == kSuccess;
   return code;
 }
 
 EXPORT Return nvmlShutdown() {
-  machine.open = false;
+  host.open = false;
   return kSuccess;
 }
 
@@ -162,13 +162,13 @@ EXPORT const char* nvmlErrorString(Return code) {
 }
 
 EXPORT Return nvmlDeviceGetCount_v2(unsigned* count) {
-  *count = machine.claimed;
+  *count = host.claimed;
   return result("nvmlDeviceGetCount_v2");
 }
 
 EXPORT Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
-  if (index >= machine.gpus.size()) return kInvalidArgument;
-  if (machine.gpus[index].busId == "lost") return 15;
+  if (index >= host.gpus.size()) return kInvalidArgument;
+  if (host.gpus[index].busId == "lost") return 15;
   *device = reinterpret_cast<Device>(static_cast<std::size_t>(index) + 1);
   return result("nvmlDeviceGetHandleByIndex_v2");
 }
@@ -213,8 +213,8 @@ EXPORT Return nvmlDeviceGetNvLinkRemotePciInfo_v2(Device device, unsigned link, 
 }
 
 EXPORT Return nvmlDeviceGetP2PStatus(Device one, Device other, unsigned, unsigned* status) {
-  const auto found = machine.p2p.find({numberOf(one), numberOf(other)});
-  *status = found == machine.p2p.end() ? 0 : found->second;
+  const auto found = host.p2p.find({numberOf(one), numberOf(other)});
+  *status = found == host.p2p.end() ? 0 : found->second;
   return result("nvmlDeviceGetP2PStatus");
 }
 

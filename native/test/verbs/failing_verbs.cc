@@ -1,4 +1,4 @@
-// The machine's own libibverbs, but that adapters whose port goes down can be told to report their own failure instead, as
+// The host's own libibverbs, but that adapters whose port goes down can be made to report their own failure instead, as
 // adapters do that are pulled out or whose firmware dies; Soft-RoCE never does. RDMA reads are counted, and one can be made to
 // fail. Whatever is not defined here is found in the real library, which this one is linked with.
 #include <dlfcn.h>
@@ -50,7 +50,7 @@ SHIM Context* ibv_open_device(Device* device) {
   return context;
 }
 
-// For the test: how many writes of data the processor has handed over itself.
+// For the test: how many writes of data the processor has passed inline.
 SHIM int failing_verbs_inlined() { return inlined; }
 
 // For the test: how many RDMA reads have been posted; which of those from now on fails, counted from 0.
@@ -60,7 +60,7 @@ SHIM void failing_verbs_fail_read(int number) { readThatFails = number < 0 ? -1 
 // For the test: from now on.
 SHIM void failing_verbs_arm() { armed = true; }
 
-// For the test: how many failures have been told.
+// For the test: how many failures have been reported.
 SHIM int failing_verbs_told() { return told; }
 
 }  // namespace jccl::verbs

@@ -62,7 +62,7 @@ FAKE Return ibv_query_device(Context* context, DeviceAttributes* attributes) {
 FAKE Return ibv_query_port(Context*, uint8_t, PortAttributes* attributes) {
   *attributes = {};
   attributes->state = kPortActive;
-  attributes->activeMtu = kMostMtu;
+  attributes->activeMtu = kMaxMtu;
   attributes->gidTableLength = 1;
   attributes->lid = 7;
   attributes->linkLayer = LinkLayer::InfiniBand;
@@ -93,7 +93,7 @@ FAKE void fake_verbs_take_down(int port) {
   const uint64_t one = 1;
   if (::write(firstOpened->asyncFd, &one, sizeof one) < 0) portThatFails = 0;
 }
-FAKE const char* ibv_event_type_str(int) { return "played"; }
+FAKE const char* ibv_event_type_str(int) { return "fake"; }
 
 FAKE Return ibv_query_pkey(Context*, uint8_t, int, uint16_t*) { return EOPNOTSUPP; }
 

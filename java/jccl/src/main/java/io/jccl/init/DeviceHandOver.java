@@ -83,7 +83,7 @@ final class DeviceHandOver {
             attempt = attempt(engine, left);
         }
         if (othersOfTheMachine()) {
-            LOG.info("rank={}: its device memory for other processes: {}", rank, engine.handOver());
+            LOG.info("rank={}: its device memory for other processes: {}", rank, engine.handleExchange());
         }
         return attempt.reach(peers.size());
     }

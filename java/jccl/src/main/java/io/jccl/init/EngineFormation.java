@@ -69,14 +69,14 @@ final class EngineFormation {
             int tree = NativeCommunicator.setTree(engine.handle(), channel, links.up(), links.downRanks());
             EngineConnections.require(engine, "tree of channel=" + channel, tree);
         }
-        int ways = NativeCommunicator.setWays(engine.handle(), ways(plan, channels, membership.rank()));
+        int ways = NativeCommunicator.setPaths(engine.handle(), ways(plan, channels, membership.rank()));
         EngineConnections.require(engine, "network devices of the channels", ways);
         // A peer whose connection failed must be known before anybody relies on it.
         membership.outOfBand().barrier(left.get());
         EngineConnections.require(engine, "prepare", NativeCommunicator.prepare(engine.handle()));
     }
 
-    /** The rows of {@link NativeCommunicator#setWays}; none where all ranks are on one machine. */
+    /** The rows of {@link NativeCommunicator#setPaths}; none where all ranks are on one machine. */
     static int[] ways(Plan plan, int channels, int rank) {
         if (plan.machines().size() == 1) {
             return new int[0];

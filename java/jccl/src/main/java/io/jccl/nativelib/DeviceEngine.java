@@ -114,8 +114,8 @@ public final class DeviceEngine extends Engine {
     }
 
     /** How other processes get this rank's memory, and why no better way; after {@link #connectInfo}. */
-    public String handOver() {
-        return NativeDeviceCommunicator.handOver(handle);
+    public String handleExchange() {
+        return NativeDeviceCommunicator.handleExchange(handle);
     }
 
     /** Whether {@link #connect} was refused a descriptor, where an older way may still work. */
@@ -237,9 +237,9 @@ public final class DeviceEngine extends Engine {
         return ask(NativeCommunicator.ABORTED, call);
     }
 
-    /** What the runtime makes of a choice; see {@link NativeCommunicator#run}. */
-    public long settle(int operation, long choice) {
-        return ask(choice, () -> NativeDeviceCommunicator.settle(handle, operation, choice));
+    /** The nearest choice that fits the runtime; see {@link NativeCommunicator#run}. */
+    public long adjustChoice(int operation, long choice) {
+        return ask(choice, () -> NativeDeviceCommunicator.adjustChoice(handle, operation, choice));
     }
 
     /** The stream of operations whose caller names none. */

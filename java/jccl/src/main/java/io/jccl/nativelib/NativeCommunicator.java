@@ -161,10 +161,10 @@ public final class NativeCommunicator {
     public static final int WAITING_LENGTH = 7;
     /** waitFor: data from the peer. */
     public static final int WAIT_DATA = 0;
-    /** waitFor: room to send to the peer. */
+    /** waitFor: credit to send to the peer. */
     public static final int WAIT_CREDIT = 1;
-    /** waitFor: the peer's word on where its buffers are, or that it has finished with ours. */
-    public static final int WAIT_BOARD = 2;
+    /** waitFor: the peer's buffer-exchange descriptor or its completion flag. */
+    public static final int WAIT_BUFFER_EXCHANGE = 2;
 
     private NativeCommunicator() {}
 
@@ -211,17 +211,17 @@ public final class NativeCommunicator {
      */
     public static native int setTree(long comm, int channel, int up, int[] down);
 
-    /** Ints in a row of {@link #setWays}: channel, from, to, out, in. */
-    public static final int WAY_LENGTH = 5;
+    /** Ints in a row of {@link #setPaths}: channel, from, to, out, in. */
+    public static final int PATH_LENGTH = 5;
 
     /**
-     * Says by which network devices connections shall go; the others take turns over all devices. Call it after connect.
+     * Sets the network devices by which connections go; the others use all devices in rotation. Call it after connect.
      *
-     * @param ways rows of {@link #WAY_LENGTH}: the connection, by what device number it leaves the machine of {@code from}, and
-     *     by which it comes into the other, -1 where that is not known. The first row of a connection counts. One whose
-     *     {@code from} and {@code to} are this rank is for all connections of the channel without a row
+     * @param paths rows of {@link #PATH_LENGTH}: the connection, the number of the device by which it leaves the host of
+     *     {@code from}, and of that by which it enters the other, -1 where that is not known. The first row of a connection
+     *     counts. One whose {@code from} and {@code to} are this rank is for all connections of the channel without a row
      */
-    public static native int setWays(long comm, int[] ways);
+    public static native int setPaths(long comm, int[] paths);
 
     /**
      * Checks that all connections that rings and trees need have been made; those by InfiniBand verbs are made and tried now,
@@ -261,7 +261,7 @@ public final class NativeCommunicator {
      *
      * @param abortWord the address of a word that becomes {@link #TRANSPORT} when the network has failed; outlives the
      *     communicator
-     * @return the address of what is told when operations begin and end, or 0 where no network is used
+     * @return the address of what counts operations as they begin and end, or 0 where no network is used
      */
     static native long startStaging(long comm, long abortWord);
 

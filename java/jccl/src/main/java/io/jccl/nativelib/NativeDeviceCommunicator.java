@@ -59,8 +59,8 @@ public final class NativeDeviceCommunicator {
     /** The descriptor of the memory that {@link #connectInfo} allocated, which the caller closes; -1 if it has none. */
     static native int takeDescriptor(long comm);
 
-    /** How other processes get the memory of the connections, in words. */
-    static native String handOver(long comm);
+    /** How other processes get the memory of the connections, as text. */
+    static native String handleExchange(long comm);
 
     /**
      * Connects to a peer by its own memory.
@@ -150,8 +150,8 @@ public final class NativeDeviceCommunicator {
     /** {@link #PENDING}, {@link #DONE}, or the code that the operation ended with. */
     static native int query(long comm, long number);
 
-    /** What the runtime makes of a choice. */
-    static native long settle(long comm, int operation, long choice);
+    /** The nearest choice that fits the runtime. */
+    static native long adjustChoice(long comm, int operation, long choice);
 
     /** The stream of operations whose caller names none. */
     static native long ownStream(long comm);

@@ -1,7 +1,7 @@
 package io.jccl.nativelib;
 
 /**
- * What a communicator puts on streams where the host carries out its operations on device memory: only primitives and
+ * What a communicator puts on streams where the host executes its operations on device memory: only primitives and
  * addresses cross this border. Codes are those of {@link NativeCommunicator}.
  *
  * <p><b>Threads.</b> {@link #put} and {@link #area} by one thread at a time; the others by any thread at any time before
@@ -15,22 +15,22 @@ public final class NativeDeviceStaging {
     public static final int STEP_LENGTH = 4;
     /** Copies between device and pinned memory; the number is how many bytes. */
     public static final int COPY = 0;
-    /** Tells the host that the stream has come so far; the number is the mark's. */
-    public static final int MARK = 1;
-    /** Holds the stream until the host opens it; the number is the gate's. */
-    public static final int GATE = 2;
-    /** The first number of marks and of gates. */
+    /** A stream signal: the stream has come so far; the number is the signal's. */
+    public static final int SIGNAL = 1;
+    /** A stream wait: the stream waits until the host opens it; the number is the wait's. */
+    public static final int WAIT = 2;
+    /** The first number of signals and of waits. */
     public static final int FIRST = 2;
 
     /** Of {@link #await}: the time passed before. */
     public static final int PENDING = 0;
-    /** Of {@link #await}: the streams have come to the mark. */
+    /** Of {@link #await}: the streams have come to the signal. */
     public static final int REACHED = 1;
 
     private NativeDeviceStaging() {}
 
     /**
-     * Makes it, and tries a mark and a gate.
+     * Makes it, and tries a signal and a wait.
      *
      * @return a handle, or 0, and {@link #lastError lastError(0)} says why
      */
@@ -55,13 +55,13 @@ public final class NativeDeviceStaging {
     static native int put(long staging, long[] rows, int length, long stream);
 
     /** {@link #REACHED}, {@link #PENDING}, or a code if the device has failed. */
-    static native int await(long staging, long mark, long nanos);
+    static native int await(long staging, long signal, long nanos);
 
-    /** Opens a gate and those before it. */
-    static native void open(long staging, long gate);
+    /** Opens a stream wait and those before it. */
+    static native void open(long staging, long wait);
 
     static native String lastError(long staging);
 
-    /** Opens all gates, waits a moment for the streams to pass them, and frees. */
+    /** Opens all stream waits, pauses a moment for the streams to pass them, and frees. */
     static native void destroy(long staging);
 }

@@ -128,9 +128,9 @@ final class KernelBackend implements Backend {
             return executed(group.members().get(group.members().size() - 1));
         }
         if (call instanceof BufferCall collective) {
-            return engine.settle(collective.signature(), choice(collective));
+            return engine.adjustChoice(collective.signature(), choice(collective));
         }
-        return engine.settle(
+        return engine.adjustChoice(
                 Signatures.of(Collective.ALL_TO_ALL, DataType.INT8, null), choices.choose(Collective.SEND_RECV, 0));
     }
 

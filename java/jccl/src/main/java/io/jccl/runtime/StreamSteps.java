@@ -36,12 +36,12 @@ final class StreamSteps {
 
     /** Signals the host that the stream has come so far. */
     void signal() {
-        add(NativeDeviceStaging.MARK, 0, 0, signal++);
+        add(NativeDeviceStaging.SIGNAL, 0, 0, signal++);
     }
 
     /** Holds the stream until the host ends the wait. */
     void waitForHost() {
-        add(NativeDeviceStaging.GATE, 0, 0, wait++);
+        add(NativeDeviceStaging.WAIT, 0, 0, wait++);
     }
 
     private void add(int kind, long to, long from, long value) {

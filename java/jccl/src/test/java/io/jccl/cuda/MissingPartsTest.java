@@ -63,9 +63,9 @@ class MissingPartsTest {
     @Test
     void theDriversDevicesAreListedAndAdaptersWork() throws Exception {
         assertThat(probe("no such jar", played("all")))
-                .contains("device CudaDevice[ordinal=0, name=Played GPU 0, sm=90, memoryBytes=151397597184,"
+                .contains("device CudaDevice[ordinal=0, name=Fake GPU 0, sm=90, memoryBytes=151397597184,"
                         + " busId=0000:1b:00.0, uuid=GPU-00112233-4455-6677-8899-aabbccddeeff]")
-                .contains("device CudaDevice[ordinal=1, name=Played GPU 1, sm=91, memoryBytes=152471339008,"
+                .contains("device CudaDevice[ordinal=1, name=Fake GPU 1, sm=91, memoryBytes=152471339008,"
                         + " busId=0000:1c:00.0, uuid=GPU-01122334-4556-6778-899a-abbccddeef00]")
                 .contains("buffer IllegalArgumentException pointer=null: expected one from cudaMalloc or cuMemAlloc")
                 .contains("stream DeviceStream[handle=0x0]")

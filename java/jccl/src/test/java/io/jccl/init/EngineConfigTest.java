@@ -56,7 +56,7 @@ class EngineConfigTest {
         int[] rows = EngineFormation.ways(plan, 2, 1);
         int[] ofChannel1 = Arrays.copyOfRange(rows, rows.length / 2, rows.length);
         assertThat(ofChannel1).startsWith(1, 0, 1, 0, 1).endsWith(1, 1, 1, 1, 1);
-        assertThat(rows.length % NativeCommunicator.WAY_LENGTH).isZero();
+        assertThat(rows.length % NativeCommunicator.PATH_LENGTH).isZero();
         assertThat(EngineFormation.ways(Plan.build(List.of(ranks.get(0)), new PlanOptions(1, 1)), 1, 0))
                 .isEmpty();
     }

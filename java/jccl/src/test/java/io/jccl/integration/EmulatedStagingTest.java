@@ -109,7 +109,7 @@ class EmulatedStagingTest {
     void capturingBetweenMachinesIsRefused() {
         try (LocalRanks ranks = LocalRanks.start(
                 2, rank -> onMachine(rank, 1, EmulatedGpus.config()).build())) {
-            EmulatedGpus.requireNoCapture(ranks, "operations between machines cannot be captured");
+            EmulatedGpus.requireNoCapture(ranks, "operations between hosts cannot be captured");
         }
     }
 

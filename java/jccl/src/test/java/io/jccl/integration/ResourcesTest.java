@@ -37,7 +37,7 @@ class ResourcesTest {
         assumeTrue(only.equals(transport.label()), "JCCL_TRANSPORT=" + only);
         assumeTrue(
                 transport != TransportKind.IB || Files.isDirectory(Path.of("/sys/class/infiniband")),
-                "this machine has no adapter for InfiniBand verbs");
+                "this host has no adapter for InfiniBand verbs");
     }
 
     @ParameterizedTest

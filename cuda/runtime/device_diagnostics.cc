@@ -1,0 +1,69 @@
+// What a rank on a GPU reports of itself while its kernels run, and after they have failed.
+#include <algorithm>
+
+#include "cuda/runtime/device_communicator.h"
+
+namespace jccl::device {
+
+Code DeviceCommunicator::failure() const {
+  const std::lock_guard lock(mutex_);
+  if (failure_ != Code::Ok) return failure_;
+  if (const uint32_t code = loadWord(abort_); code != 0) return static_cast<Code>(code);
+  return static_cast<Code>(loadWord(result_));
+}
+
+uint64_t DeviceCommunicator::lastIssued() const {
+  const std::lock_guard lock(mutex_);
+  return issued_;
+}
+
+uint64_t DeviceCommunicator::lastDone() {
+  const DeviceGuard guard(config_.device);
+  const std::lock_guard lock(mutex_);
+  reap();
+  return history_.lastDone();
+}
+
+uint64_t DeviceCommunicator::failedSequence() const {
+  const std::lock_guard lock(mutex_);
+  if (failure_ != Code::Ok || loadWord(result_) == 0) return failedSequence_;
+  // Kernels have failed and not come to their end.
+  const uint64_t waiting = firstWaiting();
+  const auto found =
+      std::find_if(flights_.begin(), flights_.end(), [&](const InFlight& flight) { return flight.number >= waiting; });
+  return found == flights_.end() ? 0 : found->operation.sequence;
+}
+
+// The first operation that the progress records show, 0 if they show none. Once one has failed it is that one: what
+// was issued behind it begins nothing.
+uint64_t DeviceCommunicator::firstWaiting() const {
+  uint64_t first = 0;
+  for (int channel = 0; channel < config_.channels; ++channel) {
+    const uint64_t shown = __atomic_load_n(&records_[channel].sequence, __ATOMIC_ACQUIRE);
+    if (shown != 0 && (first == 0 || shown - 1 < first)) first = shown - 1;
+  }
+  return first;
+}
+
+std::string DeviceCommunicator::lastError() const {
+  std::string error;
+  {
+    const std::lock_guard lock(mutex_);
+    error = error_;
+  }
+  return describeFailure(failure(), error, "the time-out passed on the device", waiting());
+}
+
+std::vector<ChannelWait> DeviceCommunicator::waiting() const {
+  std::vector<ChannelWait> waits;
+  for (int channel = 0; channel < config_.channels; ++channel) {
+    const ProgressRecord& record = records_[channel];
+    const uint64_t sequence = __atomic_load_n(&record.sequence, __ATOMIC_ACQUIRE);
+    if (sequence == 0) continue;
+    waits.push_back({channel, ProgressRecord::decode(__atomic_load_n(&record.place, __ATOMIC_RELAXED)), sequence - 1,
+                     static_cast<int64_t>(__atomic_load_n(&record.waitedNanos, __ATOMIC_RELAXED))});
+  }
+  return waits;
+}
+
+}  // namespace jccl::device

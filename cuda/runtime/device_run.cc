@@ -1,0 +1,364 @@
+// How operations get onto a stream: alone or as a group, in launches of as many as share a kernel.
+#include <algorithm>
+#include <iterator>
+
+#include "cuda/runtime/device_communicator.h"
+#include "cuda/runtime/stream_owners.h"
+#include "engine/operation_arguments.h"
+
+namespace jccl::device {
+namespace {
+
+// For the history and for messages: without what belongs to the caller.
+Operation recordOf(const DeviceOperation& one) {
+  Operation operation = one.operation;
+  if (!one.isCollective()) operation.count = one.tasks.size();
+  operation.counts = nullptr;
+  operation.displacements = nullptr;
+  return operation;
+}
+
+}  // namespace
+
+// Reading and writing in place needs addresses that all ranks share.
+bool DeviceCommunicator::inPlaceFits(Collective collective) const {
+  return inPlace_ && (collective == Collective::AllReduce || collective == Collective::AllGather ||
+                      collective == Collective::ReduceScatter);
+}
+
+Choice DeviceCommunicator::adjustChoice(Choice choice, Collective collective) const {
+  choice.channels = static_cast<uint8_t>(std::min<int>(choice.channels, config_.channels));
+  if (isExchange(collective)) return {Algorithm::Direct, Protocol::Simple, choice.channels, 0, 0};
+  if (choice.algorithm == Algorithm::Tree && (collective != Collective::AllReduce || !plan_.hasTrees())) {
+    choice.algorithm = Algorithm::Ring;
+  }
+  const bool inPlace =
+      choice.algorithm == Algorithm::Direct && (choice.flags & Choice::kTryZeroCopy) != 0 && inPlaceFits(collective);
+  choice.flags &= Choice::kInShards;
+  if (inPlace) {
+    choice.flags |= Choice::kZeroCopyUsed;
+    choice.protocol = Protocol::Simple;
+  } else if (choice.algorithm == Algorithm::Direct) {
+    choice.channels = static_cast<uint8_t>(std::min<int>(choice.channels, plan_.openChannels()));
+  }
+  return choice;
+}
+
+LaunchControl DeviceCommunicator::controlOf(uint64_t number, int64_t timeoutNanos) const {
+  return {abort_, result_, static_cast<uint64_t>(std::max<int64_t>(0, timeoutNanos)), number};
+}
+
+Issued DeviceCommunicator::run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
+                               int64_t timeoutNanos, Stream stream) {
+  if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return {refuse(status)};
+  DeviceOperation one;
+  one.operation = operationOf(code, adjustChoice(choice, code.collective), send, recv);
+  setCount(one.operation, static_cast<size_t>(count), root, config_.size);
+  if (one.isExchange()) one.tasks = exchangeTasks(one.operation, config_.rank, config_.size);
+  return submit(std::move(one), timeoutNanos, stream);
+}
+
+Issued DeviceCommunicator::runV(OperationCode code, Choice choice, const void* send, void* recv,
+                                const std::vector<int64_t>& counts, int64_t timeoutNanos, Stream stream) {
+  if (Status status = checkCounts(code, choice, counts, config_.size); !status) return {refuse(status)};
+  DeviceOperation one;
+  one.operation = operationOf(code, adjustChoice(choice, code.collective), send, recv);
+  if (one.isExchange()) {
+    one.tasks = vectorExchangeTasks(one.operation, counts, config_.rank, config_.size);
+    if (Status status = checkTasks(config_.rank, config_.size, one.tasks); !status) return {refuse(status)};
+  } else {
+    one.counts = counts;
+    setCounts(one.operation, one.counts, config_.size);
+  }
+  return submit(std::move(one), timeoutNanos, stream);
+}
+
+Issued DeviceCommunicator::runPointToPoint(std::vector<PointToPointTask> tasks, int64_t timeoutNanos, Stream stream) {
+  if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return {refuse(status)};
+  DeviceOperation one;
+  one.operation.code = {Collective::SendRecv, DataType::Int8, ReduceOp::Sum};
+  one.tasks = std::move(tasks);
+  return submit(std::move(one), timeoutNanos, stream);
+}
+
+Issued DeviceCommunicator::submit(DeviceOperation operation, int64_t timeoutNanos, Stream stream) {
+  if (!grouping_) return launch({&operation, 1}, timeoutNanos, stream);
+  group_.push_back(std::move(operation));
+  return {};
+}
+
+Issued DeviceCommunicator::endGroup(int64_t timeoutNanos, Stream stream) {
+  const std::vector<DeviceOperation> group = std::move(group_);
+  dropGroup();
+  Issued issued;
+  bool begun = false;
+  for (const std::span<const DeviceOperation> together : intoLaunches(group, config_.rank)) {
+    issued = launch(together, timeoutNanos, stream);
+    if (issued.code != Code::Ok) {
+      const std::lock_guard lock(mutex_);
+      // The peers wait for what does not come.
+      if (begun) failed(issued.code == Code::Invalid ? Code::System : issued.code, issued_ + 1, 0, error_);
+      return {failure_ == Code::Ok ? issued.code : failure_};
+    }
+    begun = true;
+  }
+  return issued;
+}
+
+void DeviceCommunicator::dropGroup() {
+  grouping_ = false;
+  group_.clear();
+}
+
+Issued DeviceCommunicator::launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream) {
+  return operations.front().isExchange() ? launchTasks(operations, timeoutNanos, stream)
+                                         : launchWorks(operations, timeoutNanos, stream);
+}
+
+// What does not fit into it goes into the area.
+Work DeviceCommunicator::workOf(const DeviceOperation& one, ArgumentArea* area) const {
+  const Operation& operation = one.operation;
+  const size_t n = static_cast<size_t>(config_.size);
+  Work work{};
+  work.code = operation.code;
+  work.choice = operation.choice;
+  work.send = operation.send;
+  work.recv = operation.recv;
+  work.count = operation.count;
+  work.root = operation.root;
+  work.fingerprint = operation.fingerprint;
+  if (operation.counts != nullptr) {
+    auto* counts = area->put<int64_t>(2 * n);
+    std::copy(one.counts.begin(), one.counts.end(), counts);
+    work.counts = counts;
+    work.displacements = counts + n;
+  }
+  if (one.isInPlace()) {
+    auto* peers = area->put<InPlacePeer>(n);
+    for (size_t peer = 0; peer < n; ++peer) {
+      uint8_t* base = static_cast<int>(peer) == config_.rank ? segment_.base() : peers_[peer].base;
+      peers[peer] = {reinterpret_cast<Board*>(base), reinterpret_cast<uint64_t>(operation.send),
+                     reinterpret_cast<uint64_t>(operation.recv)};
+    }
+    work.peers = peers;
+  }
+  return work;
+}
+
+Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
+                                       Stream stream) {
+  const size_t n = static_cast<size_t>(config_.size);
+  const std::span<const DeviceOperation> others = operations.subspan(1);
+  size_t bytes = others.empty() ? 0 : ArgumentArea::bytesFor<Work>(others.size());
+  for (const DeviceOperation& one : operations) {
+    if (one.operation.counts != nullptr) bytes += ArgumentArea::bytesFor<int64_t>(2 * n);
+    if (one.isInPlace()) bytes += ArgumentArea::bytesFor<InPlacePeer>(n);
+  }
+  std::unique_ptr<ArgumentArea> area;
+  if (bytes != 0) {
+    if (Status status = takeArea(bytes, area); !status) return {refuse(status)};
+  }
+  const auto describe = [&](auto& launch) {
+    static_cast<Work&>(launch) = workOf(operations.front(), area.get());
+    launch.moreCount = static_cast<uint32_t>(others.size());
+    launch.blocks = launch.choice.channels;
+    auto* more = others.empty() ? nullptr : area->template put<Work>(others.size());
+    launch.more = more;
+    for (const DeviceOperation& one : others) {
+      *more++ = workOf(one, area.get());
+      launch.blocks = std::max<uint32_t>(launch.blocks, one.operation.choice.channels);
+    }
+    launch.rank = config_.rank;
+    launch.size = config_.size;
+    launch.channels = plan_.channelsIn(tables_.base());
+  };
+  if (operations.front().isInPlace()) {
+    InPlaceLaunch launch{};
+    describe(launch);
+    launch.boards = segment_.as<Board>();
+    return issue(launch, std::move(area), operations, timeoutNanos, stream);
+  }
+  Launch launch{};
+  describe(launch);
+  launch.shape = shape_;
+  return issue(launch, std::move(area), operations, timeoutNanos, stream);
+}
+
+// Tasks by queue, one queue for each peer and direction, copies last.
+Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
+                                       Stream stream) {
+  size_t total = 0;
+  for (const DeviceOperation& one : operations) total += one.tasks.size();
+  std::unique_ptr<ArgumentArea> area;
+  const size_t bytes = ArgumentArea::bytesFor<ExchangeTask>(total) + ArgumentArea::bytesFor<ExchangeQueue>(total);
+  if (Status status = takeArea(bytes, area); !status) return {refuse(status)};
+  auto* ordered = area->put<ExchangeTask>(total);
+  auto* queues = area->put<ExchangeQueue>(total);
+  ExchangeLaunch launch{};
+  std::vector<ExchangeTask> own[2];
+  std::vector<std::vector<ExchangeTask>> byQueue(2 * static_cast<size_t>(config_.size));
+  for (const DeviceOperation& one : operations) {
+    const Operation& operation = one.operation;
+    const uint64_t all = fingerprintOf(0, operation.code, operation.count, operation.root);
+    if (one.isCollective()) ++launch.collectives;
+    for (const PointToPointTask& task : one.tasks) {
+      const size_t kind = static_cast<size_t>(task.kind);
+      const uint32_t print =
+          one.isCollective() ? narrow(all ^ (task.bytes + 1) * 0x9e3779b97f4a7c15u) : task.fingerprint;
+      auto& queue = task.peer == config_.rank ? own[kind] : byQueue[2 * static_cast<size_t>(task.peer) + kind];
+      queue.push_back({static_cast<ExchangeTask::Kind>(kind), task.peer, task.address, nullptr, task.bytes, print,
+                       one.isCollective() ? launch.collectives : 0});
+    }
+  }
+  const auto append = [&](const std::vector<ExchangeTask>& tasks) {
+    std::copy(tasks.begin(), tasks.end(), ordered + launch.taskCount);
+    launch.taskCount += static_cast<uint32_t>(tasks.size());
+  };
+  for (int i = 1; i < config_.size; ++i) {
+    const size_t peer = static_cast<size_t>((config_.rank + i) % config_.size);
+    for (const size_t kind : {size_t{0}, size_t{1}}) {
+      const std::vector<ExchangeTask>& queue = byQueue[2 * peer + kind];
+      if (queue.empty()) continue;
+      queues[launch.queueCount++] = {launch.taskCount, static_cast<uint32_t>(queue.size())};
+      append(queue);
+    }
+  }
+  launch.firstCopy = launch.taskCount;
+  for (size_t i = 0; i < own[0].size(); ++i) {
+    own[0][i].kind = ExchangeTask::Kind::Copy;
+    own[0][i].copyTo = own[1][i].address;
+  }
+  append(own[0]);
+  launch.rank = config_.rank;
+  launch.size = config_.size;
+  launch.channels = plan_.channelsIn(tables_.base());
+  launch.channelCount = plan_.openChannels();
+  launch.shape = shape_;
+  launch.tasks = ordered;
+  launch.queues = queues;
+  return issue(launch, std::move(area), operations, timeoutNanos, stream);
+}
+
+Status DeviceCommunicator::takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area) {
+  const DeviceGuard guard(config_.device);
+  const std::lock_guard lock(mutex_);
+  return areas_.take(bytes, area);
+}
+
+void DeviceCommunicator::giveBack(std::unique_ptr<ArgumentArea> area) {
+  const std::lock_guard lock(mutex_);
+  areas_.giveBack(std::move(area));
+}
+
+Status DeviceCommunicator::checkStream(uint64_t stream) {
+  if (stream == checkedStream_) return Status::ok();
+  Status status = StreamOwners::ofThisProcess().claim(config_.device, stream, config_.token, config_.rank);
+  if (status) checkedStream_ = stream;
+  return status;
+}
+
+// All operations of a communicator use its connections, so they follow one another on whatever stream.
+Status DeviceCommunicator::orderAfterLast(Stream stream, uint64_t id, bool capturing) {
+  Event last = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    reap();
+    if (!flights_.empty()) last = flights_.back().event;
+  }
+  if (capturing) {
+    if (activity_ != nullptr) {
+      return Status::invalid(
+          "operations between hosts cannot be captured: the host moves their data and does not hear of a replay; "
+          "issue them without a graph");
+    }
+    if (capturedOn_ && capturedOn_ != id) {
+      return Status::invalid(
+          "this communicator was captured on another stream before; capture its operations on one stream");
+    }
+    if (last != nullptr && lastStream_ != id) {
+      return Status::invalid(
+          "an operation of this communicator is in flight on another stream; await it before capturing");
+    }
+    return Status::ok();
+  }
+  return last == nullptr || lastStream_ == id ? Status::ok() : waitEvent(stream, last);
+}
+
+Status DeviceCommunicator::takeEvent(Event& event) {
+  const std::lock_guard lock(mutex_);
+  if (events_.empty()) return createEvent(event);
+  event = events_.back();
+  events_.pop_back();
+  return Status::ok();
+}
+
+template <class Descriptor>
+Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentArea> arguments,
+                                 std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream) {
+  const auto giveUp = [&](const Status& status) -> Issued {
+    giveBack(std::move(arguments));
+    return {refuse(status)};
+  };
+  const std::lock_guard issuing(issuing_);
+  if (!prepared_) return giveUp(Status::invalid("the communicator is not prepared; call prepare first"));
+  if (const Code code = failure(); code != Code::Ok) {
+    giveBack(std::move(arguments));
+    return {code};
+  }
+  const DeviceGuard guard(config_.device);
+  Status status = guard.status();
+  uint64_t id = 0;
+  bool capturing = false;
+  if (status) status = streamId(stream, id);
+  if (status) status = checkStream(id);
+  if (status) status = isCapturing(stream, capturing);
+  if (status) status = orderAfterLast(stream, id, capturing);
+  Event event = nullptr;
+  if (status && !capturing) status = takeEvent(event);
+  if (!status) return giveUp(status);
+  std::vector<InFlight> flights(operations.size());
+  for (size_t i = 0; i < operations.size(); ++i) {
+    InFlight& flight = flights[i];
+    flight.number = issued_ + 1 + i;
+    flight.event = event;
+    flight.operation = recordOf(operations[i]);
+    // Before others can meet it and ask.
+    if (!capturing && !testing_) enter(flight.operation);
+    flight.endsLaunch = i + 1 == operations.size();
+  }
+  launch.control = controlOf(flights.front().number, timeoutNanos);
+  if (activity_ != nullptr) activity_->begin();
+  status = launchKernel(launch, config_.threads, stream);
+  if (status && !capturing) status = recordEvent(event, stream);
+  const std::lock_guard lock(mutex_);
+  if (!status) {
+    // Whether the kernel was launched is not known: the ranks may no longer agree.
+    if (activity_ != nullptr) activity_->end();
+    for (const InFlight& flight : flights) {
+      if (flight.operation.sequence != 0) history_.end(flight.operation.sequence, false);
+    }
+    broken(flights.front(), status);
+    return {failure_};
+  }
+  issued_ = flights.back().number;
+  if (capturing) {
+    capturedOn_ = id;
+    if (arguments != nullptr) capturedAreas_.push_back(std::move(arguments));  // a graph may be replayed at any time
+  } else {
+    lastStream_ = id;
+    flights.back().arguments = std::move(arguments);
+    std::move(flights.begin(), flights.end(), std::back_inserter(flights_));
+  }
+  return {Code::Ok, issued_};
+}
+
+// Gives a collective its sequence number.
+void DeviceCommunicator::enter(Operation& operation) {
+  if (operation.code.collective == Collective::SendRecv) return;
+  const std::lock_guard lock(mutex_);
+  operation.sequence = ++sequence_;
+  operation.fingerprint ^= fingerprintOf(operation.sequence, operation.code, operation.count, operation.root);
+  history_.begin(operation);
+}
+
+}  // namespace jccl::device

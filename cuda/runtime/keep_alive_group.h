@@ -1,0 +1,70 @@
+// What the ranks of one communicator in this process share.
+//
+// Memory that peers write into may not be used again while a peer's kernel could still be at the end of its last operation,
+// when its owner has long been closed. It is kept until all ranks of the communicator in this process are gone.
+//
+// Ranks whose kernels access each other's buffers join. A rank whose operation has failed finds its peers here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "cuda/runtime/device_segment.h"
+
+namespace jccl::device {
+
+class DeviceCommunicator;
+
+class KeepAliveGroup {
+ public:
+  // That of the ranks of one communicator, by its token.
+  static std::shared_ptr<KeepAliveGroup> of(const uint64_t token[2]) {
+    static std::mutex mutex;
+    static auto* groups = new std::map<std::pair<uint64_t, uint64_t>, std::weak_ptr<KeepAliveGroup>>();
+    const std::lock_guard lock(mutex);
+    std::erase_if(*groups, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<KeepAliveGroup>& known = (*groups)[{token[0], token[1]}];
+    std::shared_ptr<KeepAliveGroup> group = known.lock();
+    if (group == nullptr) {
+      group = std::make_shared<KeepAliveGroup>();
+      known = group;
+    }
+    return group;
+  }
+
+  void keep(DeviceSegment memory) {
+    const std::lock_guard lock(mutex_);
+    kept_.push_back(std::move(memory));
+  }
+
+  void join(DeviceCommunicator& rank) {
+    const std::lock_guard lock(mutex_);
+    ranks_.push_back(&rank);
+  }
+
+  // Returns when no thread visits the rank any more. A rank that has not joined may leave.
+  void leave(const DeviceCommunicator& rank) {
+    const std::lock_guard lock(mutex_);
+    std::erase(ranks_, &rank);
+  }
+
+  // Calls visit(peer) for all joined ranks but `self`. The caller holds no lock of its own.
+  template <class Visit>
+  void forPeers(const DeviceCommunicator& self, Visit&& visit) {
+    const std::lock_guard lock(mutex_);
+    for (DeviceCommunicator* rank : ranks_) {
+      if (rank != &self) visit(*rank);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<DeviceSegment> kept_;
+  std::vector<DeviceCommunicator*> ranks_;
+};
+
+}  // namespace jccl::device

@@ -1,0 +1,48 @@
+#include "base/event_count.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/futex.h"
+
+namespace jccl {
+namespace {
+
+// The kernel issues the fence that publishers leave out: after this call every publisher of a process that registered
+// either sees `waiters`, or its publication is visible here. Where the kernel refuses, timed sleeps are the fallback.
+void fenceAllPublishers() {
+  static const bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  if (registered) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+}  // namespace
+
+void EventCount::registerPublisher() { fenceAllPublishers(); }
+
+void EventCount::notify() {
+  notifications.fetch_add(1, std::memory_order_release);
+  futexWake(notifications, kFutexAll, FutexScope::Shared);
+}
+
+void EventCount::addWaiter() {
+  waiters.fetch_add(1, std::memory_order_seq_cst);
+  fenceAllPublishers();
+}
+
+void EventCount::removeWaiter() { waiters.fetch_sub(1, std::memory_order_relaxed); }
+
+void EventCount::sleep(int64_t nanos, bool (*ready)(void* context), void* context) {
+  addWaiter();
+  sleepAsWaiter(nanos, ready, context);
+  removeWaiter();
+}
+
+void EventCount::sleepAsWaiter(int64_t nanos, bool (*ready)(void* context), void* context) {
+  // Whatever was published before this number of notifications, ready() sees; whatever comes after it changes the number.
+  const uint32_t seen = notifications.load(std::memory_order_acquire);
+  if (ready(context)) return;
+  futexWaitFor(notifications, seen, nanos, FutexScope::Shared);
+}
+
+}  // namespace jccl

@@ -1,0 +1,66 @@
+// What a communicator reports of itself: what its channels wait for, why it failed, the memory it takes. The host's engine
+// and the GPU's runtime use the same words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/code.h"
+#include "engine/history.h"
+#include "primitives/wait_place.h"
+
+namespace jccl {
+
+// What one channel waits for; only waits that have become long are reported.
+struct ChannelWait {
+  int channel = 0;
+  WaitPlace place{};
+  uint64_t sequence = 0;
+  int64_t waitedNanos = -1;  // -1: not known
+};
+
+struct MemoryUsage {
+  size_t segmentBytes = 0;   // address space of the own segment
+  size_t residentBytes = 0;  // how much of it is backed by memory
+  size_t scratchBytes = 0;
+  size_t networkBytes = 0;
+};
+
+constexpr const char* nameOf(WaitFor waitFor) {
+  constexpr const char* names[] = {"data", "credit", "buffer_exchange", "worker"};
+  return names[static_cast<int>(waitFor)];
+}
+
+inline std::string describe(const ChannelWait& wait) {
+  const WaitPlace& place = wait.place;
+  return "channel=" + std::to_string(wait.channel) + " peer=" + std::to_string(place.peer) +
+         " transport=" + nameOf(place.transport) + " protocol=" + nameOf(place.protocol) +
+         " waitsFor=" + nameOf(place.waitFor) + " step=" + std::to_string(place.step) +
+         (wait.waitedNanos < 0 ? "" : " waitedMillis=" + std::to_string(wait.waitedNanos / 1'000'000));
+}
+
+// The operation entered last, or the one before which sends and receives were, which have no number.
+inline std::string describeLast(const History& history) {
+  HistoryRow row;
+  if (!history.read(history.lastEntered(), row) || row.state == OperationState::Done) {
+    return "after sequence=" + std::to_string(history.lastEntered());
+  }
+  const OperationCode operation = OperationCode::decode(row.code);
+  return "sequence=" + std::to_string(row.sequence) + " collective=" + nameOf(operation.collective) +
+         " type=" + nameOf(operation.type) + " op=" + nameOf(operation.op) + " count=" + std::to_string(row.count) +
+         " root=" + std::to_string(row.root);
+}
+
+// The failure of `operation`. `timeout` says which time-out passed, where that is the failure.
+inline std::string describeFailure(Code code, const std::string& operation, const std::string& timeout,
+                                   const std::vector<ChannelWait>& waits) {
+  std::string text = operation;
+  if (code == Code::Timeout) text = timeout + ": " + text;
+  if (code == Code::Mismatch) text = "a peer runs another operation, or the same with other arguments: " + text;
+  for (const ChannelWait& wait : waits) text += "; " + describe(wait);
+  return text;
+}
+
+}  // namespace jccl

@@ -1,0 +1,391 @@
+#include "engine/host_communicator.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "base/log.h"
+#include "engine/plan_arguments.h"
+#include "transport/net_ib.h"
+#include "transport/shm_client.h"
+
+namespace jccl {
+namespace {
+
+constexpr uint32_t kInfoMagic = 0x4c43434a;  // "JCCL"
+constexpr uint32_t kInfoVersion = 2;
+constexpr size_t kInfoHeaderBytes = 8 + ShmProcess::kWireBytes + 8 + 4 + 4;
+
+// Host buffers of peers that stay mapped: at least so many, and several for each rank: an operation uses two of each.
+constexpr size_t kViews = 64;
+constexpr size_t kViewsPerRank = 6;
+constexpr size_t kViewsPerOperationAndRank = 2;
+
+// How long closing waits for data that the network has not sent yet.
+constexpr int64_t kFlushNanos = 5'000'000'000;
+
+template <class T>
+void append(std::vector<uint8_t>& out, const T& value) {
+  const size_t end = out.size();
+  out.resize(end + sizeof value);
+  std::memcpy(out.data() + end, &value, sizeof value);
+}
+
+template <class T>
+T read(std::span<const uint8_t> from, size_t at) {
+  T value;
+  std::memcpy(&value, from.data() + at, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+Status HostCommunicator::create(const HostCommunicatorConfig& config, std::unique_ptr<HostCommunicator>& communicator) {
+  std::unique_ptr<HostCommunicator> made(new HostCommunicator(config));
+  if (Status status = ShmRegistry::acquire(&made->registry_); !status) return status;
+  made->segment_ = std::make_shared<ShmSegment>();
+  const size_t bytes = Communicator::segmentShape(config.communicator).bytes();
+  if (Status status = ShmSegment::create("communicator", bytes, ShmBacking::Auto, made->segment_.get()); !status) {
+    return status;
+  }
+  made->communicator_ = std::make_unique<Communicator>(config.communicator, made->segment_->address());
+  made->communicator_->setBufferResolver(made.get());
+  // Offered only now: a peer that maps it finds its header.
+  made->segmentId_ = made->registry_->add(made->segment_);
+  const auto size = static_cast<size_t>(config.communicator.size);
+  made->views_ = std::make_unique<ShmViews>(made->registry_, std::max(kViews, kViewsPerRank * size),
+                                            kViewsPerOperationAndRank * size);
+  made->peerProcesses_.resize(config.communicator.size);
+  made->peerSegments_.resize(config.communicator.size);
+  communicator = std::move(made);
+  return Status::ok();
+}
+
+HostCommunicator::~HostCommunicator() {
+  stagingProxy_.reset();
+  if (net_ != nullptr) net_->close(communicator_->failure() == Code::Ok ? kFlushNanos : 0);
+  communicator_.reset();
+  ib_.reset();
+  sockets_.reset();
+  if (registry_ != nullptr && segmentId_ != 0) registry_->remove(segmentId_);
+}
+
+Status HostCommunicator::openNetwork(const std::vector<std::string>& addresses, const NetMaker& maker,
+                                     std::unique_ptr<NetTransport>* network, std::vector<uint8_t>* info) const {
+  NetConfig net;
+  net.rank = config_.communicator.rank;
+  net.size = config_.communicator.size;
+  net.channels = config_.communicator.channels;
+  std::memcpy(net.communicator.data(), config_.communicator.token, net.communicator.size());
+  net.secret = config_.secret;
+  net.streams = std::max(config_.streamsPerConnection, 1);
+  net.threads = std::max(config_.socketThreads, 1);
+  net.ib = config_.ib;
+  net.devices = config_.netDevices;
+  if (config_.connectTimeoutNanos > 0) net.connectTimeoutNanos = config_.connectTimeoutNanos;
+  if (config_.peerTimeoutNanos > 0) net.peerTimeoutNanos = config_.peerTimeoutNanos;
+  std::unique_ptr<NetTransport> transport;
+  if (Status status = NetTransport::create(net, &transport, maker); !status) return status;
+  if (Status status = transport->listen(addresses, info); !status) return status;
+  *network = std::move(transport);
+  return Status::ok();
+}
+
+Status HostCommunicator::connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info) {
+  std::vector<uint8_t> network;
+  std::vector<uint8_t> ib;
+  if (!addresses.empty() && sockets_ == nullptr) {
+    if (Status status = openNetwork(addresses, config_.makeNet, &sockets_, &network); !status) return status;
+    if (config_.usesIb) {
+      Status status = openNetwork(addresses, IbNet::open, &ib_, &ib);
+      if (status.code() == Code::Invalid) return status;  // a setting is wrong; everything else only means sockets
+      ibObstacle_ = status.message();
+      if (!status) logMessage(LogLevel::Info, "net", "ib: not used: " + ibObstacle_);
+    }
+  }
+  info.clear();
+  append(info, kInfoMagic);
+  append(info, kInfoVersion);
+  const ShmProcess::Wire wire = registry_->process().encode();
+  info.insert(info.end(), wire.begin(), wire.end());
+  append(info, segmentId_);
+  append(info, static_cast<uint32_t>(network.size()));
+  append(info, static_cast<uint32_t>(ib.size()));
+  info.insert(info.end(), network.begin(), network.end());
+  info.insert(info.end(), ib.begin(), ib.end());
+  return Status::ok();
+}
+
+Status HostCommunicator::decode(std::span<const uint8_t> info, PeerInfo& peer) {
+  const auto wrong = [&](const char* name, uint64_t found, uint64_t expected) {
+    return Status::transport(std::string("connect information has ") + name + "=" + std::to_string(found) +
+                             ", expected " + std::to_string(expected) + "; do all ranks run the same build of JCCL?");
+  };
+  if (info.size() < kInfoHeaderBytes) return wrong("bytes", info.size(), kInfoHeaderBytes);
+  if (const auto magic = read<uint32_t>(info, 0); magic != kInfoMagic) return wrong("magic", magic, kInfoMagic);
+  if (const auto version = read<uint32_t>(info, 4); version != kInfoVersion) {
+    return wrong("version", version, kInfoVersion);
+  }
+  if (Status status = ShmProcess::decode(info.subspan(8, ShmProcess::kWireBytes), &peer.shm); !status) return status;
+  peer.segment = read<uint64_t>(info, 8 + ShmProcess::kWireBytes);
+  const uint64_t socketBytes = read<uint32_t>(info, kInfoHeaderBytes - 8);
+  const uint64_t ibBytes = read<uint32_t>(info, kInfoHeaderBytes - 4);
+  if (info.size() != kInfoHeaderBytes + socketBytes + ibBytes) {
+    return wrong("bytes", info.size(), kInfoHeaderBytes + socketBytes + ibBytes);
+  }
+  peer.sockets = info.subspan(kInfoHeaderBytes, socketBytes);
+  peer.ib = info.subspan(kInfoHeaderBytes + socketBytes);
+  return Status::ok();
+}
+
+Status HostCommunicator::probe(TransportKind transport, std::span<const uint8_t> info) const {
+  PeerInfo peer;
+  if (Status status = decode(info, peer); !status) return status;
+  switch (transport) {
+    case TransportKind::P2p:
+      if (registry_->isThisProcess(peer.shm)) return Status::ok();
+      return Status::transport("p2p: the peer is another process, peerPid=" + std::to_string(peer.shm.pid));
+    case TransportKind::Shm: {
+      std::shared_ptr<ShmSegment> view;
+      return registry_->import(peer.shm, peer.segment, segment_->bytes(), {}, &view);
+    }
+    case TransportKind::Ib:
+      if (!config_.usesIb) return Status::transport("ib: settings turn it off on this rank");
+      if (ib_ == nullptr) {
+        return Status::transport("ib: " + (ibObstacle_.empty() ? "no network address to listen on" : ibObstacle_));
+      }
+      if (peer.ib.empty()) return Status::transport("ib: the peer does not offer it; its log says why");
+      return ib_->probe(peer.ib);
+    case TransportKind::Net:
+      if (sockets_ == nullptr) return Status::transport("net: this rank has no network address to listen on");
+      if (peer.sockets.empty()) return Status::transport("net: the peer listens on no network address");
+      return sockets_->probe(peer.sockets);
+    case TransportKind::None:
+      break;
+  }
+  return Status::invalid("transport=" + std::to_string(static_cast<int>(transport)) +
+                         ", expected 0 (p2p), 1 (shm), 2 (net) or 3 (ib)");
+}
+
+Status HostCommunicator::connect(int peer, TransportKind transport, std::span<const uint8_t> info) {
+  if (Status status = checkPeer(peer, config_.communicator.rank, config_.communicator.size); !status) return status;
+  PeerInfo decoded;
+  if (Status status = decode(info, decoded); !status) return status;
+  if (transport == TransportKind::Net || transport == TransportKind::Ib) return connectNet(peer, transport, decoded);
+  if (transport == TransportKind::P2p && !registry_->isThisProcess(decoded.shm)) return probe(transport, info);
+  if (transport == TransportKind::P2p || transport == TransportKind::Shm) {
+    return connectShared(peer, transport, decoded);
+  }
+  return probe(transport, info);
+}
+
+Status HostCommunicator::connectShared(int peer, TransportKind transport, const PeerInfo& info) {
+  std::shared_ptr<ShmSegment> view;
+  if (Status status = registry_->import(info.shm, info.segment, segment_->bytes(), {}, &view); !status) return status;
+  if (Status status = communicator_->connectLocal(peer, transport, view->address()); !status) return status;
+  peerProcesses_[peer] = info.shm;
+  peerSegments_[peer] = std::move(view);
+  return Status::ok();
+}
+
+// Slots of network connections are ordinary memory of the same layout; pages are taken when first used.
+Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo& info) {
+  NetTransport* network = networkOf(kind).get();
+  if (network == nullptr)
+    return Status::transport(std::string(nameOf(kind)) + ": call connectInfo with addresses first");
+  if (net_ != nullptr && net_ != network) {
+    return Status::invalid("peer=" + std::to_string(peer) + " transport=" + nameOf(kind) +
+                           ": other peers are reached by another network, and a communicator uses one");
+  }
+  if (net_ == nullptr) {
+    {
+      const std::lock_guard lock(errorMutex_);
+      net_ = network;
+    }
+    registerDeviceSlots();
+  }
+  if (Status status = net_->addPeer(peer, info.network(kind)); !status) return status;
+  const ConnectionShape& shape = communicator_->segmentShape().connection;
+  for (int channel = 0; channel < config_.communicator.channels; ++channel) {
+    ConnectionMemory ends[2];
+    for (ConnectionMemory& end : ends) {
+      const bool sends = &end == ends;
+      MappedMemory memory;
+      if (Status status = MappedMemory::mapAnonymous(shape.blockBytes(), memory); !status) return status;
+      end = {memory.base(), reinterpret_cast<HeadLine*>(memory.base() + shape.headOffset()), shape};
+      if (kind == TransportKind::Ib) end.maxExchangeBytes = shape.simpleSlotBytes();
+      end.deviceSlots = deviceSlots(peer, channel, sends);
+      end.zeroCopySlots = zeroCopySlots_.emplace_back(new ZeroCopySlot[kSlots]).get();
+      const std::lock_guard lock(errorMutex_);
+      netMemory_.push_back(std::move(memory));
+    }
+    FirstUse* firstUse = nullptr;
+    if (Status status = net_->sendConnection(peer, channel, ends[0], &firstUse); !status) return status;
+    if (Status status = net_->recvConnection(peer, channel, ends[1]); !status) return status;
+    if (Status status = communicator_->connectNet(peer, channel, ends[0], ends[1], firstUse); !status) return status;
+  }
+  communicator_->setProgress(net_);
+  return Status::ok();
+}
+
+TransportKind HostCommunicator::network() const {
+  return net_ == nullptr ? TransportKind::None : net_ == ib_.get() ? TransportKind::Ib : TransportKind::Net;
+}
+
+Status HostCommunicator::setPaths(const std::vector<NetPath>& paths) {
+  for (const NetPath& path : paths) {
+    const auto isRank = [this](int rank) { return rank >= 0 && rank < config_.communicator.size; };
+    if (isRank(path.from) && isRank(path.to) && path.channel >= 0 && path.channel < config_.communicator.channels)
+      continue;
+    return Status::invalid("channel=" + std::to_string(path.channel) + " from=" + std::to_string(path.from) +
+                           " to=" + std::to_string(path.to) + ": no such connection");
+  }
+  if (net_ != nullptr) net_->setPaths(paths);
+  return Status::ok();
+}
+
+Status HostCommunicator::prepare() {
+  if (Status planned = communicator_->checkPlan(); !planned) return planned;
+  for (std::unique_ptr<NetTransport>* network : {&sockets_, &ib_}) {
+    if (network->get() != net_) network->reset();
+  }
+  if (network() != TransportKind::Ib) return Status::ok();
+  std::vector<std::pair<int, int>> connections;
+  for (int channel = 0; channel < config_.communicator.channels; ++channel) {
+    for (const Channel::Need& need : communicator_->needs(channel)) {
+      if (need.send && communicator_->transportOf(need.peer) == TransportKind::Net) {
+        connections.emplace_back(need.peer, channel);
+      }
+    }
+  }
+  return net_->connectAhead(connections);
+}
+
+Status HostCommunicator::useDeviceSlots(DeviceSlots slots) {
+  const size_t needed = slots.uses.size() * communicator_->segmentShape().connection.simpleSlotsBytes();
+  if (net_ != nullptr || slots.memory.bytes < needed) {
+    return Status::invalid("device slots: bytes=" + std::to_string(slots.memory.bytes) + ", expected at least " +
+                           std::to_string(needed) + " for connections=" + std::to_string(slots.uses.size()) +
+                           ", and before connect");
+  }
+  deviceSlots_ = std::move(slots);
+  return Status::ok();
+}
+
+// Both ends decide for themselves: where a slot lies is nothing to the other.
+void HostCommunicator::registerDeviceSlots() {
+  if (deviceSlots_.uses.empty()) return;
+  std::set<int> adapters;
+  for (const DeviceSlots::Use& use : deviceSlots_.uses) adapters.insert(use.adapter);
+  const Status reached = net_->setDeviceMemory(deviceSlots_.memory, adapters);
+  const std::string connections = "connections=" + std::to_string(deviceSlots_.uses.size());
+  if (reached) {
+    logMessage(LogLevel::Info, "net", "GPUDirect RDMA: " + connections + " have their slots in memory of the GPU");
+    return;
+  }
+  logMessage(LogLevel::Warn, "net",
+             "GPUDirect RDMA: " + connections + " go through memory of the host instead: " + reached.message());
+  deviceSlots_ = {};
+}
+
+uint8_t* HostCommunicator::deviceSlots(int peer, int channel, bool sends) const {
+  const auto& uses = deviceSlots_.uses;
+  const auto found = std::find_if(uses.begin(), uses.end(), [&](const DeviceSlots::Use& use) {
+    return use.peer == peer && use.channel == channel && use.sends == sends;
+  });
+  if (found == uses.end()) return nullptr;
+  const size_t each = communicator_->segmentShape().connection.simpleSlotsBytes();
+  return static_cast<uint8_t*>(deviceSlots_.memory.address) + static_cast<size_t>(found - uses.begin()) * each;
+}
+
+Status HostCommunicator::stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends) {
+  const CommunicatorConfig& communicator = config_.communicator;
+  if (peer < 0 || peer >= communicator.size || communicator_->transportOf(peer) == TransportKind::None) {
+    return Status::invalid("peer=" + std::to_string(peer) + " is not connected; call connect for it first");
+  }
+  ends.clear();
+  for (const int channel : channels) {
+    if (channel < 0 || channel >= communicator.channels) {
+      return Status::invalid("channel=" + std::to_string(channel) +
+                             ", expected one below channels=" + std::to_string(communicator.channels));
+    }
+    ends.push_back(communicator_->connectionEnds(peer, channel));
+  }
+  return Status::ok();
+}
+
+StagingActivity* HostCommunicator::startStaging(uint32_t* abort) {
+  if (net_ == nullptr) return nullptr;
+  stagingProxy_ = std::make_unique<StagingProxy>(*net_, abort, [this] { communicator_->abort(Code::Transport); });
+  return &stagingProxy_->activity();
+}
+
+bool HostCommunicator::locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) {
+  SharedRange range;
+  if (!registry_->find(address, bytes, &range)) return false;
+  segment = range.segment;
+  offset = range.offset;
+  return true;
+}
+
+uint8_t* HostCommunicator::resolve(int peer, uint64_t segment, uint64_t offset, size_t bytes) {
+  uint8_t* address = nullptr;
+  if (Status status = views_->resolve(peer, peerProcesses_[peer], segment, offset, bytes, &address); !status) {
+    noteError(status);
+    return nullptr;
+  }
+  return address;
+}
+
+bool HostCommunicator::isRunning(int peer) { return jccl::isRunning(peerProcesses_[peer]); }
+
+void HostCommunicator::isolate(int peer, void* address, size_t bytes, int64_t waitedNanos) {
+  const Status isolated = registry_->isolate(address, bytes);
+  const std::string text =
+      "in place: peer=" + std::to_string(peer) + " pid=" + std::to_string(peerProcesses_[peer].pid) +
+      " has not left the receive buffer of bytes=" + std::to_string(bytes) +
+      " for millis=" + std::to_string(waitedNanos / 1'000'000) + ", expected less than 1; is that process stopped? " +
+      (isolated ? "Its late stores go nowhere: the buffer has other pages now, and later operations do not use it in "
+                  "place; allocate another for their full speed"
+                : "It may still store into the buffer, do not use it again: " + isolated.message());
+  logMessage(LogLevel::Warn, "shm", text);
+  noteError(Status::transport(text));
+}
+
+void HostCommunicator::noteError(const Status& status) {
+  const std::lock_guard lock(errorMutex_);
+  error_ = status.message();
+}
+
+std::string HostCommunicator::lastError() const {
+  std::string text = communicator_->lastError();
+  const auto add = [&text](const std::string& more) {
+    if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
+  };
+  const NetTransport* net = nullptr;
+  {
+    const std::lock_guard lock(errorMutex_);
+    add(error_);
+    net = net_;
+  }
+  if (net != nullptr && net->failed()) {
+    int peer = -1;
+    const Status error = net->error(&peer);
+    add("peer=" + std::to_string(peer) + " " + error.message());
+  }
+  return text;
+}
+
+MemoryUsage HostCommunicator::memoryUsage() const {
+  MemoryUsage usage = communicator_->memoryUsage();
+  struct stat file {};
+  if (::fstat(segment_->fd(), &file) == 0) usage.residentBytes = static_cast<size_t>(file.st_blocks) * 512;
+  usage.residentBytes += usage.scratchBytes;
+  const std::lock_guard lock(errorMutex_);
+  for (const MappedMemory& memory : netMemory_) usage.networkBytes += memory.bytes();
+  return usage;
+}
+
+}  // namespace jccl

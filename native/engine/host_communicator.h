@@ -1,0 +1,124 @@
+// A rank's communicator on the host: the engine together with what it owns in this process, its segment, its views of peers'
+// memory, its network.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/mapped_memory.h"
+#include "base/status.h"
+#include "engine/communicator.h"
+#include "engine/zero_copy.h"
+#include "transport/net_transport.h"
+#include "transport/shm_registry.h"
+#include "transport/shm_views.h"
+
+namespace jccl {
+
+struct HostCommunicatorConfig {
+  CommunicatorConfig communicator;
+  int streamsPerConnection = 1;
+  int socketThreads = 1;            // that move the data of TCP connections, a waiting thread among them
+  int64_t connectTimeoutNanos = 0;  // 0: the network's default
+  int64_t peerTimeoutNanos = 0;     // likewise
+  std::vector<uint8_t> secret;      // proves membership of the job to data sockets
+  bool usesIb = false;              // offer InfiniBand verbs beside sockets, where there are adapters
+  IbConfig ib;
+  NetDeviceNumbers netDevices;
+  NetMaker makeNet;  // empty: sockets
+};
+
+// Threads: as Communicator; connectInfo, connect and probe belong to its "one thread at a time".
+class HostCommunicator final : private BufferResolver {
+ public:
+  static Status create(const HostCommunicatorConfig& config, std::unique_ptr<HostCommunicator>& communicator);
+  ~HostCommunicator() override;
+
+  // What peers need to connect; listens on the addresses, if there are any.
+  //
+  //     0         4          8                   56           64            68       72
+  //     +---------+----------+-------------------+------------+-------------+--------+---------------+-----------+
+  //     | magic   | version  | shm process (48)  | segment id | sockets len | ib len | sockets' info | ib's info |
+  //     +---------+----------+-------------------+------------+-------------+--------+---------------+-----------+
+  Status connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info);
+  // All peers behind a network are reached by the same one.
+  Status connect(int peer, TransportKind transport, std::span<const uint8_t> info);
+  Status probe(TransportKind transport, std::span<const uint8_t> info) const;
+  // The network devices by which connections go; after connect.
+  Status setPaths(const std::vector<NetPath>& paths);
+  // Checks that all connections that rings and trees need exist; those over InfiniBand are made and tried now. Closes the
+  // network that is not used.
+  Status prepare();
+
+  // Where connections over a network shall have SIMPLE slots in memory of a GPU, before connect; they outlive this object.
+  // What the network does not reach stays in memory of the host, with a warning.
+  Status useDeviceSlots(DeviceSlots slots);
+  // Connections with a peer for kernels of a GPU, by channel; see engine/staging.h. After prepare.
+  Status stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends);
+  // Moves staged connections from now on, where any leads over a network. Returns what counts the operations of the GPU's
+  // runtime; otherwise null. `abort` stays until the activity is closed.
+  StagingActivity* startStaging(uint32_t* abort);
+
+  // The network in use: Net (sockets), Ib, or None.
+  TransportKind network() const;
+
+  Communicator& communicator() { return *communicator_; }
+  const Communicator& communicator() const { return *communicator_; }
+
+  // The text for the last failure of any of these methods or of an operation.
+  std::string lastError() const;
+  void noteError(const Status& status);
+  MemoryUsage memoryUsage() const;
+
+ private:
+  struct PeerInfo {
+    ShmProcess shm;
+    uint64_t segment = 0;
+    std::span<const uint8_t> sockets;
+    std::span<const uint8_t> ib;
+
+    std::span<const uint8_t> network(TransportKind kind) const { return kind == TransportKind::Ib ? ib : sockets; }
+  };
+  explicit HostCommunicator(const HostCommunicatorConfig& config) : config_(config) {}
+  static Status decode(std::span<const uint8_t> info, PeerInfo& peer);
+  Status connectShared(int peer, TransportKind transport, const PeerInfo& info);
+  Status connectNet(int peer, TransportKind kind, const PeerInfo& info);
+  void registerDeviceSlots();
+  uint8_t* deviceSlots(int peer, int channel, bool sends) const;
+  Status openNetwork(const std::vector<std::string>& addresses, const NetMaker& maker,
+                     std::unique_ptr<NetTransport>* network, std::vector<uint8_t>* info) const;
+  const std::unique_ptr<NetTransport>& networkOf(TransportKind kind) const {
+    return kind == TransportKind::Ib ? ib_ : sockets_;
+  }
+
+  bool locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) override;
+  uint8_t* resolve(int peer, uint64_t segment, uint64_t offset, size_t bytes) override;
+  bool isRunning(int peer) override;
+  void isolate(int peer, void* address, size_t bytes, int64_t waitedNanos) override;
+
+  HostCommunicatorConfig config_;
+  std::shared_ptr<ShmRegistry> registry_;
+  std::shared_ptr<ShmSegment> segment_;
+  uint64_t segmentId_ = 0;
+  std::vector<ShmProcess> peerProcesses_;
+  std::vector<std::shared_ptr<ShmSegment>> peerSegments_;
+  std::unique_ptr<ShmViews> views_;
+  std::vector<MappedMemory> netMemory_;
+  std::vector<std::unique_ptr<ZeroCopySlot[]>> zeroCopySlots_;  // of network connections
+  DeviceSlots deviceSlots_;
+  std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<NetTransport> sockets_;
+  std::unique_ptr<NetTransport> ib_;
+  std::string ibObstacle_;       // why ib_ is null
+  NetTransport* net_ = nullptr;  // the one in use, if any
+  std::unique_ptr<StagingProxy> stagingProxy_;
+
+  mutable std::mutex errorMutex_;  // of error_, and where net_ and netMemory_ change: other threads ask for them
+  std::string error_;
+};
+
+}  // namespace jccl

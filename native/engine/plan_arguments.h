@@ -1,0 +1,42 @@
+// Checks of the ranks, rings and trees that a communicator is given, for the host's engine and the GPU's runtime.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace jccl {
+
+inline Status checkPeer(int peer, int rank, int size) {
+  if (peer >= 0 && peer < size && peer != rank) return Status::ok();
+  return Status::invalid("peer=" + std::to_string(peer) + ", expected another rank below size=" + std::to_string(size));
+}
+
+inline Status checkRing(int channel, const std::vector<int>& order, int size, int channels) {
+  std::vector<bool> seen(size, false);
+  bool whole = static_cast<int>(order.size()) == size && channel >= 0 && channel < channels;
+  for (const int rank : order) {
+    whole = whole && rank >= 0 && rank < size && !seen[rank];
+    if (whole) seen[rank] = true;
+  }
+  if (whole) return Status::ok();
+  return Status::invalid("ring of channel=" + std::to_string(channel) + " has length=" + std::to_string(order.size()) +
+                         ", expected every rank below size=" + std::to_string(size) + " once, and channel < " +
+                         std::to_string(channels));
+}
+
+inline Status checkTree(int channel, int up, const std::vector<int>& down, int rank, int size, int channels,
+                        int maxChildren) {
+  const auto isPeer = [&](int other) { return other >= 0 && other < size && other != rank; };
+  if (channel >= 0 && channel < channels && (up == -1 || isPeer(up)) && static_cast<int>(down.size()) <= maxChildren &&
+      std::all_of(down.begin(), down.end(), isPeer)) {
+    return Status::ok();
+  }
+  return Status::invalid("tree of channel=" + std::to_string(channel) + " has up=" + std::to_string(up) +
+                         " children=" + std::to_string(down.size()) + ", expected up=-1 or another rank, at most " +
+                         std::to_string(maxChildren) + " children, channel < " + std::to_string(channels));
+}
+
+}  // namespace jccl

@@ -1,0 +1,209 @@
+// How a communicator runs an operation: in place, through slots, or as sends and receives; on which channels.
+#include <algorithm>
+
+#include "base/clock.h"
+#include "engine/communicator.h"
+#include "engine/operation_arguments.h"
+#include "engine/user_memory_scope.h"
+
+namespace jccl {
+namespace {
+
+constexpr uint64_t kOperationsPerUpdate = 64;
+
+// Of these sizes on, both ways of storing are tried (store_trials.h). Below, chunks are written so quickly that reading the
+// clock costs more than can be won, and an output may still be in the core's own cache when its user reads it.
+constexpr size_t kMinTriedSlots = 16u << 10;
+constexpr size_t kMinTriedOutput = 4u << 20;
+
+}  // namespace
+
+Code Communicator::run(OperationCode code, Choice choice, uint64_t send, uint64_t recv, int64_t count, int root,
+                       int64_t timeoutNanos, Part part) {
+  if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return refuse(status.message());
+  if (!channels_[0]->hasRing()) return refuse("channel=0 has no ring; call setRing for every channel first");
+  Operation operation = operationOf(code, adjustChoice(choice, code.collective), reinterpret_cast<const void*>(send),
+                                    reinterpret_cast<void*>(recv));
+  setCount(operation, static_cast<size_t>(count), root, config_.size);
+  operation.part = part;
+  if (isExchange(code.collective)) return runExchange(operation, timeoutNanos);
+  return execute(operation, timeoutNanos);
+}
+
+Code Communicator::runV(OperationCode code, Choice choice, uint64_t send, uint64_t recv,
+                        const std::vector<int64_t>& counts, int64_t timeoutNanos, Part part) {
+  if (Status status = checkCounts(code, choice, counts, config_.size); !status) return refuse(status.message());
+  Operation operation = operationOf(code, adjustChoice(choice, code.collective), reinterpret_cast<const void*>(send),
+                                    reinterpret_cast<void*>(recv));
+  operation.part = part;
+  if (code.collective == Collective::AllToAll) {
+    std::vector<PointToPointTask> tasks = vectorExchangeTasks(operation, counts, config_.rank, config_.size);
+    if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return refuse(status.message());
+    return executeTasks(operation, tasks, timeoutNanos);
+  }
+  setCounts(operation, counts, config_.size);
+  return execute(operation, timeoutNanos);
+}
+
+Code Communicator::runPointToPoint(const std::vector<PointToPointTask>& tasks, int64_t timeoutNanos) {
+  if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return refuse(status.message());
+  if (Status status = checkConnected(tasks); !status) return refuse(status.message());
+  if (control_.failed()) return failure();
+  // Not every rank takes part, so this is no operation of the communicator's sequence.
+  control_.sequence.store(sequence_, std::memory_order_relaxed);
+  control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
+  control_.startNanos.store(0, std::memory_order_relaxed);
+  lastChoice_ = {Algorithm::Direct, Protocol::Simple, 1, 0, 0};
+  pointToPoint_.run(tasks, *channels_[0]);
+  if (control_.progress != nullptr) control_.progress->kick();
+  return failure();
+}
+
+// All-to-all, gather and scatter are groups of sends and receives.
+Code Communicator::runExchange(Operation& operation, int64_t timeoutNanos) {
+  std::vector<PointToPointTask> tasks = exchangeTasks(operation, config_.rank, config_.size);
+  return executeTasks(operation, tasks, timeoutNanos);
+}
+
+Code Communicator::execute(Operation& operation, int64_t timeoutNanos) {
+  if (control_.failed()) return failure();
+  enter(operation, timeoutNanos);
+  Transfer transfer = transferOf(operation);
+  const bool tryZeroCopy = (operation.choice.flags & Choice::kTryZeroCopy) != 0 && config_.size > 1 &&
+                           operation.bytes != 0 && allLocal() && config_.size - 1 <= kMaxFanout &&
+                           ZeroCopy::supports(operation.code.collective);
+  if (!__builtin_expect(tryZeroCopy, 0) || !runInPlace(operation, transfer)) runThroughSlots(operation, transfer);
+  return finish(operation);
+}
+
+Code Communicator::executeTasks(Operation& operation, std::vector<PointToPointTask>& tasks, int64_t timeoutNanos) {
+  if (Status status = checkConnected(tasks); !status) return refuse(status.message());
+  if (control_.failed()) return failure();
+  operation.choice.algorithm = Algorithm::Direct;
+  operation.choice.protocol = Protocol::Simple;
+  operation.choice.channels = 1;
+  enter(operation, timeoutNanos);
+  for (auto& task : tasks) {
+    task.fingerprint = narrow(operation.fingerprint ^ (task.bytes + 1) * 0x9e3779b97f4a7c15u);
+  }
+  pointToPoint_.run(tasks, *channels_[0]);
+  return finish(operation);
+}
+
+void Communicator::enter(Operation& operation, int64_t timeoutNanos) {
+  operation.sequence = ++sequence_;
+  operation.fingerprint ^=
+      operation.part.fingerprint() ^ fingerprintOf(operation.sequence, operation.code, operation.count, operation.root);
+  control_.sequence.store(operation.sequence, std::memory_order_relaxed);
+  control_.timeoutNanos.store(timeoutNanos, std::memory_order_relaxed);
+  control_.startNanos.store(0, std::memory_order_relaxed);
+  if (control_.policy.oversubscribed) control_.core = coreSharing_.begin();
+  if (operation.sequence % kOperationsPerUpdate == 0) {
+    for (const auto& channel : channels_) channel->waiter().updateRegistration();
+  }
+  history_.begin(operation);
+  lastChoice_ = operation.choice;
+}
+
+Code Communicator::finish(const Operation& operation) {
+  if (control_.progress != nullptr) control_.progress->kick();
+  const Code code = failure();
+  history_.end(operation.sequence, code == Code::Ok);
+  return code;
+}
+
+// The nearest choice that fits: the same on all ranks, because it depends on common facts only.
+Choice Communicator::adjustChoice(Choice choice, Collective collective) const {
+  if (choice.channels > config_.channels) choice.channels = static_cast<uint8_t>(config_.channels);
+  if (choice.algorithm == Algorithm::Tree && collective != Collective::AllReduce) choice.algorithm = Algorithm::Ring;
+  if (choice.algorithm == Algorithm::Tree && !channels_[0]->hasTree()) choice.algorithm = Algorithm::Ring;
+  if (choice.algorithm == Algorithm::Direct && config_.size - 1 > kMaxFanout) choice.algorithm = Algorithm::Ring;
+  return choice;
+}
+
+Transfer Communicator::transferOf(const Operation& operation) const {
+  Transfer transfer;
+  const OperationCode code = operation.code;
+  transfer.input = operation.send;
+  transfer.output = operation.recv;
+  transfer.elementBytes = sizeOf(code.type);
+  transfer.reduce = kernels_[static_cast<int>(code.type)][static_cast<int>(code.op)];
+  if (code.op == ReduceOp::Avg) transfer.post.divisor = static_cast<uint32_t>(config_.size);
+  transfer.fingerprint = narrow(operation.fingerprint);
+  transfer.streaming = operation.bytes >= streamingBytes_;
+  return transfer;
+}
+
+// How much of this rank's send buffer an operation reads, and how much of its receive buffer it writes.
+size_t Communicator::inputBytes(const Operation& operation) const {
+  return operation.code.collective == Collective::AllGather ? partBytes(operation) : operation.bytes;
+}
+
+size_t Communicator::outputBytes(const Operation& operation) const {
+  return operation.code.collective == Collective::ReduceScatter ? partBytes(operation) : operation.bytes;
+}
+
+size_t Communicator::partBytes(const Operation& operation) const {
+  const auto own = static_cast<size_t>(config_.rank);
+  const size_t count = operation.counts == nullptr ? operation.count : static_cast<size_t>(operation.counts[own]);
+  return count * sizeOf(operation.code.type);
+}
+
+// Returns whether the operation is over: it is not where one rank's buffers cannot be reached by all.
+bool Communicator::runInPlace(const Operation& operation, Transfer transfer) {
+  const Collective collective = operation.code.collective;
+  const bool tried = operation.bytes >= kMinTriedOutput;
+  if (tried) transfer.streaming = inPlaceOutputs_.streams(collective, operation.bytes, transfer.streaming);
+  const int64_t start = tried ? monotonicNanos() : 0;
+  const auto result =
+      zeroCopy_.run(operation, transfer, inputBytes(operation), outputBytes(operation), channels_[0]->waiter());
+  if (result == ZeroCopy::Result::NotShared) return false;
+  if (tried) inPlaceOutputs_.took(collective, operation.bytes, monotonicNanos() - start);
+  lastChoice_.algorithm = Algorithm::Direct;
+  lastChoice_.flags |= Choice::kZeroCopyUsed;
+  return true;
+}
+
+void Communicator::runThroughSlots(const Operation& operation, Transfer transfer) {
+  if (operation.choice.protocol != Protocol::Simple) return runChannels(operation, transfer);
+  UserMemoryScope userMemory(control_.progress);
+  userMemory.add(operation.send, inputBytes(operation), false);
+  userMemory.add(operation.recv, outputBytes(operation), true);
+  const size_t bytes = operation.bytes;
+  if (bytes < kMinTriedSlots || localPeers_ == 0) return runChannels(operation, transfer);
+  const Collective collective = operation.code.collective;
+  const bool tryOutput = bytes >= kMinTriedOutput;
+  transfer.streamingSlots = slots_.streams(collective, bytes);
+  if (tryOutput) transfer.streaming = outputs_.streams(collective, bytes, transfer.streaming);
+  const int64_t start = monotonicNanos();
+  runChannels(operation, transfer);
+  const int64_t nanos = monotonicNanos() - start;
+  slots_.took(collective, bytes, nanos);
+  if (tryOutput) outputs_.took(collective, bytes, nanos);
+}
+
+void Communicator::runChannels(const Operation& operation, const Transfer& transfer) {
+  const int channels = operation.choice.channels;
+  if (__builtin_expect(channels > 1, 0)) {
+    if (workers_ == nullptr) {
+      workers_ =
+          std::make_unique<Workers>([this](int channel) { channels_[channel]->run(*inFlight_, transferInFlight_); });
+    }
+    if (Status status = workers_->provide(channels); !status) {
+      const std::lock_guard lock(errorMutex_);
+      error_ = status.message();
+      control_.fail(status.code());
+      return;
+    }
+    inFlight_ = &operation;
+    transferInFlight_ = transfer;
+    workers_->start(channels);
+    channels_[0]->run(operation, transfer);
+    workers_->join(channels);
+    inFlight_ = nullptr;
+  } else {
+    channels_[0]->run(operation, transfer);
+  }
+}
+
+}  // namespace jccl

@@ -1,0 +1,231 @@
+// The thread that moves the network for kernels of a GPU: when it moves, when it rests, and what it does when the network
+// breaks.
+#include "engine/staging.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "base/code.h"
+
+namespace jccl::test {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr std::chrono::seconds kPatience{30};
+
+// A network that notes what it is asked, and has as much to move as the test says.
+class NotingNetwork final : public ProgressEngine {
+ public:
+  int poll() override {
+    const std::lock_guard lock(mutex_);
+    ++polls_;
+    changed_.notify_all();
+    return busy_ ? 1 : 0;
+  }
+  void waitForEvents(int64_t nanos) override {
+    std::unique_lock lock(mutex_);
+    ++waits_;
+    longest_ = std::max(longest_, nanos);
+    changed_.notify_all();
+    const uint64_t kicks = kicks_;
+    changed_.wait_for(lock, std::chrono::nanoseconds(nanos), [&] { return kicks_ != kicks; });
+  }
+  void kick() override {
+    const std::lock_guard lock(mutex_);
+    ++kicks_;
+    changed_.notify_all();
+  }
+  bool failed() const override {
+    const std::lock_guard lock(mutex_);
+    return broken_;
+  }
+
+  void setBusy(bool busy) {
+    const std::lock_guard lock(mutex_);
+    busy_ = busy;
+  }
+  void breakDown() {
+    const std::lock_guard lock(mutex_);
+    broken_ = true;
+  }
+  uint64_t polls() const {
+    const std::lock_guard lock(mutex_);
+    return polls_;
+  }
+  uint64_t kicks() const {
+    const std::lock_guard lock(mutex_);
+    return kicks_;
+  }
+  int64_t longestWait() const {
+    const std::lock_guard lock(mutex_);
+    return longest_;
+  }
+  // Whether it comes to that in time.
+  template <class Holds>
+  bool comes(Holds&& holds) const {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return holds(*this); });
+  }
+  uint64_t pollsNow() const { return polls_; }  // within comes()
+  uint64_t kicksNow() const { return kicks_; }
+  uint64_t waitsNow() const { return waits_; }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  bool busy_ = false, broken_ = false;
+  uint64_t polls_ = 0, waits_ = 0, kicks_ = 0;
+  int64_t longest_ = 0;
+};
+
+uint32_t load(const uint32_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); }
+
+template <class Holds>
+bool comesTrue(Holds&& holds) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  return true;
+}
+
+TEST(StagingProxy, LeavesTheNetworkAloneWhileNothingIsInFlight) {
+  NotingNetwork network;
+  uint32_t abort = 0;
+  StagingProxy proxy(network, &abort, [] {});
+  std::this_thread::sleep_for(milliseconds(250));  // more than two of its naps
+  EXPECT_EQ(network.polls(), 0u);
+  EXPECT_EQ(network.kicks(), 0u);
+}
+
+TEST(StagingProxy, MovesTheNetworkFromTheBeginOfAnOperationToItsEnd) {
+  NotingNetwork network;
+  network.setBusy(true);
+  uint32_t abort = 0;
+  StagingProxy proxy(network, &abort, [] {});
+  proxy.activity().begin();
+  ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.pollsNow() > 1000; }));
+  EXPECT_EQ(network.kicks(), 0u);
+  proxy.activity().end();
+  // What was published last is left to the network's own thread.
+  ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.kicksNow() == 1; }));
+  const uint64_t polls = network.polls();
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(network.polls(), polls);
+  EXPECT_EQ(network.kicks(), 1u);
+  EXPECT_EQ(load(abort), 0u);
+}
+
+// Nobody rings when a kernel publishes: it must look again soon, however long nothing moved.
+TEST(StagingProxy, WaitsBrieflyWhenNothingMoves) {
+  NotingNetwork network;
+  uint32_t abort = 0;
+  StagingProxy proxy(network, &abort, [] {});
+  proxy.activity().begin();
+  ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.waitsNow() > 20; }));
+  EXPECT_GT(network.longestWait(), 0);
+  EXPECT_LE(network.longestWait(), 1'000'000);
+  proxy.activity().end();
+}
+
+TEST(StagingProxy, MovesUntilTheLastOfSeveralHasEnded) {
+  NotingNetwork network;
+  network.setBusy(true);
+  uint32_t abort = 0;
+  StagingProxy proxy(network, &abort, [] {});
+  proxy.activity().begin();
+  proxy.activity().begin();
+  proxy.activity().end();
+  const uint64_t polls = network.polls();
+  ASSERT_TRUE(network.comes([&](const NotingNetwork& it) { return it.pollsNow() > polls + 1000; }));
+  EXPECT_EQ(network.kicks(), 0u);
+  proxy.activity().end();
+  EXPECT_TRUE(network.comes([](const NotingNetwork& it) { return it.kicksNow() == 1; }));
+}
+
+// Whether the proxy sees it in flight or not, its data must leave.
+TEST(StagingProxy, AnOperationThatEndsAtOnceIsNotForgotten) {
+  NotingNetwork network;
+  uint32_t abort = 0;
+  StagingProxy proxy(network, &abort, [] {});
+  for (uint64_t round = 1; round <= 200; ++round) {
+    const uint64_t kicks = network.kicks();
+    proxy.activity().begin();
+    proxy.activity().end();
+    ASSERT_TRUE(network.comes([&](const NotingNetwork& it) { return it.kicksNow() > kicks; })) << "round=" << round;
+  }
+}
+
+TEST(StagingProxy, ABrokenNetworkEndsTheKernelsAfterTheHostWasInformed) {
+  NotingNetwork network;
+  uint32_t abort = 0, abortWhenTold = ~0u;
+  int reported = 0;
+  StagingProxy proxy(network, &abort, [&] {
+    ++reported;
+    abortWhenTold = load(abort);
+  });
+  proxy.activity().begin();
+  ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.pollsNow() > 0; }));
+  network.breakDown();
+  ASSERT_TRUE(comesTrue([&] { return load(abort) != 0; }));
+  EXPECT_EQ(static_cast<Code>(static_cast<int32_t>(load(abort))), Code::Transport);
+  EXPECT_EQ(abortWhenTold, 0u);
+  // A network that is broken is not moved, nor reported twice.
+  const uint64_t polls = network.polls();
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(network.polls(), polls);
+  EXPECT_EQ(reported, 1);
+}
+
+TEST(StagingProxy, ANetworkThatBreaksAtRestIsReportedAsWell) {
+  NotingNetwork network;
+  uint32_t abort = 0;
+  StagingProxy proxy(network, &abort, [] {});
+  network.breakDown();
+  EXPECT_TRUE(comesTrue([&] { return load(abort) == static_cast<uint32_t>(Code::Transport); }));
+}
+
+TEST(StagingProxy, TheFirstReasonToAbortStays) {
+  NotingNetwork network;
+  uint32_t abort = static_cast<uint32_t>(Code::Aborted);
+  std::atomic<bool> reported{false};
+  StagingProxy proxy(network, &abort, [&] { reported = true; });
+  network.breakDown();
+  ASSERT_TRUE(comesTrue([&] { return reported.load(); }));
+  std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_EQ(load(abort), static_cast<uint32_t>(Code::Aborted));
+}
+
+TEST(StagingProxy, TheWordOfARuntimeThatIsGoneIsNotTouched) {
+  NotingNetwork network;
+  uint32_t abort = 0;
+  std::atomic<bool> reported{false};
+  StagingProxy proxy(network, &abort, [&] { reported = true; });
+  proxy.activity().close();
+  network.breakDown();
+  ASSERT_TRUE(comesTrue([&] { return reported.load(); }));
+  std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_EQ(load(abort), 0u);
+}
+
+TEST(StagingProxy, EndsSoonWhateverItDoes) {
+  for (const bool inFlight : {false, true}) {
+    NotingNetwork network;
+    uint32_t abort = 0;
+    const auto start = std::chrono::steady_clock::now();
+    for (int turn = 0; turn < 20; ++turn) {
+      StagingProxy proxy(network, &abort, [] {});
+      if (inFlight) proxy.activity().begin();
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience / 2) << inFlight;
+  }
+}
+
+}  // namespace
+}  // namespace jccl::test

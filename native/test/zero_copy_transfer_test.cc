@@ -1,0 +1,169 @@
+// Operations between ranks that a network joins: large chunks go from user memory to user memory.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "test/net_pair.h"
+#include "test/net_ranks.h"
+
+namespace jccl::test {
+namespace {
+
+constexpr Way kWays[] = {{"tree", Algorithm::Tree},
+                         {"ring", Algorithm::Ring},
+                         {"direct", Algorithm::Direct},
+                         {"direct_in_shards", Algorithm::Direct, Choice::kInShards}};
+// In which of two ranks both send the same chunks.
+constexpr std::span kSymmetricWays = std::span(kWays).subspan(1);
+
+std::string nameOfWay(const ::testing::TestParamInfo<Way>& info) { return info.param.name; }
+
+float valueOf(size_t rank, size_t i, int turn) { return static_cast<float>((i * 7 + rank * 3 + turn) % 1000); }
+
+void reduceAgainAndAgain(NetRanks& ranks, size_t rank, const Way& way, size_t count, bool inPlace) {
+  std::vector<float> send(count);
+  std::vector<float> recv(count);
+  for (int turn = 0; turn < 10; ++turn) {
+    for (size_t i = 0; i < count; ++i) send[i] = valueOf(rank, i, turn);
+    float* out = inPlace ? send.data() : recv.data();
+    ASSERT_EQ(Code::Ok, ranks.allReduce(rank, way, send.data(), out, count)) << ranks.communicators[rank]->lastError();
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; ++i) {
+      float sum = 0;
+      for (size_t peer = 0; peer < ranks.communicators.size(); ++peer) sum += valueOf(peer, i, turn);
+      wrong += out[i] != sum ? 1 : 0;
+    }
+    ASSERT_EQ(0u, wrong) << "count=" << count << " inPlace=" << inPlace << " turn=" << turn;
+    // The network has let go of both buffers: what is in them now must not reach the peer.
+    std::fill(send.begin(), send.end(), -1e6f);
+    std::fill(recv.begin(), recv.end(), -1e6f);
+  }
+}
+
+class ZeroCopyTransfer : public ::testing::TestWithParam<Way> {};
+
+void expectExactSums(NetRanks& ranks, const Way& way) {
+  for (const size_t count : {1, 4095, 4096, 4097, 32768, 100'003, 1'000'003}) {
+    for (const bool inPlace : {false, true}) {
+      std::vector<std::thread> threads;
+      for (size_t rank = 0; rank < ranks.communicators.size(); ++rank) {
+        threads.emplace_back([&, rank] { reduceAgainAndAgain(ranks, rank, way, count, inPlace); });
+      }
+      for (std::thread& thread : threads) thread.join();
+    }
+  }
+}
+
+TEST_P(ZeroCopyTransfer, SumsAreExactWhateverTheSizeInPlaceAndOutOfPlace) {
+  NetRanks ranks({0, 1});
+  expectExactSums(ranks, GetParam());
+}
+
+TEST_P(ZeroCopyTransfer, SumsAreExactWhereSomeRanksShareMemory) {
+  NetRanks ranks({0, 0, 1});
+  expectExactSums(ranks, GetParam());
+}
+
+TEST_P(ZeroCopyTransfer, AFailedOperationLeavesNothingThatTouchesItsBuffer) {
+  NetRanks ranks({0, 1});
+  constexpr size_t kCount = 8u << 20;  // more than sockets and slots hold
+  constexpr size_t kBytes = kCount * sizeof(float);
+  void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(MAP_FAILED, memory);
+  auto* buffer = static_cast<float*>(memory);
+  ASSERT_EQ(Code::Timeout, ranks.allReduce(0, GetParam(), buffer, buffer, kCount, 200'000'000));
+  // The kernel refuses whatever touches the buffer now, and the connection fails.
+  ASSERT_EQ(0, ::mprotect(memory, kBytes, PROT_NONE));
+  const std::string before = ranks.communicators[0]->lastError();
+  // The peer comes late and takes what has been sent: now more could be sent.
+  std::vector<float> late(kCount);
+  EXPECT_EQ(Code::Timeout, ranks.allReduce(1, GetParam(), late.data(), late.data(), kCount, 500'000'000));
+  ranks.communicators[0]->communicator().abort(Code::Aborted);
+  EXPECT_EQ(before, ranks.communicators[0]->lastError());
+  ::munmap(memory, kBytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, ZeroCopyTransfer, ::testing::ValuesIn(kWays), nameOfWay);
+
+// Simulates the peer of a rank and the network to it: every chunk comes back as the peer's. Its sends from user memory end
+// when endSending() says so.
+class EchoingNetwork final : public ProgressEngine {
+ public:
+  explicit EchoingNetwork(const ConnectionShape& shape) : out_(shape), in_(shape) {}
+
+  ConnectionMemory out() const { return out_.memory(); }
+  ConnectionMemory in() const { return in_.memory(); }
+
+  // Delivers what was published since.
+  int poll() override {
+    int moved = 0;
+    while (step_ < kSlots && out().slotHeader(step_)->published.load(std::memory_order_acquire) == step_ + 1) {
+      const SlotHeader* sent = out().slotHeader(step_);
+      const uint8_t* userData = out().zeroCopySlot(step_).userData;
+      zeroCopy_ = zeroCopy_ || userData != nullptr;
+      std::memcpy(in().simpleSlot(step_), userData != nullptr ? userData : out().simpleSlot(step_), sent->bytes);
+      publish(in(), step_, Protocol::Simple, sent->bytes, sent->check);
+      ++step_;
+      ++moved;
+    }
+    return moved;
+  }
+  void waitForEvents(int64_t /*nanos*/) override { std::this_thread::yield(); }
+  void kick() override {}
+
+  bool sentZeroCopy() const { return zeroCopy_; }
+  void endSending() { out().head->head.store(step_, std::memory_order_release); }
+
+ private:
+  Block out_, in_;
+  uint64_t step_ = 0;
+  bool zeroCopy_ = false;
+};
+
+class ZeroCopySendTest : public ::testing::TestWithParam<Way> {};
+
+TEST_P(ZeroCopySendTest, AnOperationReturnsOnlyWhenItsUserMemoryHasBeenSent) {
+  CommunicatorConfig config;
+  config.size = 2;
+  MappedMemory segment;
+  ASSERT_TRUE(MappedMemory::mapAnonymous(Communicator::segmentShape(config).bytes(), segment).isOk());
+  Communicator communicator(config, segment.base());
+  EchoingNetwork network(communicator.segmentShape().connection);
+  ASSERT_TRUE(communicator.connectNet(1, 0, network.out(), network.in()).isOk());
+  communicator.setProgress(&network);
+  ASSERT_TRUE(communicator.setRing(0, {0, 1}).isOk());
+
+  // Not in place: there the operation itself writes over what it sends, and waits for that.
+  const std::vector<float> send(8192, 3);
+  std::vector<float> recv(send.size());
+  std::atomic<bool> returned{false};
+  std::thread rank([&] {
+    const Choice choice = choiceOf(GetParam().algorithm, Protocol::Simple, 1, 0, GetParam().flags);
+    EXPECT_EQ(Code::Ok, communicator.run(kSum, choice, reinterpret_cast<uint64_t>(send.data()),
+                                         reinterpret_cast<uint64_t>(recv.data()), static_cast<int64_t>(send.size()), 0,
+                                         kTimeoutNanos))
+        << communicator.lastError();
+    returned.store(true);
+  });
+  const auto waitsForTheNetwork = [&] {
+    const std::vector<ChannelWait> waits = communicator.waiting();
+    return !waits.empty() && waits.front().place.waitFor == WaitFor::Credit;
+  };
+  while (!returned.load() && !waitsForTheNetwork()) std::this_thread::yield();
+  EXPECT_FALSE(returned.load()) << "the buffers are the caller's again while the network still sends from them";
+  network.endSending();
+  rank.join();
+  EXPECT_TRUE(network.sentZeroCopy());
+  EXPECT_EQ(recv, std::vector<float>(recv.size(), 6));
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, ZeroCopySendTest, ::testing::ValuesIn(kSymmetricWays), nameOfWay);
+
+}  // namespace
+}  // namespace jccl::test

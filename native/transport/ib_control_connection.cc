@@ -1,0 +1,86 @@
+#include "transport/ib_control_connection.h"
+
+#include <sys/socket.h>
+
+#include <array>
+
+#include "transport/socket_options.h"
+
+namespace jccl {
+namespace {
+
+constexpr uint8_t kFin = 'G';
+
+}  // namespace
+
+IbControlConnection::~IbControlConnection() {
+  if (events_ != nullptr) events_->remove(socket_.get());
+}
+
+Status IbControlConnection::watch(EventSet& events) {
+  if (events_ != nullptr) events_->remove(socket_.get());
+  events_ = nullptr;
+  if (Status added = events.add(socket_.get(), this); !added) return added;
+  events_ = &events;
+  readable_ = true;
+  return Status::ok();
+}
+
+std::string IbControlConnection::describe() const {
+  return "rank " + std::to_string(peer_) + " at " + SocketAddress::peerOf(socket_.get()).toString() + " from " +
+         SocketAddress::localOf(socket_.get()).toString();
+}
+
+Status IbControlConnection::send(const verbs::ConnectionInfo& info) {
+  // The send buffer of a new connection takes so little.
+  if (::send(socket_.get(), &info, sizeof info, MSG_NOSIGNAL) == sizeof info) return Status::ok();
+  const int error = errno;
+  return Status::transport("net: lost " + describe() + ": send errno=" + std::to_string(error) + " (" +
+                           errorText(error) + "): " + socketHint(error));
+}
+
+void IbControlConnection::sendFin() {
+  // Refused when the other end has gone: then nobody waits for it.
+  [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &kFin, 1, MSG_NOSIGNAL);
+  ::shutdown(socket_.get(), SHUT_WR);
+}
+
+Status IbControlConnection::progress(int* work) {
+  while (readable_) {
+    std::array<uint8_t, 1> byte{};
+    const bool readsInfo = !hasInfo();
+    void* to = readsInfo ? reinterpret_cast<uint8_t*>(&info_) + infoBytes_ : byte.data();
+    const ssize_t got = ::recv(socket_.get(), to, readsInfo ? sizeof info_ - infoBytes_ : 1, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) {
+      readable_ = false;
+      return Status::ok();
+    }
+    if (got < 0) {
+      const int error = errno;
+      return Status::transport("net: lost " + describe() + ": recv errno=" + std::to_string(error) + " (" +
+                               errorText(error) + "): " + socketHint(error));
+    }
+    if (got == 0) {
+      readable_ = false;
+      if (ended_) return Status::ok();
+      return Status::transport(
+          "net: lost " + describe() +
+          ": the connection was closed without a FIN message: the peer's process ended or was killed; "
+          "see its log");
+    }
+    ++*work;
+    if (readsInfo) {
+      infoBytes_ += static_cast<size_t>(got);
+      continue;
+    }
+    if (ended_ || byte[0] != kFin) {
+      return Status::transport("net: " + describe() +
+                               " sent an unknown byte; do all ranks run the same version of JCCL?");
+    }
+    ended_ = true;
+  }
+  return Status::ok();
+}
+
+}  // namespace jccl

@@ -1,0 +1,191 @@
+// What both ends of a verbs connection have: queue pairs, their completions, a ring that the other end writes.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/status.h"
+#include "transport/event_set.h"
+#include "transport/ib_control_connection.h"
+#include "transport/ib_flush.h"
+#include "transport/net.h"
+#include "transport/net_config.h"
+#include "verbs/adapter.h"
+#include "verbs/queue_pair.h"
+
+namespace jccl {
+
+// What a request was for: comes back with its completion.
+//
+//     63      56 55   48 47             0
+//     +---------+-------+---------------+
+//     | purpose | qp    | sequence      |
+//     +---------+-------+---------------+
+struct IbWork {
+  enum Purpose : uint8_t { Ping = 1, Credit = 2, Message = 3, ClearToSend = 4, Flush = 5 };
+
+  Purpose purpose = Ping;
+  uint8_t qp = 0;
+  uint64_t sequence = 0;
+
+  uint64_t encode() const { return uint64_t{purpose} << 56 | uint64_t{qp} << 48 | sequence; }
+  static IbWork decode(uint64_t id) {
+    return {static_cast<Purpose>(id >> 56), static_cast<uint8_t>(id >> 48), id & 0xffffffffffff};
+  }
+};
+
+// The slot of a posted receive, which the receiver writes into the sender's ring.
+struct IbReceiveCredit {
+  uint64_t sequence = 0;
+  std::array<uint64_t, kNetTags> address{};
+  std::array<uint32_t, kNetTags> rkey{};
+  std::array<uint32_t, kNetTags> capacity{};  // bytes
+  std::array<uint32_t, 2> unused{};
+};
+static_assert(sizeof(IbReceiveCredit) == 64);
+
+// The receiver-posted address of a message, which the receiver writes into the sender's ring of CTS once it knows it: good
+// for exactly this message. With bytes=0 there is none, and the message goes to its slot.
+struct IbClearToSend {
+  uint64_t sequence = UINT64_MAX;
+  uint64_t address = 0;
+  uint32_t rkey = 0;
+  uint32_t bytes = 0;
+  uint32_t check = 0;
+  uint8_t tag = 0;
+  std::array<uint8_t, 3> unused{};
+};
+static_assert(sizeof(IbClearToSend) == 32);
+
+// The immediate of a CTS: this, and the lowest bits of the sequence.
+inline constexpr uint32_t kIbCtsBit = 1U << 31;
+
+// What the sender writes into the receiver's ring when a message's data is there.
+struct IbMessageHeader {
+  uint64_t sequence = 0;
+  uint32_t bytes = 0;
+  uint32_t check = 0;
+  uint8_t tag = 0;
+  uint8_t atCtsAddress = 0;  // 1: it is at the receiver-posted address
+  std::array<uint8_t, 6> unused{};
+};
+static_assert(sizeof(IbMessageHeader) == 24);
+
+// Life:
+//
+//     open ──> (the other end's ConnectionInfo comes) ──> join ──> pings ──> messages
+class IbQueuePairs : public EventHandler {
+ public:
+  // Hears of completions, in order on each queue pair.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual Status onReceived(const IbWork& work, uint32_t immediate) = 0;
+    virtual Status onSent(const IbWork& work) = 0;
+  };
+
+  IbQueuePairs(const NetConfig& config, verbs::Adapter& adapter, int peer);
+  ~IbQueuePairs() override;
+
+  // How many credits and CTS a sender may get before it polls: those of all receives, and twice as many CTS.
+  static constexpr uint32_t kMaxCreditsAndCts = 3 * kNetInFlight;
+
+  // Queue pairs in Init, completions and control connection watched through `events`.
+  Status open(UniqueFd socket, EventSet& events);
+  Status sendInfo();
+  // Connects the queue pairs with those that came over the control connection: RTR, RTS.
+  Status join();
+  // To the events of the data, once the handshake is over.
+  Status watch(EventSet& events);
+
+  IbControlConnection& control() { return *control_; }
+  verbs::Adapter& adapter() const { return adapter_; }
+  uint8_t count() const { return static_cast<uint8_t>(qps_.size()); }
+  bool joined() const { return joined_; }
+  uint32_t inlineBytes() const { return inlineBytes_; }
+
+  // Entry `sequence` of the rings that the other end writes, and of those that this end writes from: one of CTS, and one of
+  // everything else. The other end may write at any time: what it wrote is copied first, and checked afterwards.
+  template <typename Entry>
+  Entry received(uint64_t sequence) const {
+    static_assert(sizeof(Entry) % sizeof(uint64_t) == 0 && std::is_trivially_copyable_v<Entry>);
+    auto* words = reinterpret_cast<uint64_t*>(memory_.get() + entryAt(sequence, std::is_same_v<Entry, IbClearToSend>));
+    std::array<uint64_t, sizeof(Entry) / sizeof(uint64_t)> copied;
+    for (size_t i = 0; i < copied.size(); ++i) {
+      copied[i] = std::atomic_ref<uint64_t>(words[i]).load(std::memory_order_relaxed);
+    }
+    return std::bit_cast<Entry>(copied);
+  }
+  template <typename Entry>
+  Entry* staged(uint64_t sequence) {
+    return reinterpret_cast<Entry*>(memory_.get() + kRingBytes +
+                                    entryAt(sequence, std::is_same_v<Entry, IbClearToSend>));
+  }
+
+  Status postReceives(const IbWork& work, int count = 1);
+  // A ping or its answer: no data, only the immediate.
+  Status writeNothing(const IbWork& work);
+  // The first `bytes` of the staged entry into the same place of the other end's ring, with an immediate.
+  Status writeStaged(const IbWork& work, uint32_t bytes, uint32_t immediate);
+  // The same after `data`, in one posting. `bytes` of the entry may be 0. The processor cannot read memory of a device: with
+  // `onDevice` the adapter does, however little it is.
+  Status writeData(const IbWork& work, const void* data, uint32_t dataBytes, bool onDevice, uint32_t lkey,
+                   uint64_t remoteAddress, uint32_t rkey, uint32_t entryBytes);
+
+  // For receiving into memory of a GPU: see IbFlush.
+  Status openFlush();
+  bool flushes() const { return flush_ != nullptr; }
+  Status flush(uint64_t sequence, const void* data, uint32_t bytes, uint32_t rkey);
+  Status flushed(uint64_t sequence, bool* done) const { return flush_->test(sequence, done); }
+
+  // Nothing moves any more, in either direction: the other end's requests stay without an answer.
+  void silence();
+
+  // Reads the control connection and completions and calls the listener. The end of the connection is only reported when
+  // nothing more comes.
+  Status progress(int64_t nowNanos, Listener& listener, int* work);
+
+  std::string describe() const;
+  void onEvents(uint32_t) override { notified_ = true; }
+
+ private:
+  static constexpr uint32_t kEntryBytes = 64;
+  static constexpr uint32_t kRingBytes = 2 * kEntryBytes * kNetInFlight;
+  static constexpr uint32_t kFlushAt = 2 * kRingBytes;  // where a byte lands that is read to flush
+  static size_t entryAt(uint64_t sequence, bool isCts) {
+    return (sequence % kNetInFlight + (isCts ? kNetInFlight : 0)) * kEntryBytes;
+  }
+  struct AlignedFree {
+    void operator()(uint8_t* memory) const { std::free(memory); }
+  };
+
+  verbs::ConnectionInfo ownInfo() const;
+  Status collect(Listener& listener, int* work);
+  Status failed(const verbs::WorkCompletion& completion);
+  verbs::SendRequest entryRequest(const IbWork& work, uint32_t bytes, uint32_t immediate, verbs::ScatterGather* list);
+
+  const NetConfig& config_;
+  verbs::Adapter& adapter_;
+  const int peer_;
+  std::unique_ptr<uint8_t, AlignedFree> memory_;
+  std::unique_ptr<verbs::Region> ring_;    // the other end writes it
+  std::unique_ptr<verbs::Region> staged_;  // the adapter reads it
+  std::unique_ptr<verbs::Completions> completions_;
+  std::vector<std::unique_ptr<verbs::QueuePairObject>> qps_;  // before completions_ goes, these go
+  std::unique_ptr<IbFlush> flush_;                            // likewise; null where nothing needs it
+  std::unique_ptr<IbControlConnection> control_;
+  EventSet* events_ = nullptr;
+  uint32_t inlineBytes_ = 0;
+  bool joined_ = false;
+  bool armed_ = false;     // the next completion will make the descriptor readable
+  bool notified_ = false;  // it has
+};
+
+}  // namespace jccl
