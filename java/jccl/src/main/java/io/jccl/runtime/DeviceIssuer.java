@@ -2,7 +2,7 @@ package io.jccl.runtime;
 
 import io.jccl.Collective;
 import io.jccl.DeviceStream;
-import io.jccl.init.FormedDevice;
+import io.jccl.init.ConnectedDevice;
 import io.jccl.nativelib.DeviceEngine;
 import java.util.List;
 
@@ -10,12 +10,12 @@ import java.util.List;
 final class DeviceIssuer implements DeviceOperations {
 
     private final OperationQueue queue;
-    private final FormedDevice device;
+    private final ConnectedDevice device;
     private final FailureState failures;
     private final long timeoutNanos;
     private DeviceOperation last; // touched by the thread that issues
 
-    DeviceIssuer(OperationQueue queue, FormedDevice device, FailureState failures, long timeoutNanos) {
+    DeviceIssuer(OperationQueue queue, ConnectedDevice device, FailureState failures, long timeoutNanos) {
         this.queue = queue;
         this.device = device;
         this.failures = failures;

@@ -2,15 +2,16 @@ package io.jccl.init;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.plan.Found;
+import io.jccl.search.Rail;
+import io.jccl.search.Pattern;
+import io.jccl.search.ChannelGraph;
 import io.jccl.CommunicatorConfig;
 import io.jccl.config.Settings;
 import io.jccl.nativelib.NativeCommunicator;
-import io.jccl.plan.FoundChannels;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
-import io.jccl.plan.Rail;
 import io.jccl.plan.RankChannels;
-import io.jccl.plan.TreeShape;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.PathType;
 import io.jccl.topology.Topology;
@@ -48,9 +49,9 @@ class EngineConfigTest {
     void rowsOfThePlansDevicesEndWithOneForAllOtherConnectionsOfAChannel() {
         List<RankChannels> ranks = new ArrayList<>();
         for (int rank = 0; rank < 2; rank++) {
-            FoundChannels found = new FoundChannels(
+            ChannelGraph found = Found.rings(
                     1, 1, PathType.PHB, PathType.PHB, false, List.of(List.of(rank)), List.of(new Rail(rank, rank)));
-            ranks.add(new RankChannels(rank, "host-" + rank, false, found, found, TreeShape.BALANCED));
+            ranks.add(Found.rank(rank, "host-" + rank, false, found, Pattern.BALANCED_TREE));
         }
         Plan plan = Plan.build(ranks, new PlanOptions(1, 1));
         int[] rows = EngineFormation.ways(plan, 2, 1);

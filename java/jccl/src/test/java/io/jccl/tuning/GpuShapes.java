@@ -1,5 +1,6 @@
 package io.jccl.tuning;
 
+import io.jccl.plan.GraphSummary;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.topology.GraphBuilder;

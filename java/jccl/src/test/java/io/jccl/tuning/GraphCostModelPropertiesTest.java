@@ -2,6 +2,7 @@ package io.jccl.tuning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.plan.GraphSummary;
 import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import io.jccl.plan.GraphSummary;
 import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
