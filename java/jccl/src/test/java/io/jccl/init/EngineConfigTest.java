@@ -2,16 +2,16 @@ package io.jccl.init;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.plan.Found;
-import io.jccl.search.Rail;
-import io.jccl.search.Pattern;
-import io.jccl.search.ChannelGraph;
 import io.jccl.CommunicatorConfig;
 import io.jccl.config.Settings;
 import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.plan.Found;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
 import io.jccl.plan.RankChannels;
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.PathType;
 import io.jccl.topology.Topology;
@@ -54,11 +54,11 @@ class EngineConfigTest {
             ranks.add(Found.rank(rank, "host-" + rank, false, found, Pattern.BALANCED_TREE));
         }
         Plan plan = Plan.build(ranks, new PlanOptions(1, 1));
-        int[] rows = EngineFormation.ways(plan, 2, 1);
+        int[] rows = EngineConnector.ways(plan, 2, 1);
         int[] ofChannel1 = Arrays.copyOfRange(rows, rows.length / 2, rows.length);
         assertThat(ofChannel1).startsWith(1, 0, 1, 0, 1).endsWith(1, 1, 1, 1, 1);
         assertThat(rows.length % NativeCommunicator.WAY_LENGTH).isZero();
-        assertThat(EngineFormation.ways(Plan.build(List.of(ranks.get(0)), new PlanOptions(1, 1)), 1, 0))
+        assertThat(EngineConnector.ways(Plan.build(List.of(ranks.get(0)), new PlanOptions(1, 1)), 1, 0))
                 .isEmpty();
     }
 

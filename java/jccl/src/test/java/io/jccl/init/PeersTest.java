@@ -7,6 +7,7 @@ import io.jccl.BootstrapException;
 import io.jccl.CommunicatorConfig;
 import io.jccl.config.Settings;
 import io.jccl.device.HostIdentity;
+import io.jccl.planning.MachineSurvey;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.PeerReach;
 import io.jccl.topology.Processors;
@@ -21,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Containers tear hosts apart. */
-class PeerMapTest {
+class PeersTest {
 
     private static PeerInfo peer(String host, String enclosure, String allowed) {
         return new PeerInfo(
@@ -36,18 +37,18 @@ class PeerMapTest {
     }
 
     /** Ranks as {@code HOST/ENCLOSURE}. */
-    private static PeerMap map(String... places) {
+    private static Peers map(String... places) {
         List<PeerInfo> peers = new ArrayList<>();
         for (String place : places) {
             String[] parts = place.split("/");
             peers.add(peer(parts[0], parts[1], "3"));
         }
-        return new PeerMap(peers);
+        return new Peers(peers);
     }
 
     @Test
     void ranks_of_a_host_that_share_everything_are_one_machine() {
-        PeerMap map = map("a/x", "a/x", "b/y", "a/x");
+        Peers map = map("a/x", "a/x", "b/y", "a/x");
         assertThat(map.machineOf(0)).isEqualTo("a");
         assertThat(map.ranksOfMachine(3)).containsExactly(0, 1, 3);
         assertThat(map.hasOtherMachines(0)).isTrue();
@@ -60,7 +61,7 @@ class PeerMapTest {
 
     @Test
     void ranks_in_different_containers_are_machines_of_their_own() {
-        PeerMap map = map("a/x", "a/y", "b/y", "a/x");
+        Peers map = map("a/x", "a/y", "b/y", "a/x");
         assertThat(map.machineOf(0)).isEqualTo(map.machineOf(3)).isNotEqualTo(map.machineOf(1));
         assertThat(map.machineOf(1)).isNotEqualTo(map.machineOf(2));
         assertThat(map.ranksOfMachine(0)).containsExactly(0, 3);
@@ -80,7 +81,7 @@ class PeerMapTest {
                 peer("a", "x", "30"),
                 peer("a", "y", "c0"),
                 peer("b", "x", "3"));
-        PeerMap map = new PeerMap(peers);
+        Peers map = new Peers(peers);
         assertThat(map.coresOfHost(0)).isEqualTo(8);
         assertThat(map.coresOfMachine(0)).isEqualTo(6);
         assertThat(map.coresOfMachine(3)).isEqualTo(2);
@@ -89,7 +90,7 @@ class PeerMapTest {
         for (int rank = 0; rank < 9; rank++) {
             crowded.add(peer("a", "e" + rank, "3"));
         }
-        assertThat(new PeerMap(crowded).coresOfMachine(4)).isEqualTo(1);
+        assertThat(new Peers(crowded).coresOfMachine(4)).isEqualTo(1);
     }
 
     @Test
@@ -117,17 +118,16 @@ class PeerMapTest {
         for (Map<String, String> environment :
                 List.of(Map.<String, String>of(), Map.of("JCCL_TOPO_FILE", file.toString()))) {
             Settings settings = Settings.load(CommunicatorConfig.defaults(), name -> null, environment);
-            PeerMap map = map("a/x", "a/y", "a/x", "a/y");
+            Peers map = map("a/x", "a/y", "a/x", "a/y");
             for (int rank = 0; rank < 4; rank++) {
-                LocalTopology.Found found =
-                        LocalTopology.search(settings, rank, map).found();
+                MachineSurvey found = Surveys.host(settings, rank, map).survey();
                 assertThat(found.channels().hostId()).isEqualTo(map.machineOf(rank));
                 assertThat(found.channels().rings().orders()).allSatisfy(order -> assertThat(order)
                         .containsExactlyInAnyOrderElementsOf(rankParity(order.get(0))));
                 assertThat(found.channels().rings().orders().get(0).get(0) % 2).isEqualTo(rank % 2);
             }
-            LocalTopology.Found together = LocalTopology.search(settings, 1, map("a/x", "a/x", "a/x", "a/x"))
-                    .found();
+            MachineSurvey together = Surveys.host(settings, 1, map("a/x", "a/x", "a/x", "a/x"))
+                    .survey();
             assertThat(together.channels().rings().orders().get(0)).containsExactlyInAnyOrder(0, 1, 2, 3);
         }
     }

@@ -1,8 +1,8 @@
 package io.jccl.plan;
 
-import io.jccl.search.Rail;
-import io.jccl.search.Pattern;
 import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
 import io.jccl.topology.PathType;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -11,6 +11,8 @@ import java.util.Random;
 
 /** Sets of machines as unlike each other as a cluster can be. */
 final class RandomMachines {
+
+    private static final List<Pattern> TREES = List.of(Pattern.TREE, Pattern.SPLIT_TREE, Pattern.BALANCED_TREE);
 
     private final Random random;
     private final int machines;

@@ -1,59 +1,48 @@
-package io.jccl.tuning;
+package io.jccl.planning;
 
+import io.jccl.TransportKind;
 import io.jccl.plan.PlanOptions;
+import io.jccl.planning.Surveyor.LocalSurvey;
 import io.jccl.search.SearchOptions.CrossNic;
+import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.PathPolicy;
+import io.jccl.topology.Topology;
 import io.jccl.topology.XmlElement;
+import io.jccl.tuning.CommunicatorShape.SlotBytes;
+import io.jccl.tuning.HostCosts;
+import io.jccl.tuning.TuningOverrides;
+import java.util.Collections;
+import java.util.List;
 
-/** Requests for reports of described machines where nothing is set. */
-final class ReportRequests {
+/** Plans of described hosts where nothing is set. */
+public final class DescribedPlans {
 
     private static final int CORES = 8;
+    private static final SlotBytes SLOTS = new SlotBytes(32 << 10, 122_880, 128 << 10);
 
-    private ReportRequests() {}
+    private DescribedPlans() {}
 
-    /** A report of so many machines; every search seems to take {@code searchNanos}. */
-    static TopologyReport report(
-            XmlElement description, int machines, CommunicatorShape.SlotBytes slots, long searchNanos) {
-        return report(description, machines, slots, searchNanos, TuningOverrides.none(), CrossNic.IF_BETTER);
-    }
-
-    /** The same with what settings say. */
-    static TopologyReport report(
-            XmlElement description,
-            int machines,
-            CommunicatorShape.SlotBytes slots,
-            long searchNanos,
-            TuningOverrides overrides,
-            CrossNic crossNic) {
+    /** What is found on a host; every search seems to take a millisecond. */
+    public static LocalSurvey survey(XmlElement description, boolean networks) {
         long[] clock = {0};
-        return TopologyReporter.report(
-                request(description, machines, slots, overrides, crossNic), () -> clock[0] += searchNanos);
+        Surveyor surveyor =
+                new Surveyor(PathPolicy.defaults(), CrossNic.IF_BETTER, networks, () -> clock[0] += 1_000_000);
+        Topology whole = GraphBuilder.build(description);
+        int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
+        return surveyor.survey(surveyor.paths(whole, first), first, "described", CORES);
     }
 
-    /** A request for so many machines. */
-    static TopologyReporter.Request request(XmlElement description, int machines, CommunicatorShape.SlotBytes slots) {
-        return request(description, machines, slots, TuningOverrides.none(), CrossNic.IF_BETTER);
+    /** The plan of so many such hosts. */
+    public static CommunicatorPlan plan(XmlElement description, int hosts) {
+        return plan(Collections.nCopies(hosts, survey(description, hosts > 1).survey()), TransportKind.SHM);
     }
 
-    private static TopologyReporter.Request request(
-            XmlElement description,
-            int machines,
-            CommunicatorShape.SlotBytes slots,
-            TuningOverrides overrides,
-            CrossNic crossNic) {
-        return new TopologyReporter.Request(
-                "test",
-                "0",
-                description,
-                machines,
-                false,
-                PathPolicy.defaults(),
-                CORES,
-                slots,
-                HostCosts.builtIn(),
-                overrides,
-                PlanOptions.defaults(),
-                crossNic);
+    /** The plan of hosts of which each was surveyed. */
+    static CommunicatorPlan plan(List<MachineSurvey> hosts, TransportKind local) {
+        return Planner.plan(MachineSurvey.together(hosts), List.of(), local, options());
+    }
+
+    static PlanningOptions options() {
+        return new PlanningOptions(PlanOptions.defaults(), SLOTS, TuningOverrides.none(), HostCosts.builtIn());
     }
 }

@@ -1,4 +1,4 @@
-package io.jccl.tuning;
+package io.jccl.planning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -17,9 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What planning takes grows with the number of machines and ranks: counted in bytes allocated, not in time. */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
-class TopologyScaleTest {
-
-    private static final CommunicatorShape.SlotBytes SLOTS = new CommunicatorShape.SlotBytes(8192, 16384, 65536);
+class PlanningScaleTest {
 
     /** Twice as many may take this much more; with the square of their number it would be four times. */
     private static final double GROWTH = 2.2;
@@ -28,10 +26,10 @@ class TopologyScaleTest {
     @ValueSource(strings = {"gpu4-nvswitch", "host-2numa"})
     void memory_grows_no_faster_than_the_number_of_machines(String name) {
         XmlElement description = TopologyXmlReader.read(Machines.text(name));
-        least(() -> report(description, 64)); // classes are loaded
-        long few = least(() -> report(description, 256));
-        long more = least(() -> report(description, 512));
-        long most = least(() -> report(description, 1024));
+        least(() -> plan(description, 64)); // classes are loaded
+        long few = least(() -> plan(description, 256));
+        long more = least(() -> plan(description, 512));
+        long most = least(() -> plan(description, 1024));
         assertThat((double) more).isLessThan(GROWTH * few);
         assertThat((double) most).isLessThan(GROWTH * more);
         // A rank of a channel is a few numbers, and what is made on the way to them.
@@ -57,13 +55,11 @@ class TopologyScaleTest {
                         "",
                         "<system version='1'><cpu numaid='0' arch='x86_64'>",
                         "</cpu><cpu numaid='1' arch='x86_64'><host rank='" + ranks + "'/></cpu></system>")));
-        CommunicatorShape shape = TopologyReporter.shape(ReportRequests.request(machine, 2, SLOTS));
-        assertThat(shape.ranks()).isEqualTo(2 * (ranks + 1));
+        assertThat(DescribedPlans.plan(machine, 2).shape().ranks()).isEqualTo(2 * (ranks + 1));
     }
 
-    private static void report(XmlElement description, int machines) {
-        TopologyReport report = ReportRequests.report(description, machines, SLOTS, 0);
-        assertThat(report.plan().orElseThrow().machines()).hasSize(machines);
+    private static void plan(XmlElement description, int machines) {
+        assertThat(DescribedPlans.plan(description, machines).host().machines()).hasSize(machines);
     }
 
     /** What is allocated, of several runs in the one in which the virtual machine allocates least for itself. */

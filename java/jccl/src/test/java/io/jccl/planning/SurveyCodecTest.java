@@ -1,23 +1,31 @@
-package io.jccl.init;
+package io.jccl.planning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.jccl.plan.Found;
-import io.jccl.search.Rail;
-import io.jccl.search.Pattern;
-import io.jccl.search.ChannelGraph;
 import io.jccl.BootstrapException;
+import io.jccl.plan.Found;
 import io.jccl.plan.RankChannels;
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
 import io.jccl.topology.PathType;
 import io.jccl.tuning.MachineTraits;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-class ChannelsCodecTest {
+class SurveyCodecTest {
+
+    // Where values lie.
+    private static final int CORES = 8;
+    private static final int GPU = 12;
+    private static final int MIN_CAPABILITY = 13;
+    private static final int AMD = 21;
+    private static final int RING = 22;
 
     private static final List<Integer> MACHINE = List.of(3, 5, 9);
     private static final ChannelGraph RINGS = Found.rings(
@@ -29,44 +37,53 @@ class ChannelsCodecTest {
             List.of(List.of(9, 3, 5), List.of(5, 3, 9)),
             List.of(new Rail(0, 1), new Rail(1, 0)));
     private static final ChannelGraph TREES =
-            Found.rings(30, 12.5, PathType.NVB, PathType.PHB, false, List.of(List.of(3, 5, 9)), List.of());
-    private static final LocalTopology.Found FOUND = new LocalTopology.Found(
-            new RankChannels(3, "a", true, RINGS, TREES, Pattern.SPLIT_TREE), 50, new MachineTraits(70, 90, true));
+            Found.trees(
+                    Pattern.SPLIT_TREE,
+                    Found.rings(
+                            30, 12.5, PathType.NVB, PathType.PHB, false, List.of(List.of(3, 5, 9)), List.of()));
+    private static final MachineSurvey HOST = new MachineSurvey(
+            new RankChannels(3, "a", true, RINGS, TREES), new MachineTraits(70, 90, true), 50, 12);
+    private static final SurveyCodec.Found FOUND = new SurveyCodec.Found(HOST, Optional.empty());
 
     @Test
     void reads_what_it_wrote() {
-        assertThat(ChannelsCodec.decode(3, "a", MACHINE, ChannelsCodec.encode(FOUND, true)))
+        assertThat(SurveyCodec.decode(3, "a", MACHINE, SurveyCodec.encode(FOUND, true)))
                 .isEqualTo(FOUND);
+        SurveyCodec.Found both = new SurveyCodec.Found(HOST, Optional.of(HOST));
+        assertThat(SurveyCodec.decode(3, "a", MACHINE, SurveyCodec.encode(both, true)))
+                .isEqualTo(both);
     }
 
     @Test
     void only_the_lowest_rank_of_a_machine_sends_orders() {
-        byte[] bytes = ChannelsCodec.encode(FOUND, false);
-        LocalTopology.Found read = ChannelsCodec.decode(5, "a", MACHINE, bytes);
-        assertThat(read.channels().rings()).isEqualTo(RINGS.withoutOrders());
-        assertThatThrownBy(() -> ChannelsCodec.decode(3, "a", MACHINE, bytes))
+        byte[] bytes = SurveyCodec.encode(FOUND, false);
+        SurveyCodec.Found read = SurveyCodec.decode(5, "a", MACHINE, bytes);
+        assertThat(read.host().channels().rings()).isEqualTo(RINGS.withoutOrders());
+        assertThatThrownBy(() -> SurveyCodec.decode(3, "a", MACHINE, bytes))
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("orders=0: expected 1 to 64");
-        assertThatThrownBy(() -> ChannelsCodec.decode(5, "a", MACHINE, ChannelsCodec.encode(FOUND, true)))
+        assertThatThrownBy(() -> SurveyCodec.decode(5, "a", MACHINE, SurveyCodec.encode(FOUND, true)))
                 .hasMessageContaining("orders=2: expected none from a rank that is not its machine's lowest");
     }
 
     @Test
     void names_the_rank_and_what_is_wrong() {
-        byte[] bytes = ChannelsCodec.encode(FOUND, true);
-        refuses(Arrays.copyOf(bytes, bytes.length - 1), "rank=3", "ends too early", "same JCCL version");
-        refuses(Arrays.copyOf(bytes, bytes.length + 1), "remaining=1: expected no more bytes");
-        refuses(patched(bytes, 0, (byte) 0x80), "netGBps=-50");
-        refuses(patched(bytes, 8, (byte) 2), "gpu=2: expected 0 or 1");
-        refuses(patched(bytes, 9, (byte) 3), "treeShape=3: expected 0 to 2");
-        refuses(patched(bytes, 10, (byte) 1), "minCapability=326 maxCapability=90");
-        refuses(patched(bytes, 14, (byte) 2), "amdProcessors=2: expected 0 or 1");
-        refuses(patched(bytes, 31, (byte) -1), "typeIntra=255: expected 0 to");
+        byte[] bytes = SurveyCodec.encode(FOUND, true);
+        refuses(Arrays.copyOf(bytes, bytes.length - 1), "rank=3", "ends early", "same JCCL version");
+        refuses(Arrays.copyOf(bytes, bytes.length + 1), "remaining=1");
+        refuses(patched(bytes, 0, (byte) 0xc0), "netGBps=-50");
+        refuses(patched(bytes, CORES, (byte) 0x80), "cores=-");
+        refuses(patched(bytes, GPU, (byte) 2), "flag=2: expected 0 or 1");
+        refuses(patched(bytes, MIN_CAPABILITY + 2, (byte) 1), "minCapability=326 maxCapability=90");
+        refuses(patched(bytes, AMD, (byte) 2), "flag=2: expected 0 or 1");
+        refuses(patched(bytes, RING, (byte) 4), "Pattern=4: expected 0 to 3");
+        refuses(patched(bytes, RING, (byte) 1), "rings=TREE");
+        refuses(patched(bytes, RING + 17, (byte) -1), "PathType is missing");
         byte[] otherRank = bytes.clone();
-        ByteBuffer.wrap(otherRank).putInt(36, 4);
+        ByteBuffer.wrap(otherRank).putInt(RING + 22, 4);
         refuses(otherRank, "rank=4: expected each rank of its machine once");
         byte[] noBandwidth = bytes.clone();
-        ByteBuffer.wrap(noBandwidth).putDouble(15, Double.NaN);
+        ByteBuffer.wrap(noBandwidth).putDouble(RING + 1, Double.NaN);
         refuses(noBandwidth, "bwIntra=NaN");
     }
 
@@ -74,7 +91,7 @@ class ChannelsCodecTest {
     @Test
     void garbage_is_read_or_refused() {
         Random random = new Random(3);
-        byte[] good = ChannelsCodec.encode(FOUND, true);
+        byte[] good = SurveyCodec.encode(FOUND, true);
         int read = 0;
         for (int round = 0; round < 100_000; round++) {
             byte[] bytes = round % 4 == 0 ? new byte[random.nextInt(200)] : good.clone();
@@ -86,8 +103,8 @@ class ChannelsCodecTest {
                 }
             }
             try {
-                LocalTopology.Found found = ChannelsCodec.decode(3, "a", MACHINE, bytes);
-                assertThat(found.channels().rings().orders())
+                SurveyCodec.Found found = SurveyCodec.decode(3, "a", MACHINE, bytes);
+                assertThat(found.host().channels().rings().orders())
                         .allSatisfy(order -> assertThat(order).containsExactlyInAnyOrderElementsOf(MACHINE));
                 read++;
             } catch (BootstrapException e) {
@@ -99,12 +116,12 @@ class ChannelsCodecTest {
 
     private static byte[] patched(byte[] bytes, int at, byte value) {
         byte[] patched = bytes.clone();
-        patched[at] = at == 0 ? (byte) (patched[at] ^ value) : value;
+        patched[at] = value;
         return patched;
     }
 
     private static void refuses(byte[] bytes, String... parts) {
-        assertThatThrownBy(() -> ChannelsCodec.decode(3, "a", MACHINE, bytes))
+        assertThatThrownBy(() -> SurveyCodec.decode(3, "a", MACHINE, bytes))
                 .isInstanceOf(BootstrapException.class)
                 .message()
                 .contains(parts);
