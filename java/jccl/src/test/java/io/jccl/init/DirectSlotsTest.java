@@ -2,15 +2,15 @@ package io.jccl.init;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.plan.Found;
-import io.jccl.search.Rail;
-import io.jccl.search.Pattern;
-import io.jccl.search.ChannelGraph;
 import io.jccl.init.DirectSlots.Devices;
 import io.jccl.init.DirectSlots.Use;
+import io.jccl.plan.Found;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
 import io.jccl.plan.RankChannels;
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
 import io.jccl.topology.Machines;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.PathPolicy;

@@ -3,9 +3,9 @@ package io.jccl.plan;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import io.jccl.search.Rail;
-import io.jccl.search.Pattern;
 import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
 import io.jccl.topology.PathType;
 import java.util.ArrayList;
 import java.util.Collections;

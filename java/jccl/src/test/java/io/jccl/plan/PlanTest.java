@@ -3,9 +3,7 @@ package io.jccl.plan;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.jccl.search.Rail;
 import io.jccl.search.Pattern;
-import io.jccl.search.ChannelGraph;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;

@@ -2,10 +2,10 @@ package io.jccl.plan;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.search.Rail;
-import io.jccl.search.Pattern;
-import io.jccl.search.ChannelGraph;
 import io.jccl.plan.PlannedDevices.Way;
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
 import io.jccl.topology.PathType;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.jccl.TransportKind;
-import io.jccl.plan.MachineSurvey;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlanChecks;
 import io.jccl.topology.Machines;
