@@ -125,9 +125,9 @@ final class DeviceConnector {
         for (PeerTransport one : connections.transports()) {
             int peer = one.peer();
             if (missing[rank][peer] || missing[peer][rank]) {
-                boolean direct =
+                boolean gpuDirect =
                         engine.connectStaged(peer, staging.get(), one.kind().isNetwork());
-                String how = one.kind().label() + (direct ? " (SIMPLE by GPUDirect RDMA)" : "");
+                String how = one.kind().label() + (gpuDirect ? " (SIMPLE by GPUDirect RDMA)" : "");
                 String reason = reach.obstacles().getOrDefault(peer, "it does not reach this rank's memory");
                 staged.computeIfAbsent(how + ", " + reason, key -> new ArrayList<>())
                         .add(peer);
