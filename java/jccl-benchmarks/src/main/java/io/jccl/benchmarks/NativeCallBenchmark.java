@@ -1,9 +1,10 @@
 package io.jccl.benchmarks;
 
 import io.jccl.nativelib.NativeCommunicator;
-import io.jccl.nativelib.NativeLoader;
+import io.jccl.nativelib.NativeEngine;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -32,52 +33,44 @@ public class NativeCallBenchmark {
     private static final long RING_LL_ONE_CHANNEL = 1L << 8 | 4096L << 32;
     private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-    private long engine;
+    private NativeEngine engine;
     private ByteBuffer memory;
     private long send;
     private long recv;
 
     @Setup(Level.Trial)
     public void setUp() {
-        NativeLoader.load();
         long[] config = new long[NativeCommunicator.CONFIG_LENGTH];
         config[NativeCommunicator.SIZE] = 1;
         config[NativeCommunicator.CHANNELS] = 1;
         config[NativeCommunicator.LOCAL_RANKS] = 1;
         config[NativeCommunicator.COMM_ID_HI] = 1;
-        engine = NativeCommunicator.create(config, new String[] {"", ""});
-        require(engine != 0, "create");
-        require(NativeCommunicator.connectInfo(engine, new String[0]) != null, "connectInfo");
-        require(NativeCommunicator.setRing(engine, 0, new int[] {0}) == NativeCommunicator.OK, "setRing");
-        require(NativeCommunicator.setTree(engine, 0, -1, new int[0]) == NativeCommunicator.OK, "setTree");
-        require(NativeCommunicator.prepare(engine) == NativeCommunicator.OK, "prepare");
+        engine = NativeEngine.create(config, new String[] {"", ""});
+        engine.connectInfo(List.of());
+        engine.setRing(0, new int[] {0});
+        engine.setTree(0, -1, new int[0]);
+        engine.prepare();
         memory = ByteBuffer.allocateDirect(256).order(ByteOrder.nativeOrder());
         send = NativeCommunicator.directAddress(memory);
         recv = send + 128;
-        require(allReduce8Bytes() >= NativeCommunicator.OK, "run");
+        if (allReduce8Bytes() < NativeCommunicator.OK) {
+            throw new IllegalStateException("the all-reduce failed: " + engine.lastError());
+        }
     }
 
     @TearDown(Level.Trial)
     public void tearDown() {
-        NativeCommunicator.destroy(engine);
+        engine.destroy();
     }
 
-    /** As good as empty: it reads one word. */
+    /** As good as empty: it asks for one address. */
     @Benchmark
     public long emptyNativeCall() {
-        return NativeCommunicator.lastDone(engine);
+        return NativeCommunicator.directAddress(memory);
     }
 
     @Benchmark
     public long allReduce8Bytes() {
-        return NativeCommunicator.run(
-                engine, ALL_REDUCE_SUM_FLOAT32, RING_LL_ONE_CHANNEL, send, recv, COUNT, 0, TIMEOUT_NANOS);
-    }
-
-    private void require(boolean holds, String step) {
-        if (!holds) {
-            throw new IllegalStateException(
-                    "step=" + step + " failed: " + (engine == 0 ? "no engine" : NativeCommunicator.lastError(engine)));
-        }
+        return engine.run(ALL_REDUCE_SUM_FLOAT32, RING_LL_ONE_CHANNEL, send, recv, COUNT, 0, TIMEOUT_NANOS);
     }
 }

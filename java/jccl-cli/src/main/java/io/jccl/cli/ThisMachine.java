@@ -1,7 +1,8 @@
 package io.jccl.cli;
 
+import io.jccl.cli.topo.TopologyReporter;
 import io.jccl.config.Settings;
-import io.jccl.plan.PlanOptions;
+import io.jccl.planning.PlanningOptions;
 import io.jccl.search.SearchOptions;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.MachineSource;
@@ -9,10 +10,7 @@ import io.jccl.topology.PathPolicy;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.topology.TopologyXmlReader;
 import io.jccl.topology.XmlElement;
-import io.jccl.tuning.CommunicatorShape;
-import io.jccl.tuning.HostCosts;
-import io.jccl.tuning.TopologyReporter;
-import io.jccl.tuning.TuningOverrides;
+import io.jccl.transport.TransportSelector;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -21,6 +19,11 @@ import java.util.stream.IntStream;
 public final class ThisMachine {
 
     private ThisMachine() {}
+
+    /** The processors that ranks here share: as many as this process may keep busy by affinity and quota. */
+    public static int cores() {
+        return SysfsDetector.ofThisMachine().processorsOfThisProcess().count();
+    }
 
     /** The machine with so many ranks, which live where this process lives. */
     private static XmlElement describe(int ranks, Settings settings) {
@@ -42,7 +45,7 @@ public final class ThisMachine {
      * @throws io.jccl.topology.TopologyException if the file cannot be read
      */
     public static TopologyReporter.Request request(
-            Optional<Path> file, int ranks, int machines, boolean localOnly, Settings settings, PlanOptions options) {
+            Optional<Path> file, int ranks, int machines, boolean localOnly, Settings settings, PlanningOptions options) {
         String version = ThisMachine.class.getPackage().getImplementationVersion();
         return new TopologyReporter.Request(
                 file.map(Path::toString).orElseGet(() -> MachineSource.name(settings)),
@@ -51,11 +54,9 @@ public final class ThisMachine {
                 machines,
                 localOnly,
                 PathPolicy.of(settings),
-                Runtime.getRuntime().availableProcessors(),
-                CommunicatorShape.SlotBytes.of(settings),
-                HostCosts.of(settings),
-                TuningOverrides.of(settings),
-                options,
-                SearchOptions.CrossNic.of(settings));
+                SearchOptions.CrossNic.of(settings),
+                cores(),
+                TransportSelector.expectedInside(settings, false),
+                options);
     }
 }

@@ -3,15 +3,15 @@ package io.jccl.cli;
 import io.jccl.CommunicatorConfig;
 import io.jccl.cli.topo.TopoJson;
 import io.jccl.cli.topo.TopoText;
+import io.jccl.cli.topo.TopologyReport;
+import io.jccl.cli.topo.TopologyReporter;
 import io.jccl.cli.topo.svg.TopoSvg;
-import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
 import io.jccl.plan.Plan;
-import io.jccl.plan.PlanOptions;
+import io.jccl.planning.PlanningOptions;
 import io.jccl.topology.TopologyException;
 import io.jccl.topology.TopologyXmlWriter;
-import io.jccl.tuning.TopologyReport;
-import io.jccl.tuning.TopologyReporter;
+import io.jccl.tuning.HostCosts;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
@@ -152,10 +152,8 @@ final class TopoCommand implements Callable<Integer> {
     /** One for each file; one if there is none. */
     private List<TopologyReporter.Request> requests() {
         Settings settings = Settings.load(CommunicatorConfig.defaults());
-        int min = Math.max(1, settings.get(AlgorithmSettings.MIN_NCHANNELS));
-        int max = settings.get(AlgorithmSettings.MAX_NCHANNELS);
-        PlanOptions options = new PlanOptions(min, max == 0 ? PlanOptions.CHANNEL_LIMIT : max);
-        int here = ranks == 0 ? Runtime.getRuntime().availableProcessors() : ranks;
+        PlanningOptions options = PlanningOptions.of(settings, HostCosts.of(settings));
+        int here = ranks == 0 ? ThisMachine.cores() : ranks;
         List<Optional<Path>> sources = files.isEmpty()
                 ? List.of(Optional.empty())
                 : files.stream().map(Optional::of).toList();

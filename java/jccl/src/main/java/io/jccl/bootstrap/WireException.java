@@ -1,11 +1,12 @@
 package io.jccl.bootstrap;
 
-/** Bytes from the wire that cannot be right. The connection they came by is closed; never leaves this package. */
-final class WireException extends RuntimeException {
+/** Bytes from the wire that cannot be right. Who reads them names the rank that sent them. */
+public final class WireException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
-    WireException(String message) {
+    /** Says what is wrong. */
+    public WireException(String message) {
         super(message);
     }
 }

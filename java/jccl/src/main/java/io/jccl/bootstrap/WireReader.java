@@ -9,15 +9,17 @@ import java.util.TreeSet;
  * Takes values from bytes that came over the wire and believes none of them: every length and range is checked before
  * anything is allocated. All methods throw {@link WireException} for bytes that cannot be right. For one thread.
  */
-final class WireReader {
+public final class WireReader {
 
     private final ByteBuffer in;
 
-    WireReader(ByteBuffer in) {
+    /** Reads what is left of a buffer, whose position stays. */
+    public WireReader(ByteBuffer in) {
         this.in = in.slice();
     }
 
-    WireReader(byte[] in) {
+    /** Reads an array. */
+    public WireReader(byte[] in) {
         this(ByteBuffer.wrap(in));
     }
 
@@ -28,23 +30,31 @@ final class WireReader {
         }
     }
 
-    int u8() {
+    /** A number from 0 to 255. */
+    public int u8() {
         need(1);
         return in.get() & 0xff;
     }
 
-    int i32() {
+    /** A number of 32 bits. */
+    public int i32() {
         need(4);
         return in.getInt();
     }
 
-    long i64() {
+    /** A number of 64 bits. */
+    public long i64() {
         need(8);
         return in.getLong();
     }
 
+    /** A floating-point number; may be none, or infinite. */
+    public double f64() {
+        return Double.longBitsToDouble(i64());
+    }
+
     /** A number from {@code min} to {@code max}, both included. */
-    int i32In(String name, int min, int max) {
+    public int i32In(String name, int min, int max) {
         int value = i32();
         if (value < min || value > max) {
             throw new WireException(name + "=" + value + ": expected " + min + " to " + max);
@@ -53,7 +63,7 @@ final class WireReader {
     }
 
     /** A constant of an enum, or null for 255. */
-    <E extends Enum<E>> E constantOrNull(Class<E> type) {
+    public <E extends Enum<E>> E constantOrNull(Class<E> type) {
         int ordinal = u8();
         E[] constants = type.getEnumConstants();
         if (ordinal == 0xff) {
@@ -66,7 +76,7 @@ final class WireReader {
     }
 
     /** A constant of an enum. */
-    <E extends Enum<E>> E constant(Class<E> type) {
+    public <E extends Enum<E>> E constant(Class<E> type) {
         E value = constantOrNull(type);
         if (value == null) {
             throw new WireException(type.getSimpleName() + " is missing");
@@ -74,7 +84,8 @@ final class WireReader {
         return value;
     }
 
-    boolean flag() {
+    /** A truth value. */
+    public boolean flag() {
         int value = u8();
         if (value > 1) {
             throw new WireException("flag=" + value + ": expected 0 or 1");
@@ -82,23 +93,26 @@ final class WireReader {
         return value == 1;
     }
 
-    byte[] raw(int bytes) {
+    /** So many bytes. */
+    public byte[] raw(int bytes) {
         need(bytes);
         byte[] value = new byte[bytes];
         in.get(value);
         return value;
     }
 
-    byte[] blob(int maxBytes) {
+    /** Bytes with their length before them. */
+    public byte[] blob(int maxBytes) {
         return raw(i32In("length", 0, maxBytes));
     }
 
-    String text(int maxChars) {
+    /** Text. */
+    public String text(int maxChars) {
         return new String(blob(maxChars * 4), StandardCharsets.UTF_8);
     }
 
     /** Ranks below {@code size}. */
-    SortedSet<Integer> ranks(int size) {
+    public SortedSet<Integer> ranks(int size) {
         int n = i32In("ranks", 0, size);
         need((int) Math.min(Integer.MAX_VALUE, n * 4L));
         SortedSet<Integer> ranks = new TreeSet<>();
@@ -108,12 +122,13 @@ final class WireReader {
         return ranks;
     }
 
-    int remaining() {
+    /** How many bytes are left. */
+    public int remaining() {
         return in.remaining();
     }
 
     /** Checks that nothing is left over. */
-    void end() {
+    public void end() {
         if (in.hasRemaining()) {
             throw new WireException("a message is too long: remaining=" + in.remaining() + " bytes nobody expects");
         }

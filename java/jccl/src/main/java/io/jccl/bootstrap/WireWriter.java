@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.Collection;
 
 /** Appends values to a growing array, big endian; the other side of {@link WireReader}. For one thread. */
-final class WireWriter {
+public final class WireWriter {
 
     private ByteBuffer buffer = ByteBuffer.allocate(128);
 
@@ -18,46 +18,61 @@ final class WireWriter {
         return buffer;
     }
 
-    WireWriter u8(int value) {
+    /** A number from 0 to 255. */
+    public WireWriter u8(int value) {
         room(1).put((byte) value);
         return this;
     }
 
-    WireWriter i32(int value) {
+    /** A number of 32 bits. */
+    public WireWriter i32(int value) {
         room(4).putInt(value);
         return this;
     }
 
-    WireWriter i64(long value) {
+    /** A number of 64 bits. */
+    public WireWriter i64(long value) {
         room(8).putLong(value);
         return this;
     }
 
+    /** A floating-point number. */
+    public WireWriter f64(double value) {
+        return i64(Double.doubleToRawLongBits(value));
+    }
+
+    /** A truth value. */
+    public WireWriter flag(boolean value) {
+        return u8(value ? 1 : 0);
+    }
+
     /** Bytes with their length before them. */
-    WireWriter blob(byte[] value) {
+    public WireWriter blob(byte[] value) {
         i32(value.length);
         return raw(value);
     }
 
     /** Bytes whose length the reader knows. */
-    WireWriter raw(byte[] value) {
+    public WireWriter raw(byte[] value) {
         room(value.length).put(value);
         return this;
     }
 
     /** Text, cut where it is longer than a reader takes. */
-    WireWriter text(String value, int maxChars) {
+    public WireWriter text(String value, int maxChars) {
         return blob(
                 (value.length() > maxChars ? value.substring(0, maxChars) : value).getBytes(StandardCharsets.UTF_8));
     }
 
-    WireWriter ranks(Collection<Integer> ranks) {
+    /** Ranks with their number before them. */
+    public WireWriter ranks(Collection<Integer> ranks) {
         i32(ranks.size());
         ranks.forEach(this::i32);
         return this;
     }
 
-    byte[] toBytes() {
+    /** All that was written. */
+    public byte[] toBytes() {
         return Arrays.copyOf(buffer.array(), buffer.position());
     }
 }

@@ -1,11 +1,10 @@
 package io.jccl.init;
 
+import io.jccl.bootstrap.WireReader;
+import io.jccl.bootstrap.WireWriter;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
 import io.jccl.nativelib.DeviceEngine;
-import java.io.DataInput;
-import java.io.DataOutput;
-import java.io.IOException;
 import java.util.Optional;
 
 /**
@@ -26,6 +25,8 @@ record DeviceEndpoint(int ordinal, String uuid, String busId, int capability, in
     private static final int LEAST_THREADS = 64;
 
     private static final int MOST_THREADS = 384;
+
+    private static final int MAX_CHARS = 64;
 
     /**
      * The GPU that the settings give this rank.
@@ -54,17 +55,13 @@ record DeviceEndpoint(int ordinal, String uuid, String busId, int capability, in
         return asked == 0 ? DEFAULT_THREADS : Math.max(LEAST_THREADS, Math.min(MOST_THREADS, asked));
     }
 
-    void write(DataOutput out) throws IOException {
-        out.writeInt(ordinal);
-        out.writeUTF(uuid);
-        out.writeUTF(busId);
-        out.writeInt(capability);
-        out.writeInt(blocks);
-        out.writeBoolean(servedByMps);
+    void write(WireWriter out) {
+        out.i32(ordinal).text(uuid, MAX_CHARS).text(busId, MAX_CHARS);
+        out.i32(capability).i32(blocks).flag(servedByMps);
     }
 
-    static DeviceEndpoint read(DataInput in) throws IOException {
+    static DeviceEndpoint read(WireReader in) {
         return new DeviceEndpoint(
-                in.readInt(), in.readUTF(), in.readUTF(), in.readInt(), in.readInt(), in.readBoolean());
+                in.i32(), in.text(MAX_CHARS), in.text(MAX_CHARS), in.i32(), in.i32(), in.flag());
     }
 }

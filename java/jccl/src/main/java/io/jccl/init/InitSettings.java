@@ -19,7 +19,7 @@ import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the settings mean for forming a communicator. */
+/** What the settings mean for initialising a communicator. */
 final class InitSettings {
 
     private static final Logger LOG = LoggerFactory.getLogger(InitSettings.class);

@@ -1,13 +1,10 @@
 package io.jccl.init;
 
 import io.jccl.BootstrapException;
+import io.jccl.bootstrap.WireException;
+import io.jccl.bootstrap.WireReader;
+import io.jccl.bootstrap.WireWriter;
 import io.jccl.topology.Processors;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -35,68 +32,48 @@ record PeerInfo(
         Map<String, String> settings) {
 
     private static final int MAX_SETTINGS = 64;
+    private static final int MAX_CHARS = 65_535;
 
     byte[] encode() {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (DataOutputStream out = new DataOutputStream(bytes)) {
-            out.writeUTF(hostId);
-            out.writeUTF(enclosure);
-            out.writeUTF(process);
-            out.writeInt(processors.count());
-            out.writeUTF(processors.allowed());
-            out.writeInt(numaNode);
-            out.writeBoolean(device.isPresent());
-            if (device.isPresent()) {
-                device.get().write(out);
-            }
-            out.writeUTF(meetingPlace);
-            out.writeByte(settings.size());
-            for (Map.Entry<String, String> setting : settings.entrySet()) {
-                out.writeUTF(setting.getKey());
-                out.writeUTF(setting.getValue());
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return bytes.toByteArray();
+        WireWriter out = new WireWriter();
+        out.text(hostId, MAX_CHARS).text(enclosure, MAX_CHARS).text(process, MAX_CHARS);
+        out.i32(processors.count()).text(processors.allowed(), MAX_CHARS).i32(numaNode);
+        out.flag(device.isPresent());
+        device.ifPresent(it -> it.write(out));
+        out.text(meetingPlace, MAX_CHARS).i32(settings.size());
+        settings.forEach((name, value) -> out.text(name, MAX_CHARS).text(value, MAX_CHARS));
+        return out.toBytes();
     }
 
     /** Reads what {@link #encode()} wrote on rank {@code rank}. */
     static PeerInfo decode(int rank, byte[] bytes) {
-        try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
-            String hostId = in.readUTF();
-            String enclosure = in.readUTF();
-            String process = in.readUTF();
-            int cores = in.readInt();
-            String allowed = in.readUTF();
-            int numaNode = in.readInt();
-            Optional<DeviceEndpoint> device =
-                    in.readBoolean() ? Optional.of(DeviceEndpoint.read(in)) : Optional.empty();
-            String meetingPlace = in.readUTF();
-            int count = in.readUnsignedByte();
-            if (cores < 1 || count > MAX_SETTINGS) {
-                throw new BootstrapException("rank=" + rank + " cores=" + cores + " settings=" + count
-                        + ": sent information that makes no sense; use the same JCCL version on all ranks");
-            }
-            Map<String, String> settings = new TreeMap<>();
-            for (int i = 0; i < count; i++) {
-                settings.put(in.readUTF(), in.readUTF());
-            }
-            return new PeerInfo(
-                    hostId,
-                    enclosure,
-                    process,
-                    new Processors(cores, allowed),
-                    numaNode,
-                    device,
-                    meetingPlace,
-                    settings);
-        } catch (IOException e) {
+        try {
+            WireReader in = new WireReader(bytes);
+            PeerInfo info = new PeerInfo(
+                    in.text(MAX_CHARS),
+                    in.text(MAX_CHARS),
+                    in.text(MAX_CHARS),
+                    new Processors(in.i32In("cores", 1, Integer.MAX_VALUE), in.text(MAX_CHARS)),
+                    in.i32(),
+                    in.flag() ? Optional.of(DeviceEndpoint.read(in)) : Optional.empty(),
+                    in.text(MAX_CHARS),
+                    readSettings(in));
+            in.end();
+            return info;
+        } catch (WireException e) {
             throw new BootstrapException(
-                    "rank=" + rank + " bytes=" + bytes.length
-                            + ": sent information that was cut; use the same JCCL version on all ranks",
+                    "rank=" + rank + " bytes=" + bytes.length + ": sent information that makes no sense, "
+                            + e.getMessage() + "; use the same JCCL version on all ranks",
                     e);
         }
+    }
+
+    private static Map<String, String> readSettings(WireReader in) {
+        Map<String, String> settings = new TreeMap<>();
+        for (int left = in.i32In("settings", 0, MAX_SETTINGS); left > 0; left--) {
+            settings.put(in.text(MAX_CHARS), in.text(MAX_CHARS));
+        }
+        return settings;
     }
 
     /** Throws if this rank's shared settings differ from those of another. */

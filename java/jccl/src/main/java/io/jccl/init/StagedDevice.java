@@ -1,20 +1,121 @@
 package io.jccl.init;
 
+import io.jccl.DataType;
+import io.jccl.bootstrap.RankList;
+import io.jccl.config.MemorySettings;
+import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.DeviceStaging;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * A communicator's part on a GPU whose operations the host carries out.
+ * A communicator's part on a GPU whose operations the host executes. Contexts of different processes are time-sliced on a GPU
+ * unless an MPS server serves them, so a kernel that waits for one of another process waits a time slice for every step. There
+ * nothing may wait on the device.
  *
  * @param ordinal the device's number in this process
  * @param staging what it puts on streams
- * @param slotBytes the most of one piece
+ * @param slotBytes the most of one chunk
  */
 public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
 
-    /** So many pieces are in pinned memory at the same time. */
+    /** So many chunks are in pinned memory at the same time. */
     public static final int SLOTS = 2;
 
-    /** The bytes of pinned memory that collectives of so many ranks need: slots, and room for two numbers of each rank. */
+    private static final Logger LOG = LoggerFactory.getLogger(StagedDevice.class);
+    private static final Duration TRIAL = Duration.ofSeconds(20);
+    private static final int LARGEST_ELEMENT =
+            Arrays.stream(DataType.values()).mapToInt(DataType::bytes).max().orElseThrow();
+
+    /**
+     * Makes it, or nothing where kernels execute operations.
+     *
+     * @throws io.jccl.DeviceException if the device's streams cannot wait for the host
+     */
+    static Optional<StagedDevice> create(InitContext context, Peers peers) {
+        int rank = context.rank();
+        String setting = context.settings().get(TransportSettings.GPU_STAGED);
+        Optional<String> slicing = timeSlicing(peers.all());
+        Optional<String> reason = reason(setting, peers.all(), slicing);
+        if (reason.isEmpty()) {
+            slicing.ifPresent(shared -> LOG.warn(
+                    "rank={} GPU operations: by kernels that wait a time slice for each other, because {} and"
+                            + " JCCL_GPU_STAGED={}",
+                    rank,
+                    shared,
+                    setting));
+            return Optional.empty();
+        }
+        LOG.info(
+                "rank={} GPU operations: staged through memory of the host, which carries them out, because {}",
+                rank,
+                reason.get());
+        // Each chunk has at least an element of every block.
+        long slotBytes = Math.max(
+                context.settings().get(MemorySettings.GPU_STAGED_BUFFSIZE) / SLOTS,
+                2L * context.size() * LARGEST_ELEMENT);
+        int ordinal = peers.get(rank).device().orElseThrow().ordinal();
+        ByteBuffer id = ByteBuffer.wrap(context.membership().sessionId());
+        long trialNanos = Math.min(context.left().toNanos(), TRIAL.toNanos());
+        DeviceStaging staging = DeviceStaging.create(ordinal, rank, id.getLong(), id.getLong(), trialNanos);
+        StagedDevice device = new StagedDevice(ordinal, staging, slotBytes);
+        boolean created = false;
+        try {
+            staging.area(device.areaBytes(context.size()));
+            created = true;
+            return Optional.of(device);
+        } finally {
+            if (!created) {
+                staging.destroy();
+            }
+        }
+    }
+
+    /** Why the host executes operations: found from what all ranks know, so all find the same; or nothing. */
+    private static Optional<String> reason(String setting, List<PeerInfo> peers, Optional<String> timeSlicing) {
+        if (peers.stream().anyMatch(peer -> peer.device().isEmpty())) {
+            return Optional.empty();
+        }
+        return switch (setting) {
+            case "on" -> Optional.of("JCCL_GPU_STAGED=on");
+            case "off" -> Optional.empty();
+            default -> timeSlicing;
+        };
+    }
+
+    /** Which ranks of different processes share a GPU without an MPS server; or nothing. */
+    static Optional<String> timeSlicing(List<PeerInfo> peers) {
+        TreeMap<String, TreeSet<Integer>> sharing = new TreeMap<>();
+        IntStream.range(0, peers.size())
+                .forEach(rank -> peers.get(rank).device().ifPresent(device -> sharing.computeIfAbsent(
+                                device.uuid(), uuid -> new TreeSet<>())
+                        .add(rank)));
+        String groups = sharing.values().stream()
+                .filter(ranks -> ranks.stream()
+                                .map(rank -> peers.get(rank).process())
+                                .distinct()
+                                .count()
+                        > 1)
+                .filter(ranks -> ranks.stream()
+                        .anyMatch(
+                                rank -> !peers.get(rank).device().orElseThrow().servedByMps()))
+                .map(ranks -> "ranks " + RankList.text(ranks))
+                .collect(Collectors.joining(", and "));
+        return groups.isEmpty()
+                ? Optional.empty()
+                : Optional.of(groups + " share a GPU from different processes without an MPS server");
+    }
+
+    /** The bytes of pinned memory that collectives of so many ranks need: slots, and space for two numbers of each rank. */
     public long areaBytes(int ranks) {
         return SLOTS * slotBytes + 2L * ranks * Long.BYTES;
     }

@@ -83,12 +83,12 @@ public final class DeviceEngine extends Engine {
                 row[8] != 0);
     }
 
-    /** Sets the ring of a channel; see {@link NativeCommunicator#setRing}. */
+    @Override
     public void setRing(int channel, int[] order) {
         require("ring of channel=" + channel, NativeDeviceCommunicator.setRing(handle, channel, order));
     }
 
-    /** Sets this rank's place in the tree of a channel; see {@link NativeCommunicator#setTree}. */
+    @Override
     public void setTree(int channel, int up, int[] down) {
         require("tree of channel=" + channel, NativeDeviceCommunicator.setTree(handle, channel, up, down));
     }

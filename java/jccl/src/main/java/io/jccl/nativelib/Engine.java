@@ -21,6 +21,12 @@ public abstract sealed class Engine permits NativeEngine, DeviceEngine {
         this.handle = handle;
     }
 
+    /** Sets the ring of a channel; see {@link NativeCommunicator#setRing}. */
+    public abstract void setRing(int channel, int[] order);
+
+    /** Sets this rank's place in the tree of a channel; see {@link NativeCommunicator#setTree}. */
+    public abstract void setTree(int channel, int up, int[] down);
+
     /** Ends every wait inside with {@code code}; returns at once. */
     public final void abort(int code) {
         lifetime.readLock().lock();

@@ -3,7 +3,8 @@ package io.jccl.nativelib;
 import java.nio.Buffer;
 
 /**
- * The native engine of one communicator: only primitives and addresses cross this border.
+ * The native engine of one communicator: only primitives and addresses cross this border. {@link NativeEngine} calls what takes
+ * a handle.
  *
  * <p>Methods that return an {@code int} return {@link #OK} or one of the negative codes below; {@link #lastError} then says
  * what happened, as {@code name=value} facts. No method throws, except an {@link OutOfMemoryError} of the JVM itself.
@@ -175,7 +176,7 @@ public final class NativeCommunicator {
      * @param texts texts at the indexes above
      * @return a handle, or 0: {@link #lastError lastError(0)} says why (of this thread's last failed create)
      */
-    public static native long create(long[] config, String[] texts);
+    static native long create(long[] config, String[] texts);
 
     /**
      * What the peers need to connect to this rank; opaque, at most 2 KiB. The network is listened on from now on.
@@ -183,7 +184,7 @@ public final class NativeCommunicator {
      * @param netAddresses numeric addresses of this machine; empty or null: no network
      * @return null on failure
      */
-    public static native byte[] connectInfo(long comm, String[] netAddresses);
+    static native byte[] connectInfo(long comm, String[] netAddresses);
 
     /**
      * Connects to a peer, in both directions and on all channels. Network connections are completed when first used.
@@ -191,17 +192,17 @@ public final class NativeCommunicator {
      * @param transport one of the TRANSPORT constants
      * @param peerInfo what the peer's {@link #connectInfo} returned
      */
-    public static native int connect(long comm, int peer, int transport, byte[] peerInfo);
+    static native int connect(long comm, int peer, int transport, byte[] peerInfo);
 
     /** Whether this transport can reach the peer: {@link #OK}, or a code and the reason in {@link #lastError}. */
-    public static native int probe(long comm, int peer, int transport, byte[] peerInfo);
+    static native int probe(long comm, int peer, int transport, byte[] peerInfo);
 
     /**
      * Sets the ring of a channel.
      *
      * @param order every rank once, in the order of the ring, starting anywhere
      */
-    public static native int setRing(long comm, int channel, int[] order);
+    static native int setRing(long comm, int channel, int[] order);
 
     /**
      * Sets this rank's place in the tree of a channel.
@@ -209,7 +210,7 @@ public final class NativeCommunicator {
      * @param up the parent, -1 at the root
      * @param down the children, at most 3
      */
-    public static native int setTree(long comm, int channel, int up, int[] down);
+    static native int setTree(long comm, int channel, int up, int[] down);
 
     /** Ints in a row of {@link #setPaths}: channel, from, to, out, in. */
     public static final int PATH_LENGTH = 5;
@@ -221,13 +222,13 @@ public final class NativeCommunicator {
      *     {@code from}, and of that by which it enters the other, -1 where that is not known. The first row of a connection
      *     counts. One whose {@code from} and {@code to} are this rank is for all connections of the channel without a row
      */
-    public static native int setPaths(long comm, int[] paths);
+    static native int setPaths(long comm, int[] paths);
 
     /**
      * Checks that all connections that rings and trees need have been made; those by InfiniBand verbs are made and tried now,
      * so all ranks must call it at about the same time. Call it once, when all is set.
      */
-    public static native int prepare(long comm);
+    static native int prepare(long comm);
 
     /** Ints in a row of {@link #useDeviceSlots}: peer, channel, 1 to send and 0 to receive, device number. */
     public static final int SLOT_USE_LENGTH = 4;
@@ -280,7 +281,7 @@ public final class NativeCommunicator {
      * @param timeoutNanos from the start of the operation; 0: none
      * @return the choice that was used, packed like {@code choice}, or a status below {@link #OK}
      */
-    public static native long run(
+    static native long run(
             long comm, int operation, long choice, long send, long recv, long count, int root, long timeoutNanos);
 
     /**
@@ -291,7 +292,7 @@ public final class NativeCommunicator {
      *     displacements, receive counts, receive displacements
      * @return as {@link #run}
      */
-    public static native long runV(
+    static native long runV(
             long comm, int operation, long choice, long send, long recv, long[] counts, long timeoutNanos);
 
     /**
@@ -339,31 +340,31 @@ public final class NativeCommunicator {
      * @param tasks {@link #TASK_LENGTH} longs per task
      * @return as {@link #run}
      */
-    public static native long runPointToPoint(long comm, long[] tasks, long timeoutNanos);
+    static native long runPointToPoint(long comm, long[] tasks, long timeoutNanos);
 
     /** Ends every wait inside, now and for ever, with this code. Returns at once and frees nothing. */
-    public static native void abort(long comm, int code);
+    static native void abort(long comm, int code);
 
     /** Frees the communicator; no call may be inside. */
-    public static native void destroy(long comm);
+    static native void destroy(long comm);
 
     /** The reason of the last failure; empty if there was none. */
-    public static native String lastError(long comm);
+    static native String lastError(long comm);
 
     /** The record of an operation (see {@link #HISTORY_LENGTH}); empty when it is no longer, or not yet, on record. */
-    public static native long[] history(long comm, long sequence);
+    static native long[] history(long comm, long sequence);
 
     /** The sequence number of the last operation entered; the first is 1. */
-    public static native long lastEntered(long comm);
+    static native long lastEntered(long comm);
 
     /** The sequence number of the last operation done. */
-    public static native long lastDone(long comm);
+    static native long lastDone(long comm);
 
     /** Rows (see {@link #WAITING_LENGTH}), one for every channel whose wait has become long. */
-    public static native long[] waiting(long comm);
+    static native long[] waiting(long comm);
 
     /** Bytes: address space of the own segment, how much of it is backed by memory, buffers of network connections. */
-    public static native long[] memoryUsage(long comm);
+    static native long[] memoryUsage(long comm);
 
     /** The address of a direct buffer's first byte (position 0), or 0 if it is none. */
     public static native long directAddress(Buffer buffer);

@@ -1,6 +1,10 @@
 package io.jccl.nativelib;
 
 import io.jccl.JcclException;
+import io.jccl.TransportException;
+import io.jccl.TransportKind;
+import java.util.List;
+import java.util.Optional;
 
 /**
  * A communicator's engine for memory of the host.
@@ -32,9 +36,70 @@ public final class NativeEngine extends Engine {
         return new NativeEngine(handle);
     }
 
-    /** The handle, for calls that the class comment calls operations. */
-    public long handle() {
-        return handle;
+    /**
+     * What the peers need to connect to this rank; the network is listened on from now on.
+     *
+     * @param addresses numeric addresses of this host; empty: no network
+     * @throws JcclException if it cannot listen
+     */
+    public byte[] connectInfo(List<String> addresses) {
+        byte[] info = NativeCommunicator.connectInfo(handle, addresses.toArray(String[]::new));
+        if (info == null) {
+            throw new JcclException(
+                    "addresses=" + addresses + ": the native engine cannot listen: " + lastError());
+        }
+        return info;
+    }
+
+    /** Why a transport cannot reach a peer; empty if it can. */
+    public Optional<String> obstacle(int peer, TransportKind transport, byte[] peerInfo) {
+        int status = NativeCommunicator.probe(handle, peer, transport.ordinal(), peerInfo);
+        return status == NativeCommunicator.OK
+                ? Optional.empty()
+                : Optional.of(lastError() + " (status=" + status + ")");
+    }
+
+    /**
+     * Connects to a peer; see {@link NativeCommunicator#connect}.
+     *
+     * @throws TransportException if that cannot be done
+     */
+    public void connect(int peer, TransportKind transport, byte[] peerInfo) {
+        int status = NativeCommunicator.connect(handle, peer, transport.ordinal(), peerInfo);
+        if (status != NativeCommunicator.OK) {
+            throw new TransportException("peer=" + peer + " transport=" + transport.label() + " status=" + status
+                    + ": cannot connect: " + lastError() + "; force another with JCCL_TRANSPORT");
+        }
+    }
+
+    /** Says by which network devices connections go; see {@link NativeCommunicator#setPaths}. */
+    public void setPaths(int[] rows) {
+        require("network devices of the channels", NativeCommunicator.setPaths(handle, rows));
+    }
+
+    /**
+     * Makes it ready for operations; see {@link NativeCommunicator#prepare}.
+     *
+     * @throws TransportException if a connection is missing or cannot be made
+     */
+    public void prepare() {
+        require("prepare", NativeCommunicator.prepare(handle));
+    }
+
+    @Override
+    public void setRing(int channel, int[] order) {
+        require("ring of channel=" + channel, NativeCommunicator.setRing(handle, channel, order));
+    }
+
+    @Override
+    public void setTree(int channel, int up, int[] down) {
+        require("tree of channel=" + channel, NativeCommunicator.setTree(handle, channel, up, down));
+    }
+
+    private void require(String step, int status) {
+        if (status != NativeCommunicator.OK) {
+            throw new TransportException(step + " status=" + status + ": " + lastError());
+        }
     }
 
     /**

@@ -1,6 +1,9 @@
 package io.jccl.plan;
 
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
 import io.jccl.topology.PathType;
+import java.util.Comparator;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.IntToDoubleFunction;
@@ -20,7 +23,7 @@ import java.util.function.IntToDoubleFunction;
  * @param trees what the trees have in common
  * @param channels the number of channels of the plan
  */
-record Alignment(AgreedGraph rings, AgreedGraph trees, int channels) {
+record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
 
     /** More channels than were found anywhere are made only up to this number: each takes a multiprocessor of a GPU. */
     private static final int REPEATED_LIMIT = 16;
@@ -31,27 +34,31 @@ record Alignment(AgreedGraph rings, AgreedGraph trees, int channels) {
     /** Doubles that differ by less are rounding errors. */
     private static final double ROUNDING = 1e-9;
 
-    static Alignment of(List<MachineChannels> machines, PlanOptions options) {
-        boolean gpu = machines.stream().allMatch(MachineChannels::gpu);
-        boolean alone =
-                machines.size() == 1 && machines.get(0).machine().ranks().size() == 1;
+    /**
+     * Aligns.
+     *
+     * @param machines what was found on each
+     * @param alone whether there is one rank only
+     */
+    static Alignment of(List<RankChannels> machines, boolean alone, PlanOptions options) {
+        boolean gpu = machines.stream().allMatch(RankChannels::gpu);
         int found = alone ? 1 : distinct(machines, gpu, options);
-        AgreedGraph rings = agree(machines, MachineChannels::rings, found);
-        AgreedGraph trees = agree(machines, MachineChannels::trees, found);
+        GraphSummary rings = agree(machines, RankChannels::rings, found);
+        GraphSummary trees = agree(machines, RankChannels::trees, found);
         int copies = alone ? 1 : copies(machines.size() > 1, gpu, rings);
         int channels = Math.min(options.maxChannels(), Math.max(options.minChannels(), found * copies));
         return new Alignment(rings, trees, channels);
     }
 
-    private static int distinct(List<MachineChannels> machines, boolean gpu, PlanOptions options) {
+    private static int distinct(List<RankChannels> machines, boolean gpu, PlanOptions options) {
         int limit = Math.min(options.maxChannels(), gpu ? mostOnGpus(machines) : fewestRings(machines));
-        double bestRings = best(limit, found -> total(machines, MachineChannels::rings, found));
-        double bestTrees = best(limit, found -> total(machines, MachineChannels::trees, found));
+        double bestRings = best(limit, found -> total(machines, RankChannels::rings, found));
+        double bestTrees = best(limit, found -> total(machines, RankChannels::trees, found));
         int chosen = 1;
         double score = 0;
         for (int found = 1; found <= limit; found++) {
-            double reached = total(machines, MachineChannels::rings, found) / bestRings
-                    + total(machines, MachineChannels::trees, found) / bestTrees;
+            double reached = total(machines, RankChannels::rings, found) / bestRings
+                    + total(machines, RankChannels::trees, found) / bestTrees;
             if (reached > score + ROUNDING) {
                 chosen = found;
                 score = reached;
@@ -60,16 +67,16 @@ record Alignment(AgreedGraph rings, AgreedGraph trees, int channels) {
         return chosen;
     }
 
-    private static int mostOnGpus(List<MachineChannels> machines) {
+    private static int mostOnGpus(List<RankChannels> machines) {
         int most = REPEATED_LIMIT;
-        for (MachineChannels machine : machines) {
+        for (RankChannels machine : machines) {
             most = Math.max(
                     most, Math.max(machine.rings().channels(), machine.trees().channels()));
         }
         return most;
     }
 
-    private static int fewestRings(List<MachineChannels> machines) {
+    private static int fewestRings(List<RankChannels> machines) {
         return machines.stream()
                 .mapToInt(machine -> machine.rings().channels())
                 .min()
@@ -85,11 +92,11 @@ record Alignment(AgreedGraph rings, AgreedGraph trees, int channels) {
     }
 
     private static double total(
-            List<MachineChannels> machines, Function<MachineChannels, FoundChannels> kind, int found) {
+            List<RankChannels> machines, Function<RankChannels, ChannelGraph> kind, int found) {
         boolean networks = machines.size() > 1;
         double least = Double.POSITIVE_INFINITY;
-        for (MachineChannels machine : machines) {
-            FoundChannels channels = kind.apply(machine);
+        for (RankChannels machine : machines) {
+            ChannelGraph channels = kind.apply(machine);
             double each = networks ? Math.min(channels.bwIntra(), channels.bwInter()) : channels.bwIntra();
             least = Math.min(least, each / repeats(channels, found));
         }
@@ -97,29 +104,30 @@ record Alignment(AgreedGraph rings, AgreedGraph trees, int channels) {
     }
 
     /** How often the most repeated channel of a machine is used. */
-    private static int repeats(FoundChannels channels, int found) {
+    private static int repeats(ChannelGraph channels, int found) {
         return (found + channels.channels() - 1) / channels.channels();
     }
 
-    private static AgreedGraph agree(
-            List<MachineChannels> machines, Function<MachineChannels, FoundChannels> kind, int found) {
+    /** Of the shapes of all hosts' trees the one that puts the most on one rank counts: chains first, then split trees. */
+    private static GraphSummary agree(
+            List<RankChannels> machines, Function<RankChannels, ChannelGraph> kind, int found) {
         double bwIntra = Double.POSITIVE_INFINITY;
         double bwInter = Double.POSITIVE_INFINITY;
         PathType typeIntra = PathType.LOC;
-        PathType typeInter = PathType.LOC;
-        boolean crossNic = false;
-        for (MachineChannels machine : machines) {
-            FoundChannels channels = kind.apply(machine);
+        for (RankChannels machine : machines) {
+            ChannelGraph channels = kind.apply(machine);
             bwIntra = Math.min(bwIntra, channels.bwIntra() / repeats(channels, found));
             bwInter = Math.min(bwInter, channels.bwInter() / repeats(channels, found));
             typeIntra = typeIntra.atLeast(channels.typeIntra());
-            typeInter = typeInter.atLeast(channels.typeInter());
-            crossNic |= channels.crossNic();
         }
-        return new AgreedGraph(found, bwIntra, machines.size() > 1 ? bwInter : bwIntra, typeIntra, typeInter, crossNic);
+        Pattern pattern = machines.stream()
+                .map(machine -> kind.apply(machine).pattern())
+                .min(Comparator.naturalOrder())
+                .orElseThrow();
+        return new GraphSummary(pattern, found, bwIntra, machines.size() > 1 ? bwInter : bwIntra, typeIntra);
     }
 
-    private static int copies(boolean networks, boolean gpu, AgreedGraph rings) {
+    private static int copies(boolean networks, boolean gpu, GraphSummary rings) {
         int copies = networks || gpu ? 2 : 1;
         double each = rings.totalBandwidthGBps() / rings.channels();
         while (gpu && each / copies > GBPS_OF_ONE_BLOCK && rings.channels() * copies < REPEATED_LIMIT) {

@@ -1,6 +1,7 @@
 package io.jccl.plan;
 
-import java.util.Comparator;
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Rail;
 import java.util.List;
 import java.util.Optional;
 
@@ -20,16 +21,16 @@ public final class Plan {
     private final List<Machine> machines;
     private final int[] machineOfRank;
     private final boolean gpu;
-    private final TreeShape treeShape;
     private final Alignment alignment;
-    private final List<MachineChannels> found;
+    private final List<RankChannels> found;
     private final int[][] ringChoice;
     private final int[][] treeChoice;
     private final int[][] rings;
     private final TreeOfRanks[] trees;
 
     Plan(
-            List<MachineChannels> found,
+            List<Machine> machines,
+            List<RankChannels> found,
             int[] machineOfRank,
             Alignment alignment,
             int[][] ringChoice,
@@ -37,13 +38,9 @@ public final class Plan {
             int[][] rings,
             TreeOfRanks[] trees) {
         this.size = machineOfRank.length;
-        this.machines = found.stream().map(MachineChannels::machine).toList();
+        this.machines = List.copyOf(machines);
         this.machineOfRank = machineOfRank;
-        this.gpu = found.stream().allMatch(MachineChannels::gpu);
-        this.treeShape = found.stream()
-                .map(MachineChannels::treeShape)
-                .min(Comparator.naturalOrder())
-                .orElseThrow();
+        this.gpu = found.stream().allMatch(RankChannels::gpu);
         this.alignment = alignment;
         this.found = List.copyOf(found);
         this.ringChoice = ringChoice;
@@ -79,18 +76,13 @@ public final class Plan {
         return gpu;
     }
 
-    /** Of the shapes of all machines' trees the one that puts the most on one rank: chains first, then split trees. */
-    public TreeShape treeShape() {
-        return treeShape;
-    }
-
     /** What the rings of all machines have in common. */
-    public AgreedGraph ringGraph() {
+    public GraphSummary ringGraph() {
         return alignment.rings();
     }
 
-    /** What the trees of all machines have in common. */
-    public AgreedGraph treeGraph() {
+    /** What the trees of all machines have in common; of their shapes the one that puts the most on one rank. */
+    public GraphSummary treeGraph() {
         return alignment.trees();
     }
 
@@ -105,7 +97,7 @@ public final class Plan {
                 found.get(machine).trees(), treeChoice[machine], treeOfChannel(checkChannel(channel), machines.size()));
     }
 
-    private static Optional<Rail> rail(FoundChannels channels, int[] choice, int channel) {
+    private static Optional<Rail> rail(ChannelGraph channels, int[] choice, int channel) {
         return channels.rails().isEmpty()
                 ? Optional.empty()
                 : Optional.of(channels.rails().get(choice[channel % choice.length]));

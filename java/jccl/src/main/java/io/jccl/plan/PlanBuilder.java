@@ -1,5 +1,7 @@
 package io.jccl.plan;
 
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -11,7 +13,7 @@ final class PlanBuilder {
     private final PlanOptions options;
     private final RankChannels[] byRank;
     private final List<Machine> machines = new ArrayList<>();
-    private final List<MachineChannels> found = new ArrayList<>();
+    private final List<RankChannels> found = new ArrayList<>();
     private final int[] machineOfRank;
 
     PlanBuilder(List<RankChannels> ranks, PlanOptions options) {
@@ -35,8 +37,8 @@ final class PlanBuilder {
 
     Plan build() {
         groupByMachine();
-        machines.forEach(machine -> found.add(MachineChannels.agree(machine, byRank)));
-        Alignment alignment = Alignment.of(found, options);
+        machines.forEach(machine -> found.add(agree(machine)));
+        Alignment alignment = Alignment.of(found, byRank.length == 1, options);
         int distinct = alignment.rings().channels();
         int[][] ringChoice = chooseRings(distinct);
         int[][] treeChoice = chooseTrees(distinct);
@@ -48,7 +50,7 @@ final class PlanBuilder {
             int tree = Plan.treeOfChannel(channel, machines.size());
             trees[channel] = tree(shape, channel % 2, treeChoice, tree % distinct);
         }
-        return new Plan(found, machineOfRank, alignment, ringChoice, treeChoice, rings, trees);
+        return new Plan(machines, found, machineOfRank, alignment, ringChoice, treeChoice, rings, trees);
     }
 
     private void groupByMachine() {
@@ -64,6 +66,31 @@ final class PlanBuilder {
             }
             machines.add(new Machine(machines.size(), host, members));
         });
+    }
+
+    /** The lowest rank's orders at the worst of all its ranks' bandwidths and types. */
+    private RankChannels agree(Machine machine) {
+        RankChannels agreed = byRank[machine.ranks().get(0)];
+        for (int rank : machine.ranks()) {
+            agreed = agreed.worst(byRank[rank]);
+        }
+        requirePermutations(machine, agreed.rings(), "ring");
+        requirePermutations(machine, agreed.trees(), "tree");
+        if (!agreed.trees().orders().isEmpty()) {
+            return agreed;
+        }
+        return new RankChannels(
+                agreed.rank(), agreed.hostId(), agreed.gpu(), agreed.rings(), agreed.trees().along(agreed.rings()));
+    }
+
+    private static void requirePermutations(Machine machine, ChannelGraph found, String kind) {
+        for (int channel = 0; channel < found.orders().size(); channel++) {
+            List<Integer> order = found.orders().get(channel);
+            if (!order.stream().sorted().toList().equals(machine.ranks())) {
+                throw new IllegalArgumentException(kind + " order=" + order + " of channel=" + channel + " on host="
+                        + machine.hostId() + ": expected a permutation of its ranks " + machine.ranks());
+            }
+        }
     }
 
     /** A ring comes into a machine by the rail on which it left the one before; machines that cross rails so alternate. */
@@ -93,8 +120,8 @@ final class PlanBuilder {
     private int[] ring(int[][] choice, int distinct) {
         int[] ring = new int[byRank.length];
         int at = 0;
-        for (MachineChannels machine : found) {
-            for (int rank : order(machine, machine.rings(), choice, distinct)) {
+        for (Machine machine : machines) {
+            for (int rank : order(machine, found.get(machine.index()).rings(), choice, distinct)) {
                 ring[at++] = rank;
             }
         }
@@ -104,19 +131,19 @@ final class PlanBuilder {
     /** Edges between machines come first, so that the data that has far to go is the first to be passed on. */
     private TreeOfRanks tree(DoubleBinaryTree shape, int which, int[][] choice, int distinct) {
         TreeOfRanks tree = new TreeOfRanks(byRank.length);
-        for (MachineChannels machine : found) {
+        for (Machine machine : machines) {
             List<Integer> chain = chain(machine, choice, distinct);
+            Pattern pattern = found.get(machine.index()).trees().pattern();
             for (int child = 0; child < 2; child++) {
-                int below = shape.child(which, machine.machine().index(), child);
+                int below = shape.child(which, machine.index(), child);
                 if (below != DoubleBinaryTree.NONE) {
-                    int place = machine.treeShape().childPlace(child, chain.size());
                     tree.connect(
-                            chain.get(place),
-                            chain(found.get(below), choice, distinct).get(0));
+                            chain.get(childPlace(pattern, child, chain.size())),
+                            chain(machines.get(below), choice, distinct).get(0));
                 }
             }
         }
-        for (MachineChannels machine : found) {
+        for (Machine machine : machines) {
             List<Integer> chain = chain(machine, choice, distinct);
             for (int place = 1; place < chain.size(); place++) {
                 tree.connect(chain.get(place - 1), chain.get(place));
@@ -125,13 +152,29 @@ final class PlanBuilder {
         return tree;
     }
 
-    private static List<Integer> chain(MachineChannels machine, int[][] choice, int distinct) {
-        return order(machine, machine.trees(), choice, distinct);
+    /**
+     * The place in a machine's chain that talks to a child machine.
+     *
+     * @param child 0 or 1
+     * @param ranks ranks of the chain; the place never lies beyond it
+     */
+    private static int childPlace(Pattern pattern, int child, int ranks) {
+        int place =
+                switch (pattern) {
+                    case SPLIT_TREE -> 1;
+                    case BALANCED_TREE -> child;
+                    case TREE, RING -> 0;
+                };
+        return Math.min(place, ranks - 1);
     }
 
-    private static List<Integer> order(MachineChannels machine, FoundChannels channels, int[][] choice, int distinct) {
+    private List<Integer> chain(Machine machine, int[][] choice, int distinct) {
+        return order(machine, found.get(machine.index()).trees(), choice, distinct);
+    }
+
+    private static List<Integer> order(Machine machine, ChannelGraph channels, int[][] choice, int distinct) {
         return channels.orders().isEmpty()
-                ? machine.machine().ranks()
-                : channels.orders().get(choice[machine.machine().index()][distinct]);
+                ? machine.ranks()
+                : channels.orders().get(choice[machine.index()][distinct]);
     }
 }

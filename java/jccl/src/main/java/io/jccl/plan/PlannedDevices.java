@@ -1,5 +1,6 @@
 package io.jccl.plan;
 
+import io.jccl.search.Rail;
 import java.util.ArrayList;
 import java.util.List;
 

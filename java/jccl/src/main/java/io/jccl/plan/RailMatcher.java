@@ -1,5 +1,6 @@
 package io.jccl.plan;
 
+import io.jccl.search.ChannelGraph;
 import java.util.Arrays;
 
 /**
@@ -12,7 +13,7 @@ final class RailMatcher {
 
     private static final int UNKNOWN = -1;
 
-    private final FoundChannels found;
+    private final ChannelGraph found;
     private final int channels;
 
     /**
@@ -21,7 +22,7 @@ final class RailMatcher {
      * @param found what was found there
      * @param channels how many channels need one of these
      */
-    RailMatcher(FoundChannels found, int channels) {
+    RailMatcher(ChannelGraph found, int channels) {
         this.found = found;
         this.channels = channels;
     }

@@ -1,23 +1,23 @@
 package io.jccl.plan;
 
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
 import java.util.Objects;
 import java.util.function.IntUnaryOperator;
 
 /**
- * What one rank brings to the plan: where it runs, and the channels that were found on its machine.
+ * What one rank brings to the plan: where it runs, and the channels that were found on its host.
  *
- * <p>The ranks of one machine normally find the same, because each of them searched the same topology. So that all ranks
+ * <p>The ranks of one host normally find the same, because each of them searched the same topology. So that all ranks
  * agree in any case, the lowest rank's orders and the worst of their bandwidths and types are taken.
  *
  * @param rank this rank, 0 to size-1
- * @param hostId what tells machines apart: ranks with equal ids are on one machine
+ * @param hostId what tells hosts apart: ranks with equal ids are on one host
  * @param gpu whether this rank's memory and work are on a GPU
- * @param rings the ring channels of its machine
- * @param trees the tree channels of its machine; without orders, those of the rings are taken
- * @param treeShape where on its machine the edges of trees to other machines are attached
+ * @param rings the ring channels of its host
+ * @param trees the tree channels of its host; without orders, those of the rings are taken
  */
-public record RankChannels(
-        int rank, String hostId, boolean gpu, FoundChannels rings, FoundChannels trees, TreeShape treeShape) {
+public record RankChannels(int rank, String hostId, boolean gpu, ChannelGraph rings, ChannelGraph trees) {
 
     /** Checks the fields that can be checked alone; the orders are checked when the plan is built. */
     public RankChannels {
@@ -25,24 +25,31 @@ public record RankChannels(
             throw new IllegalArgumentException("rank=" + rank + ": expected 0 or more");
         }
         Objects.requireNonNull(hostId, "hostId");
-        Objects.requireNonNull(rings, "rings");
-        Objects.requireNonNull(trees, "trees");
-        Objects.requireNonNull(treeShape, "treeShape");
+        if (rings.pattern() != Pattern.RING || trees.pattern() == Pattern.RING) {
+            throw new IllegalArgumentException("rings=" + rings.pattern() + " trees=" + trees.pattern()
+                    + ": expected rings, and trees of any shape");
+        }
+        int orders = Math.max(rings.orders().size(), trees.orders().size());
+        if (orders > PlanOptions.CHANNEL_LIMIT) {
+            throw new IllegalArgumentException(
+                    "orders=" + orders + ": expected at most " + PlanOptions.CHANNEL_LIMIT);
+        }
     }
 
-    /** A host rank without a search result: its machine's channel runs through the ranks in ascending order. */
-    public RankChannels(int rank, String hostId) {
-        this(rank, hostId, false, FoundChannels.ascending(), FoundChannels.ascending(), TreeShape.BALANCED);
-    }
-
-    /** The same search result for the ranks of another machine that is equal. */
+    /** The same search result for the ranks of another host that is equal. */
     public RankChannels renumbered(String host, IntUnaryOperator number) {
         return new RankChannels(
-                number.applyAsInt(rank), host, gpu, rings.renumbered(number), trees.renumbered(number), treeShape);
+                number.applyAsInt(rank), host, gpu, rings.renumbered(number), trees.renumbered(number));
     }
 
-    /** The same search result as another rank of the machine brings it. */
+    /** The same search result as another rank of the host brings it. */
     public RankChannels withRank(int other) {
-        return new RankChannels(other, hostId, gpu, rings, trees, treeShape);
+        return new RankChannels(other, hostId, gpu, rings, trees);
+    }
+
+    /** These channels at no more than what another rank of the same host found. */
+    RankChannels worst(RankChannels other) {
+        return new RankChannels(
+                rank, hostId, gpu && other.gpu, rings.worst(other.rings), trees.worst(other.trees));
     }
 }

@@ -2,8 +2,8 @@ package io.jccl.runtime;
 
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.MismatchedCollectiveException;
-import io.jccl.init.FormedCommunicator;
-import io.jccl.init.FormedDevice;
+import io.jccl.init.ConnectedDevice;
+import io.jccl.init.InitializedCommunicator;
 import io.jccl.init.StagedDevice;
 import java.time.Duration;
 import org.slf4j.Logger;
@@ -26,7 +26,7 @@ final class Closing {
      * @param mark called when no operation may be issued any more
      */
     static void close(
-            FormedCommunicator formed,
+            InitializedCommunicator formed,
             OperationQueue queue,
             HostBackend host,
             Backend device,
@@ -46,7 +46,7 @@ final class Closing {
         unwatch.run();
         boolean stopped = queue.stop(Deadlines.after(STOP_TIMEOUT));
         formed.membership().close();
-        formed.device().ifPresent(FormedDevice::destroy);
+        formed.device().ifPresent(ConnectedDevice::destroy);
         if (stopped) {
             host.close();
             formed.stagedDevice().ifPresent(StagedDevice::destroy);

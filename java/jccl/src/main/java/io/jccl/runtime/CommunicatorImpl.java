@@ -10,9 +10,9 @@ import io.jccl.Quorum;
 import io.jccl.StreamOperations;
 import io.jccl.Work;
 import io.jccl.bootstrap.ControlNetwork;
-import io.jccl.init.Formation;
-import io.jccl.init.FormedCommunicator;
-import io.jccl.init.FormedDevice;
+import io.jccl.init.CommunicatorInitializer;
+import io.jccl.init.ConnectedDevice;
+import io.jccl.init.InitializedCommunicator;
 import io.jccl.nativelib.DeviceEngine;
 import java.util.Collection;
 import java.util.List;
@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /** A communicator: hands every call to the class that knows about it. */
 final class CommunicatorImpl extends IssuedOperations implements Communicator {
 
-    private final FormedCommunicator formed;
+    private final InitializedCommunicator formed;
     private final FailureState failures;
     private final OperationQueue queue;
     private final HostBackend host;
@@ -35,9 +35,9 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
     private final AtomicBoolean closing = new AtomicBoolean();
     private volatile boolean closed;
 
-    private CommunicatorImpl(FormedCommunicator formed) {
+    private CommunicatorImpl(InitializedCommunicator formed) {
         this.formed = formed;
-        Optional<DeviceEngine> deviceEngine = formed.device().map(FormedDevice::engine);
+        Optional<DeviceEngine> deviceEngine = formed.device().map(ConnectedDevice::engine);
         this.failures = new FailureState(
                 formed.rank(),
                 formed.engine(),
@@ -64,7 +64,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
     }
 
     /** The communicator of what was formed, with the threads that work for it. */
-    static Communicator started(FormedCommunicator formed) {
+    static Communicator started(InitializedCommunicator formed) {
         CommunicatorImpl communicator = new CommunicatorImpl(formed);
         communicator.start();
         return communicator;
@@ -173,7 +173,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
         try {
             drain("split");
             failures.check();
-            return VirtualThreads.callOnPlatformThread("jccl-split", () -> Formation.split(formed, color, key))
+            return VirtualThreads.callOnPlatformThread("jccl-split", () -> CommunicatorInitializer.split(formed, color, key))
                     .map(CommunicatorImpl::started);
         } finally {
             queue.endIssue();
@@ -186,7 +186,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
                 "quorum", quorum, "how many ranks must be left; Quorum.MAJORITY unless the application knows better");
         boolean needsMajority = quorum == Quorum.MAJORITY && failures.current() != null;
         if (needsMajority) {
-            Formation.requireNotLeftOut(formed);
+            CommunicatorInitializer.requireNotLeftOut(formed);
         }
         SortedSet<Integer> excluded = Checks.excluded(excludedRanks, formed.rank(), formed.size());
         beginUnlessClosed();
@@ -196,7 +196,7 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
                 device.drain();
             }
             return started(VirtualThreads.callOnPlatformThread(
-                    "jccl-shrink", () -> Formation.shrink(formed, excluded, needsMajority)));
+                    "jccl-shrink", () -> CommunicatorInitializer.shrink(formed, excluded, needsMajority)));
         } finally {
             queue.endIssue();
         }

@@ -10,7 +10,7 @@ import io.jccl.bootstrap.ControlNetwork;
 import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.ReportKind;
 import io.jccl.bootstrap.Verdict;
-import io.jccl.init.FormedDevice;
+import io.jccl.init.ConnectedDevice;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
 import java.time.Duration;
@@ -36,12 +36,12 @@ final class FailureState {
 
     private final int rank;
     private final NativeEngine engine;
-    private final Optional<FormedDevice> device;
+    private final Optional<ConnectedDevice> device;
     private final ControlNetwork control;
     private final AtomicReference<Failure> failure = new AtomicReference<>();
     private volatile Supplier<String> inFlight = () -> "";
 
-    FailureState(int rank, NativeEngine engine, Optional<FormedDevice> device, ControlNetwork control) {
+    FailureState(int rank, NativeEngine engine, Optional<ConnectedDevice> device, ControlNetwork control) {
         this.rank = rank;
         this.engine = engine;
         this.device = device;

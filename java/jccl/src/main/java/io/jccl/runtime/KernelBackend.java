@@ -4,7 +4,7 @@ import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.DeviceStream;
-import io.jccl.init.FormedDevice;
+import io.jccl.init.ConnectedDevice;
 import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeDeviceCommunicator;
@@ -44,7 +44,7 @@ final class KernelBackend implements Backend {
         }
     }
 
-    KernelBackend(OperationQueue queue, FormedDevice device, FailureState failures, long timeoutNanos, int size) {
+    KernelBackend(OperationQueue queue, ConnectedDevice device, FailureState failures, long timeoutNanos, int size) {
         this.queue = queue;
         this.engine = device.engine();
         this.choices = device.choices();

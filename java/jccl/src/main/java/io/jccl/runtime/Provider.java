@@ -5,7 +5,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.JcclException;
 import io.jccl.JcclProvider;
 import io.jccl.UniqueId;
-import io.jccl.init.Formation;
+import io.jccl.init.CommunicatorInitializer;
 import io.jccl.nativelib.NativeMemory;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
@@ -25,7 +25,7 @@ public final class Provider implements JcclProvider {
 
     @Override
     public UniqueId createUniqueId(CommunicatorConfig config) {
-        return Formation.openRoot(config);
+        return CommunicatorInitializer.openRendezvous(config);
     }
 
     @Override
@@ -39,14 +39,14 @@ public final class Provider implements JcclProvider {
         Checks.required("id", id, "what UniqueId.create() returned on one rank; move it to every rank");
         Checks.required("config", config, "settings; CommunicatorConfig.defaults() sets none");
         return CommunicatorImpl.started(
-                VirtualThreads.callOnPlatformThread("jccl-init", () -> Formation.form(id, rank, size, config)));
+                VirtualThreads.callOnPlatformThread("jccl-init", () -> CommunicatorInitializer.initialize(id, rank, size, config)));
     }
 
     @Override
     public Communicator fromEnvironment(CommunicatorConfig config) {
         int number = launched.getAndIncrement();
         return CommunicatorImpl.started(
-                VirtualThreads.callOnPlatformThread("jccl-init", () -> Formation.fromEnvironment(number, config)));
+                VirtualThreads.callOnPlatformThread("jccl-init", () -> CommunicatorInitializer.fromEnvironment(number, config)));
     }
 
     @Override

@@ -33,7 +33,7 @@ final class GraphAssembly {
         double total = Math.min(best.total() * (traffic.mirrored() ? 2 : 1), most);
         double each = total / found;
         List<List<Integer>> orders = new ArrayList<>();
-        List<ChannelGraph.Nets> devices = new ArrayList<>();
+        List<Rail> devices = new ArrayList<>();
         best.routes().forEach(route -> addChannel(orders, devices, route));
         return new ChannelGraph(
                 pattern,
@@ -46,20 +46,20 @@ final class GraphAssembly {
                 devices);
     }
 
-    private void addChannel(List<List<Integer>> orders, List<ChannelGraph.Nets> devices, Route route) {
+    private void addChannel(List<List<Integer>> orders, List<Rail> devices, Route route) {
         List<Integer> order = new ArrayList<>();
         for (int place : route.order()) {
             order.add(Topology.rankOf(paths.topology().node(ranks.get(place))));
         }
         orders.add(order);
         if (!nets.isEmpty()) {
-            devices.add(new ChannelGraph.Nets(dev(route.netIn()), dev(route.netOut())));
+            devices.add(new Rail(dev(route.netIn()), dev(route.netOut())));
         }
         if (traffic.mirrored()) {
             List<Integer> reversed = new ArrayList<>(order);
             Collections.reverse(reversed);
             orders.add(reversed);
-            devices.add(new ChannelGraph.Nets(dev(route.netOut()), dev(route.netIn())));
+            devices.add(new Rail(dev(route.netOut()), dev(route.netIn())));
         }
     }
 

@@ -3,9 +3,13 @@ package io.jccl.transport;
 import io.jccl.PeerTransport;
 import io.jccl.TransportException;
 import io.jccl.TransportKind;
+import io.jccl.config.IbSettings;
+import io.jccl.config.Settings;
+import io.jccl.config.TransportSettings;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -44,6 +48,33 @@ public final class TransportSelector {
         this.forced = forced;
         this.disabled = Set.copyOf(disabled);
         this.probe = probe;
+    }
+
+    /** The transports that settings forbid. */
+    public static Set<TransportKind> disabled(Settings settings) {
+        Set<TransportKind> disabled = EnumSet.noneOf(TransportKind.class);
+        if (settings.get(TransportSettings.P2P_DISABLE)) {
+            disabled.add(TransportKind.P2P);
+        }
+        if (settings.get(TransportSettings.SHM_DISABLE)) {
+            disabled.add(TransportKind.SHM);
+        }
+        if (settings.get(IbSettings.IB_DISABLE)) {
+            disabled.add(TransportKind.IB);
+        }
+        return disabled;
+    }
+
+    /**
+     * What joins ranks of one host as far as settings tell, before any of them has tried.
+     *
+     * @param oneProcess whether the ranks of each host are threads of one process
+     */
+    public static TransportKind expectedInside(Settings settings, boolean oneProcess) {
+        Set<TransportKind> disabled = disabled(settings);
+        TransportKind memory = oneProcess && !disabled.contains(TransportKind.P2P) ? TransportKind.P2P : TransportKind.SHM;
+        return settings.get(TransportSettings.TRANSPORT)
+                .orElse(disabled.contains(memory) ? TransportKind.SOCKET : memory);
     }
 
     /**

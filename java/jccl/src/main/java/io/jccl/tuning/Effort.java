@@ -12,7 +12,7 @@ import io.jccl.Collective;
  * @param steps steps that the busiest rank handles one after the other
  * @param bytes bytes that the busiest rank hands on, with the filling of the pipeline
  */
-record Effort(double localHops, double netHops, double steps, double bytes) {
+public record Effort(double localHops, double netHops, double steps, double bytes) {
 
     private static final int MAX_NEIGHBOURS = 3;
     /** Slots of a connection, kSlots in the native library: so many steps a rank can take before it waits. */
@@ -22,7 +22,7 @@ record Effort(double localHops, double netHops, double steps, double bytes) {
     private static final int OWN_CACHE_BYTES = 1024 * 1024;
 
     /** Bytes of the operation are the larger of a rank's send and receive buffer; they are split over the channels. */
-    static Effort of(
+    public static Effort of(
             Collective collective,
             Algorithm algorithm,
             CommunicatorShape shape,

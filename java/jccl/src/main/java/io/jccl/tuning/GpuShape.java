@@ -1,7 +1,7 @@
 package io.jccl.tuning;
 
+import io.jccl.plan.GraphSummary;
 import io.jccl.plan.Plan;
-import io.jccl.search.Pattern;
 import java.util.Objects;
 
 /**
@@ -65,8 +65,8 @@ public record GpuShape(
                 localRanks,
                 plan.channels(),
                 plan.treeDepth(0),
-                GraphSummary.of(Pattern.RING, plan.ringGraph()),
-                GraphSummary.of(PlanInput.pattern(plan.treeShape()), plan.treeGraph()),
+                plan.ringGraph(),
+                plan.treeGraph(),
                 traits.minCapability(),
                 traits.maxCapability(),
                 traits.amdProcessors(),

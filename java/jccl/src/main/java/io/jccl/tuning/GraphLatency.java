@@ -3,6 +3,7 @@ package io.jccl.tuning;
 import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
+import io.jccl.plan.GraphSummary;
 import io.jccl.tuning.GraphCosts.Medium;
 
 /** How long the first byte of an operation between GPUs is on its way: its hops, counted from the schedule, and priced. */

@@ -13,6 +13,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -25,6 +26,13 @@ import java.util.zip.CRC32C;
 public final class HostCosts {
 
     static final String RESOURCE = "host-costs.properties";
+
+    /** The key of {@link #source}. */
+    public static final String SOURCE = "source";
+    /** How keys of hop times end. */
+    public static final String HOP = ".hop_us";
+    /** How keys of times per byte end. */
+    public static final String PER_BYTE = ".ns_per_byte";
 
     /** The constants that do not depend on transport, algorithm and protocol. */
     public enum General {
@@ -129,7 +137,7 @@ public final class HostCosts {
     }
 
     /** This table with other rows, named as in the file without the last part; for calibration. */
-    HostCosts with(String newSource, Map<String, LinkCost> rows) {
+    public HostCosts with(String newSource, Map<String, LinkCost> rows) {
         LinkCost[] changed = links.clone();
         forEachLink((transport, algorithm, protocol) -> {
             LinkCost row = rows.get(key(transport, algorithm, protocol));
@@ -150,10 +158,10 @@ public final class HostCosts {
         return new HostCosts(source, changed, links);
     }
 
-    /** A short text that differs when tables differ. */
+    /** A short text that differs when constants differ, wherever they come from. */
     public String fingerprint() {
         CRC32C checksum = new CRC32C();
-        checksum.update(toText().getBytes(StandardCharsets.UTF_8));
+        checksum.update((Arrays.toString(general) + Arrays.toString(links)).getBytes(StandardCharsets.UTF_8));
         return String.format(Locale.ROOT, "%08x", checksum.getValue());
     }
 
@@ -166,16 +174,11 @@ public final class HostCosts {
         return (int) Math.min(Integer.MAX_VALUE, general[constant.ordinal()]);
     }
 
-    /** The table as text in the format that {@link #read} takes, with comments. */
-    public String toText() {
-        return HostCostsWriter.write(this);
-    }
-
     /**
      * The transports that have rows. Verbs are predicted as sockets are: their costs are those of adapters, and have been
      * measured on none.
      */
-    static final List<TransportKind> MEASURED = List.of(TransportKind.P2P, TransportKind.SHM, TransportKind.SOCKET);
+    public static final List<TransportKind> MEASURED = List.of(TransportKind.P2P, TransportKind.SHM, TransportKind.SOCKET);
 
     /** Every combination that has a row. */
     static void forEachLink(LinkAction action) {
@@ -194,7 +197,8 @@ public final class HostCosts {
         void accept(TransportKind transport, Algorithm algorithm, Protocol protocol);
     }
 
-    static String key(TransportKind transport, Algorithm algorithm, Protocol protocol) {
+    /** A row's name in the file, without the last part. */
+    public static String key(TransportKind transport, Algorithm algorithm, Protocol protocol) {
         return transport.label() + "." + algorithm.label() + "." + protocol.label();
     }
 

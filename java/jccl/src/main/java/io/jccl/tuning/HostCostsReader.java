@@ -36,16 +36,16 @@ final class HostCostsReader {
         LinkCost[] links = new LinkCost[HostCosts.linkCount()];
         HostCosts.forEachLink((transport, algorithm, protocol) -> {
             String key = HostCosts.key(transport, algorithm, protocol);
-            String hop = key + HostCostsWriter.HOP;
+            String hop = key + HostCosts.HOP;
             links[HostCosts.index(transport, algorithm, protocol)] =
-                    new LinkCost(number(hop, text(hop)), numbers(key + HostCostsWriter.PER_BYTE));
+                    new LinkCost(number(hop, text(hop)), numbers(key + HostCosts.PER_BYTE));
         });
-        left.remove(HostCostsWriter.SOURCE);
+        left.remove(HostCosts.SOURCE);
         if (!left.isEmpty()) {
             throw new IllegalArgumentException(name + ": unknown key=" + Collections.min(left)
                     + ": expected the keys of the built-in " + HostCosts.RESOURCE);
         }
-        return new HostCosts(properties.getProperty(HostCostsWriter.SOURCE, name), general, links);
+        return new HostCosts(properties.getProperty(HostCosts.SOURCE, name), general, links);
     }
 
     private String text(String key) {

@@ -47,7 +47,7 @@ public record LinkCost(double hopMicros, List<Double> nanosPerByte) {
     }
 
     /** What share each of {@link #SIZES} has in the time per byte at a size; they sum up to 1. */
-    static double[] shares(double operationBytes) {
+    public static double[] shares(double operationBytes) {
         double[] shares = new double[SIZES.size()];
         int above = 0;
         while (above < shares.length && SIZES.get(above) < operationBytes) {

@@ -26,11 +26,12 @@ class JavaFloorsTest {
     private static final String ROOT = "io.jccl";
 
     private static final Map<String, Integer> FLOORS = Map.ofEntries(
-            Map.entry("io.jccl.runtime", 5),
-            Map.entry("io.jccl.init", 4),
-            Map.entry("io.jccl.transport", 3),
-            Map.entry("io.jccl.tuning", 3),
-            Map.entry("io.jccl.plan", 2),
+            Map.entry("io.jccl.runtime", 7),
+            Map.entry("io.jccl.init", 6),
+            Map.entry("io.jccl.planning", 5),
+            Map.entry("io.jccl.transport", 4),
+            Map.entry("io.jccl.tuning", 4),
+            Map.entry("io.jccl.plan", 3),
             Map.entry("io.jccl.search", 2),
             Map.entry("io.jccl.topology", 1),
             Map.entry("io.jccl.bootstrap", 1),

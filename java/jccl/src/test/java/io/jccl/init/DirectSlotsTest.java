@@ -4,12 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.init.DirectSlots.Devices;
 import io.jccl.init.DirectSlots.Use;
-import io.jccl.plan.FoundChannels;
+import io.jccl.plan.Found;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
-import io.jccl.plan.Rail;
 import io.jccl.plan.RankChannels;
-import io.jccl.plan.TreeShape;
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
 import io.jccl.topology.Machines;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.PathPolicy;
@@ -28,7 +29,7 @@ class DirectSlotsTest {
         List<RankChannels> ranks = new ArrayList<>();
         for (int rank = 0; rank < 4; rank++) {
             int base = rank / 2 * 2;
-            FoundChannels found = new FoundChannels(
+            ChannelGraph found = Found.rings(
                     12,
                     12,
                     PathType.PIX,
@@ -36,7 +37,7 @@ class DirectSlotsTest {
                     true,
                     List.of(List.of(base, base + 1)),
                     List.of(new Rail(0, 0)));
-            ranks.add(new RankChannels(rank, "host-" + base, true, found, found, TreeShape.BALANCED));
+            ranks.add(Found.rank(rank, "host-" + base, true, found, Pattern.BALANCED_TREE));
         }
         return Plan.build(ranks, PlanOptions.defaults());
     }

@@ -5,12 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.jccl.CommunicatorConfig;
 import io.jccl.config.Settings;
 import io.jccl.nativelib.NativeCommunicator;
-import io.jccl.plan.FoundChannels;
+import io.jccl.plan.Found;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
-import io.jccl.plan.Rail;
 import io.jccl.plan.RankChannels;
-import io.jccl.plan.TreeShape;
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.PathType;
 import io.jccl.topology.Topology;
@@ -48,16 +49,16 @@ class EngineConfigTest {
     void rowsOfThePlansDevicesEndWithOneForAllOtherConnectionsOfAChannel() {
         List<RankChannels> ranks = new ArrayList<>();
         for (int rank = 0; rank < 2; rank++) {
-            FoundChannels found = new FoundChannels(
+            ChannelGraph found = Found.rings(
                     1, 1, PathType.PHB, PathType.PHB, false, List.of(List.of(rank)), List.of(new Rail(rank, rank)));
-            ranks.add(new RankChannels(rank, "host-" + rank, false, found, found, TreeShape.BALANCED));
+            ranks.add(Found.rank(rank, "host-" + rank, false, found, Pattern.BALANCED_TREE));
         }
         Plan plan = Plan.build(ranks, new PlanOptions(1, 1));
-        int[] rows = EngineFormation.ways(plan, 2, 1);
+        int[] rows = EngineConnector.ways(plan, 2, 1);
         int[] ofChannel1 = Arrays.copyOfRange(rows, rows.length / 2, rows.length);
         assertThat(ofChannel1).startsWith(1, 0, 1, 0, 1).endsWith(1, 1, 1, 1, 1);
         assertThat(rows.length % NativeCommunicator.PATH_LENGTH).isZero();
-        assertThat(EngineFormation.ways(Plan.build(List.of(ranks.get(0)), new PlanOptions(1, 1)), 1, 0))
+        assertThat(EngineConnector.ways(Plan.build(List.of(ranks.get(0)), new PlanOptions(1, 1)), 1, 0))
                 .isEmpty();
     }
 

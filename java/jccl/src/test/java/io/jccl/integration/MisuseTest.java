@@ -17,7 +17,9 @@ import io.jccl.TransportKind;
 import io.jccl.cuda.CudaSupport;
 import io.jccl.tuning.HostCosts;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -322,8 +324,10 @@ class MisuseTest {
     @Test
     void tablesOfCostsThatDifferAreNamed(@TempDir Path directory) throws IOException {
         Path file = directory.resolve("mine.properties");
-        Files.writeString(
-                file, HostCosts.builtIn().with(HostCosts.General.STEP_US, 0.77).toText());
+        try (InputStream in = HostCosts.class.getResourceAsStream("host-costs.properties")) {
+            String builtIn = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+            Files.writeString(file, builtIn.replaceFirst("step_us=\\S+", "step_us=0.77"));
+        }
         Assertions.assertThatThrownBy(() -> LocalRanks.start(2, rank -> LocalRanks.config()
                         .initTimeout(Duration.ofSeconds(10))
                         .setting("JCCL_HOST_COSTS", rank == 0 ? "" : file.toString())

@@ -3,6 +3,9 @@ package io.jccl.plan;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
 import io.jccl.topology.PathType;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -19,7 +22,7 @@ class AlignmentTest {
         machine(8, rings(8, 24, straight(8)));
         machine(8, rings(8, 24, straight(8)));
         Plan plan = plan();
-        assertThat(plan.ringGraph()).isEqualTo(new AgreedGraph(8, 24, 24, PathType.NVL, PathType.PIX, false));
+        assertThat(plan.ringGraph()).isEqualTo(new GraphSummary(Pattern.RING, 8, 24, 24, PathType.NVL));
         assertThat(plan.channels()).isEqualTo(16);
     }
 
@@ -27,7 +30,7 @@ class AlignmentTest {
     void eight_gpus_and_four_with_half_the_network_meet_at_the_smaller_ones_bandwidth() {
         machine(8, rings(8, 24, straight(8)));
         machine(4, rings(4, 24, straight(4)));
-        AgreedGraph agreed = plan().ringGraph();
+        GraphSummary agreed = plan().ringGraph();
         assertThat(agreed.channels()).isEqualTo(4);
         assertThat(agreed.totalBandwidthGBps()).isEqualTo(96);
     }
@@ -37,7 +40,7 @@ class AlignmentTest {
     void a_machine_of_few_wide_channels_splits_them_for_one_of_many_narrow_ones() {
         machine(8, rings(8, 12, straight(8)));
         machine(4, rings(4, 24, straight(4)));
-        AgreedGraph agreed = plan().ringGraph();
+        GraphSummary agreed = plan().ringGraph();
         assertThat(agreed.channels()).isEqualTo(8);
         assertThat(agreed.totalBandwidthGBps()).isEqualTo(96);
     }
@@ -46,29 +49,29 @@ class AlignmentTest {
     void numbers_that_do_not_divide_each_other_meet_at_a_multiple() {
         machine(6, rings(3, 10, straight(3)));
         machine(4, rings(2, 15, straight(2)));
-        AgreedGraph agreed = plan().ringGraph();
+        GraphSummary agreed = plan().ringGraph();
         assertThat(agreed.channels()).isEqualTo(6);
         assertThat(agreed.totalBandwidthGBps()).isCloseTo(30, within(1e-9));
     }
 
     @Test
-    void the_farthest_type_and_any_crossing_count() {
+    void the_farthest_type_counts() {
         machine(2, rings(1, 10, straight(1)));
-        machine(2, new FoundChannels(9, 8, PathType.SYS, PathType.PHB, true, orders(2, 1), straight(1)));
-        assertThat(plan().ringGraph()).isEqualTo(new AgreedGraph(1, 9, 8, PathType.SYS, PathType.PHB, true));
+        machine(2, Found.rings(9, 8, PathType.SYS, PathType.PHB, true, orders(2, 1), straight(1)));
+        assertThat(plan().ringGraph()).isEqualTo(new GraphSummary(Pattern.RING, 1, 9, 8, PathType.SYS));
     }
 
     @Test
     void ranks_of_one_machine_that_differ_take_the_lowest_ranks_orders_and_the_worst_numbers() {
-        FoundChannels good = new FoundChannels(20, 20, PathType.NVL, PathType.PIX, false, orders(2, 2), List.of());
-        FoundChannels bad =
-                new FoundChannels(5, 20, PathType.SYS, PathType.PIX, false, List.of(List.of(1, 0)), List.of());
-        ranks.add(new RankChannels(0, "a", false, good, good, TreeShape.CHAIN));
-        ranks.add(new RankChannels(1, "a", false, bad, good, TreeShape.CHAIN));
+        ChannelGraph good = Found.rings(20, 20, PathType.NVL, PathType.PIX, false, orders(2, 2), List.of());
+        ChannelGraph bad =
+                Found.rings(5, 20, PathType.SYS, PathType.PIX, false, List.of(List.of(1, 0)), List.of());
+        ranks.add(Found.rank(0, "a", false, good, Pattern.TREE));
+        ranks.add(new RankChannels(1, "a", false, bad, Found.trees(Pattern.TREE, good)));
         Plan plan = plan();
         assertThat(plan.channels()).isEqualTo(2);
         assertThat(plan.ring(0)).containsExactly(0, 1);
-        assertThat(plan.ringGraph()).isEqualTo(new AgreedGraph(2, 5, 5, PathType.SYS, PathType.PIX, false));
+        assertThat(plan.ringGraph()).isEqualTo(new GraphSummary(Pattern.RING, 2, 5, 5, PathType.SYS));
         assertThat(plan.treeGraph().bwIntra()).isEqualTo(20);
     }
 
@@ -87,21 +90,21 @@ class AlignmentTest {
     void one_machine_of_gpus_carries_each_channel_by_two_and_one_of_host_ranks_by_one() {
         machine(8, rings(12, 20, List.of()));
         assertThat(plan().channels()).isEqualTo(24);
-        FoundChannels found = FoundChannels.of(orders(2, 3));
+        ChannelGraph found = Found.rings(orders(2, 3));
         List<RankChannels> host = List.of(
-                new RankChannels(0, "a", false, found, found, TreeShape.CHAIN),
-                new RankChannels(1, "a", false, found, found, TreeShape.CHAIN));
+                Found.rank(0, "a", false, found, Pattern.TREE),
+                Found.rank(1, "a", false, found, Pattern.TREE));
         assertThat(Plan.build(host, PlanOptions.defaults()).channels()).isEqualTo(3);
     }
 
     @Test
     void host_ranks_take_no_more_channels_than_the_machine_with_the_fewest() {
-        FoundChannels three = new FoundChannels(1, 1, PathType.SYS, PathType.PHB, false, orders(2, 3), List.of());
-        FoundChannels one = new FoundChannels(9, 9, PathType.SYS, PathType.PHB, false, List.of(List.of(2)), List.of());
+        ChannelGraph three = Found.rings(1, 1, PathType.SYS, PathType.PHB, false, orders(2, 3), List.of());
+        ChannelGraph one = Found.rings(9, 9, PathType.SYS, PathType.PHB, false, List.of(List.of(2)), List.of());
         List<RankChannels> host = List.of(
-                new RankChannels(0, "a", false, three, three, TreeShape.CHAIN),
-                new RankChannels(1, "a", false, three, three, TreeShape.CHAIN),
-                new RankChannels(2, "b", false, one, one, TreeShape.CHAIN));
+                Found.rank(0, "a", false, three, Pattern.TREE),
+                Found.rank(1, "a", false, three, Pattern.TREE),
+                Found.rank(2, "b", false, one, Pattern.TREE));
         Plan plan = Plan.build(host, PlanOptions.defaults());
         assertThat(plan.ringGraph().channels()).isEqualTo(1);
         assertThat(plan.channels()).isEqualTo(2);
@@ -164,7 +167,7 @@ class AlignmentTest {
     /** In {@link #rings} channel {@code c} of a machine starts at its rank {@code c mod members}. */
     private int treeRail(Plan plan, int channel, int rank) {
         List<Integer> members = plan.machineOf(rank).ranks();
-        FoundChannels found = ranks.get(rank).trees();
+        ChannelGraph found = ranks.get(rank).trees();
         int start = members.indexOf(rank);
         return found.rails().get(start).in();
     }
@@ -188,9 +191,9 @@ class AlignmentTest {
         return plan;
     }
 
-    private void machine(int members, FoundChannels found) {
+    private void machine(int members, ChannelGraph found) {
         int base = ranks.size();
-        FoundChannels own = new FoundChannels(
+        ChannelGraph own = Found.rings(
                 found.bwIntra(),
                 found.bwInter(),
                 found.typeIntra(),
@@ -201,12 +204,12 @@ class AlignmentTest {
                         .toList(),
                 found.rails());
         for (int i = 0; i < members; i++) {
-            ranks.add(new RankChannels(base + i, "host-" + base, true, own, own, TreeShape.BALANCED));
+            ranks.add(Found.rank(base + i, "host-" + base, true, own, Pattern.BALANCED_TREE));
         }
     }
 
-    private static FoundChannels rings(int channels, double gbps, List<Rail> rails) {
-        return new FoundChannels(gbps, gbps, PathType.NVL, PathType.PIX, false, orders(1, channels), rails);
+    private static ChannelGraph rings(int channels, double gbps, List<Rail> rails) {
+        return Found.rings(gbps, gbps, PathType.NVL, PathType.PIX, false, orders(1, channels), rails);
     }
 
     private static List<List<Integer>> orders(int members, int channels) {

@@ -3,6 +3,7 @@ package io.jccl.plan;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.jccl.search.Pattern;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -39,8 +40,8 @@ class PlanTest {
     void each_machine_attaches_its_trees_where_its_own_search_says() {
         List<RankChannels> ranks = new ArrayList<>();
         for (RankChannels rank : ranks("aabbcc")) {
-            TreeShape shape = rank.hostId().equals("a") ? TreeShape.SPLIT : TreeShape.CHAIN;
-            ranks.add(new RankChannels(rank.rank(), rank.hostId(), false, rank.rings(), rank.trees(), shape));
+            Pattern shape = rank.hostId().equals("a") ? Pattern.SPLIT_TREE : Pattern.TREE;
+            ranks.add(Found.rank(rank.rank(), rank.hostId(), false, rank.rings(), shape));
         }
         Plan plan = Plan.build(ranks, PlanOptions.defaults());
         // The first tree of three machines: 0 above 2 above 1.
@@ -74,7 +75,7 @@ class PlanTest {
     void thousands_of_machines_are_planned_in_linear_time_and_logarithmic_depth() {
         List<RankChannels> ranks = new ArrayList<>();
         for (int rank = 0; rank < 4096 * 8; rank++) {
-            ranks.add(new RankChannels(rank, "machine-" + rank / 8));
+            ranks.add(Found.rank(rank, "machine-" + rank / 8));
         }
         Plan plan = Plan.build(ranks, PlanOptions.defaults());
         assertThat(plan.machines()).hasSize(4096);
@@ -88,12 +89,12 @@ class PlanTest {
     @Test
     void refuses_ranks_that_are_missing_doubled_or_out_of_order() {
         assertThatThrownBy(() -> Plan.build(List.of(), PlanOptions.defaults())).hasMessageContaining("at least one");
-        assertThatThrownBy(() -> build(new RankChannels(0, "a"), new RankChannels(0, "a")))
+        assertThatThrownBy(() -> build(Found.rank(0, "a"), Found.rank(0, "a")))
                 .hasMessageContaining("rank=0: given twice");
-        assertThatThrownBy(() -> build(new RankChannels(0, "a"), new RankChannels(2, "a")))
+        assertThatThrownBy(() -> build(Found.rank(0, "a"), Found.rank(2, "a")))
                 .hasMessageContaining("rank=2: expected 0 to 1");
         List<List<Integer>> wrong = List.of(List.of(0, 0));
-        assertThatThrownBy(() -> build(rank(0, "a", wrong, List.of()), new RankChannels(1, "a")))
+        assertThatThrownBy(() -> build(rank(0, "a", wrong, List.of()), Found.rank(1, "a")))
                 .hasMessageContaining("expected a permutation of its ranks [0, 1]");
     }
 
@@ -103,13 +104,17 @@ class PlanTest {
 
     private static RankChannels rank(int rank, String host, List<List<Integer>> rings, List<List<Integer>> trees) {
         return new RankChannels(
-                rank, host, false, FoundChannels.of(rings), FoundChannels.of(trees), TreeShape.BALANCED);
+                rank,
+                host,
+                false,
+                Found.rings(rings),
+                Found.trees(Pattern.BALANCED_TREE, Found.rings(trees)));
     }
 
     private static List<RankChannels> ranks(String hosts) {
         List<RankChannels> ranks = new ArrayList<>();
         for (int rank = 0; rank < hosts.length(); rank++) {
-            ranks.add(new RankChannels(rank, hosts.substring(rank, rank + 1)));
+            ranks.add(Found.rank(rank, hosts.substring(rank, rank + 1)));
         }
         return ranks;
     }

@@ -3,6 +3,9 @@ package io.jccl.plan;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.plan.PlannedDevices.Way;
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
 import io.jccl.topology.PathType;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -22,9 +25,9 @@ class PlannedDevicesTest {
             List<List<Integer>> orders = IntStream.range(0, Math.max(1, rails.size()))
                     .mapToObj(channel -> List.of(base, base + 1))
                     .toList();
-            FoundChannels found = new FoundChannels(12, 12, PathType.PIX, PathType.PIX, true, orders, rails);
+            ChannelGraph found = Found.rings(12, 12, PathType.PIX, PathType.PIX, true, orders, rails);
             for (int rank : List.of(base, base + 1)) {
-                ranks.add(new RankChannels(rank, "host-" + machine, true, found, found, TreeShape.BALANCED));
+                ranks.add(Found.rank(rank, "host-" + machine, true, found, Pattern.BALANCED_TREE));
             }
         }
         return Plan.build(ranks, PlanOptions.defaults());

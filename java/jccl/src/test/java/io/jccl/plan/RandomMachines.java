@@ -1,5 +1,8 @@
 package io.jccl.plan;
 
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
 import io.jccl.topology.PathType;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -8,6 +11,8 @@ import java.util.Random;
 
 /** Sets of machines as unlike each other as a cluster can be. */
 final class RandomMachines {
+
+    private static final List<Pattern> TREES = List.of(Pattern.TREE, Pattern.SPLIT_TREE, Pattern.BALANCED_TREE);
 
     private final Random random;
     private final int machines;
@@ -43,12 +48,12 @@ final class RandomMachines {
     }
 
     private void machine(String host, boolean gpu, List<Integer> members, RankChannels[] ranks) {
-        FoundChannels rings = found(members, random.nextInt(gpu ? 33 : 5));
-        FoundChannels trees = found(members, random.nextInt(4) == 0 ? 0 : random.nextInt(gpu ? 33 : 5));
-        TreeShape shape = TreeShape.values()[random.nextInt(TreeShape.values().length)];
+        ChannelGraph rings = found(members, random.nextInt(gpu ? 33 : 5));
+        ChannelGraph trees = found(members, random.nextInt(4) == 0 ? 0 : random.nextInt(gpu ? 33 : 5));
+        Pattern shape = TREES.get(random.nextInt(TREES.size()));
         boolean agree = random.nextInt(4) > 0;
         for (int rank : members) {
-            ranks[rank] = new RankChannels(rank, host, gpu, rings, trees, shape);
+            ranks[rank] = new RankChannels(rank, host, gpu, rings, Found.trees(shape, trees));
             if (!agree) {
                 rings = found(members, random.nextInt(8));
                 trees = found(members, random.nextInt(8));
@@ -56,7 +61,7 @@ final class RandomMachines {
         }
     }
 
-    private FoundChannels found(List<Integer> members, int channels) {
+    private ChannelGraph found(List<Integer> members, int channels) {
         List<List<Integer>> orders = new ArrayList<>();
         List<Rail> rails = new ArrayList<>();
         int nets = random.nextInt(10);
@@ -68,7 +73,7 @@ final class RandomMachines {
                 rails.add(new Rail(random.nextInt(nets), random.nextInt(nets)));
             }
         }
-        return new FoundChannels(
+        return Found.rings(
                 0.1 + 50 * random.nextDouble(),
                 0.1 + 50 * random.nextDouble(),
                 PathType.values()[random.nextInt(10)],

@@ -65,7 +65,7 @@ final class ChannelChecker {
         assertThat(graph.bwInter()).as(what).isPositive().isLessThanOrEqualTo(graph.bwIntra() * TOLERANCE);
         assertThat(graph.crossNic())
                 .as(what)
-                .isEqualTo(graph.nets().stream().anyMatch(nets -> nets.in() != nets.out()));
+                .isEqualTo(graph.rails().stream().anyMatch(nets -> nets.in() != nets.out()));
         admitted();
         if (graph.pattern() == Pattern.RING) {
             carriable(rings(), "around");
@@ -84,7 +84,7 @@ final class ChannelChecker {
     private void admitted() {
         for (Node node : topology.nodes()) {
             if (node instanceof Node.Net net) {
-                long through = graph.nets().stream()
+                long through = graph.rails().stream()
                         .filter(nets -> nets.in() == net.dev() || nets.out() == net.dev())
                         .count();
                 assertThat(through)
@@ -101,10 +101,10 @@ final class ChannelChecker {
             for (int i = 0; i + 1 < order.size(); i++) {
                 send(carried, rank(order.get(i)), rank(order.get(i + 1)), graph.bwIntra());
             }
-            if (graph.nets().isEmpty()) {
+            if (graph.rails().isEmpty()) {
                 send(carried, rank(order.get(order.size() - 1)), rank(order.get(0)), graph.bwIntra());
             } else {
-                ChannelGraph.Nets nets = graph.nets().get(channel);
+                Rail nets = graph.rails().get(channel);
                 send(carried, net(nets.in()), rank(order.get(0)), graph.bwInter());
                 send(carried, rank(order.get(order.size() - 1)), net(nets.out()), graph.bwInter());
             }
@@ -122,8 +122,8 @@ final class ChannelChecker {
                 int child = rank(order.get(i + 1));
                 send(carried, down ? parent : child, down ? child : parent, share * graph.bwIntra());
             }
-            if (!graph.nets().isEmpty()) {
-                ChannelGraph.Nets nets = graph.nets().get(channel);
+            if (!graph.rails().isEmpty()) {
+                Rail nets = graph.rails().get(channel);
                 assertThat(nets.in()).as(what).isEqualTo(nets.out());
                 int device = net(nets.in());
                 exchange(carried, device, order.get(0), down, share * graph.bwInter());

@@ -23,7 +23,7 @@ class ChannelSearchTest {
         ChannelGraph ring = search("host-2numa", new SearchOptions(1, false), Pattern.RING);
         assertThat(ring.orders()).containsExactly(List.of(0, 2, 1, 3));
         assertThat(ring.typeIntra()).isEqualTo(PathType.SYS);
-        assertThat(ring.nets()).isEmpty();
+        assertThat(ring.rails()).isEmpty();
         assertThat(ring.bwIntra()).isEqualTo(12);
     }
 
@@ -38,7 +38,7 @@ class ChannelSearchTest {
     @Test
     void starts_beside_the_network() {
         ChannelGraph ring = search("host-2numa", new SearchOptions(1, true), Pattern.RING);
-        assertThat(ring.nets()).containsExactly(new ChannelGraph.Nets(0, 0));
+        assertThat(ring.rails()).containsExactly(new Rail(0, 0));
         assertThat(ring.orders().get(0).get(0)).isEqualTo(0);
         assertThat(ring.bwInter()).isEqualTo(12);
     }
@@ -49,7 +49,7 @@ class ChannelSearchTest {
         NodePaths paths = NodePaths.compute(GraphBuilder.build(TopologyXmlReader.read(xml)));
         ChannelGraph ring = new ChannelSearch(paths, new SearchOptions(2, true)).search(Pattern.RING);
         // The device that hangs on the CPU itself carries 12.5 GB/s, more than a rank; both are as near.
-        assertThat(ring.nets()).extracting(ChannelGraph.Nets::in).containsExactly(0, 1);
+        assertThat(ring.rails()).extracting(Rail::in).containsExactly(0, 1);
     }
 
     @ParameterizedTest

@@ -57,7 +57,7 @@ class DescribedMachinesSearchTest {
         ChannelGraph ring = ring("two-sockets", CrossNic.IF_BETTER);
         assertThat(ring.crossNic()).isTrue();
         assertThat(ring.orders()).containsExactly(List.of(0, 1, 2, 3), List.of(3, 2, 1, 0));
-        assertThat(ring.nets()).containsExactly(new ChannelGraph.Nets(0, 1), new ChannelGraph.Nets(1, 0));
+        assertThat(ring.rails()).containsExactly(new Rail(0, 1), new Rail(1, 0));
     }
 
     @Test

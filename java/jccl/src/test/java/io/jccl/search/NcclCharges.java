@@ -50,9 +50,9 @@ final class NcclCharges {
             for (int i = 0; i + 1 < order.size(); i++) {
                 charge(paths.path(endpoint(order.get(i)), endpoint(order.get(i + 1))));
             }
-            if (!rings.nets().isEmpty()) {
-                charge(paths.path(net(rings.nets().get(channel).in()), first));
-                charge(paths.path(last, net(rings.nets().get(channel).out())));
+            if (!rings.rails().isEmpty()) {
+                charge(paths.path(net(rings.rails().get(channel).in()), first));
+                charge(paths.path(last, net(rings.rails().get(channel).out())));
             } else if (first != last) {
                 charge(paths.path(last, first));
             }

@@ -60,7 +60,7 @@ class ScarceDevicesTest {
         NodePaths paths = paths(text("rails").replaceFirst("maxconn=\"65536\"", "maxconn=\"0\""));
         ChannelGraph ring =
                 new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), true)).search(Pattern.RING);
-        assertThat(ring.nets()).isNotEmpty().noneMatch(nets -> nets.in() == 0 || nets.out() == 0);
+        assertThat(ring.rails()).isNotEmpty().noneMatch(nets -> nets.in() == 0 || nets.out() == 0);
         assertThat(ring.interBandwidthGBps()).isCloseTo(7 * 48, within(0.001));
         ChannelChecker.check(paths, ring, "rails");
     }
@@ -70,7 +70,7 @@ class ScarceDevicesTest {
         NodePaths paths = paths(text("rails").replace("maxconn=\"65536\"", "maxconn=\"0\""));
         ChannelGraph ring =
                 new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), true)).search(Pattern.RING);
-        assertThat(ring.nets()).isEmpty();
+        assertThat(ring.rails()).isEmpty();
         assertThat(ring.totalBandwidthGBps()).isCloseTo(370.8, within(0.001));
     }
 
@@ -85,7 +85,7 @@ class ScarceDevicesTest {
         NodePaths paths = paths(xml);
         ChannelSearch search = new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), true));
         ChannelGraph ring = search.search(Pattern.RING);
-        assertThat(ring.nets()).containsExactly(new ChannelGraph.Nets(0, 0));
+        assertThat(ring.rails()).containsExactly(new Rail(0, 0));
         assertThat(ring.interBandwidthGBps()).isCloseTo(48, within(0.001));
         assertThat(search.searchTree(ring).interBandwidthGBps()).isCloseTo(48, within(0.001));
     }
@@ -116,9 +116,9 @@ class ScarceDevicesTest {
             List<ChannelGraph> one = search(paths, options.withChannels(1), "one, seed=" + seed);
             List<ChannelGraph> many = search(paths, options, "seed=" + seed);
             for (int kind = 0; kind < one.size(); kind++) {
-                assertThat(many.get(kind).nets().isEmpty())
+                assertThat(many.get(kind).rails().isEmpty())
                         .as("seed=" + seed)
-                        .isEqualTo(one.get(kind).nets().isEmpty());
+                        .isEqualTo(one.get(kind).rails().isEmpty());
                 assertThat(many.get(kind).interBandwidthGBps())
                         .as("seed=" + seed + " " + many.get(kind).pattern())
                         .isGreaterThanOrEqualTo(one.get(kind).interBandwidthGBps() * (1 - ROUNDING));

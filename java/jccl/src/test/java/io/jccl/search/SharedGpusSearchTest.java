@@ -141,13 +141,13 @@ class SharedGpusSearchTest {
             NodePaths alone = paths(SharedRanks.on(xml, lowest), networks);
             ChannelGraph of = rings(shared, networks);
             ChannelGraph ofLowest = rings(alone, networks);
-            double most = SharedGpus.of(shared.topology()).mostGBps(of.nets().isEmpty());
+            double most = SharedGpus.of(shared.topology()).mostGBps(of.rails().isEmpty());
             String what = "seed=" + seed + " most=" + most;
             double links = Math.min(LinkSpeeds.LOCAL_GBPS, ofLowest.interBandwidthGBps());
             assertThat(of.interBandwidthGBps()).as(what).isCloseTo(Math.min(links, most), within(ROUNDING * links));
             if (links < most) {
                 assertThat(withLowestOnly(of, lowest)).as(what).isEqualTo(ofLowest.orders());
-                assertThat(of.nets()).as(what).isEqualTo(ofLowest.nets());
+                assertThat(of.rails()).as(what).isEqualTo(ofLowest.rails());
             }
         }
     }

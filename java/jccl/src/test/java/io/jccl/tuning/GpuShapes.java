@@ -1,5 +1,8 @@
 package io.jccl.tuning;
 
+import io.jccl.plan.GraphSummary;
+import io.jccl.planning.DescribedPlans;
+import io.jccl.planning.MachineSurvey;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.topology.GraphBuilder;
@@ -55,33 +58,29 @@ final class GpuShapes {
         if (!topology.indexesOf(NodeType.HOST).isEmpty()) {
             return shapes;
         }
-        shapes.put(1, of(topology, report(description, 1), 1));
-        TopologyReport several = report(description, 2);
+        shapes.put(1, of(description, 1, 1));
         for (int machines : new int[] {2, 4, 32}) {
-            shapes.put(machines, of(topology, several, machines));
+            shapes.put(machines, of(description, 2, machines));
         }
         return shapes;
     }
 
-    private static GpuShape of(Topology topology, TopologyReport report, int machines) {
-        ChannelGraph ring = report.graphs().get("ring").graph();
-        MachineTraits traits = MachineTraits.of(topology);
+    /** Of so many machines, with the channels that a plan over {@code planned} has. */
+    private static GpuShape of(XmlElement description, int planned, int machines) {
+        MachineSurvey found = DescribedPlans.survey(description, planned > 1).survey();
+        ChannelGraph ring = found.channels().rings();
         return of(
                 ring.orders().get(0).size(),
                 machines,
-                report.plan().orElseThrow().channels(),
+                DescribedPlans.plan(description, planned).host().channels(),
                 summary(ring),
-                summary(report.graphs().get("tree").graph()),
-                traits.minCapability(),
-                traits.maxCapability(),
-                traits.amdProcessors());
+                summary(found.channels().trees()),
+                found.traits().minCapability(),
+                found.traits().maxCapability(),
+                found.traits().amdProcessors());
     }
 
     private static GraphSummary summary(ChannelGraph graph) {
         return new GraphSummary(graph.pattern(), graph.channels(), graph.bwIntra(), graph.bwInter(), graph.typeIntra());
-    }
-
-    static TopologyReport report(XmlElement description, int machines) {
-        return ReportRequests.report(description, machines, SLOTS, 0);
     }
 }

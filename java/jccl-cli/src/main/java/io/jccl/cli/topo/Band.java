@@ -2,6 +2,7 @@ package io.jccl.cli.topo;
 
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -38,10 +39,10 @@ public record Band(
         Map<List<Integer>, Draft> drafts = new LinkedHashMap<>();
         for (int channel = 0; channel < graph.channels(); channel++) {
             List<Integer> order = graph.orders().get(channel);
-            boolean cycle = graph.pattern() == Pattern.RING && graph.nets().isEmpty();
+            boolean cycle = graph.pattern() == Pattern.RING && graph.rails().isEmpty();
             List<Integer> there = cycle ? fromLowest(order) : order;
             List<Integer> back = cycle ? fromLowest(reversed(order)) : reversed(order);
-            boolean reversible = graph.pattern() == Pattern.RING || graph.nets().isEmpty();
+            boolean reversible = graph.pattern() == Pattern.RING || graph.rails().isEmpty();
             Draft draft = drafts.get(there);
             boolean forward = draft != null || !reversible || !drafts.containsKey(back);
             if (draft == null) {
@@ -49,7 +50,7 @@ public record Band(
                 drafts.putIfAbsent(draft.order, draft);
             }
             (forward ? draft.forward : draft.backward).add(channel);
-            if (!graph.nets().isEmpty()) {
+            if (!graph.rails().isEmpty()) {
                 addDoors(draft.doors, graph, channel);
             }
         }
@@ -75,15 +76,15 @@ public record Band(
     /** A ring enters at its first rank and leaves at its last; a tree is joined at its first, and at its second if split. */
     private static void addDoors(Set<Door> doors, ChannelGraph graph, int channel) {
         List<Integer> order = graph.orders().get(channel);
-        ChannelGraph.Nets nets = graph.nets().get(channel);
+        Rail rail = graph.rails().get(channel);
         if (graph.pattern() == Pattern.RING) {
-            doors.add(new Door(nets.in(), order.get(0), true, false));
-            doors.add(new Door(nets.out(), order.get(order.size() - 1), false, true));
+            doors.add(new Door(rail.in(), order.get(0), true, false));
+            doors.add(new Door(rail.out(), order.get(order.size() - 1), false, true));
             return;
         }
         boolean split = graph.pattern() != Pattern.TREE && order.size() > 1;
-        doors.add(new Door(nets.in(), order.get(0), true, true));
-        doors.add(new Door(nets.out(), order.get(split ? 1 : 0), true, true));
+        doors.add(new Door(rail.in(), order.get(0), true, true));
+        doors.add(new Door(rail.out(), order.get(split ? 1 : 0), true, true));
     }
 
     /** How many channels there are. */

@@ -5,7 +5,6 @@ import io.jccl.topology.LinkType;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.Topology;
-import io.jccl.tuning.TopologyReport;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;

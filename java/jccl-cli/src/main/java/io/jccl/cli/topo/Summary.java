@@ -7,7 +7,6 @@ import io.jccl.search.Pattern;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.PathType;
-import io.jccl.tuning.TopologyReport;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -118,11 +117,11 @@ public final class Summary {
             ChannelGraph graph = row.graph();
             StringBuilder line = new StringBuilder(capital(name) + ": ");
             line.append(total(graph.channels(), graph.bwIntra())).append(' ');
-            if (!graph.nets().isEmpty()) {
+            if (!graph.rails().isEmpty()) {
                 line.append("inside, ");
             }
             line.append(way(graph.typeIntra()));
-            if (!graph.nets().isEmpty()) {
+            if (!graph.rails().isEmpty()) {
                 line.append("; ").append(total(graph.channels(), graph.bwInter()));
                 line.append(" to the network ports, ").append(way(graph.typeInter()));
             }

@@ -7,7 +7,6 @@ import io.jccl.plan.Plan;
 import io.jccl.plan.TreeLinks;
 import io.jccl.search.ChannelGraph;
 import io.jccl.topology.NodeType;
-import io.jccl.tuning.TopologyReport;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Arrays;
@@ -175,8 +174,8 @@ public final class TopoJson {
         writeLists(
                 json,
                 "nets",
-                graph.nets().stream()
-                        .map(nets -> List.of(nets.in(), nets.out()))
+                graph.rails().stream()
+                        .map(rail -> List.of(rail.in(), rail.out()))
                         .toList());
         Json.number(json, "search_ms", row.searchMillis());
         json.writeEndObject();

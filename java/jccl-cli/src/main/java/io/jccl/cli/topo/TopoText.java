@@ -5,7 +5,6 @@ import io.jccl.cli.output.TextTable;
 import io.jccl.topology.LinkType;
 import io.jccl.topology.NodeType;
 import io.jccl.tuning.Choice;
-import io.jccl.tuning.TopologyReport;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;

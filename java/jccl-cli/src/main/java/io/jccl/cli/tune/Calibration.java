@@ -4,8 +4,6 @@ import io.jccl.TransportKind;
 import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.HostCosts;
 import io.jccl.tuning.HostCosts.General;
-import io.jccl.tuning.HostCostsFit;
-import io.jccl.tuning.Measurement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

@@ -143,16 +143,13 @@ public final class TuneCommand implements Callable<Integer> {
         try (JobDirectory directory = JobDirectory.create(Duration.ZERO)) {
             Path inPlace = directory.resolve("in-place.properties");
             Path staged = directory.resolve("staged.properties");
-            Files.writeString(
-                    inPlace, inUse.with(General.ZERO_COPY_MIN_BYTES, 0).toText());
-            Files.writeString(
-                    staged,
-                    inUse.with(General.ZERO_COPY_MIN_BYTES, Long.MAX_VALUE).toText());
+            Files.writeString(inPlace, HostCostsWriter.write(inUse.with(General.ZERO_COPY_MIN_BYTES, 0)));
+            Files.writeString(staged, HostCostsWriter.write(inUse.with(General.ZERO_COPY_MIN_BYTES, Long.MAX_VALUE)));
             for (Trial trial : trials.forTable(budget, inPlace, staged)) {
                 calibration.add(trial, TrialFiles.run(trial, System.out, System.err));
             }
         }
-        String table = calibration.table(source(trials.machine())).toText();
+        String table = HostCostsWriter.write(calibration.table(source(trials.machine())));
         if (output == null) {
             System.out.print(table);
         } else {

@@ -3,14 +3,15 @@ package io.jccl.cli.tune;
 import io.jccl.Collective;
 import io.jccl.TransportKind;
 import io.jccl.cli.ThisMachine;
+import io.jccl.cli.topo.TopologyReporter;
 import io.jccl.config.Settings;
 import io.jccl.plan.PlanOptions;
+import io.jccl.planning.PlanningOptions;
 import io.jccl.tuning.Choice;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.CostModel;
 import io.jccl.tuning.HostCosts;
-import io.jccl.tuning.TopologyReporter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,7 +29,7 @@ import java.util.TreeMap;
 record TunedMachine(int cores, Settings settings, HostCosts costs) {
 
     static TunedMachine here(Settings settings) {
-        return new TunedMachine(Runtime.getRuntime().availableProcessors(), settings, HostCosts.of(settings));
+        return new TunedMachine(ThisMachine.cores(), settings, HostCosts.of(settings));
     }
 
     /** The processors as Linux names them. */
@@ -50,7 +51,9 @@ record TunedMachine(int cores, Settings settings, HostCosts costs) {
 
     /** What the model knows of the ranks of a trial. */
     CommunicatorShape shape(TransportKind transport, int ranks, int channels) {
-        PlanOptions options = new PlanOptions(channels, channels);
+        PlanningOptions all = PlanningOptions.of(settings, costs);
+        PlanningOptions options =
+                new PlanningOptions(new PlanOptions(channels, channels), all.slots(), all.overrides(), costs);
         return TopologyReporter.shape(ThisMachine.request(Optional.empty(), ranks, 1, false, settings, options))
                 .over(transport);
     }

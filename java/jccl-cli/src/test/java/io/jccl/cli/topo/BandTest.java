@@ -4,13 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
 import io.jccl.topology.PathType;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class BandTest {
 
-    private static ChannelGraph graph(Pattern pattern, List<List<Integer>> orders, List<ChannelGraph.Nets> nets) {
+    private static ChannelGraph graph(Pattern pattern, List<List<Integer>> orders, List<Rail> nets) {
         return new ChannelGraph(pattern, 20, 20, PathType.NVL, PathType.PIX, false, orders, nets);
     }
 
@@ -33,7 +34,7 @@ class BandTest {
         List<Band> bands = Band.of(graph(
                 Pattern.RING,
                 List.of(List.of(0, 1, 2), List.of(1, 2, 0), List.of(2, 1, 0)),
-                List.of(new ChannelGraph.Nets(0, 1), new ChannelGraph.Nets(1, 1), new ChannelGraph.Nets(1, 0))));
+                List.of(new Rail(0, 1), new Rail(1, 1), new Rail(1, 0))));
         assertThat(bands).hasSize(2);
         assertThat(bands.get(0).backward()).containsExactly(2);
         assertThat(bands.get(0).doors())
@@ -51,7 +52,7 @@ class BandTest {
         List<List<Integer>> orders = List.of(List.of(0, 1, 2), List.of(2, 1, 0));
         assertThat(Band.of(graph(Pattern.BALANCED_TREE, orders, List.of()))).hasSize(1);
         List<Band> bands = Band.of(graph(
-                Pattern.BALANCED_TREE, orders, List.of(new ChannelGraph.Nets(0, 0), new ChannelGraph.Nets(0, 0))));
+                Pattern.BALANCED_TREE, orders, List.of(new Rail(0, 0), new Rail(0, 0))));
         assertThat(bands).hasSize(2);
         assertThat(bands.get(0).doors())
                 .containsExactly(new Band.Door(0, 0, true, true), new Band.Door(0, 1, true, true));

@@ -6,7 +6,9 @@ import io.jccl.plan.DoubleBinaryTree;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlanOptions;
 import io.jccl.plan.RankChannels;
-import io.jccl.tuning.TopologyReport;
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.topology.PathType;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -32,6 +34,10 @@ class MachineTreeTest {
         }
     }
 
+    private static ChannelGraph found(Pattern pattern) {
+        return new ChannelGraph(pattern, 1, 1, PathType.PHB, PathType.PHB, false, List.of(), List.of());
+    }
+
     /** Machines of 8, 4, 1 and 3 ranks, whose ranks lie anywhere. */
     @Test
     void machinesOfUnequalSizesHaveTheirOwnPlacesInTheTrees() {
@@ -45,7 +51,8 @@ class MachineTreeTest {
                 Collections.shuffle(hosts, new Random(seed));
             }
             List<RankChannels> ranks = new ArrayList<>();
-            hosts.forEach(host -> ranks.add(new RankChannels(ranks.size(), host)));
+            hosts.forEach(host -> ranks.add(
+                    new RankChannels(ranks.size(), host, false, found(Pattern.RING), found(Pattern.TREE))));
             Plan plan = Plan.build(ranks, new PlanOptions(4, 4));
             DoubleBinaryTree shape = new DoubleBinaryTree(sizes.length);
             for (MachineTree tree : MachineTree.of(plan)) {

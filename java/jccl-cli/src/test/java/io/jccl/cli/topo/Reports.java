@@ -1,8 +1,11 @@
 package io.jccl.cli.topo;
 
+import io.jccl.TransportKind;
 import io.jccl.plan.PlanOptions;
+import io.jccl.planning.PlanningOptions;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
 import io.jccl.search.SearchOptions;
 import io.jccl.topology.PathPolicy;
 import io.jccl.topology.PathType;
@@ -10,8 +13,6 @@ import io.jccl.topology.TopologyXmlReader;
 import io.jccl.topology.XmlElement;
 import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.HostCosts;
-import io.jccl.tuning.TopologyReport;
-import io.jccl.tuning.TopologyReporter;
 import io.jccl.tuning.TuningOverrides;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -68,12 +69,14 @@ public final class Reports {
                 machines,
                 false,
                 PathPolicy.defaults(),
+                SearchOptions.CrossNic.IF_BETTER,
                 4,
-                new CommunicatorShape.SlotBytes(8192, 16384, 65536),
-                HostCosts.builtIn(),
-                TuningOverrides.none(),
-                new PlanOptions(1, PlanOptions.CHANNEL_LIMIT),
-                SearchOptions.CrossNic.IF_BETTER);
+                TransportKind.SHM,
+                new PlanningOptions(
+                        PlanOptions.defaults(),
+                        new CommunicatorShape.SlotBytes(8192, 16384, 65536),
+                        TuningOverrides.none(),
+                        HostCosts.builtIn()));
     }
 
     /** A machine of NUMA nodes that have PCI switches that have GPUs and, each, one network card with two ports. */
@@ -142,12 +145,12 @@ public final class Reports {
         Map<String, TopologyReport.GraphRow> graphs = new LinkedHashMap<>();
         for (Pattern pattern : List.of(Pattern.RING, Pattern.BALANCED_TREE)) {
             List<List<Integer>> orders = new ArrayList<>();
-            List<ChannelGraph.Nets> nets = new ArrayList<>();
+            List<Rail> nets = new ArrayList<>();
             for (int channel = 0; channel < channels; channel++) {
                 Collections.shuffle(ranks, random);
                 orders.add(List.copyOf(ranks));
                 if (networks) {
-                    nets.add(new ChannelGraph.Nets(random.nextInt(ports), random.nextInt(ports)));
+                    nets.add(new Rail(random.nextInt(ports), random.nextInt(ports)));
                 }
             }
             ChannelGraph graph = new ChannelGraph(pattern, 10, 10, PathType.PHB, PathType.PHB, networks, orders, nets);

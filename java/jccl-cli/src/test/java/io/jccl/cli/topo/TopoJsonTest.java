@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.jccl.tuning.TopologyReport;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.List;

@@ -2,7 +2,6 @@ package io.jccl.cli.topo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.tuning.TopologyReport;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -5,7 +5,7 @@ import io.jccl.cli.topo.MachineTree;
 import io.jccl.cli.topo.MachineView;
 import io.jccl.cli.topo.Numbers;
 import io.jccl.cli.topo.Summary;
-import io.jccl.tuning.TopologyReport;
+import io.jccl.cli.topo.TopologyReport;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

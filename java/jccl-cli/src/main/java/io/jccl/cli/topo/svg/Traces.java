@@ -1,9 +1,9 @@
 package io.jccl.cli.topo.svg;
 
 import io.jccl.cli.topo.Band;
+import io.jccl.cli.topo.TopologyReport;
 import io.jccl.topology.PathType;
 import io.jccl.topology.Topology;
-import io.jccl.tuning.TopologyReport;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.jccl.cli.topo.MachineTree;
 import io.jccl.cli.topo.Reports;
 import io.jccl.cli.topo.Reports.Fabric;
-import io.jccl.tuning.TopologyReport;
+import io.jccl.cli.topo.TopologyReport;
 import java.io.StringReader;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -1,0 +1,98 @@
+package io.jccl.cli.topo;
+
+import io.jccl.Collective;
+import io.jccl.plan.Plan;
+import io.jccl.search.ChannelGraph;
+import io.jccl.topology.PathType;
+import io.jccl.topology.XmlElement;
+import io.jccl.tuning.Choice;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * Everything that is known of a machine and decided for it, as plain values to be shown. Names and units are those of
+ * the {@code jccl topo} contract; bandwidths are GB/s.
+ *
+ * @param source where the description comes from: a file, or this machine
+ * @param version of the library
+ * @param description the machine as a description that can be written as XML
+ * @param nodes the graph's nodes with their links
+ * @param paths from every rank's endpoint to all endpoints, networks and CPUs, and from networks to endpoints
+ * @param graphs the channels found, by name: {@code ring} and {@code tree}; empty where no rank lives on the machine
+ * @param plan the channels over all machines; absent where no rank lives on the machine
+ * @param tuning the choice per collective and size; empty where no rank lives on the machine
+ * @param sharedGpus the ranks of each GPU that several share, in ascending order, by its bus id
+ * @param notes what a reader should know, in words
+ */
+public record TopologyReport(
+        String source,
+        String version,
+        XmlElement description,
+        List<NodeRow> nodes,
+        List<PathRow> paths,
+        Map<String, GraphRow> graphs,
+        Optional<Plan> plan,
+        List<TuningRow> tuning,
+        Map<String, List<Integer>> sharedGpus,
+        List<String> notes) {
+
+    /**
+     * A node.
+     *
+     * @param name its name, such as {@code HOST/0}
+     * @param type its type
+     * @param links what leaves it, the widest first
+     */
+    public record NodeRow(String name, String type, List<LinkRow> links) {}
+
+    /**
+     * A link.
+     *
+     * @param type what it is made of
+     * @param bw GB/s
+     * @param to the name of the node it leads to
+     */
+    public record LinkRow(String type, double bw, String to) {}
+
+    /**
+     * A path.
+     *
+     * @param from name of the node it starts at
+     * @param to name of the node it ends at
+     * @param type how far apart they are
+     * @param bw GB/s of its narrowest link, 0 where there is no path
+     * @param hops the number of links
+     * @param via names of the nodes after the first, ending with {@code to}
+     */
+    public record PathRow(String from, String to, PathType type, double bw, int hops, List<String> via) {}
+
+    /**
+     * Channels that were found.
+     *
+     * @param graph the channels
+     * @param searchMillis how long the search took
+     */
+    public record GraphRow(ChannelGraph graph, double searchMillis) {}
+
+    /**
+     * A choice.
+     *
+     * @param collective the operation
+     * @param bytes its size
+     * @param choice how it is carried out
+     * @param timeMicros the predicted time
+     */
+    public record TuningRow(Collective collective, long bytes, Choice choice, double timeMicros) {}
+
+    /** Takes copies. */
+    public TopologyReport {
+        nodes = List.copyOf(nodes);
+        paths = List.copyOf(paths);
+        tuning = List.copyOf(tuning);
+        sharedGpus = Collections.unmodifiableMap(new TreeMap<>(sharedGpus));
+        notes = List.copyOf(notes);
+    }
+}

@@ -1,0 +1,246 @@
+package io.jccl.cli.topo;
+
+import io.jccl.Collective;
+import io.jccl.TransportKind;
+import io.jccl.plan.Plan;
+import io.jccl.planning.CommunicatorPlan;
+import io.jccl.planning.MachineSurvey;
+import io.jccl.planning.NetworkLimits;
+import io.jccl.planning.Planner;
+import io.jccl.planning.PlanningOptions;
+import io.jccl.planning.Surveyor;
+import io.jccl.planning.Surveyor.LocalSurvey;
+import io.jccl.search.SearchOptions;
+import io.jccl.topology.GraphBuilder;
+import io.jccl.topology.Node;
+import io.jccl.topology.NodePath;
+import io.jccl.topology.NodePaths;
+import io.jccl.topology.NodeType;
+import io.jccl.topology.PathPolicy;
+import io.jccl.topology.SharedGpus;
+import io.jccl.topology.Topology;
+import io.jccl.topology.TopologyException;
+import io.jccl.topology.XmlElement;
+import io.jccl.tuning.ChoiceTable;
+import io.jccl.tuning.CommunicatorShape;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+
+/** Shows machines and what communicators on them do, as {@link TopologyReport}s. */
+public final class TopologyReporter {
+
+    private static final long SMALLEST_BYTES = 8;
+    private static final long LARGEST_BYTES = 256L << 20;
+
+    private TopologyReporter() {}
+
+    /**
+     * What to report.
+     *
+     * @param source where the description comes from
+     * @param version of the library
+     * @param description the machine
+     * @param machines how many such machines
+     * @param localOnly whether networks play no part although there are several machines
+     * @param pathPolicy what paths may use
+     * @param crossNic whether rings may change network devices
+     * @param cores processors that the ranks of one machine share
+     * @param local how ranks of one machine reach each other
+     * @param options what the settings say about the plan
+     */
+    public record Request(
+            String source,
+            String version,
+            XmlElement description,
+            int machines,
+            boolean localOnly,
+            PathPolicy pathPolicy,
+            SearchOptions.CrossNic crossNic,
+            int cores,
+            TransportKind local,
+            PlanningOptions options) {
+
+        /** Refuses counts below one. */
+        public Request {
+            if (machines < 1 || cores < 1) {
+                throw new IllegalArgumentException(
+                        "machines=" + machines + " cores=" + cores + ": expected at least 1 of each");
+            }
+        }
+    }
+
+    /**
+     * Makes a report.
+     *
+     * @param nanoClock what to time the searches with
+     * @throws TopologyException if the description is contradictory
+     */
+    public static TopologyReport report(Request request, LongSupplier nanoClock) {
+        Topology whole = GraphBuilder.build(request.description);
+        if (whole.endpoints().isEmpty()) {
+            return report(
+                    request,
+                    NodePaths.compute(whole, request.pathPolicy),
+                    Map.of(),
+                    Optional.empty(),
+                    List.of(),
+                    List.of("no rank lives on this machine: no channels, no plan"));
+        }
+        LocalSurvey machine = survey(request, whole, nanoClock);
+        CommunicatorPlan plan = plan(request, Collections.nCopies(request.machines, machine.survey()));
+        return report(request, machine, 0, plan, tuning(plan.choices()), plan.notes());
+    }
+
+    /**
+     * Makes a report for each of several machines that need not be alike, with one plan over them in this order. What is not
+     * about a machine alone is taken from the first request.
+     *
+     * @param requests one for each machine, each saying how many they are
+     * @param nanoClock what to time the searches with
+     * @throws TopologyException if a description is contradictory, or no rank lives on a machine
+     */
+    public static List<TopologyReport> reportUnlike(List<Request> requests, LongSupplier nanoClock) {
+        List<LocalSurvey> machines = new ArrayList<>();
+        for (Request request : requests) {
+            Topology whole = GraphBuilder.build(request.description);
+            if (whole.endpoints().isEmpty()) {
+                throw new TopologyException("machine=" + machines.size() + " source=\"" + request.source
+                        + "\": no rank lives on it; give its gpu elements ranks, or add host elements");
+            }
+            machines.add(survey(request, whole, nanoClock));
+        }
+        CommunicatorPlan plan = plan(
+                requests.get(0), machines.stream().map(LocalSurvey::survey).toList());
+        List<TopologyReport.TuningRow> tuning = tuning(plan.choices());
+        List<TopologyReport> reports = new ArrayList<>();
+        for (int index = 0; index < machines.size(); index++) {
+            List<String> notes = index == 0 ? plan.notes() : List.of();
+            reports.add(report(requests.get(index), machines.get(index), index, plan, tuning, notes));
+        }
+        return reports;
+    }
+
+    /**
+     * What the cost model would know of the communicator of all ranks of the request, which are at least one.
+     *
+     * @throws TopologyException if the description is contradictory
+     */
+    public static CommunicatorShape shape(Request request) {
+        LocalSurvey machine = survey(request, GraphBuilder.build(request.description), System::nanoTime);
+        return plan(request, Collections.nCopies(request.machines, machine.survey()))
+                .shape();
+    }
+
+    private static LocalSurvey survey(Request request, Topology whole, LongSupplier nanoClock) {
+        int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
+        boolean networks = request.machines > 1 && !request.localOnly;
+        Surveyor surveyor = new Surveyor(request.pathPolicy, request.crossNic, networks, nanoClock);
+        return surveyor.survey(surveyor.paths(whole, first), first, request.source, request.cores);
+    }
+
+    private static CommunicatorPlan plan(Request request, List<MachineSurvey> machines) {
+        return Planner.plan(MachineSurvey.together(machines), List.of(), request.local, request.options);
+    }
+
+    private static List<TopologyReport.TuningRow> tuning(ChoiceTable choices) {
+        List<TopologyReport.TuningRow> rows = new ArrayList<>();
+        for (Collective collective : Collective.values()) {
+            long largest = collective == Collective.BARRIER ? SMALLEST_BYTES : LARGEST_BYTES;
+            for (long bytes = SMALLEST_BYTES; bytes <= largest; bytes *= 4) {
+                rows.add(new TopologyReport.TuningRow(
+                        collective,
+                        bytes,
+                        choices.choice(collective, bytes),
+                        choices.predictedMicros(collective, bytes)));
+            }
+        }
+        return rows;
+    }
+
+    private static TopologyReport report(
+            Request request,
+            LocalSurvey machine,
+            int index,
+            CommunicatorPlan plan,
+            List<TopologyReport.TuningRow> tuning,
+            List<String> planNotes) {
+        Map<String, TopologyReport.GraphRow> graphs = new LinkedHashMap<>();
+        graphs.put(
+                "ring",
+                new TopologyReport.GraphRow(machine.survey().channels().rings(), machine.ringMillis()));
+        graphs.put(
+                "tree",
+                new TopologyReport.GraphRow(machine.survey().channels().trees(), machine.treeMillis()));
+        List<String> notes = new ArrayList<>(
+                NetworkLimits.notes(plan.host(), index, machine.paths().topology()));
+        notes.addAll(planNotes);
+        return report(request, machine.paths(), graphs, Optional.of(plan.host()), tuning, notes);
+    }
+
+    private static TopologyReport report(
+            Request request,
+            NodePaths paths,
+            Map<String, TopologyReport.GraphRow> graphs,
+            Optional<Plan> plan,
+            List<TopologyReport.TuningRow> tuning,
+            List<String> notes) {
+        return new TopologyReport(
+                request.source,
+                request.version,
+                request.description,
+                nodeRows(paths.topology()),
+                pathRows(paths),
+                Collections.unmodifiableMap(graphs),
+                plan,
+                tuning,
+                SharedGpus.of(paths.topology()).ranks(),
+                notes);
+    }
+
+    private static List<TopologyReport.NodeRow> nodeRows(Topology topology) {
+        List<TopologyReport.NodeRow> rows = new ArrayList<>();
+        for (int i = 0; i < topology.size(); i++) {
+            Node node = topology.node(i);
+            List<TopologyReport.LinkRow> links = topology.links(i).stream()
+                    .map(link -> new TopologyReport.LinkRow(
+                            link.type().name(),
+                            link.bandwidthGBps(),
+                            topology.node(link.to()).name()))
+                    .toList();
+            rows.add(new TopologyReport.NodeRow(node.name(), node.type().name(), links));
+        }
+        return rows;
+    }
+
+    private static List<TopologyReport.PathRow> pathRows(NodePaths paths) {
+        Topology topology = paths.topology();
+        List<Integer> endpoints = topology.endpoints();
+        List<Integer> nets = topology.indexesOf(NodeType.NET);
+        List<Integer> targets = new ArrayList<>(endpoints);
+        targets.addAll(nets);
+        targets.addAll(topology.indexesOf(NodeType.CPU));
+        List<TopologyReport.PathRow> rows = new ArrayList<>();
+        for (int from : endpoints) {
+            targets.forEach(to -> rows.add(pathRow(topology, paths.path(from, to))));
+        }
+        for (int from : nets) {
+            endpoints.forEach(to -> rows.add(pathRow(topology, paths.path(from, to))));
+        }
+        return rows;
+    }
+
+    private static TopologyReport.PathRow pathRow(Topology topology, NodePath path) {
+        return new TopologyReport.PathRow(
+                topology.node(path.from()).name(),
+                topology.node(path.to()).name(),
+                path.type(),
+                path.bandwidthGBps(),
+                path.hops(),
+                path.via().stream().map(node -> topology.node(node).name()).toList());
+    }
+}

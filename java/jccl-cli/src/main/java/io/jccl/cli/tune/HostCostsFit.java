@@ -1,0 +1,220 @@
+package io.jccl.cli.tune;
+
+import io.jccl.TransportKind;
+import io.jccl.tuning.Choice;
+import io.jccl.tuning.CommunicatorShape;
+import io.jccl.tuning.CostModel;
+import io.jccl.tuning.Effort;
+import io.jccl.tuning.HostCosts;
+import io.jccl.tuning.HostCosts.General;
+import io.jccl.tuning.LinkCost;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+import org.apache.commons.math3.linear.Array2DRowRealMatrix;
+import org.apache.commons.math3.linear.ArrayRealVector;
+import org.apache.commons.math3.linear.RealMatrix;
+import org.apache.commons.math3.linear.RealVector;
+import org.apache.commons.math3.linear.SingularValueDecomposition;
+import org.apache.commons.math3.stat.regression.SimpleRegression;
+
+/**
+ * Computes constants of {@link HostCosts} from measurements. A row - a transport, algorithm and protocol - gets the hop time
+ * and the times per byte with which the model's formula comes closest to what was measured. Closest means the least sum of
+ * squared relative errors, so that microseconds and milliseconds count alike.
+ *
+ * <p>Measure rows with a core for each rank, on one machine for the local transports; for {@code socket} force it there, or
+ * make ranks act several machines. Measurements with more ranks than cores serve {@link #crowded} only. Rows without at
+ * least two sizes stay as they were.
+ */
+final class HostCostsFit {
+
+    private static final double LEAST_NANOS_PER_BYTE = 1e-4;
+    /** How much the fit minds that times per byte differ from one size to the next: only where nothing else decides. */
+    private static final double SMOOTHING = 1e-4;
+    /** Unknowns that are no further below zero are zero but for rounding. */
+    private static final double ROUNDING = 1e-12;
+    /** A time per byte cannot fall faster than this from a size to the next, or a larger operation would be predicted faster. */
+    private static final double STEEPEST_FALL = 2;
+
+    private HostCostsFit() {}
+
+    /**
+     * The table with the rows that the measurements give.
+     *
+     * @param base where the other rows and the general constants come from
+     * @param source machine, command and date, for the table's readers
+     */
+    static HostCosts fit(HostCosts base, List<Measurement> measurements, String source) {
+        Map<String, List<Measurement>> groups = new LinkedHashMap<>();
+        for (Measurement measurement : measurements) {
+            if (!takesTurns(measurement)) {
+                String key = HostCosts.key(
+                        transport(measurement.shape()),
+                        measurement.choice().algorithm(),
+                        measurement.choice().protocol());
+                groups.computeIfAbsent(key, any -> new ArrayList<>()).add(measurement);
+            }
+        }
+        Map<String, LinkCost> rows = new LinkedHashMap<>();
+        groups.forEach((key, group) -> {
+            if (group.stream().mapToLong(Measurement::bytes).distinct().count() >= 2) {
+                rows.put(key, solve(base, group));
+            }
+        });
+        return base.with(source, rows);
+    }
+
+    /**
+     * The time that a step costs: what operations of the same size take longer the more steps they are cut into.
+     *
+     * @param measurements of one algorithm, protocol and communicator with different chunks
+     * @return the median over the sizes, or nothing if no size has several chunks or smaller ones are not slower
+     */
+    static OptionalDouble stepMicros(List<Measurement> measurements) {
+        Map<Long, List<Measurement>> sizes = new TreeMap<>();
+        measurements.forEach(measurement -> sizes.computeIfAbsent(measurement.bytes(), any -> new ArrayList<>())
+                .add(measurement));
+        double[] slopes = sizes.values().stream()
+                .mapToDouble(HostCostsFit::stepSlope)
+                .filter(slope -> !Double.isNaN(slope))
+                .sorted()
+                .toArray();
+        double median = slopes.length == 0 ? -1 : slopes[slopes.length / 2];
+        return median > 0 ? OptionalDouble.of(median) : OptionalDouble.empty();
+    }
+
+    private static double stepSlope(List<Measurement> sameSize) {
+        SimpleRegression line = new SimpleRegression();
+        sameSize.forEach(measurement -> line.addData(effort(measurement).steps(), measurement.micros()));
+        return line.getSlope();
+    }
+
+    /**
+     * The value of a constant with which the model comes closest to measurements of ranks that take turns on the cores.
+     *
+     * @param costs with everything else that the model needs
+     * @param constant one that the predicted time depends on linearly
+     * @param measurements with more ranks than cores; others are left out
+     * @return nothing if no measurement depends on it, or only a negative value would do
+     */
+    static OptionalDouble crowded(HostCosts costs, General constant, List<Measurement> measurements) {
+        HostCosts without = costs.with(constant, 0);
+        HostCosts one = costs.with(constant, 1);
+        double factors = 0;
+        double products = 0;
+        for (Measurement measurement : measurements) {
+            if (takesTurns(measurement)) {
+                double base = predicted(without, measurement);
+                double factor = (predicted(one, measurement) - base) / measurement.micros();
+                factors += factor * factor;
+                products += factor * (1 - base / measurement.micros());
+            }
+        }
+        return factors > 0 && products >= 0 ? OptionalDouble.of(products / factors) : OptionalDouble.empty();
+    }
+
+    private static double predicted(HostCosts costs, Measurement measurement) {
+        return new CostModel(costs, measurement.shape())
+                .micros(measurement.collective(), measurement.choice(), measurement.bytes());
+    }
+
+    private static boolean takesTurns(Measurement measurement) {
+        return measurement.shape().ranksPerCore() > 1;
+    }
+
+    private static TransportKind transport(CommunicatorShape shape) {
+        return shape.oneMachine() ? shape.localTransport() : TransportKind.SOCKET;
+    }
+
+    /** Least squares over the hop time and the times per byte, none below zero. */
+    private static LinkCost solve(HostCosts base, List<Measurement> group) {
+        int sizes = LinkCost.SIZES.size();
+        // An equation for each measurement, and one for each two times per byte that are neighbours.
+        RealMatrix factors = new Array2DRowRealMatrix(group.size() + sizes - 1, 1 + sizes);
+        RealVector values = new ArrayRealVector(group.size() + sizes - 1);
+        for (int row = 0; row < group.size(); row++) {
+            Measurement measurement = group.get(row);
+            Effort effort = effort(measurement);
+            double weight = 1 / measurement.micros();
+            factors.setEntry(row, 0, (effort.localHops() + effort.netHops()) * weight);
+            double[] shares = LinkCost.shares(measurement.bytes());
+            for (int i = 0; i < sizes; i++) {
+                factors.setEntry(row, 1 + i, effort.bytes() / 1000 * shares[i] * weight);
+            }
+            values.setEntry(row, (measurement.micros() - fixed(base, measurement, effort)) * weight);
+        }
+        double smoothing = largestColumn(factors) * SMOOTHING;
+        for (int i = 1; i < sizes; i++) {
+            factors.setEntry(group.size() + i - 1, i, -smoothing);
+            factors.setEntry(group.size() + i - 1, i + 1, smoothing);
+        }
+        double[] solution = leastSquares(factors, values);
+        List<Double> nanosPerByte = new ArrayList<>();
+        double least = LEAST_NANOS_PER_BYTE;
+        for (int i = 1; i <= sizes; i++) {
+            double value = Math.max(least, rounded(solution[i]));
+            nanosPerByte.add(value);
+            least = Math.max(LEAST_NANOS_PER_BYTE, value / STEEPEST_FALL);
+        }
+        return new LinkCost(rounded(solution[0]), nanosPerByte);
+    }
+
+    private static double largestColumn(RealMatrix matrix) {
+        return IntStream.range(0, matrix.getColumnDimension())
+                .mapToDouble(column -> matrix.getColumnVector(column).getNorm())
+                .max()
+                .orElseThrow();
+    }
+
+    /**
+     * The unknowns with the least sum of squared errors, none of them negative. An unknown that would come out negative is
+     * zero, and the others are solved for again; one that no equation says anything about is zero.
+     */
+    static double[] leastSquares(RealMatrix factors, RealVector values) {
+        int[] rows = IntStream.range(0, factors.getRowDimension()).toArray();
+        int[] open = IntStream.range(0, factors.getColumnDimension()).toArray();
+        double[] solution = new double[open.length];
+        while (open.length > 0) {
+            RealVector found = new SingularValueDecomposition(factors.getSubMatrix(rows, open))
+                    .getSolver()
+                    .solve(values);
+            int lowest = found.getMinIndex();
+            if (found.getEntry(lowest) >= -ROUNDING) {
+                for (int i = 0; i < open.length; i++) {
+                    solution[open[i]] = Math.max(0, found.getEntry(i));
+                }
+                break;
+            }
+            int negative = open[lowest];
+            open = Arrays.stream(open).filter(column -> column != negative).toArray();
+        }
+        return solution;
+    }
+
+    private static Effort effort(Measurement measurement) {
+        Choice choice = measurement.choice();
+        return Effort.of(
+                measurement.collective(),
+                choice.algorithm(),
+                measurement.shape(),
+                measurement.bytes(),
+                choice.channels(),
+                choice.chunkBytes());
+    }
+
+    private static double fixed(HostCosts base, Measurement measurement, Effort effort) {
+        return base.get(General.OPERATION_US)
+                + (measurement.choice().channels() - 1) * base.get(General.CHANNEL_US)
+                + effort.steps() * base.get(General.STEP_US);
+    }
+
+    private static double rounded(double value) {
+        return Math.round(value * 1e5) / 1e5;
+    }
+}

@@ -1,0 +1,96 @@
+package io.jccl.cli.tune;
+
+import io.jccl.Algorithm;
+import io.jccl.Protocol;
+import io.jccl.TransportKind;
+import io.jccl.tuning.HostCosts;
+import io.jccl.tuning.HostCosts.General;
+import io.jccl.tuning.LinkCost;
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.math.RoundingMode;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** Writes the text form of {@link HostCosts}, with the comments that explain it. */
+final class HostCostsWriter {
+
+    private static final MathContext DIGITS = new MathContext(4, RoundingMode.HALF_EVEN);
+    private static final int WHOLE = 1000;
+
+    private static final String HEAD =
+            """
+            # Costs of the host backend, as `jccl tune` measures them. JCCL_HOST_COSTS names a file to use instead of the built-in one.
+            #
+            # Rows:  TRANSPORT.ALGORITHM.PROTOCOL.hop_us       time from a rank's store to the next rank acting on it
+            #        TRANSPORT.ALGORITHM.PROTOCOL.ns_per_byte  time a rank needs per byte that it hands on: one number, or
+            #                                                  one each for operations of %s bytes
+
+            """;
+
+    private static final Map<General, String> COMMENTS = Map.of(
+            General.OPERATION_US,
+                    "Fixed time of an operation, and of every further channel (a worker thread is woken).",
+            General.STEP_US, "Handling one step: waiting for the credit, publishing.",
+            General.OVERSUBSCRIBED_HOP_US,
+                    "What a hand-over costs more, per rank of a core, when ranks take turns on the cores.",
+            General.OVERSUBSCRIBED_DIRECT_FACTOR, "Then a byte of a direct operation costs more by this factor.",
+            General.CHUNK_BYTES,
+                    "The largest step, the largest where ranks take turns on the cores, and over networks.",
+            General.ZERO_COPY_MIN_BYTES,
+                    "Reading shared buffers in place pays two barriers: from this size on it is tried.",
+            General.DIRECT_MAX_BYTES,
+                    "Beyond this size an operation does not go to all peers at once: where it is staged, where ranks also take turns, and"
+                            + "\n# between two ranks over sockets, which send from where the data lies.");
+
+    private HostCostsWriter() {}
+
+    static String write(HostCosts costs) {
+        StringBuilder text = new StringBuilder();
+        text.append(
+                String.format(HEAD, LinkCost.SIZES.stream().map(String::valueOf).collect(Collectors.joining(" "))));
+        line(text, HostCosts.SOURCE, costs.source().replace("\\", "\\\\").replaceAll("\\s+", " "));
+        for (General constant : General.values()) {
+            String comment = COMMENTS.get(constant);
+            if (comment != null) {
+                text.append("\n# ").append(comment).append('\n');
+            }
+            line(text, constant.key(), number(costs.get(constant)));
+        }
+        for (TransportKind transport : HostCosts.MEASURED) {
+            text.append('\n');
+            for (Algorithm algorithm : Algorithm.values()) {
+                for (Protocol protocol : Protocol.values()) {
+                    row(
+                            text,
+                            HostCosts.key(transport, algorithm, protocol),
+                            costs.link(transport, algorithm, protocol));
+                }
+            }
+        }
+        return text.toString();
+    }
+
+    private static void row(StringBuilder text, String key, LinkCost cost) {
+        line(text, key + HostCosts.HOP, number(cost.hopMicros()));
+        boolean even = cost.nanosPerByte().stream().distinct().count() == 1;
+        line(
+                text,
+                key + HostCosts.PER_BYTE,
+                cost.nanosPerByte().stream()
+                        .limit(even ? 1 : LinkCost.SIZES.size())
+                        .map(HostCostsWriter::number)
+                        .collect(Collectors.joining(" ")));
+    }
+
+    private static void line(StringBuilder text, String key, String value) {
+        text.append(key).append('=').append(value).append('\n');
+    }
+
+    /** Four digits, or all of a whole number. */
+    private static String number(double value) {
+        BigDecimal exact = BigDecimal.valueOf(value);
+        BigDecimal rounded = value >= WHOLE ? exact.setScale(0, RoundingMode.HALF_EVEN) : exact.round(DIGITS);
+        return rounded.signum() == 0 ? "0" : rounded.stripTrailingZeros().toPlainString();
+    }
+}

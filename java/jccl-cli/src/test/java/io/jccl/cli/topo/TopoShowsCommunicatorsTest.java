@@ -1,0 +1,226 @@
+package io.jccl.cli.topo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.jccl.CommunicatorConfig;
+import io.jccl.UniqueId;
+import io.jccl.cli.ThisMachine;
+import io.jccl.config.Settings;
+import io.jccl.init.CommunicatorInitializer;
+import io.jccl.init.ConnectedDevice;
+import io.jccl.init.InitializedCommunicator;
+import io.jccl.plan.Plan;
+import io.jccl.planning.PlanningOptions;
+import io.jccl.topology.MachineSource;
+import io.jccl.topology.TopologyXmlWriter;
+import io.jccl.tuning.ChoiceTable;
+import io.jccl.tuning.HostCosts;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What {@code jccl topo} says of described hosts is what communicators on them use, choice by choice. */
+@Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class TopoShowsCommunicatorsTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(30);
+
+    /** Two ranks on each of two NUMA nodes, and two networks of which one is faster. */
+    private static final String HOST =
+            """
+            <system version="1">
+              <cpu numaid="0" arch="x86_64" vendor="AuthenticAMD" familyid="25" modelid="17">
+                <nic><net name="ens1" dev="0" speed="100000" gdr="0"/></nic>
+                <host rank="RANK0" bw="12.0"/><host rank="RANK2" bw="12.0"/>
+              </cpu>
+              <cpu numaid="1" arch="x86_64" vendor="AuthenticAMD" familyid="25" modelid="17">
+                <nic><net name="eno1" dev="1" speed="10000" gdr="0"/></nic>
+                <host rank="RANK1" bw="12.0"/><host rank="RANK3" bw="12.0"/>
+              </cpu>
+            </system>""";
+
+    /** Ranks that are processes do not use each other's memory as threads do. */
+    private static final Map<String, String> AS_PROCESSES = Map.of("JCCL_P2P_DISABLE", "1");
+
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @CsvSource({"1, 0", "2, 0", "3, 0", "1, 1", "2, 1"})
+    void hostRanksUseWhatIsShown(int hosts, int withoutSharedMemory) throws Exception {
+        Map<String, String> settings = new TreeMap<>(AS_PROCESSES);
+        settings.put("JCCL_SHM_DISABLE", Integer.toString(withoutSharedMemory));
+        requireShownOnHost(HOST, 4, hosts, settings);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1", "2"})
+    void hostRanksOnADescriptionOfGpusUseWhatIsShown(int hosts) throws Exception {
+        String gpus = Reports.machine(1, 1, 2, Reports.Fabric.SWITCH)
+                .replace("rank=\"0\"", "rank=\"RANK0\"")
+                .replace("rank=\"1\"", "rank=\"RANK1\"");
+        requireShownOnHost(gpus, 2, hosts, AS_PROCESSES);
+    }
+
+    @Test
+    void everySettingOfTheChoicesCountsForBoth() throws Exception {
+        Map<String, String> settings = new TreeMap<>(AS_PROCESSES);
+        settings.putAll(Map.of(
+                "JCCL_MIN_NCHANNELS", "2",
+                "JCCL_MAX_NCHANNELS", "3",
+                "JCCL_ALGO", "ring,tree",
+                "JCCL_PROTO", "simple",
+                "JCCL_CHUNK_BYTES", "4096",
+                "JCCL_CROSS_NIC", "1"));
+        requireShownOnHost(HOST, 4, 2, settings);
+    }
+
+    /** The GPUs are emulated; ranks of different hosts stage what they exchange, so that nothing works in place. */
+    @Test
+    void ranksOnGpusUseWhatIsShown() throws Exception {
+        Path library = Path.of(System.getProperty("jccl.emulated.cuda", "none"));
+        assumeTrue(Files.exists(library), library + " was not built");
+        System.setProperty("jccl.cuda.path", library.toString());
+        String unranked = Reports.machine(1, 1, 2, Reports.Fabric.SWITCH)
+                .replaceAll(" rank=\"\\d\"", "")
+                .replace("0000:01:00.0", "0000:11:00.0")
+                .replace("0000:02:00.0", "0000:12:00.0");
+        Path file = Files.writeString(folder.resolve("gpus.xml"), unranked);
+        Map<String, String> settings = Map.of(
+                "JCCL_TOPO_FILE", file.toString(),
+                "JCCL_NTHREADS", "64",
+                "JCCL_MAX_NCHANNELS", "2"); // the emulated GPUs hold few blocks
+        String described = TopologyXmlWriter.write(MachineSource.describeGpus(
+                        load(settings), Map.of("0000:11:00.0", List.of(0), "0000:12:00.0", List.of(1)))
+                .orElseThrow());
+        TopologyReport shown = shown(described, 2, Map.of("JCCL_NTHREADS", "64", "JCCL_MAX_NCHANNELS", "2"));
+        onRanks(4, rank -> config(settings).hostId("host" + rank / 2).device(rank % 2).build(), communicator -> {
+            ConnectedDevice device = communicator.device().orElseThrow();
+            requireChoices(shown, device.choices());
+        });
+    }
+
+    /**
+     * Initialises host ranks on hosts alike and compares.
+     *
+     * @param description of a host, with its ranks as {@code RANK0}, {@code RANK1}, …
+     */
+    private void requireShownOnHost(String description, int ranks, int hosts, Map<String, String> settings)
+            throws Exception {
+        TopologyReport shown = shown(ranked(description, ranks, 0), hosts, settings);
+        List<Path> files = new ArrayList<>();
+        for (int host = 0; host < hosts; host++) {
+            files.add(Files.writeString(folder.resolve("host" + host), ranked(description, ranks, host)));
+        }
+        onRanks(
+                ranks * hosts,
+                rank -> config(settings)
+                        .hostId("host" + rank / ranks)
+                        .setting("JCCL_TOPO_FILE", files.get(rank / ranks).toString())
+                        .build(),
+                communicator -> {
+                    requirePlan(shown.plan().orElseThrow(), communicator.plan());
+                    requireChoices(shown, communicator.choices());
+                });
+    }
+
+    private static String ranked(String description, int ranks, int host) {
+        String text = description;
+        for (int rank = 0; rank < ranks; rank++) {
+            text = text.replace("RANK" + rank, Integer.toString(host * ranks + rank));
+        }
+        return text;
+    }
+
+    private static CommunicatorConfig.Builder config(Map<String, String> settings) {
+        CommunicatorConfig.Builder config =
+                CommunicatorConfig.builder().timeout(LIMIT).initTimeout(LIMIT);
+        settings.forEach(config::setting);
+        return config;
+    }
+
+    private static Settings load(Map<String, String> settings) {
+        return Settings.load(config(settings).build());
+    }
+
+    /** What the command shows for so many hosts alike. */
+    private TopologyReport shown(String description, int hosts, Map<String, String> settings) throws IOException {
+        Path file = Files.writeString(folder.resolve("shown.xml"), description);
+        Settings loaded = load(settings);
+        PlanningOptions options = PlanningOptions.of(loaded, HostCosts.of(loaded));
+        return TopologyReporter.report(
+                ThisMachine.request(Optional.of(file), 1, hosts, false, loaded, options), System::nanoTime);
+    }
+
+    private static void requirePlan(Plan shown, Plan used) {
+        assertThat(used.size()).isEqualTo(shown.size());
+        assertThat(used.channels()).isEqualTo(shown.channels());
+        for (int channel = 0; channel < used.channels(); channel++) {
+            assertThat(used.ring(channel)).isEqualTo(shown.ring(channel));
+            for (int rank = 0; rank < used.size(); rank++) {
+                assertThat(used.tree(channel, rank)).isEqualTo(shown.tree(channel, rank));
+            }
+        }
+    }
+
+    private static void requireChoices(TopologyReport shown, ChoiceTable used) {
+        assertThat(shown.tuning()).hasSizeGreaterThan(100).allSatisfy(row -> {
+            assertThat(used.choice(row.collective(), row.bytes()))
+                    .as("%s of %d bytes", row.collective(), row.bytes())
+                    .isEqualTo(row.choice());
+            assertThat(used.predictedMicros(row.collective(), row.bytes())).isEqualTo(row.timeMicros());
+        });
+    }
+
+    @FunctionalInterface
+    private interface Check {
+        void run(InitializedCommunicator communicator);
+    }
+
+    /** Initialises ranks as threads, checks what each of them has, and frees it. */
+    private static void onRanks(int size, IntFunction<CommunicatorConfig> configs, Check check) throws Exception {
+        UniqueId id = UniqueId.create(configs.apply(0));
+        List<Callable<Void>> tasks = new ArrayList<>();
+        for (int rank = 0; rank < size; rank++) {
+            int mine = rank;
+            tasks.add(() -> {
+                InitializedCommunicator communicator =
+                        CommunicatorInitializer.initialize(id, mine, size, configs.apply(mine));
+                try {
+                    check.run(communicator);
+                } finally {
+                    communicator.membership().close();
+                    communicator.device().ifPresent(ConnectedDevice::destroy);
+                    communicator.engine().destroy();
+                }
+                return null;
+            });
+        }
+        ExecutorService threads = Executors.newFixedThreadPool(size);
+        try {
+            for (Future<Void> task : threads.invokeAll(tasks)) {
+                task.get();
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+}

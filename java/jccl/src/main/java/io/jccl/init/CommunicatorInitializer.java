@@ -1,0 +1,287 @@
+package io.jccl.init;
+
+import io.jccl.BootstrapException;
+import io.jccl.CommunicatorConfig;
+import io.jccl.InterruptedCommunicationException;
+import io.jccl.JcclException;
+import io.jccl.PeerFailedException;
+import io.jccl.PeerTransport;
+import io.jccl.TransportException;
+import io.jccl.UniqueId;
+import io.jccl.bootstrap.Bootstrap;
+import io.jccl.bootstrap.BootstrapOptions;
+import io.jccl.bootstrap.Launch;
+import io.jccl.bootstrap.LauncherEnvironment;
+import io.jccl.bootstrap.ReportKind;
+import io.jccl.config.Settings;
+import io.jccl.config.TimeSettings;
+import io.jccl.config.TransportSettings;
+import io.jccl.init.EngineConnector.Connections;
+import io.jccl.nativelib.NativeEngine;
+import io.jccl.plan.Machine;
+import io.jccl.plan.Plan;
+import io.jccl.planning.CommunicatorPlan;
+import io.jccl.planning.NetworkLimits;
+import io.jccl.planning.NetworkMap;
+import io.jccl.planning.Planner;
+import io.jccl.planning.PlanningOptions;
+import io.jccl.topology.NodePaths;
+import io.jccl.transport.TransportMap;
+import io.jccl.transport.TransportSelector;
+import io.jccl.tuning.HostCosts;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.SortedSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The life of a communicator up to its first operation. {@link #initialize()} has a line for each step; each step is a call
+ * into a lower package and returns what the next ones need. One object initialises one communicator on one rank.
+ */
+public final class CommunicatorInitializer {
+
+    private static final Logger LOG = LoggerFactory.getLogger(CommunicatorInitializer.class);
+
+    /** How long after a connection to a peer failed it may turn out that the peer has ended. */
+    private static final Duration PEER_LOSS = Duration.ofMillis(500);
+
+    private final CommunicatorConfig config;
+    private final HostCosts costs;
+    private final Bootstrap membership;
+    private final InitContext context;
+    private final Timeline timeline;
+
+    /** What is freed if initialisation fails, the newest first. */
+    private final Deque<Runnable> acquired = new ArrayDeque<>();
+
+    private CommunicatorInitializer(
+            CommunicatorConfig config, Settings settings, HostCosts costs, Bootstrap membership, Timeline timeline) {
+        this.config = config;
+        this.costs = costs;
+        this.membership = membership;
+        this.context = InitContext.of(settings, membership);
+        this.timeline = timeline;
+    }
+
+    /** Starts a rendezvous server in this process; see {@link UniqueId#create(CommunicatorConfig)}. */
+    public static UniqueId openRendezvous(CommunicatorConfig config) {
+        return Bootstrap.createId(InitSettings.bootstrap(Settings.load(config)));
+    }
+
+    /** Initialises the communicator of an id; see {@link io.jccl.Communicator#init}. */
+    public static InitializedCommunicator initialize(UniqueId id, int rank, int size, CommunicatorConfig config) {
+        Settings settings = InitSettings.load(config);
+        HostCosts costs = HostCosts.of(settings);
+        Timeline timeline = new Timeline(System::nanoTime);
+        Bootstrap membership = Bootstrap.join(id, rank, size, InitSettings.bootstrap(settings));
+        return new CommunicatorInitializer(config, settings, costs, membership, timeline).initialize();
+    }
+
+    /**
+     * Initialises the communicator of the launcher's job; see {@link io.jccl.Communicator#fromEnvironment}.
+     *
+     * @param generation how many communicators this process has initialised so before
+     */
+    public static InitializedCommunicator fromEnvironment(int generation, CommunicatorConfig config) {
+        Settings settings = InitSettings.load(config);
+        HostCosts costs = HostCosts.of(settings);
+        BootstrapOptions options = InitSettings.bootstrap(settings);
+        Timeline timeline = new Timeline(System::nanoTime);
+        Launch launch = LauncherEnvironment.detect(System.getenv());
+        Bootstrap membership = Bootstrap.join(launch, generation, options);
+        return new CommunicatorInitializer(config, settings, costs, membership, timeline).initialize();
+    }
+
+    /** Initialises communicators of those ranks of one that give the same color; see {@link io.jccl.Communicator#split}. */
+    public static Optional<InitializedCommunicator> split(InitializedCommunicator parent, int color, int key) {
+        Settings settings = InitSettings.load(parent.config());
+        Timeline timeline = new Timeline(System::nanoTime);
+        try {
+            return parent.membership()
+                    .split(color, key, InitSettings.bootstrap(settings))
+                    .map(membership -> after(parent, membership, settings, timeline));
+        } catch (InterruptedCommunicationException e) {
+            String text = "split(color=" + color + " key=" + key + ") on rank=" + parent.rank()
+                    + ": the thread that waits was interrupted";
+            parent.membership().control().report(ReportKind.ABORT, 0, text);
+            throw e;
+        }
+    }
+
+    /** Initialises a communicator of the remaining ranks of one; see {@link io.jccl.Communicator#shrink}. */
+    public static InitializedCommunicator shrink(
+            InitializedCommunicator parent, SortedSet<Integer> excluded, boolean needsMajority) {
+        return new Shrink(parent, excluded).initialize(needsMajority);
+    }
+
+    /**
+     * Throws if the other ranks of a communicator count this one as failed.
+     *
+     * @throws BootstrapException that says so
+     */
+    public static void requireNotLeftOut(InitializedCommunicator communicator) {
+        communicator.membership()
+                .control()
+                .verdict()
+                .filter(verdict -> verdict.failedRanks().contains(communicator.rank()))
+                .ifPresent(verdict -> {
+                    throw new BootstrapException("communicator=" + communicator.id() + " rank=" + communicator.rank()
+                            + " cannot be shrunk here: " + verdict.text());
+                });
+    }
+
+    /** Initialises the communicator of a group that came from another, as that was configured. */
+    static InitializedCommunicator after(
+            InitializedCommunicator parent, Bootstrap membership, Settings settings, Timeline timeline) {
+        return new CommunicatorInitializer(parent.config(), settings, parent.costs(), membership, timeline).initialize();
+    }
+
+    private InitializedCommunicator initialize() {
+        boolean initialized = false;
+        String why = "its log says why";
+        try {
+            timeline.step("bootstrap");
+            Peers peers = exchangePeers();
+            timeline.step("peers");
+            Surveys surveys = Surveys.exchange(context, peers);
+            PlanningOptions options = PlanningOptions.of(context.settings(), costs);
+            CommunicatorPlan planned = plan(peers, surveys, options);
+            timeline.step("topology");
+            EngineConnector engines =
+                    new EngineConnector(context, peers, surveys.paths().topology());
+            NativeEngine engine = engines.create(planned.host().channels());
+            acquired.push(engine::destroy);
+            Connections connections = engines.connect(engine, planned.host());
+            timeline.step("connect");
+            CommunicatorPlan plan = choose(planned, connections, options);
+            timeline.step("tuning");
+            Optional<StagedDevice> stagedDevice = StagedDevice.create(context, peers);
+            stagedDevice.ifPresent(it -> acquired.push(it::destroy));
+            Optional<ConnectedDevice> device = stagedDevice.isPresent()
+                    ? Optional.empty()
+                    : new DeviceConnector(context, peers, plan, options, surveys.direct(), connections, engines)
+                            .connect();
+            device.ifPresent(it -> acquired.push(it::destroy));
+            context.barrier();
+            timeline.step("barrier");
+            InitializedCommunicator communicator = new InitializedCommunicator(
+                    HexFormat.of().formatHex(membership.sessionId(), 0, 4),
+                    context.rank(),
+                    context.size(),
+                    config,
+                    costs,
+                    context.settings().get(TimeSettings.TIMEOUT),
+                    context.settings().get(TimeSettings.INIT_TIMEOUT),
+                    engine,
+                    plan.host(),
+                    plan.choices(),
+                    connections.transports(),
+                    device,
+                    stagedDevice,
+                    peers.all().stream().map(PeerInfo::meetingPlace).toList(),
+                    membership);
+            logReady(communicator, peers, connections);
+            initialized = true;
+            return communicator;
+        } catch (TransportException e) {
+            why = e.getMessage();
+            throw membership
+                    .awaitFailure(PEER_LOSS)
+                    .filter(PeerFailedException.class::isInstance)
+                    .orElse(e);
+        } catch (InterruptedCommunicationException e) {
+            why = "its thread was interrupted";
+            throw e;
+        } catch (JcclException e) {
+            why = e.getMessage();
+            throw e;
+        } finally {
+            if (!initialized) {
+                membership.giveUp(why);
+                acquired.forEach(Runnable::run);
+            }
+        }
+    }
+
+    private Peers exchangePeers() {
+        Peers peers = Peers.exchange(context, costs);
+        if (context.rank() == 0) {
+            peers.notes().forEach(LOG::warn);
+        }
+        return peers;
+    }
+
+    private CommunicatorPlan plan(Peers peers, Surveys surveys, PlanningOptions options) {
+        CommunicatorPlan plan = Planner.plan(
+                surveys.hosts(),
+                surveys.gpus(),
+                TransportSelector.expectedInside(context.settings(), peers.oneProcessEach()),
+                options);
+        plan.gpu().ifPresent(gpu -> logGpus(gpu.plan(), peers));
+        logNetwork(plan.host(), surveys.paths());
+        return plan;
+    }
+
+    private void logGpus(Plan plan, Peers peers) {
+        List<List<Integer>> sharing = peers.ranksOfGpus().values().stream()
+                .filter(ranks -> ranks.size() > 1)
+                .toList();
+        LOG.info(
+                "rank={} GPUs: machines={} channels={} ring={}{}",
+                context.rank(),
+                plan.machines().size(),
+                plan.channels(),
+                Arrays.toString(plan.ring(0)),
+                sharing.isEmpty() ? "" : " ranks on one GPU=" + sharing);
+    }
+
+    /** Once on each machine, about its own devices. */
+    private void logNetwork(Plan plan, NodePaths paths) {
+        Machine mine = plan.machineOf(context.rank());
+        if (mine.ranks().get(0) == context.rank()) {
+            NetworkMap.describe(plan, mine.index(), paths)
+                    .ifPresent(map -> LOG.info("machine={} of ranks={} network: {}", mine.index(), mine.ranks(), map));
+            NetworkLimits.notes(plan, mine.index(), paths.topology()).forEach(LOG::warn);
+        }
+    }
+
+    /** The plan by the transports that all ranks have agreed on. */
+    private CommunicatorPlan choose(CommunicatorPlan planned, Connections connections, PlanningOptions options) {
+        CommunicatorPlan plan = Planner.connected(planned, connections.slowestInside(), options);
+        if (context.rank() == 0) {
+            plan.notes().forEach(LOG::info);
+        }
+        return plan;
+    }
+
+    private void logReady(InitializedCommunicator communicator, Peers peers, Connections connections) {
+        String id = communicator.id();
+        int rank = communicator.rank();
+        List<PeerTransport> transports = connections.transports();
+        LOG.info("communicator={} {}", id, TransportMap.describe(rank, transports, connections.addresses()));
+        if (socketsAreNoChoice()) {
+            TransportMap.detours(rank, transports, peer -> peers.sameHost(peer, rank))
+                    .forEach(line -> LOG.info("communicator={} {}", id, line));
+        }
+        LOG.info(
+                "communicator={} rank={} size={} machines={} channels={} ready: {}",
+                id,
+                rank,
+                communicator.size(),
+                communicator.plan().machines().size(),
+                communicator.plan().channels(),
+                timeline.describe());
+    }
+
+    /** Whether no setting asks for sockets inside a host, so that whoever uses them has a reason. */
+    private boolean socketsAreNoChoice() {
+        return context.settings().get(TransportSettings.TRANSPORT).isEmpty()
+                && !context.settings().get(TransportSettings.SHM_DISABLE);
+    }
+}

@@ -1,0 +1,35 @@
+package io.jccl.init;
+
+import io.jccl.nativelib.DeviceEngine;
+import io.jccl.nativelib.NativeEngine;
+import io.jccl.tuning.ChoiceTable;
+import java.util.Optional;
+
+/**
+ * A communicator's part on a GPU.
+ *
+ * @param ordinal the device's number in this process
+ * @param engine connected and ready for operations
+ * @param staging what connects it to ranks whose memory is not reached, if there are any in this communicator
+ * @param choices how each operation on device memory is executed
+ */
+public record ConnectedDevice(int ordinal, DeviceEngine engine, Optional<NativeEngine> staging, ChoiceTable choices) {
+
+    /** Ends every wait with {@code code}; returns at once. */
+    public void abort(int code) {
+        engine.abort(code);
+        staging.ifPresent(it -> it.abort(code));
+    }
+
+    /** The text of the last error. */
+    public String lastError() {
+        String beside = staging.map(NativeEngine::lastError).orElse("");
+        return beside.isEmpty() ? engine.lastError() : engine.lastError() + "; " + beside;
+    }
+
+    /** Ends what is in flight and frees; what the kernels use goes last. */
+    public void destroy() {
+        engine.destroy();
+        staging.ifPresent(NativeEngine::destroy);
+    }
+}

@@ -1,0 +1,278 @@
+package io.jccl.init;
+
+import io.jccl.DeviceException;
+import io.jccl.PeerTransport;
+import io.jccl.Protocol;
+import io.jccl.TransportKind;
+import io.jccl.bootstrap.RankList;
+import io.jccl.config.AlgorithmSettings;
+import io.jccl.config.MemorySettings;
+import io.jccl.config.Settings;
+import io.jccl.init.EngineConnector.Connections;
+import io.jccl.nativelib.DeviceEngine;
+import io.jccl.nativelib.NativeDeviceCommunicator;
+import io.jccl.nativelib.NativeEngine;
+import io.jccl.plan.Plan;
+import io.jccl.planning.CommunicatorPlan;
+import io.jccl.planning.DeviceFacts;
+import io.jccl.planning.Planner;
+import io.jccl.planning.PlanningOptions;
+import io.jccl.tuning.ChoiceTable;
+import io.jccl.tuning.CommunicatorShape.SlotBytes;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.IntSummaryStatistics;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Makes the part of a communicator that works on this rank's GPU and connects it to those of the other ranks. */
+final class DeviceConnector {
+
+    private static final Logger LOG = LoggerFactory.getLogger(DeviceConnector.class);
+
+    private final InitContext context;
+    private final Settings settings;
+    private final Peers peers;
+    private final CommunicatorPlan planned;
+    private final Plan plan;
+    private final PlanningOptions options;
+    private final DirectSlots.Devices direct;
+    private final Connections connections;
+    private final EngineConnector engines;
+    private final int rank;
+    private Optional<NativeEngine> staging = Optional.empty();
+    private boolean stagedOnAMachine; // any pair of ranks of one machine; the same on all ranks
+
+    /**
+     * @param direct the network devices that use the memory of this rank's GPU
+     * @param connections what joins this rank's host memory to each peer's
+     * @param engines connects engines of the host
+     */
+    DeviceConnector(
+            InitContext context,
+            Peers peers,
+            CommunicatorPlan planned,
+            PlanningOptions options,
+            DirectSlots.Devices direct,
+            Connections connections,
+            EngineConnector engines) {
+        this.context = context;
+        this.settings = context.settings();
+        this.peers = peers;
+        this.planned = planned;
+        this.plan = planned.onDevices();
+        this.options = options;
+        this.direct = direct;
+        this.connections = connections;
+        this.engines = engines;
+        this.rank = context.rank();
+    }
+
+    /**
+     * Connects, or does nothing where no rank has a GPU.
+     *
+     * @throws DeviceException if only some ranks have one, or too many share one, or they cannot be connected
+     */
+    Optional<ConnectedDevice> connect() {
+        if (!allHaveDevices()) {
+            return Optional.empty();
+        }
+        int channels = channels();
+        int ordinal = peers.get(rank).device().orElseThrow().ordinal();
+        DeviceHandleExchange handles = new DeviceHandleExchange(context, peers);
+        DeviceEngine engine = DeviceEngine.create(config(ordinal, channels, handles.wantsDescriptors()));
+        boolean connected = false;
+        try {
+            peersElsewhere().forEach(engine::setStaged);
+            EngineConnector.setRingsAndTrees(engine, plan, channels, rank);
+            connect(engine, handles.connect(engine), channels);
+            engine.prepare(inPlace(), staging);
+            context.barrier();
+            DeviceFacts facts = facts(channels, testProtocols(engine));
+            ChoiceTable choices = Planner.deviceChoices(planned, facts, options);
+            connected = true;
+            return Optional.of(new ConnectedDevice(ordinal, engine, staging, choices));
+        } finally {
+            if (!connected) {
+                engine.destroy();
+                staging.ifPresent(NativeEngine::destroy);
+            }
+        }
+    }
+
+    private IntStream peersElsewhere() {
+        return IntStream.range(0, context.size()).filter(peer -> !peers.sameHost(peer, rank));
+    }
+
+    /** Connects through the host's memory where peers' own is not reached both ways. */
+    private void connect(DeviceEngine engine, DeviceHandleExchange.Reach reach, int channels) {
+        if (reach.isWhole()) {
+            return;
+        }
+        boolean[][] missing = reach.all();
+        staging = Optional.of(
+                engines.connectStaging(connections, plan, channels, it -> giveSlots(engine, it, channels)));
+        stagedOnAMachine = IntStream.range(0, missing.length).anyMatch(one -> IntStream.range(0, missing.length)
+                .anyMatch(other -> missing[one][other] && peers.sameHost(one, other)));
+        Map<String, List<Integer>> staged = new LinkedHashMap<>();
+        for (PeerTransport one : connections.transports()) {
+            int peer = one.peer();
+            if (missing[rank][peer] || missing[peer][rank]) {
+                boolean gpuDirect =
+                        engine.connectStaged(peer, staging.get(), one.kind().isNetwork());
+                String how = one.kind().label() + (gpuDirect ? " (SIMPLE by GPUDirect RDMA)" : "");
+                String reason = reach.obstacles().getOrDefault(peer, "it does not reach this rank's memory");
+                staged.computeIfAbsent(how + ", " + reason, key -> new ArrayList<>())
+                        .add(peer);
+            }
+        }
+        staged.forEach((how, ranks) -> LOG.info(
+                "rank={}: to the GPUs of ranks {} through memory of the host, by {}", rank, RankList.text(ranks), how));
+    }
+
+    /** Slots in memory of the GPU, for connections by adapters that may use it. */
+    private void giveSlots(DeviceEngine engine, NativeEngine host, int channels) {
+        List<DirectSlots.Use> uses = DirectSlots.of(plan, channels, rank, direct, this::byAdapter);
+        if (uses.isEmpty()) {
+            return;
+        }
+        engine.makeDeviceSlots(uses.size())
+                .ifPresentOrElse(
+                        slots -> host.useDeviceSlots(slots, DirectSlots.rows(uses)),
+                        () -> LOG.warn(
+                                "rank={}: no GPUDirect RDMA for connections={}: {}",
+                                rank,
+                                uses.size(),
+                                engine.lastError()));
+    }
+
+    private boolean byAdapter(int peer) {
+        return connections.transports().stream()
+                .anyMatch(one -> one.peer() == peer && one.kind() == TransportKind.IB);
+    }
+
+    private boolean inPlace() {
+        return staging.isEmpty()
+                && peers.all().stream().map(PeerInfo::process).distinct().count() == 1;
+    }
+
+    /** Those with which data comes over every connection as it was sent, on all ranks. */
+    private Set<Protocol> testProtocols(DeviceEngine engine) {
+        byte[] passed = new byte[Protocol.values().length];
+        StringBuilder reasons = new StringBuilder();
+        for (Protocol protocol : Protocol.values()) {
+            Optional<String> failure =
+                    engine.selfTest(protocol.ordinal(), context.left().toNanos());
+            passed[protocol.ordinal()] = (byte) (failure.isEmpty() ? 1 : 0);
+            failure.ifPresent(reason ->
+                    reasons.append(protocol.label()).append(": ").append(reason).append(' '));
+        }
+        if (!reasons.isEmpty()) {
+            LOG.warn("rank={}: the self-test of connections failed, {}", rank, reasons);
+        }
+        Set<Protocol> all = EnumSet.allOf(Protocol.class);
+        List<byte[]> everybody = context.allGather(passed);
+        for (int peer = 0; peer < everybody.size(); peer++) {
+            for (Protocol protocol : Protocol.values()) {
+                if (everybody.get(peer)[protocol.ordinal()] == 0) {
+                    all.remove(protocol);
+                }
+            }
+        }
+        if (!all.contains(Protocol.SIMPLE)) {
+            throw new DeviceException(
+                    "rank=" + rank + ": data does not come over the connections between the GPUs as it"
+                            + " was sent, on this rank or another; use host buffers, and look at the GPUs with nvidia-smi. "
+                            + reasons);
+        }
+        return all;
+    }
+
+    private DeviceFacts facts(int channels, Set<Protocol> protocols) {
+        if (staging.isPresent() && !settings.get(AlgorithmSettings.LL128).equals("force")) {
+            protocols.remove(Protocol.LL128); // lines may come apart on the way to the host's memory
+        }
+        List<DeviceEndpoint> devices =
+                peers.all().stream().map(peer -> peer.device().orElseThrow()).toList();
+        IntSummaryStatistics capabilities =
+                devices.stream().mapToInt(DeviceEndpoint::capability).summaryStatistics();
+        long ranksPerDevice =
+                devices.stream().mapToLong(this::sharing).max().orElseThrow();
+        return new DeviceFacts(
+                channels,
+                (int) ranksPerDevice,
+                capabilities.getMin(),
+                capabilities.getMax(),
+                inPlace(),
+                stagedOnAMachine,
+                protocols);
+    }
+
+    /** How many ranks share a device. */
+    private long sharing(DeviceEndpoint device) {
+        return peers.all().stream()
+                .filter(peer -> peer.device().orElseThrow().uuid().equals(device.uuid()))
+                .count();
+    }
+
+    private boolean allHaveDevices() {
+        List<Integer> with = IntStream.range(0, context.size())
+                .filter(peer -> peers.get(peer).device().isPresent())
+                .boxed()
+                .toList();
+        if (!with.isEmpty() && with.size() < context.size()) {
+            throw new DeviceException("ranks=" + with + " of " + context.size()
+                    + " have a GPU: expected all ranks or none; give every rank one with CommunicatorConfig.device or"
+                    + " JCCL_DEVICE");
+        }
+        return !with.isEmpty();
+    }
+
+    /** As many as fit beside those of all ranks that share a device: a block that is not resident would be waited for. */
+    private int channels() {
+        int fewest = Planner.MAX_DEVICE_CHANNELS;
+        for (int peer = 0; peer < context.size(); peer++) {
+            DeviceEndpoint device = peers.get(peer).device().orElseThrow();
+            long sharing = sharing(device);
+            int each = (int) (device.blocks() / sharing);
+            if (each == 0) {
+                throw new DeviceException("device=" + device.ordinal() + " of rank=" + peer + " ranks=" + sharing
+                        + " blocks=" + device.blocks()
+                        + ": more ranks share this GPU than blocks of their kernels run on"
+                        + " it at the same time; use at most " + device.blocks() + " ranks a GPU, or fewer threads"
+                        + " (JCCL_NTHREADS)");
+            }
+            fewest = Math.min(fewest, each);
+        }
+        if (planned.gpu().isPresent()) {
+            fewest = Math.min(fewest, plan.channels());
+        }
+        int most = settings.get(AlgorithmSettings.MAX_NCHANNELS);
+        return most == 0 ? fewest : Math.min(most, fewest);
+    }
+
+    private long[] config(int ordinal, int channels, boolean descriptors) {
+        long[] config = new long[NativeDeviceCommunicator.CONFIG_LENGTH];
+        config[NativeDeviceCommunicator.RANK] = rank;
+        config[NativeDeviceCommunicator.SIZE] = context.size();
+        config[NativeDeviceCommunicator.CHANNELS] = channels;
+        config[NativeDeviceCommunicator.DEVICE] = ordinal;
+        config[NativeDeviceCommunicator.THREADS] = DeviceEndpoint.threads(settings);
+        config[NativeDeviceCommunicator.SIMPLE_SLOT_BYTES] = SlotBytes.memory(settings.get(MemorySettings.BUFFSIZE));
+        config[NativeDeviceCommunicator.LL_SLOT_BYTES] = SlotBytes.memory(settings.get(MemorySettings.LL_BUFFSIZE));
+        config[NativeDeviceCommunicator.LL128_SLOT_BYTES] =
+                SlotBytes.memory(settings.get(MemorySettings.LL128_BUFFSIZE));
+        ByteBuffer id = ByteBuffer.wrap(context.membership().sessionId());
+        config[NativeDeviceCommunicator.COMM_ID_HI] = id.getLong();
+        config[NativeDeviceCommunicator.COMM_ID_LO] = id.getLong();
+        config[NativeDeviceCommunicator.DESCRIPTORS] = descriptors ? 1 : 0;
+        return config;
+    }
+}

@@ -1,0 +1,168 @@
+package io.jccl.init;
+
+import io.jccl.PeerTransport;
+import io.jccl.TransportKind;
+import io.jccl.bootstrap.NetworkInterfaces;
+import io.jccl.config.TransportSettings;
+import io.jccl.nativelib.Engine;
+import io.jccl.nativelib.NativeEngine;
+import io.jccl.plan.Machine;
+import io.jccl.plan.Plan;
+import io.jccl.plan.PlannedDevices;
+import io.jccl.plan.PlannedDevices.Way;
+import io.jccl.plan.TreeLinks;
+import io.jccl.topology.Topology;
+import io.jccl.transport.PeerIdentity;
+import io.jccl.transport.TransportSelector;
+import java.net.InetAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * Makes the host's engines of this rank and connects them to those of the other ranks. All ranks call each method at the same
+ * time.
+ */
+final class EngineConnector {
+
+    private final InitContext context;
+    private final Peers peers;
+    private final String[] texts;
+
+    /** @param topology of this rank's host, whose network devices have the numbers of the plan */
+    EngineConnector(InitContext context, Peers peers, Topology topology) {
+        this.context = context;
+        this.peers = peers;
+        this.texts = EngineConfig.texts(context.settings(), topology);
+    }
+
+    /**
+     * How this rank's engine reaches the others.
+     *
+     * @param transports what joins this rank to each other, in rank order
+     * @param slowestInside the slowest transport between any two ranks of one host; the same on all ranks
+     * @param addresses where this rank's network is listened on
+     */
+    record Connections(List<PeerTransport> transports, TransportKind slowestInside, List<InetAddress> addresses) {}
+
+    /** An engine without connections. */
+    NativeEngine create(int channels) {
+        return NativeEngine.create(config(channels), texts);
+    }
+
+    private long[] config(int channels) {
+        return EngineConfig.of(
+                context.settings(),
+                context.membership(),
+                channels,
+                peers.ranksOfHost(context.rank()).size(),
+                peers.coresOfHost(context.rank()));
+    }
+
+    /** Agrees on transports, connects to every peer, sets rings and trees, and makes the engine ready. */
+    Connections connect(NativeEngine engine, Plan plan) {
+        List<InetAddress> addresses = NetworkInterfaces.forData(
+                InitSettings.bootstrap(context.settings()), context.membership().localAddress());
+        List<PeerIdentity> identities = introduce(engine, addresses);
+        Connections connections = agree(engine, identities, plan, addresses);
+        connect(engine, connections.transports(), identities, plan, plan.channels());
+        return connections;
+    }
+
+    /**
+     * Makes and connects a second engine by the same transports, for what GPUs stage through the host.
+     *
+     * @param beforeConnecting what else it has to know
+     */
+    NativeEngine connectStaging(
+            Connections connections, Plan plan, int channels, Consumer<NativeEngine> beforeConnecting) {
+        NativeEngine engine = NativeEngine.create(EngineConfig.forStaging(config(channels)), texts);
+        boolean connected = false;
+        try {
+            beforeConnecting.accept(engine);
+            List<PeerIdentity> identities = introduce(engine, connections.addresses());
+            connect(engine, connections.transports(), identities, plan, channels);
+            connected = true;
+            return engine;
+        } finally {
+            if (!connected) {
+                engine.destroy();
+            }
+        }
+    }
+
+    /** Tells the peers how to reach this rank, and returns how each is reached, by rank. */
+    private List<PeerIdentity> introduce(NativeEngine engine, List<InetAddress> addresses) {
+        byte[] mine = engine.connectInfo(
+                addresses.stream().map(InetAddress::getHostAddress).toList());
+        List<byte[]> all = context.allGather(mine);
+        List<PeerIdentity> identities = new ArrayList<>();
+        for (int peer = 0; peer < all.size(); peer++) {
+            PeerInfo info = peers.get(peer);
+            identities.add(new PeerIdentity(peer, info.hostId(), info.process(), all.get(peer)));
+        }
+        return identities;
+    }
+
+    private Connections agree(
+            NativeEngine engine, List<PeerIdentity> identities, Plan plan, List<InetAddress> addresses) {
+        TransportSelector selector = new TransportSelector(
+                identities.get(context.rank()),
+                context.settings().get(TransportSettings.TRANSPORT),
+                TransportSelector.disabled(context.settings()),
+                (kind, peer) -> engine.obstacle(peer.rank(), kind, peer.connectInfo()));
+        List<PeerTransport> mine = identities.stream()
+                .filter(peer -> peer.rank() != context.rank())
+                .map(selector::select)
+                .toList();
+        List<byte[]> all = context.allGather(TransportSelector.encode(context.size(), mine));
+        TransportKind slowestInside = TransportSelector.slowestInside(
+                all, plan.machines().stream().map(Machine::ranks).toList());
+        return new Connections(TransportSelector.agree(context.rank(), mine, all), slowestInside, addresses);
+    }
+
+    private void connect(
+            NativeEngine engine,
+            List<PeerTransport> transports,
+            List<PeerIdentity> identities,
+            Plan plan,
+            int channels) {
+        for (PeerTransport one : transports) {
+            engine.connect(one.peer(), one.kind(), identities.get(one.peer()).connectInfo());
+        }
+        setRingsAndTrees(engine, plan, channels, context.rank());
+        engine.setPaths(ways(plan, channels, context.rank()));
+        // A peer whose connection failed must be known before anybody relies on it.
+        context.barrier();
+        engine.prepare();
+    }
+
+    /** There may be more channels than the plan has: each further one runs beside one of these. */
+    static void setRingsAndTrees(Engine engine, Plan plan, int channels, int rank) {
+        for (int channel = 0; channel < channels; channel++) {
+            int like = channel % plan.channels();
+            engine.setRing(channel, plan.ring(like));
+            TreeLinks links = plan.tree(like, rank);
+            engine.setTree(channel, links.up(), links.downRanks());
+        }
+    }
+
+    /** The rows of {@link NativeEngine#setPaths}; none where all ranks are on one host. */
+    static int[] ways(Plan plan, int channels, int rank) {
+        if (plan.machines().size() == 1) {
+            return new int[0];
+        }
+        return IntStream.range(0, channels)
+                .boxed()
+                .flatMapToInt(channel -> ways(plan, channel, channel % plan.channels(), rank))
+                .toArray();
+    }
+
+    private static IntStream ways(Plan plan, int channel, int like, int rank) {
+        Stream<Way> others = Stream.of(PlannedDevices.ofOthers(plan, like, rank));
+        return Stream.concat(PlannedDevices.of(plan, like, rank).stream(), others)
+                .flatMapToInt(way -> IntStream.of(channel, way.from(), way.to(), way.out(), way.in()));
+    }
+}

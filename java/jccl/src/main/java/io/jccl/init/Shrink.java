@@ -1,0 +1,79 @@
+package io.jccl.init;
+
+import io.jccl.BootstrapException;
+import io.jccl.InterruptedCommunicationException;
+import io.jccl.JcclTimeoutException;
+import io.jccl.PeerFailedException;
+import io.jccl.bootstrap.Bootstrap;
+import io.jccl.bootstrap.RankList;
+import io.jccl.config.Settings;
+import java.util.List;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Initialises a communicator of the remaining ranks of one. Exceptions count the old ranks. */
+final class Shrink {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Shrink.class);
+
+    private final InitializedCommunicator parent;
+    private final SortedSet<Integer> excluded;
+    private final List<Integer> left;
+
+    /**
+     * Ranks leave a communicator.
+     *
+     * @param excluded the ranks that leave; not this one
+     */
+    Shrink(InitializedCommunicator parent, SortedSet<Integer> excluded) {
+        this.parent = parent;
+        this.excluded = excluded;
+        this.left = IntStream.range(0, parent.size())
+                .filter(rank -> !excluded.contains(rank))
+                .boxed()
+                .toList();
+    }
+
+    InitializedCommunicator initialize(boolean needsMajority) {
+        try {
+            Settings settings = InitSettings.load(parent.config());
+            Timeline timeline = new Timeline(System::nanoTime);
+            Bootstrap membership = parent.membership()
+                    .shrink(excluded, parent.meetingPlaces(), needsMajority, InitSettings.bootstrap(settings));
+            InitializedCommunicator child = CommunicatorInitializer.after(parent, membership, settings, timeline);
+            LOG.info(
+                    "communicator={} rank={} goes on as communicator={} rank={} size={} without {}",
+                    parent.id(),
+                    parent.rank(),
+                    child.id(),
+                    child.rank(),
+                    child.size(),
+                    RankList.text(excluded));
+            return child;
+        } catch (JcclTimeoutException e) {
+            throw new JcclTimeoutException(described(e), oldRanks(e.missingRanks()), e);
+        } catch (PeerFailedException e) {
+            throw new PeerFailedException(described(e), oldRanks(e.failedRanks()), e);
+        } catch (InterruptedCommunicationException e) {
+            throw new InterruptedCommunicationException(described(e), e);
+        } catch (BootstrapException e) {
+            throw new BootstrapException(described(e), e);
+        }
+    }
+
+    private SortedSet<Integer> oldRanks(Set<Integer> newRanks) {
+        return newRanks.stream().map(left::get).collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    private String described(Exception problem) {
+        return "communicator=" + parent.id() + " rank=" + parent.rank() + " could not go on as one of "
+                + RankList.text(left) + " without " + RankList.text(excluded)
+                + "; call this again on all ranks that are left, and exclude the same ones, those that failed meanwhile too."
+                + " In what follows these ranks count anew from 0: " + problem.getMessage();
+    }
+}

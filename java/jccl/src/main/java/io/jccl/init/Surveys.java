@@ -1,0 +1,146 @@
+package io.jccl.init;
+
+import io.jccl.BootstrapException;
+import io.jccl.config.Settings;
+import io.jccl.config.TopologySettings;
+import io.jccl.planning.MachineSurvey;
+import io.jccl.planning.SurveyCodec;
+import io.jccl.planning.Surveyor;
+import io.jccl.planning.Surveyor.LocalSurvey;
+import io.jccl.search.SearchOptions;
+import io.jccl.topology.GraphBuilder;
+import io.jccl.topology.HostRank;
+import io.jccl.topology.MachineSource;
+import io.jccl.topology.NodePaths;
+import io.jccl.topology.PathPolicy;
+import io.jccl.topology.Topology;
+import io.jccl.topology.TopologyXmlWriter;
+import io.jccl.topology.XmlElement;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * What all ranks found on their hosts.
+ *
+ * @param hosts by rank, with the endpoints that the topology names
+ * @param gpus by rank, with the ranks' GPUs as endpoints; empty where a rank has no GPU or only an instance of one, or one is
+ *     in no topology
+ * @param paths of this rank's host, as it was searched
+ * @param direct the network devices that use the memory of this rank's GPU
+ */
+record Surveys(
+        List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths paths, DirectSlots.Devices direct) {
+
+    /** Surveys this rank's host and exchanges what was found; all ranks call it together. */
+    static Surveys exchange(InitContext context, Peers peers) {
+        int rank = context.rank();
+        LocalSurvey host = host(context.settings(), rank, peers);
+        Optional<LocalSurvey> gpu = gpus(context.settings(), rank, peers);
+        boolean lowest = peers.ranksOfMachine(rank).get(0) == rank;
+        byte[] mine = SurveyCodec.encode(
+                new SurveyCodec.Found(host.survey(), gpu.map(LocalSurvey::survey)), lowest);
+        List<byte[]> all = context.allGather(mine);
+        List<MachineSurvey> hosts = new ArrayList<>();
+        List<MachineSurvey> gpus = new ArrayList<>();
+        for (int peer = 0; peer < all.size(); peer++) {
+            SurveyCodec.Found found =
+                    SurveyCodec.decode(peer, peers.machineOf(peer), peers.ranksOfMachine(peer), all.get(peer));
+            hosts.add(found.host());
+            found.gpus().ifPresent(gpus::add);
+        }
+        boolean planned = gpus.size() == all.size();
+        return new Surveys(
+                hosts,
+                planned ? gpus : List.of(),
+                host.paths(),
+                planned
+                        ? DirectSlots.Devices.of(gpu.orElseThrow().paths(), rank)
+                        : DirectSlots.Devices.NONE);
+    }
+
+    /** Detects or reads the topology and surveys it. */
+    static LocalSurvey host(Settings settings, int rank, Peers peers) {
+        List<HostRank> hostRanks = peers.ranksOfHost(rank);
+        XmlElement description = MachineSource.describe(settings, hostRanks);
+        if (hostRanks.get(0).rank() == rank) {
+            settings.get(TopologySettings.TOPO_DUMP_FILE).ifPresent(file -> dump(file, description));
+        }
+        Topology whole = GraphBuilder.build(description);
+        requireEndpoints(settings, whole, hostRanks.stream().map(HostRank::rank).toList());
+        Surveyor surveyor = surveyor(settings, rank, peers);
+        NodePaths paths = surveyor.paths(whole, rank);
+        requireEndpoints(settings, paths.topology(), peers.ranksOfMachine(rank));
+        return surveyor.survey(paths, rank, peers.machineOf(rank), peers.coresOfMachine(rank));
+    }
+
+    /** The same with the GPUs of the ranks as endpoints; empty where the topology does not have them all. */
+    private static Optional<LocalSurvey> gpus(Settings settings, int rank, Peers peers) {
+        if (peers.all().stream().anyMatch(peer -> peer.device().isEmpty()) || anyInstance(peers)) {
+            return Optional.empty();
+        }
+        Map<String, List<Integer>> ranksOfGpu = new TreeMap<>();
+        peers.ranksOfHost(rank).forEach(one -> ranksOfGpu
+                .computeIfAbsent(peers.get(one.rank()).device().orElseThrow().busId(), busId -> new ArrayList<>())
+                .add(one.rank()));
+        Surveyor surveyor = surveyor(settings, rank, peers);
+        return MachineSource.describeGpus(settings, ranksOfGpu)
+                .map(GraphBuilder::build)
+                .map(whole -> surveyor.paths(whole, rank))
+                .filter(paths -> ranksOf(paths.topology()).equals(new TreeSet<>(peers.ranksOfMachine(rank))))
+                .map(paths -> surveyor.survey(paths, rank, peers.machineOf(rank), peers.coresOfMachine(rank)));
+    }
+
+    private static Surveyor surveyor(Settings settings, int rank, Peers peers) {
+        return new Surveyor(
+                PathPolicy.of(settings).withReach(peers.reach()),
+                SearchOptions.CrossNic.of(settings),
+                peers.hasOtherMachines(rank),
+                System::nanoTime);
+    }
+
+    /** Instances of a split GPU (MIG) have its bus id and each memory of its own: what joins them is not known. */
+    private static boolean anyInstance(Peers peers) {
+        Map<String, Set<String>> uuids = new TreeMap<>();
+        peers.ranksOfGpus().forEach((gpu, ranks) -> ranks.forEach(rank -> uuids
+                .computeIfAbsent(gpu, key -> new TreeSet<>())
+                .add(peers.get(rank).device().orElseThrow().uuid())));
+        return uuids.values().stream().anyMatch(instances -> instances.size() > 1);
+    }
+
+    private static Set<Integer> ranksOf(Topology topology) {
+        return topology.endpoints().stream()
+                .map(node -> Topology.rankOf(topology.node(node)))
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    private static void requireEndpoints(Settings settings, Topology topology, List<Integer> ranks) {
+        Set<Integer> found = ranksOf(topology);
+        Set<Integer> wanted = new TreeSet<>(ranks);
+        if (!found.equals(wanted)) {
+            throw new BootstrapException(
+                    "JCCL_TOPO_FILE=\"" + settings.text(TopologySettings.TOPO_FILE) + "\" ranks=" + found
+                            + ": expected endpoints for exactly the ranks of this machine, " + wanted
+                            + "; give the file host elements with these ranks, or unset it");
+        }
+    }
+
+    private static void dump(Path file, XmlElement description) {
+        try {
+            Files.writeString(file, TopologyXmlWriter.write(description));
+        } catch (IOException e) {
+            throw new BootstrapException(
+                    "JCCL_TOPO_DUMP_FILE=\"" + file + "\": cannot be written: " + e
+                            + "; name a file in a directory that exists, or unset it",
+                    e);
+        }
+    }
+}

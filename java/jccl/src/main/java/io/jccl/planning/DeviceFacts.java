@@ -1,0 +1,24 @@
+package io.jccl.planning;
+
+import io.jccl.Protocol;
+import java.util.Set;
+
+/**
+ * What connecting the ranks' GPUs has shown; equal on all ranks.
+ *
+ * @param channels of the communicator's part on the GPUs
+ * @param ranksPerDevice the most ranks that share a GPU
+ * @param minCapability the lowest compute capability times ten
+ * @param maxCapability the highest
+ * @param inPlace whether all ranks can address each other's buffers
+ * @param throughHost whether ranks of one host reach each other through the host's memory only
+ * @param protocols those with which data arrives as it was sent
+ */
+public record DeviceFacts(
+        int channels,
+        int ranksPerDevice,
+        int minCapability,
+        int maxCapability,
+        boolean inPlace,
+        boolean throughHost,
+        Set<Protocol> protocols) {}

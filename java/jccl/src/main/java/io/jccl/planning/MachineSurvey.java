@@ -1,0 +1,52 @@
+package io.jccl.planning;
+
+import io.jccl.plan.RankChannels;
+import io.jccl.tuning.MachineTraits;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What one rank found on its host, as it travels to the other ranks.
+ *
+ * @param channels the channels, for the plan
+ * @param traits what the cost model for GPUs has to know of the host beside them
+ * @param netGBps the bandwidth of the host's best network device, in GB/s
+ * @param cores the processors that the host's ranks share: as many as affinities and quotas let them keep busy
+ */
+public record MachineSurvey(RankChannels channels, MachineTraits traits, double netGBps, int cores) {
+
+    /** Checks the numbers. */
+    public MachineSurvey {
+        if (!(netGBps > 0) || Double.isInfinite(netGBps)) {
+            throw new IllegalArgumentException("netGBps=" + netGBps + ": expected a bandwidth");
+        }
+        if (cores < 1) {
+            throw new IllegalArgumentException("cores=" + cores + ": expected at least 1");
+        }
+    }
+
+    /**
+     * The surveys of all ranks of several hosts, numbered host by host and on each in the order of its own numbers. The hosts
+     * may differ.
+     *
+     * @param hosts what the lowest rank of each found, by the numbers of its own topology
+     */
+    public static List<MachineSurvey> together(List<MachineSurvey> hosts) {
+        List<MachineSurvey> ranks = new ArrayList<>();
+        for (int host = 0; host < hosts.size(); host++) {
+            int base = ranks.size();
+            Map<Integer, Integer> numbers = new HashMap<>();
+            MachineSurvey survey = hosts.get(host);
+            survey.channels.rings().orders().get(0).stream()
+                    .sorted()
+                    .forEach(local -> numbers.put(local, base + numbers.size()));
+            RankChannels lowest = survey.channels.renumbered("machine-" + host, numbers::get);
+            for (int rank = base; rank < base + numbers.size(); rank++) {
+                ranks.add(new MachineSurvey(lowest.withRank(rank), survey.traits, survey.netGBps, survey.cores));
+            }
+        }
+        return ranks;
+    }
+}

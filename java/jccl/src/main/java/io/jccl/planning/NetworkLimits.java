@@ -1,0 +1,67 @@
+package io.jccl.planning;
+
+import io.jccl.plan.Plan;
+import io.jccl.search.Rail;
+import io.jccl.topology.Node;
+import io.jccl.topology.Topology;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
+
+/**
+ * Compares a plan with what the network devices of a machine allow. Channels that were found on a machine keep to its devices'
+ * limits; a plan may carry each by several.
+ */
+public final class NetworkLimits {
+
+    private NetworkLimits() {}
+
+    /**
+     * What somebody should know who set limits: a sentence for each device that is not used, and one for all whose limit is
+     * exceeded.
+     *
+     * @param machine the machine, by its number in the plan
+     * @param topology that machine, as the search saw it
+     */
+    public static List<String> notes(Plan plan, int machine, Topology topology) {
+        List<String> notes = new ArrayList<>();
+        List<String> exceeded = new ArrayList<>();
+        int within = plan.channels();
+        for (Node node : topology.nodes()) {
+            if (node instanceof Node.Net net) {
+                int all = most(plan, machine, net, plan.channels());
+                if (net.maxConnections() == 0) {
+                    notes.add(net.label() + " maxconn=0: no channel uses it");
+                } else if (all > net.maxConnections()) {
+                    exceeded.add(net.label() + " " + all + " of " + net.maxConnections());
+                    while (most(plan, machine, net, within) > net.maxConnections()) {
+                        within--;
+                    }
+                }
+            }
+        }
+        if (!exceeded.isEmpty()) {
+            notes.add("maxconn is exceeded by " + String.join(", ", exceeded)
+                    + ", because the plan carries each channel that was" + " found by several; JCCL_MAX_NCHANNELS="
+                    + within + " keeps to it");
+        }
+        return notes;
+    }
+
+    /** How many rings, or trees if these are more, of the first channels use a device. */
+    private static int most(Plan plan, int machine, Node.Net net, int channels) {
+        return Math.max(
+                through(channels, net.dev(), channel -> plan.ringRail(channel, machine)),
+                through(channels, net.dev(), channel -> plan.treeRail(channel, machine)));
+    }
+
+    private static int through(int channels, int dev, IntFunction<Optional<Rail>> railOf) {
+        return (int) IntStream.range(0, channels)
+                .mapToObj(railOf)
+                .flatMap(Optional::stream)
+                .filter(rail -> rail.in() == dev || rail.out() == dev)
+                .count();
+    }
+}

@@ -1,0 +1,114 @@
+package io.jccl.planning;
+
+import io.jccl.plan.Machine;
+import io.jccl.plan.Plan;
+import io.jccl.plan.PlannedDevices;
+import io.jccl.topology.Node;
+import io.jccl.topology.NodePath;
+import io.jccl.topology.NodePaths;
+import io.jccl.topology.NodeType;
+import io.jccl.topology.Topology;
+import java.util.BitSet;
+import java.util.Map;
+import java.util.Optional;
+import java.util.StringJoiner;
+import java.util.TreeMap;
+
+/** Which network device of a machine each of its ranks uses, by the plan, in words for the log. */
+public final class NetworkMap {
+
+    private final Plan plan;
+    private final Machine machine;
+    private final NodePaths paths;
+    /** By rank, then by device number: the channels that use it. */
+    private final Map<Integer, Map<Integer, BitSet>> uses = new TreeMap<>();
+
+    private NetworkMap(Plan plan, Machine machine, NodePaths paths) {
+        this.plan = plan;
+        this.machine = machine;
+        this.paths = paths;
+    }
+
+    /**
+     * For example {@code GPU/0: NET/0 (mlx5_0) PIX channels 0-3; GPU/1: NET/1 (mlx5_1) PIX channels 4-7; unused: NET/2 (eth0)};
+     * empty where no channel leaves the machine by a known device.
+     *
+     * @param machine the machine, by its number in the plan
+     * @param paths of that machine, as the search saw it; its endpoints have the numbers of the plan's ranks
+     */
+    public static Optional<String> describe(Plan plan, int machine, NodePaths paths) {
+        NetworkMap map = new NetworkMap(plan, plan.machines().get(machine), paths);
+        map.collect();
+        return map.uses.isEmpty() ? Optional.empty() : Optional.of(map.describe());
+    }
+
+    private void collect() {
+        if (plan.machines().size() == 1) {
+            return;
+        }
+        for (int rank : machine.ranks()) {
+            for (int channel = 0; channel < plan.channels(); channel++) {
+                for (PlannedDevices.Way way : PlannedDevices.of(plan, channel, rank)) {
+                    use(rank, way.from() == rank ? way.out() : way.in(), channel);
+                }
+            }
+        }
+    }
+
+    private void use(int rank, int device, int channel) {
+        if (device == PlannedDevices.UNKNOWN) {
+            return;
+        }
+        uses.computeIfAbsent(rank, key -> new TreeMap<>())
+                .computeIfAbsent(device, key -> new BitSet())
+                .set(channel);
+    }
+
+    private String describe() {
+        Topology topology = paths.topology();
+        StringJoiner text = new StringJoiner("; ");
+        for (int endpoint : topology.endpoints()) {
+            Map<Integer, BitSet> devices = uses.get(Topology.rankOf(topology.node(endpoint)));
+            if (devices != null) {
+                StringJoiner used =
+                        new StringJoiner(", ", topology.node(endpoint).name() + ": ", "");
+                devices.forEach((device, channels) -> used.add(use(endpoint, device, channels)));
+                text.add(used.toString());
+            }
+        }
+        StringJoiner unused = new StringJoiner(", ", "unused: ", "").setEmptyValue("");
+        for (int index : topology.indexesOf(NodeType.NET)) {
+            Node.Net net = (Node.Net) topology.node(index);
+            if (uses.values().stream().noneMatch(devices -> devices.containsKey(net.dev()))) {
+                unused.add(net.label());
+            }
+        }
+        if (unused.length() > 0) {
+            text.add(unused.toString());
+        }
+        return text.toString();
+    }
+
+    private String use(int endpoint, int device, BitSet channels) {
+        Topology topology = paths.topology();
+        for (int index : topology.indexesOf(NodeType.NET)) {
+            Node.Net net = (Node.Net) topology.node(index);
+            if (net.dev() == device) {
+                NodePath path = paths.path(endpoint, index);
+                return net.label() + " " + path.type() + " channels " + ranges(channels);
+            }
+        }
+        return "NET/" + device + " channels " + ranges(channels); // of a plan that another description made
+    }
+
+    /** For example {@code 0-3,6}. */
+    private static String ranges(BitSet channels) {
+        StringJoiner text = new StringJoiner(",");
+        for (int from = channels.nextSetBit(0); from >= 0; ) {
+            int end = channels.nextClearBit(from);
+            text.add(end == from + 1 ? Integer.toString(from) : from + "-" + (end - 1));
+            from = channels.nextSetBit(end);
+        }
+        return text.toString();
+    }
+}

@@ -1,0 +1,131 @@
+package io.jccl.planning;
+
+import io.jccl.TransportKind;
+import io.jccl.plan.Machine;
+import io.jccl.plan.Plan;
+import io.jccl.planning.CommunicatorPlan.GpuPlan;
+import io.jccl.tuning.ChoiceTable;
+import io.jccl.tuning.CommunicatorShape;
+import io.jccl.tuning.CostModel;
+import io.jccl.tuning.DeviceModel;
+import io.jccl.tuning.GpuShape;
+import io.jccl.tuning.GraphCostModel;
+import io.jccl.tuning.MachineTraits;
+import io.jccl.tuning.TimeModel;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Decides what a communicator does, from what was found on the hosts of its ranks. All ranks pass equal values and get equal
+ * plans.
+ */
+public final class Planner {
+
+    /** A GPU's part of a communicator has no more channels than this, however many a plan has. */
+    public static final int MAX_DEVICE_CHANNELS = 32;
+
+    private Planner() {}
+
+    /**
+     * Plans.
+     *
+     * @param hosts what all ranks found, with memory of the host as their endpoints, or a description's GPUs
+     * @param gpus what all ranks found with their GPUs as endpoints; empty where these have no plan of their own
+     * @param local how ranks of one host reach each other, the slowest where they differ: what is expected, until
+     *     {@link #connected} takes what connecting has shown
+     * @throws IllegalArgumentException if a setting leaves no way to execute the collectives it names, or none at all
+     */
+    public static CommunicatorPlan plan(
+            List<MachineSurvey> hosts, List<MachineSurvey> gpus, TransportKind local, PlanningOptions options) {
+        Plan host = plan(hosts, options);
+        Optional<GpuPlan> gpu = Optional.empty();
+        if (!gpus.isEmpty()) {
+            Plan overGpus = plan(gpus, options);
+            gpu = Optional.of(new GpuPlan(overGpus, gpuShape(overGpus, gpus, options)));
+        }
+        CommunicatorShape shape = hostShape(host, hosts, local, options);
+        TimeModel model = host.gpu()
+                ? new GraphCostModel(gpuShape(host, hosts, options), options.overrides())
+                : new CostModel(options.costs(), shape);
+        return new CommunicatorPlan(host, gpu, shape, ChoiceTable.build(model, options.overrides()));
+    }
+
+    private static Plan plan(List<MachineSurvey> surveys, PlanningOptions options) {
+        return Plan.build(surveys.stream().map(MachineSurvey::channels).toList(), options.channels());
+    }
+
+    /** The narrowest network and the host with the fewest processors for each rank bound the others. */
+    private static CommunicatorShape hostShape(
+            Plan plan, List<MachineSurvey> surveys, TransportKind local, PlanningOptions options) {
+        int localRanks = mostLocalRanks(plan);
+        int fullest = plan.machines().stream()
+                .min(Comparator.comparingDouble(machine -> coresPerRank(machine, surveys)))
+                .orElseThrow()
+                .ranks()
+                .get(0);
+        return new CommunicatorShape(
+                plan.size(),
+                plan.machines().size(),
+                localRanks,
+                surveys.get(fullest).cores(),
+                plan.channels(),
+                plan.treeDepth(0),
+                localRanks == 1 ? TransportKind.P2P : local,
+                surveys.stream().mapToDouble(MachineSurvey::netGBps).min().orElseThrow(),
+                options.slots());
+    }
+
+    private static int mostLocalRanks(Plan plan) {
+        return plan.machines().stream()
+                .mapToInt(machine -> machine.ranks().size())
+                .max()
+                .orElseThrow();
+    }
+
+    private static double coresPerRank(Machine machine, List<MachineSurvey> surveys) {
+        return (double) surveys.get(machine.ranks().get(0)).cores()
+                / machine.ranks().size();
+    }
+
+    private static GpuShape gpuShape(Plan plan, List<MachineSurvey> surveys, PlanningOptions options) {
+        MachineTraits traits = MachineTraits.together(
+                surveys.stream().map(MachineSurvey::traits).toList());
+        return GpuShape.of(plan, traits, options.slots())
+                .withChannels(Math.min(plan.channels(), MAX_DEVICE_CHANNELS));
+    }
+
+    /**
+     * The plan once it is known how ranks of one host reach each other.
+     *
+     * @param local the slowest transport inside any host
+     */
+    public static CommunicatorPlan connected(CommunicatorPlan plan, TransportKind local, PlanningOptions options) {
+        if (plan.host().gpu() || local == plan.shape().localTransport()) {
+            return plan;
+        }
+        CommunicatorShape shape = plan.shape().over(local);
+        ChoiceTable choices = ChoiceTable.build(new CostModel(options.costs(), shape), options.overrides());
+        return new CommunicatorPlan(plan.host(), plan.gpu(), shape, choices);
+    }
+
+    /** How each operation on memory of GPUs is executed once these are connected. */
+    public static ChoiceTable deviceChoices(CommunicatorPlan plan, DeviceFacts facts, PlanningOptions options) {
+        GpuShape shape = plan.gpu()
+                .map(gpu -> gpu.shape().withChannels(facts.channels()))
+                .orElseGet(() -> DeviceModel.assumedShape(
+                        plan.host().size(),
+                        facts.channels(),
+                        plan.host().treeDepth(0),
+                        facts.ranksPerDevice(),
+                        facts.minCapability(),
+                        facts.maxCapability(),
+                        options.slots()));
+        if (facts.throughHost()) {
+            shape = shape.throughHost(DeviceModel.HOST_LINK_GBPS);
+        }
+        DeviceModel model = new DeviceModel(
+                shape, facts.ranksPerDevice(), facts.inPlace(), facts.protocols(), options.overrides());
+        return ChoiceTable.build(model, options.overrides());
+    }
+}

@@ -1,0 +1,154 @@
+package io.jccl.planning;
+
+import io.jccl.BootstrapException;
+import io.jccl.bootstrap.WireException;
+import io.jccl.bootstrap.WireReader;
+import io.jccl.bootstrap.WireWriter;
+import io.jccl.plan.PlanOptions;
+import io.jccl.plan.RankChannels;
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
+import io.jccl.topology.PathType;
+import io.jccl.tuning.MachineTraits;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * The surveys of a rank as bytes: that of its host, and that of the GPUs if there is one.
+ *
+ * <pre>
+ * survey │ u8 gpus │ gpus: survey
+ *
+ * survey:        f64 netGBps │ i32 cores │ u8 gpu │ i32 minCapability │ i32 maxCapability │ u8 amd │ rings │ trees
+ * rings, trees:  u8 pattern │ f64 bwIntra │ f64 bwInter │ u8 typeIntra │ u8 typeInter │ u8 crossNic │ u8 withRails │ u8 orders
+ *                per order: i32 ranks, as many as the host has │ withRails: i32 in │ i32 out
+ * </pre>
+ *
+ * <p>Only the lowest rank of a host sends orders: the plan takes no other's.
+ */
+public final class SurveyCodec {
+
+    /**
+     * What one rank sends.
+     *
+     * @param host of its host
+     * @param gpus of its GPUs, if they can have a plan of their own
+     */
+    public record Found(MachineSurvey host, Optional<MachineSurvey> gpus) {}
+
+    private SurveyCodec() {}
+
+    /**
+     * Writes what a rank found.
+     *
+     * @param lowest whether it is the lowest rank of its host
+     */
+    public static byte[] encode(Found found, boolean lowest) {
+        WireWriter out = new WireWriter();
+        write(out, found.host(), lowest);
+        out.flag(found.gpus().isPresent());
+        found.gpus().ifPresent(survey -> write(out, survey, lowest));
+        return out.toBytes();
+    }
+
+    private static void write(WireWriter out, MachineSurvey survey, boolean lowest) {
+        MachineTraits traits = survey.traits();
+        out.f64(survey.netGBps()).i32(survey.cores()).flag(survey.channels().gpu());
+        out.i32(traits.minCapability()).i32(traits.maxCapability()).flag(traits.amdProcessors());
+        ChannelGraph rings = survey.channels().rings();
+        ChannelGraph trees = survey.channels().trees();
+        write(out, lowest ? rings : rings.withoutOrders());
+        write(out, lowest ? trees : trees.withoutOrders());
+    }
+
+    private static void write(WireWriter out, ChannelGraph graph) {
+        boolean withRails = !graph.rails().isEmpty();
+        out.u8(graph.pattern().ordinal()).f64(graph.bwIntra()).f64(graph.bwInter());
+        out.u8(graph.typeIntra().ordinal()).u8(graph.typeInter().ordinal());
+        out.flag(graph.crossNic()).flag(withRails).u8(graph.orders().size());
+        for (int channel = 0; channel < graph.orders().size(); channel++) {
+            graph.orders().get(channel).forEach(out::i32);
+            if (withRails) {
+                Rail rail = graph.rails().get(channel);
+                out.i32(rail.in()).i32(rail.out());
+            }
+        }
+    }
+
+    /**
+     * Reads what {@link #encode} wrote on rank {@code rank}, and checks it against what this rank knows of that one.
+     *
+     * @param ranks the ranks of that rank's host, ascending
+     * @throws BootstrapException if the bytes mean no search result of that host
+     */
+    public static Found decode(int rank, String hostId, List<Integer> ranks, byte[] bytes) {
+        try {
+            WireReader in = new WireReader(bytes);
+            MachineSurvey host = read(in, rank, hostId, ranks);
+            Found found =
+                    new Found(host, in.flag() ? Optional.of(read(in, rank, hostId, ranks)) : Optional.empty());
+            in.end();
+            return found;
+        } catch (WireException | IllegalArgumentException e) {
+            throw new BootstrapException(
+                    "rank=" + rank + " bytes=" + bytes.length + ": sent channels that make no sense, " + e.getMessage()
+                            + "; use the same JCCL version on all ranks",
+                    e);
+        }
+    }
+
+    private static MachineSurvey read(WireReader in, int rank, String hostId, List<Integer> ranks) {
+        double netGBps = in.f64();
+        int cores = in.i32();
+        boolean gpu = in.flag();
+        MachineTraits traits = new MachineTraits(in.i32(), in.i32(), in.flag());
+        boolean lowest = ranks.get(0) == rank;
+        ChannelGraph rings = graph(in, ranks, lowest);
+        ChannelGraph trees = graph(in, ranks, lowest);
+        return new MachineSurvey(new RankChannels(rank, hostId, gpu, rings, trees), traits, netGBps, cores);
+    }
+
+    private static ChannelGraph graph(WireReader in, List<Integer> ranks, boolean lowest) {
+        Pattern pattern = in.constant(Pattern.class);
+        double bwIntra = in.f64();
+        double bwInter = in.f64();
+        PathType typeIntra = in.constant(PathType.class);
+        PathType typeInter = in.constant(PathType.class);
+        boolean crossNic = in.flag();
+        boolean withRails = in.flag();
+        int count = in.u8();
+        if (count > PlanOptions.CHANNEL_LIMIT || lowest == (count == 0) || withRails && count == 0) {
+            throw new WireException("orders=" + count + ": expected "
+                    + (lowest
+                            ? "1 to " + PlanOptions.CHANNEL_LIMIT
+                            : "none from a rank that is not its machine's lowest"));
+        }
+        List<List<Integer>> orders = new ArrayList<>(count);
+        List<Rail> rails = new ArrayList<>();
+        for (int channel = 0; channel < count; channel++) {
+            orders.add(order(in, ranks));
+            if (withRails) {
+                rails.add(new Rail(in.i32(), in.i32()));
+            }
+        }
+        return new ChannelGraph(pattern, bwIntra, bwInter, typeIntra, typeInter, crossNic, orders, rails);
+    }
+
+    private static List<Integer> order(WireReader in, List<Integer> ranks) {
+        Set<Integer> left = new HashSet<>(ranks);
+        List<Integer> order = new ArrayList<>(ranks.size());
+        for (int place = 0; place < ranks.size(); place++) {
+            int rank = in.i32();
+            if (!left.remove(rank)) {
+                throw new WireException("order begins " + order + ", rank=" + rank
+                        + ": expected each rank of its machine once, left are " + left);
+            }
+            order.add(rank);
+        }
+        return order;
+    }
+}

@@ -1,0 +1,55 @@
+package io.jccl.plan;
+
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
+import io.jccl.topology.LinkSpeeds;
+import io.jccl.topology.PathType;
+import java.util.List;
+
+/** Search results that tests make up. */
+public final class Found {
+
+    private Found() {}
+
+    /** Rings. */
+    public static ChannelGraph rings(
+            double bwIntra,
+            double bwInter,
+            PathType typeIntra,
+            PathType typeInter,
+            boolean crossNic,
+            List<List<Integer>> orders,
+            List<Rail> rails) {
+        return new ChannelGraph(Pattern.RING, bwIntra, bwInter, typeIntra, typeInter, crossNic, orders, rails);
+    }
+
+    /** Rings of unbounded bandwidth and without network devices. */
+    public static ChannelGraph rings(List<List<Integer>> orders) {
+        return rings(
+                LinkSpeeds.LOCAL_GBPS, LinkSpeeds.LOCAL_GBPS, PathType.LOC, PathType.LOC, false, orders, List.of());
+    }
+
+    /** Trees of the same channels. */
+    public static ChannelGraph trees(Pattern pattern, ChannelGraph like) {
+        return new ChannelGraph(
+                pattern,
+                like.bwIntra(),
+                like.bwInter(),
+                like.typeIntra(),
+                like.typeInter(),
+                like.crossNic(),
+                like.orders(),
+                like.rails());
+    }
+
+    /** A rank whose rings and trees have the same channels. */
+    public static RankChannels rank(int rank, String host, boolean gpu, ChannelGraph rings, Pattern trees) {
+        return new RankChannels(rank, host, gpu, rings, trees(trees, rings));
+    }
+
+    /** A host rank without a search result: its host's channel runs through the ranks in ascending order. */
+    public static RankChannels rank(int rank, String host) {
+        return rank(rank, host, false, rings(List.of()), Pattern.BALANCED_TREE);
+    }
+}

@@ -1,0 +1,48 @@
+package io.jccl.planning;
+
+import io.jccl.TransportKind;
+import io.jccl.plan.PlanOptions;
+import io.jccl.planning.Surveyor.LocalSurvey;
+import io.jccl.search.SearchOptions.CrossNic;
+import io.jccl.topology.GraphBuilder;
+import io.jccl.topology.PathPolicy;
+import io.jccl.topology.Topology;
+import io.jccl.topology.XmlElement;
+import io.jccl.tuning.CommunicatorShape.SlotBytes;
+import io.jccl.tuning.HostCosts;
+import io.jccl.tuning.TuningOverrides;
+import java.util.Collections;
+import java.util.List;
+
+/** Plans of described hosts where nothing is set. */
+public final class DescribedPlans {
+
+    private static final int CORES = 8;
+    private static final SlotBytes SLOTS = new SlotBytes(32 << 10, 122_880, 128 << 10);
+
+    private DescribedPlans() {}
+
+    /** What is found on a host; every search seems to take a millisecond. */
+    public static LocalSurvey survey(XmlElement description, boolean networks) {
+        long[] clock = {0};
+        Surveyor surveyor =
+                new Surveyor(PathPolicy.defaults(), CrossNic.IF_BETTER, networks, () -> clock[0] += 1_000_000);
+        Topology whole = GraphBuilder.build(description);
+        int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
+        return surveyor.survey(surveyor.paths(whole, first), first, "described", CORES);
+    }
+
+    /** The plan of so many such hosts. */
+    public static CommunicatorPlan plan(XmlElement description, int hosts) {
+        return plan(Collections.nCopies(hosts, survey(description, hosts > 1).survey()), TransportKind.SHM);
+    }
+
+    /** The plan of hosts of which each was surveyed. */
+    static CommunicatorPlan plan(List<MachineSurvey> hosts, TransportKind local) {
+        return Planner.plan(MachineSurvey.together(hosts), List.of(), local, options());
+    }
+
+    static PlanningOptions options() {
+        return new PlanningOptions(PlanOptions.defaults(), SLOTS, TuningOverrides.none(), HostCosts.builtIn());
+    }
+}

@@ -1,0 +1,74 @@
+package io.jccl.planning;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.plan.Found;
+import io.jccl.plan.Plan;
+import io.jccl.plan.PlanOptions;
+import io.jccl.plan.RankChannels;
+import io.jccl.search.ChannelGraph;
+import io.jccl.search.Pattern;
+import io.jccl.search.Rail;
+import io.jccl.topology.GraphBuilder;
+import io.jccl.topology.PathType;
+import io.jccl.topology.Topology;
+import io.jccl.topology.TopologyXmlReader;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class NetworkLimitsTest {
+
+    /** Each of two found channels is carried by two, so each device gets two. */
+    @Test
+    void a_plan_that_exceeds_a_device_says_how_to_keep_to_it() {
+        Plan plan = Plan.build(ranks(), PlanOptions.defaults());
+        assertThat(plan.channels()).isEqualTo(4);
+        assertThat(NetworkLimits.notes(plan, 0, machine(1, 2)))
+                .containsExactly(
+                        "maxconn is exceeded by NET/0 (mlx0) 2 of 1, because the plan carries each channel that was"
+                                + " found by several; JCCL_MAX_NCHANNELS=1 keeps to it");
+        assertThat(NetworkLimits.notes(plan, 1, machine(1, 1)))
+                .singleElement()
+                .asString()
+                .contains("NET/0 (mlx0) 2 of 1, NET/1 (mlx1) 2 of 1,");
+    }
+
+    @Test
+    void the_remedy_helps() {
+        Plan plan = Plan.build(ranks(), new PlanOptions(1, 1));
+        assertThat(NetworkLimits.notes(plan, 0, machine(1, 1))).isEmpty();
+    }
+
+    @Test
+    void a_device_that_allows_nothing_is_named_and_one_without_limit_is_not() {
+        Plan plan = Plan.build(ranks(), PlanOptions.defaults());
+        assertThat(NetworkLimits.notes(plan, 0, machine(-1, 0)))
+                .containsExactly("NET/1 (mlx1) maxconn=0: no channel uses it");
+    }
+
+    private static Topology machine(int first, int second) {
+        String nets = "<nic><net name='mlx0' dev='0' speed='100000' maxconn='" + first + "'/>"
+                + "<net name='mlx1' dev='1' speed='100000' maxconn='" + second + "'/></nic>";
+        return GraphBuilder.build(TopologyXmlReader.read(
+                "<system version='1'><cpu numaid='0' arch='x86_64'>" + nets + "</cpu></system>"));
+    }
+
+    /** Two machines of two GPUs and two rails. */
+    private static List<RankChannels> ranks() {
+        List<RankChannels> ranks = new ArrayList<>();
+        for (int rank = 0; rank < 4; rank++) {
+            int base = rank / 2 * 2;
+            ChannelGraph found = Found.rings(
+                    12,
+                    12,
+                    PathType.PIX,
+                    PathType.PIX,
+                    false,
+                    List.of(List.of(base, base + 1), List.of(base + 1, base)),
+                    List.of(new Rail(0, 0), new Rail(1, 1)));
+            ranks.add(Found.rank(rank, "host-" + base, true, found, Pattern.BALANCED_TREE));
+        }
+        return ranks;
+    }
+}

@@ -1,0 +1,73 @@
+package io.jccl.planning;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.jccl.TransportKind;
+import io.jccl.plan.Plan;
+import io.jccl.plan.PlanChecks;
+import io.jccl.topology.Machines;
+import io.jccl.topology.SharedMaterial;
+import io.jccl.topology.TopologyXmlReader;
+import io.jccl.topology.XmlElement;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** From descriptions to the plan, with machines that have little in common. */
+@Timeout(value = 3, unit = TimeUnit.MINUTES)
+class PlanOfUnlikeMachinesTest {
+
+    @Test
+    void machines_of_this_project_are_planned_together_in_any_mixture() {
+        List<MachineSurvey> kinds = Machines.NAMES.stream()
+                .map(name -> found(TopologyXmlReader.read(Machines.text(name))))
+                .toList();
+        mixtures(kinds, 300);
+    }
+
+    @Test
+    void the_machines_beside_the_project_are_planned_together_in_any_mixture() throws IOException {
+        Optional<Path> folder = SharedMaterial.find("topologies");
+        assumeTrue(folder.isPresent(), "no descriptions beside the project");
+        List<MachineSurvey> kinds = new ArrayList<>();
+        try (Stream<Path> files = Files.list(folder.get())) {
+            for (Path file : files.filter(name -> name.toString().endsWith(".xml"))
+                    .sorted()
+                    .toList()) {
+                kinds.add(found(TopologyXmlReader.read(file)));
+            }
+        }
+        assertThat(kinds).hasSizeGreaterThan(40);
+        mixtures(kinds, 300);
+    }
+
+    private static void mixtures(List<MachineSurvey> kinds, int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            Random random = new Random(round);
+            List<MachineSurvey> machines = new ArrayList<>();
+            for (int machine = random.nextInt(9); machine >= 0; machine--) {
+                machines.add(kinds.get(random.nextInt(kinds.size())));
+            }
+            Plan plan = DescribedPlans.plan(machines, TransportKind.SHM).host();
+            assertThat(plan.machines()).hasSize(machines.size());
+            assertThat(plan.size())
+                    .isEqualTo(machines.stream()
+                            .mapToInt(machine -> machine.channels().rings().orders().get(0).size())
+                            .sum());
+            PlanChecks.check(plan);
+        }
+    }
+
+    private static MachineSurvey found(XmlElement description) {
+        return DescribedPlans.survey(description, true).survey();
+    }
+}

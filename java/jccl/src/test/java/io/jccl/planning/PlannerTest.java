@@ -1,0 +1,206 @@
+package io.jccl.planning;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.Collective;
+import io.jccl.Protocol;
+import io.jccl.TransportKind;
+import io.jccl.plan.Plan;
+import io.jccl.plan.PlanChecks;
+import io.jccl.plan.PlanOptions;
+import io.jccl.planning.Surveyor.LocalSurvey;
+import io.jccl.search.ChannelGraph;
+import io.jccl.topology.HostRank;
+import io.jccl.topology.Machines;
+import io.jccl.topology.PathType;
+import io.jccl.topology.SharedGpus;
+import io.jccl.topology.SharedRanks;
+import io.jccl.topology.SysfsDetector;
+import io.jccl.topology.TopologyXmlReader;
+import io.jccl.topology.XmlElement;
+import io.jccl.tuning.Choice;
+import io.jccl.tuning.HostCosts;
+import io.jccl.tuning.TuningOverrides;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class PlannerTest {
+
+    private static final long LARGE = 256L << 20;
+
+    private static XmlElement described(String name) {
+        return TopologyXmlReader.read(Machines.text(name));
+    }
+
+    @Test
+    void a_host_alone_is_planned_by_its_memory() {
+        LocalSurvey found = DescribedPlans.survey(described("host-2numa"), false);
+        assertThat(found.survey().channels().rings().orders()).first().isEqualTo(List.of(0, 2, 1, 3));
+        assertThat(found.ringMillis()).isEqualTo(1.0);
+        CommunicatorPlan plan = DescribedPlans.plan(described("host-2numa"), 1);
+        assertThat(plan.host().size()).isEqualTo(4);
+        assertThat(plan.gpu()).isEmpty();
+        assertThat(plan.notes()).isEmpty();
+        assertThat(plan.shape().localTransport()).isEqualTo(TransportKind.SHM);
+    }
+
+    @Test
+    void rings_of_several_hosts_enter_and_leave_by_the_faster_device() {
+        Plan plan = DescribedPlans.plan(described("host-2numa"), 3).host();
+        assertThat(plan.size()).isEqualTo(12);
+        assertThat(plan.machines()).hasSize(3);
+        // Each machine is left where it was entered: beside its faster network device.
+        assertThat(plan.ring(0)).containsExactly(0, 1, 3, 2, 4, 5, 7, 6, 8, 9, 11, 10);
+        PlanChecks.check(plan);
+    }
+
+    /** What communicators have always agreed on: the fewest processors for each rank, and the narrowest best device. */
+    @Test
+    void the_fullest_host_and_the_narrowest_network_bound_all() {
+        MachineSurvey wide = DescribedPlans.survey(described("host-2numa"), true).survey();
+        MachineSurvey narrow = new MachineSurvey(wide.channels(), wide.traits(), 0.5, 2);
+        CommunicatorPlan plan = DescribedPlans.plan(List.of(wide, narrow, wide), TransportKind.SHM);
+        assertThat(plan.shape().cores()).isEqualTo(2);
+        assertThat(plan.shape().netGBps()).isEqualTo(0.5);
+        assertThat(wide.netGBps()).isGreaterThan(0.5);
+    }
+
+    @Test
+    void the_transport_that_ranks_agreed_on_replaces_the_expected_one() {
+        CommunicatorPlan planned = DescribedPlans.plan(described("host-2numa"), 1);
+        assertThat(Planner.connected(planned, TransportKind.SHM, DescribedPlans.options()))
+                .isSameAs(planned);
+        CommunicatorPlan sockets = Planner.connected(planned, TransportKind.SOCKET, DescribedPlans.options());
+        assertThat(sockets.shape()).isEqualTo(planned.shape().over(TransportKind.SOCKET));
+        assertThat(sockets.host()).isSameAs(planned.host());
+        assertThat(planned.choices().choice(Collective.ALL_REDUCE, LARGE).tryZeroCopy())
+                .isTrue();
+        assertThat(sockets.choices().choice(Collective.ALL_REDUCE, LARGE).tryZeroCopy())
+                .isFalse();
+    }
+
+    @Test
+    void a_rank_alone_on_its_host_has_no_transport_to_wait_for() {
+        XmlElement alone = TopologyXmlReader.read(
+                "<system version='1'><cpu numaid='0' arch='x86_64'><host rank='0'/></cpu></system>");
+        assertThat(DescribedPlans.plan(alone, 3).shape().localTransport()).isEqualTo(TransportKind.P2P);
+    }
+
+    @Test
+    void gpus_are_predicted_from_their_channels() {
+        CommunicatorPlan plan = DescribedPlans.plan(described("gpu4-nvswitch"), 1);
+        ChannelGraph ring = DescribedPlans.survey(described("gpu4-nvswitch"), false)
+                .survey()
+                .channels()
+                .rings();
+        assertThat(ring.typeIntra()).isEqualTo(PathType.NVL);
+        assertThat(plan.choices().choice(Collective.BROADCAST, 8).protocol()).isEqualTo(Protocol.LL);
+        assertThat(plan.choices().choice(Collective.BROADCAST, LARGE).protocol())
+                .isEqualTo(Protocol.SIMPLE);
+        assertThat(largestBroadcastGBps(plan)).isBetween(0.8 * ring.totalBandwidthGBps(), ring.totalBandwidthGBps());
+    }
+
+    private static double largestBroadcastGBps(CommunicatorPlan plan) {
+        return LARGE / plan.choices().predictedMicros(Collective.BROADCAST, LARGE) / 1000;
+    }
+
+    /** What a description's GPUs are predicted to do is what kernels on such GPUs do once they are connected. */
+    @Test
+    void connected_gpus_follow_the_choices_of_their_description() {
+        for (int hosts : new int[] {1, 2, 4}) {
+            List<MachineSurvey> ranks = MachineSurvey.together(Collections.nCopies(
+                    hosts,
+                    DescribedPlans.survey(described("gpu4-nvswitch"), hosts > 1).survey()));
+            CommunicatorPlan plan = Planner.plan(ranks, ranks, TransportKind.SHM, DescribedPlans.options());
+            int channels = Math.min(plan.onDevices().channels(), Planner.MAX_DEVICE_CHANNELS);
+            DeviceFacts facts =
+                    new DeviceFacts(channels, 1, 80, 80, false, false, EnumSet.allOf(Protocol.class));
+            for (Collective collective : Collective.values()) {
+                for (long bytes = 8; bytes <= LARGE; bytes *= 4) {
+                    Choice connected = Planner.deviceChoices(plan, facts, DescribedPlans.options())
+                            .choice(collective, bytes);
+                    assertThat(connected).isEqualTo(plan.choices().choice(collective, bytes));
+                }
+            }
+        }
+    }
+
+    @Test
+    void a_gpus_part_has_no_more_channels_than_blocks_wait_for_each_other() {
+        List<MachineSurvey> ranks = MachineSurvey.together(List.of(
+                DescribedPlans.survey(described("gpu4-nvswitch"), false).survey()));
+        PlanningOptions many = new PlanningOptions(
+                new PlanOptions(64, 64),
+                DescribedPlans.options().slots(),
+                TuningOverrides.none(),
+                HostCosts.builtIn());
+        CommunicatorPlan plan = Planner.plan(ranks, ranks, TransportKind.SHM, many);
+        assertThat(plan.onDevices().channels()).isEqualTo(64);
+        assertThat(plan.gpu().orElseThrow().shape().channels()).isEqualTo(Planner.MAX_DEVICE_CHANNELS);
+        assertThat(plan.choices().choice(Collective.ALL_REDUCE, LARGE).channels())
+                .isLessThanOrEqualTo(Planner.MAX_DEVICE_CHANNELS);
+    }
+
+    /** 2 and 3 machines of four GPUs with uneven numbers of ranks: every plan visits a GPU's ranks after one another. */
+    @Test
+    void plans_visit_the_ranks_of_a_gpu_after_one_another() {
+        XmlElement description =
+                TopologyXmlReader.read(SharedRanks.on(Machines.text("gpu4-nvswitch"), SharedRanks.ascending(3, 1, 2, 1)));
+        Collection<List<Integer>> shared = SharedGpus.of(
+                        DescribedPlans.survey(description, false).paths().topology())
+                .ranks()
+                .values();
+        assertThat(shared).containsExactlyInAnyOrder(List.of(0, 1, 2), List.of(4, 5));
+        for (int machines = 1; machines <= 3; machines++) {
+            Plan plan = DescribedPlans.plan(description, machines).host();
+            assertThat(plan.size()).isEqualTo(7 * machines);
+            PlanChecks.check(plan);
+            for (int channel = 0; channel < plan.channels(); channel++) {
+                List<Integer> ring = Arrays.stream(plan.ring(channel)).boxed().toList();
+                for (int machine = 0; machine < machines; machine++) {
+                    for (List<Integer> sharing : shared) {
+                        requireNeighbours(ring, sharing, 7 * machine, machines == 1);
+                    }
+                }
+            }
+        }
+    }
+
+    private static void requireNeighbours(List<Integer> ring, List<Integer> sharing, int base, boolean alone) {
+        List<Integer> places =
+                sharing.stream().map(rank -> ring.indexOf(base + rank)).sorted().toList();
+        int apart = places.get(places.size() - 1) - places.get(0);
+        boolean atTheEnds = alone && apart > places.size() - 1;
+        assertThat(atTheEnds || apart == places.size() - 1)
+                .as(ring + " " + sharing)
+                .isTrue();
+        if (atTheEnds) {
+            assertThat(places.get(0)).isZero();
+            assertThat(places.get(places.size() - 1)).isEqualTo(6);
+        }
+    }
+
+    /** Large broadcasts among eight ranks on an H100 take what eight hops in its memory take, and not the time of any link. */
+    @Test
+    void ranks_that_share_the_only_gpu_are_predicted_by_its_memory() {
+        XmlElement shared = TopologyXmlReader.read("<system version='1'><cpu numaid='0' arch='x86_64'>"
+                + "<pci busid='0000:11:00.0' class='0x030200' link_speed='8.0 GT/s PCIe' link_width='16'>"
+                + IntStream.range(0, 8)
+                        .mapToObj(rank -> "<gpu dev='0' sm='90' rank='" + rank + "'/>")
+                        .collect(Collectors.joining())
+                + "</pci></cpu></system>");
+        assertThat(largestBroadcastGBps(DescribedPlans.plan(shared, 1))).isBetween(0.8 * 1675 / 8, 1675.0 / 8);
+    }
+
+    @Test
+    void this_host_is_planned() {
+        XmlElement here = SysfsDetector.detectThisMachine(List.of(new HostRank(0, -1), new HostRank(1, -1)));
+        assertThat(DescribedPlans.plan(here, 2).host().size()).isEqualTo(4);
+    }
+}

@@ -1,0 +1,76 @@
+package io.jccl.planning;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.management.ThreadMXBean;
+import io.jccl.topology.Machines;
+import io.jccl.topology.TopologyXmlReader;
+import io.jccl.topology.XmlElement;
+import java.lang.management.ManagementFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What planning takes grows with the number of machines and ranks: counted in bytes allocated, not in time. */
+@Timeout(value = 2, unit = TimeUnit.MINUTES)
+class PlanningScaleTest {
+
+    /** Twice as many may take this much more; with the square of their number it would be four times. */
+    private static final double GROWTH = 2.2;
+
+    @ParameterizedTest
+    @ValueSource(strings = {"gpu4-nvswitch", "host-2numa"})
+    void memory_grows_no_faster_than_the_number_of_machines(String name) {
+        XmlElement description = TopologyXmlReader.read(Machines.text(name));
+        least(() -> plan(description, 64)); // classes are loaded
+        long few = least(() -> plan(description, 256));
+        long more = least(() -> plan(description, 512));
+        long most = least(() -> plan(description, 1024));
+        assertThat((double) more).isLessThan(GROWTH * few);
+        assertThat((double) most).isLessThan(GROWTH * more);
+        // A rank of a channel is a few numbers, and what is made on the way to them.
+        long ranks = 1024L * 4;
+        assertThat(most / ranks).isLessThan(16_384);
+    }
+
+    @Test
+    void memory_grows_no_faster_than_the_number_of_host_ranks() {
+        least(() -> plan(64));
+        long few = least(() -> plan(200));
+        long more = least(() -> plan(400));
+        long most = least(() -> plan(800));
+        assertThat((double) more).isLessThan(GROWTH * few);
+        assertThat((double) most).isLessThan(GROWTH * more);
+    }
+
+    /** From the description of a machine to the plan of its ranks. */
+    private static void plan(int ranks) {
+        XmlElement machine = TopologyXmlReader.read(IntStream.range(0, ranks)
+                .mapToObj(rank -> "<host rank='" + rank + "'/>")
+                .collect(Collectors.joining(
+                        "",
+                        "<system version='1'><cpu numaid='0' arch='x86_64'>",
+                        "</cpu><cpu numaid='1' arch='x86_64'><host rank='" + ranks + "'/></cpu></system>")));
+        assertThat(DescribedPlans.plan(machine, 2).shape().ranks()).isEqualTo(2 * (ranks + 1));
+    }
+
+    private static void plan(XmlElement description, int machines) {
+        assertThat(DescribedPlans.plan(description, machines).host().machines()).hasSize(machines);
+    }
+
+    /** What is allocated, of several runs in the one in which the virtual machine allocates least for itself. */
+    private static long least(Runnable work) {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long least = Long.MAX_VALUE;
+        for (int run = 0; run < 3; run++) {
+            long before = threads.getCurrentThreadAllocatedBytes();
+            work.run();
+            least = Math.min(least, threads.getCurrentThreadAllocatedBytes() - before);
+        }
+        return least;
+    }
+}
