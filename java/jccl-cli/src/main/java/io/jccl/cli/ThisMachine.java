@@ -45,7 +45,12 @@ public final class ThisMachine {
      * @throws io.jccl.topology.TopologyException if the file cannot be read
      */
     public static TopologyReporter.Request request(
-            Optional<Path> file, int ranks, int machines, boolean localOnly, Settings settings, PlanningOptions options) {
+            Optional<Path> file,
+            int ranks,
+            int machines,
+            boolean localOnly,
+            Settings settings,
+            PlanningOptions options) {
         String version = ThisMachine.class.getPackage().getImplementationVersion();
         return new TopologyReporter.Request(
                 file.map(Path::toString).orElseGet(() -> MachineSource.name(settings)),

@@ -126,7 +126,8 @@ public final class CommunicatorInitializer {
      * @throws BootstrapException that says so
      */
     public static void requireNotLeftOut(InitializedCommunicator communicator) {
-        communicator.membership()
+        communicator
+                .membership()
                 .control()
                 .verdict()
                 .filter(verdict -> verdict.failedRanks().contains(communicator.rank()))
@@ -139,7 +140,8 @@ public final class CommunicatorInitializer {
     /** Initialises the communicator of a group that came from another, as that was configured. */
     static InitializedCommunicator after(
             InitializedCommunicator parent, Bootstrap membership, Settings settings, Timeline timeline) {
-        return new CommunicatorInitializer(parent.config(), settings, parent.costs(), membership, timeline).initialize();
+        return new CommunicatorInitializer(parent.config(), settings, parent.costs(), membership, timeline)
+                .initialize();
     }
 
     private InitializedCommunicator initialize() {

@@ -117,8 +117,8 @@ final class DeviceConnector {
             return;
         }
         boolean[][] missing = reach.all();
-        staging = Optional.of(
-                engines.connectStaging(connections, plan, channels, it -> giveSlots(engine, it, channels)));
+        staging =
+                Optional.of(engines.connectStaging(connections, plan, channels, it -> giveSlots(engine, it, channels)));
         stagedOnAMachine = IntStream.range(0, missing.length).anyMatch(one -> IntStream.range(0, missing.length)
                 .anyMatch(other -> missing[one][other] && peers.sameHost(one, other)));
         Map<String, List<Integer>> staged = new LinkedHashMap<>();
@@ -154,8 +154,7 @@ final class DeviceConnector {
     }
 
     private boolean byAdapter(int peer) {
-        return connections.transports().stream()
-                .anyMatch(one -> one.peer() == peer && one.kind() == TransportKind.IB);
+        return connections.transports().stream().anyMatch(one -> one.peer() == peer && one.kind() == TransportKind.IB);
     }
 
     private boolean inPlace() {
@@ -203,8 +202,7 @@ final class DeviceConnector {
                 peers.all().stream().map(peer -> peer.device().orElseThrow()).toList();
         IntSummaryStatistics capabilities =
                 devices.stream().mapToInt(DeviceEndpoint::capability).summaryStatistics();
-        long ranksPerDevice =
-                devices.stream().mapToLong(this::sharing).max().orElseThrow();
+        long ranksPerDevice = devices.stream().mapToLong(this::sharing).max().orElseThrow();
         return new DeviceFacts(
                 channels,
                 (int) ranksPerDevice,

@@ -61,7 +61,6 @@ record DeviceEndpoint(int ordinal, String uuid, String busId, int capability, in
     }
 
     static DeviceEndpoint read(WireReader in) {
-        return new DeviceEndpoint(
-                in.i32(), in.text(MAX_CHARS), in.text(MAX_CHARS), in.i32(), in.i32(), in.flag());
+        return new DeviceEndpoint(in.i32(), in.text(MAX_CHARS), in.text(MAX_CHARS), in.i32(), in.i32(), in.flag());
     }
 }

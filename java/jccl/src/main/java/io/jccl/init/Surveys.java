@@ -37,8 +37,7 @@ import java.util.stream.Collectors;
  * @param paths of this rank's host, as it was searched
  * @param direct the network devices that use the memory of this rank's GPU
  */
-record Surveys(
-        List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths paths, DirectSlots.Devices direct) {
+record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths paths, DirectSlots.Devices direct) {
 
     /** Surveys this rank's host and exchanges what was found; all ranks call it together. */
     static Surveys exchange(InitContext context, Peers peers) {
@@ -46,8 +45,7 @@ record Surveys(
         LocalSurvey host = host(context.settings(), rank, peers);
         Optional<LocalSurvey> gpu = gpus(context.settings(), rank, peers);
         boolean lowest = peers.ranksOfMachine(rank).get(0) == rank;
-        byte[] mine = SurveyCodec.encode(
-                new SurveyCodec.Found(host.survey(), gpu.map(LocalSurvey::survey)), lowest);
+        byte[] mine = SurveyCodec.encode(new SurveyCodec.Found(host.survey(), gpu.map(LocalSurvey::survey)), lowest);
         List<byte[]> all = context.allGather(mine);
         List<MachineSurvey> hosts = new ArrayList<>();
         List<MachineSurvey> gpus = new ArrayList<>();
@@ -62,9 +60,7 @@ record Surveys(
                 hosts,
                 planned ? gpus : List.of(),
                 host.paths(),
-                planned
-                        ? DirectSlots.Devices.of(gpu.orElseThrow().paths(), rank)
-                        : DirectSlots.Devices.NONE);
+                planned ? DirectSlots.Devices.of(gpu.orElseThrow().paths(), rank) : DirectSlots.Devices.NONE);
     }
 
     /** Detects or reads the topology and surveys it. */
@@ -110,9 +106,9 @@ record Surveys(
     /** Instances of a split GPU (MIG) have its bus id and each memory of its own: what joins them is not known. */
     private static boolean anyInstance(Peers peers) {
         Map<String, Set<String>> uuids = new TreeMap<>();
-        peers.ranksOfGpus().forEach((gpu, ranks) -> ranks.forEach(rank -> uuids
-                .computeIfAbsent(gpu, key -> new TreeSet<>())
-                .add(peers.get(rank).device().orElseThrow().uuid())));
+        peers.ranksOfGpus()
+                .forEach((gpu, ranks) -> ranks.forEach(rank -> uuids.computeIfAbsent(gpu, key -> new TreeSet<>())
+                        .add(peers.get(rank).device().orElseThrow().uuid())));
         return uuids.values().stream().anyMatch(instances -> instances.size() > 1);
     }
 

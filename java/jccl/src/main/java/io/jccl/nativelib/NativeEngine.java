@@ -45,8 +45,7 @@ public final class NativeEngine extends Engine {
     public byte[] connectInfo(List<String> addresses) {
         byte[] info = NativeCommunicator.connectInfo(handle, addresses.toArray(String[]::new));
         if (info == null) {
-            throw new JcclException(
-                    "addresses=" + addresses + ": the native engine cannot listen: " + lastError());
+            throw new JcclException("addresses=" + addresses + ": the native engine cannot listen: " + lastError());
         }
         return info;
     }

@@ -91,8 +91,7 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
         return best;
     }
 
-    private static double total(
-            List<RankChannels> machines, Function<RankChannels, ChannelGraph> kind, int found) {
+    private static double total(List<RankChannels> machines, Function<RankChannels, ChannelGraph> kind, int found) {
         boolean networks = machines.size() > 1;
         double least = Double.POSITIVE_INFINITY;
         for (RankChannels machine : machines) {

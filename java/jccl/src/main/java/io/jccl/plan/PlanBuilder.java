@@ -80,7 +80,11 @@ final class PlanBuilder {
             return agreed;
         }
         return new RankChannels(
-                agreed.rank(), agreed.hostId(), agreed.gpu(), agreed.rings(), agreed.trees().along(agreed.rings()));
+                agreed.rank(),
+                agreed.hostId(),
+                agreed.gpu(),
+                agreed.rings(),
+                agreed.trees().along(agreed.rings()));
     }
 
     private static void requirePermutations(Machine machine, ChannelGraph found, String kind) {
@@ -173,8 +177,6 @@ final class PlanBuilder {
     }
 
     private static List<Integer> order(Machine machine, ChannelGraph channels, int[][] choice, int distinct) {
-        return channels.orders().isEmpty()
-                ? machine.ranks()
-                : channels.orders().get(choice[machine.index()][distinct]);
+        return channels.orders().isEmpty() ? machine.ranks() : channels.orders().get(choice[machine.index()][distinct]);
     }
 }

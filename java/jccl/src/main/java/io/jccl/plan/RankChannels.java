@@ -31,15 +31,13 @@ public record RankChannels(int rank, String hostId, boolean gpu, ChannelGraph ri
         }
         int orders = Math.max(rings.orders().size(), trees.orders().size());
         if (orders > PlanOptions.CHANNEL_LIMIT) {
-            throw new IllegalArgumentException(
-                    "orders=" + orders + ": expected at most " + PlanOptions.CHANNEL_LIMIT);
+            throw new IllegalArgumentException("orders=" + orders + ": expected at most " + PlanOptions.CHANNEL_LIMIT);
         }
     }
 
     /** The same search result for the ranks of another host that is equal. */
     public RankChannels renumbered(String host, IntUnaryOperator number) {
-        return new RankChannels(
-                number.applyAsInt(rank), host, gpu, rings.renumbered(number), trees.renumbered(number));
+        return new RankChannels(number.applyAsInt(rank), host, gpu, rings.renumbered(number), trees.renumbered(number));
     }
 
     /** The same search result as another rank of the host brings it. */
@@ -49,7 +47,6 @@ public record RankChannels(int rank, String hostId, boolean gpu, ChannelGraph ri
 
     /** These channels at no more than what another rank of the same host found. */
     RankChannels worst(RankChannels other) {
-        return new RankChannels(
-                rank, hostId, gpu && other.gpu, rings.worst(other.rings), trees.worst(other.trees));
+        return new RankChannels(rank, hostId, gpu && other.gpu, rings.worst(other.rings), trees.worst(other.trees));
     }
 }

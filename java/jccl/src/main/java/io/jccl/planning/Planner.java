@@ -91,8 +91,7 @@ public final class Planner {
     private static GpuShape gpuShape(Plan plan, List<MachineSurvey> surveys, PlanningOptions options) {
         MachineTraits traits = MachineTraits.together(
                 surveys.stream().map(MachineSurvey::traits).toList());
-        return GpuShape.of(plan, traits, options.slots())
-                .withChannels(Math.min(plan.channels(), MAX_DEVICE_CHANNELS));
+        return GpuShape.of(plan, traits, options.slots()).withChannels(Math.min(plan.channels(), MAX_DEVICE_CHANNELS));
     }
 
     /**
@@ -124,8 +123,8 @@ public final class Planner {
         if (facts.throughHost()) {
             shape = shape.throughHost(DeviceModel.HOST_LINK_GBPS);
         }
-        DeviceModel model = new DeviceModel(
-                shape, facts.ranksPerDevice(), facts.inPlace(), facts.protocols(), options.overrides());
+        DeviceModel model =
+                new DeviceModel(shape, facts.ranksPerDevice(), facts.inPlace(), facts.protocols(), options.overrides());
         return ChoiceTable.build(model, options.overrides());
     }
 }

@@ -89,8 +89,7 @@ public final class SurveyCodec {
         try {
             WireReader in = new WireReader(bytes);
             MachineSurvey host = read(in, rank, hostId, ranks);
-            Found found =
-                    new Found(host, in.flag() ? Optional.of(read(in, rank, hostId, ranks)) : Optional.empty());
+            Found found = new Found(host, in.flag() ? Optional.of(read(in, rank, hostId, ranks)) : Optional.empty());
             in.end();
             return found;
         } catch (WireException | IllegalArgumentException e) {

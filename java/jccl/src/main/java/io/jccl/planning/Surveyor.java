@@ -23,8 +23,7 @@ import java.util.function.LongSupplier;
  * @param networks whether other hosts take part
  * @param nanoClock what to time the searches with
  */
-public record Surveyor(
-        PathPolicy policy, SearchOptions.CrossNic crossNic, boolean networks, LongSupplier nanoClock) {
+public record Surveyor(PathPolicy policy, SearchOptions.CrossNic crossNic, boolean networks, LongSupplier nanoClock) {
 
     /**
      * A survey, and what stays on its host.
@@ -52,8 +51,7 @@ public record Surveyor(
     public LocalSurvey survey(NodePaths paths, int rank, String hostId, int cores) {
         Topology topology = paths.topology();
         ChannelSearch search = new ChannelSearch(
-                paths,
-                SearchOptions.forMachine(topology, cores, networks).withCrossNic(crossNic));
+                paths, SearchOptions.forMachine(topology, cores, networks).withCrossNic(crossNic));
         long begin = nanoClock.getAsLong();
         ChannelGraph rings = search.search(Pattern.RING);
         long middle = nanoClock.getAsLong();

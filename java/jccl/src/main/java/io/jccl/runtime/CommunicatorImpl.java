@@ -173,7 +173,8 @@ final class CommunicatorImpl extends IssuedOperations implements Communicator {
         try {
             drain("split");
             failures.check();
-            return VirtualThreads.callOnPlatformThread("jccl-split", () -> CommunicatorInitializer.split(formed, color, key))
+            return VirtualThreads.callOnPlatformThread(
+                            "jccl-split", () -> CommunicatorInitializer.split(formed, color, key))
                     .map(CommunicatorImpl::started);
         } finally {
             queue.endIssue();

@@ -38,15 +38,15 @@ public final class Provider implements JcclProvider {
         }
         Checks.required("id", id, "what UniqueId.create() returned on one rank; move it to every rank");
         Checks.required("config", config, "settings; CommunicatorConfig.defaults() sets none");
-        return CommunicatorImpl.started(
-                VirtualThreads.callOnPlatformThread("jccl-init", () -> CommunicatorInitializer.initialize(id, rank, size, config)));
+        return CommunicatorImpl.started(VirtualThreads.callOnPlatformThread(
+                "jccl-init", () -> CommunicatorInitializer.initialize(id, rank, size, config)));
     }
 
     @Override
     public Communicator fromEnvironment(CommunicatorConfig config) {
         int number = launched.getAndIncrement();
-        return CommunicatorImpl.started(
-                VirtualThreads.callOnPlatformThread("jccl-init", () -> CommunicatorInitializer.fromEnvironment(number, config)));
+        return CommunicatorImpl.started(VirtualThreads.callOnPlatformThread(
+                "jccl-init", () -> CommunicatorInitializer.fromEnvironment(number, config)));
     }
 
     @Override

@@ -50,8 +50,7 @@ public record ChannelGraph(
     }
 
     private ChannelGraph with(List<List<Integer>> otherOrders, List<Rail> otherRails) {
-        return new ChannelGraph(
-                pattern, bwIntra, bwInter, typeIntra, typeInter, crossNic, otherOrders, otherRails);
+        return new ChannelGraph(pattern, bwIntra, bwInter, typeIntra, typeInter, crossNic, otherOrders, otherRails);
     }
 
     /** The bandwidths and types without the orders: what a rank adds whose host's orders another one brings. */

@@ -72,7 +72,8 @@ public final class TransportSelector {
      */
     public static TransportKind expectedInside(Settings settings, boolean oneProcess) {
         Set<TransportKind> disabled = disabled(settings);
-        TransportKind memory = oneProcess && !disabled.contains(TransportKind.P2P) ? TransportKind.P2P : TransportKind.SHM;
+        TransportKind memory =
+                oneProcess && !disabled.contains(TransportKind.P2P) ? TransportKind.P2P : TransportKind.SHM;
         return settings.get(TransportSettings.TRANSPORT)
                 .orElse(disabled.contains(memory) ? TransportKind.SOCKET : memory);
     }

@@ -178,7 +178,8 @@ public final class HostCosts {
      * The transports that have rows. Verbs are predicted as sockets are: their costs are those of adapters, and have been
      * measured on none.
      */
-    public static final List<TransportKind> MEASURED = List.of(TransportKind.P2P, TransportKind.SHM, TransportKind.SOCKET);
+    public static final List<TransportKind> MEASURED =
+            List.of(TransportKind.P2P, TransportKind.SHM, TransportKind.SOCKET);
 
     /** Every combination that has a row. */
     static void forEachLink(LinkAction action) {

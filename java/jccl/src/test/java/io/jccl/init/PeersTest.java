@@ -126,8 +126,8 @@ class PeersTest {
                         .containsExactlyInAnyOrderElementsOf(rankParity(order.get(0))));
                 assertThat(found.channels().rings().orders().get(0).get(0) % 2).isEqualTo(rank % 2);
             }
-            MachineSurvey together = Surveys.host(settings, 1, map("a/x", "a/x", "a/x", "a/x"))
-                    .survey();
+            MachineSurvey together =
+                    Surveys.host(settings, 1, map("a/x", "a/x", "a/x", "a/x")).survey();
             assertThat(together.channels().rings().orders().get(0)).containsExactlyInAnyOrder(0, 1, 2, 3);
         }
     }

@@ -64,8 +64,7 @@ class AlignmentTest {
     @Test
     void ranks_of_one_machine_that_differ_take_the_lowest_ranks_orders_and_the_worst_numbers() {
         ChannelGraph good = Found.rings(20, 20, PathType.NVL, PathType.PIX, false, orders(2, 2), List.of());
-        ChannelGraph bad =
-                Found.rings(5, 20, PathType.SYS, PathType.PIX, false, List.of(List.of(1, 0)), List.of());
+        ChannelGraph bad = Found.rings(5, 20, PathType.SYS, PathType.PIX, false, List.of(List.of(1, 0)), List.of());
         ranks.add(Found.rank(0, "a", false, good, Pattern.TREE));
         ranks.add(new RankChannels(1, "a", false, bad, Found.trees(Pattern.TREE, good)));
         Plan plan = plan();
@@ -91,9 +90,8 @@ class AlignmentTest {
         machine(8, rings(12, 20, List.of()));
         assertThat(plan().channels()).isEqualTo(24);
         ChannelGraph found = Found.rings(orders(2, 3));
-        List<RankChannels> host = List.of(
-                Found.rank(0, "a", false, found, Pattern.TREE),
-                Found.rank(1, "a", false, found, Pattern.TREE));
+        List<RankChannels> host =
+                List.of(Found.rank(0, "a", false, found, Pattern.TREE), Found.rank(1, "a", false, found, Pattern.TREE));
         assertThat(Plan.build(host, PlanOptions.defaults()).channels()).isEqualTo(3);
     }
 

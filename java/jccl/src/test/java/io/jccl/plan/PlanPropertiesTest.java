@@ -126,8 +126,7 @@ class PlanPropertiesTest {
         ChannelGraph found = Found.rings(24, 24, PathType.NVL, PathType.PIX, false, orders, rails);
         List<RankChannels> ranks = new ArrayList<>();
         for (int i = 0; i < members; i++) {
-            ranks.add(
-                    Found.rank(machine * members + i, "host-" + machine, true, found, Pattern.BALANCED_TREE));
+            ranks.add(Found.rank(machine * members + i, "host-" + machine, true, found, Pattern.BALANCED_TREE));
         }
         return ranks;
     }

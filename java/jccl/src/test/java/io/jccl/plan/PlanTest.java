@@ -104,11 +104,7 @@ class PlanTest {
 
     private static RankChannels rank(int rank, String host, List<List<Integer>> rings, List<List<Integer>> trees) {
         return new RankChannels(
-                rank,
-                host,
-                false,
-                Found.rings(rings),
-                Found.trees(Pattern.BALANCED_TREE, Found.rings(trees)));
+                rank, host, false, Found.rings(rings), Found.trees(Pattern.BALANCED_TREE, Found.rings(trees)));
     }
 
     private static List<RankChannels> ranks(String hosts) {

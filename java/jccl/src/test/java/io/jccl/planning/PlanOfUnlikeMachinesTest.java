@@ -61,7 +61,8 @@ class PlanOfUnlikeMachinesTest {
             assertThat(plan.machines()).hasSize(machines.size());
             assertThat(plan.size())
                     .isEqualTo(machines.stream()
-                            .mapToInt(machine -> machine.channels().rings().orders().get(0).size())
+                            .mapToInt(machine ->
+                                    machine.channels().rings().orders().get(0).size())
                             .sum());
             PlanChecks.check(plan);
         }

@@ -63,7 +63,8 @@ class PlannerTest {
     /** What communicators have always agreed on: the fewest processors for each rank, and the narrowest best device. */
     @Test
     void the_fullest_host_and_the_narrowest_network_bound_all() {
-        MachineSurvey wide = DescribedPlans.survey(described("host-2numa"), true).survey();
+        MachineSurvey wide =
+                DescribedPlans.survey(described("host-2numa"), true).survey();
         MachineSurvey narrow = new MachineSurvey(wide.channels(), wide.traits(), 0.5, 2);
         CommunicatorPlan plan = DescribedPlans.plan(List.of(wide, narrow, wide), TransportKind.SHM);
         assertThat(plan.shape().cores()).isEqualTo(2);
@@ -119,8 +120,7 @@ class PlannerTest {
                     DescribedPlans.survey(described("gpu4-nvswitch"), hosts > 1).survey()));
             CommunicatorPlan plan = Planner.plan(ranks, ranks, TransportKind.SHM, DescribedPlans.options());
             int channels = Math.min(plan.onDevices().channels(), Planner.MAX_DEVICE_CHANNELS);
-            DeviceFacts facts =
-                    new DeviceFacts(channels, 1, 80, 80, false, false, EnumSet.allOf(Protocol.class));
+            DeviceFacts facts = new DeviceFacts(channels, 1, 80, 80, false, false, EnumSet.allOf(Protocol.class));
             for (Collective collective : Collective.values()) {
                 for (long bytes = 8; bytes <= LARGE; bytes *= 4) {
                     Choice connected = Planner.deviceChoices(plan, facts, DescribedPlans.options())
@@ -133,13 +133,10 @@ class PlannerTest {
 
     @Test
     void a_gpus_part_has_no_more_channels_than_blocks_wait_for_each_other() {
-        List<MachineSurvey> ranks = MachineSurvey.together(List.of(
-                DescribedPlans.survey(described("gpu4-nvswitch"), false).survey()));
+        List<MachineSurvey> ranks = MachineSurvey.together(
+                List.of(DescribedPlans.survey(described("gpu4-nvswitch"), false).survey()));
         PlanningOptions many = new PlanningOptions(
-                new PlanOptions(64, 64),
-                DescribedPlans.options().slots(),
-                TuningOverrides.none(),
-                HostCosts.builtIn());
+                new PlanOptions(64, 64), DescribedPlans.options().slots(), TuningOverrides.none(), HostCosts.builtIn());
         CommunicatorPlan plan = Planner.plan(ranks, ranks, TransportKind.SHM, many);
         assertThat(plan.onDevices().channels()).isEqualTo(64);
         assertThat(plan.gpu().orElseThrow().shape().channels()).isEqualTo(Planner.MAX_DEVICE_CHANNELS);
@@ -150,8 +147,8 @@ class PlannerTest {
     /** 2 and 3 machines of four GPUs with uneven numbers of ranks: every plan visits a GPU's ranks after one another. */
     @Test
     void plans_visit_the_ranks_of_a_gpu_after_one_another() {
-        XmlElement description =
-                TopologyXmlReader.read(SharedRanks.on(Machines.text("gpu4-nvswitch"), SharedRanks.ascending(3, 1, 2, 1)));
+        XmlElement description = TopologyXmlReader.read(
+                SharedRanks.on(Machines.text("gpu4-nvswitch"), SharedRanks.ascending(3, 1, 2, 1)));
         Collection<List<Integer>> shared = SharedGpus.of(
                         DescribedPlans.survey(description, false).paths().topology())
                 .ranks()

@@ -36,13 +36,11 @@ class SurveyCodecTest {
             true,
             List.of(List.of(9, 3, 5), List.of(5, 3, 9)),
             List.of(new Rail(0, 1), new Rail(1, 0)));
-    private static final ChannelGraph TREES =
-            Found.trees(
-                    Pattern.SPLIT_TREE,
-                    Found.rings(
-                            30, 12.5, PathType.NVB, PathType.PHB, false, List.of(List.of(3, 5, 9)), List.of()));
-    private static final MachineSurvey HOST = new MachineSurvey(
-            new RankChannels(3, "a", true, RINGS, TREES), new MachineTraits(70, 90, true), 50, 12);
+    private static final ChannelGraph TREES = Found.trees(
+            Pattern.SPLIT_TREE,
+            Found.rings(30, 12.5, PathType.NVB, PathType.PHB, false, List.of(List.of(3, 5, 9)), List.of()));
+    private static final MachineSurvey HOST =
+            new MachineSurvey(new RankChannels(3, "a", true, RINGS, TREES), new MachineTraits(70, 90, true), 50, 12);
     private static final SurveyCodec.Found FOUND = new SurveyCodec.Found(HOST, Optional.empty());
 
     @Test

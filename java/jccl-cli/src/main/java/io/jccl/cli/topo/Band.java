@@ -42,7 +42,8 @@ public record Band(
             boolean cycle = graph.pattern() == Pattern.RING && graph.rails().isEmpty();
             List<Integer> there = cycle ? fromLowest(order) : order;
             List<Integer> back = cycle ? fromLowest(reversed(order)) : reversed(order);
-            boolean reversible = graph.pattern() == Pattern.RING || graph.rails().isEmpty();
+            boolean reversible =
+                    graph.pattern() == Pattern.RING || graph.rails().isEmpty();
             Draft draft = drafts.get(there);
             boolean forward = draft != null || !reversible || !drafts.containsKey(back);
             if (draft == null) {

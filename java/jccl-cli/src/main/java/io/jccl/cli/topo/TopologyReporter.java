@@ -114,8 +114,8 @@ public final class TopologyReporter {
             }
             machines.add(survey(request, whole, nanoClock));
         }
-        CommunicatorPlan plan = plan(
-                requests.get(0), machines.stream().map(LocalSurvey::survey).toList());
+        CommunicatorPlan plan =
+                plan(requests.get(0), machines.stream().map(LocalSurvey::survey).toList());
         List<TopologyReport.TuningRow> tuning = tuning(plan.choices());
         List<TopologyReport> reports = new ArrayList<>();
         for (int index = 0; index < machines.size(); index++) {
@@ -171,11 +171,9 @@ public final class TopologyReporter {
             List<String> planNotes) {
         Map<String, TopologyReport.GraphRow> graphs = new LinkedHashMap<>();
         graphs.put(
-                "ring",
-                new TopologyReport.GraphRow(machine.survey().channels().rings(), machine.ringMillis()));
+                "ring", new TopologyReport.GraphRow(machine.survey().channels().rings(), machine.ringMillis()));
         graphs.put(
-                "tree",
-                new TopologyReport.GraphRow(machine.survey().channels().trees(), machine.treeMillis()));
+                "tree", new TopologyReport.GraphRow(machine.survey().channels().trees(), machine.treeMillis()));
         List<String> notes = new ArrayList<>(
                 NetworkLimits.notes(plan.host(), index, machine.paths().topology()));
         notes.addAll(planNotes);

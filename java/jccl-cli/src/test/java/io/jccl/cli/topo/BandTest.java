@@ -51,8 +51,7 @@ class BandTest {
     void treesKeepTheirFirstRankWhereItIsTheDoor() {
         List<List<Integer>> orders = List.of(List.of(0, 1, 2), List.of(2, 1, 0));
         assertThat(Band.of(graph(Pattern.BALANCED_TREE, orders, List.of()))).hasSize(1);
-        List<Band> bands = Band.of(graph(
-                Pattern.BALANCED_TREE, orders, List.of(new Rail(0, 0), new Rail(0, 0))));
+        List<Band> bands = Band.of(graph(Pattern.BALANCED_TREE, orders, List.of(new Rail(0, 0), new Rail(0, 0))));
         assertThat(bands).hasSize(2);
         assertThat(bands.get(0).doors())
                 .containsExactly(new Band.Door(0, 0, true, true), new Band.Door(0, 1, true, true));

@@ -51,8 +51,8 @@ class MachineTreeTest {
                 Collections.shuffle(hosts, new Random(seed));
             }
             List<RankChannels> ranks = new ArrayList<>();
-            hosts.forEach(host -> ranks.add(
-                    new RankChannels(ranks.size(), host, false, found(Pattern.RING), found(Pattern.TREE))));
+            hosts.forEach(host ->
+                    ranks.add(new RankChannels(ranks.size(), host, false, found(Pattern.RING), found(Pattern.TREE))));
             Plan plan = Plan.build(ranks, new PlanOptions(4, 4));
             DoubleBinaryTree shape = new DoubleBinaryTree(sizes.length);
             for (MachineTree tree : MachineTree.of(plan)) {

@@ -112,10 +112,16 @@ class TopoShowsCommunicatorsTest {
                         load(settings), Map.of("0000:11:00.0", List.of(0), "0000:12:00.0", List.of(1)))
                 .orElseThrow());
         TopologyReport shown = shown(described, 2, Map.of("JCCL_NTHREADS", "64", "JCCL_MAX_NCHANNELS", "2"));
-        onRanks(4, rank -> config(settings).hostId("host" + rank / 2).device(rank % 2).build(), communicator -> {
-            ConnectedDevice device = communicator.device().orElseThrow();
-            requireChoices(shown, device.choices());
-        });
+        onRanks(
+                4,
+                rank -> config(settings)
+                        .hostId("host" + rank / 2)
+                        .device(rank % 2)
+                        .build(),
+                communicator -> {
+                    ConnectedDevice device = communicator.device().orElseThrow();
+                    requireChoices(shown, device.choices());
+                });
     }
 
     /**
