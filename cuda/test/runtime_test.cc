@@ -244,7 +244,7 @@ TEST(DeviceRuntime, TheTimeOutPassesOnTheDevice) {
   EXPECT_EQ(ranks.await(0, alone), Code::Timeout);
   const std::string error = ranks.rank(0).lastError();
   EXPECT_NE(error.find("all_reduce type=float32 count=100 algorithm=ring protocol=ll"), std::string::npos) << error;
-  EXPECT_NE(error.find("peer=1 protocol=ll"), std::string::npos) << error;
+  EXPECT_NE(error.find("peer=1 transport=p2p protocol=ll waitsFor=data"), std::string::npos) << error;
 }
 
 TEST(DeviceRuntime, DifferentOperationsAreAMismatch) {

@@ -156,7 +156,7 @@ class SharedStream : public ::testing::Test, protected SocketStream::Receiver {
   }
 
   void post() {
-    const std::array<NetBuffer, kNetTags> byTag = {NetBuffer{room_.data(), 100, nullptr}, NetBuffer{}, NetBuffer{}};
+    const std::array<NetBuffer, kNetTags> byTag = {NetBuffer{memory_.data(), 100, nullptr}, NetBuffer{}, NetBuffer{}};
     ASSERT_TRUE(receiver_->irecv(0, byTag).isOk());
   }
 
@@ -179,7 +179,7 @@ class SharedStream : public ::testing::Test, protected SocketStream::Receiver {
   std::unique_ptr<SocketStream> stream_;
   std::shared_ptr<SocketEagerPath> way_ = std::make_shared<SocketEagerPath>();
   std::unique_ptr<SocketRecvConnection> receiver_;
-  std::array<uint8_t, 100> room_{};
+  std::array<uint8_t, 100> memory_{};
 };
 
 TEST_F(SharedStream, AMessageWaitsForTheConnectionItBelongsToAndForItsBuffer) {
@@ -190,7 +190,7 @@ TEST_F(SharedStream, AMessageWaitsForTheConnectionItBelongsToAndForItsBuffer) {
   post();
   ASSERT_TRUE(progress().isOk());
   EXPECT_TRUE(arrived());
-  EXPECT_EQ(9, room_[59]);
+  EXPECT_EQ(9, memory_[59]);
 }
 
 TEST_F(SharedStream, APartOfALongMessageIsRefused) {

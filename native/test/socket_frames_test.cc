@@ -51,9 +51,9 @@ class SocketFrames : public ::testing::Test {
     }
     receiver_ = std::make_unique<SocketRecvConnection>(config_, 1, events_, nullptr, std::move(sockets), eagerPath_);
     ASSERT_TRUE(receiver_->open().isOk());
-    const std::array<NetBuffer, kNetTags> byTag = {NetBuffer{room_.data(), 100, nullptr},
-                                                   NetBuffer{room_.data() + 100, 100, nullptr},
-                                                   NetBuffer{room_.data() + 200, 400, nullptr}};
+    const std::array<NetBuffer, kNetTags> byTag = {NetBuffer{memory_.data(), 100, nullptr},
+                                                   NetBuffer{memory_.data() + 100, 100, nullptr},
+                                                   NetBuffer{memory_.data() + 200, 400, nullptr}};
     ASSERT_TRUE(receiver_->irecv(0, byTag).isOk());
   }
 
@@ -106,7 +106,7 @@ class SocketFrames : public ::testing::Test {
   NetConfig config_;
   EventSet events_;
   std::array<UniqueFd, 2> sender_;
-  std::array<uint8_t, 600> room_{};
+  std::array<uint8_t, 600> memory_{};
   std::shared_ptr<SocketEagerPath> eagerPath_ = std::make_shared<SocketEagerPath>();
   std::unique_ptr<SocketRecvConnection> receiver_;
 };
@@ -121,10 +121,10 @@ TEST_F(SocketFrames, PartsMeetInTheBufferOfTheirTag) {
   EXPECT_EQ(256u, arrival.message.bytes);
   EXPECT_EQ(5u, arrival.message.check);
   EXPECT_EQ(2, arrival.message.tag);
-  EXPECT_EQ(0, room_[199]);
-  EXPECT_EQ(9, room_[200]);
-  EXPECT_EQ(9, room_[455]);
-  EXPECT_EQ(0, room_[456]);
+  EXPECT_EQ(0, memory_[199]);
+  EXPECT_EQ(9, memory_[200]);
+  EXPECT_EQ(9, memory_[455]);
+  EXPECT_EQ(0, memory_[456]);
 }
 
 TEST_F(SocketFrames, AMessageGoesWhereItIsWantedIfItIsTheExpectedOne) {
@@ -139,7 +139,7 @@ TEST_F(SocketFrames, AMessageGoesWhereItIsWantedIfItIsTheExpectedOne) {
   EXPECT_EQ(9, elsewhere[0]);
   EXPECT_EQ(9, elsewhere[255]);
   EXPECT_EQ(0, tooLate[0]);
-  EXPECT_EQ(0, room_[200]);
+  EXPECT_EQ(0, memory_[200]);
 }
 
 TEST_F(SocketFrames, AnotherMessageThanTheExpectedOneKeepsToItsBuffer) {
@@ -149,7 +149,7 @@ TEST_F(SocketFrames, AnotherMessageThanTheExpectedOneKeepsToItsBuffer) {
     SetUp();
     receiver_->redirect(0, expected, {elsewhere.data(), static_cast<uint32_t>(elsewhere.size()), nullptr});
     const NetArrival arrival = receive();
-    EXPECT_EQ(room_.data() + 200, arrival.data);
+    EXPECT_EQ(memory_.data() + 200, arrival.data);
     EXPECT_EQ(0, elsewhere[0]);
   }
 }
@@ -198,7 +198,7 @@ TEST_F(SocketFrames, AnOffsetThatWrapsAroundIsRefused) {
 TEST_F(SocketFrames, MoreThanTheBufferHoldsIsRefused) {
   SocketFrame frame = goodFrame();
   frame.tag = 1;
-  expectRefusal(1, frame, "room_bytes=100");
+  expectRefusal(1, frame, "capacity_bytes=100");
 }
 
 TEST_F(SocketFrames, ThePartThatCameAlreadyIsRefused) {
