@@ -91,9 +91,10 @@ final class HostBackend implements Backend {
 
     private long execute(TransfersCall call, long timeoutNanos) {
         List<Transfer> transfers = call.transfers();
-        long stagedBytes = transfers.stream()
-                .mapToLong(one -> HeapStaging.stagedBytes(one.buffer()))
-                .sum();
+        long stagedBytes = 0;
+        for (Transfer one : transfers) {
+            stagedBytes += HeapStaging.stagedBytes(one.buffer());
+        }
         if (stagedBytes != 0) {
             staging.begin(stagedBytes);
         }
