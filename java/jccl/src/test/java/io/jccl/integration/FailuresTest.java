@@ -9,6 +9,7 @@ import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
 import io.jccl.Work;
+import io.jccl.testing.Resources;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
@@ -31,6 +32,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FailuresTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(60L * LocalRanks.SLOWNESS);
+
+    /** After this time ranks that join wait at the rendezvous server. */
+    private static final Duration MET = Duration.ofSeconds(Resources.IN_RDMA_VM ? 40 : 1);
+
     private static final Duration WITHIN_SECONDS = Duration.ofSeconds(5L * LocalRanks.SLOWNESS);
     private static final Pattern AFTER = Pattern.compile("FAILED after (\\d+) ms");
 
@@ -66,7 +71,7 @@ class FailuresTest {
             for (int rank = 1; rank < 3; rank++) {
                 ranks.awaitOutput(rank, text -> text.contains("JOINS"), LIMIT);
             }
-            ranks.process(1).waitFor(1000L * LocalRanks.SLOWNESS, TimeUnit.MILLISECONDS); // both are at the root by now
+            ranks.process(1).waitFor(MET.toMillis(), TimeUnit.MILLISECONDS);
             long killed = System.nanoTime();
             ranks.kill(1);
             ranks.awaitOutput(2, text -> text.contains("FAILED PeerFailedException[1]"), LIMIT);
