@@ -35,7 +35,7 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
      * @throws BootstrapException if the ranks cannot form a communicator
      * @throws JcclTimeoutException if ranks stay away; names them
      * @throws PeerFailedException if a rank ends, or is interrupted, while others wait for it; names it
-     * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks are told
+     * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks learn of it
      */
     static Communicator init(UniqueId id, int rank, int size) {
         return init(id, rank, size, CommunicatorConfig.defaults());
@@ -51,7 +51,7 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
      * @throws BootstrapException if the ranks cannot form a communicator
      * @throws JcclTimeoutException if ranks stay away; names them
      * @throws PeerFailedException if a rank ends, or is interrupted, while others wait for it; names it
-     * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks are told
+     * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks learn of it
      */
     static Communicator init(UniqueId id, int rank, int size, CommunicatorConfig config) {
         return Providers.provider().init(id, rank, size, config);
@@ -155,7 +155,7 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
      * @throws BootstrapException if the ranks cannot form a communicator, exclude different ones, or are a minority
      * @throws JcclTimeoutException if ranks stay away; names them by their ranks in this communicator
      * @throws PeerFailedException if more ranks fail, or are interrupted; names them by their ranks in this communicator
-     * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks are told
+     * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks learn of it
      */
     default Communicator shrink(Collection<Integer> excludedRanks) {
         return shrink(excludedRanks, Quorum.MAJORITY);
@@ -182,7 +182,7 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
     List<PeerTransport> transports();
 
     /**
-     * Finishes what was issued, tells the other ranks and frees everything. Returns in bounded time and throws nothing
+     * Finishes what was issued, reports to the other ranks and frees everything. Returns in bounded time and throws nothing
      * else for a communicator that has failed. A second call does nothing. Other ranks may close later. If the calling
      * thread is interrupted, operations that are not over fail instead, on all ranks; the thread's interrupt flag stays
      * set. A continuation of a future may call this.

@@ -112,9 +112,4 @@ public record ChannelGraph(
     public double interBandwidthGBps() {
         return bwInter * channels();
     }
-
-    /** Whether all channels visit the ranks in one order. */
-    public boolean sameChannels() {
-        return orders.stream().distinct().count() == 1;
-    }
 }
