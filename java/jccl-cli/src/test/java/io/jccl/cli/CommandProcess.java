@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 /** Runs the command as a process of its own. */
 final class CommandProcess {
 
+    private static final int FIRST_JDK_THAT_WARNS_OF_NATIVE_CODE = 24;
     private static final String CHECK_JNI = "-Xcheck:jni";
 
     /** How a run of the command ended and what it printed. */
@@ -29,7 +30,9 @@ final class CommandProcess {
         String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
         String err = Files.readString(log);
-        assertThat(out + err).doesNotContain("in native method", "JNI call made without checking", "WARNING: JNI ");
+        assertThat(out + err)
+                .doesNotContain("in native method", "JNI call made without checking", "WARNING: JNI ")
+                .doesNotContain("WARNING: A restricted method");
         return new Result(process.exitValue(), out, err);
     }
 
@@ -44,6 +47,9 @@ final class CommandProcess {
                 System.getProperty("java.class.path")));
         if (checked) {
             command.add(1, CHECK_JNI);
+        }
+        if (Runtime.version().feature() >= FIRST_JDK_THAT_WARNS_OF_NATIVE_CODE) {
+            command.add(1, "--enable-native-access=ALL-UNNAMED"); // as scripts/jccl does
         }
         command.addAll(options);
         command.add(Main.class.getName());

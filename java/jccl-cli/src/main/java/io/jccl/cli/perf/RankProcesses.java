@@ -20,6 +20,7 @@ public final class RankProcesses {
     /** The system property that names the archive of classes to start from; see scripts/jccl. */
     private static final String ARCHIVE = "jccl.class.archive";
 
+    private static final int FIRST_JDK_THAT_WARNS_OF_NATIVE_CODE = 24;
     private static final Duration LINGER = Duration.ofSeconds(6); // survivors notice a death within five seconds
     private static final Duration GRACE = Duration.ofSeconds(3);
     private static final long SPARE_BYTES = 512L << 20;
@@ -70,6 +71,9 @@ public final class RankProcesses {
                 .toList();
         if (further.stream().noneMatch(option -> option.matches("-XX:\\+Use\\w*GC"))) {
             command.add("-XX:+UseSerialGC"); // a second collector would be refused
+        }
+        if (Runtime.version().feature() >= FIRST_JDK_THAT_WARNS_OF_NATIVE_CODE) {
+            command.add("--enable-native-access=ALL-UNNAMED");
         }
         command.add("-XX:-UsePerfData");
         command.add("-Xshare:auto");
