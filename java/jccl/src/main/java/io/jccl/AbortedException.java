@@ -1,5 +1,7 @@
 package io.jccl;
 
+import org.jspecify.annotations.Nullable;
+
 /** The communicator was aborted, by this rank or by another. */
 public class AbortedException extends JcclException {
 
@@ -16,7 +18,7 @@ public class AbortedException extends JcclException {
      * @param message what happened, with name=value pairs and the remedy
      * @param cause what led to it, or null
      */
-    public AbortedException(String message, Throwable cause) {
+    public AbortedException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }
 }

@@ -1,5 +1,7 @@
 package io.jccl;
 
+import org.jspecify.annotations.Nullable;
+
 /** What must hold of every argument of the API that is an object. */
 final class Arguments {
 
@@ -10,7 +12,7 @@ final class Arguments {
      *
      * @param expected what it has to be
      */
-    static <T> T required(String name, T value, String expected) {
+    static <T> T required(String name, @Nullable T value, String expected) {
         if (value == null) {
             throw new IllegalArgumentException(name + "=null: expected " + expected);
         }

@@ -1,5 +1,7 @@
 package io.jccl;
 
+import org.jspecify.annotations.Nullable;
+
 /** The ranks could not find each other or form a communicator. */
 public class BootstrapException extends JcclException {
 
@@ -16,7 +18,7 @@ public class BootstrapException extends JcclException {
      * @param message what happened, with name=value pairs and the remedy
      * @param cause what led to it, or null
      */
-    public BootstrapException(String message, Throwable cause) {
+    public BootstrapException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }
 }

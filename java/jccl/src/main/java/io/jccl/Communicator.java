@@ -1,5 +1,6 @@
 package io.jccl;
 
+import io.jccl.runtime.CommunicatorImpl;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -24,7 +25,7 @@ import java.util.function.Consumer;
  *
  * <p>Several communicators over the same ranks are independent, and may run at the same time.
  */
-public interface Communicator extends Operations<Work>, AutoCloseable {
+public sealed interface Communicator extends Operations<Work>, AutoCloseable permits CommunicatorImpl {
 
     /**
      * Forms a communicator. All ranks call this with the same id and size; the call returns when all have.
@@ -33,7 +34,7 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
      * @param rank this rank, 0 to {@code size - 1}
      * @param size the number of ranks
      * @throws BootstrapException if the ranks cannot form a communicator
-     * @throws JcclTimeoutException if ranks stay away; names them
+     * @throws CommunicationTimeoutException if ranks stay away; names them
      * @throws PeerFailedException if a rank ends, or is interrupted, while others wait for it; names it
      * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks learn of it
      */
@@ -49,7 +50,7 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
      * @param size the number of ranks
      * @param config the settings
      * @throws BootstrapException if the ranks cannot form a communicator
-     * @throws JcclTimeoutException if ranks stay away; names them
+     * @throws CommunicationTimeoutException if ranks stay away; names them
      * @throws PeerFailedException if a rank ends, or is interrupted, while others wait for it; names it
      * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks learn of it
      */
@@ -62,7 +63,7 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
      * or Slurm.
      *
      * @throws BootstrapException if the environment is incomplete or the ranks cannot form a communicator
-     * @throws JcclTimeoutException if ranks stay away; names them
+     * @throws CommunicationTimeoutException if ranks stay away; names them
      */
     static Communicator fromEnvironment() {
         return fromEnvironment(CommunicatorConfig.defaults());
@@ -73,7 +74,7 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
      *
      * @param config the settings
      * @throws BootstrapException if the environment is incomplete or the ranks cannot form a communicator
-     * @throws JcclTimeoutException if ranks stay away; names them
+     * @throws CommunicationTimeoutException if ranks stay away; names them
      */
     static Communicator fromEnvironment(CommunicatorConfig config) {
         return Providers.provider().fromEnvironment(Arguments.required("config", config, CommunicatorConfig.EXPECTED));
@@ -153,7 +154,7 @@ public interface Communicator extends Operations<Work>, AutoCloseable {
      * @throws IllegalArgumentException if the collection or a rank in it is null, or a rank is this one, or none of this
      *     communicator
      * @throws BootstrapException if the ranks cannot form a communicator, exclude different ones, or are a minority
-     * @throws JcclTimeoutException if ranks stay away; names them by their ranks in this communicator
+     * @throws CommunicationTimeoutException if ranks stay away; names them by their ranks in this communicator
      * @throws PeerFailedException if more ranks fail, or are interrupted; names them by their ranks in this communicator
      * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks learn of it
      */

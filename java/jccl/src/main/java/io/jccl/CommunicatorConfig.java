@@ -2,9 +2,11 @@ package io.jccl;
 
 import io.jccl.config.AlgorithmSettings;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Settings of one communicator. What is not set here comes from the environment ({@code JCCL_*}, else {@code NCCL_*}), else
@@ -15,17 +17,18 @@ public final class CommunicatorConfig {
     /** What is expected where settings are null. */
     static final String EXPECTED = "settings; CommunicatorConfig.defaults() sets none";
 
-    private static final CommunicatorConfig DEFAULTS = builder().build();
-    private static final int NO_DEVICE = -1;
+    private static final String TIME = "a time from 1 millisecond to 365 days";
 
-    private final Duration timeout;
-    private final Duration initTimeout;
-    private final String hostId;
-    private final Algorithm algorithm;
-    private final Protocol protocol;
-    private final TransportKind transport;
-    private final int channels;
-    private final int device;
+    private static final CommunicatorConfig DEFAULTS = builder().build();
+
+    private final @Nullable Duration timeout;
+    private final @Nullable Duration initTimeout;
+    private final @Nullable String hostId;
+    private final @Nullable Algorithm algorithm;
+    private final @Nullable Protocol protocol;
+    private final @Nullable TransportKind transport;
+    private final @Nullable Integer channels;
+    private final @Nullable Integer device;
     private final Map<String, String> settings;
 
     private CommunicatorConfig(Builder builder) {
@@ -82,12 +85,12 @@ public final class CommunicatorConfig {
 
     /** The number of channels, if set. */
     public Optional<Integer> channels() {
-        return channels == 0 ? Optional.empty() : Optional.of(channels);
+        return Optional.ofNullable(channels);
     }
 
     /** The GPU of this rank by its number in this process, if it has one. */
     public Optional<Integer> device() {
-        return device == NO_DEVICE ? Optional.empty() : Optional.of(device);
+        return Optional.ofNullable(device);
     }
 
     /** Further settings by name, for example {@code JCCL_BUFFSIZE}; immutable. They come before the environment. */
@@ -110,65 +113,67 @@ public final class CommunicatorConfig {
         return builder;
     }
 
-    /** Collects settings; not safe for use by several threads. */
+    /** Collects settings; what is left out comes from the environment. Not safe for use by several threads. */
     public static final class Builder {
 
-        private Duration timeout;
-        private Duration initTimeout;
-        private String hostId;
-        private Algorithm algorithm;
-        private Protocol protocol;
-        private TransportKind transport;
-        private int channels;
-        private int device = NO_DEVICE;
+        private @Nullable Duration timeout;
+        private @Nullable Duration initTimeout;
+        private @Nullable String hostId;
+        private @Nullable Algorithm algorithm;
+        private @Nullable Protocol protocol;
+        private @Nullable TransportKind transport;
+        private @Nullable Integer channels;
+        private @Nullable Integer device;
         private final Map<String, String> settings = new TreeMap<>();
 
         private Builder() {}
 
-        /** How long one operation may take before it fails; at least a millisecond, or null for the default. */
+        /** How long one operation may take before it fails; at least a millisecond. */
         public Builder timeout(Duration timeout) {
-            this.timeout = timeout;
+            this.timeout = Arguments.required("timeout", timeout, TIME);
             return this;
         }
 
-        /** How long forming the communicator may take before it fails; at least a millisecond, or null for the default. */
+        /** How long forming the communicator may take before it fails; at least a millisecond. */
         public Builder initTimeout(Duration initTimeout) {
-            this.initTimeout = initTimeout;
+            this.initTimeout = Arguments.required("initTimeout", initTimeout, TIME);
             return this;
         }
 
-        /** Says which machine this rank is on, instead of the boot id (null): ranks with the same id share one. */
+        /** Says which machine this rank is on, instead of the boot id: ranks with the same id share one. */
         public Builder hostId(String hostId) {
-            this.hostId = hostId;
+            this.hostId = Arguments.required("hostId", hostId, "1 to 256 characters");
             return this;
         }
 
-        /** Forces an algorithm; null leaves the choice to JCCL. */
+        /** Forces an algorithm. */
         public Builder algorithm(Algorithm algorithm) {
-            this.algorithm = algorithm;
+            this.algorithm =
+                    Arguments.required("algorithm", algorithm, "one of " + Arrays.toString(Algorithm.values()));
             return this;
         }
 
-        /** Forces a protocol; null leaves the choice to JCCL. */
+        /** Forces a protocol. */
         public Builder protocol(Protocol protocol) {
-            this.protocol = protocol;
+            this.protocol = Arguments.required("protocol", protocol, "one of " + Arrays.toString(Protocol.values()));
             return this;
         }
 
-        /** Forces a transport between all ranks; null leaves the choice to JCCL. */
+        /** Forces a transport between all ranks. */
         public Builder transport(TransportKind transport) {
-            this.transport = transport;
+            this.transport =
+                    Arguments.required("transport", transport, "one of " + Arrays.toString(TransportKind.values()));
             return this;
         }
 
-        /** Forces the number of channels, 1 to 64; 0 leaves the choice to JCCL. */
+        /** Forces the number of channels, 1 to 64. */
         public Builder channels(int channels) {
             this.channels = channels;
             return this;
         }
 
         /**
-         * Gives this rank a GPU, by its number in this process, so that its operations take device memory; -1 gives it none.
+         * Gives this rank a GPU, by its number in this process, so that its operations take device memory.
          * All ranks of a communicator have one, or none has; several may share one.
          */
         public Builder device(int device) {
@@ -197,20 +202,20 @@ public final class CommunicatorConfig {
             if (hostId != null && (hostId.isBlank() || hostId.length() > 256)) {
                 throw new IllegalArgumentException("hostId=\"" + hostId + "\": expected 1 to 256 characters");
             }
-            if (channels < 0 || channels > AlgorithmSettings.MAX_CHANNELS) {
+            if (channels != null && (channels < 1 || channels > AlgorithmSettings.MAX_CHANNELS)) {
                 throw new IllegalArgumentException("channels=" + channels + ": expected 1 to "
-                        + AlgorithmSettings.MAX_CHANNELS + ", or 0 for JCCL's choice");
+                        + AlgorithmSettings.MAX_CHANNELS + "; leave it out for JCCL's choice");
             }
-            if (device < NO_DEVICE) {
-                throw new IllegalArgumentException("device=" + device + ": expected 0 or more, or -1 for none");
+            if (device != null && device < 0) {
+                throw new IllegalArgumentException(
+                        "device=" + device + ": expected 0 or more; leave it out for a rank on the host");
             }
             return new CommunicatorConfig(this);
         }
 
-        private static void requireDuration(String name, Duration value) {
+        private static void requireDuration(String name, @Nullable Duration value) {
             if (value != null && (value.toMillis() < 1 || value.compareTo(Duration.ofDays(365)) > 0)) {
-                throw new IllegalArgumentException(
-                        name + "=" + value + ": expected a time from 1 millisecond to 365 days");
+                throw new IllegalArgumentException(name + "=" + value + ": expected " + TIME);
             }
         }
     }

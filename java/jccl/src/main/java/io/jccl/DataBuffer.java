@@ -1,5 +1,6 @@
 package io.jccl;
 
+import io.jccl.internal.HeapAccess;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -10,6 +11,7 @@ import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 import java.util.Arrays;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A typed run of elements that an operation reads or writes: memory of the application's own, never a copy of it.
@@ -34,15 +36,17 @@ public final class DataBuffer {
         DEVICE
     }
 
-    private static final String DIRECT_BUFFER = "a direct buffer in native order";
+    static {
+        HeapAccess.install(DataBuffer::heap);
+    }
 
     private final Memory memory;
     private final DataType type;
     private final long count;
     private final long address; // 0 for heap memory
     private final boolean readOnly;
-    private final Object owner; // keeps the memory alive; the heap buffer itself for heap memory
-    private final HostMemory hostMemory; // null for memory that is no host buffer's
+    private final @Nullable Object owner; // keeps the memory alive; the heap buffer itself for heap memory
+    private final @Nullable HostMemory hostMemory; // null for memory that is no host buffer's
 
     private DataBuffer(
             Memory memory,
@@ -50,8 +54,8 @@ public final class DataBuffer {
             long count,
             long address,
             boolean readOnly,
-            Object owner,
-            HostMemory hostMemory) {
+            @Nullable Object owner,
+            @Nullable HostMemory hostMemory) {
         this.memory = memory;
         this.type = type;
         this.count = count;
@@ -183,7 +187,7 @@ public final class DataBuffer {
      * @param type their type
      * @param owner an object that keeps the memory alive and is kept reachable, or null
      */
-    public static DataBuffer host(long address, long count, DataType type, Object owner) {
+    public static DataBuffer host(long address, long count, DataType type, @Nullable Object owner) {
         requireAddress(address, count, type);
         return new DataBuffer(Memory.DIRECT, type, count, address, false, owner, HostMemory.at(address));
     }
@@ -300,58 +304,6 @@ public final class DataBuffer {
         return new DataBuffer(memory, type, length, address + offset * type.bytes(), readOnly, owner, hostMemory);
     }
 
-    /**
-     * Whether both buffers are exactly the same elements of the same memory.
-     *
-     * @param other may be null
-     */
-    public boolean isSameMemory(DataBuffer other) {
-        if (other == null || other.memory != memory || other.bytes() != bytes()) {
-            return false;
-        }
-        return this == other
-                || (memory == Memory.HEAP ? Heap.sameElements(owner, other.owner) : address == other.address);
-    }
-
-    /**
-     * Whether any byte belongs to both buffers. Heap buffers without an accessible array are taken to be apart.
-     *
-     * @param other may be null
-     */
-    public boolean overlaps(DataBuffer other) {
-        if (other == null
-                || count == 0
-                || other.count == 0
-                || (memory == Memory.HEAP) != (other.memory == Memory.HEAP)) {
-            return false;
-        }
-        return memory == Memory.HEAP
-                ? Heap.overlap(owner, bytes(), other.owner, other.bytes())
-                : address < other.address + other.bytes() && other.address < address + bytes();
-    }
-
-    /**
-     * Copies a run of elements of a heap buffer to native memory.
-     *
-     * @param offset the first element
-     * @param target direct, in native order; its remaining bytes say how many elements; its position does not move
-     */
-    public void copyTo(long offset, ByteBuffer target) {
-        Arguments.required("target", target, DIRECT_BUFFER);
-        Heap.copy((Buffer) requireHeap(), Math.toIntExact(offset), type, target, true);
-    }
-
-    /**
-     * Copies a run of elements from native memory to a heap buffer.
-     *
-     * @param offset the first element
-     * @param source direct, in native order; its remaining bytes say how many elements; its position does not move
-     */
-    public void copyFrom(long offset, ByteBuffer source) {
-        Arguments.required("source", source, DIRECT_BUFFER);
-        Heap.copy((Buffer) requireHeap(), Math.toIntExact(offset), type, source, false);
-    }
-
     /** For example {@code DataBuffer[type=float32, count=1024, memory=direct]}. */
     @Override
     public String toString() {
@@ -361,11 +313,11 @@ public final class DataBuffer {
                 + (readOnly ? ", read-only]" : "]");
     }
 
-    private Object requireHeap() {
+    private Buffer heap() {
         if (memory != Memory.HEAP) {
-            throw new IllegalStateException("memory=" + memory + ": only heap memory is copied; use address()");
+            throw new IllegalStateException("memory=" + memory + ": expected heap memory");
         }
-        return owner;
+        return (Buffer) owner;
     }
 
     private static DataBuffer ofNio(Buffer buffer, int unitBytes, ByteOrder order, DataType type) {

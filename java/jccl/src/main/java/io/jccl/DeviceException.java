@@ -1,5 +1,7 @@
 package io.jccl;
 
+import org.jspecify.annotations.Nullable;
+
 /** A device, or its driver, is missing or refused a request. */
 public class DeviceException extends JcclException {
 
@@ -16,7 +18,7 @@ public class DeviceException extends JcclException {
      * @param message what happened, with name=value pairs and the remedy
      * @param cause what led to it, or null
      */
-    public DeviceException(String message, Throwable cause) {
+    public DeviceException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }
 }

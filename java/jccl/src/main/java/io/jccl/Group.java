@@ -1,5 +1,7 @@
 package io.jccl;
 
+import io.jccl.runtime.GroupBuilder;
+
 /**
  * Collects operations that are issued together; see {@link Communicator#group}. Only valid within the body that it was
  * handed to, on that body's thread.
@@ -8,4 +10,4 @@ package io.jccl;
  * between the same two ranks match in their order. Collectives run one after the other, in their order, after them. On a
  * device, neighbours that one kernel carries out, and that touch no memory which another of them writes, share a launch.
  */
-public interface Group extends Operations<Group> {}
+public sealed interface Group extends Operations<Group> permits GroupBuilder {}

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The memory of a {@link HostBuffer}, and what keeps it.
@@ -55,7 +56,7 @@ final class HostMemory {
     }
 
     /** The memory that an address lies in, or null. */
-    static HostMemory at(long address) {
+    static @Nullable HostMemory at(long address) {
         if (ALL.isEmpty()) {
             return null;
         }

@@ -1,5 +1,7 @@
 package io.jccl;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * The calling thread was interrupted while it waited for other ranks. The wait ends within 100 ms, and the thread's
  * interrupt flag is set when this is thrown.
@@ -23,7 +25,7 @@ public class InterruptedCommunicationException extends JcclException {
      * @param message what was interrupted, with name=value pairs and the remedy
      * @param cause what led to it, or null
      */
-    public InterruptedCommunicationException(String message, Throwable cause) {
+    public InterruptedCommunicationException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }
 }

@@ -1,5 +1,7 @@
 package io.jccl;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * The root of everything that goes wrong while ranks communicate. Mistakes of the caller are {@link
  * IllegalArgumentException} or {@link IllegalStateException} instead and leave the communicator as it was.
@@ -22,7 +24,7 @@ public class JcclException extends RuntimeException {
      * @param message what happened, with name=value pairs and the remedy
      * @param cause what led to it, or null
      */
-    public JcclException(String message, Throwable cause) {
+    public JcclException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }
 }

@@ -1,6 +1,7 @@
 package io.jccl;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Ranks called different operations at the same place of their sequence: another collective, type, reduction, count or
@@ -20,7 +21,7 @@ public class MismatchedCollectiveException extends JcclException {
      * @param rows rows that say what each rank called, in rank order
      * @param cause what led to it, or null
      */
-    public MismatchedCollectiveException(String message, List<RankOperation> rows, Throwable cause) {
+    public MismatchedCollectiveException(String message, List<RankOperation> rows, @Nullable Throwable cause) {
         super(message, cause);
         this.rows = List.copyOf(rows);
     }

@@ -1,5 +1,7 @@
 package io.jccl;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * The operations, as a {@link Communicator} issues them at once and a {@link Group} collects them.
  *
@@ -43,7 +45,7 @@ public interface Operations<R> {
      * @param op how elements are combined
      * @param root the rank that receives the result
      */
-    R reduce(DataBuffer send, DataBuffer recv, ReduceOp op, int root);
+    R reduce(DataBuffer send, @Nullable DataBuffer recv, ReduceOp op, int root);
 
     /** Broadcast in place: the buffer is read at the root and written at the other ranks. */
     default R broadcast(DataBuffer buffer, int root) {
@@ -57,7 +59,7 @@ public interface Operations<R> {
      * @param recv receives the elements at every rank, the root included; may be the same memory as {@code send}
      * @param root the rank whose elements are sent
      */
-    R broadcast(DataBuffer send, DataBuffer recv, int root);
+    R broadcast(@Nullable DataBuffer send, DataBuffer recv, int root);
 
     /**
      * Collects the send buffers of all ranks at every rank, in rank order.
@@ -129,7 +131,7 @@ public interface Operations<R> {
      * @param recv receives {@code n * c} elements at the root; not used and possibly null at other ranks
      * @param root the rank that receives
      */
-    R gather(DataBuffer send, DataBuffer recv, int root);
+    R gather(DataBuffer send, @Nullable DataBuffer recv, int root);
 
     /**
      * Hands every rank its block of the root's buffer.
@@ -138,7 +140,7 @@ public interface Operations<R> {
      * @param recv receives {@code c} elements; at the root it may be the root's block of {@code send}
      * @param root the rank that sends
      */
-    R scatter(DataBuffer send, DataBuffer recv, int root);
+    R scatter(@Nullable DataBuffer send, DataBuffer recv, int root);
 
     /**
      * Sends elements to one rank, which must receive as many with {@link #recv}. Several transfers at once, in

@@ -3,6 +3,7 @@ package io.jccl;
 import java.util.Collections;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One or more other ranks died or became unreachable. The communicator is failed on every surviving rank.
@@ -19,7 +20,7 @@ public class PeerFailedException extends JcclException {
      * @param failedRanks ranks that failed, in ascending order
      * @param cause what led to it, or null
      */
-    public PeerFailedException(String message, Set<Integer> failedRanks, Throwable cause) {
+    public PeerFailedException(String message, Set<Integer> failedRanks, @Nullable Throwable cause) {
         super(message, cause);
         this.failedRanks = Collections.unmodifiableSet(new TreeSet<>(failedRanks));
     }

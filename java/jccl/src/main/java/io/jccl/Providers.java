@@ -1,5 +1,6 @@
 package io.jccl;
 
+import io.jccl.internal.JcclProvider;
 import java.util.Iterator;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;

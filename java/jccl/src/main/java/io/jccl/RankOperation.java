@@ -1,42 +1,65 @@
 package io.jccl;
 
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
 /**
  * What one rank did at one sequence number: a row of the table that an exception shows.
  *
  * @param rank the rank
  * @param sequence the sequence number of the operation on the communicator, from 1
- * @param entered whether the rank has entered the operation at all; if not, the fields below say nothing
+ * @param state how far it has come; if it is {@link State#ABSENT}, the fields below say nothing
  * @param collective the operation it entered, or null
- * @param type the element type, or null
+ * @param type the element type, or null where the collective has none
  * @param op the reduction, or null where the collective has none
  * @param count the count as the collective defines it, in elements
  * @param root the root or, for collectives without one, 0
- * @param state a word for where it stands: {@code absent}, {@code running}, {@code done}, {@code failed}
  */
 public record RankOperation(
         int rank,
         long sequence,
-        boolean entered,
-        Collective collective,
-        DataType type,
-        ReduceOp op,
+        State state,
+        @Nullable Collective collective,
+        @Nullable DataType type,
+        @Nullable ReduceOp op,
         long count,
-        int root,
-        String state) {
+        int root) {
+
+    /** How far a rank has come with an operation. The order of the constants is part of the native interface. */
+    public enum State {
+        /** It has not entered the operation. */
+        ABSENT,
+        /** It has entered the operation and not ended it. */
+        RUNNING,
+        /** The operation has ended with success. */
+        DONE,
+        /** The operation has failed. */
+        FAILED;
+
+        /** The word in messages, for example {@code running}. */
+        public String label() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
 
     /** The row of a rank that never entered the operation. */
     public static RankOperation absent(int rank, long sequence) {
-        return new RankOperation(rank, sequence, false, null, null, null, 0, 0, "absent");
+        return new RankOperation(rank, sequence, State.ABSENT, null, null, null, 0, 0);
+    }
+
+    /** Whether the rank has entered the operation. */
+    public boolean entered() {
+        return state != State.ABSENT;
     }
 
     /** The row as one line of text: {@code rank=2 sequence=7 all_reduce(type=float32 op=sum count=1024) running}. */
     public String describe() {
-        return "rank=" + rank + " sequence=" + sequence + " " + call() + (entered ? " " + state : "");
+        return "rank=" + rank + " sequence=" + sequence + " " + call() + (entered() ? " " + state.label() : "");
     }
 
     /** The call as text: {@code all_reduce(type=float32 op=sum count=1024)}, or {@code never entered}. */
     public String call() {
-        if (!entered) {
+        if (!entered()) {
             return "never entered";
         }
         StringBuilder text = new StringBuilder(96);

@@ -1,9 +1,10 @@
 package io.jccl;
 
+import io.jccl.runtime.StreamIssuer;
 import java.util.function.Consumer;
 
 /** The operations of a communicator, ordered by a stream of its device; see {@link Communicator#on}. */
-public interface StreamOperations extends Operations<Work> {
+public sealed interface StreamOperations extends Operations<Work> permits StreamIssuer {
 
     /**
      * Issues operations together; see {@link Communicator#group}.

@@ -1,5 +1,7 @@
 package io.jccl;
 
+import org.jspecify.annotations.Nullable;
+
 /** A transport between two ranks failed although both ranks live. */
 public class TransportException extends JcclException {
 
@@ -16,7 +18,7 @@ public class TransportException extends JcclException {
      * @param message what happened, with name=value pairs and the remedy
      * @param cause what led to it, or null
      */
-    public TransportException(String message, Throwable cause) {
+    public TransportException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }
 }

@@ -1,5 +1,6 @@
 package io.jccl;
 
+import io.jccl.runtime.OperationWork;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
@@ -17,12 +18,12 @@ import java.util.concurrent.CompletableFuture;
  * stream. A thread that waits for a later operation may run earlier ones, and its interrupt ends these. Futures are not
  * affected by interrupts of waiting threads, but by the end of the communicator.
  */
-public interface Work {
+public sealed interface Work permits OperationWork {
 
     /**
      * Waits until the operation is done, or throws after the communicator's time-out.
      *
-     * @throws JcclTimeoutException if it was not done in time; names the ranks that never entered it
+     * @throws CommunicationTimeoutException if it was not done in time; names the ranks that never entered it
      * @throws PeerFailedException if another rank died
      * @throws MismatchedCollectiveException if ranks called different operations
      * @throws AbortedException if the communicator was aborted

@@ -11,4 +11,7 @@
  * before anything is sent. Everything else that goes wrong is a {@link io.jccl.JcclException}. Counts are in elements,
  * sizes in bytes, both are {@code long}.
  */
+@NullMarked
 package io.jccl;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,8 +1,8 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.JcclException;
-import io.jccl.JcclTimeoutException;
 import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
 import java.net.InetAddress;
@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Coming in takes two steps. All ranks meet at the root, which the {@link UniqueId} or the launcher's environment
  * names; there they learn where rank 0's hub is, and connect to it to stay. Both steps together end by the initialisation
- * time-out: with a {@link JcclTimeoutException} that names the ranks that did not come, the same on every rank, or with a
+ * time-out: with a {@link CommunicationTimeoutException} that names the ranks that did not come, the same on every rank, or with a
  * {@link BootstrapException} that says why this rank was not let in.
  *
  * <p>Threads: the factories block and may be interrupted; everything else is safe for any thread. A member has one daemon
@@ -76,7 +76,7 @@ public final class Bootstrap implements AutoCloseable {
      * @param rank this rank, from 0 to {@code size - 1}
      * @param size the number of ranks, the same on all ranks
      * @throws BootstrapException if this rank is not let in; says why
-     * @throws JcclTimeoutException if not all ranks came in time; names them
+     * @throws CommunicationTimeoutException if not all ranks came in time; names them
      */
     public static Bootstrap join(UniqueId id, int rank, int size, BootstrapOptions options) {
         Connector.Place place = new Connector.Place(id.addresses(), id.secret());
@@ -91,7 +91,7 @@ public final class Bootstrap implements AutoCloseable {
      * @param generation the number of groups that this process has formed from this environment before, the same on all
      *     ranks: it keeps them apart
      * @throws BootstrapException if this rank is not let in; says why
-     * @throws JcclTimeoutException if not all ranks came in time; names them
+     * @throws CommunicationTimeoutException if not all ranks came in time; names them
      */
     public static Bootstrap join(Launch launch, int generation, BootstrapOptions options) {
         try (LaunchedRoot meeting = LaunchedRoot.of(launch, generation, options)) {
@@ -300,7 +300,7 @@ public final class Bootstrap implements AutoCloseable {
      * @param needsMajority whether a minority of a group that was not aborted is refused
      * @param childOptions the settings of the new group
      * @throws BootstrapException if the ranks do not exclude the same ones, or are a minority
-     * @throws JcclTimeoutException if not all came in time; names them by their ranks in the new group
+     * @throws CommunicationTimeoutException if not all came in time; names them by their ranks in the new group
      */
     public Bootstrap shrink(
             SortedSet<Integer> excluded, List<String> places, boolean needsMajority, BootstrapOptions childOptions) {

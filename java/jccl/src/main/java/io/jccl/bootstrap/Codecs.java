@@ -25,7 +25,6 @@ final class Codecs {
     static final int MAX_RANKS = 1 << 16;
 
     private static final int NONE = 0xff;
-    private static final int MAX_STATE_CHARS = 32;
 
     private Codecs() {}
 
@@ -46,9 +45,8 @@ final class Codecs {
     private static void write(WireWriter out, OperationRecord record) {
         RankOperation operation = record.operation();
         out.i64(record.fingerprint()).i32(operation.rank()).i64(operation.sequence());
-        out.u8(operation.entered() ? 1 : 0).u8(ordinal(operation.collective())).u8(ordinal(operation.type()));
+        out.u8(operation.state().ordinal()).u8(ordinal(operation.collective())).u8(ordinal(operation.type()));
         out.u8(ordinal(operation.op())).i64(operation.count()).i32(operation.root());
-        out.text(operation.state(), MAX_STATE_CHARS);
     }
 
     private static int ordinal(Enum<?> constant) {
@@ -84,15 +82,14 @@ final class Codecs {
         long fingerprint = in.i64();
         int rank = in.i32In("rank", 0, size - 1);
         long sequence = in.i64();
-        boolean entered = in.flag();
+        RankOperation.State state = in.constant(RankOperation.State.class);
         Collective collective = in.constantOrNull(Collective.class);
         DataType type = in.constantOrNull(DataType.class);
         ReduceOp op = in.constantOrNull(ReduceOp.class);
         long count = in.i64();
         int root = in.i32();
-        String state = in.text(MAX_STATE_CHARS);
         return new OperationRecord(
-                fingerprint, new RankOperation(rank, sequence, entered, collective, type, op, count, root, state));
+                fingerprint, new RankOperation(rank, sequence, state, collective, type, op, count, root));
     }
 
     static byte[] encode(Verdict verdict) {

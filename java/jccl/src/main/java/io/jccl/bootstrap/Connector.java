@@ -1,9 +1,9 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
-import io.jccl.JcclTimeoutException;
 import io.jccl.PeerFailedException;
 import java.io.EOFException;
 import java.io.IOException;
@@ -88,7 +88,7 @@ final class Connector {
      *
      * @throws BootstrapException if the server refuses this rank, or has ended
      * @throws PeerFailedException if rank 0, where the server was, has ended
-     * @throws JcclTimeoutException if the server was not reached in time
+     * @throws CommunicationTimeoutException if the server was not reached in time
      * @throws InterruptedCommunicationException if this thread is interrupted
      */
     FrameStream connect(Target target, long deadlineNanos) {
@@ -109,7 +109,7 @@ final class Connector {
             }
             long left = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
             if (left <= 0) {
-                throw new JcclTimeoutException(
+                throw new CommunicationTimeoutException(
                         who + " did not reach the " + name() + " of rank 0 in "
                                 + TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start)
                                 + " ms; is rank 0 running, and is one of its addresses reachable from here? Choose its"

@@ -355,7 +355,7 @@ final class Coordinator {
         Optional<RankOperation> waiting = Optional.ofNullable(reporter)
                 .flatMap(RankStatus::operation)
                 .map(OperationRecord::operation)
-                .filter(operation -> !operation.state().equals("done"));
+                .filter(operation -> operation.state() != RankOperation.State.DONE);
         if (missing.isEmpty() || waiting.isEmpty()) {
             return Optional.empty();
         }

@@ -1,9 +1,9 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
-import io.jccl.JcclTimeoutException;
 import io.jccl.PeerFailedException;
 import java.io.EOFException;
 import java.io.IOException;
@@ -82,7 +82,7 @@ final class FrameStream implements AutoCloseable {
      * @return what the server says when all are there
      * @throws BootstrapException if we are refused, or the connection breaks
      * @throws PeerFailedException if ranks left meanwhile; names them
-     * @throws JcclTimeoutException if not all came in time; names the ranks that did not
+     * @throws CommunicationTimeoutException if not all came in time; names the ranks that did not
      * @throws InterruptedCommunicationException if this thread is interrupted; the server sees this rank leave
      */
     byte[] awaitWelcome(String who, Assembly.Hello hello, boolean atRankZero, long initMillis, long deadlineNanos) {
@@ -96,7 +96,7 @@ final class FrameStream implements AutoCloseable {
                 return welcome(who, readFrame(System.nanoTime() + GRACE_NANOS), size);
             }
         } catch (SocketTimeoutException e) {
-            throw new JcclTimeoutException(
+            throw new CommunicationTimeoutException(
                     who + ": the root answered neither in initTimeoutMillis=" + initMillis
                             + " nor after; is the process of rank 0 stopped?",
                     Set.of(0),
@@ -157,7 +157,7 @@ final class FrameStream implements AutoCloseable {
         SortedSet<Integer> ranks = body.ranks(size);
         String text = body.text(Codecs.MAX_TEXT) + "; " + who + " gives up";
         return switch (cause) {
-            case MISSING -> new JcclTimeoutException(text, ranks, null);
+            case MISSING -> new CommunicationTimeoutException(text, ranks, null);
             case LOST -> new PeerFailedException(text, ranks, null);
             case REFUSED -> new BootstrapException(text);
         };

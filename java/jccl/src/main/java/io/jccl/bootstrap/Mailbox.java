@@ -1,8 +1,8 @@
 package io.jccl.bootstrap;
 
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
-import io.jccl.JcclTimeoutException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -94,7 +94,7 @@ final class Mailbox implements OutOfBand {
             }
         }
         if (gathered == null) {
-            JcclTimeoutException late = new JcclTimeoutException(
+            CommunicationTimeoutException late = new CommunicationTimeoutException(
                     RankList.late(
                                     missing,
                                     size,
@@ -166,7 +166,7 @@ final class Mailbox implements OutOfBand {
         checkPeer(peer);
         Box box = new Box(peer, tag);
         if (!await(() -> messages.containsKey(box), System.nanoTime() + timeout.toNanos())) {
-            throw new JcclTimeoutException(
+            throw new CommunicationTimeoutException(
                     "rank=" + rank + " got no out-of-band message of peer=" + peer + " with tag=" + tag
                             + " in timeoutMillis=" + timeout.toMillis(),
                     Set.of(peer),

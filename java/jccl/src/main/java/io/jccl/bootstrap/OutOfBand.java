@@ -7,7 +7,7 @@ import java.util.List;
  * The slow, dependable network over which the ranks of one communicator agree on things before, and beside, the fast one.
  *
  * <p>Messages travel by rank 0, which costs two hops whatever the number of ranks; pack what belongs together into one
- * message. Every call ends by its time-out with a {@link io.jccl.JcclTimeoutException} that names the ranks that did not
+ * message. Every call ends by its time-out with a {@link io.jccl.CommunicationTimeoutException} that names the ranks that did not
  * arrive, and at once with a {@link io.jccl.PeerFailedException}, or the exception of the verdict, when the group has
  * failed.
  *

@@ -1,9 +1,9 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
-import io.jccl.JcclTimeoutException;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
@@ -94,7 +94,7 @@ final class Survivors {
      * @param isMinority whether this rank, which leads, refuses to go on with so few
      * @throws BootstrapException if the ranks do not exclude the same ones
      * @throws io.jccl.PeerFailedException if ranks have ended; names them by their ranks in the new group
-     * @throws JcclTimeoutException if not all came in time; names them by their ranks in the new group
+     * @throws CommunicationTimeoutException if not all came in time; names them by their ranks in the new group
      */
     Bootstrap form(ReservedPort own, byte[] secret, boolean isMinority) {
         byte[] meetingSecret = Handshake.derive(secret, "shrink");
@@ -117,7 +117,9 @@ final class Survivors {
         } catch (JcclException e) {
             // The leader answers ranks that are late; the others answer a leader that is late and has not seen them
             // leave.
-            lingers = leads() || e instanceof JcclTimeoutException || e instanceof InterruptedCommunicationException;
+            lingers = leads()
+                    || e instanceof CommunicationTimeoutException
+                    || e instanceof InterruptedCommunicationException;
             root.fail(Assembly.Cause.LOST, Set.of(left.indexOf(rank)), "rank " + rank + " gave up: " + e.getMessage());
             throw e;
         } finally {

@@ -1,8 +1,8 @@
 package io.jccl.bootstrap;
 
 import io.jccl.AbortedException;
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.JcclException;
-import io.jccl.JcclTimeoutException;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.RankOperation;
@@ -96,7 +96,7 @@ public record Verdict(
     public JcclException toException() {
         String message = describe();
         return switch (kind) {
-            case TIMEOUT -> new JcclTimeoutException(message, missingRanks, null);
+            case TIMEOUT -> new CommunicationTimeoutException(message, missingRanks, null);
             case MISMATCH -> new MismatchedCollectiveException(message, operations(), null);
             case TRANSPORT -> new TransportException(message);
             case ABORTED -> new AbortedException(message);

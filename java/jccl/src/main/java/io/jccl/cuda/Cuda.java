@@ -8,6 +8,7 @@ import io.jccl.device.JCudaLibrary;
 import jcuda.Pointer;
 import jcuda.driver.CUstream;
 import jcuda.runtime.cudaStream_t;
+import org.jspecify.annotations.Nullable;
 
 /**
  * JCuda's pointers and streams as JCCL's. Nothing is copied and nothing is owned: the application frees the memory and
@@ -17,6 +18,7 @@ import jcuda.runtime.cudaStream_t;
  * {@link DeviceException} that says which, and the remedy. {@link CudaSupport#missing()} asks beforehand. Safe for use by
  * any thread.
  */
+@SuppressWarnings("exports") // who calls this requires JCuda; others do without it
 public final class Cuda {
 
     private Cuda() {}
@@ -43,7 +45,7 @@ public final class Cuda {
      * @param stream null is the default stream
      * @throws DeviceException if JCuda cannot be used
      */
-    public static DeviceStream stream(cudaStream_t stream) {
+    public static DeviceStream stream(@Nullable cudaStream_t stream) {
         JCudaLibrary.require("A stream of a device");
         return stream == null ? DeviceStream.DEFAULT : new DeviceStream(Addresses.of(stream));
     }
@@ -54,7 +56,7 @@ public final class Cuda {
      * @param stream null is the default stream
      * @throws DeviceException if JCuda cannot be used
      */
-    public static DeviceStream stream(CUstream stream) {
+    public static DeviceStream stream(@Nullable CUstream stream) {
         JCudaLibrary.require("A stream of a device");
         return stream == null ? DeviceStream.DEFAULT : new DeviceStream(Addresses.of(stream));
     }

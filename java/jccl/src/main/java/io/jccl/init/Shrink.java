@@ -1,8 +1,8 @@
 package io.jccl.init;
 
 import io.jccl.BootstrapException;
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.InterruptedCommunicationException;
-import io.jccl.JcclTimeoutException;
 import io.jccl.PeerFailedException;
 import io.jccl.bootstrap.Bootstrap;
 import io.jccl.bootstrap.RankList;
@@ -55,8 +55,8 @@ final class Shrink {
                     child.size(),
                     RankList.text(excluded));
             return child;
-        } catch (JcclTimeoutException e) {
-            throw new JcclTimeoutException(described(e), oldRanks(e.missingRanks()), e);
+        } catch (CommunicationTimeoutException e) {
+            throw new CommunicationTimeoutException(described(e), oldRanks(e.missingRanks()), e);
         } catch (PeerFailedException e) {
             throw new PeerFailedException(described(e), oldRanks(e.failedRanks()), e);
         } catch (InterruptedCommunicationException e) {

@@ -121,7 +121,7 @@ final class Checks {
             throw new IllegalArgumentException("send.count=" + send.count() + " recv.count=" + recv.count()
                     + ": expected the same count in both buffers; set positions and limits, or use slice");
         }
-        if (send.overlaps(recv) && !send.isSameMemory(recv)) {
+        if (!Aliasing.isSame(send, recv) && Aliasing.overlap(send, recv)) {
             throw overlap("all of recv");
         }
     }
@@ -138,13 +138,13 @@ final class Checks {
 
     /** {@code small} is the block of {@code large} that begins at {@code offset}, or apart from it. */
     static void blockOrApart(DataBuffer large, DataBuffer small, long offset, String block) {
-        if (large.overlaps(small) && !large.slice(offset, small.count()).isSameMemory(small)) {
+        if (Aliasing.overlap(large, small) && !Aliasing.isSame(large.slice(offset, small.count()), small)) {
             throw overlap(block);
         }
     }
 
     static void apart(DataBuffer send, DataBuffer recv) {
-        if (send.overlaps(recv)) {
+        if (Aliasing.overlap(send, recv)) {
             throw new IllegalArgumentException("send and recv overlap: this operation does not work in place; pass "
                     + "buffers of separate memory");
         }

@@ -21,7 +21,7 @@ import java.util.SortedSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A communicator: hands every call to the class that knows about it. */
-final class CommunicatorImpl extends IssuedOperations implements Communicator {
+public final class CommunicatorImpl extends IssuedOperations implements Communicator {
 
     private final InitializedCommunicator formed;
     private final FailureState failures;

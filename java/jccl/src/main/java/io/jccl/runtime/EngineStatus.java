@@ -18,7 +18,6 @@ import java.util.Optional;
 /** Tells the coordinator what this rank's native engines know: their last operations, and where their channels stand still. */
 final class EngineStatus implements StatusSource {
 
-    private static final String[] STATES = {"none", "running", "done", "failed"};
     private static final int LONGS_PER_WAIT = 7;
 
     private final int rank;
@@ -53,13 +52,12 @@ final class EngineStatus implements StatusSource {
         RankOperation operation = new RankOperation(
                 rank,
                 number,
-                true,
+                RankOperation.State.values()[(int) row[5]],
                 collective,
                 collective == Collective.BARRIER ? null : Signatures.type(signature),
                 Signatures.op(signature),
                 row[4],
-                (int) row[3],
-                STATES[(int) row[5]]);
+                (int) row[3]);
         long fingerprint = collective == Collective.SEND_RECV ? 0 : row[1];
         return new OperationRecord(fingerprint, operation);
     }

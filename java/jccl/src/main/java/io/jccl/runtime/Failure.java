@@ -2,10 +2,10 @@ package io.jccl.runtime;
 
 import io.jccl.AbortedException;
 import io.jccl.BootstrapException;
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.DeviceException;
 import io.jccl.InterruptedCommunicationException;
 import io.jccl.JcclException;
-import io.jccl.JcclTimeoutException;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.TransportException;
@@ -55,8 +55,8 @@ final class Failure {
 
     /** An exception of the same class and with the same facts. */
     static JcclException like(JcclException model, String message, Throwable cause) {
-        if (model instanceof JcclTimeoutException e) {
-            return new JcclTimeoutException(message, e.missingRanks(), cause);
+        if (model instanceof CommunicationTimeoutException e) {
+            return new CommunicationTimeoutException(message, e.missingRanks(), cause);
         }
         if (model instanceof PeerFailedException e) {
             return new PeerFailedException(message, e.failedRanks(), cause);

@@ -1,8 +1,8 @@
 package io.jccl.runtime;
 
 import io.jccl.AbortedException;
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.JcclException;
-import io.jccl.JcclTimeoutException;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.TransportException;
@@ -184,7 +184,7 @@ final class FailureState {
                 : text;
         Set<Integer> silent = lost ? Set.of(COORDINATOR) : Set.of();
         return switch (status) {
-            case NativeCommunicator.TIMEOUT -> new JcclTimeoutException(unanswered, silent, null);
+            case NativeCommunicator.TIMEOUT -> new CommunicationTimeoutException(unanswered, silent, null);
             case NativeCommunicator.MISMATCH -> new MismatchedCollectiveException(text, List.of(), null);
             case NativeCommunicator.TRANSPORT -> lost
                     ? new PeerFailedException(unanswered, silent, null)

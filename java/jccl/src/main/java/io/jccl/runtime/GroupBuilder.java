@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Collects the calls of a group while its body runs. */
-final class GroupBuilder extends CheckedOperations<Group> implements Group, CheckedOperations.Issuing<Group> {
+public final class GroupBuilder extends CheckedOperations<Group> implements Group, CheckedOperations.Issuing<Group> {
 
     private final CallFactory factory;
     private final Thread thread = Thread.currentThread();

@@ -1,9 +1,17 @@
 package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
+import io.jccl.DataType;
 import io.jccl.HostBuffer;
+import io.jccl.internal.HeapAccess;
+import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.nio.LongBuffer;
+import java.nio.ShortBuffer;
 
 /**
  * The native memory through which the heap arrays of one communicator pass. It is kept between operations and grows to the
@@ -37,7 +45,7 @@ final class HeapStaging implements AutoCloseable {
      * @return the addresses to send from and to receive at; 0 where the buffer is null
      */
     long[] stage(DataBuffer send, DataBuffer recv) {
-        boolean inPlace = send != null && send.isSameMemory(recv);
+        boolean inPlace = send != null && Aliasing.isSame(send, recv);
         begin(stagedBytes(send) + (inPlace ? 0 : stagedBytes(recv)));
         long from = place(send);
         if (isHeap(send)) {
@@ -103,12 +111,48 @@ final class HeapStaging implements AutoCloseable {
         for (long done = 0; done < bytes; done += WINDOW_BYTES) {
             int length = (int) Math.min(WINDOW_BYTES, bytes - done);
             ByteBuffer window = window(begin + done, length);
-            if (in) {
-                heap.copyTo(done / elementBytes, window);
-            } else {
-                heap.copyFrom(done / elementBytes, window);
-            }
+            copy(HeapAccess.of(heap), Math.toIntExact(done / elementBytes), heap.type(), window, in);
         }
+    }
+
+    /**
+     * Copies as many elements as {@code direct} has room for.
+     *
+     * @param heap a heap buffer whose position is its first element
+     * @param offset the first element to copy, counted from there
+     * @param direct in native order; its remaining bytes say how many elements; its position does not move
+     * @param in true from heap to {@code direct}, false the other way
+     */
+    private static void copy(Buffer heap, int offset, DataType type, ByteBuffer direct, boolean in) {
+        ByteBuffer there = direct.duplicate().order(direct.order());
+        int count = there.remaining() / type.bytes();
+        int unit = heap instanceof ByteBuffer ? type.bytes() : 1;
+        int begin = heap.position() + offset * unit;
+        Buffer here = heap.duplicate().limit(begin + count * unit).position(begin);
+        if (here instanceof FloatBuffer b) {
+            FloatBuffer d = there.asFloatBuffer();
+            move(in, () -> d.put(b), () -> b.put(d));
+        } else if (here instanceof DoubleBuffer b) {
+            DoubleBuffer d = there.asDoubleBuffer();
+            move(in, () -> d.put(b), () -> b.put(d));
+        } else if (here instanceof IntBuffer b) {
+            IntBuffer d = there.asIntBuffer();
+            move(in, () -> d.put(b), () -> b.put(d));
+        } else if (here instanceof LongBuffer b) {
+            LongBuffer d = there.asLongBuffer();
+            move(in, () -> d.put(b), () -> b.put(d));
+        } else if (here instanceof ShortBuffer b) {
+            ShortBuffer d = there.asShortBuffer();
+            move(in, () -> d.put(b), () -> b.put(d));
+        } else if (here instanceof ByteBuffer b) {
+            move(in, () -> there.put(b), () -> b.put(there));
+        } else {
+            throw new IllegalArgumentException("class=" + heap.getClass().getName() + ": not a buffer of numbers");
+        }
+    }
+
+    private static void move(boolean in, Runnable toDirect, Runnable toHeap) {
+        (in ? toDirect : toHeap).run();
     }
 
     private ByteBuffer window(long offset, int length) {

@@ -14,7 +14,7 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>The state is written by the thread that executes the operation, once, and read by any.
  */
-class OperationWork implements Work {
+public non-sealed class OperationWork implements Work {
 
     private static final int ISSUED = 0;
     private static final int DONE = 1;

@@ -91,7 +91,7 @@ final class StagedCollective implements StagedBackend.StagedCall {
     private boolean isBroadcastInPlace() {
         return call.collective() == Collective.BROADCAST
                 && call.send() != null
-                && call.send().isSameMemory(call.recv());
+                && Aliasing.isSame(call.send(), call.recv());
     }
 
     /** Whether only the two ranks of each pair know how much goes between them. */

@@ -5,7 +5,7 @@ import io.jccl.StreamOperations;
 import io.jccl.Work;
 
 /** A communicator's operations on one stream. */
-final class StreamIssuer extends IssuedOperations implements StreamOperations {
+public final class StreamIssuer extends IssuedOperations implements StreamOperations {
 
     private final CommunicatorImpl communicator;
     private final Issuing<Work> issuing;

@@ -2,7 +2,7 @@ package io.jccl.bootstrap;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.JcclTimeoutException;
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.UniqueId;
 import io.jccl.testing.Resources;
 import java.time.Duration;
@@ -120,7 +120,7 @@ class BootstrapScaleTest {
                     outcomes.get(0).error().getMessage().length());
             for (Ranks.Outcome<Bootstrap> outcome : outcomes) {
                 assertThat(outcome.error())
-                        .isInstanceOfSatisfying(JcclTimeoutException.class, e -> assertThat(e.missingRanks())
+                        .isInstanceOfSatisfying(CommunicationTimeoutException.class, e -> assertThat(e.missingRanks())
                                 .isEqualTo(absent))
                         .hasMessageStartingWith(RankList.subject(absent) + " did not join within ")
                         .hasMessageContaining("(" + (size - absent.size()) + " of " + size + " arrived)");

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.ChannelWait;
 import io.jccl.Collective;
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.DataType;
-import io.jccl.JcclTimeoutException;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.Protocol;
@@ -65,13 +65,12 @@ class CoordinatorTest {
                         new RankOperation(
                                 rank,
                                 sequence,
-                                true,
+                                RankOperation.State.RUNNING,
                                 Collective.ALL_REDUCE,
                                 DataType.FLOAT32,
                                 ReduceOp.SUM,
                                 count,
-                                0,
-                                "running"))),
+                                0))),
                 List.of());
     }
 
@@ -105,7 +104,7 @@ class CoordinatorTest {
         assertThat(verdicts).singleElement().satisfies(verdict -> {
             assertThat(verdict.kind()).isEqualTo(Verdict.Kind.TIMEOUT);
             assertThat(verdict.toException())
-                    .isInstanceOfSatisfying(JcclTimeoutException.class, e -> assertThat(e.missingRanks())
+                    .isInstanceOfSatisfying(CommunicationTimeoutException.class, e -> assertThat(e.missingRanks())
                             .containsExactly(2))
                     .hasMessageStartingWith(
                             "rank 2 did not join all_reduce(type=float32 op=sum count=10) in time (2 of 3"

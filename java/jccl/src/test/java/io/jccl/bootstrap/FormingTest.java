@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.BootstrapException;
-import io.jccl.JcclTimeoutException;
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
 import java.net.InetAddress;
@@ -120,7 +120,7 @@ class FormingTest {
         }
         for (Ranks.Outcome<Bootstrap> outcome : Ranks.together(tasks)) {
             assertThat(outcome.error())
-                    .isInstanceOfSatisfying(JcclTimeoutException.class, e -> assertThat(e.missingRanks())
+                    .isInstanceOfSatisfying(CommunicationTimeoutException.class, e -> assertThat(e.missingRanks())
                             .containsExactly(3, 7))
                     .hasMessageStartingWith("ranks 3 and 7 did not join within 4 s (6 of 8 arrived); ");
         }
@@ -131,7 +131,7 @@ class FormingTest {
         BootstrapOptions options = Ranks.options().withInitTimeout(Duration.ofSeconds(2));
         UniqueId id = Bootstrap.createId(options);
         assertThatThrownBy(() -> Bootstrap.join(id, 1, 3, options))
-                .isInstanceOf(JcclTimeoutException.class)
+                .isInstanceOf(CommunicationTimeoutException.class)
                 .hasMessageStartingWith("ranks 0 and 2 did not join within 2 s (1 of 3 arrived); ");
     }
 

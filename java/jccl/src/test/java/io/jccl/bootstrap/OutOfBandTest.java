@@ -3,7 +3,7 @@ package io.jccl.bootstrap;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.jccl.JcclTimeoutException;
+import io.jccl.CommunicationTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -76,7 +76,7 @@ class OutOfBandTest {
             try {
                 rank.outOfBand().barrier(Duration.ofMillis(200));
                 return null;
-            } catch (JcclTimeoutException e) {
+            } catch (CommunicationTimeoutException e) {
                 assertThat(e.missingRanks()).isEqualTo(Set.of(2));
                 return e;
             }
@@ -85,7 +85,7 @@ class OutOfBandTest {
                 .hasMessageStartingWith(
                         "rank 2 did not join an exchange of the control plane within 200 ms (2 of 3 arrived); "));
         assertThatThrownBy(() -> group.get(2).outOfBand().receive(1, 7, Duration.ofMillis(20)))
-                .isInstanceOfSatisfying(JcclTimeoutException.class, e -> assertThat(e.missingRanks())
+                .isInstanceOfSatisfying(CommunicationTimeoutException.class, e -> assertThat(e.missingRanks())
                         .isEqualTo(Set.of(1)));
         Ranks.close(group);
     }

@@ -151,7 +151,7 @@ class ActedMachinesTest {
         assertThat(failure.find()).as(output).isTrue();
         assertThat(Long.parseLong(failure.group(1))).as(output).isBetween(0L, 2 * TIMEOUT_MILLIS);
         if (survivor) {
-            assertThat(failure.group(2)).as(output).isIn("PeerFailedException", "JcclTimeoutException");
+            assertThat(failure.group(2)).as(output).isIn("PeerFailedException", "CommunicationTimeoutException");
             assertThat(failure.group(3)).as(output).isEqualTo("[6, 7]");
         }
     }

@@ -3,12 +3,12 @@ package io.jccl.integration;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.JcclException;
-import io.jccl.JcclTimeoutException;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.RankOperation;
@@ -103,7 +103,7 @@ abstract class DeviceFailureScenarios {
             for (int rank : new int[] {0, 2}) {
                 assertThat(failures.get(rank))
                         .isInstanceOfSatisfying(
-                                JcclTimeoutException.class,
+                                CommunicationTimeoutException.class,
                                 failure -> assertThat(failure.missingRanks()).containsExactly(1))
                         .hasMessageContaining("rank=1 never entered sequence=3 (device), its last is 2")
                         .hasMessageContaining("sequence=3 all_reduce(type=float32 op=sum count=" + COUNT + ")");

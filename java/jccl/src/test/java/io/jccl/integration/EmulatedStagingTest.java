@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.jccl.AbortedException;
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
-import io.jccl.JcclTimeoutException;
 import io.jccl.PeerFailedException;
 import io.jccl.ReduceOp;
 import io.jccl.Work;
@@ -138,7 +138,8 @@ class EmulatedStagingTest {
                 }
                 try (DeviceMemory memory = new DeviceMemory(0, 4096)) {
                     Work work = comm.allReduce(memory.elements(1024, DataType.FLOAT32), ReduceOp.SUM);
-                    JcclTimeoutException late = catchThrowableOfType(JcclTimeoutException.class, work::await);
+                    CommunicationTimeoutException late =
+                            catchThrowableOfType(CommunicationTimeoutException.class, work::await);
                     assertThat(late.missingRanks()).containsExactly(2);
                     assertThat(late).hasMessageContaining("rank=2 never entered sequence=1 (device)");
                 }

@@ -101,13 +101,13 @@ class FailuresTest {
             for (int rank : new int[] {0, 2}) {
                 ranks.awaitOutput(rank, text -> text.contains("CLOSED"), LIMIT);
                 assertThat(ranks.output(rank))
-                        .contains("JcclTimeoutException[1]")
+                        .contains("CommunicationTimeoutException[1]")
                         .contains("MESSAGE rank 1 did not join all_reduce(type=int64 op=sum count=4096) within "
                                 + 2 * LocalRanks.SLOWNESS + " s (2 of 3 arrived)")
                         .contains("sequence=201")
                         .contains("missingRanks=[1]")
                         .contains("rank=1 never entered sequence=201, its last is 200")
-                        .contains("AGAIN JcclTimeoutException[1] cause=true");
+                        .contains("AGAIN CommunicationTimeoutException[1] cause=true");
             }
         }
     }

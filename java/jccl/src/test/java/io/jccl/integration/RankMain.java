@@ -2,12 +2,12 @@ package io.jccl.integration;
 
 import static io.jccl.integration.ResultsTest.longs;
 
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.JcclException;
-import io.jccl.JcclTimeoutException;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.Quorum;
@@ -215,7 +215,7 @@ public final class RankMain {
         while (true) {
             try {
                 return comm.shrink(excluded);
-            } catch (JcclTimeoutException e) {
+            } catch (CommunicationTimeoutException e) {
                 print("AWAY " + e.missingRanks() + " excluded " + excluded);
                 excluded.addAll(e.missingRanks());
             } catch (PeerFailedException e) {
@@ -244,7 +244,7 @@ public final class RankMain {
         if (e instanceof PeerFailedException failed) {
             return name + failed.failedRanks();
         }
-        if (e instanceof JcclTimeoutException late) {
+        if (e instanceof CommunicationTimeoutException late) {
             return name + late.missingRanks();
         }
         if (e instanceof MismatchedCollectiveException mismatched) {

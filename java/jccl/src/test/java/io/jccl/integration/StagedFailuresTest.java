@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.jccl.AbortedException;
+import io.jccl.CommunicationTimeoutException;
 import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataType;
 import io.jccl.JcclException;
-import io.jccl.JcclTimeoutException;
 import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.RankOperation;
@@ -103,7 +103,7 @@ class StagedFailuresTest {
             for (int rank : new int[] {0, 2}) {
                 assertThat(failures.get(rank))
                         .isInstanceOfSatisfying(
-                                JcclTimeoutException.class,
+                                CommunicationTimeoutException.class,
                                 failure -> assertThat(failure.missingRanks()).containsExactly(1))
                         .hasMessageContaining("all_reduce(type=float32 op=sum count=" + COUNT + ")");
             }
@@ -152,12 +152,13 @@ class StagedFailuresTest {
             Work held = allReduce(ranks.get(0), memory, COUNT);
             Work peer = allReduce(ranks.get(1), other, COUNT);
             assertThatThrownBy(held::await)
-                    .isInstanceOf(JcclTimeoutException.class)
+                    .isInstanceOf(CommunicationTimeoutException.class)
                     .hasMessageContaining(
                             "all_reduce(type=float32 op=sum count=" + COUNT + ") waiting for its stream to come to it");
             assertThatThrownBy(peer::await)
-                    .isInstanceOfSatisfying(JcclTimeoutException.class, failure -> assertThat(failure.missingRanks())
-                            .containsExactly(0));
+                    .isInstanceOfSatisfying(
+                            CommunicationTimeoutException.class,
+                            failure -> assertThat(failure.missingRanks()).containsExactly(0));
             assertThat(holds.isDone()).isFalse();
             allReduce(still.get(1), other, COUNT).await();
             holds.await();

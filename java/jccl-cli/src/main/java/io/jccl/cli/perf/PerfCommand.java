@@ -286,7 +286,7 @@ public final class PerfCommand implements Callable<Integer> {
                 unlessAuto(algorithm, Algorithm::parse),
                 unlessAuto(protocol, Protocol::parse),
                 unlessAuto(transport, TransportKind::parse),
-                channels,
+                channels == 0 ? Optional.empty() : Optional.of(channels),
                 memoryKind(),
                 check,
                 Optional.ofNullable(json),
@@ -294,8 +294,8 @@ public final class PerfCommand implements Callable<Integer> {
                 tolerance);
     }
 
-    private static <T> T unlessAuto(String name, Function<String, T> parse) {
-        return "auto".equalsIgnoreCase(name) ? null : parse.apply(name);
+    private static <T> Optional<T> unlessAuto(String name, Function<String, T> parse) {
+        return "auto".equalsIgnoreCase(name) ? Optional.empty() : Optional.of(parse.apply(name));
     }
 
     private void checkBackend() {

@@ -22,10 +22,10 @@ import java.util.Optional;
  * @param iterations timed iterations, or 0 for as many as fit into the budget
  * @param warmup untimed iterations before each measurement, or -1 for a share of the budget
  * @param budgetSeconds the time for each measurement when iterations is 0
- * @param algorithm forced, or null
- * @param protocol forced, or null
- * @param transport forced, or null
- * @param channels forced, or 0
+ * @param algorithm forced
+ * @param protocol forced
+ * @param transport forced
+ * @param channels forced
  * @param memory where buffers live
  * @param check whether results are verified
  * @param json where JSON lines go
@@ -41,10 +41,10 @@ record PerfOptions(
         int iterations,
         int warmup,
         double budgetSeconds,
-        Algorithm algorithm,
-        Protocol protocol,
-        TransportKind transport,
-        int channels,
+        Optional<Algorithm> algorithm,
+        Optional<Protocol> protocol,
+        Optional<TransportKind> transport,
+        Optional<Integer> channels,
         MemoryKind memory,
         boolean check,
         Optional<String> json,
@@ -61,19 +61,19 @@ record PerfOptions(
         return memory == MemoryKind.DEVICE ? "cuda" : "host";
     }
 
-    /** The device of a rank: all that this process can see, in turn; -1 where none is used. */
-    int deviceOf(int rank) {
-        return memory == MemoryKind.DEVICE ? rank % CudaLoader.devices() : -1;
+    /** The device of a rank, if devices are used: all that this process can see, in turn. */
+    Optional<Integer> deviceOf(int rank) {
+        return memory == MemoryKind.DEVICE ? Optional.of(rank % CudaLoader.devices()) : Optional.empty();
     }
 
     /** The settings of the communicator under test, for one rank. */
     CommunicatorConfig communicatorConfig(int rank) {
-        return CommunicatorConfig.builder()
-                .device(deviceOf(rank))
-                .algorithm(algorithm)
-                .protocol(protocol)
-                .transport(transport)
-                .channels(channels)
-                .build();
+        CommunicatorConfig.Builder config = CommunicatorConfig.builder();
+        deviceOf(rank).ifPresent(config::device);
+        algorithm.ifPresent(config::algorithm);
+        protocol.ifPresent(config::protocol);
+        transport.ifPresent(config::transport);
+        channels.ifPresent(config::channels);
+        return config.build();
     }
 }

@@ -7,6 +7,7 @@ import io.jccl.PeerTransport;
 import io.jccl.TransportKind;
 import io.jccl.Work;
 import java.util.List;
+import java.util.Optional;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
@@ -41,7 +42,7 @@ final class RankRun {
                 .toList();
         long largest = Math.max(1, shapes.get(shapes.size() - 1).elements()) * elementBytes;
         long wrong = 0;
-        int device = options.deviceOf(communicator.rank());
+        Optional<Integer> device = options.deviceOf(communicator.rank());
         try (Region send = Region.allocate(options.memory(), largest, device);
                 Region recv = Region.allocate(options.memory(), largest, device)) {
             String transport = transports();

@@ -6,6 +6,7 @@ import io.jccl.HostBuffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.zip.CRC32C;
 
 /** The memory of one buffer under test: seen by operations as elements, and by checks as bytes. */
@@ -46,10 +47,10 @@ interface Region extends AutoCloseable {
     /**
      * Allocates memory of a kind.
      *
-     * @param device of the rank whose memory it is; only looked at for memory of devices
+     * @param device of the rank whose memory it is; present for memory of devices
      * @throws IllegalArgumentException if this kind of memory cannot be that large
      */
-    static Region allocate(MemoryKind kind, long bytes, int device) {
+    static Region allocate(MemoryKind kind, long bytes, Optional<Integer> device) {
         if (kind != MemoryKind.SHARED && kind != MemoryKind.DEVICE && bytes > MAX_NIO_BYTES) {
             throw new IllegalArgumentException("memory=" + kind.label() + " bytes=" + bytes
                     + ": a Java buffer of this kind holds less than 2 GiB; use --memory shared, or lower -e");
@@ -58,7 +59,7 @@ interface Region extends AutoCloseable {
             case DIRECT -> new Nio(ByteBuffer.allocateDirect((int) bytes + 128).alignedSlice(64));
             case HEAP -> new Nio(ByteBuffer.wrap(new byte[(int) bytes]));
             case SHARED -> new Shared(HostBuffer.allocate(bytes));
-            case DEVICE -> new DeviceRegion(device, bytes);
+            case DEVICE -> new DeviceRegion(device.orElseThrow(), bytes);
         };
     }
 

@@ -44,10 +44,10 @@ public final class Timing implements AutoCloseable {
                 0,
                 -1,
                 seconds,
-                null,
-                null,
-                null,
-                0,
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
                 memory,
                 false,
                 Optional.empty(),
@@ -71,8 +71,9 @@ public final class Timing implements AutoCloseable {
 
     private static Buffers allocate(PerfOptions options) {
         long bytes = options.ladder().maxBytes();
-        Buffers memory =
-                new Buffers(Region.allocate(options.memory(), bytes, 0), Region.allocate(options.memory(), bytes, 0));
+        Buffers memory = new Buffers(
+                Region.allocate(options.memory(), bytes, Optional.empty()),
+                Region.allocate(options.memory(), bytes, Optional.empty()));
         memory.send.set((byte) 0, 0, bytes); // touches its pages; sums of zeros neither overflow nor get slow
         memory.recv.set((byte) 0, 0, bytes);
         return memory;

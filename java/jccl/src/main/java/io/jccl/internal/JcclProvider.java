@@ -1,11 +1,14 @@
-package io.jccl;
+package io.jccl.internal;
 
+import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
+import io.jccl.UniqueId;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 
 /**
  * What implements this API. The factories of the API find it through {@link java.util.ServiceLoader}, so that the API
- * depends on nothing. Applications do not call it.
+ * depends on nothing.
  */
 public interface JcclProvider {
 

@@ -13,24 +13,24 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The floors of the native library: a folder includes only from itself and from lower floors. */
-class NativeFloorsTest {
+/** The layers of the native library: a folder includes only from itself and from lower layers. */
+class NativeLayersTest {
 
     private static final Path NATIVE = Path.of("../../native");
     private static final Pattern INCLUDE = Pattern.compile("^\\s*#\\s*include\\s+\"([a-z_]+)/[^\"]+\"");
 
-    private static final Map<String, Integer> FLOORS = Map.of(
+    private static final Map<String, Integer> LAYERS = Map.of(
             "jni", 4, "engine", 3, "collectives", 2, "transport", 2, "primitives", 1, "verbs", 1, "nvml", 1, "base", 0);
 
     /** What is built beside the library and may use all of it. */
     private static final List<String> BESIDE = List.of("test", "bench");
 
     @Test
-    void everyFolderHasAFloor() throws IOException {
+    void everyFolderHasALayer() throws IOException {
         try (Stream<Path> folders = Files.list(NATIVE).filter(Files::isDirectory)) {
             assertThat(folders.map(folder -> folder.getFileName().toString()))
                     .isNotEmpty()
-                    .allSatisfy(folder -> assertThat(FLOORS.containsKey(folder) || BESIDE.contains(folder))
+                    .allSatisfy(folder -> assertThat(LAYERS.containsKey(folder) || BESIDE.contains(folder))
                             .isTrue());
         }
     }
@@ -66,6 +66,6 @@ class NativeFloorsTest {
     }
 
     private static boolean mayInclude(String folder, String other) {
-        return folder.equals(other) || FLOORS.containsKey(other) && FLOORS.get(other) < FLOORS.get(folder);
+        return folder.equals(other) || LAYERS.containsKey(other) && LAYERS.get(other) < LAYERS.get(folder);
     }
 }

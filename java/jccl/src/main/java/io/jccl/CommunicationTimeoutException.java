@@ -3,12 +3,13 @@ package io.jccl;
 import java.util.Collections;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An operation, or the forming of a communicator, was not finished before its deadline. The message says which operation,
  * how long it took, which ranks never entered it, and where every other rank waits.
  */
-public class JcclTimeoutException extends JcclException {
+public class CommunicationTimeoutException extends JcclException {
 
     private static final long serialVersionUID = 1L;
 
@@ -20,7 +21,7 @@ public class JcclTimeoutException extends JcclException {
      * @param missingRanks ranks that never arrived, in ascending order; empty if all did
      * @param cause what led to it, or null
      */
-    public JcclTimeoutException(String message, Set<Integer> missingRanks, Throwable cause) {
+    public CommunicationTimeoutException(String message, Set<Integer> missingRanks, @Nullable Throwable cause) {
         super(message, cause);
         this.missingRanks = Collections.unmodifiableSet(new TreeSet<>(missingRanks));
     }

@@ -19,13 +19,14 @@ import com.tngtech.archunit.library.GeneralCodingRules;
 import java.util.Map;
 import java.util.Optional;
 
-/** The floors of docs/architecture.md: a package imports only from lower floors, and everything may speak {@code io.jccl}. */
+/** The layers of docs/architecture.md: a package imports only from lower layers, and everything may use {@code io.jccl}. */
 @AnalyzeClasses(packages = "io.jccl", importOptions = ImportOption.DoNotIncludeTests.class)
-class JavaFloorsTest {
+class JavaLayersTest {
 
     private static final String ROOT = "io.jccl";
+    private static final String INTERNAL = "io.jccl.internal";
 
-    private static final Map<String, Integer> FLOORS = Map.ofEntries(
+    private static final Map<String, Integer> LAYERS = Map.ofEntries(
             Map.entry("io.jccl.runtime", 7),
             Map.entry("io.jccl.init", 6),
             Map.entry("io.jccl.planning", 5),
@@ -39,22 +40,23 @@ class JavaFloorsTest {
             Map.entry("io.jccl.device", 0),
             Map.entry("io.jccl.nativelib", 0),
             Map.entry("io.jccl.config", 0),
+            Map.entry(INTERNAL, 0),
             Map.entry(ROOT, 0));
 
     @ArchTest
-    static void everyPackageHasAFloor(JavaClasses imported) {
+    static void everyPackageHasALayer(JavaClasses imported) {
         classes()
                 .should(new Condition(
-                        "live on a floor", (from, to) -> floorOf(from).isPresent()))
+                        "be of a layer", (from, to) -> layerOf(from).isPresent()))
                 .check(imported);
     }
 
     @ArchTest
     static final ArchRule IMPORTS_GO_DOWN =
-            classes().should(new Condition("import only from lower floors", JavaFloorsTest::mayImport));
+            classes().should(new Condition("import only from lower layers", JavaLayersTest::mayImport));
 
     @ArchTest
-    static final ArchRule JCUDA_STAYS_IN_ITS_ROOMS = noClasses()
+    static final ArchRule JCUDA_STAYS_IN_ITS_PACKAGES = noClasses()
             .that()
             .resideOutsideOfPackages("io.jccl.device..", "io.jccl.cuda..")
             .should()
@@ -62,7 +64,7 @@ class JavaFloorsTest {
             .resideInAPackage("jcuda..");
 
     @ArchTest
-    static final ArchRule NATIVE_METHODS_STAY_IN_THEIR_ROOM = methods()
+    static final ArchRule NATIVE_METHODS_STAY_IN_THEIR_PACKAGE = methods()
             .that()
             .haveModifier(NATIVE)
             .should()
@@ -81,28 +83,28 @@ class JavaFloorsTest {
             .orShould()
             .callMethod(Runtime.class, "halt", int.class);
 
-    private static boolean mayImport(JavaClass from, JavaClass to) {
-        String room = room(from);
-        String other = room(to);
-        if (room.equals(other)) {
+    private static boolean mayImport(JavaClass importing, JavaClass imported) {
+        String from = topPackage(importing);
+        String to = topPackage(imported);
+        if (from.equals(to)) {
             return true;
         }
-        if (room.equals(ROOT)) {
-            return false;
+        if (from.equals(ROOT)) {
+            return to.equals(INTERNAL);
         }
-        return other.equals(ROOT) || floor(other) < floor(room);
+        return to.equals(ROOT) || layer(to) < layer(from);
     }
 
-    private static int floor(String room) {
-        return FLOORS.getOrDefault(room, Integer.MAX_VALUE);
+    private static int layer(String topPackage) {
+        return LAYERS.getOrDefault(topPackage, Integer.MAX_VALUE);
     }
 
-    private static Optional<Integer> floorOf(JavaClass type) {
-        return Optional.ofNullable(FLOORS.get(room(type)));
+    private static Optional<Integer> layerOf(JavaClass type) {
+        return Optional.ofNullable(LAYERS.get(topPackage(type)));
     }
 
     /** The first package below {@code io.jccl}, or that itself. */
-    private static String room(JavaClass type) {
+    private static String topPackage(JavaClass type) {
         String name = type.getPackageName();
         int end = name.length() == ROOT.length() ? -1 : name.indexOf('.', ROOT.length() + 1);
         return end < 0 ? name : name.substring(0, end);

@@ -1,0 +1,16 @@
+/** Collective communications for the JVM: see {@link io.jccl}. */
+@SuppressWarnings("requires-automatic") // JCuda has no module descriptor
+module io.jccl {
+    requires org.slf4j;
+    requires java.xml;
+    requires static jcuda;
+    requires static transitive org.jspecify;
+
+    exports io.jccl;
+    exports io.jccl.cuda;
+
+    uses io.jccl.internal.JcclProvider;
+
+    provides io.jccl.internal.JcclProvider with
+            io.jccl.runtime.Provider;
+}
