@@ -20,12 +20,12 @@ import org.slf4j.LoggerFactory;
  * One rank's membership in a group: how it came in, and its networks while it stays.
  *
  * <p>Coming in takes two steps. All ranks meet at the root, which the {@link UniqueId} or the launcher's environment
- * names; there they learn where rank 0's hub is, and connect to it to stay. Both steps together end by the initialisation
+ * names; there they learn where rank 0's coordinator is, and connect to it to stay. Both steps together end by the initialisation
  * time-out: with a {@link CommunicationTimeoutException} that names the ranks that did not come, the same on every rank, or with a
  * {@link BootstrapException} that says why this rank was not let in.
  *
  * <p>Threads: the factories block and may be interrupted; everything else is safe for any thread. A member has one daemon
- * thread; rank 0 has one more for the hub. {@link #close} ends them and their sockets.
+ * thread; rank 0 has one more for the coordinator. {@link #close} ends them and their sockets.
  */
 public final class Bootstrap implements AutoCloseable {
 
@@ -37,8 +37,8 @@ public final class Bootstrap implements AutoCloseable {
     private final int size;
     private final byte[] secret;
     private final BootstrapOptions options;
-    private final HubClient client;
-    private final Hub hub;
+    private final CoordinatorConnection client;
+    private final CoordinatorServer coordinator;
     private final ReservedPort reserved;
     private final AtomicBoolean closed = new AtomicBoolean();
 
@@ -47,15 +47,15 @@ public final class Bootstrap implements AutoCloseable {
             int size,
             byte[] secret,
             BootstrapOptions options,
-            HubClient client,
-            Hub hub,
+            CoordinatorConnection client,
+            CoordinatorServer coordinator,
             ReservedPort reserved) {
         this.rank = rank;
         this.size = size;
         this.secret = secret;
         this.options = options;
         this.client = client;
-        this.hub = hub;
+        this.coordinator = coordinator;
         this.reserved = reserved;
     }
 
@@ -66,7 +66,7 @@ public final class Bootstrap implements AutoCloseable {
      * @throws BootstrapException if no network interface is usable
      */
     public static UniqueId createId(BootstrapOptions options) {
-        return Root.open(options).id();
+        return RendezvousServer.open(options).id();
     }
 
     /**
@@ -80,7 +80,7 @@ public final class Bootstrap implements AutoCloseable {
      */
     public static Bootstrap join(UniqueId id, int rank, int size, BootstrapOptions options) {
         Connector.Place place = new Connector.Place(id.addresses(), id.secret());
-        Assembly.Hello hello = new Assembly.Hello(options.version(), rank, size, NO_OLD_RANK, "", new byte[0]);
+        RankRegistration.Hello hello = new RankRegistration.Hello(options.version(), rank, size, NO_OLD_RANK, "", new byte[0]);
         return join(() -> place, id.secret(), hello, false, Connector.Nobody.IS_THERE_ANY_MORE, options);
     }
 
@@ -94,23 +94,23 @@ public final class Bootstrap implements AutoCloseable {
      * @throws CommunicationTimeoutException if not all ranks came in time; names them
      */
     public static Bootstrap join(Launch launch, int generation, BootstrapOptions options) {
-        try (LaunchedRoot meeting = LaunchedRoot.of(launch, generation, options)) {
-            Assembly.Hello hello =
-                    new Assembly.Hello(options.version(), launch.rank(), launch.size(), NO_OLD_RANK, "", new byte[0]);
-            return join(meeting, null, hello, true, Connector.Nobody.IS_THERE_YET, options);
+        try (LaunchRendezvous rendezvous = LaunchRendezvous.of(launch, generation, options)) {
+            RankRegistration.Hello hello =
+                    new RankRegistration.Hello(options.version(), launch.rank(), launch.size(), NO_OLD_RANK, "", new byte[0]);
+            return join(rendezvous, null, hello, true, Connector.Nobody.IS_THERE_YET, options);
         }
     }
 
     /** Joins the group of those that are left; its root may be about to close for an earlier attempt. */
-    static Bootstrap join(Connector.Place root, Survivors survivors, BootstrapOptions options) {
-        Assembly.Hello hello = survivors.hello(new byte[0]);
+    static Bootstrap join(Connector.Place root, RemainingRanks remaining, BootstrapOptions options) {
+        RankRegistration.Hello hello = remaining.hello(new byte[0]);
         return join(() -> root, root.secret(), hello, true, Connector.Nobody.IS_RANK_ZERO, options);
     }
 
     private static Bootstrap join(
             Connector.Target target,
             byte[] knownSecret,
-            Assembly.Hello hello,
+            RankRegistration.Hello hello,
             boolean patient,
             Connector.Nobody nobody,
             BootstrapOptions options) {
@@ -132,34 +132,34 @@ public final class Bootstrap implements AutoCloseable {
         };
         byte[] salt = Handshake.randomBytes(Handshake.NONCE_BYTES);
         byte[] offer = new byte[0];
-        Hub hub = null;
-        HubClient client = null;
+        CoordinatorServer coordinator = null;
+        CoordinatorConnection client = null;
         ReservedPort reserved = null;
         FrameStream root = null;
         byte[] welcome = null;
         try {
             while (welcome == null) {
-                root = new Connector(Handshake.Purpose.ROOT, who, patient, nobody).connect(noting, deadline);
-                if (rank == 0 && hub == null) {
-                    List<InterfaceCandidate> candidates = hubCandidates(options, root.localAddress());
+                root = new Connector(Handshake.Purpose.RENDEZVOUS, who, patient, nobody).connect(noting, deadline);
+                if (rank == 0 && coordinator == null) {
+                    List<InterfaceCandidate> candidates = coordinatorCandidates(options, root.localAddress());
                     byte[] groupSecret = Handshake.derive(used[0], salt);
-                    hub = new Hub(options, NetworkInterfaces.bindAddress(candidates), groupSecret, size);
-                    offer = offer(salt, candidates, hub.port());
+                    coordinator = new CoordinatorServer(options, NetworkInterfaces.bindAddress(candidates), groupSecret, size);
+                    offer = offer(salt, candidates, coordinator.port());
                 }
                 welcome = awaitWelcome(root, who, hello.with(offer), nobody, initMillis, deadline);
             }
-            byte[] rootSecret = used[0];
-            if (hub != null) {
-                hub.listenTo(root); // which knows the ranks that end before they come to the hub
+            byte[] rendezvousSecret = used[0];
+            if (coordinator != null) {
+                coordinator.listenTo(root); // which knows the ranks that end before they come to the coordinator
             }
-            HubOffer accepted = offerOf(who, welcome);
-            byte[] secret = Handshake.derive(rootSecret, accepted.salt());
+            CoordinatorAddress accepted = offerOf(who, welcome);
+            byte[] secret = Handshake.derive(rendezvousSecret, accepted.salt());
             Connector.Place place = new Connector.Place(accepted.addresses(), secret);
-            FrameStream stream = new Connector(Handshake.Purpose.HUB, who, false, Connector.Nobody.IS_RANK_ZERO)
+            FrameStream stream = new Connector(Handshake.Purpose.COORDINATOR, who, false, Connector.Nobody.IS_RANK_ZERO)
                     .connect(() -> place, deadline);
             try {
                 stream.awaitWelcome(who, hello, true, initMillis, deadline);
-                client = new HubClient(rank, size, stream, options);
+                client = new CoordinatorConnection(rank, size, stream, options);
             } finally {
                 if (client == null) {
                     stream.close();
@@ -171,11 +171,11 @@ public final class Bootstrap implements AutoCloseable {
                     size,
                     TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start),
                     client.localAddress());
-            if (hub == null) {
+            if (coordinator == null) {
                 root.leave();
             }
-            reserved = new ReservedPort(hubCandidates(options, client.localAddress()));
-            return new Bootstrap(rank, size, secret, options, client, hub, reserved);
+            reserved = new ReservedPort(coordinatorCandidates(options, client.localAddress()));
+            return new Bootstrap(rank, size, secret, options, client, coordinator, reserved);
         } finally {
             if (root != null) {
                 root.close();
@@ -184,8 +184,8 @@ public final class Bootstrap implements AutoCloseable {
                 if (client != null) {
                     client.close();
                 }
-                if (hub != null) {
-                    hub.closeSoon();
+                if (coordinator != null) {
+                    coordinator.closeSoon();
                 }
             }
         }
@@ -198,7 +198,7 @@ public final class Bootstrap implements AutoCloseable {
     private static byte[] awaitWelcome(
             FrameStream root,
             String who,
-            Assembly.Hello hello,
+            RankRegistration.Hello hello,
             Connector.Nobody nobody,
             long initMillis,
             long deadline) {
@@ -219,20 +219,20 @@ public final class Bootstrap implements AutoCloseable {
                 .limit(UniqueId.MAX_ADDRESSES)
                 .map(candidate -> new InetSocketAddress(candidate.address(), port))
                 .toList();
-        return new HubOffer(salt, addresses).encode();
+        return new CoordinatorAddress(salt, addresses).encode();
     }
 
-    private static HubOffer offerOf(String who, byte[] welcome) {
+    private static CoordinatorAddress offerOf(String who, byte[] welcome) {
         try {
-            return HubOffer.decode(welcome);
+            return CoordinatorAddress.decode(welcome);
         } catch (WireException e) {
-            throw new BootstrapException(who + ": where rank 0's hub is cannot be read: " + e.getMessage(), e);
+            throw new BootstrapException(who + ": where rank 0's coordinator is cannot be read: " + e.getMessage(), e);
         }
     }
 
-    /** The address that reached the root is the best guess for the hub; on loopback everybody is on this machine. */
-    private static List<InterfaceCandidate> hubCandidates(BootstrapOptions options, InetAddress toRoot) {
-        return NetworkInterfaces.preferring(NetworkInterfaces.usable(options), toRoot);
+    /** The address that reached the root is the best guess for the coordinator; on loopback everybody is on this machine. */
+    private static List<InterfaceCandidate> coordinatorCandidates(BootstrapOptions options, InetAddress toRendezvous) {
+        return NetworkInterfaces.preferring(NetworkInterfaces.usable(options), toRendezvous);
     }
 
     /** This rank, from 0. */
@@ -304,13 +304,13 @@ public final class Bootstrap implements AutoCloseable {
      */
     public Bootstrap shrink(
             SortedSet<Integer> excluded, List<String> places, boolean needsMajority, BootstrapOptions childOptions) {
-        Survivors survivors = new Survivors(rank, excluded, places, childOptions);
+        RemainingRanks remaining = new RemainingRanks(rank, excluded, places, childOptions);
         boolean aborted = control()
                 .verdict()
-                .filter(verdict -> verdict.kind() == Verdict.Kind.ABORTED)
+                .filter(verdict -> verdict.kind() == FailureReport.Kind.ABORTED)
                 .isPresent();
-        boolean minority = needsMajority && !aborted && survivors.leads() && survivors.isMinority(!client.wasCutOff());
-        return survivors.form(reserved, secret, minority);
+        boolean minority = needsMajority && !aborted && remaining.leads() && remaining.isMinority(!client.wasCutOff());
+        return remaining.form(reserved, secret, minority);
     }
 
     /** Waits until the group fails, or the time is over, and returns why it failed. */
@@ -321,8 +321,8 @@ public final class Bootstrap implements AutoCloseable {
     /** Leaves a group whose communicator this rank does not initialise to the end, and tells the others why. */
     public void giveUp(String why) {
         String text = "rank " + rank + " gave up while the communicator was initialised: " + why;
-        if (hub != null) {
-            hub.giveUp(text);
+        if (coordinator != null) {
+            coordinator.giveUp(text);
         } else {
             client.control().report(ReportKind.GAVE_UP, 0, text);
         }
@@ -341,8 +341,8 @@ public final class Bootstrap implements AutoCloseable {
         reserved.close();
         LastEntered lastEntered = client.control().position().lastEntered();
         client.close();
-        if (hub != null) {
-            hub.closeAfter(options.closeTimeout(), lastEntered);
+        if (coordinator != null) {
+            coordinator.closeAfter(options.closeTimeout(), lastEntered);
         }
     }
 
@@ -350,8 +350,8 @@ public final class Bootstrap implements AutoCloseable {
     void die() {
         closed.set(true);
         reserved.close();
-        if (hub != null) {
-            hub.close();
+        if (coordinator != null) {
+            coordinator.close();
         }
         client.die();
     }

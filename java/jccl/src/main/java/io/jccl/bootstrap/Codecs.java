@@ -92,7 +92,7 @@ final class Codecs {
                 fingerprint, new RankOperation(rank, sequence, state, collective, type, op, count, root));
     }
 
-    static byte[] encode(Verdict verdict) {
+    static byte[] encode(FailureReport verdict) {
         WireWriter out = new WireWriter();
         out.u8(verdict.kind().ordinal()).i64(verdict.sequence()).i32(verdict.reporter());
         out.ranks(verdict.failedRanks())
@@ -102,8 +102,8 @@ final class Codecs {
         return out.text(verdict.text(), MAX_TEXT).toBytes();
     }
 
-    static Verdict decodeVerdict(WireReader in, int size) {
-        Verdict.Kind kind = in.constant(Verdict.Kind.class);
+    static FailureReport decodeVerdict(WireReader in, int size) {
+        FailureReport.Kind kind = in.constant(FailureReport.Kind.class);
         long sequence = in.i64();
         int reporter = in.i32In("reporter", -1, size - 1);
         SortedSet<Integer> failed = in.ranks(size);
@@ -115,6 +115,6 @@ final class Codecs {
         }
         String text = in.text(MAX_TEXT);
         in.end();
-        return new Verdict(kind, sequence, reporter, failed, missing, rows, text);
+        return new FailureReport(kind, sequence, reporter, failed, missing, rows, text);
     }
 }

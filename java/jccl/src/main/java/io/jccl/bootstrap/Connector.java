@@ -211,7 +211,7 @@ final class Connector {
     }
 
     private String name() {
-        return purpose == Handshake.Purpose.ROOT ? "root" : "hub";
+        return purpose == Handshake.Purpose.RENDEZVOUS ? "root" : "coordinator";
     }
 
     private String table() {

@@ -19,7 +19,7 @@ final class Control implements ControlNetwork {
 
         void send(FrameType type, WireWriter content);
 
-        void failed(Verdict verdict);
+        void failed(FailureReport verdict);
     }
 
     private static final StatusSource NOTHING = new StatusSource() {
@@ -42,8 +42,8 @@ final class Control implements ControlNetwork {
     private final int rank;
     private final Exit exit;
     private StatusSource source = NOTHING;
-    private VerdictListener listener;
-    private Verdict verdict;
+    private FailureListener listener;
+    private FailureReport verdict;
     private boolean coordinatorLeft;
     private LastEntered coordinatorLastEntered = LastEntered.NOTHING;
 
@@ -53,8 +53,8 @@ final class Control implements ControlNetwork {
     }
 
     @Override
-    public void start(StatusSource statusSource, VerdictListener verdictListener) {
-        Verdict early;
+    public void start(StatusSource statusSource, FailureListener verdictListener) {
+        FailureReport early;
         synchronized (this) {
             if (listener != null) {
                 throw new IllegalStateException("rank=" + rank + ": the control network was started before");
@@ -79,7 +79,7 @@ final class Control implements ControlNetwork {
     }
 
     private void report(ReportKind kind, long sequence, long waitedMillis, String text) {
-        Verdict own = null;
+        FailureReport own = null;
         synchronized (this) {
             if (verdict != null) {
                 return;
@@ -102,29 +102,29 @@ final class Control implements ControlNetwork {
     }
 
     /** Rank 0 has left in good order and there is nobody to ask: what this rank concludes alone, or null. */
-    private Verdict withoutCoordinator(ReportKind kind, long sequence, String text) {
+    private FailureReport withoutCoordinator(ReportKind kind, long sequence, String text) {
         long last = coordinatorLastEntered.of(sequence);
         if (sequence > last) {
-            return Verdict.gone(
-                    Verdict.Kind.DEPARTED,
+            return FailureReport.gone(
+                    FailureReport.Kind.DEPARTED,
                     Set.of(0),
                     sequence,
                     "rank 0 closed its communicator after sequence=" + LastEntered.plain(last) + " while rank " + rank
                             + " waits in sequence=" + LastEntered.text(sequence)
                             + "; close it only when every rank has finished");
         }
-        Verdict.Kind kindOfVerdict =
+        FailureReport.Kind kindOfVerdict =
                 switch (kind) {
                     case STALLED -> null;
-                    case TIMEOUT -> Verdict.Kind.TIMEOUT;
-                    case MISMATCH -> Verdict.Kind.MISMATCH;
-                    case TRANSPORT -> Verdict.Kind.TRANSPORT;
-                    case ABORT, GAVE_UP -> Verdict.Kind.ABORTED;
+                    case TIMEOUT -> FailureReport.Kind.TIMEOUT;
+                    case MISMATCH -> FailureReport.Kind.MISMATCH;
+                    case TRANSPORT -> FailureReport.Kind.TRANSPORT;
+                    case ABORT, GAVE_UP -> FailureReport.Kind.ABORTED;
                 };
         if (kindOfVerdict == null) {
             return null;
         }
-        return new Verdict(
+        return new FailureReport(
                 kindOfVerdict,
                 sequence,
                 rank,
@@ -135,7 +135,7 @@ final class Control implements ControlNetwork {
     }
 
     @Override
-    public synchronized Optional<Verdict> verdict() {
+    public synchronized Optional<FailureReport> verdict() {
         return Optional.ofNullable(verdict);
     }
 
@@ -184,20 +184,20 @@ final class Control implements ControlNetwork {
         coordinatorLastEntered = lastEntered;
     }
 
-    /** The connection to the hub is gone without our doing. */
-    void hubLost(String why) {
+    /** The connection to the coordinator is gone without our doing. */
+    void coordinatorLost(String why) {
         synchronized (this) {
             if (coordinatorLeft) {
                 return;
             }
         }
-        decide(Verdict.gone(Verdict.Kind.PEER_FAILED, Set.of(0), 0, "rank 0, which coordinates, failed: " + why));
+        decide(FailureReport.gone(FailureReport.Kind.PEER_FAILED, Set.of(0), 0, "rank 0, which coordinates, failed: " + why));
     }
 
     /** Takes a verdict, unless there is one. */
-    void decide(Verdict agreed) {
-        Verdict decided = agreed.failedRanks().contains(rank) ? leftOut(agreed) : agreed;
-        VerdictListener told;
+    void decide(FailureReport agreed) {
+        FailureReport decided = agreed.failedRanks().contains(rank) ? leftOut(agreed) : agreed;
+        FailureListener told;
         synchronized (this) {
             if (verdict != null) {
                 return;
@@ -212,10 +212,10 @@ final class Control implements ControlNetwork {
     }
 
     /** The others count this rank as failed. */
-    private Verdict leftOut(Verdict agreed) {
+    private FailureReport leftOut(FailureReport agreed) {
         String text = "the other ranks go on without this one, rank=" + rank + ": " + agreed.text()
                 + "; end this process, or join a new communicator";
-        return new Verdict(
+        return new FailureReport(
                 agreed.kind(),
                 agreed.sequence(),
                 agreed.reporter(),
@@ -225,7 +225,7 @@ final class Control implements ControlNetwork {
                 text);
     }
 
-    private void tell(VerdictListener told, Verdict decided) {
+    private void tell(FailureListener told, FailureReport decided) {
         try {
             told.onVerdict(decided);
         } catch (RuntimeException e) {

@@ -9,7 +9,7 @@ import java.util.Optional;
  * <p>Every rank is joined to the coordinator at rank 0. A rank whose connection breaks, or that is silent for the heartbeat
  * time-out, has failed; if the coordinator is lost, rank 0 has failed. A rank that sees something odd {@link #report
  * reports} it; the coordinator asks every rank what it knows about the operation, waits about a second at most, and tells
- * all ranks one {@link Verdict}. With its heartbeats and its goodbye a rank says how far it has come and what it has done so
+ * all ranks one {@link FailureReport}. With its heartbeats and its goodbye a rank says how far it has come and what it has done so
  * far, and ranks that differ there, too, get a verdict. There is at most one verdict in the life of a communicator: the first wins, on every rank.
  *
  * <p>Threads: all methods may be called by any thread and none of them waits.
@@ -24,7 +24,7 @@ public interface ControlNetwork {
      * @param listener is told the verdict, once
      * @throws IllegalStateException if called before
      */
-    void start(StatusSource source, VerdictListener listener);
+    void start(StatusSource source, FailureListener listener);
 
     /**
      * Reports something to the coordinator; returns at once. A report leads to a verdict, except a {@link ReportKind#STALLED}
@@ -46,5 +46,5 @@ public interface ControlNetwork {
     void timedOut(long sequence, Duration waited, String text);
 
     /** The verdict, once there is one. */
-    Optional<Verdict> verdict();
+    Optional<FailureReport> verdict();
 }

@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
- * Who lives, who left, and what is wrong: the judgement of the {@link Hub}, without sockets and with the time passed in.
+ * Who lives, who left, and what is wrong: the judgement of the {@link CoordinatorServer}, without sockets and with the time passed in.
  * Gives one verdict at most. For one thread.
  */
 final class Coordinator {
@@ -36,7 +36,7 @@ final class Coordinator {
         void left(int rank);
 
         /** Tells all ranks; called once. */
-        void verdict(Verdict verdict);
+        void verdict(FailureReport verdict);
     }
 
     /** Deaths within this time are told together, so that a lost machine is one verdict. */
@@ -95,7 +95,7 @@ final class Coordinator {
     private long deadSince;
     private long lastTick;
     private long nextInquiry = 1;
-    private Verdict verdict;
+    private FailureReport verdict;
 
     Coordinator(int size, long queryNanos, long heartbeatNanos, long now, Output output) {
         this.size = size;
@@ -108,7 +108,7 @@ final class Coordinator {
         Arrays.fill(heardAt, now);
     }
 
-    Verdict verdict() {
+    FailureReport verdict() {
         return verdict;
     }
 
@@ -189,8 +189,8 @@ final class Coordinator {
 
     /** Somebody needs ranks that left in good order. */
     void needed(SortedSet<Integer> ranks, String forWhat) {
-        decide(Verdict.gone(
-                Verdict.Kind.DEPARTED,
+        decide(FailureReport.gone(
+                FailureReport.Kind.DEPARTED,
                 ranks,
                 0,
                 "ranks " + ranks
@@ -208,12 +208,12 @@ final class Coordinator {
             return;
         }
         if (kind == ReportKind.GAVE_UP) {
-            decide(Verdict.gone(Verdict.Kind.PEER_FAILED, Set.of(rank), sequence, text));
+            decide(FailureReport.gone(FailureReport.Kind.PEER_FAILED, Set.of(rank), sequence, text));
             return;
         }
         if (kind == ReportKind.ABORT) {
-            decide(new Verdict(
-                    Verdict.Kind.ABORTED, sequence, rank, new TreeSet<>(), new TreeSet<>(), List.of(), text));
+            decide(new FailureReport(
+                    FailureReport.Kind.ABORTED, sequence, rank, new TreeSet<>(), new TreeSet<>(), List.of(), text));
             return;
         }
         Inquiry running = inquiries.get(sequence);
@@ -311,20 +311,20 @@ final class Coordinator {
         }
         if (difference.isPresent() || inquiry.kind == ReportKind.MISMATCH) {
             String text = difference.map(it -> it.describe(rows)).orElse(inquiry.text);
-            decide(verdict(Verdict.Kind.MISMATCH, inquiry, new TreeSet<>(), missing, rows, text));
+            decide(verdict(FailureReport.Kind.MISMATCH, inquiry, new TreeSet<>(), missing, rows, text));
         } else if (!left.isEmpty() && inquiry.kind != ReportKind.TRANSPORT) {
             String text = "ranks " + left + " closed their communicator before sequence="
                     + LastEntered.text(inquiry.sequence)
                     + ", in which others wait for them; close it only when every rank has finished";
-            decide(verdict(Verdict.Kind.DEPARTED, inquiry, left, missing, rows, text));
+            decide(verdict(FailureReport.Kind.DEPARTED, inquiry, left, missing, rows, text));
         } else if (inquiry.kind == ReportKind.TIMEOUT) {
             String text = lateness(inquiry, missing).orElse(inquiry.text);
-            decide(verdict(Verdict.Kind.TIMEOUT, inquiry, new TreeSet<>(), missing, rows, text));
+            decide(verdict(FailureReport.Kind.TIMEOUT, inquiry, new TreeSet<>(), missing, rows, text));
         } else if (inquiry.kind == ReportKind.TRANSPORT) {
             SortedSet<Integer> silent = new TreeSet<>();
             rows.stream().filter(row -> row.state() == RankStatus.State.SILENT).forEach(row -> silent.add(row.rank()));
             // Who neither answers nor has a connection that works is lost, if not known so by a heartbeat yet.
-            Verdict.Kind kind = silent.isEmpty() ? Verdict.Kind.TRANSPORT : Verdict.Kind.PEER_FAILED;
+            FailureReport.Kind kind = silent.isEmpty() ? FailureReport.Kind.TRANSPORT : FailureReport.Kind.PEER_FAILED;
             decide(verdict(kind, inquiry, silent, missing, rows, inquiry.text));
         }
     }
@@ -377,18 +377,18 @@ final class Coordinator {
                 .stream().map(RankStatus::rank).collect(Collectors.toCollection(TreeSet::new));
     }
 
-    private static Verdict verdict(
-            Verdict.Kind kind,
+    private static FailureReport verdict(
+            FailureReport.Kind kind,
             Inquiry inquiry,
             SortedSet<Integer> failed,
             SortedSet<Integer> missing,
             List<RankStatus> rows,
             String text) {
         List<RankStatus> told = rows.stream().map(row -> row.with(Trail.NONE)).toList();
-        return new Verdict(kind, inquiry.sequence, inquiry.reporter, failed, missing, told, text);
+        return new FailureReport(kind, inquiry.sequence, inquiry.reporter, failed, missing, told, text);
     }
 
-    private void decide(Verdict decided) {
+    private void decide(FailureReport decided) {
         if (verdict == null) {
             verdict = decided;
             inquiries.clear();
@@ -466,7 +466,7 @@ final class Coordinator {
                 .append(rank)
                 .append(" failed: ")
                 .append(why));
-        decide(Verdict.gone(Verdict.Kind.PEER_FAILED, dead.keySet(), 0, text.toString()));
+        decide(FailureReport.gone(FailureReport.Kind.PEER_FAILED, dead.keySet(), 0, text.toString()));
     }
 
     private long next(long now) {

@@ -85,7 +85,7 @@ final class FrameStream implements AutoCloseable {
      * @throws CommunicationTimeoutException if not all came in time; names the ranks that did not
      * @throws InterruptedCommunicationException if this thread is interrupted; the server sees this rank leave
      */
-    byte[] awaitWelcome(String who, Assembly.Hello hello, boolean atRankZero, long initMillis, long deadlineNanos) {
+    byte[] awaitWelcome(String who, RankRegistration.Hello hello, boolean atRankZero, long initMillis, long deadlineNanos) {
         int size = hello.size();
         try {
             writeFrame(FrameType.HELLO, hello.write());
@@ -153,7 +153,7 @@ final class FrameStream implements AutoCloseable {
     }
 
     private static JcclException failure(String who, WireReader body, int size) {
-        Assembly.Cause cause = body.constant(Assembly.Cause.class);
+        RankRegistration.Cause cause = body.constant(RankRegistration.Cause.class);
         SortedSet<Integer> ranks = body.ranks(size);
         String text = body.text(Codecs.MAX_TEXT) + "; " + who + " gives up";
         return switch (cause) {

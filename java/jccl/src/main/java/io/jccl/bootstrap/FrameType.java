@@ -9,7 +9,7 @@ package io.jccl.bootstrap;
 enum FrameType {
     /**
      * {@code >} version text, rank, size, old rank, key, blob: the first frame. Where a communicator is shrunk, the old rank is
-     * that of the communicator and the key says whom this rank excludes. The blob is rank 0's hub addresses at the root.
+     * that of the communicator and the key says whom this rank excludes. The blob is rank 0's coordinator addresses at the root.
      */
     HELLO,
     /** {@code <} text: this rank is not let in. */
@@ -32,7 +32,7 @@ enum FrameType {
     MESSAGE,
     /** {@code >} position; {@code <} empty. */
     HEARTBEAT,
-    /** {@code >} position: this rank leaves in good order; at the root, empty: the hub has let this rank in. */
+    /** {@code >} position: this rank leaves in good order; at the root, empty: the coordinator has let this rank in. */
     GOODBYE,
     /** {@code <} empty: the goodbye is noted; the server closes. */
     BYE,

@@ -20,15 +20,15 @@ import javax.crypto.spec.SecretKeySpec;
  * </pre>
  *
  * <p>The rank proves first, so that a stranger gets no proof to work on. A recorded handshake is worth nothing, because
- * both nonces are fresh. The purpose keeps a proof for the root from being one for the hub. The greeting is six letters
+ * both nonces are fresh. The purpose keeps a proof for the root from being one for the coordinator. The greeting is six letters
  * and the version of this handshake. Stateless; safe for use by any thread.
  */
 final class Handshake {
 
     /** What a connection is for. */
     enum Purpose {
-        ROOT,
-        HUB
+        RENDEZVOUS,
+        COORDINATOR
     }
 
     static final int VERSION = 1;

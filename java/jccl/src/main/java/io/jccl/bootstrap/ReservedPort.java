@@ -11,7 +11,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * A port that a rank keeps for the root of those that are left when others have failed. Its place is told while all are well:
- * whom the survivors must turn to is only known when nobody can be asked any more.
+ * whom the remaining must turn to is only known when nobody can be asked any more.
  *
  * <p>The port listens as long as the rank is in the group, and nobody accepts until there is a root: whoever connects learns
  * from the operating system at once that the rank has ended, and waits for one that has not come yet.
@@ -22,8 +22,8 @@ final class ReservedPort implements Closeable {
 
     private final ServerSocketChannel acceptor;
     private final String place;
-    private final Map<String, Assembly> earlier = new ConcurrentHashMap<>(); // shrinks that failed, by key
-    private Root root; // the last one
+    private final Map<String, RankRegistration> earlier = new ConcurrentHashMap<>(); // shrinks that failed, by key
+    private RendezvousServer root; // the last one
 
     /**
      * Takes any free port.
@@ -38,7 +38,7 @@ final class ReservedPort implements Closeable {
                 .limit(MOST_ADDRESSES)
                 .map(candidate -> new InetSocketAddress(candidate.address(), port))
                 .toList();
-        place = HexFormat.of().formatHex(Root.encodeAddresses(addresses));
+        place = HexFormat.of().formatHex(RendezvousServer.encodeAddresses(addresses));
     }
 
     /** A text for other ranks, by which {@link #addresses} finds this port. */
@@ -53,20 +53,20 @@ final class ReservedPort implements Closeable {
      */
     static List<InetSocketAddress> addresses(String place) {
         try {
-            return Root.decodeAddresses(HexFormat.of().parseHex(place));
+            return RendezvousServer.decodeAddresses(HexFormat.of().parseHex(place));
         } catch (IllegalArgumentException e) {
             throw new WireException("place=\"" + place + "\": expected the text of a reserved port");
         }
     }
 
     /** Starts a root on the port, and ends the one before. */
-    synchronized Root open(BootstrapOptions options, byte[] secret, Survivors survivors) {
-        closeRoot();
-        root = new Root(options, acceptor, secret, new ShrinkRendezvous(survivors, earlier));
+    synchronized RendezvousServer open(BootstrapOptions options, byte[] secret, RemainingRanks remaining) {
+        closeRendezvous();
+        root = new RendezvousServer(options, acceptor, secret, new ShrinkRendezvous(remaining, earlier));
         return root;
     }
 
-    private void closeRoot() {
+    private void closeRendezvous() {
         if (root != null) {
             root.close();
         }
@@ -74,7 +74,7 @@ final class ReservedPort implements Closeable {
 
     @Override
     public synchronized void close() {
-        closeRoot();
+        closeRendezvous();
         Reactor.closeQuietly(acceptor);
     }
 }

@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Listens, and turns connections that prove the secret into {@link FrameLink}s. Everybody else costs at most {@value
- * #MAX_STRANGERS} sockets with a small buffer each, for at most five seconds, and a log line a second. When there are more,
+ * #MAX_UNAUTHENTICATED} sockets with a small buffer each, for at most five seconds, and a log line a second. When there are more,
  * the oldest goes once it has had a second; until then the others wait in the kernel's queue, so that of thousands of ranks
  * that come at once none is sent away. One thread.
  */
@@ -40,7 +40,7 @@ final class Server implements Closeable {
     }
 
     /** The most connections that have not proved the secret yet. */
-    static final int MAX_STRANGERS = 512;
+    static final int MAX_UNAUTHENTICATED = 512;
 
     private static final Logger LOG = LoggerFactory.getLogger(Server.class);
     private static final long HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -59,7 +59,7 @@ final class Server implements Closeable {
     private final boolean ownsAcceptor;
     private final Set<Stranger> strangers = new LinkedHashSet<>(); // oldest first
     private final SelectionKey accepting; // interested in nothing while there is no room
-    private final StrangerLog strangerLog = new StrangerLog(LOG::info);
+    private final UnauthenticatedPeerLog strangerLog = new UnauthenticatedPeerLog(LOG::info);
     private final int port;
 
     /**
@@ -164,7 +164,7 @@ final class Server implements Closeable {
     }
 
     private boolean isCrowded() {
-        return strangers.size() >= MAX_STRANGERS
+        return strangers.size() >= MAX_UNAUTHENTICATED
                 && clock.getAsLong() - strangers.iterator().next().since < CROWDED_NANOS;
     }
 
@@ -198,8 +198,8 @@ final class Server implements Closeable {
 
         private void admit(SocketChannel channel) {
             try {
-                if (strangers.size() >= MAX_STRANGERS) {
-                    strangers.iterator().next().drop("too many strangers at once, limit=" + MAX_STRANGERS);
+                if (strangers.size() >= MAX_UNAUTHENTICATED) {
+                    strangers.iterator().next().drop("too many strangers at once, limit=" + MAX_UNAUTHENTICATED);
                 }
                 channel.configureBlocking(false);
                 channel.setOption(StandardSocketOptions.TCP_NODELAY, true);

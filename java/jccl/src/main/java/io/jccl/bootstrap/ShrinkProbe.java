@@ -1,6 +1,6 @@
 package io.jccl.bootstrap;
 
-import io.jccl.bootstrap.Assembly.Cause;
+import io.jccl.bootstrap.RankRegistration.Cause;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -36,7 +36,7 @@ final class ShrinkProbe implements Reactor.Handler, FrameLink.Owner {
     private final Reactor reactor;
     private final List<InetSocketAddress> addresses;
     private final byte[] secret;
-    private final Assembly.Hello hello;
+    private final RankRegistration.Hello hello;
     private final Result result;
     private final byte[] nonce = Handshake.randomBytes(Handshake.NONCE_BYTES);
     private SocketChannel channel; // null: none
@@ -49,7 +49,7 @@ final class ShrinkProbe implements Reactor.Handler, FrameLink.Owner {
     private long deadlineNanos; // of the attempt, or of the nap; 0: none
 
     ShrinkProbe(
-            Reactor reactor, List<InetSocketAddress> addresses, byte[] secret, Assembly.Hello hello, Result result) {
+            Reactor reactor, List<InetSocketAddress> addresses, byte[] secret, RankRegistration.Hello hello, Result result) {
         this.reactor = reactor;
         this.addresses = addresses;
         this.secret = secret;
@@ -110,7 +110,7 @@ final class ShrinkProbe implements Reactor.Handler, FrameLink.Owner {
             introduce();
         } else {
             serverNonce = Handshake.nonceOf(expected.array());
-            write(Handshake.rankProof(secret, Handshake.Purpose.ROOT, nonce, serverNonce));
+            write(Handshake.rankProof(secret, Handshake.Purpose.RENDEZVOUS, nonce, serverNonce));
             expected = ByteBuffer.allocate(Handshake.PROOF_BYTES);
         }
     }
@@ -121,7 +121,7 @@ final class ShrinkProbe implements Reactor.Handler, FrameLink.Owner {
     }
 
     private void introduce() throws IOException {
-        byte[] proof = Handshake.serverProof(secret, Handshake.Purpose.ROOT, nonce, serverNonce);
+        byte[] proof = Handshake.serverProof(secret, Handshake.Purpose.RENDEZVOUS, nonce, serverNonce);
         if (!Handshake.same(proof, expected.array())) {
             throw new WireException("it does not know the secret");
         }

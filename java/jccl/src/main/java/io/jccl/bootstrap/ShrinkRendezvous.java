@@ -1,6 +1,6 @@
 package io.jccl.bootstrap;
 
-import io.jccl.bootstrap.Assembly.Cause;
+import io.jccl.bootstrap.RankRegistration.Cause;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -11,7 +11,7 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a {@link Root} does beside where a communicator is shrunk. Every rank that is left runs such a root on its reserved
+ * What a {@link RendezvousServer} does beside where a communicator is shrunk. Every rank that is left runs such a root on its reserved
  * port. The group meets at the one of the lowest rank, the leader; the leader asks the ranks that have not come at theirs. So
  * a rank that has ended is found although nobody else is connected to it, and so are ranks that exclude different ones, which
  * have different leaders. For one thread, that of the root.
@@ -31,16 +31,16 @@ final class ShrinkRendezvous {
     /** Ranks that end together are told together. */
     private static final long GATHER_LOST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    private record Waiting(FrameLink link, Assembly.Hello hello, long since) {}
+    private record Waiting(FrameLink link, RankRegistration.Hello hello, long since) {}
 
-    private final Survivors survivors;
-    private final Map<String, Assembly> earlier; // attempts that failed, by key
+    private final RemainingRanks remaining;
+    private final Map<String, RankRegistration> earlier; // attempts that failed, by key
     private final List<Waiting> waiting = new ArrayList<>();
     private final Map<Integer, ShrinkProbe> probes = new HashMap<>(); // by old rank
     private final SortedSet<Integer> lost = new TreeSet<>(); // old ranks
     private boolean formed;
     private String different; // which ranks exclude different ones; null: none are known
-    private Assembly assembly;
+    private RankRegistration assembly;
     private Reactor reactor;
     private byte[] secret;
     private long beginNanos;
@@ -48,42 +48,42 @@ final class ShrinkRendezvous {
     private long nowNanos; // at the last tick
 
     /** @param earlier the attempts of this communicator that failed, by key; this one is added */
-    ShrinkRendezvous(Survivors survivors, Map<String, Assembly> earlier) {
-        this.survivors = survivors;
+    ShrinkRendezvous(RemainingRanks remaining, Map<String, RankRegistration> earlier) {
+        this.remaining = remaining;
         this.earlier = earlier;
     }
 
     int size() {
-        return survivors.left().size();
+        return remaining.left().size();
     }
 
-    void begin(Assembly ofRoot, Reactor ofServer, byte[] ofMeeting, long now) {
-        assembly = ofRoot;
+    void begin(RankRegistration ofRendezvous, Reactor ofServer, byte[] ofMeeting, long now) {
+        assembly = ofRendezvous;
         reactor = ofServer;
         secret = ofMeeting;
         beginNanos = now;
-        earlier.put(survivors.key(), ofRoot);
+        earlier.put(remaining.key(), ofRendezvous);
     }
 
     /** The group has formed; ranks that exclude others, and wait for ranks of it, are told so for a while. */
     void formed() {
         formed = true;
-        earlier.remove(survivors.key());
+        earlier.remove(remaining.key());
     }
 
     /** Whether the root shall let a rank in; else it has been answered, or waits. */
-    boolean admits(FrameLink link, Assembly.Hello hello, long now) {
-        boolean same = hello.key().equals(survivors.key());
-        Assembly past = same ? assembly : earlier.get(hello.key());
+    boolean admits(FrameLink link, RankRegistration.Hello hello, long now) {
+        boolean same = hello.key().equals(remaining.key());
+        RankRegistration past = same ? assembly : earlier.get(hello.key());
         if (past != null && past.failed() && !past.hasTold(hello.rank())) {
             past.join(link, hello);
             return false;
         }
         if (same && !formed && !assembly.failed()) {
-            if (!survivors.leads()) {
+            if (!remaining.leads()) {
                 link.close(); // the leader, to which this rank is on its way
             }
-            return survivors.leads();
+            return remaining.leads();
         }
         waiting.add(new Waiting(link, hello, now)); // for the next attempt, which closes the connection
         return false;
@@ -97,13 +97,13 @@ final class ShrinkRendezvous {
         }
         for (Iterator<Waiting> each = waiting.iterator(); each.hasNext(); ) {
             Waiting one = each.next();
-            boolean same = one.hello().key().equals(survivors.key()); // it has begun anew, this rank has not
+            boolean same = one.hello().key().equals(remaining.key()); // it has begun anew, this rank has not
             if (!same && now - one.since() >= DIFFERENT_NANOS) {
                 each.remove();
                 different(one);
             }
         }
-        if (survivors.leads() && !formed && now - beginNanos >= PROBE_NANOS) {
+        if (remaining.leads() && !formed && now - beginNanos >= PROBE_NANOS) {
             probe(now);
         }
         if (!lost.isEmpty() && now - lostNanos >= GATHER_LOST_NANOS) {
@@ -114,10 +114,10 @@ final class ShrinkRendezvous {
     /** One rank's difference is told to all whose exclusions it names; others may have begun anew. */
     private boolean isPartOfTheDifference(Waiting one) {
         boolean named = different != null
-                && !one.hello().key().equals(survivors.key())
+                && !one.hello().key().equals(remaining.key())
                 && different.contains("excludes " + one.hello().key());
         if (named) {
-            Assembly.refuse(one.link(), different);
+            RankRegistration.refuse(one.link(), different);
         }
         return named;
     }
@@ -128,10 +128,10 @@ final class ShrinkRendezvous {
     }
 
     private void different(Waiting other) {
-        String text = "the ranks that are left exclude different ones:\n  rank " + survivors.rank() + " excludes "
-                + survivors.key() + "\n  rank " + other.hello().oldRank() + " excludes "
+        String text = "the ranks that are left exclude different ones:\n  rank " + remaining.rank() + " excludes "
+                + remaining.key() + "\n  rank " + other.hello().oldRank() + " excludes "
                 + other.hello().key();
-        Assembly.refuse(other.link(), text);
+        RankRegistration.refuse(other.link(), text);
         if (!formed) {
             fail(text);
         }
@@ -139,8 +139,8 @@ final class ShrinkRendezvous {
 
     private void probe(long now) {
         SortedSet<Integer> missing = new TreeSet<>();
-        assembly.missing(size()).forEach(rank -> missing.add(survivors.left().get(rank)));
-        missing.remove(survivors.rank());
+        assembly.missing(size()).forEach(rank -> missing.add(remaining.left().get(rank)));
+        missing.remove(remaining.rank());
         probes.entrySet().removeIf(probe -> {
             boolean came = !missing.contains(probe.getKey());
             if (came) {
@@ -154,8 +154,8 @@ final class ShrinkRendezvous {
     }
 
     private ShrinkProbe newProbe(int rank) {
-        Assembly.Hello hello = survivors.hello(new byte[0]);
-        return new ShrinkProbe(reactor, survivors.addresses(rank), secret, hello, new ShrinkProbe.Result() {
+        RankRegistration.Hello hello = remaining.hello(new byte[0]);
+        return new ShrinkProbe(reactor, remaining.addresses(rank), secret, hello, new ShrinkProbe.Result() {
             @Override
             public void ended() {
                 lose(rank);
@@ -168,7 +168,7 @@ final class ShrinkRendezvous {
 
             @Override
             public void failed(Cause cause, String text) {
-                assembly.fail(cause, List.of(survivors.left().indexOf(rank)), text);
+                assembly.fail(cause, List.of(remaining.left().indexOf(rank)), text);
             }
         });
     }
@@ -181,7 +181,7 @@ final class ShrinkRendezvous {
     }
 
     private void tellLost() {
-        List<Integer> ranks = lost.stream().map(survivors.left()::indexOf).toList();
+        List<Integer> ranks = lost.stream().map(remaining.left()::indexOf).toList();
         assembly.fail(
                 Cause.LOST,
                 ranks,

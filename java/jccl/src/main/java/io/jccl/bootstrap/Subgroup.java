@@ -13,7 +13,7 @@ final class Subgroup {
 
     private Subgroup() {}
 
-    static Optional<Bootstrap> form(Mailbox parent, int color, int key, BootstrapOptions options) {
+    static Optional<Bootstrap> form(OutOfBandChannel parent, int color, int key, BootstrapOptions options) {
         byte[] mine = new WireWriter().i32(color).i32(key).toBytes();
         List<byte[]> all = parent.allGather(mine, options.initTimeout());
         List<Wish> members = new ArrayList<>();
@@ -27,12 +27,12 @@ final class Subgroup {
         members.sort(Comparator.comparingInt(Wish::key).thenComparingInt(Wish::parentRank));
         int leader = members.get(0).parentRank();
         boolean leads = color >= 0 && leader == parent.rank();
-        Root.Started started = leads ? Root.open(options) : null;
+        RendezvousServer.Started started = leads ? RendezvousServer.open(options) : null;
         boolean joined = false;
         // A rank that is lost, or interrupted, on its way to the root is known to the parent only.
         Runnable parentFailed = () -> started.root()
                 .fail(
-                        Assembly.Cause.REFUSED,
+                        RankRegistration.Cause.REFUSED,
                         List.of(),
                         "the communicator that is split has failed; its exception says why");
         if (leads) {
@@ -55,7 +55,7 @@ final class Subgroup {
         } finally {
             parent.forget(parentFailed);
             if (started != null && !joined) {
-                started.root().fail(Assembly.Cause.LOST, List.of(0), "rank 0 gave up"); // and ends by itself
+                started.root().fail(RankRegistration.Cause.LOST, List.of(0), "rank 0 gave up"); // and ends by itself
             }
         }
     }

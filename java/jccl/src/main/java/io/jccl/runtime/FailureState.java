@@ -9,7 +9,7 @@ import io.jccl.TransportException;
 import io.jccl.bootstrap.ControlNetwork;
 import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.ReportKind;
-import io.jccl.bootstrap.Verdict;
+import io.jccl.bootstrap.FailureReport;
 import io.jccl.init.ConnectedDevice;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
@@ -67,7 +67,7 @@ final class FailureState {
     }
 
     /** The ranks agreed on what is wrong. */
-    void onVerdict(Verdict verdict) {
+    void onVerdict(FailureReport verdict) {
         JcclException cause = verdict.toException();
         String operation = inFlight.get();
         fail(

@@ -20,15 +20,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(20)
 class CodecsTest {
 
-    private static Verdict verdict() {
+    private static FailureReport verdict() {
         RankStatus full = new RankStatus(
                 1,
                 RankStatus.State.ANSWERED,
                 new LastEntered(12, 3),
                 CoordinatorTest.entered(1, 12, -5, 1L << 40).operation(),
                 List.of(new ChannelWait(1, 3, 0, TransportKind.SOCKET, false, Protocol.LL128, 1L << 50)));
-        return new Verdict(
-                Verdict.Kind.TIMEOUT,
+        return new FailureReport(
+                FailureReport.Kind.TIMEOUT,
                 12,
                 1,
                 new TreeSet<>(List.of(0)),
@@ -40,7 +40,7 @@ class CodecsTest {
                 "üben: it took long");
     }
 
-    private static Verdict decode(byte[] bytes) {
+    private static FailureReport decode(byte[] bytes) {
         return Codecs.decodeVerdict(new WireReader(bytes), 3);
     }
 
@@ -76,8 +76,8 @@ class CodecsTest {
                 random.nextBytes(bytes);
             }
             tolerates(() -> decode(bytes).describe());
-            tolerates(() -> Root.decodeAddresses(bytes));
-            tolerates(() -> Assembly.Hello.read(new WireReader(bytes)));
+            tolerates(() -> RendezvousServer.decodeAddresses(bytes));
+            tolerates(() -> RankRegistration.Hello.read(new WireReader(bytes)));
         }
     }
 
@@ -121,10 +121,10 @@ class CodecsTest {
     void proofsDifferByRoleAndPurpose() {
         byte[] secret = new byte[16];
         byte[] a = new byte[32];
-        byte[] rank = Handshake.rankProof(secret, Handshake.Purpose.ROOT, a, a);
-        assertThat(rank).isNotEqualTo(Handshake.serverProof(secret, Handshake.Purpose.ROOT, a, a));
-        assertThat(rank).isNotEqualTo(Handshake.rankProof(secret, Handshake.Purpose.HUB, a, a));
-        assertThat(rank).isNotEqualTo(Handshake.rankProof(new byte[] {1}, Handshake.Purpose.ROOT, a, a));
+        byte[] rank = Handshake.rankProof(secret, Handshake.Purpose.RENDEZVOUS, a, a);
+        assertThat(rank).isNotEqualTo(Handshake.serverProof(secret, Handshake.Purpose.RENDEZVOUS, a, a));
+        assertThat(rank).isNotEqualTo(Handshake.rankProof(secret, Handshake.Purpose.COORDINATOR, a, a));
+        assertThat(rank).isNotEqualTo(Handshake.rankProof(new byte[] {1}, Handshake.Purpose.RENDEZVOUS, a, a));
     }
 
     @Test

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ControlNetworkTest {
 
     private final List<Bootstrap> group = new ArrayList<>();
-    private final List<BlockingQueue<Verdict>> verdicts = new ArrayList<>();
+    private final List<BlockingQueue<FailureReport>> failures = new ArrayList<>();
     private final List<AtomicLong> entered = new ArrayList<>();
 
     @AfterEach
@@ -37,9 +37,9 @@ class ControlNetworkTest {
     private void form(int size, BootstrapOptions options) throws InterruptedException {
         group.addAll(Ranks.join(size, options));
         for (Bootstrap rank : group) {
-            BlockingQueue<Verdict> queue = new LinkedBlockingQueue<>();
+            BlockingQueue<FailureReport> queue = new LinkedBlockingQueue<>();
             AtomicLong last = new AtomicLong();
-            verdicts.add(queue);
+            failures.add(queue);
             entered.add(last);
             rank.control().start(new Source(rank.rank(), last), queue::add);
         }
@@ -70,8 +70,8 @@ class ControlNetworkTest {
         return Ranks.options().withWaits(Duration.ofSeconds(3), Duration.ofMillis(300));
     }
 
-    private Verdict verdictOf(int rank) throws InterruptedException {
-        Verdict verdict = verdicts.get(rank).poll(20, TimeUnit.SECONDS);
+    private FailureReport verdictOf(int rank) throws InterruptedException {
+        FailureReport verdict = failures.get(rank).poll(20, TimeUnit.SECONDS);
         assertThat(verdict).as("verdict of rank %d", rank).isNotNull();
         return verdict;
     }
@@ -84,10 +84,10 @@ class ControlNetworkTest {
         group.get(victim).die();
         for (int rank = 0; rank < size; rank++) {
             if (rank != victim) {
-                Verdict verdict = verdictOf(rank);
-                assertThat(verdict.kind()).isEqualTo(Verdict.Kind.PEER_FAILED);
+                FailureReport verdict = verdictOf(rank);
+                assertThat(verdict.kind()).isEqualTo(FailureReport.Kind.PEER_FAILED);
                 assertThat(verdict.failedRanks()).containsExactly(victim);
-                assertThat(verdicts.get(rank)).as("told once").isEmpty();
+                assertThat(failures.get(rank)).as("told once").isEmpty();
             }
         }
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(5));
@@ -103,8 +103,8 @@ class ControlNetworkTest {
         }
         group.get(1).control().timedOut(8, Duration.ofSeconds(1), "all_reduce took 1 s");
         for (int rank = 0; rank < 4; rank++) {
-            Verdict verdict = verdictOf(rank);
-            assertThat(verdict.kind()).isEqualTo(Verdict.Kind.TIMEOUT);
+            FailureReport verdict = verdictOf(rank);
+            assertThat(verdict.kind()).isEqualTo(FailureReport.Kind.TIMEOUT);
             assertThat(verdict.missingRanks()).containsExactly(2);
             assertThat(verdict.rows()).hasSize(4);
             assertThat(verdict.describe())
@@ -123,11 +123,11 @@ class ControlNetworkTest {
         group.get(2).control().report(ReportKind.STALLED, 8, "slow");
         group.get(2).outOfBand().send(2, 1, new byte[0]);
         group.get(2).outOfBand().receive(2, 1, Ranks.SOON);
-        assertThat(verdicts.get(2).poll(400, TimeUnit.MILLISECONDS)).isNull();
+        assertThat(failures.get(2).poll(400, TimeUnit.MILLISECONDS)).isNull();
         entered.forEach(last -> last.set(9));
         group.get(2).control().report(ReportKind.STALLED, 9, "slow");
         for (int rank = 0; rank < 3; rank++) {
-            assertThat(verdictOf(rank).kind()).isEqualTo(Verdict.Kind.MISMATCH);
+            assertThat(verdictOf(rank).kind()).isEqualTo(FailureReport.Kind.MISMATCH);
         }
     }
 
@@ -136,7 +136,7 @@ class ControlNetworkTest {
         form(3, options().withHeartbeat(Duration.ofMillis(100), Duration.ofSeconds(20)));
         entered.forEach(last -> last.set(9));
         for (int rank = 0; rank < 3; rank++) {
-            assertThat(verdictOf(rank).kind()).isEqualTo(Verdict.Kind.MISMATCH);
+            assertThat(verdictOf(rank).kind()).isEqualTo(FailureReport.Kind.MISMATCH);
             assertThat(group.get(rank).control().verdict()).isPresent();
         }
     }
@@ -147,7 +147,7 @@ class ControlNetworkTest {
         entered.forEach(last -> last.set(9));
         Ranks.close(group);
         for (int rank = 0; rank < 3; rank++) {
-            assertThat(verdictOf(rank).kind()).isEqualTo(Verdict.Kind.MISMATCH);
+            assertThat(verdictOf(rank).kind()).isEqualTo(FailureReport.Kind.MISMATCH);
         }
     }
 
@@ -158,10 +158,10 @@ class ControlNetworkTest {
             rank.control().report(ReportKind.ABORT, rank.rank(), "abort of " + rank.rank());
             return null;
         });
-        Verdict first = verdictOf(0);
+        FailureReport first = verdictOf(0);
         for (int rank = 1; rank < 6; rank++) {
             assertThat(verdictOf(rank)).isEqualTo(first);
-            assertThat(verdicts.get(rank)).isEmpty();
+            assertThat(failures.get(rank)).isEmpty();
         }
     }
 
@@ -173,7 +173,7 @@ class ControlNetworkTest {
         while (group.get(0).control().verdict().isEmpty() && System.nanoTime() < end) {
             Thread.onSpinWait();
         }
-        BlockingQueue<Verdict> told = new LinkedBlockingQueue<>();
+        BlockingQueue<FailureReport> told = new LinkedBlockingQueue<>();
         group.get(0).control().start(new Source(0, new AtomicLong()), told::add);
         assertThat(told).hasSize(1);
         assertThatThrownBy(() -> group.get(0).control().start(new Source(0, new AtomicLong()), told::add))
@@ -184,10 +184,10 @@ class ControlNetworkTest {
     void aGoodbyeIsNoFailure() throws Exception {
         form(4, options());
         group.get(2).close();
-        assertThat(verdicts.get(1).poll(200, TimeUnit.MILLISECONDS)).isNull();
+        assertThat(failures.get(1).poll(200, TimeUnit.MILLISECONDS)).isNull();
         entered.get(1).set(5);
         group.get(1).control().report(ReportKind.STALLED, 5, "waiting");
-        assertThat(verdictOf(1).kind()).isEqualTo(Verdict.Kind.DEPARTED);
+        assertThat(verdictOf(1).kind()).isEqualTo(FailureReport.Kind.DEPARTED);
         assertThat(verdictOf(3).failedRanks()).containsExactly(2);
     }
 
@@ -207,9 +207,9 @@ class ControlNetworkTest {
         long start = System.nanoTime();
         group.get(0).close();
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
-        assertThat(verdicts.get(1).poll(200, TimeUnit.MILLISECONDS)).isNull();
+        assertThat(failures.get(1).poll(200, TimeUnit.MILLISECONDS)).isNull();
         group.get(1).control().report(ReportKind.STALLED, 5, "slow");
-        assertThat(verdicts.get(1).poll(100, TimeUnit.MILLISECONDS)).isNull();
+        assertThat(failures.get(1).poll(100, TimeUnit.MILLISECONDS)).isNull();
         group.get(1).control().report(ReportKind.STALLED, 6, "slow");
         assertThat(verdictOf(1).failedRanks()).containsExactly(0);
     }
@@ -221,7 +221,7 @@ class ControlNetworkTest {
         CountDownLatch frozen = new CountDownLatch(1);
         group.get(2).onControlThread(() -> await(frozen));
         for (int rank = 0; rank < 2; rank++) {
-            Verdict verdict = verdictOf(rank);
+            FailureReport verdict = verdictOf(rank);
             assertThat(verdict.failedRanks()).containsExactly(2);
             assertThat(verdict.text()).contains("silent for");
         }

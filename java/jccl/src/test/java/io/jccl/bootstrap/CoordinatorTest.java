@@ -32,7 +32,7 @@ class CoordinatorTest {
     private final List<Query> queries = new ArrayList<>();
     private final List<Integer> asked = new ArrayList<>();
     private final List<Integer> left = new ArrayList<>();
-    private final List<Verdict> verdicts = new ArrayList<>();
+    private final List<FailureReport> failures = new ArrayList<>();
     private final Coordinator coordinator = new Coordinator(3, QUERY, HEARTBEAT, 0, new Coordinator.Output() {
         @Override
         public void query(int rank, long inquiry, long sequence) {
@@ -50,8 +50,8 @@ class CoordinatorTest {
         }
 
         @Override
-        public void verdict(Verdict verdict) {
-            verdicts.add(verdict);
+        public void verdict(FailureReport verdict) {
+            failures.add(verdict);
         }
     });
 
@@ -99,10 +99,10 @@ class CoordinatorTest {
         assertThat(queries).extracting(Query::rank).containsExactly(0, 1, 2);
         answer(entered(0, 7, 5, 10), MS);
         answer(entered(1, 7, 5, 10), MS);
-        assertThat(verdicts).isEmpty();
+        assertThat(failures).isEmpty();
         answer(at(2, 6), MS);
-        assertThat(verdicts).singleElement().satisfies(verdict -> {
-            assertThat(verdict.kind()).isEqualTo(Verdict.Kind.TIMEOUT);
+        assertThat(failures).singleElement().satisfies(verdict -> {
+            assertThat(verdict.kind()).isEqualTo(FailureReport.Kind.TIMEOUT);
             assertThat(verdict.toException())
                     .isInstanceOfSatisfying(CommunicationTimeoutException.class, e -> assertThat(e.missingRanks())
                             .containsExactly(2))
@@ -119,7 +119,7 @@ class CoordinatorTest {
         answer(entered(0, 7, 5, 10), MS);
         answer(entered(1, 7, 5, 10), MS);
         answer(at(2, 6), MS);
-        assertThat(verdicts.get(0).describe())
+        assertThat(failures.get(0).describe())
                 .startsWith(
                         "rank 2 did not join all_reduce(type=float32 op=sum count=10) within 5 s (2 of 3 arrived); ");
     }
@@ -131,7 +131,7 @@ class CoordinatorTest {
         for (int rank = 0; rank < 3; rank++) {
             answer(at(rank, 0), MS);
         }
-        assertThat(verdicts.get(0).describe()).startsWith("recv(peer=2) took too long");
+        assertThat(failures.get(0).describe()).startsWith("recv(peer=2) took too long");
     }
 
     private static Trail trail(long last, Long... fingerprints) {
@@ -144,15 +144,15 @@ class CoordinatorTest {
         answer(entered(0, 8, 48, 10).with(trail(8, 5L, 46L, 47L, 48L)), MS);
         answer(at(1, 7).with(trail(7, 4L, 5L, 56L, 57L)), MS);
         answer(entered(2, 8, 48, 10).with(trail(8, 5L, 46L, 47L, 48L)), MS);
-        assertThat(verdicts).as("what was called there is asked first").isEmpty();
+        assertThat(failures).as("what was called there is asked first").isEmpty();
         assertThat(queries).hasSize(6).last().extracting(Query::sequence).isEqualTo(6L);
         answer(entered(0, 6, 46, 10).with(trail(8, 5L, 46L, 47L, 48L)), MS);
         answer(entered(1, 6, 56, 11).with(trail(7, 4L, 5L, 56L, 57L)), MS);
         answer(entered(2, 6, 46, 10).with(trail(8, 5L, 46L, 47L, 48L)), MS);
-        assertThat(verdicts.get(0).toException())
+        assertThat(failures.get(0).toException())
                 .isInstanceOf(MismatchedCollectiveException.class)
                 .hasMessageStartingWith("rank 1 called count=11, ranks 0 and 2 count=10 in all_reduce at sequence=6; ");
-        assertThat(verdicts.get(0).rows()).extracting(RankStatus::trail).containsOnly(Trail.NONE);
+        assertThat(failures.get(0).rows()).extracting(RankStatus::trail).containsOnly(Trail.NONE);
     }
 
     @Test
@@ -163,7 +163,7 @@ class CoordinatorTest {
             answer(at(1, 900).with(trail(900, 58L, 59L, 60L)), MS);
             answer(at(2, 900).with(trail(900, 48L, 49L, 50L)), MS);
         }
-        assertThat(verdicts.get(0).describe())
+        assertThat(failures.get(0).describe())
                 .startsWith("rank 1 called another operation than ranks 0 and 2 at or before sequence=898; ");
     }
 
@@ -173,12 +173,12 @@ class CoordinatorTest {
         answer(at(0, 2), MS);
         answer(entered(1, 3, 5, 10), MS);
         answer(entered(2, 3, 6, 11), MS);
-        assertThat(verdicts).isEmpty();
+        assertThat(failures).isEmpty();
         coordinator.tick(10 * MS);
         answer(entered(0, 3, 6, 11), 11 * MS);
         answer(entered(1, 3, 5, 10), 11 * MS);
         answer(entered(2, 3, 6, 11), 11 * MS);
-        assertThat(verdicts.get(0).text()).startsWith("rank 1 called count=10, ranks 0 and 2 count=11 in all_reduce");
+        assertThat(failures.get(0).text()).startsWith("rank 1 called count=10, ranks 0 and 2 count=11 in all_reduce");
     }
 
     @Test
@@ -190,7 +190,7 @@ class CoordinatorTest {
             answer(entered(1, 3, 5, 10), now);
             answer(entered(2, 3, 6, 11), now);
         }
-        assertThat(verdicts.get(0).text()).startsWith("rank 1 called count=10, rank 2 count=11 in all_reduce");
+        assertThat(failures.get(0).text()).startsWith("rank 1 called count=10, rank 2 count=11 in all_reduce");
     }
 
     private static Position position(long sequence, long fingerprint) {
@@ -210,7 +210,7 @@ class CoordinatorTest {
         answer(entered(0, 3, 5, 1), MS);
         answer(entered(1, 3, 10, 2), MS);
         answer(entered(2, 3, 5, 1), MS);
-        assertThat(verdicts.get(0).text()).startsWith("rank 1 called count=2, ranks 0 and 2 count=1 in all_reduce");
+        assertThat(failures.get(0).text()).startsWith("rank 1 called count=2, ranks 0 and 2 count=1 in all_reduce");
     }
 
     @Test
@@ -231,7 +231,7 @@ class CoordinatorTest {
         coordinator.leaving(2, position(3, 5), 2 * MS);
         assertThat(left).containsExactly(0, 2);
         assertThat(coordinator.departed()).containsKeys(0, 2);
-        assertThat(verdicts).isEmpty();
+        assertThat(failures).isEmpty();
     }
 
     @Test
@@ -252,7 +252,7 @@ class CoordinatorTest {
         answer(entered(0, 3, 5, 1), MS);
         answer(entered(1, 3, 6, 2), MS);
         answer(entered(2, 3, 5, 1), MS);
-        assertThat(verdicts.get(0).text()).startsWith("rank 1 called count=2, ranks 0 and 2 count=1 in all_reduce");
+        assertThat(failures.get(0).text()).startsWith("rank 1 called count=2, ranks 0 and 2 count=1 in all_reduce");
         assertThat(left).containsExactly(0, 1);
         coordinator.leaving(2, position(3, 5), 2 * MS);
         assertThat(left).containsExactly(0, 1, 2);
@@ -265,7 +265,7 @@ class CoordinatorTest {
         coordinator.at(0, position(3, 5), Coordinator.LEAVE_NANOS);
         answer(entered(0, 3, 5, 1).with(trail(3, 3L, 4L, 5L)), Coordinator.LEAVE_NANOS);
         answer(entered(2, 3, 5, 1).with(trail(3, 3L, 4L, 5L)), Coordinator.LEAVE_NANOS);
-        assertThat(verdicts.get(0).text())
+        assertThat(failures.get(0).text())
                 .startsWith("rank 1 called another operation than ranks 0 and 2 at or before sequence=3; ");
     }
 
@@ -275,10 +275,10 @@ class CoordinatorTest {
         answer(entered(0, 7, 5, 10), MS);
         answer(entered(2, 7, 5, 10), MS);
         assertThat(coordinator.tick(QUERY - MS)).isEqualTo(MS);
-        assertThat(verdicts).isEmpty();
+        assertThat(failures).isEmpty();
         coordinator.tick(QUERY);
-        assertThat(verdicts.get(0).missingRanks()).containsExactly(1);
-        assertThat(verdicts.get(0).describe()).contains("rank=1 did not answer");
+        assertThat(failures.get(0).missingRanks()).containsExactly(1);
+        assertThat(failures.get(0).describe()).contains("rank=1 did not answer");
     }
 
     @Test
@@ -287,8 +287,8 @@ class CoordinatorTest {
         answer(waiting(0, 7, 2), MS);
         answer(entered(1, 8, 5, 10), MS);
         coordinator.tick(QUERY);
-        assertThat(verdicts.get(0).missingRanks()).containsExactly(2);
-        assertThat(verdicts.get(0).describe())
+        assertThat(failures.get(0).missingRanks()).containsExactly(2);
+        assertThat(failures.get(0).describe())
                 .contains("rank=0 never entered sequence=8, its last is 7", "waits for data from peer=2");
     }
 
@@ -298,7 +298,7 @@ class CoordinatorTest {
         answer(waiting(0, 7, 2), MS);
         answer(entered(1, 8, 5, 10), MS);
         answer(waiting(2, 7, 0), MS);
-        assertThat(verdicts.get(0).missingRanks()).containsExactly(0, 2);
+        assertThat(failures.get(0).missingRanks()).containsExactly(0, 2);
     }
 
     @Test
@@ -307,7 +307,7 @@ class CoordinatorTest {
         answer(entered(0, 3, 5, 10), MS);
         answer(entered(1, 3, 5, 10), MS);
         answer(entered(2, 3, 6, 11), MS);
-        assertThat(verdicts.get(0).toException())
+        assertThat(failures.get(0).toException())
                 .isInstanceOfSatisfying(MismatchedCollectiveException.class, e -> assertThat(e.rows())
                         .extracting(RankOperation::count)
                         .containsExactly(10L, 10L, 11L));
@@ -319,7 +319,7 @@ class CoordinatorTest {
         answer(entered(0, 3, 5, 10), MS);
         answer(entered(1, 3, 5, 10), MS);
         answer(at(2, 2), MS);
-        assertThat(verdicts).isEmpty();
+        assertThat(failures).isEmpty();
         coordinator.report(2, ReportKind.STALLED, 3, "", 2 * MS);
         assertThat(queries).hasSize(6);
     }
@@ -330,7 +330,7 @@ class CoordinatorTest {
         answer(entered(0, 3, 0, 10), MS);
         answer(entered(1, 3, 5, 11), MS);
         answer(entered(2, 3, 0, 12), MS);
-        assertThat(verdicts).isEmpty();
+        assertThat(failures).isEmpty();
     }
 
     @Test
@@ -344,7 +344,7 @@ class CoordinatorTest {
         answer(entered(2, 3, 6, 10), 4 * MS);
         answer(entered(0, 3, 5, 10), 4 * MS);
         answer(entered(1, 3, 5, 10), 4 * MS);
-        assertThat(verdicts.get(0).kind()).isEqualTo(Verdict.Kind.MISMATCH);
+        assertThat(failures.get(0).kind()).isEqualTo(FailureReport.Kind.MISMATCH);
     }
 
     @Test
@@ -353,8 +353,8 @@ class CoordinatorTest {
         coordinator.report(1, ReportKind.TIMEOUT, 3, "too long", MS);
         assertThat(queries).hasSize(3);
         coordinator.tick(QUERY);
-        assertThat(verdicts.get(0).kind()).isEqualTo(Verdict.Kind.TIMEOUT);
-        assertThat(verdicts.get(0).reporter()).isEqualTo(1);
+        assertThat(failures.get(0).kind()).isEqualTo(FailureReport.Kind.TIMEOUT);
+        assertThat(failures.get(0).reporter()).isEqualTo(1);
     }
 
     @Test
@@ -364,9 +364,9 @@ class CoordinatorTest {
         coordinator.lost(2, "closed", MS);
         coordinator.tick(2 * MS);
         coordinator.lost(1, "closed", 3 * MS);
-        assertThat(verdicts).isEmpty();
+        assertThat(failures).isEmpty();
         coordinator.tick(MS + Coordinator.GATHER_DEATHS_NANOS);
-        assertThat(verdicts.get(0).toException())
+        assertThat(failures.get(0).toException())
                 .isInstanceOfSatisfying(PeerFailedException.class, e -> assertThat(e.failedRanks())
                         .containsExactly(1, 2));
     }
@@ -377,8 +377,8 @@ class CoordinatorTest {
         answer(entered(0, 3, 5, 10), MS);
         answer(entered(1, 3, 5, 10), MS);
         answer(entered(2, 3, 5, 10), MS);
-        assertThat(verdicts.get(0).kind()).isEqualTo(Verdict.Kind.TRANSPORT);
-        assertThat(verdicts.get(0).text()).contains("peer=1");
+        assertThat(failures.get(0).kind()).isEqualTo(FailureReport.Kind.TRANSPORT);
+        assertThat(failures.get(0).text()).contains("peer=1");
     }
 
     @Test
@@ -387,7 +387,7 @@ class CoordinatorTest {
         answer(entered(0, 3, 5, 10), MS);
         answer(entered(2, 3, 5, 10), MS);
         coordinator.tick(QUERY);
-        assertThat(verdicts.get(0).toException())
+        assertThat(failures.get(0).toException())
                 .isInstanceOfSatisfying(PeerFailedException.class, e -> assertThat(e.failedRanks())
                         .containsExactly(1))
                 .hasMessageContaining("connection timed out")
@@ -398,7 +398,7 @@ class CoordinatorTest {
     void abortNeedsNoQuestions() {
         coordinator.report(2, ReportKind.ABORT, 4, "stop", 0);
         assertThat(queries).isEmpty();
-        assertThat(verdicts.get(0).kind()).isEqualTo(Verdict.Kind.ABORTED);
+        assertThat(failures.get(0).kind()).isEqualTo(FailureReport.Kind.ABORTED);
     }
 
     @Test
@@ -407,7 +407,7 @@ class CoordinatorTest {
         coordinator.report(1, ReportKind.ABORT, 4, "stop too", 0);
         coordinator.lost(0, "closed", 0);
         coordinator.tick(QUERY);
-        assertThat(verdicts).hasSize(1);
+        assertThat(failures).hasSize(1);
     }
 
     @Test
@@ -417,11 +417,11 @@ class CoordinatorTest {
             coordinator.heard(1, now);
             coordinator.tick(now);
         }
-        assertThat(verdicts).isEmpty();
+        assertThat(failures).isEmpty();
         coordinator.tick(HEARTBEAT);
         coordinator.tick(HEARTBEAT + Coordinator.GATHER_DEATHS_NANOS);
-        assertThat(verdicts.get(0).failedRanks()).containsExactly(2);
-        assertThat(verdicts.get(0).text()).contains("silent for 5000 ms");
+        assertThat(failures.get(0).failedRanks()).containsExactly(2);
+        assertThat(failures.get(0).text()).contains("silent for 5000 ms");
     }
 
     /** Two ranks of a host that is lost sent their last heartbeats at different times. */
@@ -436,8 +436,8 @@ class CoordinatorTest {
             coordinator.tick(now);
         }
         coordinator.tick(HEARTBEAT + apart + Coordinator.GATHER_DEATHS_NANOS);
-        assertThat(verdicts).hasSize(1);
-        assertThat(verdicts.get(0).failedRanks()).containsExactly(1, 2);
+        assertThat(failures).hasSize(1);
+        assertThat(failures.get(0).failedRanks()).containsExactly(1, 2);
     }
 
     /** A connection that has ended is no silence: its rank is named at once. */
@@ -450,7 +450,7 @@ class CoordinatorTest {
         }
         coordinator.lost(2, "closed", HEARTBEAT * 3 / 4);
         coordinator.tick(HEARTBEAT * 3 / 4 + Coordinator.GATHER_DEATHS_NANOS);
-        assertThat(verdicts.get(0).failedRanks()).containsExactly(2);
+        assertThat(failures.get(0).failedRanks()).containsExactly(2);
     }
 
     @Test
@@ -458,7 +458,7 @@ class CoordinatorTest {
         coordinator.tick(MS);
         coordinator.tick(100 * HEARTBEAT);
         coordinator.tick(100 * HEARTBEAT + Coordinator.GATHER_DEATHS_NANOS);
-        assertThat(verdicts).isEmpty();
+        assertThat(failures).isEmpty();
     }
 
     @Test
@@ -469,12 +469,12 @@ class CoordinatorTest {
         coordinator.report(0, ReportKind.STALLED, 3, "", 0);
         answer(entered(0, 3, 5, 1), 0);
         answer(entered(1, 3, 5, 1), 0);
-        assertThat(verdicts).as("it had entered that one").isEmpty();
+        assertThat(failures).as("it had entered that one").isEmpty();
         coordinator.report(0, ReportKind.STALLED, 4, "", 0);
         answer(entered(0, 4, 5, 1), 0);
         answer(entered(1, 4, 5, 1), 0);
-        assertThat(verdicts.get(0).kind()).isEqualTo(Verdict.Kind.DEPARTED);
-        assertThat(verdicts.get(0).toException())
+        assertThat(failures.get(0).kind()).isEqualTo(FailureReport.Kind.DEPARTED);
+        assertThat(failures.get(0).toException())
                 .isInstanceOfSatisfying(PeerFailedException.class, e -> assertThat(e.failedRanks())
                         .containsExactly(2))
                 .hasMessageContaining("closed their communicator before sequence=4");
@@ -490,8 +490,8 @@ class CoordinatorTest {
                     rank == 1 ? Optional.empty() : entered(rank, 3, 5, 1).operation();
             answer(new RankStatus(rank, RankStatus.State.ANSWERED, last, record, List.of()), 0);
         }
-        assertThat(verdicts.get(0).missingRanks()).containsExactly(1);
-        assertThat(verdicts.get(0).describe())
+        assertThat(failures.get(0).missingRanks()).containsExactly(1);
+        assertThat(failures.get(0).describe())
                 .contains("; sequence=3 (device)")
                 .contains("rank=1 never entered sequence=3 (device), its last is 2");
     }
@@ -502,12 +502,12 @@ class CoordinatorTest {
         coordinator.report(0, ReportKind.STALLED, LastEntered.onDevice(3), "", 0);
         answer(entered(0, 3, 5, 1), 0);
         answer(entered(1, 3, 5, 1), 0);
-        assertThat(verdicts).as("it had entered that one").isEmpty();
+        assertThat(failures).as("it had entered that one").isEmpty();
         coordinator.report(0, ReportKind.STALLED, LastEntered.onDevice(4), "", 0);
         answer(entered(0, 4, 5, 1), 0);
         answer(entered(1, 4, 5, 1), 0);
-        assertThat(verdicts.get(0).kind()).isEqualTo(Verdict.Kind.DEPARTED);
-        assertThat(verdicts.get(0).text()).contains("before sequence=4 (device)");
+        assertThat(failures.get(0).kind()).isEqualTo(FailureReport.Kind.DEPARTED);
+        assertThat(failures.get(0).text()).contains("before sequence=4 (device)");
     }
 
     @Test
@@ -516,8 +516,8 @@ class CoordinatorTest {
         answer(entered(0, 4, 5, 1), 0);
         answer(entered(1, 4, 5, 1), 0);
         coordinator.goodbye(2, new LastEntered(3, 1), 0);
-        assertThat(verdicts.get(0).kind()).isEqualTo(Verdict.Kind.DEPARTED);
-        assertThat(verdicts.get(0).failedRanks()).isEqualTo(new TreeSet<>(List.of(2)));
+        assertThat(failures.get(0).kind()).isEqualTo(FailureReport.Kind.DEPARTED);
+        assertThat(failures.get(0).failedRanks()).isEqualTo(new TreeSet<>(List.of(2)));
     }
 
     @Test
@@ -526,6 +526,6 @@ class CoordinatorTest {
             coordinator.report(0, ReportKind.STALLED, sequence, "", 0);
         }
         coordinator.tick(QUERY);
-        assertThat(verdicts).isEmpty();
+        assertThat(failures).isEmpty();
     }
 }

@@ -175,18 +175,18 @@ class FormingTest {
                 .isInstanceOf(IllegalArgumentException.class);
     }
 
-    /** The rank comes to the root and never to the hub: only the root sees it leave. */
+    /** The rank comes to the root and never to the coordinator: only the root sees it leave. */
     @Test
-    void aRankThatEndsBetweenRootAndHubIsNamedAtOnce() throws Exception {
+    void aRankThatEndsBetweenRendezvousAndCoordinatorIsNamedAtOnce() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
         Connector.Place place = new Connector.Place(id.addresses(), id.secret());
         List<Ranks.Outcome<Bootstrap>> outcomes =
                 Ranks.together(List.of(joining(id, 0, 3, Ranks.options()), joining(id, 1, 3, Ranks.options()), () -> {
                     long deadline = System.nanoTime() + Ranks.SOON.toNanos();
                     Connector connector =
-                            new Connector(Handshake.Purpose.ROOT, "rank 2", false, Connector.Nobody.IS_THERE_ANY_MORE);
+                            new Connector(Handshake.Purpose.RENDEZVOUS, "rank 2", false, Connector.Nobody.IS_THERE_ANY_MORE);
                     try (FrameStream root = connector.connect(() -> place, deadline)) {
-                        Assembly.Hello hello = new Assembly.Hello("test 1", 2, 3, -1, "", new byte[0]);
+                        RankRegistration.Hello hello = new RankRegistration.Hello("test 1", 2, 3, -1, "", new byte[0]);
                         root.awaitWelcome("rank 2", hello, false, Ranks.SOON.toMillis(), deadline);
                     }
                     return null;
@@ -224,7 +224,7 @@ class FormingTest {
 
     @Test
     void ranksMeetByAFileEvenIfAnOldOneLiesThere(@TempDir Path directory) throws Exception {
-        Path file = directory.resolve("meeting");
+        Path file = directory.resolve("rendezvous");
         Files.writeString(
                 file,
                 UniqueId.of(List.of(new InetSocketAddress("127.0.0.1", 1)), new byte[UniqueId.SECRET_BYTES])

@@ -93,7 +93,7 @@ class StrangersTest {
     @Test
     void silentOnesAreBoundedAndDoNotKeepRanksOut() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
-        for (int i = 0; i < Server.MAX_STRANGERS + 100; i++) {
+        for (int i = 0; i < Server.MAX_UNAUTHENTICATED + 100; i++) {
             connect(id.addresses().get(0));
         }
         assertThat(bytesUntilClosed(open.get(0))).as("the oldest went").isZero();
@@ -105,7 +105,7 @@ class StrangersTest {
     void nobodyIsSentAwayInItsFirstSecond() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
         long start = System.nanoTime();
-        for (int i = 0; i < Server.MAX_STRANGERS + 100; i++) {
+        for (int i = 0; i < Server.MAX_UNAUTHENTICATED + 100; i++) {
             connect(id.addresses().get(0));
         }
         assertThat(bytesUntilClosed(open.get(0))).isZero();
@@ -160,7 +160,7 @@ class StrangersTest {
     private static byte[] shake(Socket socket, UniqueId id, byte[] nonce) throws IOException {
         socket.getOutputStream().write(Handshake.greeting(nonce));
         byte[] serverNonce = Handshake.nonceOf(socket.getInputStream().readNBytes(Handshake.GREETING_BYTES));
-        byte[] proof = Handshake.rankProof(id.secret(), Handshake.Purpose.ROOT, nonce, serverNonce);
+        byte[] proof = Handshake.rankProof(id.secret(), Handshake.Purpose.RENDEZVOUS, nonce, serverNonce);
         socket.getOutputStream().write(proof);
         return proof;
     }
@@ -190,7 +190,7 @@ class StrangersTest {
     @Test
     void theLogTellsOnceASecondAndCounts() {
         List<String> lines = new ArrayList<>();
-        StrangerLog log = new StrangerLog(lines::add);
+        UnauthenticatedPeerLog log = new UnauthenticatedPeerLog(lines::add);
         for (int i = 0; i < 100; i++) {
             log.stranger("remote", "noise", i * 20_000_000L);
         }

@@ -18,9 +18,9 @@ import org.slf4j.LoggerFactory;
  * The middle of the star, in rank 0's process: every rank, rank 0 too, has one connection to it for the whole life of the
  * communicator. Passes on messages and gathers ({@link OutOfBand}) and judges ({@link Coordinator}). One thread.
  */
-final class Hub implements Closeable, Server.Service {
+final class CoordinatorServer implements Closeable, Server.Service {
 
-    private static final Logger LOG = LoggerFactory.getLogger(Hub.class);
+    private static final Logger LOG = LoggerFactory.getLogger(CoordinatorServer.class);
 
     private static final long TELL_MILLIS = 50;
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -30,29 +30,29 @@ final class Hub implements Closeable, Server.Service {
     private final Server server;
     private final LongSupplier clock;
     private final BootstrapOptions options;
-    private final Assembly assembly;
+    private final RankRegistration assembly;
     private final Standstill standstill;
-    private final Gathers gathers;
+    private final PendingGathers gathers;
     private final CountDownLatch everybodyLeft = new CountDownLatch(1);
     private final ByteBuffer ask = FrameLink.encode(FrameType.ASK, new byte[0]);
     private final ByteBuffer heartbeat = FrameLink.encode(FrameType.HEARTBEAT, new byte[0]);
     private FrameLink[] links; // by rank, once all are here; null where a rank is gone
-    private FrameLink ofRoot; // rank 0's, while the group forms
+    private FrameLink ofRendezvous; // rank 0's, while the group forms
     private Coordinator coordinator;
     private long lastHeartbeat;
     private boolean lingers; // until the end
     private volatile boolean failed; // the ranks were sent a verdict
     private long endNanos;
 
-    /** Starts a hub for a group of a size, on an address or, if null, on all. */
-    Hub(BootstrapOptions options, InetAddress address, byte[] secret, int size) {
+    /** Starts a coordinator for a group of a size, on an address or, if null, on all. */
+    CoordinatorServer(BootstrapOptions options, InetAddress address, byte[] secret, int size) {
         this.size = size;
         this.options = options;
         this.clock = options.clock();
         this.standstill = new Standstill(options.heartbeatTimeout().toNanos(), clock.getAsLong());
-        this.assembly = new Assembly(options.version(), size);
-        this.gathers = new Gathers(size);
-        this.server = new Server(Handshake.Purpose.HUB, address, 0, secret, clock, this);
+        this.assembly = new RankRegistration(options.version(), size);
+        this.gathers = new PendingGathers(size);
+        this.server = new Server(Handshake.Purpose.COORDINATOR, address, 0, secret, clock, this);
         server.start();
     }
 
@@ -81,7 +81,7 @@ final class Hub implements Closeable, Server.Service {
             case REPORT -> report(rank, body, now);
             case STATUS -> status(rank, body, now);
             case GIVE_UP -> LOG.debug("rank={} gave up when all had come", rank);
-            default -> throw new WireException("frame=" + type + " rank=" + rank + ": the hub does not take it");
+            default -> throw new WireException("frame=" + type + " rank=" + rank + ": the coordinator does not take it");
         }
         server.reactor().tickSoon();
     }
@@ -90,9 +90,9 @@ final class Hub implements Closeable, Server.Service {
     void listenTo(FrameStream root) {
         server.reactor().execute(() -> {
             try {
-                ofRoot = new FrameLink(server.reactor(), root.release(), new FromRoot());
+                ofRendezvous = new FrameLink(server.reactor(), root.release(), new FromRendezvous());
                 if (coordinator != null) {
-                    leaveRoot();
+                    leaveRendezvous();
                 }
             } catch (IOException e) {
                 LOG.debug("the root is gone: {}", e.toString()); // and with it only its news of ranks that leave
@@ -100,21 +100,21 @@ final class Hub implements Closeable, Server.Service {
         });
     }
 
-    private void leaveRoot() {
-        if (ofRoot != null) {
-            ofRoot.send(FrameType.GOODBYE, new WireWriter());
-            ofRoot.closeWhenSent();
+    private void leaveRendezvous() {
+        if (ofRendezvous != null) {
+            ofRendezvous.send(FrameType.GOODBYE, new WireWriter());
+            ofRendezvous.closeWhenSent();
         }
     }
 
-    private final class FromRoot implements FrameLink.Owner {
+    private final class FromRendezvous implements FrameLink.Owner {
 
         @Override
         public void onFrame(FrameLink link, FrameType type, WireReader body) {
             if (type != FrameType.FAILED) {
                 throw new WireException("frame=" + type + ": not expected from the root by now");
             }
-            Assembly.Cause cause = body.constant(Assembly.Cause.class);
+            RankRegistration.Cause cause = body.constant(RankRegistration.Cause.class);
             SortedSet<Integer> ranks = body.ranks(size);
             if (coordinator == null) {
                 assembly.fail(cause, ranks, body.text(Codecs.MAX_TEXT));
@@ -129,7 +129,7 @@ final class Hub implements Closeable, Server.Service {
 
     private void assemble(FrameLink link, FrameType type, WireReader body) {
         if (type == FrameType.HELLO) {
-            if (assembly.join(link, Assembly.Hello.read(body))) {
+            if (assembly.join(link, RankRegistration.Hello.read(body))) {
                 begin();
             }
         } else if (type == FrameType.GIVE_UP) {
@@ -142,7 +142,7 @@ final class Hub implements Closeable, Server.Service {
     }
 
     private void begin() {
-        leaveRoot();
+        leaveRendezvous();
         List<FrameLink> all = assembly.links();
         links = all.toArray(new FrameLink[0]);
         long now = clock.getAsLong();
@@ -308,7 +308,7 @@ final class Hub implements Closeable, Server.Service {
         }
 
         @Override
-        public void verdict(Verdict verdict) {
+        public void verdict(FailureReport verdict) {
             LOG.debug("verdict: {}", verdict.describe());
             broadcast(FrameType.VERDICT, Codecs.encode(verdict));
             failed = true;
@@ -347,7 +347,7 @@ final class Hub implements Closeable, Server.Service {
         });
     }
 
-    /** Tells all ranks that rank 0 gives up; they may not hear of it otherwise before this hub is closed. */
+    /** Tells all ranks that rank 0 gives up; they may not hear of it otherwise before this coordinator is closed. */
     void giveUp(String text) {
         execute(() -> {
             if (coordinator != null) {
@@ -356,7 +356,7 @@ final class Hub implements Closeable, Server.Service {
         });
     }
 
-    /** Runs a task on the hub's thread and waits until it is done, for a moment, also if this thread is interrupted. */
+    /** Runs a task on the coordinator's thread and waits until it is done, for a moment, also if this thread is interrupted. */
     private void execute(Runnable task) {
         CountDownLatch done = new CountDownLatch(1);
         server.reactor().execute(() -> {
@@ -366,7 +366,7 @@ final class Hub implements Closeable, Server.Service {
         boolean interrupted = Thread.interrupted();
         try {
             if (!done.await(TELL_MILLIS, TimeUnit.MILLISECONDS)) {
-                LOG.debug("the hub's thread is busy; the ranks will take its end for a failure");
+                LOG.debug("the coordinator's thread is busy; the ranks will take its end for a failure");
             }
         } catch (InterruptedException e) {
             interrupted = true;

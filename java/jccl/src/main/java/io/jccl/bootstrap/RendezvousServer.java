@@ -16,19 +16,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The rendezvous server of one group: the ranks learn that all are there, and where rank 0's {@link Hub} listens. A rank keeps
- * its connection until the hub has let it in; one that leaves before fails the group for all. Ends by itself when all have met
+ * The rendezvous server of one group: the ranks learn that all are there, and where rank 0's {@link CoordinatorServer} listens. A rank keeps
+ * its connection until the coordinator has let it in; one that leaves before fails the group for all. Ends by itself when all have met
  * and left, or when nobody has come or gone for the initialisation time-out. One thread.
  */
-final class Root implements Closeable, Server.Service {
+final class RendezvousServer implements Closeable, Server.Service {
 
-    private static final Logger LOG = LoggerFactory.getLogger(Root.class);
+    private static final Logger LOG = LoggerFactory.getLogger(RendezvousServer.class);
     private static final long TELL_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final Server server;
-    private final Assembly assembly;
+    private final RankRegistration assembly;
     private final LongSupplier clock;
     private final long patienceNanos;
     private final ShrinkRendezvous shrink; // null: the group comes from no other
@@ -43,7 +43,7 @@ final class Root implements Closeable, Server.Service {
      * @param port 0 for any
      * @throws BootstrapException if the port cannot be had
      */
-    Root(BootstrapOptions options, InetAddress address, int port, byte[] secret) {
+    RendezvousServer(BootstrapOptions options, InetAddress address, int port, byte[] secret) {
         this(options, Server.listening(new InetSocketAddress(address, port)), true, secret, null);
     }
 
@@ -53,23 +53,23 @@ final class Root implements Closeable, Server.Service {
      * @param acceptor listens; stays open
      * @param shrink what is agreed on beside
      */
-    Root(BootstrapOptions options, ServerSocketChannel acceptor, byte[] secret, ShrinkRendezvous shrink) {
+    RendezvousServer(BootstrapOptions options, ServerSocketChannel acceptor, byte[] secret, ShrinkRendezvous shrink) {
         this(options, acceptor, false, secret, shrink);
     }
 
-    private Root(
+    private RendezvousServer(
             BootstrapOptions options,
             ServerSocketChannel acceptor,
             boolean ownsAcceptor,
             byte[] secret,
             ShrinkRendezvous shrink) {
-        assembly = new Assembly(options.version(), shrink == null ? 0 : shrink.size());
+        assembly = new RankRegistration(options.version(), shrink == null ? 0 : shrink.size());
         patienceNanos = options.initTimeout().toNanos() + LINGER_NANOS;
         clock = options.clock();
         lastTold = clock.getAsLong();
         endNanos = lastTold + patienceNanos;
         this.shrink = shrink;
-        server = new Server(Handshake.Purpose.ROOT, acceptor, ownsAcceptor, secret, options.clock(), this);
+        server = new Server(Handshake.Purpose.RENDEZVOUS, acceptor, ownsAcceptor, secret, options.clock(), this);
         if (shrink != null) {
             shrink.begin(assembly, server.reactor(), secret, lastTold);
         }
@@ -84,7 +84,7 @@ final class Root implements Closeable, Server.Service {
     static Started open(BootstrapOptions options) {
         List<InterfaceCandidate> candidates = NetworkInterfaces.usable(options);
         byte[] secret = Handshake.randomBytes(UniqueId.SECRET_BYTES);
-        Root root = new Root(options, NetworkInterfaces.bindAddress(candidates), 0, secret);
+        RendezvousServer root = new RendezvousServer(options, NetworkInterfaces.bindAddress(candidates), 0, secret);
         List<InetSocketAddress> addresses = candidates.stream()
                 .limit(UniqueId.MAX_ADDRESSES)
                 .map(candidate -> new InetSocketAddress(candidate.address(), root.port()))
@@ -93,7 +93,7 @@ final class Root implements Closeable, Server.Service {
     }
 
     /** A root and the id by which it is found. */
-    record Started(Root root, UniqueId id) {}
+    record Started(RendezvousServer root, UniqueId id) {}
 
     int port() {
         return server.port();
@@ -104,7 +104,7 @@ final class Root implements Closeable, Server.Service {
         endNanos = clock.getAsLong() + patienceNanos;
         switch (type) {
             case HELLO -> {
-                Assembly.Hello hello = Assembly.Hello.read(body);
+                RankRegistration.Hello hello = RankRegistration.Hello.read(body);
                 boolean mine = shrink == null || shrink.admits(link, hello, clock.getAsLong());
                 if (mine && !welcomed && assembly.join(link, hello)) {
                     welcome();
@@ -133,7 +133,7 @@ final class Root implements Closeable, Server.Service {
         LOG.debug("all ranks have met: size={} port={}", assembly.size(), server.port());
     }
 
-    /** Where all have met, rank 0 passes the failure on: the others listen to its hub by now. */
+    /** Where all have met, rank 0 passes the failure on: the others listen to its coordinator by now. */
     @Override
     public void onClosed(FrameLink link, String why) {
         assembly.lose(link, why);
@@ -161,7 +161,7 @@ final class Root implements Closeable, Server.Service {
     }
 
     /** Tells everybody here, and everybody who still comes, that the group will not form. Safe for use by any thread. */
-    void fail(Assembly.Cause cause, Collection<Integer> ranks, String text) {
+    void fail(RankRegistration.Cause cause, Collection<Integer> ranks, String text) {
         server.reactor().execute(() -> {
             endNanos = clock.getAsLong() + LINGER_NANOS;
             assembly.fail(cause, ranks, text);

@@ -12,12 +12,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One rank's connection to the {@link Hub} for the life of its communicator: reads on one thread, hands out frames to
- * {@link Mailbox} and {@link Control}, says that it lives, and notices when the hub does not.
+ * One rank's connection to the {@link CoordinatorServer} for the life of its communicator: reads on one thread, hands out frames to
+ * {@link OutOfBandChannel} and {@link Control}, says that it lives, and notices when the coordinator does not.
  */
-final class HubClient implements Closeable, FrameLink.Owner {
+final class CoordinatorConnection implements Closeable, FrameLink.Owner {
 
-    private static final Logger LOG = LoggerFactory.getLogger(HubClient.class);
+    private static final Logger LOG = LoggerFactory.getLogger(CoordinatorConnection.class);
 
     /** The others have a second to come as far, and one to say what they called. */
     private static final long BYE_MILLIS = 3000;
@@ -28,7 +28,7 @@ final class HubClient implements Closeable, FrameLink.Owner {
     private final InetAddress localAddress;
     private final Reactor reactor;
     private final FrameLink link;
-    private final Mailbox mailbox;
+    private final OutOfBandChannel mailbox;
     private final Control control;
     private final CountDownLatch bye = new CountDownLatch(1);
     private final Standstill standstill;
@@ -38,7 +38,7 @@ final class HubClient implements Closeable, FrameLink.Owner {
     private volatile boolean cutOff;
 
     /** Takes over the connection of a rank that has been welcomed. */
-    HubClient(int rank, int size, FrameStream stream, BootstrapOptions options) {
+    CoordinatorConnection(int rank, int size, FrameStream stream, BootstrapOptions options) {
         clock = options.clock();
         intervalNanos = options.heartbeatInterval().toNanos();
         timeoutNanos = options.heartbeatTimeout().toNanos();
@@ -47,15 +47,15 @@ final class HubClient implements Closeable, FrameLink.Owner {
         standstill = new Standstill(timeoutNanos, heardAt);
         lastHeartbeat = heardAt;
         reactor = new Reactor("jccl-control-" + rank, clock, this::tick);
-        mailbox = new Mailbox(rank, size, this::send);
+        mailbox = new OutOfBandChannel(rank, size, this::send);
         control = new Control(rank, new Control.Exit() {
             @Override
             public void send(FrameType type, WireWriter content) {
-                HubClient.this.send(type, content);
+                CoordinatorConnection.this.send(type, content);
             }
 
             @Override
-            public void failed(Verdict verdict) {
+            public void failed(FailureReport verdict) {
                 mailbox.fail(verdict::toException);
             }
         });
@@ -70,7 +70,7 @@ final class HubClient implements Closeable, FrameLink.Owner {
         reactor.start();
     }
 
-    Mailbox outOfBand() {
+    OutOfBandChannel outOfBand() {
         return mailbox;
     }
 
@@ -78,7 +78,7 @@ final class HubClient implements Closeable, FrameLink.Owner {
         return control;
     }
 
-    /** Whether the hub was lost in a way in which the other ranks may still have it. */
+    /** Whether the coordinator was lost in a way in which the other ranks may still have it. */
     boolean wasCutOff() {
         return cutOff;
     }
@@ -119,10 +119,10 @@ final class HubClient implements Closeable, FrameLink.Owner {
             long millis = standstill.millis(clock.getAsLong());
             if (millis > 0) {
                 cutOff = true;
-                control.decide(Verdict.gone(
-                        Verdict.Kind.PEER_FAILED, Set.of(mailbox.rank()), 0, Standstill.text(mailbox.rank(), millis)));
+                control.decide(FailureReport.gone(
+                        FailureReport.Kind.PEER_FAILED, Set.of(mailbox.rank()), 0, Standstill.text(mailbox.rank(), millis)));
             }
-            control.hubLost(why);
+            control.coordinatorLost(why);
             mailbox.fail(() -> new BootstrapException(
                     "rank=" + mailbox.rank() + ": rank 0 has closed its communicator, and with it this network"));
         }
@@ -148,7 +148,7 @@ final class HubClient implements Closeable, FrameLink.Owner {
         return intervalNanos;
     }
 
-    /** Says goodbye, waits for the answer, which takes two seconds at most if the hub lives, closes. */
+    /** Says goodbye, waits for the answer, which takes two seconds at most if the coordinator lives, closes. */
     @Override
     public void close() {
         closing = true;

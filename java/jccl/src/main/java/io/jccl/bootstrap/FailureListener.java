@@ -2,11 +2,11 @@ package io.jccl.bootstrap;
 
 /** Is told that the communicator has failed. */
 @FunctionalInterface
-public interface VerdictListener {
+public interface FailureListener {
 
     /**
      * Called once, on the control network's thread or on the thread that calls {@link ControlNetwork#start}; must return
      * soon and must not close the communicator on this thread.
      */
-    void onVerdict(Verdict verdict);
+    void onVerdict(FailureReport verdict);
 }

@@ -22,7 +22,7 @@ import java.util.stream.IntStream;
  * it: so every rank opens a root on its {@link ReservedPort}, and all meet at that of the first, as {@link ShrinkRendezvous}
  * says.
  */
-final class Survivors {
+final class RemainingRanks {
 
     private static final int MOST_KEY_CHARS = 300;
     private static final int PROBE_MILLIS = 200;
@@ -42,7 +42,7 @@ final class Survivors {
      * @param excluded ranks of the old group that are left out; not this one
      * @param places the ports of all ranks of the old group
      */
-    Survivors(int rank, SortedSet<Integer> excluded, List<String> places, BootstrapOptions options) {
+    RemainingRanks(int rank, SortedSet<Integer> excluded, List<String> places, BootstrapOptions options) {
         this.rank = rank;
         this.size = places.size();
         this.excluded = excluded;
@@ -82,8 +82,8 @@ final class Survivors {
         return text + " hash=" + HexFormat.of().formatHex(Handshake.derive(all, "excluded"));
     }
 
-    Assembly.Hello hello(byte[] blob) {
-        return new Assembly.Hello(options.version(), left.indexOf(rank), left.size(), rank, key(), blob);
+    RankRegistration.Hello hello(byte[] blob) {
+        return new RankRegistration.Hello(options.version(), left.indexOf(rank), left.size(), rank, key(), blob);
     }
 
     /**
@@ -97,16 +97,16 @@ final class Survivors {
      * @throws CommunicationTimeoutException if not all came in time; names them by their ranks in the new group
      */
     Bootstrap form(ReservedPort own, byte[] secret, boolean isMinority) {
-        byte[] meetingSecret = Handshake.derive(secret, "shrink");
-        Connector.Place place = new Connector.Place(addresses(left.get(0)), meetingSecret);
-        Root root = own.open(options, meetingSecret, this);
+        byte[] rendezvousSecret = Handshake.derive(secret, "shrink");
+        Connector.Place place = new Connector.Place(addresses(left.get(0)), rendezvousSecret);
+        RendezvousServer root = own.open(options, rendezvousSecret, this);
         if (isMinority) {
             String text = "only " + left.size() + " of " + size + " ranks are left, " + RankList.text(left)
                     + ", and of ranks " + RankList.text(excluded)
                     + " so many may live that they can have gone on without"
                     + " these: join a new communicator, or call shrink(excludedRanks, Quorum.ANY) if you know that they"
                     + " have not";
-            root.fail(Assembly.Cause.REFUSED, Set.of(), text);
+            root.fail(RankRegistration.Cause.REFUSED, Set.of(), text);
             throw new BootstrapException(text);
         }
         boolean lingers = true;
@@ -120,7 +120,7 @@ final class Survivors {
             lingers = leads()
                     || e instanceof CommunicationTimeoutException
                     || e instanceof InterruptedCommunicationException;
-            root.fail(Assembly.Cause.LOST, Set.of(left.indexOf(rank)), "rank " + rank + " gave up: " + e.getMessage());
+            root.fail(RankRegistration.Cause.LOST, Set.of(left.indexOf(rank)), "rank " + rank + " gave up: " + e.getMessage());
             throw e;
         } finally {
             if (!lingers) {

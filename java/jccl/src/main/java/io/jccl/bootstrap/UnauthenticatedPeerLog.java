@@ -4,7 +4,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /** Tells of connections that are not ours, once a second at most, with a count of what it left out. For one thread. */
-final class StrangerLog {
+final class UnauthenticatedPeerLog {
 
     private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -14,7 +14,7 @@ final class StrangerLog {
     private long leftOut;
     private long total;
 
-    StrangerLog(Consumer<String> out) {
+    UnauthenticatedPeerLog(Consumer<String> out) {
         this.out = out;
     }
 

@@ -26,7 +26,7 @@ import java.util.stream.Collectors;
  * @param rows what each rank said, in rank order; empty if nobody was asked
  * @param text what was seen, in words
  */
-public record Verdict(
+public record FailureReport(
         Kind kind,
         long sequence,
         int reporter,
@@ -52,15 +52,15 @@ public record Verdict(
     }
 
     /** Copies the collections. */
-    public Verdict {
+    public FailureReport {
         failedRanks = Collections.unmodifiableSortedSet(new TreeSet<>(failedRanks));
         missingRanks = Collections.unmodifiableSortedSet(new TreeSet<>(missingRanks));
         rows = List.copyOf(rows);
     }
 
     /** A verdict about ranks that are gone. */
-    static Verdict gone(Kind kind, Set<Integer> ranks, long sequence, String text) {
-        return new Verdict(kind, sequence, -1, new TreeSet<>(ranks), new TreeSet<>(), List.of(), text);
+    static FailureReport gone(Kind kind, Set<Integer> ranks, long sequence, String text) {
+        return new FailureReport(kind, sequence, -1, new TreeSet<>(ranks), new TreeSet<>(), List.of(), text);
     }
 
     /** What every rank said about the operation, as rows for {@link MismatchedCollectiveException}. */

@@ -20,25 +20,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The meeting place of a launch: rank 0 opens it, and every rank finds it, by a known port or by a file. Closing it, when
+ * The rendezvous place of a launch: rank 0 opens it, and every rank finds it, by a known port or by a file. Closing it, when
  * the group has formed or will not, removes the file and ends a root that is still open. For one thread.
  */
-final class LaunchedRoot implements Connector.Target, AutoCloseable {
+final class LaunchRendezvous implements Connector.Target, AutoCloseable {
 
-    private static final Logger LOG = LoggerFactory.getLogger(LaunchedRoot.class);
+    private static final Logger LOG = LoggerFactory.getLogger(LaunchRendezvous.class);
     private static final int MAX_FILE_BYTES = 1024;
 
     private final Connector.Target target;
-    private final Root root;
+    private final RendezvousServer root;
     private final Path file;
 
-    private LaunchedRoot(Connector.Target target, Root root, Path file) {
+    private LaunchRendezvous(Connector.Target target, RendezvousServer root, Path file) {
         this.target = target;
         this.root = root;
         this.file = file;
     }
 
-    static LaunchedRoot of(Launch launch, int generation, BootstrapOptions options) {
+    static LaunchRendezvous of(Launch launch, int generation, BootstrapOptions options) {
         boolean opens = launch.rank() == 0;
         if (launch.rendezvous() instanceof Launch.Address address) {
             return byAddress(address, opens, generation, options);
@@ -46,7 +46,7 @@ final class LaunchedRoot implements Connector.Target, AutoCloseable {
         return byFile((Launch.SharedFile) launch.rendezvous(), opens, generation, options);
     }
 
-    private static LaunchedRoot byAddress(
+    private static LaunchRendezvous byAddress(
             Launch.Address address, boolean opens, int generation, BootstrapOptions options) {
         byte[] secret = address.secret().key(generation);
         Connector.Target target = () -> {
@@ -57,7 +57,7 @@ final class LaunchedRoot implements Connector.Target, AutoCloseable {
             return new Connector.Place(addresses, secret);
         };
         if (!opens) {
-            return new LaunchedRoot(target, null, null);
+            return new LaunchRendezvous(target, null, null);
         }
         if (address.guessable()) {
             LOG.warn(
@@ -66,7 +66,7 @@ final class LaunchedRoot implements Connector.Target, AutoCloseable {
                     address.host(),
                     address.port());
         }
-        return new LaunchedRoot(target, new Root(options, bindAddress(address), address.port(), secret), null);
+        return new LaunchRendezvous(target, new RendezvousServer(options, bindAddress(address), address.port(), secret), null);
     }
 
     /** Loopback stays on loopback; any other name is served on all addresses, for it may be a translated one. */
@@ -80,16 +80,16 @@ final class LaunchedRoot implements Connector.Target, AutoCloseable {
         }
     }
 
-    private static LaunchedRoot byFile(
+    private static LaunchRendezvous byFile(
             Launch.SharedFile shared, boolean opens, int generation, BootstrapOptions options) {
         Path file = generation == 0
                 ? shared.path()
                 : shared.path().resolveSibling(shared.path().getFileName() + "." + generation);
         Connector.Target target = () -> read(file);
         if (!opens) {
-            return new LaunchedRoot(target, null, null);
+            return new LaunchRendezvous(target, null, null);
         }
-        Root.Started started = Root.open(options);
+        RendezvousServer.Started started = RendezvousServer.open(options);
         try {
             write(file, started.id());
         } catch (IOException e) {
@@ -98,7 +98,7 @@ final class LaunchedRoot implements Connector.Target, AutoCloseable {
                     "the rendezvous file=" + file + " cannot be written: " + e + "; name another in JCCL_RENDEZVOUS",
                     e);
         }
-        return new LaunchedRoot(target, started.root(), file);
+        return new LaunchRendezvous(target, started.root(), file);
     }
 
     /** Only the owner may read it, and nobody sees half of it. */

@@ -7,24 +7,24 @@ import java.util.List;
  * What rank 0 tells the others by the root.
  *
  * @param salt makes the group's secret another one than that of any other group which met by the same root secret
- * @param addresses of the hub, the best first
+ * @param addresses of the coordinator, the best first
  */
-record HubOffer(byte[] salt, List<InetSocketAddress> addresses) {
+record CoordinatorAddress(byte[] salt, List<InetSocketAddress> addresses) {
 
     private static final int MAX_BYTES = 1024;
 
     byte[] encode() {
-        return new WireWriter().blob(salt).blob(Root.encodeAddresses(addresses)).toBytes();
+        return new WireWriter().blob(salt).blob(RendezvousServer.encodeAddresses(addresses)).toBytes();
     }
 
-    static HubOffer decode(byte[] bytes) {
+    static CoordinatorAddress decode(byte[] bytes) {
         WireReader in = new WireReader(bytes);
         byte[] salt = in.blob(Handshake.NONCE_BYTES);
         if (salt.length != Handshake.NONCE_BYTES) {
             throw new WireException("salt.length=" + salt.length + ": expected " + Handshake.NONCE_BYTES);
         }
-        List<InetSocketAddress> addresses = Root.decodeAddresses(in.blob(MAX_BYTES));
+        List<InetSocketAddress> addresses = RendezvousServer.decodeAddresses(in.blob(MAX_BYTES));
         in.end();
-        return new HubOffer(salt, addresses);
+        return new CoordinatorAddress(salt, addresses);
     }
 }

@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /** One rank's side of the out-of-band network: what came and has not been asked for, and who waits for what. */
-final class Mailbox implements OutOfBand {
+final class OutOfBandChannel implements OutOfBand {
 
     /** How frames leave. */
     @FunctionalInterface
@@ -47,7 +47,7 @@ final class Mailbox implements OutOfBand {
     private Supplier<JcclException> failure;
     private final Set<Runnable> onFailure = new HashSet<>();
 
-    Mailbox(int rank, int size, Exit exit) {
+    OutOfBandChannel(int rank, int size, Exit exit) {
         this.rank = rank;
         this.size = size;
         this.exit = exit;

@@ -5,8 +5,8 @@ import java.util.Map;
 import java.util.SortedSet;
 import java.util.TreeSet;
 
-/** The gathers in progress at the {@link Hub}: which rank has given what. For one thread. */
-final class Gathers {
+/** The gathers in progress at the {@link CoordinatorServer}: which rank has given what. For one thread. */
+final class PendingGathers {
 
     /** More than the number that can be open when all ranks keep the order: a rank waits for one before the next. */
     private static final int MAX_OPEN = 4;
@@ -15,7 +15,7 @@ final class Gathers {
     private final Map<Long, byte[][]> open = new HashMap<>();
     private final Map<Long, Integer> counts = new HashMap<>();
 
-    Gathers(int size) {
+    PendingGathers(int size) {
         this.size = size;
     }
 

@@ -16,7 +16,7 @@ import java.util.TreeSet;
  * taken, is told so and sent away, and the rest go on. The first rank whose patience ends ends it for all, so that all
  * give the same answer to the question who was missing. For one thread.
  */
-final class Assembly {
+final class RankRegistration {
 
     private static final String REMEDY = "; start the missing ranks, look into their logs, or raise JCCL_INIT_TIMEOUT";
 
@@ -80,7 +80,7 @@ final class Assembly {
      * @param version what the members must run
      * @param size how many they are, or 0 to learn it from rank 0
      */
-    Assembly(String version, int size) {
+    RankRegistration(String version, int size) {
         this.version = version;
         this.size = size;
     }
