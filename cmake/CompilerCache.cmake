@@ -1,6 +1,6 @@
 # What makes compiling quicker and changes nothing of what is compiled: ccache where it is installed, unless the user names a
-# launcher (CMAKE_CXX_COMPILER_LAUNCHER, empty for none); else the standard library's headers are compiled beforehand, which
-# ccache does not go with.
+# launcher (CMAKE_CXX_COMPILER_LAUNCHER, empty for none); else the standard library's headers are precompiled, which ccache
+# does not support.
 find_program(JCCL_CCACHE ccache)
 if(JCCL_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED ENV{CMAKE_CXX_COMPILER_LAUNCHER})
   set(CMAKE_CXX_COMPILER_LAUNCHER "${JCCL_CCACHE}")

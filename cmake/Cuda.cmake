@@ -1,5 +1,5 @@
-# libjccl_cuda.so: the kernels and what launches them. Compiling them takes minutes, so AUTO does it only where somebody can
-# run them: with NVIDIA's driver. Nothing else depends on the library, which is opened at run time.
+# libjccl_cuda.so: the kernels and what launches them. Compiling them takes minutes, so AUTO does it only where they can
+# run: with NVIDIA's driver. Nothing else depends on the library, which is opened at run time.
 set(JCCL_CUDA "AUTO" CACHE STRING "Build libjccl_cuda.so: AUTO (where nvcc and a GPU's driver are), ON (or fail), OFF")
 set_property(CACHE JCCL_CUDA PROPERTY STRINGS AUTO ON OFF)
 # One architecture with its PTX builds fast and runs on all newer GPUs; a release names all.
@@ -60,7 +60,7 @@ if(JCCL_HAS_CUDA)
   set_target_properties(jccl_cuda PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static LINKER_LANGUAGE CUDA
     LIBRARY_OUTPUT_DIRECTORY "${JCCL_OUTPUT}")
   target_link_options(jccl_cuda PRIVATE -static-libgcc -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,-z,defs -Wl,-z,now)
-  # Whoever builds the library for the jar gets both: they lie side by side there.
+  # A build of the library for the jar makes both: they are side by side there.
   if(TARGET jccl)
     add_dependencies(jccl jccl_cuda)
   endif()

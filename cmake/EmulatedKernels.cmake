@@ -1,6 +1,6 @@
 # The CUDA kernels' own sources on the CPU, under the emulator of cuda/test/emulator, and the runtime over emulated GPUs;
-# no part of it needs nvcc. Fibers share one OS thread, and ThreadSanitizer would have to know each: nothing there for it
-# to find.
+# no part of it needs nvcc. Fibers share one OS thread: ThreadSanitizer would need annotations for each,
+# and has nothing to find there.
 if(NOT JCCL_SANITIZE STREQUAL "thread")
   # What the tests and the library share.
   file(GLOB JCCL_EMULATED_SOURCES CONFIGURE_DEPENDS cuda/test/emulated_*.cc cuda/test/device/*.cc

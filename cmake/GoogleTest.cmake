@@ -1,4 +1,4 @@
-# GoogleTest for the native tests: JCCL_HAS_GTEST says whether it is here. Where it is not installed, the distribution's
+# GoogleTest for the native tests: JCCL_HAS_GTEST is ON where it is found. Where it is not installed, the distribution's
 # package is unpacked into the build folder; nothing is installed.
 set(JCCL_HAS_GTEST OFF)
 set(jccl_gtest "${CMAKE_BINARY_DIR}/googletest")
@@ -9,7 +9,7 @@ function(jccl_unpack_gtest folder why)
   find_program(JCCL_APT_GET apt-get)
   find_program(JCCL_DPKG dpkg)
   if(NOT JCCL_APT_GET OR NOT JCCL_DPKG)
-    set(${why} "this machine has no apt-get and dpkg" PARENT_SCOPE)
+    set(${why} "this host has no apt-get and dpkg" PARENT_SCOPE)
     return()
   endif()
   message(STATUS "GoogleTest is not installed: unpacking libgtest-dev into ${folder}")

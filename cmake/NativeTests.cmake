@@ -21,7 +21,7 @@ set(jccl_loaded jccl_fake_nvml jccl_fake_nvml_old)
 # A libibverbs with fake adapters.
 jccl_test_library(jccl_fake_verbs native/test/verbs/fake_verbs.cc native/test/verbs/fake_transfers.cc)
 list(APPEND jccl_loaded jccl_fake_verbs)
-# The real one with adapters that fail when a test says so.
+# The real one with adapters that fail on a test's request.
 find_library(JCCL_IBVERBS NAMES ibverbs libibverbs.so.1)
 if(JCCL_IBVERBS)
   jccl_test_library(jccl_failing_verbs native/test/verbs/failing_verbs.cc)

@@ -1,5 +1,5 @@
-// Conversions between float32 and floats of 16 and 8 bits as the hardware has them. With simt.h and memory.h the only place of the
-// device code that touches hardware.
+// Conversions between float32 and floats of 16 and 8 bits as the hardware has them. With simt.h and memory.h the only
+// place of the device code that touches hardware.
 //
 // In namespace jccl::simt; bits of a float16 ("half") or bfloat16 in a uint16_t, two of them in a uint32_t, the first one
 // in the low bits:
@@ -15,7 +15,7 @@
 //   uint32_t narrowE4m3s(float, float)        to nearest, ties to even; too large or infinite is the largest number
 //   uint32_t narrowE5m2s(float, float)        the same
 //
-// Of a NaN all of them make some NaN: which one is the hardware's own affair, and not ours to rely on.
+// Of a NaN all of them make some NaN: which one depends on the hardware; no code relies on it.
 #pragma once
 
 #if defined(__CUDACC__)

@@ -1,7 +1,7 @@
-// Global memory as the device code reads and writes it. No pointer to global memory is dereferenced in any other way
-// (locals and shared memory are); so all that the protocols rely on is named here, and the emulator of the tests can
-// bend everything that is not promised. Orders and atomicity hold between all threads of the system: other GPUs, the
-// host.
+// Global memory as the device code reads and writes it. No other code dereferences a pointer to global memory, only
+// pointers to locals and shared memory. So all that the protocols rely on is named here, and the emulator of the tests
+// can vary everything that is not guaranteed. Orders and atomicity hold between all threads of the system: other GPUs,
+// the host.
 //
 // In namespace jccl::simt; T is uint64_t or uint32_t, aligned:
 //
@@ -21,8 +21,8 @@
 //
 //   Vec16 loadLine(const void*, unsigned mask)
 //   void storeLine(void*, Vec16, unsigned mask)
-//     LL128: one instruction of all lanes that the mask names, 16 bytes each; eight neighbouring lanes make a line of
-//     128 bytes. If the lanes are CONVERGED, lines travel whole (where LL128 is allowed at all): they met in a warp
+//     LL128: one instruction of all lanes that the mask names, 16 bytes each; eight adjacent lanes make a line of
+//     128 bytes. If the lanes are CONVERGED, lines stay whole (where LL128 is allowed at all): they met in a warp
 //     function of simt.h with a mask that covers this one, and since then all have called the same functions of these
 //     two headers in the same places. Anything else needs a syncWarp right before; otherwise lines come apart.
 //

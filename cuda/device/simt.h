@@ -2,7 +2,7 @@
 // device code that touches hardware: everything else in cuda/ that runs on the device is plain C++17 on top of these
 // headers, and runs on a GPU as well as in the emulator of the tests (cuda/test/emulator).
 //
-// The header gives, in namespace jccl::simt, whoever implements it (simt_cuda.h on a GPU):
+// The implementation (simt_cuda.h on a GPU) gives, in namespace jccl::simt:
 //
 //   kWarpThreads, kFullMask
 //   unsigned threadIndex()      of this thread in its block
@@ -24,7 +24,7 @@
 //     those that the block has. Lanes that met here are converged until their paths differ: see storeLine in memory.h.
 //
 //   uint64_t nanos()            a clock; in the emulator time passes as threads do things
-//   void pause()                in every turn of every loop that waits; the emulator lets other threads run here
+//   void pause()                in every iteration of every loop that waits; the emulator lets other threads run here
 //
 // and the macros
 //

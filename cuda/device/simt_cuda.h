@@ -71,8 +71,8 @@ JCCL_DEVICE uint64_t nanos() {
   return time;
 }
 
-// Nothing to do: a waiting warp costs others little, and a nap would cost latency. It keeps loops that wait from being
-// taken apart by the compiler.
+// Nothing to do: a waiting warp costs others little, and a back-off sleep would cost latency. It keeps loops that wait
+// from being taken apart by the compiler.
 JCCL_DEVICE void pause() { asm volatile("" ::: "memory"); }
 
 }  // namespace jccl::simt

@@ -15,7 +15,7 @@ using namespace jccl::jni;
 using device::DeviceCommunicator;
 using device::Issued;
 
-// Why this thread's last create failed: there is no communicator to ask.
+// Why this thread's last create failed: there is no communicator to query.
 thread_local std::string createError;
 
 DeviceCommunicator& communicatorOf(jlong handle) { return *reinterpret_cast<DeviceCommunicator*>(handle); }

@@ -19,7 +19,7 @@ static_assert(JAVA(SIGNAL) == static_cast<int>(StagingStep::Kind::Signal));
 static_assert(JAVA(WAIT) == static_cast<int>(StagingStep::Kind::Wait));
 static_assert(JAVA(STEP_LENGTH) == 4);
 
-// Why this thread's last create failed: there is nothing to ask.
+// Why this thread's last create failed: there is nothing to query.
 thread_local std::string createError;
 
 DeviceStaging& stagingOf(jlong handle) { return *reinterpret_cast<DeviceStaging*>(handle); }
@@ -58,10 +58,10 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceStaging_put(JNIEnv* en
   return guardedCode([&]() -> jint {
     std::vector<int64_t> numbers;
     if (!copyLongs(env, rows, numbers)) return static_cast<jint>(Code::Invalid);
-    const size_t wanted = static_cast<size_t>(length) * JAVA(STEP_LENGTH);
-    if (length < 0 || wanted > numbers.size()) return static_cast<jint>(Code::Invalid);
+    const size_t needed = static_cast<size_t>(length) * JAVA(STEP_LENGTH);
+    if (length < 0 || needed > numbers.size()) return static_cast<jint>(Code::Invalid);
     std::vector<StagingStep> steps;
-    for (size_t at = 0; at < wanted; at += JAVA(STEP_LENGTH)) {
+    for (size_t at = 0; at < needed; at += JAVA(STEP_LENGTH)) {
       steps.push_back({static_cast<StagingStep::Kind>(numbers[at]), reinterpret_cast<void*>(numbers[at + 1]),
                        reinterpret_cast<const void*>(numbers[at + 2]), static_cast<uint64_t>(numbers[at + 3])});
     }

@@ -18,7 +18,7 @@ JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, con
   return !simt::syncOr(1, static_cast<int>(simt::blockThreads()), failed);
 }
 
-// Room for an object in shared memory, which is not initialised.
+// Storage for an object in shared memory, which is not initialised.
 template <class T>
 struct Room {
   alignas(T) unsigned char bytes[sizeof(T)];

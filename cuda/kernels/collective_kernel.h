@@ -49,7 +49,7 @@ class CollectiveKernel {
   using Primitives = DevicePrimitives<P, E, Faults>;
 
  public:
-  // Whatever is the same for all threads lies in shared memory: registers are for what moves.
+  // Whatever is the same for all threads is in shared memory: registers are for what moves.
   struct Shared {
     BlockState block;
     Room<Work> work;

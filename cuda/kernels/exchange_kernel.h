@@ -1,9 +1,9 @@
 // Many sends and receives at once, none of which can hold up another: the device's form of native/engine/point_to_point.h,
 // with the same slots and check words.
 //
-// Tasks to one peer run in their order, and those from one peer; each such queue has a thread that looks whether its next
-// chunk can move. The block moves all chunks that can, then the threads of the queues post, and look again. Every channel
-// moves its share of every message, an empty one, too.
+// Tasks to one peer run in their order, and those from one peer; each such queue has a thread that polls whether its
+// next chunk can move. The block moves all chunks that can, then the threads of the queues publish, and poll again.
+// Every channel moves its share of every message, an empty one, too.
 #pragma once
 
 #include "collectives/ring.h"
@@ -153,7 +153,7 @@ class ExchangeKernel {
       if (ready) {
         waiter.forget(watch);
         watch = {};
-        // A rank that is never held up looks at the abort word all the same.
+        // A rank that is never held up checks the abort word as well.
         if (round % kRoundsPerClock == 0) failed = failed || !waiter.goesOn(watch, placeOf());
       }
       const bool any = simt::syncOr(kReady, static_cast<int>(threads_), ready || waits);

@@ -1,10 +1,10 @@
-// The direct algorithm over peers' buffers: ranks that can all reach each other's memory read what they need where it lies,
+// The direct algorithm over peers' buffers: ranks that can all reach each other's memory read what they need in place,
 // and write results where they belong. Every rank reduces its shard: n x S bytes are read and n x S written by all together,
-// which is the least there can be. Small all-reduces go one-shot: every rank reduces everything for itself, if nobody
+// which is the minimum. Small all-reduces are one-shot: every rank reduces everything for itself, if no rank
 // overwrites what others still read.
 //
-// Each channel meets the same channel of all ranks before, to learn where the buffers are, and after, when all have done
-// their part. Nothing goes through slots.
+// Each channel meets the same channel of all ranks before, to learn where the buffers are, and after, when all have
+// done their part. Nothing goes through slots.
 #pragma once
 
 #include "collectives/ring.h"
@@ -63,7 +63,7 @@ class InPlaceKernel {
     }
   }
 
-  // The line that `writer` writes at its reader.
+  // The buffer-exchange descriptor that `writer` writes at its reader.
   JCCL_DEVICE Board* boardOf(Board* boards, int writer) const {
     return boards + static_cast<size_t>(simt::blockIndex()) * launch_.size + writer;
   }
@@ -72,7 +72,7 @@ class InPlaceKernel {
     return {peer, TransportKind::P2p, WaitFor::Board, Protocol::Simple, sequence_};
   }
 
-  // Tells the peers where this rank's buffers are, and learns where theirs are. Returns false after a failure.
+  // Writes buffer-exchange descriptors to the peers, and reads theirs. Returns false after a failure.
   JCCL_DEVICE bool meetBefore(bool& oneShot) {
     const uint64_t print = work_.fingerprint ^ fingerprintOf(sequence_, work_.code, work_.count, work_.root);
     const bool overwrites = work_.send == work_.recv;

@@ -1,6 +1,6 @@
-// The launch descriptor: all that a kernel is told, in plain structs that host and device share.
+// The launch descriptor: all arguments of a kernel, in plain structs that host and device share.
 //
-// What lies in device memory is of two kinds. The plan of a channel is constant. The ends of its connections and its count
+// Device memory has two kinds of content. The plan of a channel is constant. The ends of its connections and its count
 // of operations belong to the kernels, which are ordered by one stream and advance them: a captured graph can be replayed.
 #pragma once
 
@@ -59,7 +59,7 @@ struct Work {
 struct Works : Work {
   const Work* more;  // in device memory
   uint32_t moreCount;
-  uint32_t blocks;  // of the grid: the most channels of any
+  uint32_t blocks;  // of the grid: the maximum number of channels
 };
 
 struct Launch : Works {
@@ -70,18 +70,19 @@ struct Launch : Works {
   LaunchControl control;
 };
 
-// What a rank posts to a peer for operations over each other's buffers; in the reader's memory, one per channel and rank.
+// The buffer-exchange descriptor of operations over each other's buffers; in the reader's memory, one per channel and
+// rank.
 struct alignas(128) Board {
   uint64_t posted;      // of the operation; written last
-  uint64_t send, recv;  // the poster's buffers in the reader's address space
+  uint64_t send, recv;  // the writer's buffers in the reader's address space
   uint64_t fingerprint;
-  uint64_t overwrites;  // whether the poster's receive buffer is its send buffer
+  uint64_t overwrites;  // whether the writer's receive buffer is its send buffer
   alignas(64) uint64_t finished;
 };
 
 struct InPlacePeer {
-  Board* boards;       // the peer's, in our address space: channel x size + rank of the poster
-  uint64_t sendThere;  // where our buffers lie in the peer's address space
+  Board* boards;       // the peer's, in our address space: channel x size + rank of the writer
+  uint64_t sendThere;  // where our buffers are in the peer's address space
   uint64_t recvThere;
 };
 
@@ -91,7 +92,7 @@ struct InPlaceLaunch : Works {
   int32_t size;
   DeviceChannel* channels;
   LaunchControl control;
-  Board* boards;  // our own: channel x size + rank of the poster
+  Board* boards;  // our own: channel x size + rank of the writer
 };
 
 // One message of a group of sends and receives, or a copy within the rank.
@@ -122,7 +123,7 @@ struct ExchangeLaunch {
   LaunchControl control;
   uint32_t
       collectives;  // in which all ranks take part: their tasks' fingerprints mix the channel's count of operations
-  const ExchangeTask* tasks;  // in device memory; tasks of a queue lie together, copies come last
+  const ExchangeTask* tasks;  // in device memory; tasks of a queue are adjacent, copies come last
   const ExchangeQueue* queues;
   uint32_t queueCount;
   uint32_t firstCopy;

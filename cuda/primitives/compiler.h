@@ -1,4 +1,4 @@
-// What the two compilers of device code want said differently.
+// What the two compilers of device code spell differently.
 #pragma once
 
 #if defined(__CUDACC__)

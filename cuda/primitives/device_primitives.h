@@ -3,18 +3,18 @@
 //
 // A step:
 //
-//     waiting    thread i of the team waits for what link i needs: credit, and for SIMPLE the piece
+//     waiting    thread i of the team waits for what link i needs: credit, and for SIMPLE the chunk
 //     meet       the team agrees that all is there, or that the operation has failed
 //     moving     all threads of the team; LL and LL128 wait for their flags as they go
 //     meet       the whole block
-//     posting    one thread per link: a fence, then the published step and the freed slot
+//     publishing one thread per link: a fence, then the published step and the freed slot
 //
-// With SIMPLE in a large block the last warp does nothing but post, so that its fence overlaps the next step.
+// With SIMPLE in a large block the last warp does nothing but publish, so that its fence overlaps the next step.
 //
 // After a failure (deadline, abort, mismatch) the object is failed for good: every further call returns at once.
 //
-// A block has one object, in shared memory: what lies there needs no registers while pieces move. All threads agree on its
-// only variable after each step.
+// A block has one object, in shared memory: what is there needs no registers while chunks move. All threads agree on
+// its only variable after each step.
 #pragma once
 
 #include <cstddef>
@@ -83,12 +83,12 @@ class DevicePrimitives {
   }
   JCCL_DEVICE void reduceCopy(size_t in, size_t out, size_t count) { own(input(in), output(out), count, true); }
 
-  // Slots in device memory are where pieces go: nothing is announced to a network.
+  // Chunks go to slots in device memory: no address is posted for a network.
   JCCL_DEVICE static constexpr bool wants() { return false; }
   JCCL_DEVICE void want(size_t, size_t, uint64_t) {}
 
  private:
-  // From here on a warp is spared for posting.
+  // From here on one warp only publishes.
   static constexpr unsigned kLeastSpecialised = 128;
   enum Barrier : int { kTeam = 1, kAll = 2 };
 
@@ -97,7 +97,7 @@ class DevicePrimitives {
   JCCL_DEVICE LinkRange senders() const { return {0, 0, links_.firstSend, links_.sendCount, 0}; }
   JCCL_DEVICE LinkRange receivers() const { return {links_.firstRecv, links_.recvCount, 0, 0, links_.ownPosition}; }
 
-  // Cuts a piece into slices of one step each; a piece of nothing is one step, too.
+  // Cuts a chunk into slices of one step each; an empty chunk is one step, too.
   JCCL_DEVICE_CALL void forSlices(const uint8_t* in, uint8_t* out, size_t count, LinkRange links, bool finish) {
     const Team team{simt::threadIndex(), teamThreads(simt::blockThreads())};
     Reduction reduction = transfer_.reduction;
@@ -132,7 +132,7 @@ class DevicePrimitives {
     }
   }
 
-  // Waits for the links of this thread and says where their pieces are.
+  // Waits for the links of this thread and returns where their chunks are.
   JCCL_DEVICE bool prepare(const Team& team, const uint8_t* in, uint8_t* out, uint32_t bytes, uint32_t check,
                            const LinkRange& links) {
     const Waiter waiter(state_.wait);
@@ -193,7 +193,8 @@ class DevicePrimitives {
   }
 
   JCCL_DEVICE void post(const Team& team, uint32_t bytes, uint32_t check, const LinkRange& links) {
-    // Where a warp is spared, its threads are numbered on behind the team; elsewhere everybody posts for his own links.
+    // Where one warp only publishes, its threads are numbered behind the team; elsewhere each thread publishes for its
+    // links.
     const unsigned first = team.threads < simt::blockThreads() ? team.threads : 0;
     if (team.thread < first) return;
     const int begin = static_cast<int>(team.thread - first);

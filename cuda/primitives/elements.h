@@ -3,7 +3,7 @@
 // The unit is a granule of 8 bytes, which holds whole elements. An Accumulator folds the granules of all sources of one
 // call, from left to right, in the type that the operation computes in, and packs the result once.
 //
-// Integers of one width share a class: sums and products do not know signs, the others are told by Reduction.
+// Integers of one width share a class: sums and products do not know signs, Reduction holds the sign for the others.
 #pragma once
 
 #include <cstdint>

@@ -8,11 +8,11 @@
 
 namespace jccl::device {
 
-// The most connections of a block, on either side: direct operations use it up.
+// The maximum number of connections of a block, on either side: direct operations use it up.
 constexpr int kMaxLinks = 63;
 
-// The most threads of a block: what the registers of a multiprocessor allow without spills. Any multiple of 32 will do, up
-// to this; from 128 on SIMPLE has a warp that only posts.
+// The maximum number of threads of a block: what the registers of a multiprocessor allow without spills. Any multiple
+// of 32 up to this works; from 128 on SIMPLE has a warp that only publishes.
 constexpr int kMaxBlockThreads = 384;
 
 // One end of a connection, in device memory. Belongs to the kernels of one stream: they advance it.
@@ -21,9 +21,9 @@ struct alignas(16) LinkEnd {
   uint8_t* slots;  // SIMPLE's in it; or, between kernel and adapter, those in memory of the GPU for the data of SIMPLE
   uint64_t* head;  // the sender's head line
   uint64_t step;   // the next to write, or to read
-  uint64_t cachedHead;  // the sender's last look at the head
+  uint64_t cachedHead;  // the head as the sender read it last
   TransportKind transport;
-  bool rotates;  // pieces take turns in the parts of a SIMPLE slot
+  bool rotates;  // chunks alternate between the parts of a SIMPLE slot
 };
 
 }  // namespace jccl::device

@@ -16,13 +16,13 @@ struct ActiveLink {
   uint8_t* slots;
   uint64_t* head;
   uint64_t step;      // of the thread that waits for this link
-  uint64_t postStep;  // the same, of the thread that posts for it
+  uint64_t postStep;  // the same, of the thread that publishes for it
   uint64_t cachedHead;
   int32_t peer;
   TransportKind transport;
   bool rotates;
 
-  // Of the ends of a channel, which lie by peer.
+  // Of the ends of a channel, indexed by peer.
   JCCL_DEVICE void open(LinkEnd* ends, int which) {
     LinkEnd* end = ends + which;
     block = end->block;
@@ -46,11 +46,11 @@ struct ActiveLink {
 
 // What one step moves, by link: written by the threads that wait for the links, read by all after they have met.
 struct Piece {
-  uint8_t* at;  // the slot; for SIMPLE the piece in it
+  uint8_t* at;  // the slot; for SIMPLE the chunk in it
   uint64_t step;
 };
 
-// The warp's own piece of shared memory, with which LL128 shifts what is not aligned: so many words of 8 bytes.
+// The warp's own part of shared memory, with which LL128 shifts what is not aligned: so many words of 8 bytes.
 constexpr unsigned kStagingWords = 66;
 
 struct BlockState {
@@ -71,7 +71,7 @@ struct LinkRange {
   int recvCount;
   int firstSend;
   int sendCount;
-  int ownPosition;  // how many received pieces come before the own input when they are reduced
+  int ownPosition;  // how many received chunks come before the own input when they are reduced
 };
 
 }  // namespace jccl::device

@@ -1,9 +1,9 @@
 // LL128 on the device: a warp moves 4 lines at a time, 8 lanes each, with one instruction; the flag at the end of a line
-// is the publication of all of it. layout.h draws the slot; protocols.md says where lines travel whole.
+// is the publication of all of it. layout.h draws the slot; protocols.md says where lines stay whole.
 //
 // A lane holds two granules of 8 bytes of each of its lines; the second one of a line's last lane is the flag. How they
-// come from the user's memory, which has no such holes, ll128_user.h tells. Where there is work enough, a warp has several
-// lines' loads under way together.
+// come from the user's memory, which has no such holes, ll128_user.h describes. Where there is work enough, a warp has
+// the loads of several lines in flight together.
 //
 // All lanes of a warp do everything together, also where the last lines are fewer than 4: then only some move lines.
 #pragma once
@@ -45,7 +45,7 @@ class LL128Mover {
   static constexpr uint32_t kLanes = UserLines::kLanes;
   static constexpr uint32_t kLines = UserLines::kLines;
   static constexpr uint32_t kFirstPayload = kLL128PayloadBytes - kLL128HeaderBytes;
-  // Of how many turns the loads are under way together.
+  // Of how many passes the loads are in flight together.
   static constexpr int kTurns = 4;
 
   struct Step {
@@ -54,13 +54,13 @@ class LL128Mover {
     uint32_t bytes;
     uint32_t check;
   };
-  // Lines that a warp moves in one turn or several.
+  // Lines that a warp moves in one pass or several.
   struct Place {
     unsigned mask;     // of the lanes that have a line
     bool mine;         // whether this lane is one of them
     bool flag;         // whether it has the line's flag
     size_t offset;     // of its part of its first line in the slot
-    size_t turnBytes;  // from one turn's lines to the next one's
+    size_t turnBytes;  // from one pass's lines to the next one's
   };
 
   template <int Turns>
@@ -174,7 +174,7 @@ class LL128Mover {
     return true;
   }
 
-  // Waits until all lines of the warp carry their flag, and then reads them again: only that copy is known to be whole.
+  // Waits until all lines of the warp have their flag, and then reads them again: only that copy is known to be whole.
   template <int Turns>
   JCCL_DEVICE bool receive(const Waiter& waiter, const Place& place, int link, uint32_t check,
                            simt::Vec16 (&words)[Turns]) const {

@@ -6,8 +6,8 @@
 //     ...                                                                line is the check word
 //
 // Memory is accessed by aligned vectors of 16 bytes, lane i the i-th of the window that the lines are of memory; only at
-// the begin and at the end of the user's buffer by less. Granules that lie at multiples of 8 come to their lanes round the
-// holes by shuffles; others by the warp's own piece of shared memory, where they are shifted.
+// the begin and at the end of the user's buffer by less. Granules at multiples of 8 come to their lanes round the
+// holes by shuffles; others by the warp's own part of shared memory, where they are shifted.
 #pragma once
 
 #include <cstdint>
@@ -85,13 +85,13 @@ class UserLines {
     }
   }
 
-  // The way back of granules(): this lane's vector from the granules of all lanes.
+  // The inverse of granules(): this lane's vector from the granules of all lanes.
   JCCL_DEVICE simt::Vec16 vectorOf(simt::Vec16 granules) const {
-    // The hole takes the last granule once more: where the next one is another line's first, both can be asked for.
+    // The hole takes the last granule once more: where the next one is another line's first, both can be requested.
     if (lane_ % kLanes == kLanes - 1) granules.high = granules.low;
     const uint32_t granule = 15 + 2 * lane_ - skew_ / 8;  // counted from a line before the window
     const uint32_t inLine = granule % 15;
-    const uint32_t from = kLanes * (granule / 15) - kLanes + inLine / 2;  // outside the warp: what nobody stores
+    const uint32_t from = kLanes * (granule / 15) - kLanes + inLine / 2;  // outside the warp: what no lane stores
     const bool across = inLine % 2 != 0 || inLine == 14;
     const uint64_t low =
         simt::shuffle(simt::kFullMask, granules.low, static_cast<int>((across ? from + 1 : from) % 32));
@@ -105,7 +105,7 @@ class UserLines {
     return staging_[byte / 8] >> shift | staging_[byte / 8 + 1] << (64 - shift);
   }
 
-  // The window's bytes lie in shared memory as in the vectors: byte x at skew + x.
+  // The window's bytes are in shared memory as in the vectors: byte x at skew + x.
   JCCL_DEVICE simt::Vec16 shiftedOut(simt::Vec16 vector, uint32_t granule) const {
     simt::syncWarp(simt::kFullMask);
     staging_[2 * lane_] = vector.low;
@@ -113,7 +113,7 @@ class UserLines {
     simt::syncWarp(simt::kFullMask);
     return {shifted(skew_ + 8 * granule), shifted(skew_ + 8 * granule + 8)};
   }
-  // They lie there granule by granule, behind room for the vector that begins before the window.
+  // They are there granule by granule, behind space for the vector that begins before the window.
   JCCL_DEVICE simt::Vec16 shiftedIn(simt::Vec16 granules) const {
     const uint32_t granule = 15 * (lane_ / kLanes) + 2 * (lane_ % kLanes);
     simt::syncWarp(simt::kFullMask);

@@ -7,8 +7,8 @@
 //     [ head | 16 bytes | 16 bytes | ... | tail ]     where all pointers come to a 16-byte boundary at the same offset,
 //     [ unit | unit | unit | ...                ]     of 8, 4, 2 bytes or 1 where they do not
 //
-// and every thread takes a few pieces at a time: all loads of them are under way before the first result is stored. All
-// accesses go past L1: others write the sources or read the destinations, or nobody will read them again soon.
+// and every thread takes a few units at a time: all loads of them are in flight before the first result is stored. All
+// accesses bypass L1: others write the sources or read the destinations, or no thread will read them again soon.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct Team {
   unsigned threads;
 };
 
-// Whose pointers lie in shared memory.
+// Whose pointers are in shared memory.
 struct Operands {
   const uint8_t* const* sources;
   int sourceCount;
@@ -40,7 +40,7 @@ class Mover {
   JCCL_DEVICE Mover(const Team& team, const Operands& operands, const Reduction& reduction)
       : team_(team), operands_(operands), reduction_(reduction) {}
 
-  // A call of its own, so that the registers of who calls it are out of the way.
+  // A call of its own, so that the registers of its caller do not add to its own.
   JCCL_DEVICE_CALL void run(size_t bytes) const {
     if (operands_.destinationCount == 0 || bytes == 0) return;
     uintptr_t all = 0, different = 0;
@@ -60,7 +60,7 @@ class Mover {
  private:
   using Stored = typename E::Stored;
   static constexpr size_t kWide = 16;
-  // Loads of 16 bytes that a thread has under way: 8, whether from one source or from two.
+  // Loads of 16 bytes that a thread has in flight: 8, whether from one source or from two.
   static constexpr int kLoads = 8;
 
   JCCL_DEVICE static void add(const uint8_t* pointer, uintptr_t first, uintptr_t& all, uintptr_t& different) {
@@ -84,7 +84,7 @@ class Mover {
     }
   }
 
-  // 16 bytes at a time, all aligned. The shapes of the ring are loops of their own, with as many loads under way as the
+  // 16 bytes at a time, all aligned. The shapes of the ring are loops of their own, with as many loads in flight as the
   // registers hold.
   JCCL_DEVICE void wide(size_t begin, size_t end) const {
     if (operands_.sourceCount == 1 && reduction_.divisor == 1) {
@@ -169,7 +169,7 @@ class Mover {
     return accumulator.pack();
   }
 
-  // Any number of sources and destinations; the next source is on its way while one is folded.
+  // Any number of sources and destinations; the next source is in flight while one is folded.
   JCCL_DEVICE void reduceMany(size_t begin, size_t end) const {
     // Accumulators of narrow types take more registers than what they hold.
     constexpr int kMany = sizeof(Stored) >= 4 ? kLoads / 2 : sizeof(Stored) == 2 ? kLoads / 4 : 1;

@@ -1,4 +1,4 @@
-// What a channel of a kernel tells the host while it waits.
+// What a channel of a kernel reports to the host while it waits.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace jccl::device {
 
 // Where a channel waits, or where it failed; in memory that the host maps, readable at any time. Written once a wait has
-// turned long. When several threads of the channel wait, the last to write is shown; each word by itself is whole.
+// become long. When several threads of the channel wait, the last to write is shown; each word by itself is whole.
 struct alignas(64) ProgressRecord {
   uint64_t sequence;     // of the operation, plus one; written last; 0: nothing waits
   uint64_t place;        // peer 16 | transport 8 | waitFor 4 | protocol 4 | step 32

@@ -43,7 +43,8 @@ class Waiter {
     return waitUntil(ready, place, [mask](bool goesOn) { return simt::all(mask, goesOn); });
   }
 
-  // For loops that wait for several things: whether to look again. Reads clock and abort word, so not in every turn.
+  // For loops that wait for several things: whether to poll again. Reads clock and abort word, so not in every
+  // iteration.
   JCCL_DEVICE bool goesOn(Watch& watch, const WaitPlace& place) const {
     const uint64_t now = simt::nanos();
     if (watch.start == 0) watch.start = now;
@@ -53,7 +54,7 @@ class Waiter {
       return false;
     }
     if (simt::loadAcquire(control_.result) != 0) {
-      // Who has failed has told where; other channels tell where that left them.
+      // The channel that failed has recorded where; other channels record where that left them.
       if (simt::loadRelaxed(&control_.record->sequence) != control_.sequence + 1) show(place, now - watch.start);
       return false;
     }
@@ -86,7 +87,7 @@ class Waiter {
   static constexpr int kLooksPerClock = 32;
   static constexpr uint64_t kLongWaitNanos = 1'000'000;
 
-  // vote(goesOn) makes one answer of what the threads that wait together say.
+  // vote(goesOn) combines the answers of the threads that wait together.
   template <class Ready, class Vote>
   JCCL_DEVICE bool waitUntil(Ready& ready, const WaitPlace& place, Vote&& vote) const {
     for (int look = 0; look < kFirstLooks; ++look) {

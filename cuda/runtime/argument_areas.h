@@ -1,5 +1,5 @@
 // Where a launch finds what does not fit into its descriptor: the tasks of an exchange, the counts of a v-form, the
-// buffers of peers. Pinned memory that the kernels read where it lies, so that no copy has to be ordered with them; an area
+// buffers of peers. Pinned memory that the kernels read in place, so that no copy has to be ordered with them; an area
 // is used again when its operation is over.
 #pragma once
 

@@ -88,7 +88,7 @@ std::vector<CUmemAccessDesc> usersOf(int device) {
     user.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     users.push_back(user);
   }
-  (void)cudaGetLastError();  // of a question that failed
+  (void)cudaGetLastError();  // of a query that failed
   return users;
 }
 

@@ -2,7 +2,7 @@
 // libjccl_cuda.so), and over the emulator (cuda/test/device, in the library of the tests), where kernels run on the CPU and
 // device memory is the process's own. All above it is the same code for both.
 //
-// Threads: all functions may be called by any thread. Those that speak of the current device mean that of the calling
+// Threads: all functions may be called by any thread. The current device is that of the calling
 // thread; DeviceGuard sets it and puts back what the application had.
 #pragma once
 
@@ -43,7 +43,7 @@ Status useDevice(int ordinal);
 Status reachDevice(int other, bool& reaches);
 
 // Memory of the current device, not initialised; at least 512-byte aligned. Freeing waits for all work on the device, so
-// DeviceHeap stands between.
+// DeviceHeap caches it.
 Status allocate(size_t bytes, void*& memory);
 Status release(void* memory);
 // Memory of the host that devices use under the same address; zeroed.
@@ -86,12 +86,12 @@ Status exportDmabuf(void* memory, size_t bytes, int& descriptor);
 // Streams that do not synchronise with the default stream.
 Status createStream(Stream& stream);
 Status destroyStream(Stream stream);
-// Tells streams apart for the life of the process: the handle of one that was destroyed may come again.
+// Identifies a stream for the life of the process: the handle of one that was destroyed may come again.
 Status streamId(Stream stream, uint64_t& id);
 Status synchronize(Stream stream);
 // Whether what is put on the stream is recorded for a graph instead of run.
 Status isCapturing(Stream stream, bool& capturing);
-// Records what this thread puts on the stream, until it ends; a graph puts all of it on a stream as often as is wanted.
+// Records what this thread puts on the stream, until it ends; a graph puts all of it on a stream any number of times.
 Status beginCapture(Stream stream);
 Status endCapture(Stream stream, Graph& graph);
 Status launchGraph(Graph graph, Stream stream);

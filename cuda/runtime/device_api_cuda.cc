@@ -40,7 +40,7 @@ std::string bytesFact(size_t bytes) { return "bytes=" + std::to_string(bytes); }
 cudaStream_t streamOf(Stream stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t eventOf(Event event) { return static_cast<cudaEvent_t>(event); }
 
-// A call that only the driver has, which is looked up once.
+// A call that only the driver has, which is resolved once.
 template <class Function>
 Status driverCall(const char* name, unsigned version, Function& function) {
   void* found = nullptr;
@@ -90,7 +90,7 @@ Status describeDevice(int ordinal, DeviceProperties& properties) {
   static_assert(sizeof properties.uuid == sizeof found.uuid.bytes);
   std::memcpy(properties.uuid, found.uuid.bytes, sizeof properties.uuid);
   int mps = 0;
-  // A driver that does not know the question says nothing of a server.
+  // A driver that does not know the attribute reports no server.
   const bool known =
       statusOf("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&mps, cudaDevAttrMpsEnabled, ordinal)).isOk();
   properties.servedByMps = known && mps != 0;

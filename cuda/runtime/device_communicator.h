@@ -71,7 +71,7 @@ class DeviceCommunicator {
   Status connectInfo(std::vector<uint8_t>& info);
   // The descriptor of the segment that connectInfo made, which the caller passes to its peers and closes; -1 if there is none.
   int takeDescriptor() { return descriptor_.release(); }
-  // How other processes get the segment, and why no better way.
+  // How other processes get the segment, and why not by a better path.
   std::string handleExchange() const;
   // By the peer's own memory, or why that is not reached. `descriptor` is what this process got for the peer's, -1 if it had
   // none or did not get it; it is closed.
@@ -121,7 +121,7 @@ class DeviceCommunicator {
   // Collectives have numbers that all ranks give alike; sends and receives have none, and what is captured for a graph,
   // which may be replayed any number of times, neither. An operation is entered when it is put on its stream.
   const History& history() const { return history_; }
-  // The number of the collective done last, by what the device says now.
+  // The number of the collective done last, by what the device reports now.
   uint64_t lastDone();
   // The number of the first that failed; 0: none.
   uint64_t failedSequence() const;

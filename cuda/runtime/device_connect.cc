@@ -88,7 +88,7 @@ Status DeviceCommunicator::connectInfo(std::vector<uint8_t>& info) {
   DeviceProperties properties;
   Status status = describeDevice(config_.device, properties);
   if (status) status = makeSegment();
-  // Memory is zeroed before anybody can write into it: the first legal flag is 1.
+  // Memory is zeroed before any peer can write into it: the first legal flag is 1.
   if (status) status = fillAsync(segment_.base(), 0, plan_.segmentBytes(), stream_);
   if (status) status = synchronize(stream_);
   if (!status) return noted(status);
@@ -174,8 +174,8 @@ Status DeviceCommunicator::openPeer(int peer, const Introduction& theirs, int de
     if (!mapped) return Status::transport(rank + ": the descriptor of its device memory: " + mapped.message());
   } else if (theirs.handle.offset == DevicePlan::kNone) {
     return Status::transport(rank +
-                             ": its driver cannot hand device memory to other processes (CUDA IPC); run the ranks as "
-                             "threads of one process, or use host buffers");
+                             ": its driver cannot share device memory with other processes (CUDA IPC); run the ranks "
+                             "as threads of one process, or use host buffers");
   } else if (Status status = PeerMemory::open(theirs.handle, memory); !status) {
     return Status::transport(rank + ": its device memory cannot be opened: " + status.message() +
                              "; run the ranks on one host with GPUs that reach each other");

@@ -14,7 +14,7 @@ constexpr size_t kUnit = 2 * 1024 * 1024;  // of device memory: what the driver 
 constexpr size_t kPinnedUnit = 4096;
 constexpr int kHost = -1;
 
-// Free memory by where it lies and how large it is. Lives as long as the process: the driver frees what is left.
+// Free memory by its address and size. Lives as long as the process: the driver frees what is left.
 struct Heap {
   std::mutex mutex;
   std::multimap<std::tuple<int, size_t>, uint8_t*> free;

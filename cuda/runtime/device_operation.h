@@ -41,9 +41,9 @@ struct TouchedMemory {
   bool conflictsWith(const TouchedMemory& other) const;
 };
 
-// Cuts the operations of a group, which are to happen in their order, into launches: neighbours go together if one kernel
-// executes them and none of them touches what another writes. Every rank may cut as it likes, because each channel takes
-// the operations in their order however many a launch has.
+// Cuts the operations of a group, which are to happen in their order, into launches: adjacent ones go together if one
+// kernel executes them and none of them touches what another writes. Every rank may cut as it likes, because each
+// channel takes the operations in their order however many a launch has.
 std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank);
 
 }  // namespace jccl::device

@@ -2,10 +2,10 @@
 //
 // The rank's segment is one allocation on its device:
 //
-//     0              Board lines, channel x size + rank of the writer
+//     0              buffer-exchange descriptors, channel x size + rank of the writer
 //     page-aligned   connection blocks (primitives/layout.h), one for each pair of peer and channel that is used
 //
-// Rings and trees use the pairs of their neighbours. Sends and receives, and direct schedules, can need any peer: the
+// Rings and trees use the pairs of adjacent ranks. Sends and receives, and direct schedules, can need any peer: the
 // channels below `openChannels` have a block for each.
 #pragma once
 
@@ -54,7 +54,7 @@ class DevicePlan {
   // The peer's memory is not reached, and neither ours by it: it needs no block in the segment.
   void setStaged(int peer);
 
-  // Writes what the kernels read into `memory`, device memory of tableBytes(), by way of `staging`, which is as large.
+  // Writes what the kernels read into `memory`, device memory of tableBytes(), through `staging`, which is as large.
   size_t tableBytes() const;
   void write(uint8_t* staging, uint8_t* memory, uint8_t* segment, const std::vector<PeerSegment>& peers,
              ProgressRecord* records) const;

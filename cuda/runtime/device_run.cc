@@ -268,7 +268,7 @@ Status DeviceCommunicator::orderAfterLast(Stream stream, uint64_t id, bool captu
   if (capturing) {
     if (activity_ != nullptr) {
       return Status::invalid(
-          "operations between hosts cannot be captured: the host moves their data and does not hear of a replay; "
+          "operations between hosts cannot be captured: the host moves their data and is not notified of a replay; "
           "issue them without a graph");
     }
     if (capturedOn_ && capturedOn_ != id) {
@@ -322,7 +322,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
     flight.number = issued_ + 1 + i;
     flight.event = event;
     flight.operation = recordOf(operations[i]);
-    // Before others can meet it and ask.
+    // Before others can find it and query it.
     if (!capturing && !testing_) enter(flight.operation);
     flight.endsLaunch = i + 1 == operations.size();
   }

@@ -34,10 +34,10 @@ Status DeviceStaging::make(int64_t timeoutNanos) {
   if (status) status = createEvent(last_);
   if (!status) return status;
   using Kind = StagingStep::Kind;
-  const StagingStep trial[] = {{Kind::Signal, nullptr, nullptr, kFirst - 1},
+  const StagingStep probe[] = {{Kind::Signal, nullptr, nullptr, kFirst - 1},
                                {Kind::Wait, nullptr, nullptr, kFirst - 1}};
   size_t done = 0;
-  if (status = put(trial, stream_, done); !status) return status;
+  if (status = put(probe, stream_, done); !status) return status;
   bool reached = false;
   if (status = await(kFirst - 1, timeoutNanos, reached); status && !reached) {
     status = {Code::Timeout, "the device did not write to memory of the host within timeoutMillis=" +
@@ -94,9 +94,8 @@ Status DeviceStaging::begin(Stream stream, uint64_t& id) {
   if (Status status = isCapturing(stream, capturing); !status) return status;
   if (capturing) {
     return Status::invalid(
-        "operations of this communicator cannot be captured: the host executes them (JCCL_GPU_STAGED), and does not "
-        "hear "
-        "of a replay; issue them without a graph");
+        "operations of this communicator cannot be captured: the host executes them (JCCL_GPU_HOST_STAGING), and is "
+        "not notified of a replay; issue them without a graph");
   }
   Status status = streamId(stream, id);
   if (status) status = StreamOwners::ofThisProcess().claim(config_.device, id, config_.token, config_.rank);
@@ -152,7 +151,7 @@ Status DeviceStaging::await(uint64_t signal, int64_t nanos, bool& reached) {
   const DeviceGuard guard(config_.device);
   bool over = false;
   Status status = guard.status();
-  if (status) status = queryEvent(last_, over);  // which says whether the device has failed
+  if (status) status = queryEvent(last_, over);  // which shows whether the device has failed
   return noted(status);
 }
 

@@ -43,7 +43,7 @@ class DeviceStaging {
     uint64_t token[2] = {0, 0};  // of the communicator, different from all others
   };
 
-  // The number of the first signal and wait of operations; those before are of the trial.
+  // The number of the first signal and wait of operations; those before are of create()'s probe.
   static constexpr uint64_t kFirst = 2;
 
   // Tries a signal and a wait before it returns, for as long as `timeoutNanos` says.
@@ -66,7 +66,8 @@ class DeviceStaging {
   // none if the status is Invalid.
   Status put(std::span<const StagingStep> steps, Stream stream, size_t& done);
 
-  // Waits until the streams have come to a signal, for at most so long, and says whether they have; fails if the device has.
+  // Waits until the streams have come to a signal, for at most so long, and sets `reached` if they have; fails if the
+  // device has.
   Status await(uint64_t signal, int64_t nanos, bool& reached);
   // Opens a stream wait and those before it.
   void open(uint64_t wait);

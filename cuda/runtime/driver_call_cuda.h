@@ -1,4 +1,4 @@
-// Calls of NVIDIA's driver that the CUDA runtime has no like of, looked up when they are first needed: nothing links against
+// Calls of NVIDIA's driver that the CUDA runtime lacks, resolved when they are first needed: nothing links against
 // libcuda.so.
 #pragma once
 
@@ -12,7 +12,8 @@
 
 namespace jccl::device {
 
-// The driver's function of this name, as it was from this version of CUDA on (1000 times the major one, 10 times the minor).
+// The driver's function of this name, as it was from this version of CUDA on (1000 times the major one, 10 times the
+// minor).
 template <class Function>
 Status findDriverCall(const char* name, unsigned version, Function& function) {
   void* found = nullptr;

@@ -1,5 +1,5 @@
 // Whether data comes over every connection as it was sent. What a protocol relies on beyond the programming model, lines of
-// LL128 that travel whole, is a property of GPUs and their links, and is tested where it will be used.
+// LL128 that stay whole, is a property of GPUs and their links, and is tested where it will be used.
 #include <chrono>
 #include <thread>
 

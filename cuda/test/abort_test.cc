@@ -13,8 +13,8 @@ namespace jccl::test {
 namespace {
 
 constexpr uint64_t kDeadlineNanos = 4'000'000;
-// A thread reads clock and abort word within a hundred rounds of its loop. In each round it calls a few functions, and the
-// others may run between them, 10 ns each; and the scheduler holds a thread back for a while.
+// A thread reads clock and abort word within a hundred rounds of its loop. In each round it calls a few functions, and
+// the others may run between them, 10 ns each; and the scheduler holds a thread back for a while.
 constexpr uint64_t kMaxNanosPerThread = 10'000;
 constexpr uint64_t kMaxNanosHeldBack = 2'000'000;
 
@@ -97,20 +97,20 @@ emulator::Report run(const Trial& trial, StagedOperation& staged, uint64_t& took
 using Place = std::tuple<WaitFor, Protocol>;
 
 // What the records of failed ranks show.
-struct Told {
+struct Summary {
   std::set<Place> places;
   int channels = 0;
-  int silent = 0;  // channels that ended without a word: they began after the failure
+  int silent = 0;  // channels that ended without a record: they began after the failure
 };
 
-void readRecords(const Trial& trial, StagedOperation& staged, int rank, const Job& job, Told& told) {
+void readRecords(const Trial& trial, StagedOperation& staged, int rank, const Job& job, Summary& summary) {
   int here = 0;
   for (int c = 0; c < trial.channels; ++c) {
     if (staged.ranks.channel(rank, c).operations != 0) continue;  // done before the failure
-    ++told.channels;
+    ++summary.channels;
     const device::ProgressRecord& record = staged.ranks.record(rank, c);
     if (record.sequence == 0) {
-      ++told.silent;
+      ++summary.silent;
       continue;
     }
     ++here;
@@ -119,7 +119,7 @@ void readRecords(const Trial& trial, StagedOperation& staged, int rank, const Jo
     EXPECT_EQ(place.protocol, job.protocol);
     EXPECT_EQ(place.transport, TransportKind::P2p);
     EXPECT_TRUE(place.peer >= 0 && place.peer < trial.ranks && place.peer != rank) << place.peer;
-    told.places.emplace(place.waitFor, place.protocol);
+    summary.places.emplace(place.waitFor, place.protocol);
   }
   EXPECT_GT(here, 0) << "no channel of rank " << rank << " says where it waited";
 }
@@ -167,8 +167,8 @@ void expectPlaces(const Job& job, const std::set<Place>& places) {
   }
   EXPECT_TRUE(places.contains({WaitFor::Data, job.protocol}));
   // Ranks that wait for data as often as they send run out of credit only by chance.
-  const bool oneWay = job.collective == Collective::Reduce || job.collective == Collective::Broadcast;
-  if (oneWay || job.family == KernelFamily::Exchange) {
+  const bool unidirectional = job.collective == Collective::Reduce || job.collective == Collective::Broadcast;
+  if (unidirectional || job.family == KernelFamily::Exchange) {
     EXPECT_TRUE(places.contains({WaitFor::Credit, job.protocol}));
   }
   for (const auto& [waitFor, protocol] : places) {
@@ -181,7 +181,7 @@ class AbortedKernels : public ::testing::TestWithParam<Job> {};
 TEST_P(AbortedKernels, EndSoonWhereverTheyWait) {
   constexpr uint64_t kSeeds = 40;
   const Job& job = GetParam();
-  Told told;
+  Summary summary;
   int failed = 0;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Trial trial = trialOf(seed);
@@ -201,7 +201,7 @@ TEST_P(AbortedKernels, EndSoonWhereverTheyWait) {
       const bool aborted = !trial.byDeadline || rank == trial.victim;
       EXPECT_TRUE(code == Code::Aborted ? aborted : code == Code::Timeout && trial.byDeadline)
           << static_cast<int>(code);
-      readRecords(trial, staged, rank, job, told);
+      readRecords(trial, staged, rank, job, summary);
     }
     if (trial.count < 1000) {
       StagedOperation whole(job, trial.ranks, trial.channels, trial.count, kShape);
@@ -215,8 +215,8 @@ TEST_P(AbortedKernels, EndSoonWhereverTheyWait) {
     if (HasFailure()) return;
   }
   EXPECT_GT(failed, static_cast<int>(kSeeds) / 2);
-  EXPECT_LE(told.silent * 10, told.channels);
-  expectPlaces(job, told.places);
+  EXPECT_LE(summary.silent * 10, summary.channels);
+  expectPlaces(job, summary.places);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AbortedKernels, ::testing::ValuesIn(allJobs()),

@@ -26,7 +26,7 @@ using device::PeerMemory;
 
 constexpr size_t kBytes = 100'000;
 
-// What the emulated driver can, for as long as this lives.
+// What the emulated driver supports, for as long as this lives.
 class Sharing {
  public:
   explicit Sharing(const char* words) { ::setenv("JCCL_EMULATED_SHARING", words, 1); }
@@ -226,7 +226,7 @@ TEST(DescriptorMemory, ARankOfAnotherProcessIsMappedOrRefused) {
               ranks[1].handleExchange());
     EXPECT_EQ(-1, ranks[1].takeDescriptor());
     const Status neither = ranks[1].connect(0, ranks.ofAnotherProcess());
-    EXPECT_NE(std::string::npos, neither.message().find("its driver cannot hand device memory to other processes"));
+    EXPECT_NE(std::string::npos, neither.message().find("its driver cannot share device memory with other processes"));
     EXPECT_FALSE(ranks[1].refusedDescriptor());
     ranks.connect();
     ranks.sumUp();
@@ -234,7 +234,7 @@ TEST(DescriptorMemory, ARankOfAnotherProcessIsMappedOrRefused) {
   expectNothingLeft();
 }
 
-// Lengths from the wire are not believed.
+// Lengths from the wire are checked.
 TEST(DescriptorMemory, AShortDescriptorIsRefused) {
   const Sharing sharing("descriptors");
   Ranks ranks(true);

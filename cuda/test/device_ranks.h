@@ -97,7 +97,7 @@ class DeviceRanks {
                                      TransportKind::P2p,
                                      true};
       }
-      // Odd channels run the other way round, and their trees are mirrored.
+      // Odd channels run in the reverse direction, and their trees are mirrored.
       const auto place = [&](int at) { return c % 2 == 0 ? at : size_ - 1 - at; };
       DeviceChannel channel{};
       channel.sends = &r.sends[c * size_];

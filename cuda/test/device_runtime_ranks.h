@@ -1,4 +1,4 @@
-// Ranks of the runtime in one process, on emulated GPUs. Operations return at once, so one thread can play all ranks.
+// Ranks of the runtime in one process, on emulated GPUs. Operations return at once, so one thread can run all ranks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ class DeviceRuntimeRanks {
     EXPECT_TRUE(status.isOk()) << "rank=" << rank << ": " << status.message();
   }
 
-  // Odd channels run the other way round, and their trees are mirrored.
+  // Odd channels run in the reverse direction, and their trees are mirrored.
   void setChannel(int rank, int c) {
     const auto place = [&](int at) { return c % 2 == 0 ? at : size_ - 1 - at; };
     std::vector<int> order, down;

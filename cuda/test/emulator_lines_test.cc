@@ -1,4 +1,4 @@
-// LL128 lines: whole when the warp is converged, torn when it is not or when the test says so.
+// LL128 lines: whole when the warp is converged, torn when it is not or when the test sets it.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,7 @@ constexpr int kRounds = 4;
 
 // Four lines, as one warp writes them at once.
 struct alignas(128) Lines {
-  std::array<Vec16, 32> pieces{};
+  std::array<Vec16, 32> parts{};
 };
 
 struct Seen {
@@ -43,24 +43,24 @@ Seen exchange(const Options& base, const std::function<void(unsigned round)>& be
       for (unsigned round = 0; round < kRounds; ++round) {
         simt::syncWarp();
         beforeStore(round);
-        simt::storeLine(&slots[round].pieces[simt::laneIndex()], {round + 1, round + 1}, kFullMask);
+        simt::storeLine(&slots[round].parts[simt::laneIndex()], {round + 1, round + 1}, kFullMask);
       }
     });
     machine.launch(1, threads, [&] {
       for (unsigned round = 0; round < kRounds; ++round) {
         const bool flagLane = simt::laneIndex() % 8 == 7;
-        Vec16 piece;
+        Vec16 part;
         for (;;) {
           simt::syncWarp();
           beforeLoad(round);
-          piece = simt::loadLine(&slots[round].pieces[simt::laneIndex()], kFullMask);
-          if (simt::all(kFullMask, !flagLane || piece.high == round + 1)) break;
+          part = simt::loadLine(&slots[round].parts[simt::laneIndex()], kFullMask);
+          if (simt::all(kFullMask, !flagLane || part.high == round + 1)) break;
           simt::pause();
         }
         simt::syncWarp();
         beforeLoad(round);
-        piece = simt::loadLine(&slots[round].pieces[simt::laneIndex()], kFullMask);
-        torn |= piece.low != round + 1 || piece.high != round + 1;
+        part = simt::loadLine(&slots[round].parts[simt::laneIndex()], kFullMask);
+        torn |= part.low != round + 1 || part.high != round + 1;
       }
     });
     const Report report = machine.run();
@@ -84,7 +84,7 @@ TEST(EmulatorLines, ConvergedWarpsMoveWholeLines) {
   }
 }
 
-TEST(EmulatorLines, LinesComeApartWhenTheTestSaysSo) {
+TEST(EmulatorLines, LinesComeApartWhenTheTestSetsIt) {
   for (Options options : {kWeak, kStrong}) {
     options.splitLines = true;
     const Seen seen = exchange(options, kNothing, kNothing);
@@ -128,7 +128,7 @@ TEST(EmulatorLines, SyncWarpMendsADivergedWarp) {
   }
 }
 
-// What all lanes do in the same way does not set them apart, votes and shuffles bring them together.
+// What all lanes do alike does not set them apart, votes and shuffles bring them together.
 TEST(EmulatorLines, CommonPathsStayConverged) {
   std::array<uint64_t, 64> data{};
   const auto common = [&](unsigned round) {
@@ -153,12 +153,12 @@ TEST(EmulatorLines, PartsOfAWarpMoveLinesOfTheirOwn) {
       const unsigned half = lane < 16 ? 0x0000ffffu : 0xffff0000u;
       if (lane < 16) simt::pause();
       simt::syncWarp(half);
-      simt::storeLine(&lines.pieces[lane], {lane, lane}, half);
+      simt::storeLine(&lines.parts[lane], {lane, lane}, half);
     });
     const Report report = machine.run();
     ASSERT_TRUE(report.finished()) << report.text;
     ASSERT_EQ(report.tornLines, 0u);
-    for (unsigned i = 0; i < 32; ++i) ASSERT_EQ(lines.pieces[i].low, i);
+    for (unsigned i = 0; i < 32; ++i) ASSERT_EQ(lines.parts[i].low, i);
   }
 }
 

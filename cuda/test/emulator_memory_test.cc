@@ -52,7 +52,7 @@ struct alignas(128) Places {
 
 using Values = std::pair<uint64_t, uint64_t>;
 
-std::set<uint64_t> messagePassing(void (*publish)(uint64_t*, uint64_t), uint64_t (*look)(const uint64_t*)) {
+std::set<uint64_t> messagePassing(void (*publish)(uint64_t*, uint64_t), uint64_t (*observe)(const uint64_t*)) {
   Places m;
   uint64_t found = 0;
   return outcomes<uint64_t>([&] { m = Places{}; },
@@ -61,7 +61,7 @@ std::set<uint64_t> messagePassing(void (*publish)(uint64_t*, uint64_t), uint64_t
                                publish(&m.y, 1);
                              },
                              [&] {
-                               while (look(&m.y) == 0) simt::pause();
+                               while (observe(&m.y) == 0) simt::pause();
                                found = loadPeer<8>(&m.x);
                              }},
                             [&] { return found; });
@@ -78,12 +78,12 @@ TEST(EmulatorMemory, MessagesPassWithFences) {
     fence();
     storeRelaxed(p, v);
   };
-  const auto look = [](const uint64_t* p) {
+  const auto observe = [](const uint64_t* p) {
     const uint64_t value = loadRelaxed(p);
     fence();
     return value;
   };
-  EXPECT_EQ(messagePassing(publish, look), std::set<uint64_t>{42});
+  EXPECT_EQ(messagePassing(publish, observe), std::set<uint64_t>{42});
 }
 
 TEST(EmulatorMemory, MessagesGetLostWithoutRelease) {
@@ -191,9 +191,9 @@ TEST(EmulatorMemory, EightBytesAreWholeAndSixteenAreNot) {
 TEST(EmulatorMemory, NeighbouringBytesAreIndependent) {
   Places m;
   const auto kernel = [&](unsigned from) {
-    for (unsigned turn = 1; turn <= 5; ++turn) {
+    for (unsigned round = 1; round <= 5; ++round) {
       for (unsigned i = from; i < 8; i += 2) {
-        storePeer<1>(reinterpret_cast<uint8_t*>(&m.x) + i, static_cast<uint8_t>(16 * turn + i));
+        storePeer<1>(reinterpret_cast<uint8_t*>(&m.x) + i, static_cast<uint8_t>(16 * round + i));
       }
     }
   };
@@ -268,8 +268,8 @@ TEST(EmulatorMemory, BarriersShowABlockItsOwnStores) {
     Machine machine(weak(seed));
     machine.launch(1, 64, [&] {
       const unsigned i = simt::threadIndex();
-      for (uint64_t turn = 1; turn <= 3; ++turn) {
-        simt::storeUser<8>(&values[i], turn * i);
+      for (uint64_t round = 1; round <= 3; ++round) {
+        simt::storeUser<8>(&values[i], round * i);
         simt::syncThreads(3, 64);
         simt::storeUser<8>(&sums[i], simt::loadUser<8>(&sums[i]) + simt::loadUser<8>(&values[63 - i]));
         simt::syncThreads(3, 64);

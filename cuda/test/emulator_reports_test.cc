@@ -1,4 +1,4 @@
-// Runs that do not finish: each ends with a report that names what happened and where everybody is.
+// Runs that do not finish: each ends with a report that names what happened and where every thread is.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -38,7 +38,7 @@ TEST(EmulatorReports, BarrierThatTooFewReachIsADeadlock) {
        "threads 32-95: have left the kernel", "emulator_reports_test.cc:"});
 }
 
-TEST(EmulatorReports, WaitingForWhatNobodyWritesIsADeadlock) {
+TEST(EmulatorReports, WaitingForWhatNoThreadWritesIsADeadlock) {
   uint64_t flag = 0;
   for (const Memory memory : {Memory::Strong, Memory::Weak}) {
     for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -93,7 +93,7 @@ TEST(EmulatorReports, BoundedWaitsTimeOut) {
   }
 }
 
-// While somebody still works the clock is slow: waits do not end because others take many steps.
+// While any thread still works the clock is slow: waits do not end because others take many steps.
 TEST(EmulatorReports, TheClockIsSlowWhileWorkGoesOn) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     uint64_t flag = 0;

@@ -1,4 +1,4 @@
-// The scheduler: the same seed gives the same run, other seeds give others, and no schedule is lost on anybody.
+// The scheduler: the same seed gives the same run, other seeds give others, and every schedule has its effect.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -30,11 +30,11 @@ Trace play(const Options& options) {
   Machine machine(options);
   for (unsigned rank = 0; rank < 2; ++rank) {
     machine.launch(2, 64, [&, rank] {
-      for (uint64_t turn = 1; turn <= 3; ++turn) {
+      for (uint64_t round = 1; round <= 3; ++round) {
         run.order.push_back(rank * 1000 + simt::blockIndex() * 100 + simt::threadIndex());
         simt::syncBlock();
-        if (simt::blockIndex() == 0 && simt::threadIndex() == 0) simt::storeRelease(&flags[rank], turn);
-        while (simt::loadAcquire(&flags[1 - rank]) < turn) simt::pause();
+        if (simt::blockIndex() == 0 && simt::threadIndex() == 0) simt::storeRelease(&flags[rank], round);
+        while (simt::loadAcquire(&flags[1 - rank]) < round) simt::pause();
         simt::syncWarp();
       }
     });
@@ -66,8 +66,8 @@ TEST(EmulatorSchedule, OtherSeedsGiveOtherRuns) {
   }
 }
 
-// Someone is left behind: others come by twice more before a starved thread has moved at all.
-TEST(EmulatorSchedule, UnfairSchedulesStarveSomebody) {
+// One thread is left behind: others come by twice more before a starved thread has moved at all.
+TEST(EmulatorSchedule, UnfairSchedulesStarveAThread) {
   for (const Schedule schedule : {Schedule::Random, Schedule::Bursty, Schedule::Starving}) {
     bool starved = false;
     for (uint64_t seed = 0; seed < 50; ++seed) {
@@ -110,12 +110,12 @@ TEST(EmulatorSchedule, AMachineRunsAgainAndAgain) {
   for (const Memory memory : {Memory::Strong, Memory::Weak}) {
     count = 0;
     Machine machine({.memory = memory});
-    for (uint64_t turn = 1; turn <= 5; ++turn) {
+    for (uint64_t round = 1; round <= 5; ++round) {
       machine.launch(1, 64, [&] {
         if (simt::threadIndex() == 33) simt::storeRelaxed(&count, simt::loadRelaxed(&count) + 1);
       });
       ASSERT_TRUE(machine.run().finished());
-      EXPECT_EQ(count, turn);
+      EXPECT_EQ(count, round);
     }
   }
 }

@@ -1,4 +1,4 @@
-// Sends and receives of one rank in the order in which the exchange kernel wants them: by queue, copies last.
+// Sends and receives of one rank in the order that the exchange kernel needs: by queue, copies last.
 #pragma once
 
 #include <vector>

@@ -8,7 +8,7 @@
 namespace jccl::test {
 namespace {
 
-// Every pair of ranks exchanges `messages` messages of growing sizes, both ways at once.
+// Every pair of ranks exchanges `messages` messages of growing sizes, in both directions at once.
 void exchangeAll(int size, int channels, int messages, const emulator::Options& options, bool mismatched = false) {
   DeviceRanks ranks(size, channels);
   std::vector<ExchangeGroup> groups(size);
@@ -67,7 +67,7 @@ void exchangeAll(int size, int channels, int messages, const emulator::Options& 
   }
 }
 
-TEST(DeviceExchange, EveryPairBothWaysAtOnce) {
+TEST(DeviceExchange, EveryPairInBothDirectionsAtOnce) {
   for (const int size : {1, 2, 3, 5}) {
     for (const int channels : {1, 3}) exchangeAll(size, channels, 9, {});
     if (HasFatalFailure()) return;
@@ -85,7 +85,7 @@ TEST(DeviceExchange, IsRightUnderWeakMemory) {
 
 TEST(DeviceExchange, FindsAMessageThatIsNotTheExpectedOne) { exchangeAll(2, 1, 3, {}, true); }
 
-// In place, against the host's own way of doing it.
+// In place, against the host's own implementation.
 void inPlace(int size, DataType type, ReduceOp op, Collective collective, size_t count, bool overwrites,
              const emulator::Options& options) {
   const int channels = 2;
@@ -153,7 +153,7 @@ TEST(DeviceInPlace, EqualsTheHostsBitForBit) {
   }
 }
 
-TEST(DeviceInPlace, LargeOnesGoInShards) {
+TEST(DeviceInPlace, LargeOnesAreTwoShot) {
   inPlace(2, DataType::Float32, ReduceOp::Sum, Collective::AllReduce, 70'001, false, {});
 }
 

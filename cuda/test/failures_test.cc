@@ -24,7 +24,7 @@ class WaitingKernels : public ::testing::TestWithParam<Protocol> {
   std::vector<std::vector<float>> buffers_;
 };
 
-TEST_P(WaitingKernels, TimeOutAndTellWhomTheyWaitedFor) {
+TEST_P(WaitingKernels, TimeOutAndReportWhomTheyWaitedFor) {
   DeviceRanks ranks(3);
   ranks.timeoutNanos = 40'000'000;
   emulator::Machine machine;
@@ -115,8 +115,8 @@ INSTANTIATE_TEST_SUITE_P(Protocols, WaitingKernels, ::testing::Values(Protocol::
                          });
 
 // Messages from rank 0 to rank 1 with flags of 6 bits, which wrap every 64 steps. Long ones are rare, at every phase of the
-// wrap: most cells of a slot keep an old flag for several turns.
-TEST(DeviceFlagWrap, StaleCellsNeverLookCurrent) {
+// wrap: most cells of a slot keep an old flag for several rounds.
+TEST(DeviceFlagWrap, StaleCellsNeverCountAsCurrent) {
   using Primitives = device::DevicePrimitives<Protocol::LL, device::Integer<uint8_t>, device::NoFaults, 6>;
   constexpr int kSteps = 3000;
   const auto lengthOf = [](int step) { return step % 61 == 7 || step % 67 == 3 ? size_t{400} : size_t(step % 5); };

@@ -1,4 +1,4 @@
-// SIMPLE slots in memory of GPUs, which adapters write into and read from: the whole way from kernel to kernel, over a
+// SIMPLE slots in memory of GPUs, which adapters write into and read from: the whole path from kernel to kernel, over a
 // network of faults that keeps garbage bytes in such memory until it has been flushed.
 #include <chrono>
 #include <random>
@@ -24,8 +24,8 @@ TEST(GpuDirectOverANetwork, EveryAlgorithmAndProtocolBySeed) {
     SCOPED_TRACE("seed=" + std::to_string(seed));
     std::mt19937_64 random(seed);
     StagedRanks ranks(2 + static_cast<int>(seed % 2), directFaults(seed), Slots::OnDevice);
-    for (int turn = 0; turn < 6 && !HasFatalFailure(); ++turn) sumUp(ranks, choiceBy(random), random);
-    // What lies on in the slots of one protocol is nothing to another.
+    for (int round = 0; round < 6 && !HasFatalFailure(); ++round) sumUp(ranks, choiceBy(random), random);
+    // What remains in the slots of one protocol has no meaning to another.
     for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct}) {
       if (!HasFatalFailure()) sumUp(ranks, choiceOf(algorithm, Protocol::Simple, kChannels), random);
     }
@@ -73,7 +73,7 @@ TEST(GpuDirectOverANetwork, ANetworkThatDoesNotReachTheGpuGoesThroughTheHost) {
   EXPECT_EQ(ranks.network.flushed(), 0u);
 }
 
-// Data that cannot be made visible is never published: the operation ends with an error that says so.
+// Data that cannot be made visible is never published: the operation ends with an error that states this.
 TEST(GpuDirectOverANetwork, AFlushThatFailsEndsTheKernels) {
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE("seed=" + std::to_string(seed));
@@ -82,7 +82,7 @@ TEST(GpuDirectOverANetwork, AFlushThatFailsEndsTheKernels) {
     StagedRanks ranks(2, faults, Slots::OnDevice);
     std::vector<std::vector<int32_t>> buffers(2, std::vector<int32_t>(2000, 1));
     bool goesOn = true;
-    for (int turn = 0; turn < 80 && goesOn; ++turn) {
+    for (int round = 0; round < 80 && goesOn; ++round) {
       std::vector<Issued> issued;
       for (int rank = 0; rank < 2; ++rank) {
         issued.push_back(

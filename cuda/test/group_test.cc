@@ -165,7 +165,8 @@ TEST_F(Groups, OperationsOverPeersBuffersAreOneLaunch) {
   EXPECT_EQ(compare(members), 1u);
 }
 
-// Sends and receives both ways, and the collectives that consist of them, all at once: none can hold up another.
+// Sends and receives in both directions, and the collectives that consist of them, all at once: none can hold up
+// another.
 TEST_F(Groups, SendsReceivesAndExchangesAreOneLaunch) {
   constexpr size_t kBytes = 20'000;  // more than the slots hold
   const Member toAll =
@@ -228,7 +229,7 @@ TEST_F(Groups, AnOperationOnAnothersResultComesAfterIt) {
   std::vector<Issued> issued(size_);
   for (int rank = 0; rank < size_; ++rank) {
     ranks_.rank(rank).beginGroup();
-    for (int turn = 0; turn < 3; ++turn) run(rank, sum, buffers[rank].data(), buffers[rank].data());
+    for (int round = 0; round < 3; ++round) run(rank, sum, buffers[rank].data(), buffers[rank].data());
     run(rank, sum, others[rank].data(), others[rank].data());
     issued[rank] = end(rank);
   }
@@ -267,7 +268,7 @@ TEST_F(Groups, ACapturedGroupIsReplayed) {
   }
 }
 
-// Rank 0 goes on to a second operation that nobody joins: the first is done, and the failure is the second's.
+// Rank 0 goes on to a second operation that no other rank joins: the first is done, and the failure is the second's.
 TEST_F(Groups, AFailureNamesTheMemberThatFailed) {
   const auto sum = [](size_t count) {
     return member(Collective::AllReduce, DataType::Int32, ReduceOp::Sum, Algorithm::Ring, Protocol::LL, 2, count);

@@ -1,4 +1,4 @@
-// What ranks need that work on each other's buffers: boards, and where everybody's buffers are.
+// What ranks need that work on each other's buffers: buffer-exchange descriptors, and where all ranks' buffers are.
 #pragma once
 
 #include <vector>

@@ -82,7 +82,7 @@ struct Buffers {
   std::vector<uint8_t> original_;
 };
 
-using Parameter = std::tuple<int, Algorithm, Protocol, bool>;  // ranks, algorithm, protocol, in shards
+using Parameter = std::tuple<int, Algorithm, Protocol, bool>;  // ranks, algorithm, protocol, two-shot
 
 class KernelMatrix : public ::testing::TestWithParam<Parameter> {
  protected:
@@ -181,7 +181,7 @@ TEST_P(KernelCopies, EqualTheHosts) {
 
 class KernelLines : public KernelMatrix {};
 
-// Slots for more lines than a warp moves in a turn, at every alignment.
+// Slots for more lines than a warp moves in a pass, at every alignment.
 TEST_P(KernelLines, EqualTheHostsBitForBit) {
   for (int type = 0; type < kDataTypeCount; ++type) {
     const size_t element = sizeOf(static_cast<DataType>(type));

@@ -1,5 +1,5 @@
 // The v-forms, where every rank has a part of its own size: the kernels under the emulator against the host backend, bit
-// for bit. Parts have holes between them, one may be empty, and buffers lie anywhere.
+// for bit. Parts have holes between them, one may be empty, and buffers are anywhere.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -20,7 +20,7 @@ struct Parts {
   Parts(int size, size_t base, int shape) : numbers(2 * size) {
     std::mt19937 random(static_cast<unsigned>(size * 1000 + base * 10 + shape));
     for (int i = 0; i < size; ++i) {
-      // Shape 1 puts the parts in the order of the ranks turned round.
+      // Shape 1 puts the parts in the reverse order of the ranks.
       const int rank = shape == 1 ? size - 1 - i : i;
       numbers[rank] = static_cast<int64_t>(shape == 2 && rank == 0 ? 0 : random() % (2 * base + 1));
       numbers[size + rank] = static_cast<int64_t>(end + random() % 4);
@@ -179,7 +179,7 @@ TEST_P(InPlaceParts, EqualTheHostsBitForBit) {
         inputs.push_back(device[rank][i].input());
         outputs.push_back(device[rank][i].output());
       }
-      // A communicator has one set of boards; here all cases are operation 1 on boards of their own.
+      // A communicator has one set of buffer-exchange descriptors; here all cases are operation 1 on sets of their own.
       boards.push_back(std::make_unique<InPlaceBoards>(channels, inputs, outputs));
     }
     for (size_t i = 0; i < cases.size(); ++i) {

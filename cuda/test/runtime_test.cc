@@ -85,7 +85,7 @@ TEST(DeviceRuntime, EveryConnectionPassesItsSelfTest) {
   }
 }
 
-TEST(DeviceRuntime, SettlesWhatDoesNotFit) {
+TEST(DeviceRuntime, AdjustsWhatDoesNotFit) {
   DeviceRuntimeRanks ranks(2);
   device::DeviceCommunicator& rank = ranks.rank(0);
   const Choice direct = choiceOf(Algorithm::Direct, Protocol::LL, Choice::kTryZeroCopy);
@@ -106,10 +106,10 @@ TEST(DeviceRuntime, OperationsOnSeveralStreamsFollowOneAnother) {
   std::vector<EmulatedGpu::Stream*> streams;
   std::vector<Issued> last(kSize);
   for (int i = 0; i < 2 * kSize; ++i) streams.push_back(gpu.createStream());
-  for (int turn = 0; turn < 6; ++turn) {
+  for (int round = 0; round < 6; ++round) {
     for (int rank = 0; rank < kSize; ++rank) {
       last[rank] =
-          allReduce(ranks, rank, buffers, choiceOf(Algorithm::Ring, Protocol::Simple), streams[2 * rank + turn % 2]);
+          allReduce(ranks, rank, buffers, choiceOf(Algorithm::Ring, Protocol::Simple), streams[2 * rank + round % 2]);
     }
   }
   for (int rank = 0; rank < kSize; ++rank) {
@@ -122,7 +122,7 @@ TEST(DeviceRuntime, OperationsOnSeveralStreamsFollowOneAnother) {
 // Communicators know nothing of each other: on streams of their own their kernels run side by side, in whatever order the
 // ranks issue them.
 TEST(DeviceRuntime, SeveralCommunicatorsShareADevice) {
-  constexpr int kSize = 2, kCommunicators = 3, kTurns = 5;
+  constexpr int kSize = 2, kCommunicators = 3, kRounds = 5;
   EmulatedGpu& gpu = EmulatedGpu::ofThisProcess();
   std::vector<std::unique_ptr<DeviceRuntimeRanks>> communicators;
   std::vector<Buffers> buffers;
@@ -133,13 +133,13 @@ TEST(DeviceRuntime, SeveralCommunicatorsShareADevice) {
     buffers.emplace_back(kSize, 600 + c);
   }
   for (int i = 0; i < 2 * kSize * kCommunicators; ++i) streams.push_back(gpu.createStream());
-  for (int turn = 0; turn < kTurns; ++turn) {
+  for (int round = 0; round < kRounds; ++round) {
     for (int rank = 0; rank < kSize; ++rank) {
       for (int i = 0; i < kCommunicators; ++i) {
         const int c = rank == 0 ? i : kCommunicators - 1 - i;
-        const Protocol protocol = static_cast<Protocol>((turn + c) % kProtocolCount);
+        const Protocol protocol = static_cast<Protocol>((round + c) % kProtocolCount);
         last[c][rank] = allReduce(*communicators[c], rank, buffers[c], choiceOf(Algorithm::Ring, protocol),
-                                  streams[2 * (c * kSize + rank) + turn % 2]);
+                                  streams[2 * (c * kSize + rank) + round % 2]);
       }
     }
   }
@@ -147,7 +147,7 @@ TEST(DeviceRuntime, SeveralCommunicatorsShareADevice) {
     for (int rank = 0; rank < kSize; ++rank) {
       ASSERT_EQ(communicators[c]->await(rank, last[c][rank]), Code::Ok) << communicators[c]->rank(rank).lastError();
     }
-    buffers[c].expectSum(1 << (kTurns - 1));
+    buffers[c].expectSum(1 << (kRounds - 1));
   }
   for (EmulatedGpu::Stream* stream : streams) gpu.destroyStream(stream);
 }
@@ -221,9 +221,9 @@ TEST(DeviceRuntime, AbortEndsAKernelThatWaits) {
   Buffers buffers(2, 100);
   const Choice ring = choiceOf(Algorithm::Ring, Protocol::Simple);
   const Issued alone = allReduce(ranks, 0, buffers, ring, ranks.rank(0).ownStream());
-  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (ranks.rank(0).waiting().empty()) {
-    ASSERT_LT(std::chrono::steady_clock::now(), patience);
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   bool done = true;
@@ -258,7 +258,7 @@ TEST(DeviceRuntime, DifferentOperationsAreAMismatch) {
 }
 
 // A rank that is refused after it reports which operation it was.
-TEST(DeviceRuntime, AFailureIsThatOfItsOperationBeforeAnybodyAsked) {
+TEST(DeviceRuntime, AFailureIsThatOfItsOperationBeforeAnyQuery) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 100), shorter(2, 99);
   const Choice ring = choiceOf(Algorithm::Ring, Protocol::Simple);
@@ -269,9 +269,9 @@ TEST(DeviceRuntime, AFailureIsThatOfItsOperationBeforeAnybodyAsked) {
   const Issued one = allReduce(ranks, 0, buffers, ring, ranks.rank(0).ownStream(), 2'000'000'000);
   const Issued other = allReduce(ranks, 1, shorter, ring, ranks.rank(1).ownStream(), 2'000'000'000);
   for (const int rank : {0, 1}) {
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (ranks.rank(rank).failure() == Code::Ok) {
-      ASSERT_LT(std::chrono::steady_clock::now(), patience);
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     EXPECT_NE(allReduce(ranks, rank, buffers, ring, ranks.rank(rank).ownStream()).code, Code::Ok);
@@ -286,14 +286,14 @@ class FailedInPlace : public ::testing::Test {
  protected:
   static constexpr size_t kCount = 1'000'000;
   static constexpr float kRefill = -7;
-  static constexpr int64_t kPatience = 5'000'000'000;
+  static constexpr int64_t kLongTimeout = 5'000'000'000;
   static constexpr int64_t kAmidTheMove = 1'000'000;  // the emulator takes tens of times as long to move so much
 
-  // Threads that wait look again while others move.
+  // Threads that wait poll again while others move.
   void SetUp() override { EmulatedGpu::ofThisProcess().setSchedule(emulator::Schedule::Random, 1); }
   void TearDown() override { EmulatedGpu::ofThisProcess().setSchedule(emulator::Schedule::RoundRobin, 1); }
 
-  Issued allGather(int rank, int64_t timeoutNanos = kPatience) {
+  Issued allGather(int rank, int64_t timeoutNanos = kLongTimeout) {
     std::vector<float>& recv = recvs_[rank];
     return ranks_.rank(rank).runV(kGather, choiceOf(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy),
                                   send_.data(), recv.data(), {0, static_cast<int64_t>(kCount), 0, 0}, timeoutNanos,
@@ -369,7 +369,7 @@ TEST_F(FailedInPlace, IsOverWhenTheRankIsClosed) {
   expectRefilled();
 }
 
-// Rank 0 has least to move and waits for the others, so its deadline passes in all places.
+// Rank 0 has the minimum to move and waits for the others, so its deadline passes in all places.
 TEST_F(FailedInPlace, ReturnsSoFromAnyMoment) {
   constexpr int kRounds = 40;
   constexpr int kSize = 3;
@@ -385,10 +385,10 @@ TEST_F(FailedInPlace, ReturnsSoFromAnyMoment) {
       issued[rank] = ranks.rank(rank).runV(kGather, inPlace, sends.ranks[rank].data(), recvs.ranks[rank].data(), parts,
                                            timeoutNanos, ranks.rank(rank).ownStream());
     };
-    issue(1, kPatience);
-    if (round % 2 == 0) issue(2, kPatience);
+    issue(1, kLongTimeout);
+    if (round % 2 == 0) issue(2, kLongTimeout);
     issue(0, (round % 10 + 1) * 40'000);
-    if (round % 2 == 1) issue(2, kPatience);
+    if (round % 2 == 1) issue(2, kLongTimeout);
     if (ranks.await(0, issued[0]) == Code::Ok) continue;
     ++failed;
     std::vector<float>& mine = recvs.ranks[0];

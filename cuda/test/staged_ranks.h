@@ -24,9 +24,9 @@ using device::Issued;
 inline constexpr int kChannels = 2;
 inline constexpr int64_t kLimitNanos = 60'000'000'000;
 inline constexpr int64_t kBriefLimitNanos = 1'000'000'000;  // where connections break, which no end may learn
-inline constexpr std::chrono::seconds kPatience{120};
+inline constexpr std::chrono::seconds kAwaitLimit{120};
 
-// Where the data of SIMPLE slots lies.
+// Where the data of SIMPLE slots is.
 enum class Slots { InHost, OnDevice };
 
 class StagedRanks {
@@ -82,7 +82,7 @@ class StagedRanks {
 
   Code await(int rank, const Issued& issued) {
     if (issued.code != Code::Ok) return issued.code;
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kAwaitLimit;
     for (bool done = false;;) {
       const Code code = devices_[rank]->query(issued.number, done);
       if (done) return code;
@@ -97,7 +97,7 @@ class StagedRanks {
   // Whether all ranks end well. Not every end learns of a failure: one that does informs the others, as the coordinator
   // does.
   bool awaitTogether(const std::vector<Issued>& issued, std::vector<Code>* ends = nullptr) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kAwaitLimit;
     std::vector<Code> codes(issued.size(), Code::Ok);
     for (size_t rank = 0; rank < issued.size(); ++rank) {
       bool done = issued[rank].code != Code::Ok;

@@ -1,6 +1,6 @@
 // GPUs that do not reach each other's memory, over a network that is late, delivers in parts and out of order, and breaks:
-// kernels, slots in the host's memory, the pump, and the proxies of the host's engines. The network is of the kind that
-// takes receives before sends, as verbs do, or streams, as sockets do, by the seed.
+// kernels, slots in the host's memory, the proxy thread, and the proxies of the host's engines. The network is of the
+// kind that takes receives before sends, as verbs do, or streams, as sockets do, by the seed.
 #include <chrono>
 #include <random>
 #include <thread>
@@ -17,7 +17,7 @@ TEST(StagedOverANetwork, EveryAlgorithmAndProtocolBySeed) {
     std::mt19937_64 random(seed);
     const int size = 2 + static_cast<int>(seed % 2);
     StagedRanks ranks(size, faultsOf(seed));
-    for (int turn = 0; turn < 6 && !HasFatalFailure(); ++turn) sumUp(ranks, choiceBy(random), random);
+    for (int round = 0; round < 6 && !HasFatalFailure(); ++round) sumUp(ranks, choiceBy(random), random);
     EXPECT_GT(ranks.network.messages(), 0u);
   }
 }
@@ -43,9 +43,9 @@ TEST(StagedOverANetwork, AbortEndsAKernelThatWaits) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
-// Connections of one rank break amid an operation: every rank's kernels end, with an error that says what it was.
+// Connections of one rank break amid an operation: every rank's kernels end, with an error that names the cause.
 TEST(StagedOverANetwork, ABrokenConnectionEndsTheKernels) {
-  int broken = 0, told = 0;
+  int broken = 0, reported = 0;
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed=" + std::to_string(seed));
     NetFaults faults = faultsOf(seed);
@@ -54,7 +54,7 @@ TEST(StagedOverANetwork, ABrokenConnectionEndsTheKernels) {
     StagedRanks ranks(2, faults);
     std::vector<std::vector<int32_t>> buffers(2, std::vector<int32_t>(2000, 1));
     std::vector<Code> ends(2, Code::Ok);
-    for (int turn = 0; turn < 40 && ends[0] == Code::Ok && ends[1] == Code::Ok; ++turn) {
+    for (int round = 0; round < 40 && ends[0] == Code::Ok && ends[1] == Code::Ok; ++round) {
       std::vector<Issued> issued;
       for (int rank = 0; rank < 2; ++rank) {
         issued.push_back(ranks.allReduce(rank, choiceOf(Algorithm::Ring, Protocol::Simple, kChannels), buffers[rank],
@@ -65,10 +65,10 @@ TEST(StagedOverANetwork, ABrokenConnectionEndsTheKernels) {
     }
     if (ends[0] == Code::Ok && ends[1] == Code::Ok) continue;
     ++broken;
-    // A rank that was done may hear of it all the same.
+    // A rank that was done may learn of it as well.
     const Code failures[] = {ranks[0].failure(), ranks[1].failure()};
     if (failures[0] == Code::Transport || failures[1] == Code::Transport) {
-      ++told;
+      ++reported;
     } else {
       EXPECT_TRUE(failures[0] == Code::Timeout || failures[1] == Code::Timeout)
           << static_cast<int>(failures[0]) << " " << static_cast<int>(failures[1]);
@@ -78,7 +78,7 @@ TEST(StagedOverANetwork, ABrokenConnectionEndsTheKernels) {
     EXPECT_NE(ranks.allReduce(failed, choiceOf(Algorithm::Ring, Protocol::Simple), buffers[failed]).code, Code::Ok);
   }
   EXPECT_GT(broken, 4);
-  EXPECT_GT(told, 2);
+  EXPECT_GT(reported, 2);
 }
 
 }  // namespace

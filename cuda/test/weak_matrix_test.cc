@@ -1,5 +1,5 @@
 // Every kernel family x algorithm x protocol x collective under weak memory by seeds. A few in every run; a number in
-// JCCL_EMULATED_SEEDS asks for more, and JCCL_EMULATED_FIRST_SEED for others.
+// JCCL_EMULATED_SEEDS sets more, and JCCL_EMULATED_FIRST_SEED for others.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// The protocols under memory that does no more than it promises, by thousands of seeds: stores become visible late and in
-// any order, loads see old values, threads run in unfair turns. And what happens when the code does less than it must.
+// The protocols under memory that does no more than it guarantees, by thousands of seeds: stores become visible late
+// and in any order, loads see old values, schedules are unfair. And what happens when the code does less than it must.
 #include <random>
 
 #include "cuda/test/device_ranks.h"
@@ -151,7 +151,7 @@ TEST(Faults, AMissingFenceIsCaught) {
 }
 
 TEST(Faults, ACreditOffByOneIsCaught) {
-  // Many steps one way, so that the sender can overtake.
+  // Many steps in one direction, so that the sender can overtake.
   const auto longer = [](Trial& trial) {
     trial.count = 1200;
     trial.ranks = 2;

@@ -1,4 +1,4 @@
-// Which build this library is: a digest of its sources, written by the build. The classes in the jar carry the same.
+// Which build this library is: a digest of its sources, written by the build. The classes in the jar have the same.
 #pragma once
 
 namespace jccl {

@@ -34,7 +34,7 @@ struct Float8Layout {
   // The unit of the subnormals; and the number whose last place in float32 is this unit, so that adding it rounds to it.
   static constexpr int32_t kUnit = (128 - kBias - kFractionBits) << 23;
   static constexpr int32_t kRounder = kUnit + (23 << 23);
-  // A NaN keeps the sign and as much of its payload as there is room for, and is quiet.
+  // A NaN keeps the sign and as much of its payload as fits, and is quiet.
   static constexpr int32_t kQuietNan = kFirstSpecial | 2;
   static constexpr int32_t kPayload = 3;
 };

@@ -59,7 +59,7 @@ void IoThreadPool::call() {
   if (sleepers_.load() != 0) futexWake(calls_);
 }
 
-// Takes a task that nobody has begun, and returns whether there was one.
+// Takes a task that no thread has begun, and returns whether there was one.
 bool IoThreadPool::runOne() {
   uint64_t ticket = tickets_.load(std::memory_order_acquire);
   for (;;) {

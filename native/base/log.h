@@ -15,7 +15,7 @@ struct LogRecord {
   std::string text;
 };
 
-// Is a record of this level wanted? Ask before building an expensive text.
+// Is a record of this level enabled? Call it before building an expensive text.
 bool logEnabled(LogLevel level);
 void setLogLevel(LogLevel lowest);
 

@@ -1,4 +1,4 @@
-// What a waiting caller may ask of the engine that moves network connections.
+// What a waiting caller may call of the engine that moves network connections.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ class ProgressEngine {
   // Sleeps until a network event, a kick() or `nanos` nanoseconds, whichever is first.
   virtual void waitForEvents(int64_t nanos) = 0;
 
-  // Says that slots were published or freed while nobody may be polling: the engine's own thread takes over until all is
-  // moved. Called when an operation ends, and by abort.
+  // Reports that slots were published or freed while no thread may be polling: the engine's own thread takes over until
+  // all is moved. Called when an operation ends, and by abort.
   virtual void kick() = 0;
 
   // User memory of the operation that begins, good until clearUserMemory(): slots may refer to it, and receives may post

@@ -41,7 +41,7 @@ class HmacSha256 {
 Sha256Digest sha256(const void* data, std::size_t bytes);
 Sha256Digest hmacSha256(std::span<const std::uint8_t> key, const void* data, std::size_t bytes);
 
-/// Compares without telling by its duration where the first difference is.
+/// Compares in constant time: the duration does not depend on where the first difference is.
 bool equalInConstantTime(const void* left, const void* right, std::size_t bytes);
 
 }  // namespace jccl

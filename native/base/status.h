@@ -1,4 +1,4 @@
-// A status that carries its explanation.
+// A status with its explanation.
 #pragma once
 
 #include <cerrno>
@@ -16,7 +16,7 @@ inline std::string errorText(int error) {
   return ::strerror_r(error, buffer, sizeof buffer);
 }
 
-// Why something failed: "name=value" facts, what was expected, and the remedy where there is one. Ok carries no text and
+// Why something failed: "name=value" facts, what was expected, and the remedy where there is one. Ok has no text and
 // allocates nothing.
 class [[nodiscard]] Status {
  public:

@@ -1,9 +1,10 @@
 // The limit of staging: two processes that only copy, into slots of shared memory and out of them again, both directions at
-// once. No all-reduce through slots can be faster: of `bytes` it takes as many into slots and out of them, each way.
+// once. No all-reduce through slots can be faster: of `bytes` it takes as many into slots and out of them, in each
+// direction.
 //
 //     context_switch_bench [bytes=1048576] [runs=15]
 //
-// One line for each size and number of slots and each way of storing (slots and output, cached or past the cache), then
+// One line for each size and number of slots and each kind of store (slots and output, cached or past the cache), then
 // the fastest, with the limit of buffers in place: each process copies `bytes` from one buffer to another, cached or past
 // the cache. Microseconds; minimum and median over the runs. Each process is bound to a core of its own.
 #include <sys/wait.h>
@@ -35,7 +36,7 @@ struct Shared {
   Counter tail[2], head[2], arrived[2];
 };
 
-struct Way {
+struct Variant {
   size_t slotBytes;  // 0: no slots
   uint64_t slots;
   bool pastCacheSlots, pastCacheOutput;
@@ -62,24 +63,26 @@ class Process {
     }
   }
 
-  void run(const Way& way) {
-    if (way.slotBytes == 0) {
-      copy(output_.data(), input_.data(), input_.size(), way.pastCacheOutput);
+  void run(const Variant& variant) {
+    if (variant.slotBytes == 0) {
+      copy(output_.data(), input_.data(), input_.size(), variant.pastCacheOutput);
       meet();
       return;
     }
     size_t sent = 0, received = 0;
     while (sent < input_.size() || received < output_.size()) {
-      if (sent < input_.size() && sentSlots_ - shared_.head[!rank_].value.load(std::memory_order_acquire) < way.slots) {
-        const size_t bytes = std::min(way.slotBytes, input_.size() - sent);
-        copy(mine_ + sentSlots_ % way.slots * way.slotBytes, input_.data() + sent, bytes, way.pastCacheSlots);
+      if (sent < input_.size() &&
+          sentSlots_ - shared_.head[!rank_].value.load(std::memory_order_acquire) < variant.slots) {
+        const size_t bytes = std::min(variant.slotBytes, input_.size() - sent);
+        copy(mine_ + sentSlots_ % variant.slots * variant.slotBytes, input_.data() + sent, bytes,
+             variant.pastCacheSlots);
         sent += bytes;
         shared_.tail[rank_].value.store(++sentSlots_, std::memory_order_release);
       }
       if (received < output_.size() && shared_.tail[!rank_].value.load(std::memory_order_acquire) > receivedSlots_) {
-        const size_t bytes = std::min(way.slotBytes, output_.size() - received);
-        copy(output_.data() + received, theirs_ + receivedSlots_ % way.slots * way.slotBytes, bytes,
-             way.pastCacheOutput);
+        const size_t bytes = std::min(variant.slotBytes, output_.size() - received);
+        copy(output_.data() + received, theirs_ + receivedSlots_ % variant.slots * variant.slotBytes, bytes,
+             variant.pastCacheOutput);
         received += bytes;
         shared_.head[rank_].value.store(++receivedSlots_, std::memory_order_release);
       }
@@ -94,29 +97,31 @@ class Process {
   uint64_t sentSlots_ = 0, receivedSlots_ = 0;
 };
 
-std::vector<Way> waysFor(size_t bytes) {
-  std::vector<Way> ways;
+std::vector<Variant> variantsFor(size_t bytes) {
+  std::vector<Variant> variants;
   for (size_t slot = 16384; slot <= std::min<size_t>(bytes, 1u << 20); slot *= 4) {
     for (uint64_t slots = 2; slots <= 8 && slot * slots <= kMaxSlotMemory; slots *= 2) {
-      for (int stores = 0; stores < 4; ++stores) ways.push_back({slot, slots, (stores & 1) != 0, (stores & 2) != 0});
+      for (int stores = 0; stores < 4; ++stores) {
+        variants.push_back({slot, slots, (stores & 1) != 0, (stores & 2) != 0});
+      }
     }
   }
-  ways.push_back({0, 0, false, false});
-  ways.push_back({0, 0, false, true});
-  return ways;
+  variants.push_back({0, 0, false, false});
+  variants.push_back({0, 0, false, true});
+  return variants;
 }
 
 struct Times {
-  double least, median;
+  double min, median;
 };
 
-Times timesOf(Process& process, const Way& way, size_t bytes, int runs) {
+Times timesOf(Process& process, const Variant& variant, size_t bytes, int runs) {
   const int iterations = static_cast<int>(std::clamp<size_t>(kBytesOfARun / bytes, 3, 2000));
   std::vector<double> micros;
   for (int run = 0; run <= runs; ++run) {
     process.meet();
     const int64_t start = monotonicNanos();
-    for (int i = 0; i < iterations; ++i) process.run(way);
+    for (int i = 0; i < iterations; ++i) process.run(variant);
     process.meet();
     if (run > 0) micros.push_back(static_cast<double>(monotonicNanos() - start) / iterations / 1000.0);
   }
@@ -124,15 +129,15 @@ Times timesOf(Process& process, const Way& way, size_t bytes, int runs) {
   return {micros.front(), micros[micros.size() / 2]};
 }
 
-void print(const Way& way, const Times& times) {
-  const std::string what = way.slotBytes == 0
+void print(const Variant& variant, const Times& times) {
+  const std::string what = variant.slotBytes == 0
                                ? "no slots: a copy"
-                               : std::to_string(way.slots) + " slots of " + std::to_string(way.slotBytes);
+                               : std::to_string(variant.slots) + " slots of " + std::to_string(variant.slotBytes);
   std::printf("%-22s slots %-8s output %-8s min=%10.3f us  median=%10.3f us\n", what.c_str(),
-              way.slotBytes == 0   ? "-"
-              : way.pastCacheSlots ? "past"
-                                   : "cached",
-              way.pastCacheOutput ? "past" : "cached", times.least, times.median);
+              variant.slotBytes == 0   ? "-"
+              : variant.pastCacheSlots ? "past"
+                                       : "cached",
+              variant.pastCacheOutput ? "past" : "cached", times.min, times.median);
   std::fflush(stdout);
 }
 
@@ -150,15 +155,15 @@ int main(int argc, char** argv) {
   const bool child = fork() == 0;
   bindToOwnCore(child, 2);
   Process process(child, bytes, *shared, slots);
-  const Way* fastest = nullptr;
+  const Variant* fastest = nullptr;
   Times best{};
-  const std::vector<Way> ways = waysFor(bytes);
-  for (const Way& way : ways) {
-    const Times times = timesOf(process, way, bytes, runs);
+  const std::vector<Variant> variants = variantsFor(bytes);
+  for (const Variant& variant : variants) {
+    const Times times = timesOf(process, variant, bytes, runs);
     if (child) continue;
-    print(way, times);
-    if (way.slotBytes != 0 && (fastest == nullptr || times.median < best.median)) {
-      fastest = &way;
+    print(variant, times);
+    if (variant.slotBytes != 0 && (fastest == nullptr || times.median < best.median)) {
+      fastest = &variant;
       best = times;
     }
   }

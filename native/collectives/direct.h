@@ -1,6 +1,6 @@
 // Direct schedules: one hop, every rank sends to every rank that needs its data, staged through the slots.
 //
-// They move more bytes than a ring, and fewer messages one after the other: best for small sizes on one machine. The
+// They move more bytes than a ring, and fewer messages one after the other: best for small sizes on one host. The
 // links join this rank with all others, in the order of their ranks; reductions run in rank order everywhere, so all
 // ranks end with the same bits.
 #pragma once

@@ -1,7 +1,7 @@
 // Ring schedules, written once for every device that offers the primitives.
 //
-// A ring passes pieces from each rank to the next. All ranks cut the data in the same way, into rounds of one chunk per
-// rank ("shard"), so that every receive meets its send, empty pieces included.
+// A ring passes chunks from each rank to the next. All ranks cut the data in the same way, into rounds of one chunk per
+// rank ("shard"), so that every receive matches its send, empty chunks included.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ namespace ring {
 
 JCCL_FN inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-JCCL_FN inline size_t clampTo(size_t total, size_t from, size_t most) {
-  return from >= total ? 0 : smaller(total - from, most);
+JCCL_FN inline size_t clampTo(size_t total, size_t from, size_t max) {
+  return from >= total ? 0 : smaller(total - from, max);
 }
 
 // The channel's share of `total`: [begin, begin + count).
@@ -51,7 +51,7 @@ struct Part {
   size_t count;
 };
 
-// The channel's share of a rank's part, counted from the part's own beginning: where it lies in the small buffer.
+// The channel's share of a rank's part, counted from the part's own beginning: where it is in the small buffer.
 JCCL_FN inline Part shareOfPart(const PartPlan& plan, int rank) {
   const size_t total = plan.counts == nullptr ? plan.uniform : static_cast<size_t>(plan.counts[rank]);
   Part part{};
@@ -59,7 +59,7 @@ JCCL_FN inline Part shareOfPart(const PartPlan& plan, int rank) {
   return part;
 }
 
-// The same share, where it lies in the large buffer.
+// The same share, where it is in the large buffer.
 JCCL_FN inline Part partOf(const PartPlan& plan, int rank) {
   Part part = shareOfPart(plan, rank);
   part.begin += plan.displacements == nullptr ? rank * plan.uniform : static_cast<size_t>(plan.displacements[rank]);
@@ -77,44 +77,44 @@ JCCL_FN inline size_t largestPart(const PartPlan& plan, int size) {
 
 // The chunk of a round with `left` elements: the last round is cut evenly, so that no rank idles while another has a whole
 // chunk.
-JCCL_FN inline size_t evenly(size_t left, size_t ranks, size_t most) {
-  return smaller(most, ((left + ranks - 1) / ranks + 15) / 16 * 16);
+JCCL_FN inline size_t evenly(size_t left, size_t ranks, size_t max) {
+  return smaller(max, ((left + ranks - 1) / ranks + 15) / 16 * 16);
 }
 
-// Beats between two rounds of an all-reduce. A rank has at most one beat's pieces and one more on the way to the next;
-// each is one step, of kSlots that a connection has.
+// Pipeline steps between two rounds of an all-reduce. A rank has at most one pipeline step's chunks and one more in
+// flight to the next rank; each takes one slot, of kSlots that a connection has.
 JCCL_FN inline size_t strideOf(int ranks) {
-  constexpr size_t kMostPiecesPerBeat = kSlots - 2;
+  constexpr size_t kMaxChunksPerPipelineStep = kSlots - 2;
   const size_t sends = 2 * (static_cast<size_t>(ranks) - 1);
-  return (sends + kMostPiecesPerBeat - 1) / kMostPiecesPerBeat;
+  return (sends + kMaxChunksPerPipelineStep - 1) / kMaxChunksPerPipelineStep;
 }
 
-// The turns of an all-reduce one after the other: every round begins `stride` beats after the one before and takes one
-// action a beat, up to `lastAction`; in a beat the youngest round goes first.
-class Turns {
+// The actions of an all-reduce one after the other: every round begins `stride` pipeline steps after the one before and
+// takes one action a step, up to `lastAction`; in a step the youngest round goes first.
+class ActionSequence {
  public:
-  JCCL_FN Turns(size_t rounds, size_t stride, size_t lastAction)
+  JCCL_FN ActionSequence(size_t rounds, size_t stride, size_t lastAction)
       : rounds_(rounds), stride_(stride), lastAction_(lastAction) {}
 
   JCCL_FN bool done() const { return oldest_ == rounds_; }
   JCCL_FN size_t round() const { return round_; }
-  JCCL_FN size_t action() const { return beat_ - round_ * stride_; }
+  JCCL_FN size_t action() const { return step_ - round_ * stride_; }
 
   JCCL_FN void next() {
     if (round_ > oldest_) {
       --round_;
       return;
     }
-    if (beat_ == oldest_ * stride_ + lastAction_) ++oldest_;
-    ++beat_;
-    round_ = smaller(beat_ / stride_, rounds_ - 1);
+    if (step_ == oldest_ * stride_ + lastAction_) ++oldest_;
+    ++step_;
+    round_ = smaller(step_ / stride_, rounds_ - 1);
   }
 
  private:
   size_t rounds_, stride_, lastAction_;
-  size_t beat_ = 0;
+  size_t step_ = 0;
   size_t round_ = 0;
-  size_t oldest_ = 0;  // round under way
+  size_t oldest_ = 0;  // round in flight
 };
 
 }  // namespace ring
@@ -122,15 +122,15 @@ class Turns {
 // Reduce-scatter, then all-gather: 2(n-1) hops per shard, each rank moving 2(n-1)/n of the data.
 //
 // The buffer is cut into rounds of one chunk per rank. In a round a rank acts 2n-1 times: it sends a first shard, passes
-// others on, and receives the last. Rounds overlap: one begins every `stride` beats, and in each beat every round under
-// way takes one action, the youngest round first. So a rank hands on other pieces while the answer to one is on its way:
+// others on, and receives the last. Rounds overlap: one begins every `stride` pipeline steps, and in each step every
+// round in flight takes one action, the youngest round first. So a rank forwards other chunks while one is in flight:
 //
-//     2 ranks     beat 0        beat 1        beat 2        beat 3        beat 4
+//     2 ranks     step 0        step 1        step 2        step 3        step 4
 //     round 0     send          reduce, send  receive
 //     round 1                   send          reduce, send  receive
 //     round 2                                 send          reduce, send  receive
 //
-// A rank sends in a beat, in this order, what the next one takes in the next beat. It must not need more slots for that
+// A rank sends in a step, in this order, what the next one takes in the next step. It must not need more slots for that
 // than there are, or all wait for each other: the stride grows with the ring.
 template <class Primitives>
 JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
@@ -143,17 +143,17 @@ JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
   const size_t stride = ring::strideOf(n);
   const size_t whole = plan.chunkCount * n;
   const size_t rounds = plan.count <= whole ? 1 : (plan.count + whole - 1) / whole;
-  struct Piece {
+  struct Chunk {
     size_t at, size;
   };
-  const auto pieceOf = [&](const ring::Turns& turn) {
-    const size_t round = turn.round();
+  const auto chunkOf = [&](const ring::ActionSequence& actions) {
+    const size_t round = actions.round();
     const size_t left = plan.count - round * whole;
     const size_t chunk = ring::evenly(left, n, plan.chunkCount);
     // With every action the shard before: the one of the previous rank first, this rank's own in the middle.
-    const int shard = static_cast<int>((plan.position + 2 * n - 1 - turn.action()) % n);
+    const int shard = static_cast<int>((plan.position + 2 * n - 1 - actions.action()) % n);
     const size_t skip = ring::smaller(left, shard * chunk);
-    return Piece{plan.begin + round * whole + skip, ring::clampTo(left, shard * chunk, chunk)};
+    return Chunk{plan.begin + round * whole + skip, ring::clampTo(left, shard * chunk, chunk)};
   };
   const auto act = [&](size_t action, size_t at, size_t size) {
     if (action == 0) {
@@ -168,25 +168,25 @@ JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
       p.recv(at, size);
     }
   };
-  ring::Turns turn(rounds, stride, lastAction);
-  ring::Turns later = turn;
-  size_t received = 0;   // pieces
-  size_t announced = 0;  // pieces that `later` has passed
-  const bool wants = p.wants();
-  for (; !turn.done(); turn.next()) {
-    for (; wants && !later.done() && announced < received + kSlots; later.next()) {
+  ring::ActionSequence actions(rounds, stride, lastAction);
+  ring::ActionSequence later = actions;
+  size_t received = 0;  // chunks
+  size_t posted = 0;    // chunks that `later` has passed
+  const bool posts = p.wants();
+  for (; !actions.done(); actions.next()) {
+    for (; posts && !later.done() && posted < received + kSlots; later.next()) {
       if (later.action() == 0) continue;
-      const Piece piece = pieceOf(later);
-      if (later.action() >= static_cast<size_t>(n)) p.want(piece.at, piece.size, announced - received);
-      ++announced;
+      const Chunk chunk = chunkOf(later);
+      if (later.action() >= static_cast<size_t>(n)) p.want(chunk.at, chunk.size, posted - received);
+      ++posted;
     }
-    const Piece piece = pieceOf(turn);
-    act(turn.action(), piece.at, piece.size);
-    if (turn.action() > 0) ++received;
+    const Chunk chunk = chunkOf(actions);
+    act(actions.action(), chunk.at, chunk.size);
+    if (actions.action() > 0) ++received;
   }
 }
 
-// Every rank's part travels once round the ring.
+// Every rank's part passes once round the ring.
 template <class Primitives>
 JCCL_FN void ringAllGather(Primitives& p, const RingPlan& plan, const PartPlan& parts) {
   const int n = plan.size;
@@ -204,18 +204,18 @@ JCCL_FN void ringAllGather(Primitives& p, const RingPlan& plan, const PartPlan& 
     for (int distance = 1; distance < n; ++distance) {
       const ring::Part part = ring::partOf(parts, plan.order[n - distance]);
       const size_t at = part.begin + ring::smaller(part.count, round);
-      const size_t pieces = ring::clampTo(part.count, round, plan.chunkCount);
+      const size_t count = ring::clampTo(part.count, round, plan.chunkCount);
       if (distance < n - 1) {
-        p.recvCopySend(at, pieces);
+        p.recvCopySend(at, count);
       } else {
-        p.recv(at, pieces);
+        p.recv(at, count);
       }
     }
     round += plan.chunkCount;
   } while (round < largest);
 }
 
-// Every rank's part is reduced on its way round the ring, and ends at its rank.
+// Every rank's part is reduced at each rank of the ring, and ends at its own rank.
 template <class Primitives>
 JCCL_FN void ringReduceScatter(Primitives& p, const RingPlan& plan, const PartPlan& parts) {
   const int n = plan.size;
@@ -231,11 +231,11 @@ JCCL_FN void ringReduceScatter(Primitives& p, const RingPlan& plan, const PartPl
     for (int distance = 1; distance < n; ++distance) {
       const ring::Part part = ring::partOf(parts, plan.order[n - distance]);
       const size_t at = part.begin + ring::smaller(part.count, round);
-      const size_t pieces = ring::clampTo(part.count, round, plan.chunkCount);
+      const size_t count = ring::clampTo(part.count, round, plan.chunkCount);
       if (distance == 1) {
-        p.send(at, pieces);
+        p.send(at, count);
       } else {
-        p.recvReduceSend(at, pieces);
+        p.recvReduceSend(at, count);
       }
     }
     const size_t done = ring::smaller(own.count, round);

@@ -22,7 +22,7 @@ inline constexpr size_t kTreeLag = 6;
 
 // Sums go up, results come down. `up` receives from the children and sends to the parent; at the root it sends to the
 // children instead. `down` receives from the parent and sends to the children. Every rank adds its children in the order
-// of its links, and only the root finishes a piece, so all ranks end with the same bits.
+// of its links, and only the root finishes a chunk, so all ranks end with the same bits.
 template <class Primitives>
 JCCL_FN void treeAllReduce(Primitives& up, Primitives& down, const TreePlan& plan) {
   const size_t chunks = plan.count == 0 ? 1 : (plan.count + plan.chunkCount - 1) / plan.chunkCount;
@@ -42,19 +42,19 @@ JCCL_FN void treeAllReduce(Primitives& up, Primitives& down, const TreePlan& pla
     return;
   }
   const size_t lag = chunks < kTreeLag ? chunks : kTreeLag;
-  for (size_t turn = 0; turn < chunks + lag; ++turn) {
-    if (turn < chunks) {
+  for (size_t step = 0; step < chunks + lag; ++step) {
+    if (step < chunks) {
       if (plan.leaf) {
-        up.send(at(turn), size(turn));
+        up.send(at(step), size(step));
       } else {
-        up.recvReduceSend(at(turn), size(turn));
+        up.recvReduceSend(at(step), size(step));
       }
     }
-    if (turn >= lag) {
+    if (step >= lag) {
       if (plan.leaf) {
-        down.recv(at(turn - lag), size(turn - lag));
+        down.recv(at(step - lag), size(step - lag));
       } else {
-        down.recvCopySend(at(turn - lag), size(turn - lag));
+        down.recvCopySend(at(step - lag), size(step - lag));
       }
     }
   }

@@ -1,6 +1,6 @@
-// One channel of a communicator: its connections to every peer, its place in ring and tree, its own way of waiting.
+// One channel of a communicator: its connections to every peer, its place in ring and tree, its own wait policy.
 //
-// A channel is worked by one thread at a time, so that nothing in it needs a lock.
+// One thread at a time runs a channel, so that nothing in it needs a lock.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ class Channel {
 
   bool hasRing() const { return !ringOrder_.empty(); }
   bool hasTree() const { return treeSet_; }
-  // Peers that ring and tree talk to, as (peer, sends, receives).
+  // Peers that ring and tree connect to, as (peer, sends, receives).
   struct Need {
     int peer;
     bool send;

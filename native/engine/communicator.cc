@@ -7,7 +7,7 @@
 namespace jccl {
 namespace {
 
-// A virtual machine reports a whole processor's cache, whose other cores work for others.
+// A virtual machine reports a whole processor's cache, whose other cores run other programs.
 constexpr size_t kMaxCacheOfACore = 16u << 20;
 
 }  // namespace
@@ -27,7 +27,7 @@ Communicator::Communicator(const CommunicatorConfig& config, uint8_t* segment)
       peerSegments_(config.size),
       zeroCopy_(config.rank, config.size),
       pointToPoint_(config.rank),
-      coreSharing_(config.rank, config.size, config.localRanks, config.cores, config.spreadsRanks) {
+      coreSharing_(config.rank, config.size, config.localRanks, config.cores, config.placesRanks) {
   EventCount::registerPublisher();
   // The buffers of all ranks that share a cache, one to send and one to receive each.
   const SharedCache cache = sharedCache();

@@ -1,7 +1,7 @@
 // The native communicator: connections to peers, channels, and operations run one after the other.
 //
-// Threads: run*(), connect*(), set*() and prepare() by one thread at a time. abort(), history(), waiting() and lastError()
-// by any thread at any time.
+// Threads: run*(), connect*(), set*() and prepare() by one thread at a time. abort(), history(), waiting() and
+// lastError() by any thread at any time.
 #pragma once
 
 #include <atomic>
@@ -37,8 +37,8 @@ struct CommunicatorConfig {
   uint32_t ll128SlotBytes = 32 * 1024;
   int localRanks = 1;  // ranks that share this host's cores
   int cores = 1;
-  int64_t spinNanos = -1;    // -1: chosen from localRanks and cores
-  bool spreadsRanks = true;  // see CoreSharing
+  int64_t spinNanos = -1;   // -1: chosen from localRanks and cores
+  bool placesRanks = true;  // see CoreSharing
   uint64_t token[2] = {0, 0};
 };
 

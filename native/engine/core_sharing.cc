@@ -10,7 +10,7 @@ namespace jccl {
 namespace {
 
 constexpr uint32_t kOperationsPerCheck = 16;
-// An exceeded share for so long is no passing one.
+// A share that is exceeded for so long counts as lasting.
 constexpr int64_t kMinExceededNanos = 5'000'000;
 // A move that does not last, because another program needs the core, is tried more and more seldom.
 constexpr int64_t kFirstPauseNanos = 50'000'000;

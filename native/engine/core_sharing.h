@@ -1,10 +1,10 @@
 // Oversubscribed ranks: which of them share a core, and that no core gets more of them than it must.
 //
-// Every rank publishes where it begins its operations (CpuPlacement). Waits use it: a rank on the same core gets the core at
-// once, a rank elsewhere is polled a moment longer. And ranks spread by it: to the kernel threads that wait by yielding are
-// busy and warm in their cache, and it leaves three of four ranks on one of two cores for seconds, where everything takes
-// half as long again. So a rank that stays on a core with too many moves itself to the one with the fewest, one rank of a
-// core at a time. It may run wherever it could before; a thread bound to one core stays there.
+// Every rank publishes where it begins its operations (CpuPlacement). Waits use it: a rank on the same core gets the
+// core at once, a rank elsewhere is polled a moment longer. And ranks spread by it: to the kernel, threads that wait by
+// yielding are busy and warm in their cache. It leaves three of four ranks on one of two cores for seconds, where
+// everything takes half as long again. So a rank that stays on a core with too many moves itself to the one with the
+// fewest, one rank of a core at a time. It may run wherever it could before; a thread bound to one core stays there.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a communicator reports of itself: what its channels wait for, why it failed, the memory it takes. The host's engine
-// and the GPU's runtime use the same words.
+// What a communicator reports of itself: what its channels wait for, why it failed, the memory it takes. The host's
+// engine and the GPU's runtime use the same terms.
 #pragma once
 
 #include <cstddef>

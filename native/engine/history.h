@@ -33,7 +33,7 @@ class History {
     record.fingerprint.store(operation.fingerprint, std::memory_order_release);
     record.code.store(operation.code.encode(), std::memory_order_release);
     record.root.store(operation.root, std::memory_order_release);
-    // Of a part the count of the whole: what the application has asked for.
+    // Of a part the count of the whole: what the application has requested.
     const bool isPart = operation.part.whole != 0;
     record.count.store(isPart ? operation.part.whole : operation.count, std::memory_order_release);
     record.state.store(OperationState::Running, std::memory_order_release);

@@ -274,7 +274,7 @@ Status HostCommunicator::useDeviceSlots(DeviceSlots slots) {
   return Status::ok();
 }
 
-// Both ends decide for themselves: where a slot lies is nothing to the other.
+// Both ends decide for themselves: neither depends on where the other's slots are.
 void HostCommunicator::registerDeviceSlots() {
   if (deviceSlots_.uses.empty()) return;
   std::set<int> adapters;

@@ -117,7 +117,7 @@ class HostCommunicator final : private BufferResolver {
   NetTransport* net_ = nullptr;  // the one in use, if any
   std::unique_ptr<StagingProxy> stagingProxy_;
 
-  mutable std::mutex errorMutex_;  // of error_, and where net_ and netMemory_ change: other threads ask for them
+  mutable std::mutex errorMutex_;  // of error_, and where net_ and netMemory_ change: other threads query them
   std::string error_;
 };
 

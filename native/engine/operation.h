@@ -1,4 +1,4 @@
-// One operation of a communicator: what Java asked for, decoded, and what the channels need to run their share.
+// One operation of a communicator: what Java requested, decoded, and what the channels need to run their share.
 #pragma once
 
 #include <cstddef>
@@ -78,7 +78,7 @@ struct OperationCode {
 struct Choice {
   static constexpr uint16_t kTryZeroCopy = 1;   // the same on all ranks of an operation
   static constexpr uint16_t kZeroCopyUsed = 2;  // only in what is reported back
-  static constexpr uint16_t kInShards = 4;      // direct all-reduce: every rank reduces a shard, in two hops
+  static constexpr uint16_t kInShards = 4;      // direct all-reduce: two-shot, every rank reduces a shard
 
   Algorithm algorithm = Algorithm::Ring;
   Protocol protocol = Protocol::Simple;
@@ -128,7 +128,7 @@ struct Operation {
   uint64_t fingerprint = 0;
 };
 
-// The fingerprint as far as the wire carries it.
+// The part of the fingerprint that messages contain.
 JCCL_FN inline uint32_t narrow(uint64_t fingerprint) { return static_cast<uint32_t>(fingerprint ^ fingerprint >> 32); }
 
 // Mixes everything that all ranks must agree on. Two ranks whose fingerprints differ are in different operations.

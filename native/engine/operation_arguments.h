@@ -1,4 +1,4 @@
-// What Java asked for, checked and turned into an Operation; for host and device alike.
+// What Java requested, checked and turned into an Operation; for host and device alike.
 #pragma once
 
 #include <cstddef>

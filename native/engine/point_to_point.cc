@@ -50,7 +50,7 @@ void PointToPoint::run(const std::vector<PointToPointTask>& tasks, Channel& chan
   if (ProgressEngine* network = waiter.control().progress; network != nullptr) network->revoke();
 }
 
-// Waits until the network needs the user's memory no more.
+// Waits until the network no longer needs the user's memory.
 bool PointToPoint::finishSends(Channel& channel) {
   for (size_t i = 0; i < used_; ++i) {
     if (queues_[i].kind != PointToPointTask::Kind::Send) continue;

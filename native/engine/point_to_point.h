@@ -1,8 +1,8 @@
 // Many sends and receives at once, moved chunk by chunk, none of which can hold up another.
 //
 // Tasks to one peer run in the order in which they were given, tasks from one peer likewise; between peers there is no
-// order. Data goes through the SIMPLE slots of channel 0; behind a network large messages are sent from where they lie, and
-// received where they belong, if it can be done.
+// order. Data goes through the SIMPLE slots of channel 0; behind a network large messages are sent from user memory,
+// and received into it, if it can be done (zero-copy).
 #pragma once
 
 #include <cstddef>

@@ -11,8 +11,9 @@ namespace {
 
 constexpr uint64_t kOperationsPerUpdate = 64;
 
-// Of these sizes on, both ways of storing are tried (store_trials.h). Below, chunks are written so quickly that reading the
-// clock costs more than can be won, and an output may still be in the core's own cache when its user reads it.
+// From these sizes on, both kinds of store are measured (store_trials.h). Below, chunks are written so quickly that
+// reading the clock costs more than it can gain, and an output may still be in the core's own cache when its user reads
+// it.
 constexpr size_t kMinTriedSlots = 16u << 10;
 constexpr size_t kMinTriedOutput = 4u << 20;
 

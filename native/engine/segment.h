@@ -7,7 +7,7 @@
 //     4096 + 256       BufferExchange lines, one for each rank of the communicator, written by that rank
 //     page-aligned     connection blocks (primitives/layout.h), index = peer rank x channels + channel
 //
-// Blocks that nobody uses cost address space only: the file is sparse.
+// Blocks that no connection uses cost address space only: the file is sparse.
 #pragma once
 
 #include <atomic>
@@ -59,9 +59,9 @@ struct BufferExchange {
 };
 static_assert(sizeof(BufferExchange) == 256);
 
-// Lets a rank whose operation fails take its buffers back from a peer that reads or writes them in place. It lies in the
-// peer's segment. Each side writes its word first and reads the other's afterwards, both sequentially consistent: either
-// the peer sees the revocation before it touches anything, or the owner sees the peer inside.
+// Lets a rank whose operation fails take its buffers back from a peer that reads or writes them in place. It is in
+// the peer's segment. Each side writes its word first and reads the other's afterwards, both sequentially consistent:
+// either the peer sees the revocation before it touches anything, or the owner sees the peer inside.
 struct alignas(64) PeerAccess {
   std::atomic<uint32_t> inside;     // written by the segment's rank: nonzero while it touches peers' buffers
   std::atomic<uint32_t> revokedBy;  // written by peers: rank + 1 of one whose buffers must not be touched any more
@@ -122,7 +122,7 @@ class Segment {
     h.magic = SegmentHeader::kMagic;
   }
 
-  // Whether this is the segment of `rank` in the communicator `token`, cut as ours is.
+  // Whether this is the segment of `rank` in the communicator `token`, with our layout.
   Status verify(int rank, const uint64_t token[2]) const {
     const SegmentHeader& h = header();
     const auto wrong = [&](const char* name, uint64_t found, uint64_t expected) {

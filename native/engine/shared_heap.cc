@@ -19,7 +19,7 @@ Status SharedHeap::allocate(size_t bytes, void*& memory) {
     if (Status status = ShmRegistry::acquire(&registry_); !status) return status;
   }
   auto segment = std::make_shared<ShmSegment>();
-  // The word behind the user's bytes says to those who have mapped the segment that it is in use.
+  // The word behind the user's bytes shows processes that have mapped the segment that it is in use.
   if (Status status = ShmSegment::create("HostBuffer", bytes + sizeof(uint64_t), ShmBacking::Auto, segment.get());
       !status) {
     return status;

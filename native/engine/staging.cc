@@ -33,7 +33,7 @@ void StagingProxy::run() {
   int64_t wait = kFirstWaitNanos;
   bool reported = false;
   uint32_t seen = 0;
-  bool moves = false;  // since the network's own thread was last asked
+  bool moves = false;  // since the network's own thread was last kicked
   while (!stopping_.load()) {
     if (network_.failed() && !reported) {
       reported = true;
@@ -48,7 +48,7 @@ void StagingProxy::run() {
     moves = moves || begun != seen;
     seen = begun;
     if (reported || !activity_.inFlight()) {
-      // What the last kernels published has still to leave: the network's own thread sees to it.
+      // What the last kernels published has still to leave: the network's own thread sends it.
       if (moves) network_.kick();
       moves = false;
       activity_.sleep(seen, kSleepNanos);

@@ -1,5 +1,6 @@
 // Connections whose slots kernels of a GPU read and write, in memory of the host: where GPUs cannot reach each other's
-// memory. The engine makes the connections as for itself, by shared memory or a network, and runs no operation over them.
+// memory. The engine makes the connections as for itself, by shared memory or a network, and runs no operation over
+// them.
 //
 //     kernel ── slot in pinned memory ── peer's kernel                        on one host
 //     kernel ── slot in pinned memory ── proxies, the network ── slot ── kernel   between hosts: a proxy thread moves them
@@ -19,8 +20,8 @@
 
 namespace jccl {
 
-// The two ends of one channel to one peer. The data of SIMPLE slots may lie in memory of the GPU, which an adapter reaches
-// (GPUDirect RDMA); everything else is in memory of the host, and so are these where they are null.
+// The two ends of one channel to one peer. The data of SIMPLE slots may be in memory of the GPU, which an adapter
+// reaches (GPUDirect RDMA); everything else is in memory of the host, and so are these where they are null.
 struct StagedEnds {
   uint8_t* sendBlock = nullptr;
   void* sendHead = nullptr;
@@ -30,7 +31,7 @@ struct StagedEnds {
   uint8_t* recvSlots = nullptr;
 };
 
-// Memory of a GPU for such slots, and which connections use them: those of the first use lie at its begin, each takes
+// Memory of a GPU for such slots, and which connections use them: those of the first use are at its begin, each takes
 // ConnectionShape::simpleSlotsBytes().
 struct DeviceSlots {
   struct Use {
@@ -43,7 +44,7 @@ struct DeviceSlots {
   std::vector<Use> uses;
 };
 
-// A thread that moves the network while operations are in flight on the GPU: nobody on the host waits in them.
+// A thread that moves the network while operations are in flight on the GPU: no thread of the host waits in them.
 class StagingProxy {
  public:
   // `abort` is the word that ends the kernels' waits: set to Code::Transport once the network has failed, after `failed` was

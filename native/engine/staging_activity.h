@@ -1,5 +1,5 @@
-// What a GPU's runtime reports to the proxy thread of its staged connections: how many operations have begun and ended. One object in plain
-// memory of the process, whose address goes from the library of the host's engine to that of the GPU's.
+// What a GPU's runtime reports to the proxy thread of its staged connections: how many operations have begun and ended.
+// One object in plain memory of the process, whose address the host engine's library passes to the GPU's.
 #pragma once
 
 #include <atomic>

@@ -18,8 +18,8 @@ constexpr uint64_t kShared = 1;
 // A descriptor names a pointer by this segment: the reader is a thread of the same process.
 constexpr uint64_t kThisProcess = ~uint64_t{0};
 
-// Bytes of every buffer that are worked on in one go. Measured from 4 to 256 KiB: large enough that streams of lines get
-// going, a small part of the core's own cache.
+// Bytes of every buffer that are processed at a time. Measured from 4 to 256 KiB: large enough that streams of lines
+// get going, a small part of the core's own cache.
 constexpr size_t kChunkBytes = 64 * 1024;
 
 // A process that has not ended a chunk after this time counts as stopped: a chunk takes less than a millisecond of a core.

@@ -1,9 +1,9 @@
 // Operations that read and write the users' buffers of all ranks in place.
 //
-// It works when every rank can address every rank's buffers: ranks are threads of one process, or buffers lie in memory
-// that JCCL shares between processes. Ranks agree per operation: each writes a buffer-exchange descriptor into every peer's
-// segment: where its buffers are, or that they are ordinary. A rank with ordinary buffers goes through slots at once; the
-// others read all descriptors first, and all come to the same answer.
+// It works when every rank can address every rank's buffers: ranks are threads of one process, or buffers are in
+// memory that JCCL shares between processes. Ranks agree per operation: each writes a buffer-exchange descriptor into
+// every peer's segment: where its buffers are, or that they are ordinary. A rank with ordinary buffers goes through
+// slots at once; the others read all descriptors first, and all come to the same answer.
 //
 //     publish descriptors -> wait for all -> work on the own part in all ranks' buffers -> completion flags -> wait for all
 //
@@ -28,7 +28,7 @@ class BufferResolver {
  public:
   virtual ~BufferResolver() = default;
 
-  // Where [address, address + bytes) of ours lies in shared memory; false if it does not.
+  // Where [address, address + bytes) of ours is in shared memory; false if it is not.
   virtual bool locate(const void* address, size_t bytes, uint64_t& segment, uint64_t& offset) = 0;
 
   // The peer's shared memory in our address space; null if it cannot be had.

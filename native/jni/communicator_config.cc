@@ -152,7 +152,7 @@ Status readConfig(const std::vector<int64_t>& values, const std::vector<std::str
   c.localRanks = static_cast<int>(values[JAVA(LOCAL_RANKS)]);
   c.cores = values[JAVA(CORES)] > 0 ? static_cast<int>(values[JAVA(CORES)]) : coresOfThisProcess();
   c.spinNanos = values[JAVA(SPIN_NANOS)];
-  c.spreadsRanks = values[JAVA(SPREAD_RANKS)] != 0;
+  c.placesRanks = values[JAVA(RANK_PLACEMENT)] != 0;
   c.token[0] = static_cast<uint64_t>(values[JAVA(COMM_ID_HI)]);
   c.token[1] = static_cast<uint64_t>(values[JAVA(COMM_ID_LO)]);
   config.streamsPerConnection = static_cast<int>(values[JAVA(STREAMS_PER_CONNECTION)]);

@@ -36,7 +36,8 @@ jint guardedCode(Body&& body) noexcept {
   }
 }
 
-// Why this thread's last call failed, for natives that have no object to ask: a thread_local of the file that has them.
+// Why this thread's last call failed, for natives that have no object to query: a thread_local of the file that has
+// them.
 struct LastFailure {
   std::string text;
 

@@ -15,7 +15,7 @@ using namespace jccl::jni;
 HostCommunicator& hostOf(jlong handle) { return *reinterpret_cast<HostCommunicator*>(handle); }
 Communicator& communicatorOf(jlong handle) { return hostOf(handle).communicator(); }
 
-// Why this thread's last create failed: there is no communicator to ask.
+// Why this thread's last create failed: there is no communicator to query.
 thread_local std::string createError;
 
 jint codeOf(HostCommunicator& host, const Status& status) {

@@ -5,7 +5,7 @@
 
 namespace {
 
-// Of a channel of the JDK, whose class has no public way to it; -1 where it keeps it elsewhere.
+// Of a channel of the JDK, whose class has no public access to it; -1 where it keeps it elsewhere.
 jint descriptorOf(JNIEnv* env, jobject channel) {
   const jfieldID field = env->GetFieldID(env->GetObjectClass(channel), "fdVal", "I");
   if (env->ExceptionCheck()) {

@@ -13,7 +13,7 @@ namespace jccl::nvml {
 // shut down with this object, but stays mapped: it may have left things behind that point into it.
 class Library {
  public:
-  // A name that the loader looks up, or a path.
+  // A name that the loader resolves, or a path.
   static Status open(const std::string& name, std::unique_ptr<Library>* library);
 
   ~Library();

@@ -41,7 +41,7 @@ class Reader {
     }
     if (count > kMaxGpus) {
       report_.remarks.push_back("count=" + std::to_string(count) + ": only the first " + std::to_string(kMaxGpus) +
-                                " GPUs are looked at");
+                                " GPUs are reported");
     }
     for (unsigned index = 0; index < std::min(count, kMaxGpus); index++) addGpu(index);
     report_.available = true;
@@ -96,7 +96,7 @@ class Reader {
 
   void append(std::initializer_list<std::int64_t> values) { report_.numbers.insert(report_.numbers.end(), values); }
 
-  // Links to the GPU's own processor that are up, and what one of them carries.
+  // Links to the GPU's own processor that are up, and the rate of one of them.
   std::int64_t c2cLinks(const Gpu& gpu, std::int64_t* megabytes) const {
     unsigned count = 0;
     if (library_.field(gpu.device, kFieldC2cCount, 0, &count) != kSuccess) return 0;
@@ -129,7 +129,7 @@ class Reader {
            library_.linkCapability(gpu.device, link, kCapabilityP2P, &supported) == kSuccess && supported != 0;
   }
 
-  // Newer GPUs tell it by a field; where that fails the older call is asked.
+  // Newer GPUs report it in a field; where that fails, the older call is used.
   bool isUp(const Gpu& gpu, unsigned link) const {
     unsigned up = 0;
     if (gpu.sm >= 90 && library_.field(gpu.device, kFieldNvLinkState, link, &up) == kSuccess) return up == 1;

@@ -13,7 +13,7 @@ namespace jccl::nvml {
 //   │ count │ ┌───────┬────────┬────┬─────┬───────────┬──────────┬───────┬───────┬─────────────┬─────────────┐
 //   └───────┘ │ index │ bus id │ sm │ mig │ c2c count │ c2c MB/s │ links │ peers │ links × 3   │ peers × 1   │
 //             └───────┴────────┴────┴─────┴───────────┴──────────┴───────┴───────┴─────────────┴─────────────┘
-//   link: number │ type of the other end │ its bus id; only links that are up and can carry memory traffic
+//   link: number │ type of the other end │ its bus id; only links that are up and support memory traffic
 //   peer: the status of peer access to the GPU at this place of the report, 0 is yes
 //
 // A bus id is domain << 20 | bus << 12 | device << 4 | function. -1 stands for whatever is not known.

@@ -15,7 +15,7 @@ class LLCodec {
   static uint32_t wireBytes(size_t bytes) { return static_cast<uint32_t>(cells(bytes) * kLLCellBytes); }
 
   static void store(uint8_t* slot, size_t cell, uint32_t payload, uint32_t flag) {
-    // Release on the way out, though data and flag are one value: what the receiver of this cell may conclude about
+    // A release store, though data and flag are one value: what the receiver of this cell may conclude about
     // other memory (user buffers read in place, for one) follows the flag. It costs nothing on x86.
     cellAt(slot, cell).store(payload | uint64_t{flag} << 32, std::memory_order_release);
   }
@@ -108,8 +108,8 @@ class LL128Codec {
       const size_t line = (at + kLL128HeaderBytes) / kLL128PayloadBytes;
       if (!ready(slot, line, flag)) break;
       const size_t skip = line == 0 ? kLL128HeaderBytes : 0;
-      const size_t room = kLL128PayloadBytes - skip;
-      const size_t n = std::min(room, bytes - at);
+      const size_t space = kLL128PayloadBytes - skip;
+      const size_t n = std::min(space, bytes - at);
       copySome(data + at, slot + line * kLL128LineBytes + skip, n, kLL128PayloadBytes);
       at += n;
     }

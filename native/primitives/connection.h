@@ -12,15 +12,15 @@
 
 namespace jccl {
 
-// Where the slots of one connection are, and its head line: all that a proxy needs. Both lie in zeroed memory before
-// anybody may see them.
+// Where the slots of one connection are, and its head line: all that a proxy needs. Both are in zeroed memory before
+// any other thread may see them.
 struct ConnectionMemory {
   uint8_t* block = nullptr;  // the receiver's block: holds the slots
   HeadLine* head = nullptr;  // the sender's head line
   ConnectionShape shape;
   bool rotates = false;  // chunks alternate between the parts of a SIMPLE slot
-  // The most of a message that sends and receives put into a slot: smaller than the slot, so that the receiver starts early
-  // and both ends stay in the cache. An adapter is kept busy by fewer and larger writes.
+  // The maximum bytes of a message that sends and receives put into a slot: smaller than the slot, so that the receiver
+  // starts early and both ends stay in the cache. An adapter is kept busy by fewer and larger writes.
   uint32_t maxExchangeBytes = 64 * 1024;
   // Where kernels and an adapter have the data of SIMPLE slots in memory of a GPU; null: in the block, behind the headers.
   uint8_t* deviceSlots = nullptr;

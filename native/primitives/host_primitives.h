@@ -26,20 +26,20 @@ struct Links {
   SendConnection* const* send = nullptr;
   int sendCount = 0;
   int ownPosition = 0;  // how many received chunks come before the own input when they are reduced
-  bool atOnce = false;  // whether those who send to this rank wait for nobody before
+  bool atOnce = false;  // whether those who send to this rank wait for no other rank before
 };
 
 template <Protocol P, int FlagBits = 32>
 class HostPrimitives {
  public:
-  // `scratch` has room for (receive connections + 1) slices, used by LL and LL128 only.
+  // `scratch` has space for (receive connections + 1) slices, used by LL and LL128 only.
   HostPrimitives(Waiter& waiter, const Transfer& transfer, const Links& links, uint8_t* scratch)
       : waiter_(waiter), transfer_(transfer), links_(links), scratch_(scratch) {}
 
   bool failed() const { return failed_; }
 
   // The schedule may write over user memory that is sent without a copy (Transfer::zeroCopy): that waits until it has been
-  // sent. Once after the schedule, this returns when the network needs the user's buffers no more.
+  // sent. Once after the schedule, this returns when the network no longer needs the user's buffers.
   void finish() {
     if (!transfer_.zeroCopy) return;
     bool sent = !failed_;
@@ -317,7 +317,7 @@ class HostPrimitives {
     jccl::postAddress(connection, ahead, out, expected, checkWord(transfer_.fingerprint, expected));
   }
 
-  // Waits until no chunk that lies in this memory has to be sent any more.
+  // Waits until no chunk in this memory has to be sent any more.
   bool waitUntilSent(const uint8_t* begin, size_t bytes) {
     if (!transfer_.zeroCopy) return true;
     for (int i = 0; i < links_.sendCount; ++i) {

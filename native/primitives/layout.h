@@ -26,7 +26,7 @@
 //     | = step + 1     |           |           | u8     |                       |
 //     +----------------+-----------+-----------+--------+-----------------------+
 //
-// LL slot: 8-byte cells, each stored and loaded as one 64-bit value. Cell 0 carries the check word:
+// LL slot: 8-byte cells, each stored and loaded as one 64-bit value. Cell 0 contains the check word:
 //
 //     | check u32 | flag u32 | payload u32 | flag u32 | payload u32 | flag u32 | ...        flag = low 32 bits of step + 1
 //
@@ -67,7 +67,7 @@ inline constexpr uint32_t kLL128PayloadBytes = 120;
 inline constexpr uint32_t kLL128HeaderBytes = 8;  // of the first line's payload
 
 inline constexpr uint32_t kSimpleHeaderBytes = 128;
-// Smaller chunks always lie at the begin of their slot; see ConnectionMemory::simplePiece.
+// Smaller chunks are always at the begin of their slot; see ConnectionMemory::simplePiece.
 inline constexpr uint32_t kRotatingBytes = 4096;
 
 // The same numbers as io.jccl's protocol choice.
@@ -105,11 +105,11 @@ struct LLFlags {
 
   JCCL_FN static uint32_t flagOf(uint64_t step) { return static_cast<uint32_t>((step + 1) & kMask); }
 
-  // A slot carries only flags congruent to its number + 1 modulo 8, so this one is never waited for in this slot.
+  // A slot contains only flags congruent to its number + 1 modulo 8, so this one is never waited for in this slot.
   JCCL_FN static uint32_t neverFlagOf(uint64_t step) { return static_cast<uint32_t>((step + 1 + kSlots / 2) & kMask); }
 
-  // A cell that no message has reached for a whole cycle of the flag would look current. Twice per cycle, therefore, the
-  // sender overwrites the rest of every slot.
+  // A cell that no message has reached for a whole cycle of the flag would count as current. Twice per cycle,
+  // therefore, the sender overwrites the rest of every slot.
   JCCL_FN static bool mustScrub(uint64_t step) {
     return __builtin_expect((step & (kHalf - 1)) < kSlots, 0) && step >= kHalf;
   }
@@ -152,14 +152,14 @@ class ConnectionShape {
   JCCL_FN size_t simpleStride() const { return kSimpleHeaderBytes + simpleSlotBytes_ + 1024; }
   JCCL_FN size_t blockBytes() const { return roundUp(simpleOffset() + kSlots * simpleStride(), 4096); }
 
-  // Where the slot of a step lies in the block: cells, lines, and for SIMPLE the header.
+  // Where the slot of a step is in the block: cells, lines, and for SIMPLE the header.
   JCCL_FN size_t llSlot(uint64_t step) const { return llOffset() + (step % kSlots) * llStride(); }
   JCCL_FN size_t ll128Slot(uint64_t step) const { return ll128Offset() + (step % kSlots) * ll128Stride(); }
   JCCL_FN size_t slotHeader(uint64_t step) const { return simpleOffset() + (step % kSlots) * simpleStride(); }
-  // Where a SIMPLE chunk of so many bytes lies; both ends know its size. Behind a network always at the begin of the slot.
-  // Elsewhere chunks smaller than the slot alternate between its parts: a line that was not used for a while has left the
-  // reader's own cache, and the writer gets it several times faster from the shared one. For that a slot is larger than a
-  // step.
+  // Where a SIMPLE chunk of so many bytes is; both ends know its size. Behind a network always at the begin of the
+  // slot. Elsewhere chunks smaller than the slot alternate between its parts: a line that was not used for a while has
+  // left the reader's own cache, and the writer gets it several times faster from the shared one. For that a slot is
+  // larger than a step.
   JCCL_FN size_t simplePiece(uint64_t step, uint32_t bytes, bool rotates) const {
     const size_t slot = slotHeader(step) + kSimpleHeaderBytes;
     if (!rotates || bytes < kRotatingBytes) return slot;
@@ -167,8 +167,8 @@ class ConnectionShape {
     const uint32_t parts = simpleSlotBytes_ / part;
     return parts <= 1 ? slot : slot + step / kSlots % parts * part;
   }
-  // The same counted from the first slot on: the data of SIMPLE slots may lie in memory of its own, cut like this part of
-  // the block, whose headers nobody uses there.
+  // The same counted from the first slot on: the data of SIMPLE slots may be in memory of its own, with the layout of
+  // this part of the block, whose headers are unused there.
   JCCL_FN size_t simplePieceInSlots(uint64_t step, uint32_t bytes, bool rotates) const {
     return simplePiece(step, bytes, rotates) - simpleOffset();
   }

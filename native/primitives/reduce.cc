@@ -16,7 +16,7 @@ const char* nameOf(Isa isa) noexcept {
   return "unknown";
 }
 
-// The builtin looks at CPUID and at XCR0, so that a register file which the kernel does not save is not used.
+// The builtin reads CPUID and XCR0, so that a register file which the kernel does not save is not used.
 bool isaSupported(Isa isa) noexcept {
   switch (isa) {
     case Isa::Portable:

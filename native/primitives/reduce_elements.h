@@ -9,7 +9,7 @@ namespace jccl {
 namespace {
 
 // An element type says, for registers of W bytes: the scalar it computes in, the vector it is stored as (Packed), into
-// how many accumulators a Packed goes (kParts), and the way between the two.
+// how many accumulators a Packed goes (kParts), and the conversions between the two.
 
 template <class S>
 struct Plain {

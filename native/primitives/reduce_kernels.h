@@ -3,11 +3,11 @@
 //
 // A call is cut into
 //
-//     [ head | block | block | ... | piece ... | rest ]
+//     [ head | block | block | ... | single ... | rest ]
 //
 //     head    up to the alignment of the first streamed destination, else of destination 0 (large calls only)
 //     block   kUnroll registers: all sources are read before anything is written
-//     piece   one register
+//     single  one register
 //     rest    less than a register: narrower registers, then words of 8, 4, 2 and 1 bytes in the lower part of one
 #pragma once
 
@@ -248,8 +248,8 @@ void copyBytes(void* const* dsts, int ndst, const void* const* srcs, size_t byte
   }
 }
 
-// Two sources and one destination are the small calls, which the general kernel makes 2 ns dearer; from 1 KiB on the two
-// are equally fast.
+// Two sources and one destination are the small calls, which take 2 ns longer in the general kernel; from 1 KiB on the
+// two are equally fast.
 template <class Element, class Op>
 void reduceCopy(void* const* dsts, int ndst, const void* const* srcs, int nsrc, size_t count, const PostOp& post,
                 unsigned streamingMask) {

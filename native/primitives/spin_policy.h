@@ -15,7 +15,7 @@ struct SpinPolicy {
 
   static bool isOversubscribed(int localRanks, int cores) { return localRanks > cores; }
 
-  // `spinNanos` -1: chosen here. A caller that asks for spins gets them before the first yield.
+  // `spinNanos` -1: chosen here. A caller that sets spins gets them before the first yield.
   static SpinPolicy of(int localRanks, int cores, int64_t spinNanos) {
     SpinPolicy policy;
     if (isOversubscribed(localRanks, cores)) {

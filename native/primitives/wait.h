@@ -57,7 +57,7 @@ struct WaitControl {
   }
 };
 
-// One channel's way of waiting.
+// How one channel waits.
 class Waiter {
  public:
   // About a microsecond: what it takes until a store is seen on another core.

@@ -1,4 +1,4 @@
-// Who is waited for, and for what: what a progress record and a message say of a wait.
+// Which rank is waited for, and for what: how a progress record and a message describe a wait.
 #pragma once
 
 #include <cstdint>

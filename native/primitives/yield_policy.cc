@@ -11,8 +11,9 @@ namespace {
 
 // A thread that never yields keeps the core for a slice, 0.7 ms and more; a rank with a large chunk needs less, as a rule.
 constexpr int64_t kExpensiveNanos = 800'000;
-// One expensive yield is soon over, as a rule: a compiler's or a launcher's thread had something to do. The first is avoided for
-// as long as it took, and each trial that fails doubles that, so that beside a busy program trials cost next to nothing.
+// One expensive yield is soon over, as a rule: a compiler's or a launcher's thread had something to do. The first is
+// avoided for as long as it took. Each measurement that finds yields expensive doubles that, so that beside a busy
+// program measurements cost next to nothing.
 constexpr int64_t kLongestAvoidedNanos = 1'000'000'000;
 // Beside a busy program, too, most yields are short: only every fourth to tenth gives the core to it.
 constexpr int kTrials = 16;

@@ -1,4 +1,4 @@
-// What both ends of a network connection say of user memory that takes the place of a slot.
+// How both ends of a network connection describe user memory that takes the place of a slot.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace jccl {
 struct alignas(64) ZeroCopySlot {
   const uint8_t* userData = nullptr;  // to and from a network: where the payload is, if not in the slot
   bool awaitsAddress = false;         // to a network, with `userData`: the receiver is about to post an address
-  uint8_t* postedAddress = nullptr;   // from a network: where the receiver wants the payload
+  uint8_t* postedAddress = nullptr;   // from a network: where the receiver expects the payload
   uint32_t postedBytes = 0;
   uint32_t postedCheck = 0;
   std::atomic<uint64_t> postedFor{0};  // step + 1, stored last; another value: no address is posted

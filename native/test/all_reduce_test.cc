@@ -77,11 +77,11 @@ INSTANTIATE_TEST_SUITE_P(Shards, AllReduceTest,
 
 // Chunks of many sizes, one after the other, so that they land in all parts of the slots, written through the cache and past it; and
 // at the begin of their slots, where ranks outnumber cores.
-class AllReducePieces : public ::testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Cores, AllReducePieces, ::testing::Bool(),
+class AllReduceChunks : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Cores, AllReduceChunks, ::testing::Bool(),
                          [](const ::testing::TestParamInfo<bool>& info) { return info.param ? "one" : "enough"; });
 
-TEST_P(AllReducePieces, TakeTurnsInTheirSlots) {
+TEST_P(AllReduceChunks, AlternateBetweenThePartsOfTheirSlots) {
   for (const int ranks : {2, 3}) {
     RankThreads threads(ranks, 1, [](CommunicatorConfig& config) {
       config.cores = GetParam() ? 1 : config.size;
@@ -171,7 +171,7 @@ TEST(AllReduceBits, DoNotDependOnTheDirectionOfTheWalk) {
 }
 
 TEST(AllReduceZeroCopy, FallsBackWhenOneRankHasOrdinaryBuffers) {
-  // Processes, as far as the engine can tell: buffers are found by a resolver that knows only some of them.
+  // To the engine the ranks are processes: buffers are found by a resolver that knows only some of them.
   class SomeBuffers final : public BufferResolver {
    public:
     explicit SomeBuffers(bool shares) : shares_(shares) {}

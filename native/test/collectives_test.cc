@@ -113,7 +113,7 @@ TEST_P(CollectivesTest, PartsMayDifferInSize) {
   forAll([](Communicator& communicator, size_t count, Choice choice) {
     const int size = communicator.size();
     const int self = communicator.rank();
-    // Rank 1 has nothing; between the parts lies a gap that nobody may touch.
+    // Rank 1 has nothing; between the parts there is a gap that no rank may touch.
     std::vector<int64_t> counts(2 * size);
     int64_t end = 0;
     for (int rank = 0; rank < size; ++rank) {
@@ -192,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(Matrix, CollectivesTest,
                                             ::testing::Values(1, 2)),
                          nameOfParameter);
 
-TEST(PointToPoint, ManyMessagesBothWaysKeepTheirOrder) {
+TEST(PointToPoint, ManyMessagesInBothDirectionsKeepTheirOrder) {
   RankThreads threads(4);
   threads.run([](Communicator& communicator) {
     const int size = communicator.size();

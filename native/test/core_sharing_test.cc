@@ -26,7 +26,7 @@ TEST(BetterCore, TheHighestRankLeavesACoreThatHasTwoMoreThanAnother) {
   EXPECT_EQ(betterCore(4, Cores{1, 2, 1, 2, 1}, both), kStay) << "as even as five can be";
 }
 
-TEST(BetterCore, NobodyGoesWhereHeMayNotRun) {
+TEST(BetterCore, NoRankGoesWhereItMayNotRun) {
   EXPECT_EQ(betterCore(3, Cores{1, 1, 1, 1}, Cores{1}), kStay);
   EXPECT_EQ(betterCore(3, Cores{1, 1, 1, 1}, Cores{1, 7}), 7);
   EXPECT_EQ(betterCore(3, Cores{1, 1, 1, 1}, Cores{}), kStay);
@@ -37,7 +37,7 @@ TEST(BetterCore, TheEmptiestCoreIsTaken) {
   EXPECT_EQ(betterCore(5, Cores{1, 1, 2, 3, 1, 1}, Cores{1, 2, 3}), 2) << "the first of several";
 }
 
-TEST(BetterCore, RanksNobodyHasSeenYetCountNowhere) {
+TEST(BetterCore, RanksThatHaveNotBeenSeenYetCountNowhere) {
   EXPECT_EQ(betterCore(0, Cores{kStay, 1, 1, 1}, Cores{1, 2}), kStay);
   EXPECT_EQ(betterCore(3, Cores{kStay, kStay, kStay, 1}, Cores{1, 2}), kStay);
 }
@@ -59,10 +59,10 @@ TEST(BetterCore, AnyPlacementBecomesEvenWithinAsManyMovesAsRanksAndStaysSo) {
       ASSERT_LE(++moves, ranks);
       still = -1;
     }
-    const auto [fewest, most] = std::minmax_element(allowed.begin(), allowed.end(), [&](int32_t a, int32_t b) {
+    const auto [fewest, max] = std::minmax_element(allowed.begin(), allowed.end(), [&](int32_t a, int32_t b) {
       return std::count(placed.begin(), placed.end(), a) < std::count(placed.begin(), placed.end(), b);
     });
-    EXPECT_LE(std::count(placed.begin(), placed.end(), *most) - std::count(placed.begin(), placed.end(), *fewest), 1);
+    EXPECT_LE(std::count(placed.begin(), placed.end(), *max) - std::count(placed.begin(), placed.end(), *fewest), 1);
   }
 }
 
@@ -91,7 +91,7 @@ TEST(MoveToCore, GoesNowhereElse) {
 TEST(CoreSharing, ARankTakesItselfFromACoreWithTooManyToOneWithFewer) {
   const std::vector<int32_t> cores = allowedCores();
   if (cores.size() < 2) GTEST_SKIP() << "one core only";
-  std::thread([&cores] {  // whose place is nobody else's business
+  std::thread([&cores] {  // so that its affinity affects no other test
     CpuPlacement own{};
     std::array<CpuPlacement, 3> peers{};
     peers[0].core = cores[0];

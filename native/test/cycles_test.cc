@@ -29,7 +29,7 @@ constexpr int kWarmUp = 3;                  // the first make what stays for the
 constexpr int64_t kSettlingNanos = 3'000'000'000;
 constexpr int64_t kBrieflyNanos = 100'000'000;  // where a loss may go unnoticed
 
-// What the kernel says that this process holds.
+// What this process holds, as the kernel reports it.
 struct Held {
   long descriptors = 0;
   long threads = 0;
@@ -133,7 +133,7 @@ class Cycle {
     for (std::thread& thread : threads) thread.join();
   }
 
-  // Ends the ranks one after the other; what the network still holds then is nobody's.
+  // Ends the ranks one after the other; what the network still holds then has no owner.
   void close() {
     for (auto& communicator : communicators_) communicator.reset();
     EXPECT_EQ(0, network_.registered());

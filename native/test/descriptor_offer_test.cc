@@ -1,4 +1,4 @@
-// Descriptors that processes hand to each other.
+// Descriptors that processes exchange.
 #include "transport/descriptor_offer.h"
 
 #include <gtest/gtest.h>
@@ -46,24 +46,24 @@ TEST(DescriptorOfferTest, AnotherProcessGetsTheSameMemoryAndNothingOnceItIsWithd
   ASSERT_EQ(0, ::pipe(go));
   const pid_t child = ::fork();
   if (child == 0) {
-    DescriptorOffer::Wire told;
+    DescriptorOffer::Wire offered;
     char byte = 0;
-    if (::read(wire[0], told.data(), told.size()) != static_cast<ssize_t>(told.size())) ::_exit(2);
+    if (::read(wire[0], offered.data(), offered.size()) != static_cast<ssize_t>(offered.size())) ::_exit(2);
     UniqueFd fd;
-    if (!DescriptorOffer::fetch(told, fd)) ::_exit(3);
+    if (!DescriptorOffer::fetch(offered, fd)) ::_exit(3);
     if (::pread(fd.get(), &byte, 1, 0) != 1 || byte != 'a') ::_exit(4);
     if (::pwrite(fd.get(), "b", 1, 0) != 1 || ::write(go[1], "x", 1) != 1) ::_exit(5);
-    // The parent withdraws, and says so.
+    // The parent withdraws the offer and signals this.
     if (::read(wire[0], &byte, 1) != 1) ::_exit(6);
     UniqueFd late;
-    ::_exit(DescriptorOffer::fetch(told, late) || late ? 7 : 0);
+    ::_exit(DescriptorOffer::fetch(offered, late) || late ? 7 : 0);
   }
   UniqueFd memory = makeMemory('a');
   const UniqueFd watched(::dup(memory.get()));
   std::unique_ptr<DescriptorOffer> offer;
   ASSERT_TRUE(DescriptorOffer::make(std::move(memory), offer).isOk());
-  const DescriptorOffer::Wire told = offer->wire();
-  ASSERT_EQ(static_cast<ssize_t>(told.size()), ::write(wire[1], told.data(), told.size()));
+  const DescriptorOffer::Wire offered = offer->wire();
+  ASSERT_EQ(static_cast<ssize_t>(offered.size()), ::write(wire[1], offered.data(), offered.size()));
   char byte = 0;
   ASSERT_EQ(1, ::read(go[0], &byte, 1));
   EXPECT_EQ('b', contentOf(watched));
@@ -82,11 +82,11 @@ TEST(DescriptorOfferTest, ThisProcessGetsADescriptorOfItsOwn) {
   UniqueFd fd;
   ASSERT_TRUE(DescriptorOffer::fetch(offer->wire(), fd).isOk());
   EXPECT_EQ('c', contentOf(fd));
-  const DescriptorOffer::Wire told = offer->wire();
+  const DescriptorOffer::Wire offered = offer->wire();
   std::unique_ptr<DescriptorOffer> other;  // keeps the server
   ASSERT_TRUE(DescriptorOffer::make(makeMemory('d'), other).isOk());
   offer.reset();
-  const Status late = DescriptorOffer::fetch(told, fd);
+  const Status late = DescriptorOffer::fetch(offered, fd);
   EXPECT_NE(std::string::npos, late.message().find("this process no longer offers it")) << late.message();
   fd.reset();
   other.reset();
@@ -97,11 +97,11 @@ TEST(DescriptorOfferTest, NothingIsOfferedAndNothingIsFetchedWithoutSense) {
   std::unique_ptr<DescriptorOffer> offer;
   EXPECT_EQ(Code::Invalid, DescriptorOffer::make(UniqueFd(), offer).code());
   ASSERT_TRUE(DescriptorOffer::make(makeMemory('e'), offer).isOk());
-  DescriptorOffer::Wire told = offer->wire();
+  DescriptorOffer::Wire offered = offer->wire();
   UniqueFd fd;
-  EXPECT_EQ(Code::Transport, DescriptorOffer::fetch(std::span(told).first(55), fd).code());
-  told[0] ^= 1;
-  EXPECT_EQ(Code::Transport, DescriptorOffer::fetch(told, fd).code());
+  EXPECT_EQ(Code::Transport, DescriptorOffer::fetch(std::span(offered).first(55), fd).code());
+  offered[0] ^= 1;
+  EXPECT_EQ(Code::Transport, DescriptorOffer::fetch(offered, fd).code());
   EXPECT_FALSE(fd);
 }
 

@@ -39,7 +39,7 @@ TEST_P(FailureTest, ATimeoutNamesThePeerAndStaysForGood) {
     ASSERT_TRUE(communicator.history().read(1, row));
     EXPECT_EQ(row.state, OperationState::Failed);
   });
-  // Somebody's wait points at the rank that never came.
+  // At least one rank's wait names the rank that never came.
   bool named = false;
   for (int rank = 0; rank < 2; ++rank) named = named || threads[rank].waiting().at(0).place.peer == 2;
   EXPECT_TRUE(named);
@@ -156,13 +156,13 @@ TEST(Segments, OfAnotherCommunicatorAreRefused) {
   RankThreads ours(2, 1, [](CommunicatorConfig& config) { config.cores = 2; });
   RankThreads others(2, 1, [](CommunicatorConfig& config) { config.token[1] = 12; });
   RankThreads larger(2, 1, [](CommunicatorConfig& config) { config.llSlotBytes = 2048; });
-  RankThreads crowded(2, 1, [](CommunicatorConfig& config) { config.cores = 1; });
-  const Status stranger = ours[0].connectLocal(1, TransportKind::Shm, others[1].segment().base());
-  EXPECT_EQ(stranger.code(), Code::Transport);
-  EXPECT_NE(stranger.message().find("token"), std::string::npos) << stranger.message();
+  RankThreads oversubscribed(2, 1, [](CommunicatorConfig& config) { config.cores = 1; });
+  const Status foreign = ours[0].connectLocal(1, TransportKind::Shm, others[1].segment().base());
+  EXPECT_EQ(foreign.code(), Code::Transport);
+  EXPECT_NE(foreign.message().find("token"), std::string::npos) << foreign.message();
   const Status unlike = ours[0].connectLocal(1, TransportKind::Shm, larger[1].segment().base());
   EXPECT_NE(unlike.message().find("llSlotBytes=2048, expected 1024"), std::string::npos) << unlike.message();
-  const Status fewerCores = ours[0].connectLocal(1, TransportKind::Shm, crowded[1].segment().base());
+  const Status fewerCores = ours[0].connectLocal(1, TransportKind::Shm, oversubscribed[1].segment().base());
   EXPECT_NE(fewerCores.message().find("rotates=0, expected 1"), std::string::npos) << fewerCores.message();
 }
 

@@ -1,4 +1,4 @@
-// What a failed operation says: enough to act on without turning a debug log on.
+// What a failed operation reports: enough to act on without a debug log.
 #include <dirent.h>
 #include <netinet/in.h>
 #include <regex.h>
@@ -42,7 +42,7 @@ std::set<int> tcpSockets() {
   return found;
 }
 
-// Breaks a connection as a network does: the other end hears of it by a reset. By the system call itself, because the
+// Breaks a connection as a network does: the other end learns of it by a reset. By the system call itself, because the
 // thread sanitizer would take connect() for the making of a descriptor that another thread uses.
 void reset(int socket) {
   sockaddr nowhere{};
@@ -56,7 +56,7 @@ void reduceUntilItFails(NetRanks& ranks, size_t rank, std::atomic<int>& rounds) 
   while (ranks.allReduce(rank, ring, data.data(), data.data(), kCount) == Code::Ok) ++rounds;
 }
 
-TEST(FailureText, ABrokenConnectionIsToldWithCallCodeRanksSequenceAndHint) {
+TEST(FailureText, ABrokenConnectionIsReportedWithCallCodeRanksSequenceAndHint) {
   const std::set<int> before = tcpSockets();
   NetRanks ranks({0, 1});
   std::atomic<int> rounds[2] = {};
@@ -81,7 +81,7 @@ TEST(FailureText, ABrokenConnectionIsToldWithCallCodeRanksSequenceAndHint) {
     EXPECT_PRED2(matches, text,
                  "^rank=" + mine + " sequence=[1-9][0-9]* collective=all_reduce type=float32 op=sum count=" +
                      std::to_string(kCount) + " ");
-    // Peer, both addresses, call, code and its text, then the hint. A rank may also hear of it by the other's end of
+    // Peer, both addresses, call, code and its text, then the hint. A rank may also learn of it by the other's end of
     // their other connection, which that rank closes once it has failed.
     EXPECT_PRED2(
         matches, text,

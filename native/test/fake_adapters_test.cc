@@ -85,7 +85,7 @@ TEST_F(FakeAdapters, WithoutAPlanChannelsAlternate) {
   }
 }
 
-TEST_F(FakeAdapters, OneThatCannotBeOpenedIsWarnedOfAndReplacedInTurn) {
+TEST_F(FakeAdapters, OneThatCannotBeOpenedIsWarnedOfAndReplacedInRotation) {
   openBoth();
   for (const char* part :
        {"3 ib: goes on without a device", "device=fake2", "ibv_open_device", "/dev/infiniband", "Permission denied"}) {
@@ -113,7 +113,7 @@ TEST_F(FakeAdapters, APortThatGoesDownIsTheOneThatIsNamed) {
   ::dlclose(library);
 }
 
-TEST_F(FakeAdapters, OnesThatSettingsLeaveOutAreSaid) {
+TEST_F(FakeAdapters, OnesThatSettingsLeaveOutAreReported) {
   for (NetConfig& config : configs_) config.ib.adapter.hca = "=fake0:2";
   openBoth();
   expectPart("2 ib: goes on without a device: fake0:1 is not in JCCL_IB_HCA", opening_);

@@ -1,7 +1,7 @@
 // Every collective, algorithm, protocol and type over a network that is late, delivers in parts and out of order, and
 // breaks: results are right, or there is an error in time.
 //
-// Each test draws a seed and says it when it fails. JCCL_FAULT_SEED=N draws that one again (with JCCL_FAULT_RUNS=1);
+// Each test draws a seed and prints it when it fails. JCCL_FAULT_SEED=N draws that one again (with JCCL_FAULT_RUNS=1);
 // JCCL_FAULT_RUNS=N makes N tests of each kind (scripts/check-faults).
 #include <condition_variable>
 #include <cstdlib>
@@ -16,9 +16,9 @@ namespace jccl::test {
 namespace {
 
 constexpr int kDefaultRuns = 12;
-constexpr int64_t kPatienceNanos = 60'000'000'000;    // of an operation where nothing breaks
-constexpr int64_t kBriefPatienceNanos = 800'000'000;  // where something does
-constexpr int64_t kLatenessNanos = 10'000'000'000;    // how much later than that a loaded host may be
+constexpr int64_t kTimeLimitNanos = 60'000'000'000;    // of an operation where nothing breaks
+constexpr int64_t kBriefTimeLimitNanos = 800'000'000;  // where something does
+constexpr int64_t kLatenessNanos = 10'000'000'000;     // how much later than that a loaded host may be
 constexpr std::chrono::seconds kHangs{240};
 
 uint64_t numberFrom(const char* name, uint64_t otherwise) {
@@ -128,7 +128,8 @@ class Job {
       const int64_t took = monotonicNanos() - start;
       if (code == Code::Ok) continue;
       outcomes_[rank] = {code, index, communicators_[rank]->lastError()};
-      EXPECT_LT(took, (scenario_.loses ? kBriefPatienceNanos : kPatienceNanos) + kLatenessNanos) << where(rank, index);
+      EXPECT_LT(took, (scenario_.loses ? kBriefTimeLimitNanos : kTimeLimitNanos) + kLatenessNanos)
+          << where(rank, index);
       if (scenario_.coordinated) abortAll(Code::Aborted);
       return;
     }
@@ -145,7 +146,7 @@ class Job {
     std::copy(sent.begin(), sent.end(), send.data());
     const bool inPlace = step.inPlace && step.code.collective == Collective::AllReduce;
     Guarded& result = inPlace ? send : recv;
-    const int64_t patience = scenario_.loses ? kBriefPatienceNanos : kPatienceNanos;
+    const int64_t timeLimit = scenario_.loses ? kBriefTimeLimitNanos : kTimeLimitNanos;
     Code code;
     if (step.code.collective == Collective::SendRecv) {
       const uint32_t fingerprint = messageFingerprint(step.code.type, step.count);
@@ -154,10 +155,10 @@ class Job {
       code = communicators_[rank]->communicator().runPointToPoint(
           {{PointToPointTask::Kind::Send, next, send.data(), sent.size(), fingerprint},
            {PointToPointTask::Kind::Recv, before, recv.data(), expected.size(), fingerprint}},
-          patience);
+          timeLimit);
     } else {
       code = communicators_[rank]->communicator().run(step.code, step.choice, send.address(), result.address(),
-                                                      static_cast<int64_t>(step.count), step.root, patience);
+                                                      static_cast<int64_t>(step.count), step.root, timeLimit);
     }
     if (code == Code::Ok) {
       if (!expected.empty()) {
@@ -171,7 +172,7 @@ class Job {
       EXPECT_TRUE(send.intact() && recv.intact()) << where(rank, index);
       return code;
     }
-    // The network must have let go of both: nobody may read one or write the other from now on.
+    // The network must have released both: it may not read one or write the other from now on.
     std::fill_n(send.data(), sent.size(), kLeftAlone);
     std::fill_n(recv.data(), data.recvCount() * data.element(), kLeftAlone);
     const std::lock_guard lock(mutex_);

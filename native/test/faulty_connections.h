@@ -52,12 +52,12 @@ class FaultySendConnection final : public NetSendConnection {
   Status progress(int64_t now, int* work) override {
     const std::lock_guard lock(wire_->mutex);
     due_ = kNever;
-    if (!connected_ && !establish(now, work)) return finishTurn(now);
+    if (!connected_ && !establish(now, work)) return finishProgress(now);
     if (!wire_->lost) {
       inSomeOrder(*wire_, done_, posted_, [&](uint64_t sequence) { send(sequence, now, work); });
     }
     for (uint64_t sequence = done_; sequence < posted_; ++sequence) report(sequence, now, work);
-    return finishTurn(now);
+    return finishProgress(now);
   }
 
   void close() override {
@@ -123,7 +123,7 @@ class FaultySendConnection final : public NetSendConnection {
     ++*work;
   }
 
-  Status finishTurn(int64_t now) {
+  Status finishProgress(int64_t now) {
     if (now >= wire_->senderLossAt) return wire_->error(wire_->route.to, "the connection broke [simulated]");
     wakeAt(wire_->senderLossAt);
     if (wire_->receiverGone && !wire_->lost) {

@@ -128,7 +128,7 @@ class FaultyNet final : public Net {
     const std::lock_guard lock(state_->mutex);
     const auto listener = state_->listeners.find(route.to);
     if (listener == state_->listeners.end()) {
-      return Status::transport("net: rank " + std::to_string(route.to) + ": nobody listens there [simulated]");
+      return Status::transport("net: rank " + std::to_string(route.to) + ": no process listens there [simulated]");
     }
     auto wire = std::make_shared<Wire>(state_->faults, route, state_->counters);
     wire->senderEvents = wake_;

@@ -13,7 +13,7 @@ namespace jccl::test {
 namespace {
 
 constexpr uint32_t kBytes = 1000;
-constexpr int64_t kPatienceNanos = 10'000'000'000;
+constexpr int64_t kTimeLimitNanos = 10'000'000'000;
 
 uint8_t byteOf(uint64_t sequence, uint32_t i) { return static_cast<uint8_t>(sequence * 31 + i * 7 + 1); }
 
@@ -38,9 +38,9 @@ class Ends {
 
   static size_t at(int rank) { return static_cast<size_t>(rank); }
 
-  // Lets both ends move until `over` says so, an end fails or the time is up. Whether it was over.
-  bool drive(const std::function<bool()>& over, int64_t patience = kPatienceNanos) {
-    const int64_t end = monotonicNanos() + patience;
+  // Lets both ends move until `over` holds, an end fails or the time is up. Whether it was over.
+  bool drive(const std::function<bool()>& over, int64_t limit = kTimeLimitNanos) {
+    const int64_t end = monotonicNanos() + limit;
     int work = 0;
     while (!over()) {
       const int64_t now = monotonicNanos();

@@ -1,4 +1,4 @@
-// What the two ends of a simulated connection share: messages on their way, and the plan of what goes wrong with them.
+// What the two ends of a simulated connection share: messages in flight, and the plan of what goes wrong with them.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -30,7 +30,7 @@ inline uint64_t mix(uint64_t x) {
   return x ^ x >> 31;
 }
 
-// Rouses the other rank. Edge-triggered: every write is one event, nobody needs to read.
+// Wakes the other rank. Edge-triggered: every write is one event, no thread needs to read.
 class WakeEvent final : public EventHandler {
  public:
   WakeEvent() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -45,7 +45,7 @@ class WakeEvent final : public EventHandler {
   UniqueFd fd_;
 };
 
-// Rouses the own rank when something is due. Used under its engine's lock only.
+// Wakes the own rank when something is due. Used under its engine's lock only.
 class Alarm final : public EventHandler {
  public:
   Alarm() : fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {}
@@ -64,7 +64,7 @@ class Alarm final : public EventHandler {
   int64_t set_ = kNever;
 };
 
-// One message on its way. Pieces are counted from the front or from the end.
+// One message in flight. Parts are counted from the front or from the end.
 struct Parcel {
   NetMessage message;
   const uint8_t* source = nullptr;
@@ -136,7 +136,7 @@ struct WirePlan {
   uint64_t lossAt;           // the message that is not whole when the connection breaks
   int64_t senderLossNanos;   // after the loss; kNever: not at all
   int64_t receiverLossNanos;
-  bool lossDrops;  // what is on its way is lost, too
+  bool lossDrops;  // what is in flight is lost, too
   uint64_t flushFailsAt;
 };
 
@@ -182,7 +182,7 @@ class Wire {
     return !plan.inPieces || rest < 2 || random.oneIn(3) ? rest : 1 + static_cast<uint32_t>(random.below(rest));
   }
 
-  // Where the bytes that follow the first `done` lie.
+  // Where the bytes that follow the first `done` are.
   size_t offsetOf(const Parcel& parcel, uint32_t done, uint32_t length) const {
     return plan.backwards ? parcel.message.bytes - done - length : done;
   }

@@ -10,7 +10,7 @@ namespace {
 constexpr int kFlagBits = 6;  // wraps every 64 steps, 8 times round the slots
 using Narrow = HostPrimitives<Protocol::LL, kFlagBits>;
 
-TEST(FlagWrap, StaleCellsNeverLookCurrent) {
+TEST(FlagWrap, StaleCellsNeverCountAsCurrent) {
   RankThreads threads(2);  // for its connections
   std::vector<std::unique_ptr<Channel>> channels;
   WaitControl controls[2];
@@ -28,7 +28,7 @@ TEST(FlagWrap, StaleCellsNeverLookCurrent) {
   send.receiverEvents = threads[1].events();
   recv.senderEvents = threads[0].events();
 
-  // Long messages are rare, at every phase of the wrap: most cells of a slot keep an old flag for several turns.
+  // Long messages are rare, at every phase of the wrap: most cells of a slot keep an old flag for several rounds.
   const auto lengthOf = [](int step) { return step % 61 == 7 || step % 67 == 3 ? size_t{400} : size_t(step % 5); };
   constexpr int kSteps = 20000;
   std::thread sender([&] {
@@ -72,7 +72,7 @@ TEST(FlagWrap, ScrubbingFlagsAreNeverWaitedFor) {
       ASSERT_NE(Flags::neverFlagOf(step), Flags::flagOf(other));
     }
   }
-  // Between two uses of one flag in one slot lies a scrub.
+  // Between two uses of one flag in one slot there is a scrub.
   for (uint64_t step = 0; step < 1000; ++step) {
     bool scrubbed = false;
     for (uint64_t later = step + kSlots; later < step + 64; later += kSlots)

@@ -1,5 +1,5 @@
-// Operations that work on peers' buffers in place, when they fail: nobody touches the buffer of a rank whose operation has
-// ended.
+// Operations that work on peers' buffers in place, when they fail: no peer touches the buffer of a rank whose operation
+// has ended.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -80,7 +80,7 @@ struct LateCase {
 
 class LateInPlace : public ::testing::TestWithParam<LateCase> {};
 
-// Rank 0 gives up before rank 1 begins. Whoever touches rank 0's buffers then ends this process by a signal.
+// Rank 0 gives up before rank 1 begins. An access to rank 0's buffers then ends this process by a signal.
 void giveUpBeforeThePeerBegins(const LateCase& one) {
   constexpr size_t kCount = 100'000;  // by rank
   SharedBuffers buffers;
@@ -145,15 +145,15 @@ TEST(InPlaceFailure, AnAbortedOperationHasNoLateStores) {
 
 // What the kernel of a rank does with its chunks.
 struct Script {
-  std::function<void(int piece)> beforePiece;
-  int pieces = 0;
+  std::function<void(int chunk)> beforeChunk;
+  int chunks = 0;
 };
 thread_local Script* script = nullptr;
 
 void scriptedReduce(void* const* dsts, int ndst, const void* const* /*srcs*/, int /*nsrc*/, size_t count,
                     const PostOp& /*post*/, unsigned /*streamingMask*/) {
-  if (script != nullptr && script->beforePiece) script->beforePiece(script->pieces);
-  if (script != nullptr) ++script->pieces;
+  if (script != nullptr && script->beforeChunk) script->beforeChunk(script->chunks);
+  if (script != nullptr) ++script->chunks;
   for (int d = 0; d < ndst; ++d) std::fill_n(static_cast<float*>(dsts[d]), count, 3.0f);
 }
 
@@ -228,8 +228,8 @@ TEST(InPlaceFailure, TheOwnerWaitsForTheChunkThatAPeerIsInAndNoMoreFollow) {
   std::vector<float> ours(InPlacePair::kCount), theirs(InPlacePair::kCount);
   std::atomic<bool> inside{false}, goOn{false}, returned{false};
   Script slow;
-  slow.beforePiece = [&](int piece) {
-    if (piece != 1) return;
+  slow.beforeChunk = [&](int chunk) {
+    if (chunk != 1) return;
     inside = true;
     waitFor(goOn);
   };
@@ -243,12 +243,12 @@ TEST(InPlaceFailure, TheOwnerWaitsForTheChunkThatAPeerIsInAndNoMoreFollow) {
   for (const int64_t until = monotonicNanos() + kSecond / 5; !returned && monotonicNanos() < until;) {
     std::this_thread::yield();
   }
-  EXPECT_FALSE(returned.load()) << "the peer is inside of a piece";
+  EXPECT_FALSE(returned.load()) << "the peer is inside of a chunk";
   goOn = true;
   owner.join();
   EXPECT_TRUE(returned.load());
   peer.join();
-  EXPECT_EQ(2, slow.pieces) << "chunks of the peer, which was inside of the second";
+  EXPECT_EQ(2, slow.chunks) << "chunks of the peer, which was inside of the second";
 }
 
 TEST(InPlaceFailure, ARankThatFailsBeginsNoMoreChunks) {
@@ -256,13 +256,13 @@ TEST(InPlaceFailure, ARankThatFailsBeginsNoMoreChunks) {
   InPlacePair pair(TransportKind::P2p, &buffers);
   std::vector<float> ours(InPlacePair::kCount), theirs(InPlacePair::kCount);
   Script failing;
-  failing.beforePiece = [&](int piece) {
-    if (piece == 1) pair.control(1).fail(Code::Aborted);
+  failing.beforeChunk = [&](int chunk) {
+    if (chunk == 1) pair.control(1).fail(Code::Aborted);
   };
   std::thread peer([&] { EXPECT_EQ(ZeroCopy::Result::Failed, pair.run(1, theirs.data(), kTimeoutNanos, &failing)); });
   EXPECT_EQ(ZeroCopy::Result::Failed, pair.run(0, ours.data(), kSecond / 2, nullptr));
   peer.join();
-  EXPECT_EQ(2, failing.pieces);
+  EXPECT_EQ(2, failing.chunks);
 }
 
 // The peer is another process, which a signal stops or ends inside of a chunk.
@@ -283,11 +283,11 @@ TEST_P(InPlaceBetweenProcesses, NothingIsStoredLateByAProcessThatWasSignalledIns
   const pid_t child = ::fork();
   if (child == 0) {
     Script stopping;
-    stopping.beforePiece = [&](int piece) {
-      if (piece == 1) ::raise(signal);
+    stopping.beforeChunk = [&](int chunk) {
+      if (chunk == 1) ::raise(signal);
     };
     const auto result = pair.run(1, theirs.floats(), kSecond / 2, &stopping);
-    ::_exit(result == ZeroCopy::Result::Failed && stopping.pieces == 2 ? 0 : 1);
+    ::_exit(result == ZeroCopy::Result::Failed && stopping.chunks == 2 ? 0 : 1);
   }
   int64_t returned = 0;
   std::thread owner([&] {

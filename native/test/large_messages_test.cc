@@ -23,7 +23,9 @@ using Kind = PointToPointTask::Kind;
 constexpr size_t kLarge = UserMemoryScope::kMinBytes;
 constexpr int64_t kBrieflyNanos = 300'000'000;
 
-uint8_t valueOf(size_t rank, size_t i, size_t turn) { return static_cast<uint8_t>(i * 7 + i / 251 + rank * 3 + turn); }
+uint8_t valueOf(size_t rank, size_t i, size_t round) {
+  return static_cast<uint8_t>(i * 7 + i / 251 + rank * 3 + round);
+}
 
 class LargeMessages : public ::testing::TestWithParam<const char*> {
  protected:
@@ -36,7 +38,7 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
 
   static std::string network() { return GetParam(); }
   // Seeds make the simulated network another one each time.
-  static size_t turns() { return network() == "simulated" ? 20 : 3; }
+  static size_t rounds() { return network() == "simulated" ? 20 : 3; }
 
   NetRanks ranks(const std::vector<int>& hosts, uint64_t seed = 1) {
     NetFaults faults;
@@ -59,33 +61,33 @@ class LargeMessages : public ::testing::TestWithParam<const char*> {
 };
 
 // Two ranks send to each other and receive from each other at once.
-void exchange(NetRanks& ranks, size_t rank, size_t bytes, size_t turn) {
+void exchange(NetRanks& ranks, size_t rank, size_t bytes, size_t round) {
   const int peer = 1 - static_cast<int>(rank);
   std::vector<uint8_t> send(bytes);
   std::vector<uint8_t> recv(bytes + 2, 0xEE);
-  for (size_t i = 0; i < bytes; ++i) send[i] = valueOf(rank, i, turn);
+  for (size_t i = 0; i < bytes; ++i) send[i] = valueOf(rank, i, round);
   Communicator& communicator = ranks.communicators[rank]->communicator();
   ASSERT_EQ(Code::Ok, communicator.runPointToPoint(
                           {{Kind::Send, peer, send.data(), bytes, 5}, {Kind::Recv, peer, recv.data() + 1, bytes, 5}},
                           kTimeoutNanos))
       << ranks.communicators[rank]->lastError();
-  std::fill(send.begin(), send.end(), 0xAA);  // the network has let go of it
+  std::fill(send.begin(), send.end(), 0xAA);  // the network has released it
   size_t wrong = 0;
-  for (size_t i = 0; i < bytes; ++i) wrong += recv[i + 1] != valueOf(1 - rank, i, turn) ? 1 : 0;
-  ASSERT_EQ(0u, wrong) << "bytes=" << bytes << " turn=" << turn;
+  for (size_t i = 0; i < bytes; ++i) wrong += recv[i + 1] != valueOf(1 - rank, i, round) ? 1 : 0;
+  ASSERT_EQ(0u, wrong) << "bytes=" << bytes << " round=" << round;
   ASSERT_EQ(0xEE, recv.front());
   ASSERT_EQ(0xEE, recv.back());
 }
 
 TEST_P(LargeMessages, ArriveWholeWhateverTheirSize) {
   uint64_t atPostedAddress = 0;
-  for (uint64_t seed = 1; seed <= turns(); ++seed) {
+  for (uint64_t seed = 1; seed <= rounds(); ++seed) {
     NetRanks pair = ranks({0, 1}, seed);
     std::vector<std::thread> threads;
     for (const size_t rank : {0, 1}) {
       threads.emplace_back([&, rank] {
         for (const size_t bytes : {size_t{1}, kLarge - 1, kLarge, 4 * kLarge, 11 * kLarge + 13, size_t{0}}) {
-          for (size_t turn = 0; turn < 2; ++turn) exchange(pair, rank, bytes, turn);
+          for (size_t round = 0; round < 2; ++round) exchange(pair, rank, bytes, round);
         }
       });
     }
@@ -93,7 +95,7 @@ TEST_P(LargeMessages, ArriveWholeWhateverTheirSize) {
     atPostedAddress += simulated_->atPostedAddress();
   }
   if (network() == "simulated") {
-    EXPECT_GT(atPostedAddress, 100u) << "nothing went where it was wanted";
+    EXPECT_GT(atPostedAddress, 100u) << "nothing went to a posted address";
   }
 }
 
@@ -183,7 +185,7 @@ TEST_P(LargeMessages, CollectivesAreExactToo) {
 }
 
 TEST_P(LargeMessages, ThatWereGivenUpTouchNothingAnyMore) {
-  for (uint64_t seed = 1; seed <= turns(); ++seed) {
+  for (uint64_t seed = 1; seed <= rounds(); ++seed) {
     NetRanks pair = ranks({0, 1}, seed);
     for (const size_t rank : {0, 1}) {
       std::thread other([&] { exchange(pair, 1 - rank, 4 * kLarge, 0); });
@@ -198,7 +200,7 @@ TEST_P(LargeMessages, ThatWereGivenUpTouchNothingAnyMore) {
     const std::string before = pair.communicators[0]->lastError();
     std::vector<uint8_t> send(recv.size(), 2);
     const Code late = run(pair, 1, {{Kind::Send, 0, send.data(), send.size(), 1}}, kBrieflyNanos);
-    // The network itself may have room for all of it.
+    // The network itself may have space for all of it.
     EXPECT_TRUE(late == Code::Timeout || late == Code::Ok) << pair.communicators[1]->lastError();
     EXPECT_EQ(registered, simulated_->registered());
     EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 0xEE));
@@ -212,7 +214,7 @@ TEST_P(LargeMessages, OfAnotherSizeAreAMismatch) {
   std::vector<uint8_t> recv(8 * kLarge, 1);
   std::thread sender([&] { run(pair, 0, {{Kind::Send, 1, send.data(), send.size(), 1}}); });
   EXPECT_EQ(Code::Mismatch, run(pair, 1, {{Kind::Recv, 0, recv.data(), recv.size(), 2}}));
-  pair.communicators[0]->communicator().abort(Code::Aborted);  // as a coordinator would: nobody takes the rest
+  pair.communicators[0]->communicator().abort(Code::Aborted);  // as a coordinator would: no rank takes the rest
   sender.join();
   EXPECT_EQ(static_cast<ptrdiff_t>(recv.size()), std::count(recv.begin(), recv.end(), 1));
 }

@@ -90,7 +90,7 @@ TEST_F(NetIb, AKilledPeerIsNamedWhereQueuePairsRetryForEver) {
   test::killAPeer(overVerbs(), [](NetConfig& config) { config.ib.adapter.retryCount = 7; });
 }
 
-TEST_F(NetIb, ManyChannelsBothWaysAtOnce) {
+TEST_F(NetIb, ManyChannelsInBothDirectionsAtOnce) {
   Pair pair = pairOf([](NetConfig& config) { config.ib.queuePairs = 2; });
   test::sendBothWays(pair, 3, 40);
 }
@@ -138,7 +138,7 @@ TEST_F(NetIb, AnotherNumberOfQueuePairsIsRefusedWithItsReason) {
   EXPECT_NE(std::string::npos, text.find("qps=1, expected 2")) << text;
 }
 
-// A network whose registered memory is another's: the keys that it hands out do not fit the addresses.
+// A network whose registered memory is another's: the keys that it returns do not fit the addresses.
 class NetOfWrongKeys final : public Net {
  public:
   static Status open(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents,
@@ -205,8 +205,8 @@ TEST_F(NetIb, PairsThatComeAndGoLeaveNothingBehind) {
     const std::filesystem::directory_iterator all("/proc/self/fd");
     return std::distance(begin(all), end(all));
   };
-  const char* wanted = std::getenv("JCCL_LEAK_CYCLES");
-  const int cycles = wanted == nullptr ? 10 : std::atoi(wanted);
+  const char* text = std::getenv("JCCL_LEAK_CYCLES");
+  const int cycles = text == nullptr ? 10 : std::atoi(text);
   cycle();  // what stays for the life of the process
   const auto openBefore = descriptors();
   const std::string before = test::verbsObjects();
@@ -227,7 +227,7 @@ class NetIbPortDown : public NetIb {
     for (const char* interface : {"rx0", "rx1"}) setLink(interface, "up");
   }
 
-  // Asks the kernel itself: a child of a process in the middle of its traffic can fail for reasons of its own.
+  // Calls the kernel itself: a child of a process in the middle of its traffic can fail for reasons of its own.
   static ::testing::AssertionResult setLink(const char* interface, const char* state) {
     const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     ifreq request{};
@@ -276,7 +276,7 @@ class NetIbPortDown : public NetIb {
     harm([=] { return setLink(interface, "down"); }, retryCount, texts);
   }
 
-  // Soft-RoCE fails a request that finds no way out at once; adapters try until the retries are used up.
+  // Soft-RoCE fails a request that has no route at once; adapters try until the retries are used up.
   static bool isDecoded(const std::string& text) {
     return text.find("LOC_QP_OP_ERR") != std::string::npos || text.find("RETRY_EXC_ERR") != std::string::npos ||
            text.find("has been down for") != std::string::npos;
@@ -301,22 +301,22 @@ TEST_F(NetIbPortDown, EndsBothRanksWhereQueuePairsRetryForEver) {
 }
 
 #ifdef JCCL_FAILING_VERBS
-// An adapter that fails, or that is taken from its users, says so by an event. Soft-RoCE does not: here the event of a port
-// that goes down is made that one.
+// An adapter that fails, or that is taken from its users, reports so by an event. Soft-RoCE does not: here the event of
+// a port that goes down is made that one.
 TEST_F(NetIbPortDown, AnAdapterThatFailsEndsBothRanks) {
   void* library = ::dlopen(JCCL_FAILING_VERBS, RTLD_NOW);
   ASSERT_NE(nullptr, library) << ::dlerror();  // NOLINT(concurrency-mt-unsafe)
   const auto arm = reinterpret_cast<void (*)()>(::dlsym(library, "failing_verbs_arm"));
-  const auto told = reinterpret_cast<int (*)()>(::dlsym(library, "failing_verbs_told"));
+  const auto reported = reinterpret_cast<int (*)()>(::dlsym(library, "failing_verbs_told"));
   std::array<std::string, 2> texts;
   // Nothing is sent before the event: it would find the port down.
-  const auto fail = [arm, told]() -> ::testing::AssertionResult {
+  const auto fail = [arm, reported]() -> ::testing::AssertionResult {
     arm();
-    const int all = told() + 2;  // both ranks have opened it
+    const int all = reported() + 2;  // both ranks have opened it
     if (const auto down = setLink("rx0", "down"); !down) return down;
     const int64_t end = monotonicNanos() + 5'000'000'000;
-    while (told() < all && monotonicNanos() < end) std::this_thread::yield();
-    if (told() >= all) return ::testing::AssertionSuccess();
+    while (reported() < all && monotonicNanos() < end) std::this_thread::yield();
+    if (reported() >= all) return ::testing::AssertionSuccess();
     return ::testing::AssertionFailure() << "no event after 5 s";
   };
   harm(fail, 7, &texts, JCCL_FAILING_VERBS);

@@ -16,7 +16,7 @@ namespace jccl::test {
 // A zeroed connection block with its head line, as the engine would make one. Copies share the memory.
 class Block {
  public:
-  // `deviceSlots`: where the data of SIMPLE slots lies instead, if anywhere.
+  // `deviceSlots`: where the data of SIMPLE slots is instead, if anywhere.
   explicit Block(const ConnectionShape& shape, uint8_t* deviceSlots = nullptr)
       : words_(new uint64_t[(shape.blockBytes() + 4096) / sizeof(uint64_t)]()),
         zeroCopySlots_(new ZeroCopySlot[kSlots]),
@@ -150,10 +150,10 @@ class Consumer {
   uint64_t wrong_ = 0;
 };
 
-// Drives until `ready` or an error or the time is up; says whether it was ready.
+// Drives until `ready` or an error or the time is up; returns whether it was ready.
 template <typename Ready>
-bool drive(NetTransport& net, Ready ready, int64_t patienceNanos = 20'000'000'000) {
-  const int64_t deadline = monotonicNanos() + patienceNanos;
+bool drive(NetTransport& net, Ready ready, int64_t limitNanos = 20'000'000'000) {
+  const int64_t deadline = monotonicNanos() + limitNanos;
   while (!ready()) {
     if (net.failed() || monotonicNanos() > deadline) return false;
     if (net.poll() == 0) net.waitForEvents(1'000'000);

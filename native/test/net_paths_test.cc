@@ -53,7 +53,7 @@ TEST(NetPaths, OtherConnectionsGoByTheChannelsRing) {
   EXPECT_EQ("NET/1, because the channel's ring uses it", reasonOf(paths.sending(5, 1), true));
 }
 
-TEST(NetPaths, TellOnceWhichDevicesOfThePlanAreNotInUse) {
+TEST(NetPaths, ReportOnceWhichDevicesOfThePlanAreNotInUse) {
   const NetPaths paths(2, kPlan);  // by 0, 1, 2 and 4
   EXPECT_EQ("", missingText(paths, {4, 2, 1, 0, 9}));
   EXPECT_EQ("", missingText(NetPaths(), {}));
@@ -66,7 +66,7 @@ TEST(NetPaths, WithoutAPlanDevicesAlternate) {
   EXPECT_EQ("in rotation, because no plan names one", reasonOf(NetPaths().sending(1, 0), false));
 }
 
-TEST(NetPaths, ADeviceThatIsNotOpenIsSaid) {
+TEST(NetPaths, ADeviceThatIsNotOpenIsReported) {
   const NetPaths paths(2, kPlan);
   EXPECT_EQ(0u, placeOf({1, 4}, paths.sending(3, 1).local));
   EXPECT_EQ(1u, placeOf({kUnknown, 1, 1}, 1));

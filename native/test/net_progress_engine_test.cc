@@ -1,4 +1,4 @@
-// Who polls the callbacks of a network, and that no request to poll them is lost.
+// Which thread polls the callbacks of a network, and that no request to poll them is lost.
 #include "transport/net_progress_engine.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Whole ranks of one process that a network joins: sockets, unless another is asked for.
+// Whole ranks of one process that a network joins: sockets, unless another is set.
 #pragma once
 
 #include <gtest/gtest.h>

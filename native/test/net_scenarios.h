@@ -1,4 +1,4 @@
-// What every network transport has to do, whatever carries it: two ranks, traffic between them, and a rank that dies.
+// What every network transport has to do: two ranks, traffic between them, and a rank that dies.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -86,13 +86,13 @@ inline void transfer(Pair& pair, Producer& producer, Consumer& consumer, Protoco
 
 // Sizes of slots in the protocol's units: small ones, and those round each power of two up to a whole slot.
 inline std::vector<uint32_t> sizesOf(const ConnectionShape& shape, Protocol protocol) {
-  const uint32_t most = protocol == Protocol::Simple ? shape.simpleSlotBytes()
-                        : protocol == Protocol::LL   ? shape.llSlotBytes() / kLLCellBytes
-                                                     : shape.ll128SlotBytes() / kLL128LineBytes;
+  const uint32_t max = protocol == Protocol::Simple ? shape.simpleSlotBytes()
+                       : protocol == Protocol::LL   ? shape.llSlotBytes() / kLLCellBytes
+                                                    : shape.ll128SlotBytes() / kLL128LineBytes;
   std::vector<uint32_t> sizes;
-  for (uint32_t units = 0; units < 40; ++units) sizes.push_back(units % most);
-  for (uint32_t units = 1; units <= most; units *= 2) {
-    for (uint32_t near : {units - 1, units, units + 1}) sizes.push_back(std::min(near, most));
+  for (uint32_t units = 0; units < 40; ++units) sizes.push_back(units % max);
+  for (uint32_t units = 1; units <= max; units *= 2) {
+    for (uint32_t near : {units - 1, units, units + 1}) sizes.push_back(std::min(near, max));
   }
   // An LL slot always has its check cell, an LL128 slot its first line; only SIMPLE knows empty slots.
   if (protocol != Protocol::Simple) std::replace(sizes.begin(), sizes.end(), 0u, 1u);
@@ -135,8 +135,8 @@ inline void sendBothWays(Pair& pair, size_t channels, uint32_t steps) {
   for (const auto& consumer : consumers) EXPECT_EQ(0u, consumer->wrong());
 }
 
-// Two processes, a connection each way, of which one is killed in the middle of the traffic: the other names it within a
-// second.
+// Two processes, a connection in each direction, of which one is killed in the middle of the traffic: the other names
+// it within a second.
 inline void killAPeer(const NetMaker& maker, const std::function<void(NetConfig&)>& change = {}) {
   const ConnectionShape shape(256 * 1024, 16 * 1024, 16 * 1024);
   int toChild[2];

@@ -55,14 +55,14 @@ INSTANTIATE_TEST_SUITE_P(Shapes, NetTransfers,
                                            Shape{3, Protocol::LL128, "127.0.0.1"}, Shape{2, Protocol::Simple, "::1"}),
                          nameOf);
 
-TEST(NetTransport, ProtocolsTakeTurnsOnOneConnection) {
+TEST(NetTransport, ProtocolsAlternateOnOneConnection) {
   Pair pair;
   Producer producer(kShape);
   Consumer consumer(kShape);
   pair.connectOneWay(producer, consumer);
-  const std::array<Protocol, 3> turn = {Protocol::LL, Protocol::Simple, Protocol::LL128};
+  const std::array<Protocol, 3> protocols = {Protocol::LL, Protocol::Simple, Protocol::LL128};
   for (uint32_t i = 0; i < 60; ++i) {
-    const Protocol protocol = turn[i * 7 % 3];
+    const Protocol protocol = protocols[i * 7 % 3];
     producer.send(protocol, 1 + i % 5);
     pair.net[0]->kick();
     ASSERT_TRUE(drive(*pair.net[1], [&] { return consumer.tryReceive(protocol, 1 + i % 5); })) << i;
@@ -83,7 +83,7 @@ TEST(NetTransport, TinySocketBuffersOnlyCostTime) {
   transfer(pair, producer, consumer, Protocol::Simple, std::vector<uint32_t>(20, 100'003));
 }
 
-TEST(NetTransport, ManyChannelsBothWaysAtOnce) {
+TEST(NetTransport, ManyChannelsInBothDirectionsAtOnce) {
   Pair pair([](NetConfig& config) { config.streams = 2; });
   test::sendBothWays(pair, 4, 100);
 }
@@ -104,7 +104,7 @@ TEST(NetTransport, SeveralThreadsDeliverAllSizesInOrderAndWhole) {
   transfer(pair, producer, consumer, Protocol::Simple, sizes);
 }
 
-TEST(NetTransport, SeveralThreadsServeManyChannelsBothWays) {
+TEST(NetTransport, SeveralThreadsServeManyChannelsInBothDirections) {
   Pair pair(threeThreads);
   test::sendBothWays(pair, 4, 100);
 }
@@ -162,7 +162,7 @@ TEST(NetTransport, WhatAPeerWritesIntoABlockNamesNoMemory) {
   fill(reinterpret_cast<uintptr_t>(secret.data()));
   EXPECT_EQ(connection.memory.simplePiece(0, 100), connection.simplePiece(100));
 
-  // All that posts an address for the payload, in case it were read from there.
+  // All that posts an address for the payload, in case the transport reads it from there.
   Pair pair;
   Producer producer(kShape);
   pair.connectOneWay(producer, consumer);
@@ -173,7 +173,7 @@ TEST(NetTransport, WhatAPeerWritesIntoABlockNamesNoMemory) {
   EXPECT_EQ(std::vector<uint8_t>(4096, 0x5a), secret);
 }
 
-TEST(NetTransport, OnceRevokedWantedMemoryIsLeftAlone) {
+TEST(NetTransport, OnceRevokedPostedMemoryIsLeftAlone) {
   Pair pair;
   Producer producer(kShape);
   Consumer consumer(kShape);
@@ -215,7 +215,7 @@ TEST(NetTransport, AnIdleEngineLeavesTheProcessorAlone) {
   Consumer consumer(kShape);
   pair.connectOneWay(producer, consumer);
   transfer(pair, producer, consumer, Protocol::Simple, {1, 2, 3});
-  // Data that nobody takes: eight slots fill up at the receiver's side, more wait in the kernel.
+  // Data that no rank takes: eight slots fill up at the receiver's side, more wait in the kernel.
   for (int i = 0; i < 4; ++i) producer.send(Protocol::Simple, 250'000);
   pair.net[0]->kick();
   ASSERT_TRUE(drive(*pair.net[1], [&] { return consumer.tryReceive(Protocol::Simple, 250'000); }));
@@ -246,7 +246,7 @@ TEST(NetTransport, AListenerThatIsGoneIsNamedWhenTheTimeIsUp) {
   EXPECT_EQ(1, peer);
   EXPECT_NE(std::string::npos, text.find("no connection to rank 1")) << text;
   EXPECT_NE(std::string::npos, text.find("errno=111 (Connection refused)")) << text;
-  EXPECT_NE(std::string::npos, text.find("nobody listens there")) << text;
+  EXPECT_NE(std::string::npos, text.find("no process listens there")) << text;
 }
 
 TEST(NetTransport, AnotherSecretDoesNotConnect) {
@@ -294,7 +294,7 @@ TEST(NetTransport, ASlotThatDoesNotFitTheReceiverIsRefused) {
   EXPECT_NE(std::string::npos, text.find("capacity_bytes=4096")) << text;
 }
 
-TEST(NetTransport, AKickWakesAWaiterThatNobodyElseWould) {
+TEST(NetTransport, AKickWakesAWaiterThatNothingElseWould) {
   Pair pair;
   const int64_t start = monotonicNanos();
   std::atomic<bool> entered{false};
@@ -333,7 +333,7 @@ TEST(NetTransport, OnlyConnectionsInUseAreDriven) {
   EXPECT_EQ(0u, consumers[2]->wrong());
 }
 
-TEST(NetTransport, NoCommonAddressFamilyIsSaidAtOnce) {
+TEST(NetTransport, NoCommonAddressFamilyIsReportedAtOnce) {
   Pair four;
   Pair six({}, "::1");
   const Status probed = four.net[0]->probe(six.info[1]);

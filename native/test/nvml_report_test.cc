@@ -32,7 +32,7 @@ class NvmlReportTest : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(NvmlReportTest, TellsGpusWithTheirLinksAndPeers) {
+TEST_F(NvmlReportTest, ReportsGpusWithTheirLinksAndPeers) {
   const Report report = play(
       "gpu 00000000:07:00.0 9 0\n"
       "gpu 0000000A:0F:00.0 9 0\n"
@@ -62,7 +62,7 @@ TEST_F(NvmlReportTest, TellsGpusWithTheirLinksAndPeers) {
   EXPECT_TRUE(report.remarks.empty());
 }
 
-TEST_F(NvmlReportTest, AnOldLibraryTellsLinksWithoutTheTypeOfTheirEnds) {
+TEST_F(NvmlReportTest, AnOldLibraryReportsLinksWithoutTheTypeOfTheirEnds) {
   const Report report = play(
       "gpu 00000000:07:00.0 7 0\n"
       "link 0 5 1 0 00000000:0A:00.0\n",
@@ -117,7 +117,7 @@ TEST_F(NvmlReportTest, ALibraryThatClaimsTooMuchIsNotBelieved) {
   const Report report = play("gpu 00000000:07:00.0 8 0\nclaim 4000000000\n");
   ASSERT_TRUE(report.available);
   EXPECT_EQ(report.numbers[0], 1);
-  EXPECT_EQ(report.remarks[0], "count=4000000000: only the first 256 GPUs are looked at");
+  EXPECT_EQ(report.remarks[0], "count=4000000000: only the first 256 GPUs are reported");
   EXPECT_EQ(report.remarks.size(), 256U);
 }
 

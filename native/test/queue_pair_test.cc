@@ -47,9 +47,9 @@ struct End {
   }
 
   // The next completion, or one with status -1 when the time is up.
-  WorkCompletion next(int64_t patienceNanos = 20'000'000'000) {
+  WorkCompletion next(int64_t limitNanos = 20'000'000'000) {
     std::array<WorkCompletion, 1> got{};
-    const int64_t end = monotonicNanos() + patienceNanos;
+    const int64_t end = monotonicNanos() + limitNanos;
     while (monotonicNanos() < end) {
       size_t count = 0;
       EXPECT_TRUE(completions->poll(got, &count).isOk());
@@ -61,10 +61,10 @@ struct End {
   }
 
   Status write(uint64_t id, uint64_t address, uint32_t rkey, uint32_t bytes = 64) {
-    ScatterGather piece{reinterpret_cast<uintptr_t>(memory.get()), bytes, region->lkey()};
+    ScatterGather entry{reinterpret_cast<uintptr_t>(memory.get()), bytes, region->lkey()};
     SendRequest request{};
     request.id = id;
-    request.list = &piece;
+    request.list = &entry;
     request.listLength = 1;
     request.opcode = kWrRdmaWrite;
     request.flags = kSendSignaled;
@@ -205,8 +205,8 @@ class RetryTimer {
   }
   ~RetryTimer() { sleeper_.join(); }
 
-  // The peer has been given up: never sooner than half of what time-out and retries predict. Says whether it took no longer
-  // than half as much again.
+  // The peer has been given up: never sooner than half of what time-out and retries predict. Returns whether it took no
+  // longer than half as much again.
   bool endedInTime() {
     const int64_t took = monotonicNanos() - start_;
     EXPECT_GT(took, predicted_ / 2);
@@ -303,7 +303,7 @@ TEST_F(QueuePairs, AKilledProcessIsNoticedWhenTimeoutAndRetriesSay) {
   EXPECT_TRUE(inTime) << "not once in " << kAttempts << " attempts";
 }
 
-// Soft-RoCE takes seven retries for ever; adapters end. Either way the queue pair gives back what was posted.
+// Soft-RoCE takes seven retries for ever; adapters end. In both cases the queue pair gives back what was posted.
 TEST_F(QueuePairs, WhereRetriesNeverEndWhatIsPostedComesBackWhenTheQueuePairIsFailed) {
   AdapterSettings settings;
   settings.timeout = 14;

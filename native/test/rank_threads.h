@@ -16,7 +16,7 @@ namespace jccl::test {
 
 inline constexpr int64_t kTimeoutNanos = 20'000'000'000;
 
-// Rings and binary trees over all ranks. Odd channels run the other way round, and their trees are mirrored.
+// Rings and binary trees over all ranks. Odd channels run in the reverse direction, and their trees are mirrored.
 inline void layOut(Communicator& communicator) {
   const int size = communicator.size();
   for (int channel = 0; channel < communicator.channels(); ++channel) {

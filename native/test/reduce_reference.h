@@ -86,7 +86,7 @@ float fromFloat8(uint8_t code) {
   return bits<float>(bits<uint32_t>(std::ldexp(static_cast<float>(significand), scale)) | sign);
 }
 
-// The 8-bit float nearest to a number, by looking at all of them. Beyond the largest there is nothing but the largest.
+// The 8-bit float nearest to a number, by trying all of them. Beyond the largest there is nothing but the largest.
 template <int kFractionBits, bool kIeee>
 uint8_t toFloat8(float f) {
   constexpr int largest = kIeee ? 0x7b : 0x7e;

@@ -102,7 +102,7 @@ struct Call {
   }
 };
 
-// Runs a call on random input at random misalignments and holds everything the contract says against the reference.
+// Runs a call on random input at random misalignments and holds everything the contract states against the reference.
 void expectCallMatchesReference(const Call& call, std::mt19937_64& random, size_t misalignmentStep = 1) {
   const size_t bytes = call.count * sizeOf(call.type);
   const auto misalignment = [&] { return random() % 65 / misalignmentStep * misalignmentStep; };
@@ -226,7 +226,7 @@ TEST_P(ReduceKernelTest, moreDestinationsThanTheMaskHasBits) {
   }
 }
 
-// The later source wins at every element of every call, whatever register or word it lies in.
+// The later source wins at every element of every call, whatever register or word it is in.
 TEST_P(ReduceKernelTest, betweenZerosOfDifferentSignMinimumAndMaximumTakeTheLaterSource) {
   const size_t bytes = sizeOf(type);
   if (type < DataType::Float16) return;  // integers have one zero
@@ -384,7 +384,7 @@ TEST_P(ReduceValueTest, e5m2RoundsOnceAndSaturates) {
   EXPECT_EQ(fold<uint8_t>(DataType::Float8E5m2, ReduceOp::Avg, V{0x40, 0x42}, 2), 0x41);  // 2.5
 }
 
-TEST_P(ReduceValueTest, everyFloat16AndBfloat16SurvivesTheWayThroughFloat32) {
+TEST_P(ReduceValueTest, everyFloat16AndBfloat16SurvivesTheConversionThroughFloat32) {
   std::vector<uint16_t> all(65536);
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
   const std::vector<uint16_t> negativeZero(65536, 0x8000);

@@ -33,15 +33,15 @@ TEST(Sha256, HashesTheStandardExamples) {
   EXPECT_EQ("cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0", hashOf(std::string(1000000, 'a')));
 }
 
-TEST(Sha256, PiecesHashLikeTheWhole) {
+TEST(Sha256, PartsHashLikeTheWhole) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += static_cast<char>(i * 7);
-  for (std::size_t piece = 1; piece < 140; ++piece) {
+  for (std::size_t part = 1; part < 140; ++part) {
     Sha256 hash;
-    for (std::size_t at = 0; at < text.size(); at += piece) {
-      hash.update(text.data() + at, std::min(piece, text.size() - at));
+    for (std::size_t at = 0; at < text.size(); at += part) {
+      hash.update(text.data() + at, std::min(part, text.size() - at));
     }
-    EXPECT_EQ(hashOf(text), hex(hash.finish())) << "piece=" << piece;
+    EXPECT_EQ(hashOf(text), hex(hash.finish())) << "part=" << part;
   }
 }
 

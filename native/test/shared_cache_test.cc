@@ -50,14 +50,14 @@ TEST_F(SharedCacheTest, isTheSecondLevelWhereThatIsTheLast) {
   EXPECT_EQ(found().cores, 4);
 }
 
-TEST_F(SharedCacheTest, isAssumedWhereNothingIsTold) {
+TEST_F(SharedCacheTest, isAssumedWhereNothingIsReported) {
   EXPECT_EQ(found().bytes, 32u << 20);
   EXPECT_EQ(found().cores, 1);
   add(0, "3", nullptr, nullptr);
   EXPECT_EQ(found().bytes, 32u << 20);
 }
 
-TEST_F(SharedCacheTest, isOneCoresOwnWhereNobodySaysWhoSharesIt) {
+TEST_F(SharedCacheTest, isOneCoresOwnWhereNothingReportsWhoSharesIt) {
   add(0, "3", "16M", nullptr);
   EXPECT_EQ(found().bytes, 16u << 20);
   EXPECT_EQ(found().cores, 1);

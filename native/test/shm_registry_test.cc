@@ -150,7 +150,7 @@ TEST_F(ShmRegistryTest, WhatIsIsolatedKeepsItsBytesAndHasNoPagesThatOthersMap) {
   ASSERT_TRUE(registry_->isolate(ours + page + 1, page).isOk());
   std::memset(theirs.address(), 255, theirs.bytes());
   for (size_t i = 0; i < 4 * page; ++i) {
-    const bool isolated = i / page == 1 || i / page == 2;  // the first and the last byte lie in these
+    const bool isolated = i / page == 1 || i / page == 2;  // the first and the last byte are in these
     ASSERT_EQ(isolated ? i % 251 : 255u, ours[i]) << i;
   }
   SharedRange range;
@@ -215,7 +215,7 @@ TEST_F(ShmRegistryTest, GarbageAndSilenceDoNotKeepOthersWaiting) {
   }
   ShmSegment view;
   EXPECT_TRUE(fetch(id, &view).isOk());
-  for (const UniqueFd& stranger : unauthenticated) EXPECT_TRUE(isDropped(stranger.get()));
+  for (const UniqueFd& client : unauthenticated) EXPECT_TRUE(isDropped(client.get()));
 }
 
 TEST_F(ShmRegistryTest, AnUnknownSegmentIsAnErrorThatNamesIt) {
@@ -319,7 +319,7 @@ TEST_F(ShmRegistryTest, ViewsOfFreedSegmentsGoWhenAnotherIsFetched) {
     ASSERT_TRUE(views.resolve(0, registry_->process(), id, 0, 4096, &address).isOk());
     registry_->remove(id);
     ASSERT_TRUE(segment->discard(false).isOk());
-    EXPECT_EQ(0, *address) << "what was asked for last stays mapped";
+    EXPECT_EQ(0, *address) << "what was requested last stays mapped";
     EXPECT_LE(views.size(), kInUse + 1);
   }
 }

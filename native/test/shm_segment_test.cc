@@ -69,7 +69,7 @@ TEST_P(ShmSegmentOn, DiscardedPagesAreGivenBackAtOnceByAllThatMapThem) {
   EXPECT_EQ(0, facts.st_blocks);
   EXPECT_FALSE(view.isLive());
   EXPECT_EQ(0, view.address()[17]);
-  // The maker's addresses stay, and what is written there is nobody else's.
+  // The maker's addresses stay, and what is written there reaches no other process.
   EXPECT_EQ(0, made.address()[17]);
   made.address()[17] = 5;
   EXPECT_EQ(0, view.address()[17]);

@@ -25,22 +25,22 @@ const ConnectionShape kShape(64 * 1024, 16 * 1024, 16 * 1024);
 
 constexpr uint8_t kEstablished = 1;  // TCP_ESTABLISHED, which the kernel's header for user programs lacks
 
-struct Carried {
+struct ByteCounts {
   uint64_t sent;
   uint64_t received;
 };
 
-// Bytes that every connected TCP socket of this process has carried, by descriptor.
-std::map<int, Carried> carriedBySocket() {
-  std::map<int, Carried> carried;
+// Bytes that every connected TCP socket of this process has sent and received, by descriptor.
+std::map<int, ByteCounts> countsBySocket() {
+  std::map<int, ByteCounts> counts;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     const int fd = std::stoi(entry.path().filename());
     tcp_info info{};
     socklen_t length = sizeof info;
     if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 || info.tcpi_state != kEstablished) continue;
-    carried[fd] = {info.tcpi_bytes_sent, info.tcpi_bytes_received};
+    counts[fd] = {info.tcpi_bytes_sent, info.tcpi_bytes_received};
   }
-  return carried;
+  return counts;
 }
 
 // Two ranks, each with a connection to the other.
@@ -90,12 +90,12 @@ class SocketEagerPathTest : public ::testing::Test {
   // How many sockets carry messages of `bytes` in each direction, by whether they carry both directions.
   std::array<int, 2> socketsUsed(uint32_t bytes) {
     exchange(std::vector<uint32_t>(20, bytes));  // whatever is still to be connected
-    const auto before = carriedBySocket();
+    const auto before = countsBySocket();
     exchange(std::vector<uint32_t>(100, bytes));
     std::array<int, 2> used{};
-    for (const auto& [fd, carried] : carriedBySocket()) {
-      const bool sends = carried.sent > before.at(fd).sent;
-      const bool receives = carried.received > before.at(fd).received;
+    for (const auto& [fd, counts] : countsBySocket()) {
+      const bool sends = counts.sent > before.at(fd).sent;
+      const bool receives = counts.received > before.at(fd).received;
       if (sends || receives) ++used[sends && receives ? 1 : 0];
     }
     return used;
@@ -143,7 +143,7 @@ class SharedStream : public ::testing::Test, protected SocketStream::Receiver {
   }
 
   Status place(const SocketFrame&, const SocketStream&, uint8_t**) override { return Status::ok(); }
-  void placed(const SocketFrame&) override { ADD_FAILURE() << "nobody has given a buffer"; }
+  void placed(const SocketFrame&) override { ADD_FAILURE() << "no buffer was given"; }
 
   void send(uint32_t bytes, uint32_t length) {
     SocketFrame frame;

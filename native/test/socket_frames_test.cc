@@ -80,7 +80,7 @@ class SocketFrames : public ::testing::Test {
     return receiver_->progress(0, &work);
   }
 
-  // Message 0, its second half first; `between` happens when that has come. Says where the message is.
+  // Message 0, its second half first; `between` happens when that has come. Returns where the message is.
   NetArrival receive(const std::function<void()>& between = [] {}) {
     SocketFrame frame = goodFrame();
     send(1, frame, 128);
@@ -111,7 +111,7 @@ class SocketFrames : public ::testing::Test {
   std::unique_ptr<SocketRecvConnection> receiver_;
 };
 
-TEST_F(SocketFrames, PartsMeetInTheBufferOfTheirTag) {
+TEST_F(SocketFrames, PartsArriveInTheBufferOfTheirTag) {
   const NetArrival arrival = receive([&] {
     bool done = true;
     NetArrival none;
@@ -127,7 +127,7 @@ TEST_F(SocketFrames, PartsMeetInTheBufferOfTheirTag) {
   EXPECT_EQ(0, memory_[456]);
 }
 
-TEST_F(SocketFrames, AMessageGoesWhereItIsWantedIfItIsTheExpectedOne) {
+TEST_F(SocketFrames, AMessageGoesToThePostedAddressIfItIsTheExpectedOne) {
   std::array<uint8_t, 256> elsewhere{};
   const NetBuffer buffer{elsewhere.data(), static_cast<uint32_t>(elsewhere.size()), nullptr};
   receiver_->redirect(0, {2, 5, 256}, buffer);

@@ -16,7 +16,7 @@ namespace {
 
 using test::configOf;
 
-// Rank 0 listens. Time passes only when the test says so, apart from the kernel's.
+// Rank 0 listens. Time passes only when the test advances it, apart from the kernel's.
 class SocketListenerTest : public ::testing::Test, public SocketListener::Judge {
  protected:
   void SetUp() override {
@@ -35,14 +35,14 @@ class SocketListenerTest : public ::testing::Test, public SocketListener::Judge 
 
   UniqueFd unauthenticatedPeer() {
     UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const timeval patience = {5, 0};
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    const timeval limit = {5, 0};
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     EXPECT_EQ(0, ::connect(fd.get(), address().get(), address().bytes())) << std::strerror(errno);
-    turn();
+    step();
     return fd;
   }
 
-  void turn(int64_t laterNanos = 0) {
+  void step(int64_t laterNanos = 0) {
     now_ += laterNanos;
     events_.dispatch();
     listener_->progress(now_);
@@ -52,7 +52,7 @@ class SocketListenerTest : public ::testing::Test, public SocketListener::Judge 
   template <typename Ready>
   bool pollUntil(Ready ready) {
     for (const int64_t end = monotonicNanos() + 5'000'000'000; monotonicNanos() < end;) {
-      turn();
+      step();
       if (ready()) return true;
     }
     return false;
@@ -112,8 +112,8 @@ TEST_F(SocketListenerTest, AMemberIsLetInUnderItsOwnName) {
 }
 
 // A second attempt would be refused, because the connection exists already.
-TEST_F(SocketListenerTest, AMemberThatHearsLateOfItsAcceptanceDoesNotTryAgain) {
-  EventSet dialling;  // dispatched only when the member is to hear something
+TEST_F(SocketListenerTest, AMemberThatLearnsLateOfItsAcceptanceDoesNotTryAgain) {
+  EventSet dialling;  // dispatched only when the member is to be notified
   ASSERT_TRUE(dialling.open().isOk());
   SocketAddress local;
   ASSERT_TRUE(SocketAddress::parse("127.0.0.1", 0, &local).isOk());
@@ -148,9 +148,9 @@ TEST_F(SocketListenerTest, GarbageIsHungUpOn) {
 TEST_F(SocketListenerTest, SilenceIsHungUpOnWhenItsTimeIsUpAndNotBefore) {
   const UniqueFd fd = unauthenticatedPeer();
   ASSERT_TRUE(pollUntil([&] { return listener_->nextDeadlineNanos() == now_ + 1'000'000'000; }));
-  turn(999'999'999);
+  step(999'999'999);
   EXPECT_EQ(0u, listener_->unauthenticated());
-  turn(1);
+  step(1);
   EXPECT_EQ(1u, listener_->unauthenticated());
   EXPECT_TRUE(isHungUp(fd.get()));
   EXPECT_EQ(INT64_MAX, listener_->nextDeadlineNanos());
@@ -227,20 +227,20 @@ SocketAddress parsed(const std::string& text, uint16_t port) {
   return address;
 }
 
-TEST(SocketDialerPairs, RanksThatPreferOtherFamiliesMeetInOneAndTheirInterfacesTakeTurns) {
+TEST(SocketDialerPairs, RanksThatPreferOtherFamiliesAgreeOnOneAndTheirInterfacesAlternate) {
   const std::vector<SocketAddress> local = {parsed("fd00::1", 0), parsed("fd01::1", 0), parsed("10.0.0.1", 0),
                                             parsed("10.0.1.1", 0)};
-  const std::vector<uint8_t> announced =
+  const std::vector<uint8_t> published =
       encodeAddresses({parsed("10.0.0.2", 7), parsed("10.0.1.2", 8), parsed("fd00::2", 7), parsed("fd01::2", 8)});
   std::set<std::string> firsts;
-  for (size_t turn = 0; turn < 4; ++turn) {
+  for (size_t rotation = 0; rotation < 4; ++rotation) {
     std::vector<SocketDialer::Pair> pairs;
-    ASSERT_TRUE(SocketDialer::pairAddresses(local, announced, {{}, turn, 0}, &pairs).isOk());
+    ASSERT_TRUE(SocketDialer::pairAddresses(local, published, {{}, rotation, 0}, &pairs).isOk());
     ASSERT_EQ(8u, pairs.size());  // two by two of each family
     for (size_t i = 0; i < pairs.size(); ++i) {
       const int family = i < 4 ? AF_INET : AF_INET6;  // the listener's first comes first
-      EXPECT_EQ(family, pairs[i].local.family()) << "turn=" << turn << " i=" << i;
-      EXPECT_EQ(family, pairs[i].remote.family()) << "turn=" << turn << " i=" << i;
+      EXPECT_EQ(family, pairs[i].local.family()) << "rotation=" << rotation << " i=" << i;
+      EXPECT_EQ(family, pairs[i].remote.family()) << "rotation=" << rotation << " i=" << i;
     }
     firsts.insert(pairs[0].local.toString() + " " + pairs[0].remote.toString());
   }
@@ -261,32 +261,32 @@ SocketAddress of(int device, SocketAddress address) {
 }
 
 std::string firstPair(const NetPaths::Ends& ends, size_t rotation, size_t stream) {
-  // The second host numbers its devices the other way round, and its second address has none.
+  // The second host numbers its devices in reverse, and its second address has none.
   const std::vector<SocketAddress> local = {of(0, parsed("10.0.0.1", 0)), of(1, parsed("10.0.1.1", 0)),
                                             of(0, parsed("fd00::1", 0))};
-  const std::vector<uint8_t> announced = encodeAddresses({of(2, parsed("10.0.0.2", 7)), of(-1, parsed("10.0.3.2", 8)),
+  const std::vector<uint8_t> published = encodeAddresses({of(2, parsed("10.0.0.2", 7)), of(-1, parsed("10.0.3.2", 8)),
                                                           of(1, parsed("10.0.1.2", 9)), of(0, parsed("fd00::2", 7))});
   std::vector<SocketDialer::Pair> pairs;
-  EXPECT_TRUE(SocketDialer::pairAddresses(local, announced, {ends, rotation, stream}, &pairs).isOk());
+  EXPECT_TRUE(SocketDialer::pairAddresses(local, published, {ends, rotation, stream}, &pairs).isOk());
   EXPECT_EQ(7u, pairs.size());  // whatever comes first, all are tried
   return pairs[0].local.toString() + " " + pairs[0].remote.toString();
 }
 
 TEST(SocketDialerPairs, ThePlansDevicesComeFirstAtBothEnds) {
   EXPECT_EQ("10.0.0.1:0 10.0.0.2:7", firstPair({0, 2, ""}, 0, 0));
-  EXPECT_EQ("10.0.0.1:0 10.0.0.2:7", firstPair({0, 2, ""}, 5, 0)) << "whatever the channel's turn";
+  EXPECT_EQ("10.0.0.1:0 10.0.0.2:7", firstPair({0, 2, ""}, 5, 0)) << "whatever the channel's rotation";
   EXPECT_EQ("10.0.1.1:0 10.0.1.2:9", firstPair({1, 1, ""}, 0, 0));
   EXPECT_EQ("10.0.0.1:0 10.0.1.2:9", firstPair({0, 1, ""}, 0, 0)) << "a channel that crosses rails";
   EXPECT_EQ("10.0.0.1:0 10.0.0.2:7", firstPair({1, 1, ""}, 0, 1)) << "further streams begin at the next ones";
 }
 
-TEST(SocketDialerPairs, WhatThePlanDoesNotKnowGoesByTheOtherEndsPlaceOrInTurn) {
+TEST(SocketDialerPairs, WhatThePlanDoesNotKnowGoesByTheOtherEndsPlaceOrInRotation) {
   EXPECT_EQ("10.0.1.1:0 10.0.3.2:8", firstPair({1, 7, ""}, 0, 0)) << "equal places are one network";
   EXPECT_EQ("10.0.1.1:0 10.0.3.2:8", firstPair({7, 2, ""}, 1, 0)) << "the device has no address here";
   EXPECT_EQ("10.0.0.1:0 10.0.1.2:9", firstPair({}, 2, 0));
 }
 
-TEST_F(SocketListenerTest, AListenersAddressTravelsWithTheNumberOfItsDevice) {
+TEST_F(SocketListenerTest, AListenersAddressIsSentWithTheNumberOfItsDevice) {
   NetConfig config = config_;
   ASSERT_TRUE(NetDeviceNumbers::parse("6 lo\n", &config.devices).isOk());
   SocketListener numbered(config, events_, *this);
@@ -312,7 +312,7 @@ TEST_F(SocketListenerTest, ARefusalIsBelievedBecauseItIsProven) {
   EXPECT_FALSE(listener_->next(&proven));
 }
 
-TEST_F(SocketListenerTest, AMemberWithAnotherSecretIsToldWhatIsWrong) {
+TEST_F(SocketListenerTest, AMemberWithAnotherSecretGetsTheReason) {
   NetConfig other = config_;
   other.secret.assign(16, 43);
   const auto member = dialer(other);
@@ -332,7 +332,7 @@ TEST_F(SocketListenerTest, AMemberWithAnotherSecretIsToldWhatIsWrong) {
 }
 
 TEST_F(SocketListenerTest, AListenerThatDoesNotKnowTheSecretIsNotBelieved) {
-  // A stranger took over the port: it challenges, and answers the introduction with a welcome it cannot prove.
+  // Another process took over the port: it challenges, and answers the introduction with a welcome it cannot prove.
   UniqueFd port(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   SocketAddress local;
   ASSERT_TRUE(SocketAddress::parse("127.0.0.1", 0, &local).isOk());

@@ -16,9 +16,9 @@ namespace jccl::test {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kTimeLimit{30};
 
-// A network that notes what it is asked, and has as much to move as the test says.
+// A network that notes what is called, and has as much to move as the test sets.
 class NotingNetwork final : public ProgressEngine {
  public:
   int poll() override {
@@ -69,7 +69,7 @@ class NotingNetwork final : public ProgressEngine {
   template <class Holds>
   bool comes(Holds&& holds) const {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return holds(*this); });
+    return changed_.wait_for(lock, kTimeLimit, [&] { return holds(*this); });
   }
   uint64_t pollsNow() const { return polls_; }  // within comes()
   uint64_t kicksNow() const { return kicks_; }
@@ -87,7 +87,7 @@ uint32_t load(const uint32_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQ
 
 template <class Holds>
 bool comesTrue(Holds&& holds) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + kTimeLimit;
   while (!holds()) {
     if (std::chrono::steady_clock::now() >= deadline) return false;
     std::this_thread::sleep_for(milliseconds(1));
@@ -99,7 +99,7 @@ TEST(StagingProxy, LeavesTheNetworkAloneWhileNothingIsInFlight) {
   NotingNetwork network;
   uint32_t abort = 0;
   StagingProxy proxy(network, &abort, [] {});
-  std::this_thread::sleep_for(milliseconds(250));  // more than two of its naps
+  std::this_thread::sleep_for(milliseconds(250));  // more than two of its back-off sleeps
   EXPECT_EQ(network.polls(), 0u);
   EXPECT_EQ(network.kicks(), 0u);
 }
@@ -122,7 +122,7 @@ TEST(StagingProxy, MovesTheNetworkFromTheBeginOfAnOperationToItsEnd) {
   EXPECT_EQ(load(abort), 0u);
 }
 
-// Nobody rings when a kernel publishes: it must look again soon, however long nothing moved.
+// A kernel publishes without an event: the thread must poll again soon, however long nothing moved.
 TEST(StagingProxy, WaitsBrieflyWhenNothingMoves) {
   NotingNetwork network;
   uint32_t abort = 0;
@@ -164,18 +164,18 @@ TEST(StagingProxy, AnOperationThatEndsAtOnceIsNotForgotten) {
 
 TEST(StagingProxy, ABrokenNetworkEndsTheKernelsAfterTheHostWasInformed) {
   NotingNetwork network;
-  uint32_t abort = 0, abortWhenTold = ~0u;
+  uint32_t abort = 0, abortWhenReported = ~0u;
   int reported = 0;
   StagingProxy proxy(network, &abort, [&] {
     ++reported;
-    abortWhenTold = load(abort);
+    abortWhenReported = load(abort);
   });
   proxy.activity().begin();
   ASSERT_TRUE(network.comes([](const NotingNetwork& it) { return it.pollsNow() > 0; }));
   network.breakDown();
   ASSERT_TRUE(comesTrue([&] { return load(abort) != 0; }));
   EXPECT_EQ(static_cast<Code>(static_cast<int32_t>(load(abort))), Code::Transport);
-  EXPECT_EQ(abortWhenTold, 0u);
+  EXPECT_EQ(abortWhenReported, 0u);
   // A network that is broken is not moved, nor reported twice.
   const uint64_t polls = network.polls();
   std::this_thread::sleep_for(milliseconds(20));
@@ -219,11 +219,11 @@ TEST(StagingProxy, EndsSoonWhateverItDoes) {
     NotingNetwork network;
     uint32_t abort = 0;
     const auto start = std::chrono::steady_clock::now();
-    for (int turn = 0; turn < 20; ++turn) {
+    for (int round = 0; round < 20; ++round) {
       StagingProxy proxy(network, &abort, [] {});
       if (inFlight) proxy.activity().begin();
     }
-    EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience / 2) << inFlight;
+    EXPECT_LT(std::chrono::steady_clock::now() - start, kTimeLimit / 2) << inFlight;
   }
 }
 

@@ -1,4 +1,5 @@
-// StoreTrials with made-up times: ranks must find the faster way together, stay with it, and notice when that changes.
+// StoreTrials with made-up times: ranks must find the faster kind of store together, keep it, and notice when that
+// changes.
 #include "engine/store_trials.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@ namespace {
 
 constexpr size_t kBytes = 1 << 20;
 
-// Two ranks on a host on which both ways take a fixed time, and an operation as long as the slower rank's way.
+// Two ranks on a host on which both kinds of store take a fixed time, and an operation as long as the slower rank's.
 class Host {
  public:
   Host(int64_t cachedNanos, int64_t streamedNanos) : nanos_{cachedNanos, streamedNanos} {}
@@ -62,8 +63,8 @@ TEST(StoreTrials, followsTheRanksToOtherCores) {
   EXPECT_LT(host.run(ranks, 10'000), 0.05);
 }
 
-// Where only one sees a difference, so that they disagree, the next trial still has both go the same way.
-TEST(StoreTrials, triesTheSameWayOnAllRanksAtATime) {
+// Where only one sees a difference, so that they disagree, the next measurement still has both use the same kind.
+TEST(StoreTrials, measuresTheSameKindOnAllRanksAtATime) {
   std::array<StoreTrials, 2> ranks;
   int together[2] = {0, 0};
   for (int i = 0; i < 10'000; ++i) {
@@ -98,10 +99,10 @@ TEST(StoreTrials, decidesForEveryCollectiveOfItsOwn) {
   EXPECT_GT(gathering.run(ranks, 1'000, kBytes, Collective::AllGather), 0.95);
 }
 
-TEST(StoreTrials, keepsToTheGuessUntilATrialHasEnded) {
+TEST(StoreTrials, keepsToTheGuessUntilAMeasurementHasEnded) {
   StoreTrials second(1);
   int streamed = 0, operations = 0;
-  // Its trial begins after that of the first turn, four operations for each way.
+  // Its measurement begins after that of the first, four operations for each kind.
   for (; operations < 8; ++operations) {
     streamed += second.streams(Collective::AllReduce, kBytes, true) ? 1 : 0;
     second.took(Collective::AllReduce, kBytes, 1);
@@ -115,7 +116,7 @@ TEST(StoreTrials, keepsToTheGuessUntilATrialHasEnded) {
   EXPECT_FALSE(second.streams(Collective::AllReduce, kBytes, true));
 }
 
-TEST(StoreTrials, inTurnsNeverTryAtTheSameTime) {
+TEST(StoreTrials, differentOrdersNeverMeasureAtTheSameTime) {
   std::array<StoreTrials, 2> questions{StoreTrials(0), StoreTrials(1)};
   int both = 0, each[2] = {0, 0};
   for (int i = 0; i < 10'000; ++i) {

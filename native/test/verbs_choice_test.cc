@@ -59,7 +59,7 @@ const std::vector<GidEntry> kTable = {
     entry(6, "::ffff:10.9.9.9", 2, false),
 };
 
-TEST(GidChoice, TakesTheAddressOfTheInterfaceInTheWantedVersionAndFamily) {
+TEST(GidChoice, TakesTheAddressOfTheInterfaceInThePreferredVersionAndFamily) {
   EXPECT_EQ(3, kTable[static_cast<size_t>(chooseGid(kTable, {2, false}))].index);
   EXPECT_EQ(2, kTable[static_cast<size_t>(chooseGid(kTable, {1, false}))].index);
   EXPECT_EQ(5, kTable[static_cast<size_t>(chooseGid(kTable, {2, true}))].index);
@@ -133,7 +133,7 @@ TEST(VerbsText, ACompletionIsDecodedWithBothEndsAndCauses) {
   EXPECT_EQ(0, retryNanos(0, 3));
 }
 
-TEST(VerbsLibrary, SaysInOneSentenceWhatIsMissing) {
+TEST(VerbsLibrary, ReportsInOneSentenceWhatIsMissing) {
   std::shared_ptr<const Library> library;
   const Status absent = Library::open("libno-such-thing.so.1", &library);
   EXPECT_NE(std::string::npos, absent.message().find("cannot be loaded: libno-such-thing.so.1")) << absent.message();

@@ -9,7 +9,8 @@
 
 namespace jccl::test {
 
-// On all devices and for all processes, as "0: rxe0: pd 1 cq 2 qp 2 cm_id 0 mr 3 ctx 1 srq 0"; empty where nothing says so.
+// On all devices and for all processes, as "0: rxe0: pd 1 cq 2 qp 2 cm_id 0 mr 3 ctx 1 srq 0"; empty where the kernel
+// does not report them.
 inline std::string verbsObjects() {
   std::string text;
   if (!std::filesystem::exists("/sys/class/infiniband")) return text;

@@ -1,5 +1,5 @@
-// Which rights connections over verbs ask for, on fake adapters (verbs/fake_transfers.cc) that check every request: a missing
-// right fails the transfer, and one that nothing needed is listed.
+// Which rights connections over verbs request, on fake adapters (verbs/fake_transfers.cc) that check every request: a
+// missing right fails the transfer, and one that nothing needed is listed.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST_F(VerbsRights, EveryQueuePairOfSeveralMayBeWrittenThroughAndNoMore) {
   EXPECT_EQ(std::string::npos, unneeded().find("queue pair")) << unneeded();
 }
 
-// The flush of memory of a GPU reads: through a queue pair of its own, which nobody else reaches.
+// The flush of memory of a GPU reads: through a queue pair of its own, which no peer reaches.
 TEST_F(VerbsRights, OnlyTheQueuePairThatFlushesMayRead) {
   uint8_t* places[2];
   std::vector<uint8_t> memory(2 * kShape.simpleSlotsBytes() + 4096);
@@ -87,7 +87,7 @@ TEST_F(VerbsRights, OnlyTheQueuePairThatFlushesMayRead) {
     transfer(pair, producer, consumer, Protocol::LL, {1});
     for (const int rank : {0, 1}) pair.net[Pair::at(rank)]->close(10'000'000'000);
   }
-  // The memory is registered with all adapters, and one of them carries the connection.
+  // The memory is registered with all adapters, and the connection uses one of them.
   std::string text = unneeded();
   const std::string others = "region bytes=" + std::to_string(kShape.simpleSlotsBytes());
   for (size_t at; (at = text.find(others)) != std::string::npos;) text.erase(at, text.find('\n', at) + 1 - at);
@@ -151,9 +151,9 @@ TEST_F(VerbsRights, AWriteThatTheOtherEndDoesNotAllowIsRefused) {
       itself.psn = qp->sendPsn();
       ASSERT_TRUE(qp->connect(itself).isOk());
       ASSERT_TRUE(qp->start().isOk());
-      verbs::ScatterGather piece{reinterpret_cast<uintptr_t>(&from), sizeof from, source->lkey()};
+      verbs::ScatterGather entry{reinterpret_cast<uintptr_t>(&from), sizeof from, source->lkey()};
       verbs::SendRequest request{};
-      request.list = &piece;
+      request.list = &entry;
       request.listLength = 1;
       request.opcode = verbs::kWrRdmaWrite;
       request.flags = verbs::kSendSignaled;
@@ -170,14 +170,14 @@ TEST_F(VerbsRights, AWriteThatTheOtherEndDoesNotAllowIsRefused) {
   }
 }
 
-// Whoever guesses the numbers of a queue pair shall not guess the sequence of its packets, too.
+// A process that guesses the numbers of a queue pair must not guess the sequence of its packets, too.
 TEST_F(VerbsRights, EveryQueuePairBeginsWithAPacketSequenceNumberOfItsOwn) {
   {
     Pair pair = pairOf(4);
     sendBothWays(pair, 2, 3);
   }
   const size_t senders = call<size_t (*)()>("fake_verbs_senders")();
-  ASSERT_EQ(32u, senders) << "2 ends x 2 ways x 2 channels x 4 queue pairs";
+  ASSERT_EQ(32u, senders) << "2 ends x 2 directions x 2 channels x 4 queue pairs";
   std::set<uint32_t> psns;
   for (size_t i = 0; i < senders; ++i) psns.insert(call<uint32_t (*)(size_t)>("fake_verbs_first_psn")(i));
   EXPECT_GE(psns.size(), senders - 1) << "32 of 2^24 random numbers collide once in 34 thousand runs";

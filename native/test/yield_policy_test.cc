@@ -40,7 +40,7 @@ TEST(YieldPolicy, OneExpensiveYieldIsAvoidedForAsLongAsItTook) {
   EXPECT_FALSE(yielding.isAvoided());
 }
 
-TEST(YieldPolicy, TrialsThatFailAreMadeMoreAndMoreSeldomUpToASecond) {
+TEST(YieldPolicy, MeasurementsThatFindItExpensiveAreRepeatedMoreAndMoreSeldomUpToASecond) {
   YieldPolicy yielding;
   int64_t now = kSecond, last = 0;
   for (int i = 0; i < 10; ++i) {
@@ -56,7 +56,7 @@ TEST(YieldPolicy, TrialsThatFailAreMadeMoreAndMoreSeldomUpToASecond) {
   EXPECT_EQ(last, kSecond);
 }
 
-TEST(YieldPolicy, AfterTrialsThatWentWellAnExpensiveYieldCountsAsTheFirst) {
+TEST(YieldPolicy, AfterGoodMeasurementsAnExpensiveYieldCountsAsTheFirst) {
   YieldPolicy yielding;
   yielding.took(kExpensive, kSecond);
   const int64_t first = avoidedFor(yielding, kSecond);
@@ -107,8 +107,8 @@ TEST(EventCount, ARegisteredWaiterIsNotifiedByEveryPublisherAndMissesNothing) {
   EXPECT_EQ(answer.waiters, 0u);
 }
 
-// Whether yields on this core, beside a thread that never lets go of it, take what a rank calls expensive. Kernels whose slices
-// are short give it back sooner.
+// Whether yields on this core, beside a thread that never yields it, take what a rank counts as expensive. Kernels
+// whose slices are short give it back sooner.
 bool yieldsAreExpensive() {
   int expensive = 0;
   for (int i = 0; i < 100; ++i) {
@@ -120,8 +120,8 @@ bool yieldsAreExpensive() {
   return expensive >= 5;
 }
 
-// Ranks on one core, together with a thread that never lets go of it: they find out, sleep instead of yielding, and try
-// again several times on the way.
+// Ranks on one core, together with a thread that never yields it: they detect this, sleep instead of yielding, and try
+// again several times meanwhile.
 TEST(YieldPolicy, RanksBesideABusyThreadGetTheirSums) {
   const std::vector<int32_t> cores = allowedCores();
   ASSERT_FALSE(cores.empty());

@@ -24,23 +24,23 @@ constexpr std::span kSymmetricWays = std::span(kWays).subspan(1);
 
 std::string nameOfWay(const ::testing::TestParamInfo<Way>& info) { return info.param.name; }
 
-float valueOf(size_t rank, size_t i, int turn) { return static_cast<float>((i * 7 + rank * 3 + turn) % 1000); }
+float valueOf(size_t rank, size_t i, int round) { return static_cast<float>((i * 7 + rank * 3 + round) % 1000); }
 
 void reduceAgainAndAgain(NetRanks& ranks, size_t rank, const Way& way, size_t count, bool inPlace) {
   std::vector<float> send(count);
   std::vector<float> recv(count);
-  for (int turn = 0; turn < 10; ++turn) {
-    for (size_t i = 0; i < count; ++i) send[i] = valueOf(rank, i, turn);
+  for (int round = 0; round < 10; ++round) {
+    for (size_t i = 0; i < count; ++i) send[i] = valueOf(rank, i, round);
     float* out = inPlace ? send.data() : recv.data();
     ASSERT_EQ(Code::Ok, ranks.allReduce(rank, way, send.data(), out, count)) << ranks.communicators[rank]->lastError();
     size_t wrong = 0;
     for (size_t i = 0; i < count; ++i) {
       float sum = 0;
-      for (size_t peer = 0; peer < ranks.communicators.size(); ++peer) sum += valueOf(peer, i, turn);
+      for (size_t peer = 0; peer < ranks.communicators.size(); ++peer) sum += valueOf(peer, i, round);
       wrong += out[i] != sum ? 1 : 0;
     }
-    ASSERT_EQ(0u, wrong) << "count=" << count << " inPlace=" << inPlace << " turn=" << turn;
-    // The network has let go of both buffers: what is in them now must not reach the peer.
+    ASSERT_EQ(0u, wrong) << "count=" << count << " inPlace=" << inPlace << " round=" << round;
+    // The network has released both buffers: what is in them now must not reach the peer.
     std::fill(send.begin(), send.end(), -1e6f);
     std::fill(recv.begin(), recv.end(), -1e6f);
   }

@@ -14,7 +14,7 @@ namespace jccl {
 
 class ShmRegistry;
 
-// Offered by the same socket as shared memory, to every process that knows what wire() says, until the object goes.
+// Offered by the same socket as shared memory, to every process that knows what wire() returns, until this object ends.
 //
 //     0                     48              56
 //     +---------------------+---------------+

@@ -8,8 +8,8 @@
 
 namespace jccl {
 
-// Told that its descriptor became readable or writable. Called under the lock of the set's owner; only notes the fact,
-// the work happens later.
+// Called when its descriptor became readable or writable, under the lock of the set's owner; only notes the fact, the
+// work happens later.
 class EventHandler {
  public:
   virtual ~EventHandler() = default;

@@ -16,7 +16,7 @@
 
 namespace jccl {
 
-// How many queue pairs carry each message, and which: all of them, or one after the other.
+// Over how many queue pairs each message goes, and which: all of them, or one after the other.
 class IbSharing {
  public:
   IbSharing(uint32_t queuePairs, bool split) : queuePairs_(queuePairs), split_(split && queuePairs > 1) {}
@@ -115,7 +115,7 @@ class IbRecvConnection final : public NetRecvConnection, private IbQueuePairs::L
   struct Slot {
     std::array<NetBuffer, kNetTags> byTag;
     enum class Cts : uint8_t { None, Known, Sent } cts = Cts::None;
-    NetMessage expected;  // what the posted address is good for
+    NetMessage expected;  // the message that the posted address is for
     NetBuffer postedBuffer;
     uint32_t parts = 0;  // arrived
     uint32_t bytes = 0;  // in them

@@ -40,7 +40,7 @@ Status IbControlConnection::send(const verbs::ConnectionInfo& info) {
 }
 
 void IbControlConnection::sendFin() {
-  // Refused when the other end has gone: then nobody waits for it.
+  // Refused when the other end has gone: then no process waits for it.
   [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &kFin, 1, MSG_NOSIGNAL);
   ::shutdown(socket_.get(), SHUT_WR);
 }

@@ -1,4 +1,5 @@
-// The out-of-band TCP connection beside a verbs connection: connect information, and the sign that the other end lives.
+// The out-of-band TCP connection beside a verbs connection: connect information, and detection of the other end's
+// death.
 #pragma once
 
 #include <cstdint>

@@ -83,7 +83,7 @@ static_assert(sizeof(IbMessageHeader) == 24);
 //     open ──> (the other end's ConnectionInfo comes) ──> join ──> pings ──> messages
 class IbQueuePairs : public EventHandler {
  public:
-  // Hears of completions, in order on each queue pair.
+  // Receives completions, in order on each queue pair.
   class Listener {
    public:
     virtual ~Listener() = default;

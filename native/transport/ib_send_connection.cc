@@ -89,13 +89,12 @@ Status IbSendConnection::shakeHands(int64_t nowNanos, int* work) {
     return queuePairs_->watch(dataEvents_);
   }
   if (nowNanos - startedNanos_ < config_.connectTimeoutNanos) return Status::ok();
-  return Status::transport(
-      "net: " + describe() + ": no connection after " + std::to_string((nowNanos - startedNanos_) / 1'000'000) +
-      " ms: " +
-      (state_ == State::Pinging
-           ? "the ping over its queue pairs has no answer: packets are lost on the way, or a firewall "
-             "drops them (RoCE: UDP port 4791)"
-           : "the peer has not introduced its queue pairs; is it stopped or starved?"));
+  return Status::transport("net: " + describe() + ": no connection after " +
+                           std::to_string((nowNanos - startedNanos_) / 1'000'000) + " ms: " +
+                           (state_ == State::Pinging
+                                ? "the ping over its queue pairs has no answer: packets are lost, or a firewall "
+                                  "drops them (RoCE: UDP port 4791)"
+                                : "the peer has not introduced its queue pairs; is it stopped or starved?"));
 }
 
 bool IbSendConnection::mayPush(uint64_t sequence) const {

@@ -1,4 +1,4 @@
-// The network as the proxies see it: messages in order over connections, whatever carries them.
+// The network as the proxies see it: messages in order over connections of any kind.
 //
 // Sockets implement it (net_socket.h); verbs and a fault injector for tests are further implementations. Nothing here
 // blocks. All objects of one network are used under one lock (the progress engine's), never by two threads at a time.
@@ -6,9 +6,9 @@
 //     Net ── listen ──> NetListener ── accept ──> NetRecvConnection
 //      └──── connect ─────────────────────────────> NetSendConnection
 //
-// A connection carries messages one path. Sender and receiver number them from 0 by themselves; message N of one end is
-// message N of the other. Up to kNetInFlight are under way at each end. The receiver posts where message N may go, one
-// buffer per tag, before or after it arrives; the sender says which tag it is.
+// A connection carries messages in one direction. Sender and receiver number them from 0 by themselves; message N of
+// one end is message N of the other. Up to kNetInFlight are in flight at each end. The receiver posts where message N
+// may go, one buffer per tag, before or after it arrives; the sender says which tag it is.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ struct NetDevice {
   uint8_t pointers = static_cast<uint8_t>(NetPointer::Host);  // NetPointer bits it reaches; Cuda once tried
 };
 
-// Which connection this is. Both ends prove that they know the job's secret before either believes a word of it.
+// Which connection this is. Both ends prove that they know the job's secret before either trusts its fields.
 struct NetRoute {
   std::array<uint8_t, 16> communicator{};
   int from = -1;
@@ -49,10 +49,10 @@ struct NetRoute {
   int channel = 0;
 };
 
-// What travels in front of the data.
+// The header in front of the data.
 struct NetMessage {
   uint8_t tag = 0;     // which of the posted buffers; < kNetTags
-  uint32_t check = 0;  // carried through untouched
+  uint32_t check = 0;  // passed through untouched
   uint32_t bytes = 0;
 
   bool operator==(const NetMessage&) const = default;
@@ -70,7 +70,7 @@ class NetMemory {
   virtual ~NetMemory() = default;
 };
 
-// Memory of a GPU in which connections keep the data of slots: what travels goes past the CPU (GPUDirect RDMA).
+// Memory of a GPU in which connections keep the data of slots: data bypasses the CPU (GPUDirect RDMA).
 struct NetDeviceMemory {
   void* address = nullptr;
   size_t bytes = 0;
@@ -95,7 +95,7 @@ class NetConnection {
   // ends, the failed call, errno and a hint.
   virtual Status progress(int64_t nowNanos, int* work) = 0;
 
-  // When progress() wants to be called again even if nothing happens; INT64_MAX: never.
+  // When progress() must be called again even if nothing happens; INT64_MAX: never.
   virtual int64_t nextDeadlineNanos() const { return INT64_MAX; }
 
   // Whether buffers in this memory can be used here; registers it where that has not been done.
@@ -131,7 +131,7 @@ class NetRecvConnection : public NetConnection {
 
   // Posts an address for message `sequence`, already posted: if it is exactly `expected`, its data may go to `buffer` instead.
   // It has no effect once the data has begun to come. A buffer that must be registered and is not posts nothing, and a sender
-  // that awaits an address hears so.
+  // that awaits an address is notified.
   virtual void redirect(uint64_t sequence, const NetMessage& expected, const NetBuffer& buffer) = 0;
 
   // Has it arrived whole? Then *arrival says what and where it is.
@@ -141,8 +141,8 @@ class NetRecvConnection : public NetConnection {
   virtual bool expecting() const { return false; }
 
   // Makes the data of message `sequence`, which has arrived in memory of a device, visible to that device: begins it, and
-  // flushed() says when that is so. A device learns from the host's memory that data has come, and that word could overtake
-  // the data. Memory of the host needs nothing, and connections that reach no other refuse.
+  // flushed() says when that is so. A device learns from the host's memory that data has come, and that write could
+  // overtake the data. Memory of the host needs nothing, and connections that reach no other refuse.
   virtual Status flush(uint64_t sequence, const NetBuffer& data);
   virtual Status flushed(uint64_t sequence, bool* done);
 };
@@ -161,7 +161,7 @@ class NetListener {
   // The next connection whose peer has proven itself, or none (*connection stays null).
   virtual Status accept(NetRoute* route, std::unique_ptr<NetRecvConnection>* connection) = 0;
 
-  // When progress() wants to be called again even if nothing happens; INT64_MAX: never.
+  // When progress() must be called again even if nothing happens; INT64_MAX: never.
   virtual int64_t nextDeadlineNanos() const = 0;
 };
 

@@ -41,7 +41,7 @@ Status readInfo(std::span<const uint8_t> wire, ListenerInfo* info, std::span<con
 
 }  // namespace
 
-// Tells the ports of a device of its events.
+// Reports a device's events to its ports.
 class IbNet::Watcher final : public EventHandler {
  public:
   Watcher(verbs::Adapter& first, EventSet& events) : ports_{&first}, events_(events) {}

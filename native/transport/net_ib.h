@@ -15,9 +15,9 @@ namespace jccl {
 
 class IbNet final : public Net {
  public:
-  // Opens libibverbs and the adapters that the settings allow. An error says in one sentence what is missing; everything
-  // else works without. `controlEvents` report handshakes and the adapters, `dataEvents` completions. All of these
-  // outlive the network and what it makes.
+  // Opens libibverbs and the adapters that the settings allow. An error states in one sentence what is missing;
+  // everything else works without. `controlEvents` report handshakes and the adapters, `dataEvents` completions. All of
+  // these outlive the network and what it makes.
   static Status open(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents, std::unique_ptr<Net>* net);
   ~IbNet() override;
 

@@ -17,7 +17,7 @@ namespace jccl {
 class NetDeviceNumbers {
  public:
   static constexpr int kUnknown = -1;
-  static constexpr int kMax = 254;  // larger ones do not travel with addresses, and count as unknown
+  static constexpr int kMax = 254;  // larger ones are not sent with addresses, and count as unknown
 
   NetDeviceNumbers() = default;
   // Lines of a number, a space and a name.
@@ -71,7 +71,7 @@ class NetPaths {
 // The place of the device with this number in a list, if there is one.
 std::optional<size_t> placeOf(const std::vector<int>& numbers, int number);
 
-// What to say of the plan's devices that are not among those in use; empty where all are.
+// The log text about the plan's devices that are not among those in use; empty where all are.
 std::string missingText(const NetPaths& paths, const std::vector<int>& inUse);
 
 // Why a device was taken: `found` is whether the planned one was there. For the log.

@@ -102,7 +102,7 @@ int NetProgressEngine::pollCallbacks(int64_t nowNanos) {
   return work;
 }
 
-// Callbacks that move data, or expect some, know where to read: events are asked for when they found nothing, and now and
+// Callbacks that move data, or expect some, know where to read: events are awaited when they found nothing, and now and
 // then for the sake of the others.
 int NetProgressEngine::runData() {
   int work = pollCallbacks(monotonicNanos());

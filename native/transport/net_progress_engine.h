@@ -60,7 +60,7 @@ class NetProgressEngine final : public ProgressEngine {
   void wakeThread();
 
  private:
-  // A callback that nobody has used yet.
+  // A callback that no thread has used yet.
   class Dormant final : public FirstUse {
    public:
     Dormant(ProgressCallback* callback, std::atomic<uint32_t>& uses) : callback(callback), uses_(uses) {}

@@ -78,7 +78,7 @@ class SocketNetListener final : public NetListener, private SocketListener::Judg
   std::map<std::pair<int, int>, Streams> incoming_;  // by (from, channel)
 };
 
-// TCP needs no registration; the object only says that it was asked.
+// TCP needs no registration; the object only shows that one was requested.
 class SocketMemory final : public NetMemory {};
 
 }  // namespace

@@ -25,8 +25,8 @@
 
 namespace jccl {
 
-// Makes a network whose objects run under the engine's lock: the first set watches what listens and dials, the second what moves
-// data. An error says what is missing here.
+// Makes a network whose objects run under the engine's lock: the first set watches what listens and dials, the second
+// what moves data. An error states what is missing here.
 using NetMaker = std::function<Status(const NetConfig& config, EventSet& controlEvents, EventSet& dataEvents,
                                       std::unique_ptr<Net>* net)>;
 
@@ -64,7 +64,7 @@ class NetTransport final : public ProgressEngine {
   size_t active() { return engine_.active(); }
 
   // Makes these send connections (peer, channel) now, instead of when they are first used, and waits until all have been
-  // answered, so that a broken network is known before anybody relies on it.
+  // answered, so that a broken network is known before any rank relies on it.
   Status connectAhead(const std::vector<std::pair<int, int>>& connections);
 
   int poll() override { return engine_.poll(); }

@@ -13,9 +13,9 @@
 namespace jccl {
 
 // A step is posted to the network as soon as the consumer has freed its slot. SIMPLE data lands in the slot itself, or
-// at the address posted in its ZeroCopySlot, and is published by the slot's header; LL and LL128 slots are polled by the consumer while
-// they fill, so these land beside it and are moved there cell by cell, line by line. Everything the wire says is checked
-// first.
+// at the address posted in its ZeroCopySlot, and is published by the slot's header; LL and LL128 slots are polled by
+// the consumer while they fill, so these land beside it and are moved there cell by cell, line by line. Every received
+// word is checked first.
 //
 //     posted ──(the network has it)──> taken ──(in memory of a GPU: the flush is over)──> delivered
 class RecvProxy final : public NetProxy<NetRecvConnection> {
@@ -28,7 +28,7 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   void attach(std::unique_ptr<NetRecvConnection> connection, Net& net);
   bool attached() const { return connection_ != nullptr; }
 
-  // Receives nothing any more if data may be on its way to an address that a ZeroCopySlot posted.
+  // Receives nothing any more if data may be in flight to an address that a ZeroCopySlot posted.
   void revoke();
 
   bool expecting() const override { return attached() && connection_->expecting(); }
@@ -55,7 +55,7 @@ class RecvProxy final : public NetProxy<NetRecvConnection> {
   UserMemory& userMemory_;
   NetMemory* const deviceSlots_;
   std::unique_ptr<uint64_t[]> landing_;       // 8 LL slots, 8 LL128 slots; pages are touched only when used
-  std::unique_ptr<NetMemory> slotsMemory_;    // null where the network asks for none
+  std::unique_ptr<NetMemory> slotsMemory_;    // null where the network needs none
   std::unique_ptr<NetMemory> landingMemory_;  // likewise
   Status attached_;                           // why the memory could not be registered
   uint64_t posted_ = 0;                       // the next step to post

@@ -20,7 +20,7 @@ namespace jccl {
 // the memory is known for the time of the operation. The network connection is made when the first step is published.
 class SendProxy final : public NetProxy<NetSendConnection> {
  public:
-  // Makes the connection and, where its network asks for it, registers the slots.
+  // Makes the connection and, where its network needs it, registers the slots.
   using Dial = std::function<Status(std::unique_ptr<NetSendConnection>*, std::unique_ptr<NetMemory>*)>;
 
   // `deviceSlots`: where the connection keeps SIMPLE data in memory of a GPU, known to the network; otherwise null.
@@ -47,7 +47,7 @@ class SendProxy final : public NetProxy<NetSendConnection> {
   const Dial dial_;
   UserMemory& userMemory_;
   NetMemory* const deviceSlots_;
-  std::unique_ptr<NetMemory> registered_;  // the slots; null where the network asks for none
+  std::unique_ptr<NetMemory> registered_;  // the slots; null where the network needs none
   bool dialsAhead_ = false;
   uint64_t posted_ = 0;  // the next step to pass to the network
   uint64_t done_ = 0;    // the first step whose slot the network still needs

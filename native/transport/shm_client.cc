@@ -12,7 +12,7 @@
 namespace jccl {
 namespace {
 
-constexpr timeval kPatience = {5, 0};
+constexpr timeval kAnswerTimeout = {5, 0};
 
 std::string describe(const ShmProcess& peer, uint64_t segment) {
   return "shm: peer_pid=" + std::to_string(peer.pid) + " segment=" + std::to_string(segment) + " socket=@" +
@@ -57,8 +57,8 @@ Status fetchShmDescriptor(const ShmProcess& peer, uint64_t segment, UniqueFd* fd
   const std::string what = describe(peer, segment);
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!socket) return Status::system("socket", what);
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kAnswerTimeout, sizeof kAnswerTimeout);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerTimeout, sizeof kAnswerTimeout);
   const AbstractAddress address(peer.socketName());
   int connected;
   do {

@@ -1,4 +1,4 @@
-// Asking another process for a shared memory descriptor.
+// Requests a shared memory descriptor from another process.
 #pragma once
 
 #include "base/fd.h"

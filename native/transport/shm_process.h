@@ -1,4 +1,4 @@
-// How another process of this host asks this one for its shared memory.
+// How another process of this host requests this one's shared memory.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace jccl {
 
-// Names a process and carries the secret that a request must carry. Travels in the connect information, over channels
-// that have proven the job's secret.
+// Names a process and contains the secret that a request must contain. Sent in the connect information, over
+// authenticated connections.
 //
 //     0          4          8                 24                        32              40     44
 //     +----------+----------+-----------------+-------------------------+---------------+------+------+
@@ -23,7 +23,7 @@ struct ShmProcess {
   using Token = std::array<uint8_t, 16>;
 
   Token token{};
-  uint64_t networkNamespace = 0;  // abstract socket names are seen only inside one
+  uint64_t networkNamespace = 0;  // abstract socket names are visible only inside one
   uint64_t host = 0;              // made from the kernel's boot id
   uint32_t pid = 0;
   uint32_t uid = 0;
@@ -42,7 +42,7 @@ struct ShmProcess {
   Status reachable(const ShmProcess& peer) const;
 };
 
-// One request and one answer cross the socket, each a datagram of fixed size; the descriptor rides on the answer.
+// One request and one answer cross the socket, each a datagram of fixed size; the answer passes the descriptor.
 struct ShmRequest {
   static constexpr uint32_t kMagic = 0x71534a4a;
   uint32_t magic = kMagic;

@@ -74,7 +74,7 @@ ShmOffer ShmRegistry::offer(uint64_t id) const {
   return found == descriptors_.end() ? ShmOffer{} : ShmOffer{found->second, found->second->get(), 0};
 }
 
-// The segment that all of the memory lies in; null: there is none.
+// The segment that contains all of the memory; null: there is none.
 const std::pair<const uintptr_t, uint64_t>* ShmRegistry::holder(uintptr_t address, size_t bytes) const {
   auto above = byAddress_.upper_bound(address);
   if (above == byAddress_.begin()) return nullptr;
@@ -85,25 +85,25 @@ const std::pair<const uintptr_t, uint64_t>* ShmRegistry::holder(uintptr_t addres
 }
 
 bool ShmRegistry::find(const void* address, size_t bytes, SharedRange* range) const {
-  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  const auto begin = reinterpret_cast<uintptr_t>(address);
   const std::lock_guard lock(mutex_);
-  const auto* found = holder(wanted, bytes);
+  const auto* found = holder(begin, bytes);
   if (found == nullptr) return false;
   const ShmSegment& segment = *byId_.at(found->second);
   if (!segment.isShared()) return false;
-  *range = {found->second, wanted - found->first, segment.bytes()};
+  *range = {found->second, begin - found->first, segment.bytes()};
   return true;
 }
 
 Status ShmRegistry::isolate(const void* address, size_t bytes) {
-  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  const auto begin = reinterpret_cast<uintptr_t>(address);
   const std::lock_guard lock(mutex_);
-  const auto* found = holder(wanted, bytes);
+  const auto* found = holder(begin, bytes);
   if (found == nullptr) {
-    return Status::invalid("address=" + std::to_string(wanted) + " bytes=" + std::to_string(bytes) +
+    return Status::invalid("address=" + std::to_string(begin) + " bytes=" + std::to_string(bytes) +
                            ": expected memory of HostBuffer.allocate");
   }
-  return byId_.at(found->second)->isolate(wanted - found->first, bytes);
+  return byId_.at(found->second)->isolate(begin - found->first, bytes);
 }
 
 Status ShmRegistry::import(const ShmProcess& peer, uint64_t id, size_t expectedBytes,

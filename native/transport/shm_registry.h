@@ -28,7 +28,7 @@ struct SharedRange {
 // process; it runs the server that sends descriptors, as long as it has users. Thread-safe.
 class ShmRegistry {
  public:
-  // The registry of this process, started by its first user and stopped when the last one lets go.
+  // The registry of this process, started by its first user and stopped when the last one releases it.
   static Status acquire(std::shared_ptr<ShmRegistry>* registry);
   ~ShmRegistry();
 
@@ -45,7 +45,7 @@ class ShmRegistry {
   // What is offered under a number: a segment or a descriptor.
   ShmOffer offer(uint64_t id) const;
 
-  // Where [address, address + bytes) lies, if it lies inside one segment.
+  // Where [address, address + bytes) is, if it is inside one segment.
   bool find(const void* address, size_t bytes, SharedRange* range) const;
 
   // Takes the pages of [address, address + bytes) away from other processes that map them; see ShmSegment::isolate. The

@@ -20,7 +20,7 @@ enum class ShmBacking : uint8_t {
 };
 
 // A mapping, and the descriptor behind it where the segment was created here. Zeroed when created. Unmapped and closed with
-// the object; the pages live until the last process has let go.
+// the object; the pages live until the last process has unmapped them.
 class ShmSegment {
  public:
   ShmSegment() = default;
@@ -36,9 +36,9 @@ class ShmSegment {
   // (0: any), or which its maker could still shrink under us.
   static Status map(UniqueFd fd, size_t expectedBytes, ShmSegment* segment);
 
-  // Marks a segment as one that isLive() is asked of; the mark takes its last eight bytes.
+  // Writes a live flag into the segment's last eight bytes, for isLive().
   void markLive();
-  // Whether a marked segment has not been discarded by its owner, possibly another process.
+  // Whether a segment with a live flag has not been discarded by its owner, possibly another process.
   bool isLive() const;
 
   // Gives the pages back at once, also those that other processes have mapped: all read zeros from now on. Closes
@@ -50,7 +50,7 @@ class ShmSegment {
   // Replaces the pages of [offset, offset + bytes), widened to whole pages, by copies that only this process has. Other
   // processes keep the old ones. What other threads store into these pages meanwhile may be lost.
   Status isolate(size_t offset, size_t bytes);
-  // Whether all pages are still the ones that other processes see.
+  // Whether all pages are still the ones that other processes map.
   bool isShared() const { return shared_; }
 
   uint8_t* address() const { return address_; }
@@ -70,7 +70,7 @@ class ShmSegment {
   bool shared_ = true;
 };
 
-// The check that precedes a /dev/shm segment: Ok, or which size was wanted, what is free, and the remedy.
+// The check that precedes a /dev/shm segment: Ok, or which size was requested, what is free, and the remedy.
 Status checkSpace(const char* label, size_t wantedBytes, size_t freeBytes);
 
 }  // namespace jccl

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kBacklog = 128;
 constexpr size_t kMaxClients = 64;
-constexpr int64_t kPatienceNanos = 1'000'000'000;
+constexpr int64_t kRequestTimeoutNanos = 1'000'000'000;
 constexpr int kTickMillis = 250;
 
 bool sendAnswer(int socket, const ShmAnswer& answer, int fd) {
@@ -86,11 +86,11 @@ bool ShmServer::accept() {
       drop("too many others wait");
       clients_.erase(clients_.begin());
     }
-    clients_.push_back({std::move(socket), monotonicNanos() + kPatienceNanos});
+    clients_.push_back({std::move(socket), monotonicNanos() + kRequestTimeoutNanos});
   }
 }
 
-// True when the client is done with, one way or the other.
+// True when the client is finished, served or dropped.
 bool ShmServer::answer(int socket) {
   ShmRequest request;
   const ssize_t got = ::recv(socket, &request, sizeof request, MSG_TRUNC);

@@ -1,4 +1,4 @@
-// Hands shared memory descriptors to processes that know the token.
+// Passes shared memory descriptors to processes that know the token.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ struct ShmOffer {
 };
 
 // One thread on one abstract Unix socket. A client gets one request and one answer. It is dropped without an answer
-// when it belongs to another user, sends anything but a request with the right token, or says nothing for a second;
-// only so many may be half-way at a time, the oldest goes first.
+// when it belongs to another user, sends anything but a request with the right token, or sends nothing for a second;
+// only so many may be unanswered at a time, the oldest is dropped first.
 class ShmServer {
  public:
   using Lookup = std::function<ShmOffer(uint64_t segment)>;

@@ -6,7 +6,7 @@
 namespace jccl {
 namespace {
 
-// Among so many at the front the order is left alone: most programs use few buffers again and again.
+// Among so many at the front the order stays unchanged: most programs use few buffers again and again.
 constexpr std::ptrdiff_t kUnordered = 8;
 
 }  // namespace

@@ -11,16 +11,16 @@
 
 namespace jccl {
 
-// Peers' segments are fetched when first asked for and stay mapped; of more than `most` those go that were not used for
-// longest. When another segment is fetched, those go that their owners have freed, except the last `inUse` that were asked
-// for. For one thread at a time.
+// Peers' segments are fetched when first requested and stay mapped; of more than `most`, the least recently used are
+// unmapped. When another segment is fetched, those that their owners have freed are unmapped, except the last `inUse`
+// that were requested. For one thread at a time.
 class ShmViews {
  public:
   ShmViews(std::shared_ptr<ShmRegistry> registry, size_t most, size_t inUse)
       : registry_(std::move(registry)), most_(most), inUse_(inUse) {}
 
   // Bytes [offset, offset + bytes) of a segment of `peer`. The address is good until `inUse`, at most half of `most`,
-  // others were asked for.
+  // others were requested.
   Status resolve(int peer, const ShmProcess& process, uint64_t segment, uint64_t offset, size_t bytes,
                  uint8_t** address);
   size_t size() const { return views_.size(); }

@@ -16,7 +16,7 @@ class SocketAddress {
  public:
   SocketAddress() = default;
 
-  // "10.0.0.1", "fe80::1%eth0", "::1". Names are not looked up.
+  // "10.0.0.1", "fe80::1%eth0", "::1". Names are not resolved.
   static Status parse(const std::string& numeric, uint16_t port, SocketAddress* address);
   static SocketAddress localOf(int socket);
   static SocketAddress peerOf(int socket);
@@ -37,7 +37,7 @@ class SocketAddress {
   socklen_t bytes() const { return family() == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6); }
 
   // 20 bytes on the wire: family (4 or 6), device + 1, port (big-endian), 16 bytes of address. The interface of a link-local
-  // address is this host's affair and stays behind.
+  // address is local to this host and is not sent.
   static constexpr size_t kWireBytes = 20;
   void encode(uint8_t* wire) const;
   static Status decode(const uint8_t* wire, SocketAddress* address);
@@ -50,7 +50,7 @@ class SocketAddress {
 // SocketAddress::device() of each.
 std::vector<int> devicesOf(const std::vector<SocketAddress>& addresses);
 
-// The addresses a listener is reached at, as they travel: magic, version, number, addresses.
+// The addresses of a listener on the wire: magic, version, number, addresses.
 std::vector<uint8_t> encodeAddresses(const std::vector<SocketAddress>& addresses);
 Status decodeAddresses(const uint8_t* wire, size_t bytes, std::vector<SocketAddress>* addresses);
 

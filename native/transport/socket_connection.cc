@@ -9,8 +9,8 @@ namespace {
 // How much one stream may move before the others, and the caller, go on.
 constexpr size_t kBytesPerPoll = 512 * 1024;
 
-// At the sending end of streams on which nothing but a FIN message is expected. Where a connection will take what comes, it
-// waits.
+// At the sending end of streams on which nothing but a FIN message is expected. Where a connection will receive on the
+// stream, frames wait.
 class FinReceiver final : public SocketStream::Receiver {
  public:
   explicit FinReceiver(bool waits) : waits_(waits) {}
@@ -18,7 +18,7 @@ class FinReceiver final : public SocketStream::Receiver {
   Status place(const SocketFrame&, const SocketStream& stream, uint8_t**) override {
     if (waits_) return Status::ok();
     return Status::transport("net: " + stream.describe() +
-                             " sent data the wrong way; do all ranks run the same version?");
+                             " sent data in the wrong direction; do all ranks run the same version?");
   }
   void placed(const SocketFrame&) override {}
 
@@ -236,7 +236,7 @@ Status SocketRecvConnection::place(const SocketFrame& frame, const SocketStream&
   const bool isEager = !ownsEagerPath_ && &stream == eagerPath_->stream();
   const uint32_t index = isEager ? 0 : StripePlan::indexOf(frame.sequence, stream.index(), streams);
   if (frame.tag >= kNetTags) return badFrame(frame, "its protocol is unknown");
-  if (index >= plan.count()) return badFrame(frame, "this stream carries no part of that message");
+  if (index >= plan.count()) return badFrame(frame, "this stream has no part of that message");
   const StripePlan::Stripe stripe = plan.stripe(index);
   if (stripe.offset != frame.offset || stripe.length != frame.length) return badFrame(frame, "it is cut differently");
   if (frame.sequence < window_.done()) {

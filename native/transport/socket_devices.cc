@@ -1,4 +1,4 @@
-// What the kernel says about the host's network interfaces. Every value of sysfs is optional.
+// What the kernel reports about the host's network interfaces. Every value of sysfs is optional.
 #include "transport/socket_devices.h"
 
 #include <ifaddrs.h>

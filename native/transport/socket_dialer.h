@@ -15,8 +15,8 @@
 
 namespace jccl {
 
-// A state machine, driven by progress(). It tries the pairs of local and remote address one after the other, with growing pauses,
-// until one leads to a proven connection, the listener refuses, or the time is up.
+// A state machine, driven by progress(). It tries the pairs of local and remote address one after the other, with
+// growing pauses, until one leads to a proven connection, the listener refuses, or the time is up.
 //
 //     Waiting ──> Connecting ──> Challenged ──> Introducing ──> Proved ──> Done
 //        ^             └──────────────┴──── (lost) ──┴─────────────┘
@@ -37,7 +37,7 @@ class SocketDialer : public EventHandler {
   };
 
   // All pairs of one family between this rank's addresses and those that a listener published with encodeAddresses(), the
-  // listener's first family first. None: an error that says so.
+  // listener's first family first. None: an error that states this.
   static Status pairAddresses(const std::vector<SocketAddress>& local, std::span<const uint8_t> published,
                               const Beginning& beginning, std::vector<Pair>* pairs);
 

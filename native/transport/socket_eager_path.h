@@ -1,10 +1,11 @@
 // The eager path: one socket for the short messages of both directions between two ranks.
 //
-// A connection carries messages one way, over sockets of its own. To a message that nothing follows and nothing answers on
-// the same socket TCP replies with a segment that only acknowledges it: two ranks that exchange 8 bytes would send four
-// segments where two do. So the short messages of both connections of a pair take the first stream of the one that goes
-// from the lower rank to the higher, as soon as both are there. Which message is meant its sequence says, and the end at
-// which it comes in says of which connection it is. Long messages fill segments anyway, and two sockets carry more.
+// A connection carries messages in one direction, over sockets of its own. To a message that nothing follows and
+// nothing answers on the same socket, TCP replies with a segment that only acknowledges it: two ranks that exchange 8
+// bytes would send four segments where two do. So the short messages of both connections of a pair take the first
+// stream of the one that goes from the lower rank to the higher, as soon as both are there. The sequence identifies the
+// message, and the end at which it arrives identifies the connection. Long messages fill segments anyway, and two
+// sockets are faster.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What travels over a data socket once it is proven: frames, each a header and a part of one message.
+// The protocol of a data socket once it is proven: frames, each a header and a part of one message.
 //
 //     0         4      5      6       8            16            20           24           28
 //     +---------+------+------+-------+------------+-------------+------------+------------+-----------+
@@ -6,8 +6,9 @@
 //     +---------+------+------+-------+------------+-------------+------------+------------+-----------+
 //
 // A message of up to stripeBytes is one frame; a larger one is cut into nearly equal stripes of whole cache lines, one
-// per stream at most. Stripe j of message s travels on stream (s + j) mod streams, so small messages alternate
-// between streams (or all take the eager path: socket_eager_path.h). Both ends know the plan, so the receiver can check every word of a header.
+// per stream at most. Stripe j of message s goes on stream (s + j) mod streams, so small messages alternate between
+// streams (or all take the eager path: socket_eager_path.h). Both ends know the plan, so the receiver can check every
+// word of a header.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +53,7 @@ struct StripePlan {
     return static_cast<uint32_t>((sequence + index) % streams);
   }
 
-  // The inverse of streamOf: may be >= count(), then no part of the message travels on the stream.
+  // The inverse of streamOf: may be >= count(), then no part of the message goes on the stream.
   static uint32_t indexOf(uint64_t sequence, uint32_t stream, uint32_t streams) {
     return static_cast<uint32_t>((stream + streams - sequence % streams) % streams);
   }

@@ -73,7 +73,7 @@ bool SocketListener::challenge(HalfOpen& client) {
   NetChallenge challenge;
   if (!freshNonce(&challenge.nonce)) return false;
   client.nonce = challenge.nonce;
-  // The send buffer of a new connection has room for so little.
+  // The send buffer of a new connection has space for so little.
   return ::send(client.socket.get(), &challenge, sizeof challenge, MSG_NOSIGNAL) == sizeof challenge;
 }
 

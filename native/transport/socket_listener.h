@@ -17,7 +17,7 @@ namespace jccl {
 
 // Listens on one port per address. Unauthenticated peers (garbage, silence, a recorded handshake) are dropped, counted and,
 // the first few, logged; at most config.maxHalfOpen clients are unproven at a time, the oldest goes first. A member whose
-// handshake is lost that way simply tries again.
+// handshake is lost by this simply tries again.
 class SocketListener : public EventHandler {
  public:
   struct Proven {

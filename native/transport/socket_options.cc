@@ -56,7 +56,7 @@ bool boundRepetitions(int socket) {
 const char* socketHint(int error) {
   switch (error) {
     case ECONNREFUSED:
-      return "nobody listens there; has the peer ended?";
+      return "no process listens there; has the peer ended?";
     case ECONNRESET:
     case EPIPE:
       return "the peer's process ended or was killed; see its log";

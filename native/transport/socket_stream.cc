@@ -197,7 +197,7 @@ Status SocketStream::readSome(Step* step, size_t* moved) {
     finished_ = ended_ && !inFrame_ && begin_ == end_;
     return finished_ ? Status::ok() : closedWithoutFin();
   }
-  // Less than was asked for: the kernel has no more, and will notify when it has.
+  // Less than was requested: the kernel has no more, and will notify when it has.
   if (static_cast<size_t>(got) < direct + ahead && !closing_) readable_ = false;
   const size_t inPlace = std::min(direct, static_cast<size_t>(got));
   to_ += inPlace;

@@ -1,4 +1,4 @@
-// One proven TCP connection of a data connection, and the frames it carries.
+// One proven TCP connection of a data connection, and its frames.
 #pragma once
 
 #include <array>
@@ -14,22 +14,22 @@
 
 namespace jccl {
 
-// Both halves of a socket: a queue of frames whose data stays where it is goes out, frames come in. Where the data of one
-// that comes goes is asked of its receiver, who also checks the header. Mostly only one half is used (socket_connection.h);
-// the other then carries a FIN message and nothing else.
+// Both halves of a socket: a queue of frames whose data stays where it is goes out, frames come in. The receiver
+// returns where the data of an arriving frame goes, and checks its header. Mostly only one half is used
+// (socket_connection.h); the other then has a FIN message and nothing else.
 class SocketStream : public EventHandler {
  public:
   class Receiver {
    public:
     virtual ~Receiver() = default;
 
-    // Checks the header and says where its data goes; *to stays null while the message has no buffer yet.
+    // Checks the header and returns where its data goes; *to stays null while the message has no buffer yet.
     virtual Status place(const SocketFrame& frame, const SocketStream& stream, uint8_t** to) = 0;
     // All data of the frame is in place.
     virtual void placed(const SocketFrame& frame) = 0;
   };
 
-  // A stream that has just delivered is asked for more up to `pollsAfterData` times before it needs an event.
+  // A stream that has just delivered is polled for more up to `pollsAfterData` times before it needs an event.
   SocketStream(UniqueFd socket, int peer, EventSet& events, uint32_t index, int pollsAfterData);
   ~SocketStream() override;
   SocketStream(const SocketStream&) = delete;
@@ -42,7 +42,7 @@ class SocketStream : public EventHandler {
   uint32_t index() const { return index_; }
   std::string describe() const;  // "rank 3 at 10.0.0.4:4711 from 10.0.0.3:4242"
 
-  // Best effort: says that the coming end of the stream is meant. A stream with unsent frames is cut off
+  // Best effort: announces that the coming end of the stream is intended. A stream with unsent frames is cut off
   // instead: the peer must not take what it has for all.
   void sendFin();
   bool sentFin() const { return sentFin_; }
@@ -72,11 +72,11 @@ class SocketStream : public EventHandler {
   // Reads until the kernel has no more, the receiver has no buffer, or about `budget` bytes have moved.
   Status receive(Receiver& receiver, size_t budget, int* work);
 
-  // Would send() pass data to the kernel, as far as is known? Would receive() ask for some?
+  // Would send() pass data to the kernel, as far as is known? Would receive() request some?
   bool maySend() const { return writable_ && !queue_.empty(); }
   bool mayReceive() const { return readable_ || eager(); }
 
-  // It will be asked for more even if no event comes.
+  // It will be polled for more even if no event comes.
   bool eager() const { return pollsLeft_ > 0; }
 
  private:

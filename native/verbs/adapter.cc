@@ -91,7 +91,7 @@ class Opener {
     port.number = static_cast<uint8_t>(number);
     port.label = device->name() + ":" + std::to_string(number);
     if (library_->queryPort(device->context(), port.number, &port.attributes) != 0) {
-      return skip(LogLevel::Warn, port.label + " cannot be asked");
+      return skip(LogLevel::Warn, port.label + " cannot be queried");
     }
     if (port.attributes.state != kPortActive) return skip(LogLevel::Info, port.label + " is not active");
     PathSettings path;

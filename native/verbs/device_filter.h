@@ -1,4 +1,4 @@
-// Which ports of which adapters a user wants: the syntax of JCCL_IB_HCA.
+// Which ports of which adapters a user selects: the syntax of JCCL_IB_HCA.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace jccl::verbs {
 
 // Names separated by commas, each with ":PORT" if only that port is meant: "mlx5_0:1,mlx5_2". A name stands for all that
-// begin with it; '=' in front of the list asks for exact names, '^' for all others ("^=mlx5_1"). Empty: everything.
+// begin with it; '=' in front of the list selects exact names, '^' all others ("^=mlx5_1"). Empty: everything.
 class DeviceFilter {
  public:
   static Status parse(const std::string& text, DeviceFilter* filter);

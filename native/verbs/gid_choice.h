@@ -22,12 +22,13 @@ struct GidPreference {
   bool ipv6 = false;
 };
 
-// The place in `entries` of the best one, -1 where there is none: of the wanted version before another; an address of the
-// port's interface before what only the hardware made; of the wanted family before the other; link-local ones last.
+// The place in `entries` of the best one, -1 where there is none: of the preferred version before another; an address
+// of the port's interface before what only the hardware made; of the preferred family before the other; link-local ones
+// last.
 int chooseGid(std::span<const GidEntry> entries, const GidPreference& preference);
 
 // The GIDs of a port as the kernel lists them below `root`/class/infiniband ("/sys" but in tests), with what the
-// interfaces' addresses say of them.
+// interfaces' addresses show of them.
 std::vector<GidEntry> readGids(const std::string& root, const std::string& device, int port);
 
 }  // namespace jccl::verbs

@@ -1,4 +1,4 @@
-// Registered memory, shared by all who ask for the same pages.
+// Registered memory, shared by all users of the same pages.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace jccl::verbs {
 
 // Registration pins pages and takes long: a range inside one that is registered shares it. Ranges that are only sent from
 // are widened to whole pages; those that other ends write end where they end, because what shares a page with them is
-// somebody else's. A region is deregistered when its last user lets go. Nothing is kept beyond that: memory that the application
-// freed and mapped anew at the same place must never be taken for the old one. Used under one lock.
+// another owner's. A region is deregistered when its last user releases it. Nothing is kept beyond that: memory that
+// the application freed and mapped anew at the same place must never be taken for the old one. Used under one lock.
 class MemoryCache {
  public:
   using Shared = std::shared_ptr<const Region>;

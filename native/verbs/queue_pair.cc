@@ -153,19 +153,19 @@ Status QueuePairObject::connect(const RemoteEnd& remote) {
   address.port = path_.port;
   address.serviceLevel = path_.serviceLevel;
   address.destinationLid = remote.lid;
-  std::string way = "lid=" + std::to_string(remote.lid);
+  std::string route = "lid=" + std::to_string(remote.lid);
   if (remote.lid == 0 || remote.global) {
     address.isGlobal = 1;
     address.route.destination = remote.gid;
     address.route.sourceGidIndex = path_.gidIndex;
     address.route.hopLimit = kHopLimit;
     address.route.trafficClass = path_.trafficClass;
-    way = "gid=" + gidText(remote.gid) + " gid_index=" + std::to_string(path_.gidIndex) +
-          " traffic_class=" + std::to_string(path_.trafficClass);
+    route = "gid=" + gidText(remote.gid) + " gid_index=" + std::to_string(path_.gidIndex) +
+            " traffic_class=" + std::to_string(path_.trafficClass);
   }
   return modify(State::ReadyToReceive, attributes,
                 kQpAddressVector | kQpPathMtu | kQpDestination | kQpReceivePsn | kQpMaxDestReadAtomic | kQpMinRnrTimer,
-                "to qp=" + hex(remote.qpNumber) + " " + way + " mtu=" + std::to_string(mtuBytes(remote.mtu)));
+                "to qp=" + hex(remote.qpNumber) + " " + route + " mtu=" + std::to_string(mtuBytes(remote.mtu)));
 }
 
 Status QueuePairObject::start() {

@@ -25,10 +25,10 @@ struct PathSettings {
 struct QueuePairShape {
   uint32_t sendRequests = 16;
   uint32_t receiveRequests = 8;
-  uint32_t inlineBytes = 0;  // wanted; what was got is in QueuePairObject::inlineBytes()
+  uint32_t inlineBytes = 0;  // requested; the granted ones are in QueuePairObject::inlineBytes()
 };
 
-// The other end, as its connection information says.
+// The other end, as its connection information describes it.
 struct RemoteEnd {
   uint32_t qpNumber = 0;
   int mtu = kMinMtu;  // of the path
@@ -65,8 +65,8 @@ class QueuePairObject {
   State state() const { return state_; }
   uint32_t number() const { return number_; }
   uint32_t inlineBytes() const { return inlineBytes_; }
-  // The sequence number of the first packet that it sends: random, so that a process that guesses the numbers of queue pairs cannot
-  // guess a valid packet.
+  // The sequence number of the first packet that it sends: random, so that a process that guesses the numbers of queue
+  // pairs cannot guess a valid packet.
   uint32_t sendPsn() const { return sendPsn_; }
   const OpenDevice& device() const { return *device_; }
 

@@ -9,7 +9,7 @@
 
 namespace jccl::verbs {
 
-// What only the library looks into.
+// What only the library reads.
 struct Device;
 struct SharedReceiveQueue;
 
@@ -102,7 +102,7 @@ struct WorkCompletion;
 // ibv_context_ops: of its 32 functions these four are called here, by the library's own inline functions as well.
 struct ContextOps {
   void* before[11];
-  int (*pollCq)(CompletionQueue* cq, int most, WorkCompletion* completions);
+  int (*pollCq)(CompletionQueue* cq, int max, WorkCompletion* completions);
   int (*requestNotify)(CompletionQueue* cq, int solicitedOnly);
   void* between[12];
   int (*postSend)(QueuePair* qp, SendRequest* requests, SendRequest** bad);

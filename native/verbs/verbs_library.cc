@@ -74,7 +74,7 @@ Status Library::open(const std::string& name, std::shared_ptr<const Library>* li
     dlclose(handle);
     return {Code::System, std::string("is no libibverbs, or one older than 1.1: it has no ") + find.missing()};
   }
-  // A child that the application forks must not take pages away from the adapter. Newer kernels see to it themselves.
+  // A child that the application forks must not take pages away from the adapter. Newer kernels ensure this themselves.
   ForkInitFn forkInit = nullptr;
   find.optional("ibv_fork_init", &forkInit);
   if (forkInit != nullptr) forkInit();

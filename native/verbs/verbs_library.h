@@ -9,11 +9,11 @@
 
 namespace jccl::verbs {
 
-// The functions of a loaded library. Those that an old version lacks are null, and say so; the others never are. The
+// The functions of a loaded library. Those that an old version lacks are null, as noted; the others never are. The
 // library stays mapped for ever: its drivers leave things behind that point into it.
 class Library {
  public:
-  // A name that the loader looks up ("libibverbs.so.1"), or a path.
+  // A name that the loader resolves ("libibverbs.so.1"), or a path.
   static Status open(const std::string& name, std::shared_ptr<const Library>* library);
 
   GetDeviceListFn getDeviceList = nullptr;

@@ -141,7 +141,7 @@ void Completions::drainEvents() {
   void* cookie = nullptr;
   unsigned events = 0;
   while (device_->library().getCqEvent(channel_.get(), &queue, &cookie) == 0) ++events;
-  // A queue with events that nobody acknowledged cannot be destroyed.
+  // A queue with unacknowledged events cannot be destroyed.
   if (events > 0) device_->library().ackCqEvents(queue_.get(), events);
 }
 

@@ -44,13 +44,14 @@ class OpenDevice {
 class Region {
  public:
   // `access`: ibv_access_flags; 0: the adapter only reads it, for what is sent from here.
-  // `relaxed`: writes of the payload may overtake each other on the way to memory, where the adapter offers it. What
-  // says that the payload is there is a completion, which is ordered after all of it.
+  // `relaxed`: writes of the payload may overtake each other before they reach memory, where the adapter offers it. A
+  // completion reports that the payload is there, and is ordered after all of it.
   static Status make(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, int access, bool relaxed,
                      std::unique_ptr<Region>* region);
 
   // The same for memory of a GPU, which other ends write and a flush reads: by its dma-buf, or -1; where that is refused, by
-  // its address, which works where the driver has told the kernel's InfiniBand core of its memory (nvidia_peermem).
+  // its address, which works where the driver has registered its memory with the kernel's InfiniBand core
+  // (nvidia_peermem).
   static Status makeOnDevice(const std::shared_ptr<OpenDevice>& device, void* address, size_t bytes, int dmabuf,
                              bool relaxed, std::unique_ptr<Region>* region);
 

@@ -57,28 +57,24 @@ std::string statusName(int status) {
 const char* likelyCauses(int status) {
   switch (status) {
     case 2:
-      return "the adapter could not carry out a request of this end: its port is down or has no way to the other end, "
-             "or the "
-             "queue pair is in a wrong state; see the state of the port (rdma link, ibv_devinfo)";
+      return "the adapter could not execute a request of this end: its port is down or has no route to the other end, "
+             "or the queue pair is in a wrong state; see the state of the port (rdma link, ibv_devinfo)";
     case 1:
     case 4:
     case 8:
-      return "this end used memory that it has not registered, or more than a request may carry: a bug in JCCL, please "
-             "report it";
+      return "this end used memory that it has not registered, or more than a request may contain: a bug in JCCL, "
+             "please report it";
     case kWcWrFlushError:
-      return "an earlier failure on this queue pair, or its end at the other rank, threw this request away";
+      return "an earlier failure on this queue pair, or its end at the other rank, discarded this request";
     case 9:
     case 11:
-      return "the other end could not carry out the request; do both ranks run the same version of JCCL?";
+      return "the other end could not execute the request; do both ranks run the same version of JCCL?";
     case kWcRemoteAccessError:
       return "the other end has not registered this memory for writing, or not any more: its communicator is gone, or "
-             "the "
-             "ranks disagree on where data goes";
+             "the ranks disagree on where data goes";
     case kWcRetryExceeded:
       return "the other end did not acknowledge: its process or host is gone, a cable or port is down, or packets "
-             "are "
-             "lost on the way (RoCE: check PFC/ECN, the GID index (JCCL_IB_GID_INDEX) and that no firewall drops UDP "
-             "port "
+             "are lost (RoCE: check PFC/ECN, the GID index (JCCL_IB_GID_INDEX) and that no firewall drops UDP port "
              "4791; a busy fabric may need a larger JCCL_IB_TIMEOUT)";
     case kWcRnrRetryExceeded:
       return "the other end has posted no receive for too long: its process is stopped or starved";

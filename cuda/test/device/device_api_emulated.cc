@@ -1,5 +1,5 @@
 // The device interface over the emulator. In the environment: JCCL_EMULATED_GPUS, how many devices there are, 2 by default;
-// JCCL_EMULATED_MPS, 1 where an MPS server is acted.
+// JCCL_EMULATED_MPS, 1 where an MPS server is simulated.
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -18,7 +18,7 @@ using emulator::EmulatedGpu;
 
 constexpr int kMultiprocessors = 6;
 constexpr int kCapability = 90;
-constexpr int kFirstBus = 0x11;  // as in descriptions of machines that tests use
+constexpr int kFirstBus = 0x11;  // as in descriptions of hosts that tests use
 constexpr size_t kMemoryBytes = size_t{4} << 30;
 constexpr size_t kAlignment = 4096;
 
@@ -73,7 +73,7 @@ Status reachDevice(int, bool& reaches) {
   return Status::ok();
 }
 
-// Nobody has written it: what is not initialised shows.
+// No thread has written it: what is not initialised shows.
 Status allocate(size_t bytes, void*& memory) {
   return emulator::sharingHas("handles") ? emulator::allocateShared(bytes, memory) : take(bytes, 0xa5, memory);
 }

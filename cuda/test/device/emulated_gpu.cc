@@ -9,7 +9,7 @@
 namespace jccl::emulator {
 namespace {
 
-// A test whose stream is held for good must end, and say so.
+// A test whose stream is held for good must end with an error.
 constexpr std::chrono::seconds kLongest{120};
 
 }  // namespace
@@ -20,7 +20,7 @@ struct EmulatedGpu::Event {
   uint64_t reached = 0;
 };
 
-// A kernel, or something done at once that says whether it is done.
+// A kernel, or something done at once that returns whether it is done.
 struct EmulatedGpu::Item {
   std::function<bool()> action;
   unsigned blocks = 0, threads = 0;
@@ -239,10 +239,10 @@ void EmulatedGpu::run() {
 // A thread of the machine that takes what the streams have, until they have nothing for a while, or nothing but waits for the
 // host, which then gets the core for a moment.
 void EmulatedGpu::pump(Machine& machine) {
-  constexpr int kPatience = 1000;
-  constexpr std::chrono::microseconds kNap{50};
+  constexpr int kIdleLimit = 1000;
+  constexpr std::chrono::microseconds kSleep{50};
   size_t running = 0;
-  for (int idle = 0; running != 0 || idle < kPatience; ++idle) {
+  for (int idle = 0; running != 0 || idle < kIdleLimit; ++idle) {
     std::vector<std::pair<Stream*, Item>> kernels;
     {
       const std::lock_guard lock(mutex_);
@@ -286,7 +286,7 @@ void EmulatedGpu::pump(Machine& machine) {
     const std::lock_guard lock(mutex_);
     return hasWork();
   };
-  if (stuck()) std::this_thread::sleep_for(kNap);
+  if (stuck()) std::this_thread::sleep_for(kSleep);
 }
 
 }  // namespace jccl::emulator

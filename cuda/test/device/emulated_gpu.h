@@ -44,7 +44,7 @@ class EmulatedGpu {
   // How many kernels were put on streams, by replays too.
   uint64_t launches();
   Status enqueue(Stream* stream, std::function<void()> action);
-  // The stream's later work waits until this is so; it is asked again and again.
+  // The stream's later work waits until this is so; it is polled.
   Status hold(Stream* stream, std::function<bool()> condition);
   Status record(Event* event, Stream* stream);
   Status wait(Stream* stream, Event* event);

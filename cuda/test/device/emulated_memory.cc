@@ -21,31 +21,31 @@ namespace {
 constexpr size_t kUnit = 2 * 1024 * 1024;  // as drivers have it
 constexpr int kUninitialised = 0xa5;
 
-struct Piece {
+struct Allocation {
   UniqueFd fd;  // of memory that this process made for legacy handles
   size_t bytes = 0;
 };
 
-struct Pieces {
+struct Allocations {
   std::mutex mutex;
-  std::map<void*, Piece> byAddress;
+  std::map<void*, Allocation> byAddress;
 
-  void put(void* memory, Piece piece) {
+  void put(void* memory, Allocation allocation) {
     const std::lock_guard lock(mutex);
-    byAddress[memory] = std::move(piece);
+    byAddress[memory] = std::move(allocation);
   }
-  bool take(void* memory, Piece& piece) {
+  bool take(void* memory, Allocation& allocation) {
     const std::lock_guard lock(mutex);
     const auto found = byAddress.find(memory);
     if (found == byAddress.end()) return false;
-    piece = std::move(found->second);
+    allocation = std::move(found->second);
     byAddress.erase(found);
     return true;
   }
 };
 
-Pieces& pieces() {
-  static auto* instance = new Pieces();
+Allocations& allocations() {
+  static auto* instance = new Allocations();
   return *instance;
 }
 
@@ -79,30 +79,30 @@ size_t wholeUnits(size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
 
 bool sharingHas(const char* word) {
   const char* set = std::getenv("JCCL_EMULATED_SHARING");
-  std::istringstream words(set == nullptr ? "" : set);
-  for (std::string one; std::getline(words, one, ',');) {
+  std::istringstream entries(set == nullptr ? "" : set);
+  for (std::string one; std::getline(entries, one, ',');) {
     if (one == word) return true;
   }
   return false;
 }
 
 Status allocateShared(size_t bytes, void*& memory) {
-  Piece piece;
-  piece.bytes = wholeUnits(bytes);
-  if (Status status = make(piece.bytes, piece.fd, memory); !status) return status;
-  pieces().put(memory, std::move(piece));
+  Allocation allocation;
+  allocation.bytes = wholeUnits(bytes);
+  if (Status status = make(allocation.bytes, allocation.fd, memory); !status) return status;
+  allocations().put(memory, std::move(allocation));
   return Status::ok();
 }
 
 bool releaseShared(void* memory) {
-  Piece piece;
-  if (!pieces().take(memory, piece)) return false;
-  (void)::munmap(memory, piece.bytes);
+  Allocation allocation;
+  if (!allocations().take(memory, allocation)) return false;
+  (void)::munmap(memory, allocation.bytes);
   return true;
 }
 
 Status exportShared(void* memory, device::MemoryHandle& handle) {
-  Pieces& all = pieces();
+  Allocations& all = allocations();
   const std::lock_guard lock(all.mutex);
   const auto found = all.byAddress.find(memory);
   if (found == all.byAddress.end()) {
@@ -123,7 +123,7 @@ Status openShared(const device::MemoryHandle& handle, void*& memory) {
   const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!fd) return Status::system("open", "path=" + path);
   if (Status status = map(fd.get(), place.bytes, memory); !status) return status;
-  pieces().put(memory, {UniqueFd(), place.bytes});
+  allocations().put(memory, {UniqueFd(), place.bytes});
   return Status::ok();
 }
 

@@ -1,6 +1,6 @@
-// Memory of emulated GPUs that processes can share. What can be shared, and what is refused, the environment
-// says in JCCL_EMULATED_SHARING, by words: "descriptors" and "handles" are there, and "no-export", "no-import" and "no-open" are
-// refused. Nothing, where it is not set.
+// Memory of emulated GPUs that processes can share. JCCL_EMULATED_SHARING in the environment
+// lists what can be shared, "descriptors" and "handles", and what is refused: "no-export", "no-import" and "no-open".
+// Nothing, where it is not set.
 #pragma once
 
 #include <cstddef>

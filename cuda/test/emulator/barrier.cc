@@ -23,11 +23,11 @@ std::string nameOf(const Barrier& barrier, int id) {
 
 void checkCall(const Thread& thread, int id, int threads) {
   Machine::Implementation& machine = *context.machine;
-  const int most = static_cast<int>(thread.blockThreads);
+  const int max = static_cast<int>(thread.blockThreads);
   if (id < 1 || id > 15) machine.misuse(callOf(thread.operation, id, threads) + ": expected a barrier from 1 to 15");
-  if (threads <= 0 || threads % 32 != 0 || threads > most) {
+  if (threads <= 0 || threads % 32 != 0 || threads > max) {
     machine.misuse(callOf(thread.operation, id, threads) + ": expected whole warps, no more threads than the block's " +
-                   std::to_string(most));
+                   std::to_string(max));
   }
 }
 

@@ -246,7 +246,7 @@ void Machine::Implementation::spin(Thread& thread) {
   switchAway(thread);
 }
 
-// Null, with the outcome set, if nobody can go on.
+// Null, with the outcome set, if no thread can go on.
 Thread* Machine::Implementation::next() {
   ++switches_;
   nanos_ += kNanosPerSwitch;
@@ -314,7 +314,7 @@ void* sharedMemory(unsigned variable, size_t bytes, size_t alignment) {
   auto& memory = shared[variable];
   if (memory == nullptr) {
     memory = std::make_unique<std::byte[]>(bytes + kMaxAligned);
-    std::fill_n(memory.get(), bytes + kMaxAligned, std::byte{0xa5});  // nobody has written it
+    std::fill_n(memory.get(), bytes + kMaxAligned, std::byte{0xa5});  // no thread has written it
   }
   const auto address = reinterpret_cast<uintptr_t>(memory.get());
   return memory.get() + (alignment - address % alignment) % alignment;

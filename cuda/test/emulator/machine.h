@@ -8,7 +8,7 @@
 //   ASSERT_TRUE(report.finished()) << report.text;
 //
 // Inside a launch the functions of cuda/device/simt.h and memory.h work; outside they must not be called. A launch of
-// one block of one thread can play the host: it may call them, too, and may launch.
+// one block of one thread can act as the host: it may call them, too, and may launch.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@ namespace jccl::emulator {
 
 enum class Memory : uint8_t {
   Strong,  // accesses happen at once, one after the other: for what is computed
-  Weak,    // whatever nobody promised may happen, by seed: for the protocols
+  Weak,    // whatever the memory model allows may happen, by seed: for the protocols
 };
 
 // Who runs when several could.
 enum class Schedule : uint8_t {
-  RoundRobin,  // all in turn; a thread runs until it has to wait
+  RoundRobin,  // all in rotation; a thread runs until it has to wait
   Random,      // anyone, and threads are interrupted anywhere
   Bursty,      // one warp for a while, then another
-  Starving,    // some block, warp or thread only when nobody else can; another one after a while
+  Starving,    // some block, warp or thread only when no other can; another one after a while
   BySeed,      // one of the above
 };
 
@@ -37,7 +37,7 @@ struct Options {
   Memory memory = Memory::Strong;
   Schedule schedule = Schedule::RoundRobin;
   uint64_t seed = 1;
-  bool splitLines = false;               // LL128 lines never travel whole
+  bool splitLines = false;               // LL128 lines never stay whole
   uint64_t stepBudget = 1'000'000'000;   // calls of simt.h and memory.h by all threads together, per run
   bool hostClock = false;                // time is the host's; who waits may wait for the host, so it is no deadlock
   uint64_t idleNanos = 600'000'000'000;  // virtual time without any change of memory after which waiting is a deadlock
@@ -45,7 +45,7 @@ struct Options {
 
 enum class Outcome : uint8_t {
   Finished,
-  Deadlock,    // nobody can go on, or all wait for what nobody will write
+  Deadlock,    // no thread can go on, or all wait for what no thread will write
   StepBudget,  // too many steps
   Misuse,      // what hardware punishes or leaves undefined: barriers, masks, alignment
 };

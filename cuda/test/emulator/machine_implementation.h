@@ -23,7 +23,7 @@ class Machine::Implementation {
   int launch(unsigned blocks, unsigned threads, std::function<void()> body, std::string name, int after);
   Report run();
 
-  // For a running thread: it has been put where it waits, and others go on until somebody makes it ready.
+  // For a running thread: it has been put where it waits, and others go on until another thread makes it ready.
   void switchAway(Thread& thread);
   void interrupt(Thread& thread);
   void ready(Thread& thread) {
@@ -31,7 +31,7 @@ class Machine::Implementation {
     scheduler_.ready(&thread);
   }
   void spin(Thread& thread);
-  // Ends the run; `why` tells what happened, the place of the calling thread is added.
+  // Ends the run; `why` states what happened, the place of the calling thread is added.
   [[noreturn]] void misuse(const std::string& why);
 
   uint64_t nanos() { return options_.hostClock ? static_cast<uint64_t>(monotonicNanos()) : ++nanos_; }
@@ -78,7 +78,7 @@ std::string describe(const std::vector<std::unique_ptr<Launch>>& launches);
 std::string describe(const Thread& thread);
 const char* nameOf(Operation operation);
 
-// Of warp.cc: the thread goes another way than those that wait for it at a line.
+// Of warp.cc: the thread takes another path than those that wait for it at a line.
 void partFromLine(Thread& thread, bool always);
 // The thread leaves the kernel.
 void leaveMeetings(Thread& thread);

@@ -98,7 +98,7 @@ Thread* Scheduler::starving() {
     const size_t i = random_.below(static_cast<uint32_t>(size_));
     if (!isVictim(at(i))) return popAt(i);
   }
-  // Hardly anybody but victims is ready: mostly others that spin look once more before them.
+  // Hardly any thread but victims is ready: mostly others that spin poll once more before them.
   if (!spinning_.empty() && !random_.oneIn(16)) return popSpinning();
   return popAt(random_.below(static_cast<uint32_t>(size_)));
 }

@@ -1,5 +1,5 @@
-// Who runs next. A thread that can go on is ready; one that waits in a loop spins, and is looked at again when all that
-// are ready have had their turn, or earlier by chance.
+// Who runs next. A thread that can go on is ready; one that waits in a loop spins, and is resumed when all that
+// are ready have run, or earlier by chance.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ class Scheduler {
   }
   void spinning(Thread* thread) { spinning_.push_back(thread); }
 
-  // The next thread; null: none is ready. `quiet` says that all that can run were spinning and now have their turn.
+  // The next thread; null: none is ready. `quiet` says that all that can run were spinning and now run.
   Thread* pick(bool& quiet);
 
   // How many calls a thread makes until it is interrupted.
   int fuel();
 
-  // In turn from here on, or as chosen.
+  // In rotation from here on, or as chosen.
   void fair(bool fair) { fair_ = fair; }
   void clear();
-  // A launch has ended: its threads are no longer anybody's victim.
+  // A launch has ended: its threads are no longer victims.
   void forgetVictim() { victim_ = nullptr, victimLeft_ = 0; }
 
  private:

@@ -14,7 +14,7 @@
 
 namespace jccl::emulator {
 
-// Functions of simt.h and memory.h, for reports and to tell whether two threads took the same path.
+// Functions of simt.h and memory.h, for reports and to detect whether two threads took the same path.
 enum class Operation : uint8_t {
   Begin,
   SyncBlock,
@@ -61,7 +61,7 @@ struct Thread {
   // The last call, and the path since the lanes in `mates` met in the warp's meeting number `meeting`.
   Operation operation = Operation::Begin;
   std::source_location place;
-  std::source_location looked;  // of the last load: what a loop that waits looks at
+  std::source_location looked;  // of the last load: what a loop that waits polls
   uint32_t mates = 0;
   uint64_t meeting = 0;
   uint64_t path = 0;
@@ -143,10 +143,10 @@ struct Launch {
   std::vector<std::unique_ptr<Block>> blocks;
 };
 
-// Of the OS thread: what every call looks at.
+// Of the OS thread: what every call reads.
 struct Context {
   Thread* thread = nullptr;
-  int fuel = 0;          // calls until the scheduler has a look
+  int fuel = 0;          // calls until the scheduler runs
   bool weak = false;     // the memory model
   bool changed = false;  // memory has changed, or a thread has ended
   Machine::Implementation* machine = nullptr;

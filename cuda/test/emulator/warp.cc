@@ -96,14 +96,14 @@ void breakUp(Warp& warp, size_t i) {
   });
 }
 
-// One lane's piece, at some time after this.
+// One lane's part, at some time after this.
 void moveApart(Thread& thread, void* address, uint64_t* value) {
   Machine::Implementation& machine = *context.machine;
   WeakMemory* weak = machine.weak();
   const bool loads = thread.operation == Operation::LoadLine;
   thread.mates = 0;
   machine.lineCameApart();
-  for (uint32_t turns = machine.random().below(4); turns != 0; --turns) machine.interrupt(thread);
+  for (uint32_t rounds = machine.random().below(4); rounds != 0; --rounds) machine.interrupt(thread);
   if (loads) {
     std::memcpy(value, address, sizeof(simt::Vec16));
     if (weak != nullptr) weak->load(thread, address, value, sizeof(simt::Vec16), false);
@@ -115,7 +115,7 @@ void moveApart(Thread& thread, void* address, uint64_t* value) {
   }
 }
 
-void checkPieces(const LineMeeting& meeting) {
+void checkParts(const LineMeeting& meeting) {
   const void* before = nullptr;
   bool rising = true;
   for (uint32_t left = meeting.mask; left != 0; left &= left - 1) {
@@ -135,7 +135,7 @@ void checkPieces(const LineMeeting& meeting) {
 }
 
 void moveWhole(const Warp& warp, const LineMeeting& meeting) {
-  if (meeting.operation == Operation::StoreLine) checkPieces(meeting);
+  if (meeting.operation == Operation::StoreLine) checkParts(meeting);
   WeakMemory* weak = context.machine->weak();
   if (weak != nullptr && meeting.operation == Operation::StoreLine) return weak->storeLines(warp, meeting);
   forLanes(warp, meeting.mask, [&](const Thread& lane) {

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxPending = 4096;
 constexpr size_t kGranule = 8;
 
-// Whole granules lie within the pages, but perhaps not within the objects, that are accessed.
+// Whole granules are within the pages, but perhaps not within the objects, that are accessed.
 using AliasingWord = uint64_t __attribute__((may_alias));
 
 __attribute__((no_sanitize("address", "undefined"))) uint64_t readGranule(uint64_t address) {
@@ -147,7 +147,7 @@ PendingStore* WeakMemory::append(Thread& thread, uint64_t address, uint64_t valu
   store->thread = thread.index;
   store->number = ++thread.weak->stores;
   store->lineMate = store;
-  // A relaxed store after a release of the same place by the same thread carries on what was released.
+  // A relaxed store after a release of the same place by the same thread continues what was released.
   const Version& current = cell.versions[cell.count - 1];
   if (current.number != 0 && current.block == block.number && current.thread == thread.index) {
     belongs = std::max(belongs, current.belongs);
@@ -291,7 +291,7 @@ void WeakMemory::load(Thread& thread, const void* address, void* value, size_t b
     const size_t size = std::min(bytes, kGranule);
     const Part part = partOf(static_cast<const std::byte*>(address) + done, size);
     const Cell* cell = find(part.granule);
-    if (cell == nullptr) continue;  // nobody has stored here: what memory holds is right
+    if (cell == nullptr) continue;  // no thread has stored here: what memory holds is right
     int i = cell->count - 1;
     if (!fresh_ && random_.oneIn(staleOneIn_)) {
       const int oldest = oldestAllowed(thread, *cell);

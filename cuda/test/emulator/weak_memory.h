@@ -1,4 +1,4 @@
-// Global memory that keeps no promise that nobody has made, by seed.
+// Global memory that guarantees no more than the memory model, by seed.
 //
 // Memory is granules of 8 aligned bytes. A store first waits with its thread ("pending"); it becomes visible to all at
 // one moment some time later, before or after other stores of the same thread, but in order with those of its block to
@@ -59,7 +59,7 @@ struct Version {
   uint64_t belongs = 0;
   uint32_t block = 0;  // who stored it
   uint32_t thread = 0;
-  uint32_t number = 0;  // 0: nobody in this run
+  uint32_t number = 0;  // 0: no thread in this run
 };
 
 // A granule that this run has stored to.

@@ -14,8 +14,8 @@ constexpr int kMajor = 75;
 constexpr int kMinor = 76;
 
 bool simulates(const char* part) {
-  const char* wanted = std::getenv("FAKE_CUDA");
-  return wanted != nullptr && std::strcmp(wanted, part) == 0;
+  const char* mode = std::getenv("FAKE_CUDA");
+  return mode != nullptr && std::strcmp(mode, part) == 0;
 }
 
 }  // namespace

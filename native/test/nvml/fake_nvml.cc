@@ -1,10 +1,10 @@
-// A management library of the tests' own. It simulates what the file beside it describes, whose name is its own with ".txt" behind:
-// a copy of this library with another file is another host. Lines, with everything after # left out:
+// A management library of the tests' own. It simulates what the file beside it describes, whose name is its own with
+// ".txt" behind: a copy of this library with another file is another host. Lines, with everything after # left out:
 //
 //   gpu BUSID MAJOR MINOR             a GPU; they are numbered as they come
 //   mig GPU MODE                      else the GPU has no MIG
 //   link GPU LINK UP TYPE BUSID       an NVLink; type 0 GPU, 1 processor, 2 switch, 255 not known
-//   weak GPU LINK                     that NVLink carries no memory traffic
+//   weak GPU LINK                     that NVLink supports no memory traffic
 //   c2c GPU COUNT UP MBPS             of so many links to the processor so many are up
 //   p2p GPU GPU STATUS                peer access between two GPUs in both directions, else 0
 //   claim COUNT                       how many GPUs it says there are

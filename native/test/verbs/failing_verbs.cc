@@ -1,6 +1,6 @@
 // The host's own libibverbs, but that adapters whose port goes down can be made to report their own failure instead, as
-// adapters do that are pulled out or whose firmware dies; Soft-RoCE never does. RDMA reads are counted, and one can be made to
-// fail. Whatever is not defined here is found in the real library, which this one is linked with.
+// adapters do that are pulled out or whose firmware dies; Soft-RoCE never does. RDMA reads are counted, and one can be
+// made to fail. Whatever is not defined here is found in the real library, which this one is linked with.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace jccl::verbs {
 namespace {
 
 std::atomic<bool> armed{false};
-std::atomic<int> told{0};
+std::atomic<int> reported{0};
 std::atomic<int> inlined{0};
 std::atomic<int> reads{0};
 std::atomic<int> readThatFails{-1};
@@ -34,7 +34,7 @@ SHIM Return ibv_get_async_event(Context* context, AsyncEvent* event) {
   const Return code = real(context, event);
   if (code == 0 && event->type == kEventPortError && armed) {
     event->type = kEventDeviceFatal;
-    ++told;
+    ++reported;
   }
   return code;
 }
@@ -61,6 +61,6 @@ SHIM void failing_verbs_fail_read(int number) { readThatFails = number < 0 ? -1 
 SHIM void failing_verbs_arm() { armed = true; }
 
 // For the test: how many failures have been reported.
-SHIM int failing_verbs_told() { return told; }
+SHIM int failing_verbs_told() { return reported; }
 
 }  // namespace jccl::verbs

@@ -130,19 +130,19 @@ int moveData(const SendRequest& request, FakeQueuePair& other) {
   if ((other.granted & right) == 0) return kWcRemoteAccessError;
   other.needed |= right;
   if (request.listLength == 0) return kWcSuccess;
-  const ScatterGather& piece = *request.list;
+  const ScatterGather& entry = *request.list;
   if ((request.flags & kSendInline) == 0) {
-    FakeRegion* local = find(byLkey, piece.lkey, piece.address, piece.bytes);
+    FakeRegion* local = find(byLkey, entry.lkey, entry.address, entry.bytes);
     if (local == nullptr || (reads && (local->granted & kAccessLocalWrite) == 0)) return kLocalProtectionError;
     if (reads) local->needed |= kAccessLocalWrite;
   }
-  FakeRegion* remote = find(byRkey, request.rdma.rkey, request.rdma.address, piece.bytes);
+  FakeRegion* remote = find(byRkey, request.rdma.rkey, request.rdma.address, entry.bytes);
   if (remote == nullptr || (remote->granted & right) == 0) return kWcRemoteAccessError;
   remote->needed |= right;
   if (reads) {
-    copy(piece.address, request.rdma.address, piece.bytes);
+    copy(entry.address, request.rdma.address, entry.bytes);
   } else {
-    copy(request.rdma.address, piece.address, piece.bytes);
+    copy(request.rdma.address, entry.address, entry.bytes);
   }
   return kWcSuccess;
 }
@@ -192,10 +192,10 @@ int postReceive(QueuePair* raw, ReceiveRequest* requests, ReceiveRequest**) {
   return 0;
 }
 
-int pollCq(CompletionQueue* cq, int most, WorkCompletion* completions) {
+int pollCq(CompletionQueue* cq, int max, WorkCompletion* completions) {
   const std::lock_guard lock(mutex);
   auto& waiting = static_cast<FakeQueue*>(cq)->completions;
-  const int count = std::min(most, static_cast<int>(waiting.size()));
+  const int count = std::min(max, static_cast<int>(waiting.size()));
   std::copy_n(waiting.begin(), count, completions);
   waiting.erase(waiting.begin(), waiting.begin() + count);
   return count;

@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Loads the library of the GPU backend, once, and only where a rank wants a device: nothing else of JCCL depends on it.
+ * Loads the library of the GPU backend, once, and only where a rank uses a device: nothing else of JCCL depends on it.
  *
  * <p>{@code -Djccl.cuda.path=FILE} names another library with the same functions than the one of this build.
  */
@@ -46,10 +46,10 @@ public final class CudaLoader {
         load();
         int count = NativeDevice.count();
         if (count < 0) {
-            throw NativeDevice.failed("the devices of this machine cannot be used");
+            throw NativeDevice.failed("the devices of this host cannot be used");
         }
         if (count == 0) {
-            throw new DeviceException("devices=0: CUDA sees no GPU; look at CUDA_VISIBLE_DEVICES and nvidia-smi");
+            throw new DeviceException("devices=0: CUDA sees no GPU; check CUDA_VISIBLE_DEVICES and nvidia-smi");
         }
         return count;
     }

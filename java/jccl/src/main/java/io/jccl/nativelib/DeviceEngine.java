@@ -7,8 +7,8 @@ import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 
 /**
- * A communicator's runtime on a GPU. Forming and operations are calls of one thread at a time; after {@link #destroy}, which
- * ends what is in flight, operations answer {@link NativeCommunicator#ABORTED}.
+ * A communicator's runtime on a GPU. One thread at a time initialises it and issues operations. {@link #destroy} ends
+ * what is in flight; operations after it return {@link NativeCommunicator#ABORTED}.
  */
 public final class DeviceEngine extends Engine {
 
@@ -35,7 +35,7 @@ public final class DeviceEngine extends Engine {
     /**
      * How many blocks of so many threads can be on a device at the same time, for all ranks that share it.
      *
-     * @throws DeviceException if the device cannot be asked
+     * @throws DeviceException if the device cannot be queried
      */
     public static int blockBudget(int device, int threads) {
         CudaLoader.load();
@@ -60,7 +60,7 @@ public final class DeviceEngine extends Engine {
             String uuid, int capability, int multiprocessors, long memoryBytes, String busId, boolean servedByMps) {}
 
     /**
-     * Asks what a device is.
+     * Queries what a device is.
      *
      * @throws DeviceException if there is no such device
      */
@@ -102,7 +102,7 @@ public final class DeviceEngine extends Engine {
         return info;
     }
 
-    /** A peer is on another machine, and is connected by {@link #connectStaged}; before {@link #connectInfo}. */
+    /** A peer is on another host, and is connected by {@link #connectStaged}; before {@link #connectInfo}. */
     public void setStaged(int peer) {
         require("peer=" + peer, NativeDeviceCommunicator.setStaged(handle, peer));
     }
@@ -113,12 +113,12 @@ public final class DeviceEngine extends Engine {
         return descriptor < 0 ? OptionalInt.empty() : OptionalInt.of(descriptor);
     }
 
-    /** How other processes get this rank's memory, and why no better way; after {@link #connectInfo}. */
+    /** How other processes get this rank's memory, and why not by a better path; after {@link #connectInfo}. */
     public String handleExchange() {
         return NativeDeviceCommunicator.handleExchange(handle);
     }
 
-    /** Whether {@link #connect} was refused a descriptor, where an older way may still work. */
+    /** Whether {@link #connect} was refused a descriptor, where an older mechanism may still work. */
     public boolean refusedDescriptor() {
         return NativeDeviceCommunicator.refusedDescriptor(handle);
     }
@@ -148,9 +148,9 @@ public final class DeviceEngine extends Engine {
     /**
      * Connects to a peer by memory of the host.
      *
-     * @param staging the host's engine that is connected to the peer, and that nobody else uses
-     * @param network whether a network lies between
-     * @return whether adapters reach slots in memory of the GPU on the way to the peer or from it
+     * @param staging the host's engine that is connected to the peer, and that nothing else uses
+     * @param network whether a network is between them
+     * @return whether adapters reach slots in memory of the GPU on the path to the peer or from it
      */
     public boolean connectStaged(int peer, NativeEngine staging, boolean network) {
         int[] channels = NativeDeviceCommunicator.stagedChannels(handle, peer);

@@ -3,8 +3,8 @@ package io.jccl.nativelib;
 import io.jccl.DeviceException;
 
 /**
- * What a communicator puts on streams where the host carries out its operations on device memory. Whoever owns it sees to it
- * that no call is inside when {@link #destroy} is called, and none comes later.
+ * What a communicator puts on streams where the host executes its operations on device memory. The owner ensures that
+ * no call is inside when {@link #destroy} is called, and none comes later.
  */
 public final class DeviceStaging {
 
@@ -32,7 +32,7 @@ public final class DeviceStaging {
             throw new DeviceException("device=" + device + ": operations cannot be staged through the host: "
                     + NativeDeviceStaging.lastError(0)
                     + "; use host buffers, start an MPS server for the processes that"
-                    + " share this GPU, or set JCCL_GPU_STAGED=off");
+                    + " share this GPU, or set JCCL_GPU_HOST_STAGING=off");
         }
         return new DeviceStaging(device, handle);
     }
@@ -51,7 +51,7 @@ public final class DeviceStaging {
         long address = NativeDeviceStaging.area(handle, bytes);
         if (address == 0) {
             throw new DeviceException("device=" + device + " bytes=" + bytes
-                    + ": no pinned memory for it, JCCL_GPU_STAGED_BUFFSIZE or a group of sends and receives is too large: "
+                    + ": no pinned memory for it, JCCL_GPU_HOST_STAGING_BUFFSIZE or a group of sends and receives is too large: "
                     + lastError());
         }
         areaBytes = NativeDeviceStaging.areaBytes(handle);
@@ -69,22 +69,22 @@ public final class DeviceStaging {
     }
 
     /**
-     * Waits until the streams have come to a mark, for at most so long.
+     * Waits until the streams have come to a signal, for at most so long.
      *
      * @return whether they have
      * @throws DeviceException if the device has failed
      */
-    public boolean await(long mark, long nanos) {
-        int answer = NativeDeviceStaging.await(handle, mark, nanos);
+    public boolean await(long signal, long nanos) {
+        int answer = NativeDeviceStaging.await(handle, signal, nanos);
         if (answer < NativeCommunicator.OK) {
             throw new DeviceException("device=" + device + ": it has failed: " + lastError());
         }
         return answer == NativeDeviceStaging.REACHED;
     }
 
-    /** Opens a gate and those before it. */
-    public void open(long gate) {
-        NativeDeviceStaging.open(handle, gate);
+    /** Opens a stream wait and those before it. */
+    public void open(long wait) {
+        NativeDeviceStaging.open(handle, wait);
     }
 
     /** The text of the last error. */
@@ -92,7 +92,7 @@ public final class DeviceStaging {
         return NativeDeviceStaging.lastError(handle);
     }
 
-    /** Opens all gates, waits a moment for the streams to pass them, and frees. */
+    /** Opens all stream waits, pauses a moment for the streams to pass them, and frees. */
     public void destroy() {
         areaBytes = 0;
         NativeDeviceStaging.destroy(handle);

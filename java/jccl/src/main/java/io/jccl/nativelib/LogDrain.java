@@ -57,7 +57,7 @@ final class LogDrain {
                 Thread.sleep(PERIOD_MILLIS);
             }
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt(); // somebody wants the thread gone: it goes
+            Thread.currentThread().interrupt(); // an interrupt ends the thread
         }
     }
 

@@ -53,7 +53,7 @@ public final class NativeCommunicator {
     public static final int LL_SLOT_BYTES = 4;
     /** Bytes of an LL128 slot on the wire (an eighth of JCCL_LL128_BUFFSIZE); default 32 KiB; the same on all ranks. */
     public static final int LL128_SLOT_BYTES = 5;
-    /** Ranks that share this machine's processors. */
+    /** Ranks that share this host's processors. */
     public static final int LOCAL_RANKS = 6;
     /** Processors that the local ranks may use; default: those this process may use. */
     public static final int CORES = 7;
@@ -65,7 +65,7 @@ public final class NativeCommunicator {
     public static final int COMM_ID_HI = 10;
     /** The id's low half. */
     public static final int COMM_ID_LO = 11;
-    /** The job's secret, with which data sockets prove themselves: four words, first. */
+    /** The job's secret, with which data sockets authenticate: the first of four words. */
     public static final int SECRET_0 = 12;
     /** Second word of the secret. */
     public static final int SECRET_1 = 13;
@@ -76,7 +76,7 @@ public final class NativeCommunicator {
     /** Time for a network connection to be made, in nanoseconds; default 20 s. */
     public static final int CONNECT_TIMEOUT_NANOS = 16;
     /** 1: where local ranks outnumber CORES, they spread evenly; 0: they stay where the system puts them. */
-    public static final int SPREAD_RANKS = 17;
+    public static final int RANK_PLACEMENT = 17;
     /** 1: InfiniBand verbs are offered beside sockets, where there are adapters. */
     public static final int IB_USED = 18;
     /** Index of the GID; -1: chosen by the interface's address. */
@@ -97,11 +97,11 @@ public final class NativeCommunicator {
     public static final int IB_PKEY_INDEX = 26;
     /** Queue pairs per connection; the same on all ranks. */
     public static final int IB_QUEUE_PAIRS = 27;
-    /** 1: each message over all queue pairs; 0: over one, in turns; the same on all ranks. */
+    /** 1: each message over all queue pairs; 0: over one, in rotation; the same on all ranks. */
     public static final int IB_SPLIT_DATA = 28;
     /** 1: memory is registered for relaxed ordering where the adapter offers it. */
     public static final int IB_RELAXED_ORDERING = 29;
-    /** A network peer whose machine acknowledges nothing for so many nanoseconds is gone; default 15 s. */
+    /** A network peer whose host acknowledges nothing for so many nanoseconds is gone; default 15 s. */
     public static final int PEER_TIMEOUT_NANOS = 30;
     /** Threads that move the data of TCP connections, whoever waits for it among them: up to 16; default 1. */
     public static final int SOCKET_THREADS = 31;
@@ -123,7 +123,7 @@ public final class NativeCommunicator {
 
     /** The peer is a thread of this process. */
     public static final int TRANSPORT_P2P = 0;
-    /** The peer is a process of this machine. */
+    /** The peer is a process of this host. */
     public static final int TRANSPORT_SHM = 1;
     /** The peer is reached by InfiniBand verbs. */
     public static final int TRANSPORT_IB = 2;
@@ -136,7 +136,7 @@ public final class NativeCommunicator {
     public static final int FLAG_TRY_ZERO_COPY = 1;
     /** In what {@link #run} returns: the buffers were read and written in place. */
     public static final int FLAG_ZERO_COPY_USED = 2;
-    /** A direct all-reduce goes in shards; the same on all ranks of the operation. */
+    /** A direct all-reduce is two-shot; the same on all ranks of the operation. */
     public static final int FLAG_IN_SHARDS = 4;
 
     // Point-to-point tasks.
@@ -179,9 +179,9 @@ public final class NativeCommunicator {
     static native long create(long[] config, String[] texts);
 
     /**
-     * What the peers need to connect to this rank; opaque, at most 2 KiB. The network is listened on from now on.
+     * What the peers need to connect to this rank; opaque, at most 2 KiB. Starts listening on the network.
      *
-     * @param netAddresses numeric addresses of this machine; empty or null: no network
+     * @param netAddresses numeric addresses of this host; empty or null: no network
      * @return null on failure
      */
     static native byte[] connectInfo(long comm, String[] netAddresses);
@@ -287,8 +287,8 @@ public final class NativeCommunicator {
     /**
      * Runs one collective with a count per rank.
      *
-     * @param counts in elements. all_gather: the count of every rank, then where each rank's part lies in {@code recv};
-     *     reduce_scatter: the count of every rank, then where each part lies in {@code send}; all_to_all: send counts, send
+     * @param counts in elements. all_gather: the count of every rank, then where each rank's part is in {@code recv};
+     *     reduce_scatter: the count of every rank, then where each part is in {@code send}; all_to_all: send counts, send
      *     displacements, receive counts, receive displacements
      * @return as {@link #run}
      */
@@ -298,7 +298,7 @@ public final class NativeCommunicator {
     /**
      * Runs one part of a collective that all ranks cut into parts alike; each is an operation of the sequence.
      *
-     * @param whole the elements of the whole, as {@code count} of {@link #run} counts them: what messages tell, and what all
+     * @param whole the elements of the whole, as {@code count} of {@link #run} counts them: what messages state, and what all
      *     ranks must agree on beside what this part is
      * @param begin where this part begins
      * @return as {@link #run}
@@ -369,7 +369,7 @@ public final class NativeCommunicator {
     /** The address of a direct buffer's first byte (position 0), or 0 if it is none. */
     public static native long directAddress(Buffer buffer);
 
-    /** Zeroed memory that other processes of this machine can read and write in place; 0 on failure. */
+    /** Zeroed memory that other processes of this host can read and write in place; 0 on failure. */
     public static native long sharedAlloc(long bytes);
 
     /** Gives the pages of such memory back; its addresses stay readable and writable until {@link #sharedFree}. */

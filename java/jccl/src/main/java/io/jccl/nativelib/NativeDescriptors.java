@@ -1,6 +1,6 @@
 package io.jccl.nativelib;
 
-/** File descriptors that processes of one machine and user hand to each other. {@link #lastError} is the calling thread's. */
+/** File descriptors that processes of one host and user exchange. {@link #lastError} is the calling thread's. */
 final class NativeDescriptors {
 
     private NativeDescriptors() {}

@@ -105,7 +105,7 @@ public final class NativeDevice {
         return graph;
     }
 
-    /** Puts all that was captured on a stream; as often as is wanted, once at a time. */
+    /** Puts all that was captured on a stream; any number of times, once at a time. */
     public static void replayGraph(int device, long graph, long stream) {
         require(replay(device, graph, stream), "device=" + device + ": the graph cannot be replayed");
     }

@@ -75,7 +75,7 @@ public final class NativeDeviceCommunicator {
     /** Begins again at {@link #connectInfo}, without descriptors. */
     static native void renounceDescriptors(long comm, String why);
 
-    /** The peer is on another machine: no memory is taken for it. Before {@link #connectInfo}. */
+    /** The peer is on another host: no memory is taken for it. Before {@link #connectInfo}. */
     static native int setStaged(long comm, int peer);
 
     /** The channels whose connections with a peer are used. */
@@ -94,7 +94,7 @@ public final class NativeDeviceCommunicator {
     /**
      * Connects to a peer whose memory is not reached, by memory of the host.
      *
-     * @param network whether a network lies between
+     * @param network whether a network is between them
      * @param rows what {@link NativeCommunicator#stage} returned for {@link #stagedChannels}
      */
     static native int connectStaged(long comm, int peer, boolean network, long[] rows);

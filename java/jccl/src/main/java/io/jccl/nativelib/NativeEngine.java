@@ -9,8 +9,8 @@ import java.util.Optional;
 /**
  * A communicator's engine for memory of the host.
  *
- * <p>Operations ({@code run…}, {@code connect}, {@code prepare}) are made by one thread at a time, and that thread's owner sees
- * to it that none is inside when {@link #destroy()} is called; they take no lock.
+ * <p>One thread at a time calls operations ({@code run…}, {@code connect}, {@code prepare}). Its owner ensures that
+ * none is inside when {@link #destroy()} is called; they take no lock.
  */
 public final class NativeEngine extends Engine {
 
@@ -37,7 +37,7 @@ public final class NativeEngine extends Engine {
     }
 
     /**
-     * What the peers need to connect to this rank; the network is listened on from now on.
+     * What the peers need to connect to this rank; starts listening on the network.
      *
      * @param addresses numeric addresses of this host; empty: no network
      * @throws JcclException if it cannot listen

@@ -33,7 +33,7 @@ final class NativeLibraryFinder {
     /**
      * @param override the value of {@value #PATH_PROPERTY}, if set
      * @param places directories to extract to, best first
-     * @param resources where {@code META-INF/native} is looked for
+     * @param resources where {@code META-INF/native} is searched for
      */
     NativeLibraryFinder(Platform platform, Optional<Path> override, List<Path> places, ClassLoader resources) {
         this.platform = platform;
@@ -71,7 +71,7 @@ final class NativeLibraryFinder {
     }
 
     /**
-     * Loads a further library that lies beside that one.
+     * Loads a further library beside that one.
      *
      * @param file its name
      * @param named the library to load instead, if there is one

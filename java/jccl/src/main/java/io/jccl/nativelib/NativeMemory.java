@@ -20,7 +20,7 @@ public final class NativeMemory {
      */
     public static ByteBuffer view(long address, int bytes) {
         if (address == 0 || bytes < 0) {
-            throw new IllegalArgumentException("address=" + address + " bytes=" + bytes + ": not a piece of memory");
+            throw new IllegalArgumentException("address=" + address + " bytes=" + bytes + ": not a range of memory");
         }
         ByteBuffer view = newDirectBuffer(address, bytes);
         if (view == null) {
@@ -35,7 +35,7 @@ public final class NativeMemory {
         return NativeCommunicator.directAddress(buffer);
     }
 
-    /** Zeroed memory that other processes of this machine can use in place; 0 if there is no room. */
+    /** Zeroed memory that other processes of this host can use in place; 0 if there is no space. */
     public static long sharedAlloc(long bytes) {
         return NativeCommunicator.sharedAlloc(bytes);
     }

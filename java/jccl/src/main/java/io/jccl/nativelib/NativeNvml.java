@@ -17,11 +17,11 @@ public final class NativeNvml {
      * @param numbers the report in the layout of {@code native/nvml/nvml_report.h}; null where the library cannot be used
      * @param remarks why something is not known, one reason each
      */
-    @SuppressWarnings("ArrayRecordComponent") // handed on at once, never compared
+    @SuppressWarnings("ArrayRecordComponent") // read at once, never compared
     public record Answer(long[] numbers, List<String> remarks) {}
 
     /**
-     * Asks it about all GPUs that it lets this process see. It is started and shut down within this call.
+     * Queries it about all GPUs that it lets this process see. It is started and shut down within this call.
      *
      * @param library a name that the system's loader looks up, or a path
      */

@@ -2,7 +2,7 @@ package io.jccl.nativelib;
 
 import io.jccl.TransportException;
 
-/** A file descriptor of this process that others of its machine and user may have, until it is closed. */
+/** A file descriptor of this process that others of its host and user may have, until it is closed. */
 public final class OfferedDescriptor implements AutoCloseable {
 
     private long handle;
@@ -17,7 +17,7 @@ public final class OfferedDescriptor implements AutoCloseable {
      * Offers a descriptor.
      *
      * @param descriptor is closed with the offer, or at once on failure
-     * @throws TransportException if this process cannot be asked by others
+     * @throws TransportException if this process cannot answer others
      */
     public static OfferedDescriptor of(int descriptor) {
         NativeLoader.load();
