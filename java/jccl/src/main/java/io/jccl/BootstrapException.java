@@ -2,7 +2,7 @@ package io.jccl;
 
 import org.jspecify.annotations.Nullable;
 
-/** The ranks could not find each other or form a communicator. */
+/** The ranks could not find each other or initialise a communicator. */
 public class BootstrapException extends JcclException {
 
     private static final long serialVersionUID = 1L;

@@ -7,7 +7,7 @@ package io.jccl;
  * @param channel its channel
  * @param peer the rank that it waits for
  * @param transport what joins the two
- * @param receiving whether it waits for data; otherwise it waits for room to send
+ * @param receiving whether it waits for data; otherwise it waits for credit to send
  * @param protocol the protocol in use
  * @param step the step of the connection that it waits for
  */
@@ -16,7 +16,7 @@ public record ChannelWait(
 
     /** The row as one line of text: {@code rank=0 channel=1 waits for data from peer=3 over shm, ll128 step=912}. */
     public String describe() {
-        return "rank=" + rank + " channel=" + channel + " waits for " + (receiving ? "data from" : "room to send to")
+        return "rank=" + rank + " channel=" + channel + " waits for " + (receiving ? "data from" : "credit to send to")
                 + " peer=" + peer + " over " + transport.label() + ", " + protocol.label() + " step=" + step;
     }
 }

@@ -6,8 +6,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An operation, or the forming of a communicator, was not finished before its deadline. The message says which operation,
- * how long it took, which ranks never entered it, and where every other rank waits.
+ * An operation, or the initialisation of a communicator, was not finished before its deadline. The message says which
+ * operation, how long it took, which ranks never entered it, and where every other rank waits.
  */
 public class CommunicationTimeoutException extends JcclException {
 

@@ -12,7 +12,7 @@ import java.util.function.Consumer;
  *
  * <p>Operations are issued by one thread at a time; two threads at the same time get an {@link IllegalStateException},
  * because the ranks could not agree on an order. Which thread does not matter, and {@link Work}, {@link #abort()} and the
- * questions may be used by any thread at any time.
+ * getters may be used by any thread at any time.
  *
  * <p>All ranks call the same collectives in the same order, with the same type, reduction, count and root. No rank takes
  * data from another whose calls up to there were different: it throws {@link MismatchedCollectiveException}. An all-reduce,
@@ -28,12 +28,12 @@ import java.util.function.Consumer;
 public sealed interface Communicator extends Operations<Work>, AutoCloseable permits CommunicatorImpl {
 
     /**
-     * Forms a communicator. All ranks call this with the same id and size; the call returns when all have.
+     * Initialises a communicator. All ranks call this with the same id and size; the call returns when all have.
      *
      * @param id from {@link UniqueId#create()} on one rank
      * @param rank this rank, 0 to {@code size - 1}
      * @param size the number of ranks
-     * @throws BootstrapException if the ranks cannot form a communicator
+     * @throws BootstrapException if the ranks cannot initialise a communicator
      * @throws CommunicationTimeoutException if ranks stay away; names them
      * @throws PeerFailedException if a rank ends, or is interrupted, while others wait for it; names it
      * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks learn of it
@@ -43,13 +43,13 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
     }
 
     /**
-     * Forms a communicator with settings. Settings that shape the plan must be the same on all ranks.
+     * Initialises a communicator with settings. Settings that shape the plan must be the same on all ranks.
      *
      * @param id from {@link UniqueId#create()} on one rank
      * @param rank this rank, 0 to {@code size - 1}
      * @param size the number of ranks
      * @param config the settings
-     * @throws BootstrapException if the ranks cannot form a communicator
+     * @throws BootstrapException if the ranks cannot initialise a communicator
      * @throws CommunicationTimeoutException if ranks stay away; names them
      * @throws PeerFailedException if a rank ends, or is interrupted, while others wait for it; names it
      * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks learn of it
@@ -59,10 +59,10 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
     }
 
     /**
-     * Forms the communicator of the job that a launcher started this process in: {@code jccl run}, torchrun, Open MPI, PMI
-     * or Slurm.
+     * Initialises the communicator of the job that a launcher started this process in: {@code jccl run}, torchrun, Open
+     * MPI, PMI or Slurm.
      *
-     * @throws BootstrapException if the environment is incomplete or the ranks cannot form a communicator
+     * @throws BootstrapException if the environment is incomplete or the ranks cannot initialise a communicator
      * @throws CommunicationTimeoutException if ranks stay away; names them
      */
     static Communicator fromEnvironment() {
@@ -73,7 +73,7 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * Like {@link #fromEnvironment()}, with settings.
      *
      * @param config the settings
-     * @throws BootstrapException if the environment is incomplete or the ranks cannot form a communicator
+     * @throws BootstrapException if the environment is incomplete or the ranks cannot initialise a communicator
      * @throws CommunicationTimeoutException if ranks stay away; names them
      */
     static Communicator fromEnvironment(CommunicatorConfig config) {
@@ -114,7 +114,7 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
     StreamOperations on(DeviceStream stream);
 
     /**
-     * Splits the communicator: ranks of one color form a new one, ordered by key and then by their rank here. All ranks
+     * Splits the communicator: ranks of one color get a new one, ordered by key and then by their rank here. All ranks
      * call this; it returns when all have. An interrupt while this waits fails this communicator, and names the rank to the
      * others.
      *
@@ -125,9 +125,9 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
     Optional<Communicator> split(int color, int key);
 
     /**
-     * Goes on without some ranks: forms a new communicator of the others, in the same order, also when this one has failed.
-     * All ranks that are left call this with the same ranks; it returns when all have. The ranks that are left out need not
-     * live, and rank 0 may be one of them.
+     * Goes on without some ranks: initialises a new communicator of the others, in the same order, also when this one has
+     * failed. All ranks that are left call this with the same ranks; it returns when all have. The ranks that are left out
+     * need not live, and rank 0 may be one of them.
      *
      * <pre>{@code
      * } catch (PeerFailedException e) {
@@ -149,11 +149,12 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * ended do not count, so that two of five go on where three died. {@link #shrink(Collection, Quorum)} with {@link
      * Quorum#ANY} asks for less.
      *
-     * @param excludedRanks ranks of this communicator that are left out; none to form one of all ranks again, as after an
-     *     {@link #abort}
+     * @param excludedRanks ranks of this communicator that are left out; none to initialise one of all ranks again, as after
+     *     an {@link #abort}
      * @throws IllegalArgumentException if the collection or a rank in it is null, or a rank is this one, or none of this
      *     communicator
-     * @throws BootstrapException if the ranks cannot form a communicator, exclude different ones, or are a minority
+     * @throws BootstrapException if the ranks cannot initialise a communicator, exclude different ones, or are a
+     *     minority
      * @throws CommunicationTimeoutException if ranks stay away; names them by their ranks in this communicator
      * @throws PeerFailedException if more ranks fail, or are interrupted; names them by their ranks in this communicator
      * @throws InterruptedCommunicationException if this thread is interrupted; the other ranks learn of it

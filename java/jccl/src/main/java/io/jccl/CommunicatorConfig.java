@@ -58,12 +58,12 @@ public final class CommunicatorConfig {
         return Optional.ofNullable(timeout);
     }
 
-    /** How long forming the communicator may take, if set. */
+    /** How long initialising the communicator may take, if set. */
     public Optional<Duration> initTimeout() {
         return Optional.ofNullable(initTimeout);
     }
 
-    /** Which machine this rank is on, if set: ranks with the same id share one. */
+    /** Which host this rank is on, if set: ranks with the same id share one. */
     public Optional<String> hostId() {
         return Optional.ofNullable(hostId);
     }
@@ -134,13 +134,13 @@ public final class CommunicatorConfig {
             return this;
         }
 
-        /** How long forming the communicator may take before it fails; at least a millisecond. */
+        /** How long initialising the communicator may take before it fails; at least a millisecond. */
         public Builder initTimeout(Duration initTimeout) {
             this.initTimeout = Arguments.required("initTimeout", initTimeout, TIME);
             return this;
         }
 
-        /** Says which machine this rank is on, instead of the boot id: ranks with the same id share one. */
+        /** Says which host this rank is on, instead of the boot id: ranks with the same id share one. */
         public Builder hostId(String hostId) {
             this.hostId = Arguments.required("hostId", hostId, "1 to 256 characters");
             return this;

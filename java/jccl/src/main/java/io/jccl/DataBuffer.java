@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>NIO buffers are taken from position to limit as they are at the call; later changes of position and limit have no
  * effect. Direct buffers are used in place. Heap buffers and arrays are staged through native memory by region copies,
- * which costs a copy in and a copy out. Elements must be in the machine's byte order.
+ * which costs a copy in and a copy out. Elements must be in native byte order.
  *
  * <p>Creating one is cheap, but loops over small operations gain by keeping it. Immutable; safe for use by any thread.
  */
@@ -28,7 +28,7 @@ public final class DataBuffer {
     public enum Memory {
         /** Native memory of this process. */
         DIRECT,
-        /** A {@link HostBuffer}, which the ranks of this machine use in place. */
+        /** A {@link HostBuffer}, which the ranks of this host use in place. */
         SHARED,
         /** A Java array. */
         HEAP,
@@ -123,7 +123,7 @@ public final class DataBuffer {
     /**
      * Elements of any type from position to limit.
      *
-     * @param buffer its byte order must be the machine's, unless elements are single bytes; mind that NIO's default is
+     * @param buffer its byte order must be native, unless elements are single bytes; mind that NIO's default is
      *     big endian
      * @param type the type of the elements; the bytes from position to limit must be a multiple of its size
      */
@@ -322,7 +322,7 @@ public final class DataBuffer {
 
     private static DataBuffer ofNio(Buffer buffer, int unitBytes, ByteOrder order, DataType type) {
         if (order != ByteOrder.nativeOrder()) {
-            throw new IllegalArgumentException("order=" + order + ": expected the machine's byte order; call "
+            throw new IllegalArgumentException("order=" + order + ": expected native byte order; call "
                     + "order(ByteOrder.nativeOrder()) on the ByteBuffer, before a view of it is made");
         }
         long count = (long) buffer.remaining() * unitBytes / type.bytes();

@@ -16,9 +16,9 @@ public enum DataType {
     INT64(8, false),
     /** Unsigned 64-bit integer. */
     UINT64(8, false),
-    /** IEEE 754 binary16; sums are formed in float32. */
+    /** IEEE 754 binary16; sums are computed in float32. */
     FLOAT16(2, true),
-    /** The upper half of an IEEE 754 binary32; sums are formed in float32. */
+    /** The upper half of an IEEE 754 binary32; sums are computed in float32. */
     BFLOAT16(2, true),
     /** IEEE 754 binary32. */
     FLOAT32(4, true),
@@ -26,13 +26,13 @@ public enum DataType {
     FLOAT64(8, true),
     /**
      * 8-bit float of the Open Compute Project: 4 bits of exponent, 3 of fraction, up to 448, no infinities, NaN only as 0x7f
-     * and 0xff. Sums are formed in float32 and saturate where they are stored: what is too large or infinite becomes the
+     * and 0xff. Sums are computed in float32 and saturate where they are stored: what is too large or infinite becomes the
      * largest number with its sign.
      */
     FLOAT8_E4M3(1, true),
     /**
      * 8-bit float of the Open Compute Project: 5 bits of exponent, 2 of fraction, up to 57344; the upper half of an IEEE 754
-     * binary16. Sums are formed in float32 and saturate as those of {@link #FLOAT8_E4M3}; reductions keep NaNs but no
+     * binary16. Sums are computed in float32 and saturate as those of {@link #FLOAT8_E4M3}; reductions keep NaNs but no
      * infinities.
      */
     FLOAT8_E5M2(1, true);

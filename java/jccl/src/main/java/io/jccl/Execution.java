@@ -1,10 +1,10 @@
 package io.jccl;
 
 /**
- * How an operation was carried out.
+ * How an operation was executed.
  *
  * @param algorithm the shape in which data travelled
- * @param protocol how pieces were handed on
+ * @param protocol how chunks were passed on
  * @param channels how many channels shared the work
  */
 public record Execution(Algorithm algorithm, Protocol protocol, int channels) {}

@@ -6,9 +6,9 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Memory on the host that the other ranks of this machine can read and write in place, so that large operations move no
+ * Memory on the host that the other ranks of this host can read and write in place, so that large operations move no
  * byte twice. Sizes are {@code long}: more than 2 GiB is fine. The memory starts zeroed, and pages that nobody touches
- * take no room.
+ * take no memory.
  *
  * <p>Operations keep the memory of their buffers: {@link #close} gives it back when the last operation over it, issued
  * before, has ended. Afterwards the buffer and its slices refuse use; its views may be read and written, and no longer
@@ -32,8 +32,8 @@ public final class HostBuffer implements AutoCloseable {
      *
      * @param bytes its size, at least 1
      * @throws IllegalArgumentException if {@code bytes} is not positive
-     * @throws JcclException if it is more than the memory of this machine or of its control group, or the system has no
-     *     room for it
+     * @throws JcclException if it is more than the memory of this host or of its control group, or the system has no
+     *     space for it
      */
     public static HostBuffer allocate(long bytes) {
         if (bytes <= 0) {

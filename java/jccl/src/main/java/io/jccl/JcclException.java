@@ -3,7 +3,7 @@ package io.jccl;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The root of everything that goes wrong while ranks communicate. Mistakes of the caller are {@link
+ * The superclass of everything that goes wrong while ranks communicate. Mistakes of the caller are {@link
  * IllegalArgumentException} or {@link IllegalStateException} instead and leave the communicator as it was.
  *
  * <p>Once an operation has failed with one of these, the communicator is failed: every later call throws an exception of

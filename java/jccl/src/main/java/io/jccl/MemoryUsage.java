@@ -6,7 +6,7 @@ package io.jccl;
  * @param reservedBytes address space of the segment that peers write into
  * @param residentBytes how much of that segment is backed by memory now
  * @param networkBytes buffers of network connections
- * @param stagingBytes the areas through which heap arrays, and device memory where the host carries its operations out, are
+ * @param stagingBytes the areas through which heap arrays, and device memory where the host executes its operations, are
  *     staged
  */
 public record MemoryUsage(long reservedBytes, long residentBytes, long networkBytes, long stagingBytes) {

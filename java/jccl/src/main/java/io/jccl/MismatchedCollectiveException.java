@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Ranks called different operations at the same place of their sequence: another collective, type, reduction, count or
- * root. The communicator is failed on every rank, because data of different operations cannot be told apart any more. The
+ * root. The communicator is failed on every rank, because data of different operations cannot be distinguished. The
  * message begins with the ranks in the minority and what they called differently; the rows are those of the first operation
  * in which ranks differed. {@link Communicator} says when this is found.
  */

@@ -12,9 +12,9 @@ final class Names {
         if (label == null) {
             throw new IllegalArgumentException(what + "=null: name one of " + choices(type));
         }
-        String wanted = label.trim().replace('-', '_').toUpperCase(Locale.ROOT);
+        String expected = label.trim().replace('-', '_').toUpperCase(Locale.ROOT);
         for (E constant : type.getEnumConstants()) {
-            if (constant.name().equals(wanted)) {
+            if (constant.name().equals(expected)) {
                 return constant;
             }
         }

@@ -79,7 +79,7 @@ public interface Operations<R> {
     R allGatherV(DataBuffer send, DataBuffer recv, long[] counts);
 
     /**
-     * Reduces the send buffers of all ranks element by element and hands every rank its block of the result.
+     * Reduces the send buffers of all ranks element by element and gives every rank its block of the result.
      *
      * @param send {@code n * c} elements
      * @param recv receives the {@code rank}-th block of {@code c} elements; may be that block of {@code send}
@@ -88,7 +88,7 @@ public interface Operations<R> {
     R reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op);
 
     /**
-     * Reduces the send buffers of all ranks and hands every rank a block of its own size.
+     * Reduces the send buffers of all ranks and gives every rank a block of its own size.
      *
      * @param send as many elements as all counts together
      * @param recv receives this rank's {@code counts[rank]} elements; may be its block of {@code send}
@@ -134,7 +134,7 @@ public interface Operations<R> {
     R gather(DataBuffer send, @Nullable DataBuffer recv, int root);
 
     /**
-     * Hands every rank its block of the root's buffer.
+     * Sends every rank its block of the root's buffer.
      *
      * @param send {@code n * c} elements at the root; not used and possibly null at other ranks
      * @param recv receives {@code c} elements; at the root it may be the root's block of {@code send}

@@ -6,7 +6,7 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One or more other ranks died or became unreachable. The communicator is failed on every surviving rank.
+ * One or more other ranks died or became unreachable. The communicator is failed on every remaining rank.
  */
 public class PeerFailedException extends JcclException {
 

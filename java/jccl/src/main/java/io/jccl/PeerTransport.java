@@ -5,6 +5,6 @@ package io.jccl;
  *
  * @param peer the other rank
  * @param kind the transport in use
- * @param reason why this transport and not a faster one, in words
+ * @param reason why this transport and not a faster one, as text
  */
 public record PeerTransport(int peer, TransportKind kind, String reason) {}

@@ -3,7 +3,7 @@ package io.jccl;
 import java.util.Locale;
 
 /**
- * How a piece of data is handed from one rank to the next. The order of the constants is part of the native interface.
+ * How a chunk of data is passed from one rank to the next. The order of the constants is part of the native interface.
  * Left to itself, JCCL chooses per operation; {@link CommunicatorConfig.Builder#protocol} forces one.
  */
 public enum Protocol {

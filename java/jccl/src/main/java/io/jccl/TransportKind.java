@@ -6,14 +6,14 @@ import java.util.Locale;
 public enum TransportKind {
     /** Both ranks live in one process and use each other's memory as it is. */
     P2P,
-    /** Two processes of one machine share a memory segment. */
+    /** Two processes of one host share a memory segment. */
     SHM,
-    /** InfiniBand verbs, over InfiniBand or RoCE: between machines with adapters for it. */
+    /** InfiniBand verbs, over InfiniBand or RoCE: between hosts with adapters for it. */
     IB,
-    /** TCP sockets: between machines, or where nothing better works. */
+    /** TCP sockets: between hosts, or where nothing better works. */
     SOCKET;
 
-    /** Whether data goes through a network, even where both ranks are on one machine. */
+    /** Whether data goes through a network, even where both ranks are on one host. */
     public boolean isNetwork() {
         return this == IB || this == SOCKET;
     }

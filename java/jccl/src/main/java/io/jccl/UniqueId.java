@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.zip.CRC32;
 
 /**
- * What the ranks of one communicator must know to find each other: the addresses at which the root listens, and a secret
+ * What the ranks of one communicator must know to find each other: the addresses of the rendezvous server, and a secret
  * that every connection proves. One rank makes it with {@link #create()}; the application moves it to the others, as bytes
  * or as text, by whatever means it has. Whoever holds the id can join the communicator, so treat it like a password.
  *
@@ -49,8 +49,8 @@ public final class UniqueId {
     }
 
     /**
-     * Starts a root in this process and returns its id. The root lives until all ranks of the communicator have met, or
-     * until the initialisation time-out has passed.
+     * Starts a rendezvous server in this process and returns its id. The server lives until all ranks of the communicator
+     * have registered, or until the initialisation time-out has passed.
      *
      * @throws BootstrapException if no network interface is usable
      */
@@ -71,16 +71,16 @@ public final class UniqueId {
     /**
      * An id of known parts.
      *
-     * @param addresses 1 to {@value #MAX_ADDRESSES} resolved addresses of the root, best first
+     * @param addresses 1 to {@value #MAX_ADDRESSES} resolved addresses of the rendezvous server, best first
      * @param secret {@value #SECRET_BYTES} random bytes
      * @throws IllegalArgumentException if a part is not as said
      */
     public static UniqueId of(List<InetSocketAddress> addresses, byte[] secret) {
-        Arguments.required("addresses", addresses, "1 to " + MAX_ADDRESSES + " addresses of the root");
+        Arguments.required("addresses", addresses, "1 to " + MAX_ADDRESSES + " addresses of the rendezvous server");
         Arguments.required("secret", secret, SECRET_BYTES + " random bytes");
         if (addresses.isEmpty() || addresses.size() > MAX_ADDRESSES) {
-            throw new IllegalArgumentException(
-                    "addresses=" + addresses.size() + ": expected 1 to " + MAX_ADDRESSES + " addresses of the root");
+            throw new IllegalArgumentException("addresses=" + addresses.size() + ": expected 1 to " + MAX_ADDRESSES
+                    + " addresses of the rendezvous server");
         }
         for (InetSocketAddress address : addresses) {
             Arguments.required("address", address, "a resolved address with a port");
@@ -196,7 +196,7 @@ public final class UniqueId {
         return TEXT_PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(toBytes());
     }
 
-    /** The addresses of the root, best first; immutable. */
+    /** The addresses of the rendezvous server, best first; immutable. */
     public List<InetSocketAddress> addresses() {
         return addresses;
     }
@@ -218,9 +218,9 @@ public final class UniqueId {
         return Arrays.hashCode(secret);
     }
 
-    /** The root's addresses; the secret is left out, so that the text may be logged. */
+    /** The rendezvous server's addresses; the secret is left out, so that the text may be logged. */
     @Override
     public String toString() {
-        return "UniqueId[root=" + addresses + "]";
+        return "UniqueId[rendezvous=" + addresses + "]";
     }
 }

@@ -7,8 +7,8 @@ import java.util.concurrent.CompletableFuture;
 /**
  * An operation that was issued. It keeps its buffers reachable until it is done.
  *
- * <p>Issuing fixes the operation's place in the sequence and returns at once. The first thread that waits carries the
- * operation out, together with what was issued before it and is not done; what nobody waits for is carried out by a thread
+ * <p>Issuing fixes the operation's place in the sequence and returns at once. The first thread that waits executes the
+ * operation, together with what was issued before it and is not done; what nobody waits for is executed by a thread
  * of the communicator shortly after. All methods may be called by any thread, any number of times. A virtual thread that
  * waits leaves the operation to the communicator's thread and does not occupy its carrier.
  *
@@ -47,7 +47,7 @@ public sealed interface Work permits OperationWork {
 
     /**
      * A future that completes when the operation is done on this rank; exceptionally with the exception that {@link #await()}
-     * throws. {@link Communicator} says what that tells about the other ranks.
+     * throws. {@link Communicator} says what that means for the other ranks.
      *
      * <p>Cancelling it has no effect on the operation. Continuations that are not {@code Async} run on a thread of the
      * communicator and must not wait for its operations.
@@ -55,7 +55,7 @@ public sealed interface Work permits OperationWork {
     CompletableFuture<Void> toFuture();
 
     /**
-     * How the operation was carried out; of a group, its last collective.
+     * How the operation was executed; of a group, its last collective.
      *
      * @throws IllegalStateException if the operation is not done, or failed
      */

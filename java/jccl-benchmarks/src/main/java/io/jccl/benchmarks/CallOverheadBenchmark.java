@@ -62,7 +62,7 @@ public class CallOverheadBenchmark {
         hostMemory.close();
     }
 
-    /** The whole way: issue, await. */
+    /** The whole call: issue, await. */
     @Benchmark
     public void allReduce8Bytes() {
         communicator.allReduce(send, recv, ReduceOp.SUM).await();

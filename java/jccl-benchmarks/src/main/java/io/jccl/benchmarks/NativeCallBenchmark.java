@@ -19,7 +19,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** The floor under {@link CallOverheadBenchmark}: the engine called straight through JNI, one rank. */
+/** The lower bound of {@link CallOverheadBenchmark}: the engine called straight through JNI, one rank. */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @State(Scope.Thread)
@@ -63,7 +63,7 @@ public class NativeCallBenchmark {
         engine.destroy();
     }
 
-    /** As good as empty: it asks for one address. */
+    /** As good as empty: it reads one address. */
     @Benchmark
     public long emptyNativeCall() {
         return NativeCommunicator.directAddress(memory);

@@ -2,6 +2,7 @@ package io.jccl.cli;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.jccl.CommunicatorConfig;
+import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Json;
 import io.jccl.cli.output.TextTable;
 import io.jccl.config.Origin;
@@ -30,7 +31,7 @@ final class EnvCommand implements Callable<Integer> {
 
     private static final String ID_PREFIX = "jccl1:";
 
-    @Option(names = "--json", description = "for machines")
+    @Option(names = "--json", description = "print JSON")
     private boolean json;
 
     @Option(names = "--set", description = "only settings that are not at their default")
@@ -45,7 +46,7 @@ final class EnvCommand implements Callable<Integer> {
         if (!json) {
             settings.warnings().forEach(warning -> System.err.println("jccl env: " + warning));
         }
-        return Main.FINE;
+        return ExitCode.SUCCESS;
     }
 
     static String toText(Settings settings, boolean onlySet) {

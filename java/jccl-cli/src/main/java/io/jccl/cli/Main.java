@@ -2,9 +2,10 @@ package io.jccl.cli;
 
 import io.jccl.cli.doctor.DoctorCommand;
 import io.jccl.cli.launch.RunCommand;
+import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Terminal;
 import io.jccl.cli.perf.PerfCommand;
-import io.jccl.cli.tune.TrialRankCommand;
+import io.jccl.cli.tune.MeasurementRankCommand;
 import io.jccl.cli.tune.TuneCommand;
 import java.io.PrintWriter;
 import java.util.Locale;
@@ -25,24 +26,12 @@ import picocli.CommandLine.ScopeType;
             RunCommand.class,
             TopoCommand.class,
             TuneCommand.class,
-            TrialRankCommand.class,
+            MeasurementRankCommand.class,
             DoctorCommand.class,
             EnvCommand.class
         },
-        footer = {"", "jccl COMMAND --help tells about one of them."})
+        footer = {"", "jccl COMMAND --help describes one of them."})
 public final class Main {
-
-    /** Exit status: all is well. */
-    public static final int FINE = 0;
-
-    /** Exit status: a check failed, or what was asked for could not be done. */
-    public static final int FAILED = 1;
-
-    /** Exit status: the command line is wrong. */
-    public static final int USAGE = 2;
-
-    /** Exit status: slower than the baseline allows. */
-    public static final int REGRESSION = 3;
 
     @Option(
             names = "--log-level",
@@ -87,7 +76,7 @@ public final class Main {
 
     /** Runs the command and ends the process with its status. */
     public static void main(String[] arguments) {
-        Locale.setDefault(Locale.ROOT); // numbers are for machines as well
+        Locale.setDefault(Locale.ROOT); // programs read the numbers as well
         int status = execute(arguments);
         System.out.flush();
         System.err.flush();
@@ -102,7 +91,7 @@ public final class Main {
             if (LogConfiguration.isDebug()) {
                 e.printStackTrace();
             }
-            return FAILED;
+            return ExitCode.FAILURE;
         }
     }
 
@@ -133,7 +122,7 @@ public final class Main {
         CommandLine.UnmatchedArgumentException.printSuggestions(exception, err);
         err.println("Try '" + name + " --help'.");
         err.flush();
-        return USAGE;
+        return ExitCode.USAGE;
     }
 
     private static int failure(Exception exception, CommandLine line, CommandLine.ParseResult result) {
@@ -148,6 +137,6 @@ public final class Main {
     }
 
     private static int statusOf(Throwable exception) {
-        return exception instanceof IllegalArgumentException ? USAGE : FAILED;
+        return exception instanceof IllegalArgumentException ? ExitCode.USAGE : ExitCode.FAILURE;
     }
 }

@@ -15,7 +15,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 import java.util.stream.IntStream;
 
-/** Requests for reports on this machine, with the settings that hold here. */
+/** Requests for reports on this host, with the settings that hold here. */
 public final class ThisMachine {
 
     private ThisMachine() {}
@@ -25,7 +25,7 @@ public final class ThisMachine {
         return SysfsDetector.ofThisMachine().processorsOfThisProcess().count();
     }
 
-    /** The machine with so many ranks, which live where this process lives. */
+    /** The host with so many ranks on the NUMA node of this process. */
     private static XmlElement describe(int ranks, Settings settings) {
         int numa = SysfsDetector.ofThisMachine().numaNodeOfThisProcess();
         return MachineSource.describe(
@@ -38,9 +38,9 @@ public final class ThisMachine {
     /**
      * A request.
      *
-     * @param file a description to use instead of this machine's
-     * @param ranks on this machine
-     * @param machines how many such machines
+     * @param file a description to use instead of this host's
+     * @param ranks on this host
+     * @param machines how many such hosts
      * @param localOnly whether networks play no part
      * @throws io.jccl.topology.TopologyException if the file cannot be read
      */

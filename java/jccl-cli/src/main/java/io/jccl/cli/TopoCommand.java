@@ -1,6 +1,7 @@
 package io.jccl.cli;
 
 import io.jccl.CommunicatorConfig;
+import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.topo.TopoJson;
 import io.jccl.cli.topo.TopoText;
 import io.jccl.cli.topo.TopologyReport;
@@ -28,8 +29,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "topo",
         description = {
-            "Shows this machine, or one described by a file, as JCCL sees it: nodes, links, paths, channels, the plan over "
-                    + "several such machines, and what is chosen for each size.",
+            "Shows this host, or one described by a file, as JCCL sees it: nodes, links, paths, channels, the plan over "
+                    + "several such hosts, and what is chosen for each size.",
             ""
         },
         sortOptions = false)
@@ -44,8 +45,8 @@ final class TopoCommand implements Callable<Integer> {
             names = "--file",
             paramLabel = "TOPO.xml",
             description = {
-                "a description instead of this machine",
-                "given several times: the plan over these machines, which need not be alike, in this order"
+                "a description instead of this host",
+                "given several times: the plan over these hosts, which need not be alike, in this order"
             })
     private List<Path> files = List.of();
 
@@ -53,13 +54,13 @@ final class TopoCommand implements Callable<Integer> {
             names = {"-n", "--ranks"},
             paramLabel = "N",
             defaultValue = "0",
-            description = "ranks on this machine (default: as many as there are cores)")
+            description = "ranks on this host (default: as many as there are cores)")
     private int ranks;
 
     @Option(
             names = "--machines",
             paramLabel = "N",
-            description = "the plan for N such machines (default: as many as there are files, or 1)")
+            description = "the plan for N such hosts (default: as many as there are files, or 1)")
     private Integer machines;
 
     @Option(names = "--local-only", description = "networks play no part")
@@ -78,7 +79,7 @@ final class TopoCommand implements Callable<Integer> {
     @Option(
             names = "--rank",
             paramLabel = "R",
-            description = "with json: of paths and plan only what concerns this rank of all machines")
+            description = "with json: of paths and plan only what concerns this rank of all hosts")
     private Integer rank;
 
     private TopoCommand() {}
@@ -103,7 +104,7 @@ final class TopoCommand implements Callable<Integer> {
             if (wanted.equals("xml")) {
                 System.out.println(
                         TopologyXmlWriter.write(requests.get(0).description()).stripTrailing());
-                return Main.FINE;
+                return ExitCode.SUCCESS;
             }
             List<TopologyReport> reports = requests.size() == 1
                     ? List.of(TopologyReporter.report(requests.get(0), System::nanoTime))
@@ -113,7 +114,7 @@ final class TopoCommand implements Callable<Integer> {
                 case "svg" -> System.out.println(TopoSvg.write(reports.get(0)));
                 default -> System.out.println(TopoText.write(reports));
             }
-            return Main.FINE;
+            return ExitCode.SUCCESS;
         } catch (TopologyException e) {
             throw usage(e.getMessage());
         }
@@ -122,15 +123,15 @@ final class TopoCommand implements Callable<Integer> {
     private void checkSeveral(String wanted) {
         if (machines != null && machines != files.size()) {
             throw usage("machines=" + machines + " files=" + files.size()
-                    + ": each file is one machine; leave out --machines, or give one file");
+                    + ": each file is one host; leave out --machines, or give one file");
         }
         if (localOnly) {
-            throw usage("files=" + files.size()
-                    + " --local-only: a plan over several machines uses networks; give one file");
+            throw usage(
+                    "files=" + files.size() + " --local-only: a plan over several hosts uses networks; give one file");
         }
         if (wanted.equals("xml") || wanted.equals("svg")) {
             throw usage("files=" + files.size() + " format=" + wanted
-                    + ": shows one machine; give one file, or ask for text or json");
+                    + ": shows one host; give one file, or ask for text or json");
         }
     }
 

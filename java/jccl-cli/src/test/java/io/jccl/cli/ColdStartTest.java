@@ -18,14 +18,14 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * {@code jccl topo} answers at once also in a new JVM. What counts is processor time, that of the JVM's own threads
- * included: other work on the machine changes it little. {@code scripts/check-topo} looks at the clock, with the script's
+ * included: other work on the host changes it little. {@code scripts/check-topo} reads the clock, with the script's
  * archive of classes.
  */
 @Timeout(120)
 class ColdStartTest {
 
     /** Twice what the clock may show, because compilers run beside the program, and there is no archive of classes here. */
-    private static final double MOST_SECONDS = 3;
+    private static final double MAX_SECONDS = 3;
 
     @TempDir
     Path directory;
@@ -36,7 +36,7 @@ class ColdStartTest {
         Path description = directory.resolve("machine.xml");
         Files.writeString(description, Reports.machine(2, 2, 4, fabric));
         assertThat(processorSeconds("topo", "--file", description.toString(), "--machines", "2"))
-                .isBetween(0.05, MOST_SECONDS);
+                .isBetween(0.05, MAX_SECONDS);
     }
 
     /** POSIX {@code times}: its second line is user and system time of what the shell has waited for. */

@@ -1,5 +1,6 @@
 package io.jccl.cli;
 
+import io.jccl.cli.output.ExitCode;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -25,20 +26,20 @@ final class CommandLines {
         int failed = 0;
         try (BufferedReader lines = Files.newBufferedReader(Path.of(arguments[0]))) {
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                tell(speaks, "== %s%n", line);
+                print(speaks, "== %s%n", line);
                 long start = System.nanoTime();
                 int status = Main.commandLine().execute(line.trim().split("\\s+"));
                 double seconds = (System.nanoTime() - start) / (double) TimeUnit.SECONDS.toNanos(1);
-                tell(speaks, "== status %d after %.1f s%n", status, seconds);
+                print(speaks, "== status %d after %.1f s%n", status, seconds);
                 count++;
-                failed += status == Main.FINE ? 0 : 1;
+                failed += status == ExitCode.SUCCESS ? 0 : 1;
             }
         }
-        tell(speaks, "== %d command lines, %d failed%n", count, failed);
-        System.exit(failed == 0 ? Main.FINE : Main.FAILED);
+        print(speaks, "== %d command lines, %d failed%n", count, failed);
+        System.exit(failed == 0 ? ExitCode.SUCCESS : ExitCode.FAILURE);
     }
 
-    private static void tell(boolean speaks, String format, Object... values) {
+    private static void print(boolean speaks, String format, Object... values) {
         if (speaks) {
             System.out.printf(Locale.ROOT, format, values);
             System.out.flush();

@@ -35,12 +35,12 @@ class CommandTest {
                 "perf all_reduce -b 16 -e 8 | min=16 max=8: expected 1 <= min <= max",
                 "perf all_reduce --nonsense | Unknown option: '--nonsense'",
                 "topo --format pdf | format=\"pdf\": unknown; name one of [text, json, xml, svg]",
-                "topo --file a.xml --file b.xml --machines 3 | machines=3 files=2: each file is one machine",
-                "topo --file a.xml --file b.xml --format svg | files=2 format=svg: shows one machine",
-                "topo --file a.xml --file b.xml --local-only | files=2 --local-only: a plan over several machines",
+                "topo --file a.xml --file b.xml --machines 3 | machines=3 files=2: each file is one host",
+                "topo --file a.xml --file b.xml --format svg | files=2 format=svg: shows one host",
+                "topo --file a.xml --file b.xml --local-only | files=2 --local-only: a plan over several hosts",
                 "--log-level loud env | log-level=\"loud\": unknown"
             })
-    void wrongUsageIsSaidAndIsStatusTwo(String command, String message) throws IOException, InterruptedException {
+    void wrongUsageIsReportedAndIsStatusTwo(String command, String message) throws IOException, InterruptedException {
         Result result = run(command.split(" "));
         assertThat(result.status()).isEqualTo(2);
         assertThat(result.err()).contains(message).contains("--help");
@@ -56,7 +56,7 @@ class CommandTest {
     }
 
     @Test
-    void runMarksLinesWithTheirRankAndPassesTheEnvironment() throws IOException, InterruptedException {
+    void runPrefixesLinesWithTheirRankAndPassesTheEnvironment() throws IOException, InterruptedException {
         Result result = run("run", "-n", "2", "--", "sh", "-c", "echo $JCCL_RANK of $JCCL_SIZE");
         assertThat(result.status()).isZero();
         assertThat(result.out().lines()).containsExactlyInAnyOrder("[0] 0 of 2", "[1] 1 of 2");

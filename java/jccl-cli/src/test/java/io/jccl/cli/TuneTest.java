@@ -27,8 +27,8 @@ class TuneTest {
     }
 
     @Test
-    void aTableIsWrittenThatRanksAccept() throws IOException, InterruptedException {
-        Path table = directory.resolve("costs.properties");
+    void aProfileIsWrittenThatRanksAccept() throws IOException, InterruptedException {
+        Path profile = directory.resolve("costs.properties");
         Result tuned = run(
                 "tune",
                 "--transport",
@@ -40,19 +40,19 @@ class TuneTest {
                 "-e",
                 "1K",
                 "-o",
-                table.toString());
+                profile.toString());
         assertThat(tuned.status()).as(tuned.err()).isZero();
         assertThat(tuned.out()).isEmpty();
         HostCosts costs = HostCosts.of(Settings.load(CommunicatorConfig.builder()
-                .setting("JCCL_HOST_COSTS", table.toString())
+                .setting("JCCL_TUNING_PROFILE", profile.toString())
                 .build()));
         assertThat(costs.source()).contains("by `jccl tune --transport shm");
-        assertThat(Files.readString(table)).contains("# Costs of the host backend", "shm.ring.ll.hop_us=");
+        assertThat(Files.readString(profile)).contains("# Costs of the host backend", "shm.ring.ll.hop_us=");
         assertThat(tuned.err()).contains("chunk_bytes stays");
     }
 
     @Test
-    void aTableThatCannotBeWrittenIsRefusedBeforeAnythingIsMeasured() throws IOException, InterruptedException {
+    void aProfileThatCannotBeWrittenIsRefusedBeforeAnythingIsMeasured() throws IOException, InterruptedException {
         for (Path file : new Path[] {directory, directory.resolve("missing").resolve("costs.properties")}) {
             Result refused = run("tune", "--transport", "shm", "--budget", "600", "-o", file.toString());
             assertThat(refused.status()).isEqualTo(2);
@@ -61,12 +61,12 @@ class TuneTest {
     }
 
     @Test
-    void verifyingTellsTheRegretOfEverySize() throws IOException, InterruptedException {
+    void verifyingReportsTheSlowdownOfEverySize() throws IOException, InterruptedException {
         Result result =
                 run("tune", "--verify", "--transport", "p2p", "--budget", "0.01", "--each", "0.0002", "-e", "64");
         assertThat(result.status()).as(result.err()).isZero();
         assertThat(result.out())
-                .contains("# table in use: ", "# all_reduce over p2p, 2 ranks", "SLOWER BY", "\n8 B ", "\n64 B ");
+                .contains("# profile in use: ", "# all_reduce over p2p, 2 ranks", "SLOWER BY", "\n8 B ", "\n64 B ");
     }
 
     @ParameterizedTest

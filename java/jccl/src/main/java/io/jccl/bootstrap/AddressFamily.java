@@ -4,7 +4,7 @@ import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.util.Locale;
 
-/** Which kind of address to use between machines. */
+/** Which kind of address to use between hosts. */
 enum AddressFamily {
     ANY,
     INET,

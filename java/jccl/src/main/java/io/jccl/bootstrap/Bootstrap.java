@@ -17,15 +17,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One rank's membership in a group: how it came in, and its networks while it stays.
+ * One rank's membership in a group: how it joins, and its networks while it is a member.
  *
- * <p>Coming in takes two steps. All ranks meet at the root, which the {@link UniqueId} or the launcher's environment
- * names; there they learn where rank 0's coordinator is, and connect to it to stay. Both steps together end by the initialisation
- * time-out: with a {@link CommunicationTimeoutException} that names the ranks that did not come, the same on every rank, or with a
- * {@link BootstrapException} that says why this rank was not let in.
+ * <p>Joining takes two steps. All ranks register at the rendezvous server, which the {@link UniqueId} or the launcher's
+ * environment names; it sends them the address of rank 0's coordinator. They connect to the coordinator and keep that
+ * connection. Both steps together end by the initialisation time-out: with a {@link CommunicationTimeoutException} that
+ * names the ranks that did not come, the same on every rank, or with a {@link BootstrapException} that says why this
+ * rank was refused.
  *
- * <p>Threads: the factories block and may be interrupted; everything else is safe for any thread. A member has one daemon
- * thread; rank 0 has one more for the coordinator. {@link #close} ends them and their sockets.
+ * <p>Threads: the factories block and may be interrupted; everything else is safe for any thread. A member has one
+ * daemon thread; rank 0 has one more for the coordinator. {@link #close} ends them and their sockets.
  */
 public final class Bootstrap implements AutoCloseable {
 
@@ -60,8 +61,8 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     /**
-     * Starts a root in this process and returns the id by which the ranks find it. The root ends by itself when all ranks
-     * have met, or when none has come for the initialisation time-out.
+     * Starts a rendezvous server in this process and returns the id by which the ranks find it. The server ends by
+     * itself when all ranks have met, or when none has come for the initialisation time-out.
      *
      * @throws BootstrapException if no network interface is usable
      */
@@ -75,44 +76,45 @@ public final class Bootstrap implements AutoCloseable {
      * @param id the same on all ranks
      * @param rank this rank, from 0 to {@code size - 1}
      * @param size the number of ranks, the same on all ranks
-     * @throws BootstrapException if this rank is not let in; says why
+     * @throws BootstrapException if this rank is refused; says why
      * @throws CommunicationTimeoutException if not all ranks came in time; names them
      */
     public static Bootstrap join(UniqueId id, int rank, int size, BootstrapOptions options) {
-        Connector.Place place = new Connector.Place(id.addresses(), id.secret());
-        RankRegistration.Hello hello = new RankRegistration.Hello(options.version(), rank, size, NO_OLD_RANK, "", new byte[0]);
-        return join(() -> place, id.secret(), hello, false, Connector.Nobody.IS_THERE_ANY_MORE, options);
+        Connector.ServerAddress server = new Connector.ServerAddress(id.addresses(), id.secret());
+        RankRegistration.Hello hello =
+                new RankRegistration.Hello(options.version(), rank, size, NO_OLD_RANK, "", new byte[0]);
+        return join(() -> server, id.secret(), hello, false, Connector.IfRefused.SERVER_ENDED, options);
     }
 
     /**
      * Joins the group that a launcher has started.
      *
-     * @param launch what the launcher said, see {@link LauncherEnvironment}
-     * @param generation the number of groups that this process has formed from this environment before, the same on all
-     *     ranks: it keeps them apart
-     * @throws BootstrapException if this rank is not let in; says why
+     * @param launch what the launcher set, see {@link LauncherEnvironment}
+     * @param generation the number of groups that this process has joined by this environment before, the same on all
+     *     ranks: it distinguishes them
+     * @throws BootstrapException if this rank is refused; says why
      * @throws CommunicationTimeoutException if not all ranks came in time; names them
      */
     public static Bootstrap join(Launch launch, int generation, BootstrapOptions options) {
         try (LaunchRendezvous rendezvous = LaunchRendezvous.of(launch, generation, options)) {
-            RankRegistration.Hello hello =
-                    new RankRegistration.Hello(options.version(), launch.rank(), launch.size(), NO_OLD_RANK, "", new byte[0]);
-            return join(rendezvous, null, hello, true, Connector.Nobody.IS_THERE_YET, options);
+            RankRegistration.Hello hello = new RankRegistration.Hello(
+                    options.version(), launch.rank(), launch.size(), NO_OLD_RANK, "", new byte[0]);
+            return join(rendezvous, null, hello, true, Connector.IfRefused.NOT_OPEN_YET, options);
         }
     }
 
-    /** Joins the group of those that are left; its root may be about to close for an earlier attempt. */
-    static Bootstrap join(Connector.Place root, RemainingRanks remaining, BootstrapOptions options) {
+    /** Joins the group of the remaining ranks; its server may be about to close for an earlier attempt. */
+    static Bootstrap join(Connector.ServerAddress server, RemainingRanks remaining, BootstrapOptions options) {
         RankRegistration.Hello hello = remaining.hello(new byte[0]);
-        return join(() -> root, root.secret(), hello, true, Connector.Nobody.IS_RANK_ZERO, options);
+        return join(() -> server, server.secret(), hello, true, Connector.IfRefused.RANK_ZERO_ENDED, options);
     }
 
     private static Bootstrap join(
             Connector.Target target,
             byte[] knownSecret,
             RankRegistration.Hello hello,
-            boolean patient,
-            Connector.Nobody nobody,
+            boolean retriesRefusals,
+            Connector.IfRefused ifRefused,
             BootstrapOptions options) {
         int rank = hello.rank();
         int size = hello.size();
@@ -126,37 +128,40 @@ public final class Bootstrap implements AutoCloseable {
         String who = "rank " + rank;
         byte[][] used = {knownSecret};
         Connector.Target noting = () -> {
-            Connector.Place place = target.locate();
-            used[0] = place.secret();
-            return place;
+            Connector.ServerAddress server = target.locate();
+            used[0] = server.secret();
+            return server;
         };
         byte[] salt = Handshake.randomBytes(Handshake.NONCE_BYTES);
         byte[] offer = new byte[0];
         CoordinatorServer coordinator = null;
         CoordinatorConnection client = null;
         ReservedPort reserved = null;
-        FrameStream root = null;
+        FrameStream rendezvous = null;
         byte[] welcome = null;
         try {
             while (welcome == null) {
-                root = new Connector(Handshake.Purpose.RENDEZVOUS, who, patient, nobody).connect(noting, deadline);
+                rendezvous = new Connector(Handshake.Purpose.RENDEZVOUS, who, retriesRefusals, ifRefused)
+                        .connect(noting, deadline);
                 if (rank == 0 && coordinator == null) {
-                    List<InterfaceCandidate> candidates = coordinatorCandidates(options, root.localAddress());
+                    List<InterfaceCandidate> candidates = coordinatorCandidates(options, rendezvous.localAddress());
                     byte[] groupSecret = Handshake.derive(used[0], salt);
-                    coordinator = new CoordinatorServer(options, NetworkInterfaces.bindAddress(candidates), groupSecret, size);
+                    coordinator = new CoordinatorServer(
+                            options, NetworkInterfaces.bindAddress(candidates), groupSecret, size);
                     offer = offer(salt, candidates, coordinator.port());
                 }
-                welcome = awaitWelcome(root, who, hello.with(offer), nobody, initMillis, deadline);
+                welcome = awaitWelcome(rendezvous, who, hello.with(offer), ifRefused, initMillis, deadline);
             }
             byte[] rendezvousSecret = used[0];
             if (coordinator != null) {
-                coordinator.listenTo(root); // which knows the ranks that end before they come to the coordinator
+                coordinator.listenTo(rendezvous); // which reports ranks that end before they reach the coordinator
             }
             CoordinatorAddress accepted = offerOf(who, welcome);
             byte[] secret = Handshake.derive(rendezvousSecret, accepted.salt());
-            Connector.Place place = new Connector.Place(accepted.addresses(), secret);
-            FrameStream stream = new Connector(Handshake.Purpose.COORDINATOR, who, false, Connector.Nobody.IS_RANK_ZERO)
-                    .connect(() -> place, deadline);
+            Connector.ServerAddress server = new Connector.ServerAddress(accepted.addresses(), secret);
+            FrameStream stream = new Connector(
+                            Handshake.Purpose.COORDINATOR, who, false, Connector.IfRefused.RANK_ZERO_ENDED)
+                    .connect(() -> server, deadline);
             try {
                 stream.awaitWelcome(who, hello, true, initMillis, deadline);
                 client = new CoordinatorConnection(rank, size, stream, options);
@@ -172,13 +177,13 @@ public final class Bootstrap implements AutoCloseable {
                     TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start),
                     client.localAddress());
             if (coordinator == null) {
-                root.leave();
+                rendezvous.leave();
             }
             reserved = new ReservedPort(coordinatorCandidates(options, client.localAddress()));
             return new Bootstrap(rank, size, secret, options, client, coordinator, reserved);
         } finally {
-            if (root != null) {
-                root.close();
+            if (rendezvous != null) {
+                rendezvous.close();
             }
             if (reserved == null) {
                 if (client != null) {
@@ -192,24 +197,24 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     /**
-     * What the root says, or null if it has made room for another: each attempt to shrink opens one, and ranks may be ahead of
-     * the first. If that rank has ended instead, the next connection shows it.
+     * The rendezvous server's answer, or null if another server has replaced it: each attempt to shrink opens one, and
+     * ranks may be an attempt ahead of the first. If that rank has ended instead, the next connection shows it.
      */
     private static byte[] awaitWelcome(
-            FrameStream root,
+            FrameStream rendezvous,
             String who,
             RankRegistration.Hello hello,
-            Connector.Nobody nobody,
+            Connector.IfRefused ifRefused,
             long initMillis,
             long deadline) {
-        boolean atRankZero = nobody != Connector.Nobody.IS_THERE_ANY_MORE;
+        boolean atRankZero = ifRefused != Connector.IfRefused.SERVER_ENDED;
         try {
-            return root.awaitWelcome(who, hello, atRankZero, initMillis, deadline);
+            return rendezvous.awaitWelcome(who, hello, atRankZero, initMillis, deadline);
         } catch (PeerFailedException e) {
-            if (!root.isBroken() || nobody != Connector.Nobody.IS_RANK_ZERO) {
+            if (!rendezvous.isBroken() || ifRefused != Connector.IfRefused.RANK_ZERO_ENDED) {
                 throw e;
             }
-            root.close();
+            rendezvous.close();
             return null;
         }
     }
@@ -226,11 +231,12 @@ public final class Bootstrap implements AutoCloseable {
         try {
             return CoordinatorAddress.decode(welcome);
         } catch (WireException e) {
-            throw new BootstrapException(who + ": where rank 0's coordinator is cannot be read: " + e.getMessage(), e);
+            throw new BootstrapException(
+                    who + ": the address of rank 0's coordinator cannot be read: " + e.getMessage(), e);
         }
     }
 
-    /** The address that reached the root is the best guess for the coordinator; on loopback everybody is on this machine. */
+    /** The address that reached the rendezvous server comes first; on loopback all ranks are on this host. */
     private static List<InterfaceCandidate> coordinatorCandidates(BootstrapOptions options, InetAddress toRendezvous) {
         return NetworkInterfaces.preferring(NetworkInterfaces.usable(options), toRendezvous);
     }
@@ -245,19 +251,19 @@ public final class Bootstrap implements AutoCloseable {
         return size;
     }
 
-    /** The network for agreements. */
+    /** The out-of-band network. */
     public OutOfBand outOfBand() {
         return client.outOfBand();
     }
 
-    /** The network for failures. */
+    /** The network that detects failures. */
     public ControlNetwork control() {
         return client.control();
     }
 
     /**
-     * 16 bytes that only the members know, the same on every rank: the key for the group's other connections. No other group
-     * has it, not even one of the same ranks and id, so that what is left of an older one cannot speak in this.
+     * 16 bytes that only the members know, the same on every rank: the key for the group's other connections. No other
+     * group has it, not even one of the same ranks and id, so that connections of an older group do not fit this one.
      */
     public byte[] secret() {
         return Handshake.derive(secret, "data");
@@ -268,14 +274,14 @@ public final class Bootstrap implements AutoCloseable {
         return Handshake.derive(secret, "session");
     }
 
-    /** The address of this machine from which rank 0 was reached: the best for other connections too. */
+    /** The address of this host from which rank 0 was reached: the best for other connections too. */
     public InetAddress localAddress() {
         return client.localAddress();
     }
 
     /**
-     * Forms groups of those ranks that give the same color. Every rank of this group must call it, in the same order as
-     * other collective calls of {@link #outOfBand}.
+     * Initialises groups of those ranks that give the same color. Every rank of this group must call it, in the same
+     * order as other collective calls of {@link #outOfBand}.
      *
      * @param color which group; negative to be in none
      * @param key the order of ranks in the new group; equal keys keep the order of this group
@@ -283,34 +289,37 @@ public final class Bootstrap implements AutoCloseable {
      * @return the new group, or empty for a negative color
      */
     public Optional<Bootstrap> split(int color, int key, BootstrapOptions childOptions) {
-        return Subgroup.form(client.outOfBand(), color, key, childOptions);
+        return Subgroup.join(client.outOfBand(), color, key, childOptions);
     }
 
-    /** Where this rank can be met when the network of the group is gone; a text for the other ranks' {@link #shrink}. */
-    public String meetingPlace() {
-        return reserved.place();
+    /** The address of this rank's reserved port, as text for the other ranks' {@link #shrink}. */
+    public String rendezvousAddress() {
+        return reserved.encoded();
     }
 
     /**
-     * Forms a group of the ranks that are left, in the same order. Takes nothing of this group's network, which may have
-     * failed. Every rank that is left calls it.
+     * Initialises a group of the remaining ranks, in the same order. Uses nothing of this group's network, which may
+     * have failed. Every remaining rank calls it.
      *
      * @param excluded ranks of this group that are left out, not this one; the same on all ranks
-     * @param places the {@link #meetingPlace} of every rank of this group
+     * @param rendezvousAddresses the {@link #rendezvousAddress} of every rank of this group
      * @param needsMajority whether a minority of a group that was not aborted is refused
      * @param childOptions the settings of the new group
      * @throws BootstrapException if the ranks do not exclude the same ones, or are a minority
      * @throws CommunicationTimeoutException if not all came in time; names them by their ranks in the new group
      */
     public Bootstrap shrink(
-            SortedSet<Integer> excluded, List<String> places, boolean needsMajority, BootstrapOptions childOptions) {
-        RemainingRanks remaining = new RemainingRanks(rank, excluded, places, childOptions);
+            SortedSet<Integer> excluded,
+            List<String> rendezvousAddresses,
+            boolean needsMajority,
+            BootstrapOptions childOptions) {
+        RemainingRanks remaining = new RemainingRanks(rank, excluded, rendezvousAddresses, childOptions);
         boolean aborted = control()
-                .verdict()
-                .filter(verdict -> verdict.kind() == FailureReport.Kind.ABORTED)
+                .agreedFailure()
+                .filter(report -> report.kind() == FailureReport.Kind.ABORTED)
                 .isPresent();
         boolean minority = needsMajority && !aborted && remaining.leads() && remaining.isMinority(!client.wasCutOff());
-        return remaining.form(reserved, secret, minority);
+        return remaining.initialize(reserved, secret, minority);
     }
 
     /** Waits until the group fails, or the time is over, and returns why it failed. */
@@ -318,7 +327,7 @@ public final class Bootstrap implements AutoCloseable {
         return client.outOfBand().awaitFailure(timeout);
     }
 
-    /** Leaves a group whose communicator this rank does not initialise to the end, and tells the others why. */
+    /** Leaves a group whose communicator this rank does not initialise to the end, and sends the others the reason. */
     public void giveUp(String why) {
         String text = "rank " + rank + " gave up while the communicator was initialised: " + why;
         if (coordinator != null) {
@@ -330,8 +339,8 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     /**
-     * Leaves in good order. Takes three seconds at most; on rank 0, which the others need, it waits for them to leave too, for
-     * the close time-out at most. Called again it does nothing.
+     * Leaves in good order. Takes three seconds at most; on rank 0, which the others need, it waits for them to leave
+     * too, for the close time-out at most. Called again it does nothing.
      */
     @Override
     public void close() {
@@ -346,7 +355,7 @@ public final class Bootstrap implements AutoCloseable {
         }
     }
 
-    /** Leaves without a word, like a process that dies: for tests of what the others then do. */
+    /** Leaves without a FIN, like a process that dies: for tests of what the others then do. */
     void die() {
         closed.set(true);
         reserved.close();

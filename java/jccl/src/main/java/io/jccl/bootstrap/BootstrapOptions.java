@@ -6,10 +6,10 @@ import java.util.function.LongSupplier;
 /**
  * The settings of rendezvous, out-of-band and control network of one communicator.
  *
- * @param initTimeout the longest that forming the group may take
+ * @param initTimeout the longest that initialisation of the group may take
  * @param heartbeatInterval how often each side of a connection says that it lives
  * @param heartbeatTimeout the silence after which a rank counts as failed; at least twice the interval
- * @param queryTimeout the longest that the coordinator waits for answers before it gives a verdict
+ * @param queryTimeout the longest that the coordinator waits for answers before it reports a failure
  * @param closeTimeout the longest that rank 0's close waits for the other ranks to close too
  * @param interfaces which network interfaces to use, as {@code JCCL_SOCKET_IFNAME} spells it; empty for JCCL's choice
  * @param family {@code AF_INET}, {@code AF_INET6}, or empty for both, IPv4 first

@@ -12,16 +12,16 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
 
-/** How status and verdict travel. Reading throws {@link WireException} for bytes that cannot be right. */
+/** The wire format of status and failure. Reading throws {@link WireException} for bytes that cannot be right. */
 final class Codecs {
 
-    /** The most waits that a rank tells of. */
+    /** The maximum number of waits that a rank reports. */
     static final int MAX_WAITS = 64;
 
-    /** The most characters of a text. */
+    /** The maximum number of characters of a text. */
     static final int MAX_TEXT = 2000;
 
-    /** The most ranks of one communicator. */
+    /** The maximum number of ranks of one communicator. */
     static final int MAX_RANKS = 1 << 16;
 
     private static final int NONE = 0xff;
@@ -92,17 +92,17 @@ final class Codecs {
                 fingerprint, new RankOperation(rank, sequence, state, collective, type, op, count, root));
     }
 
-    static byte[] encode(FailureReport verdict) {
+    static byte[] encode(FailureReport report) {
         WireWriter out = new WireWriter();
-        out.u8(verdict.kind().ordinal()).i64(verdict.sequence()).i32(verdict.reporter());
-        out.ranks(verdict.failedRanks())
-                .ranks(verdict.missingRanks())
-                .i32(verdict.rows().size());
-        verdict.rows().forEach(row -> write(out, row));
-        return out.text(verdict.text(), MAX_TEXT).toBytes();
+        out.u8(report.kind().ordinal()).i64(report.sequence()).i32(report.reporter());
+        out.ranks(report.failedRanks())
+                .ranks(report.missingRanks())
+                .i32(report.rows().size());
+        report.rows().forEach(row -> write(out, row));
+        return out.text(report.text(), MAX_TEXT).toBytes();
     }
 
-    static FailureReport decodeVerdict(WireReader in, int size) {
+    static FailureReport decodeFailure(WireReader in, int size) {
         FailureReport.Kind kind = in.constant(FailureReport.Kind.class);
         long sequence = in.i64();
         int reporter = in.i32In("reporter", -1, size - 1);

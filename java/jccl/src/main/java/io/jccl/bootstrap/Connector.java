@@ -21,12 +21,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
- * A rank's way to a {@link Server}: tries the server's addresses in turn until one of them answers and proves the secret,
- * or the time is up; then the error shows what became of every address. For one thread, which may be interrupted.
+ * Connects a rank to a {@link Server}: tries the server's addresses in turn until one of them answers and proves the
+ * secret, or the time is up; then the error shows the outcome of every address. For one thread, which may be
+ * interrupted.
  */
 final class Connector {
 
-    /** Where a server is; may change while it is looked for. */
+    /** The address of a server; may change while a rank connects. */
     @FunctionalInterface
     interface Target {
 
@@ -35,33 +36,33 @@ final class Connector {
          *
          * @throws IOException if they are not known yet
          */
-        Place locate() throws IOException;
+        ServerAddress locate() throws IOException;
     }
 
     /** A server's addresses and secret. */
-    record Place(List<InetSocketAddress> addresses, byte[] secret) {}
+    record ServerAddress(List<InetSocketAddress> addresses, byte[] secret) {}
 
-    /** What it means that nobody listens on any of a server's addresses. */
-    enum Nobody {
+    /** What it means that all of a server's addresses refuse a connection. */
+    enum IfRefused {
         /** The server may open later. */
-        IS_THERE_YET,
-        /** The server was there, in rank 0, which has ended. */
-        IS_RANK_ZERO,
-        /** The server was there, and has ended. */
-        IS_THERE_ANY_MORE
+        NOT_OPEN_YET,
+        /** The server was open, in rank 0, which has ended. */
+        RANK_ZERO_ENDED,
+        /** The server was open, and has ended. */
+        SERVER_ENDED
     }
 
     private static final int MAX_REFUSALS = 5;
     private static final int MAX_DEAD_ROUNDS = 3;
-    private static final long FIRST_NAP_MILLIS = 10;
-    private static final long MAX_NAP_MILLIS = 250;
+    private static final long MIN_BACKOFF_MILLIS = 10;
+    private static final long MAX_BACKOFF_MILLIS = 250;
     private static final long FIRST_CONNECT_MILLIS = 500;
     private static final long MAX_CONNECT_MILLIS = 5000;
 
     private final Handshake.Purpose purpose;
     private final String who;
-    private final boolean patient;
-    private final Nobody nobody;
+    private final boolean retriesRefusals;
+    private final IfRefused ifRefused;
     private final Map<String, String> outcomes = new LinkedHashMap<>();
     private int refusals;
     private int deadRounds; // in a row
@@ -72,15 +73,15 @@ final class Connector {
     /**
      * A connector.
      *
-     * @param who who connects, for messages
-     * @param patient whether another server may be at the address for now, so that its refusal is worth waiting
-     * @param nobody what it means that nobody listens there
+     * @param who this rank, for messages
+     * @param retriesRefusals whether another server may have the address for now, so that a refusal is retried
+     * @param ifRefused what it means that nobody listens there
      */
-    Connector(Handshake.Purpose purpose, String who, boolean patient, Nobody nobody) {
+    Connector(Handshake.Purpose purpose, String who, boolean retriesRefusals, IfRefused ifRefused) {
         this.purpose = purpose;
         this.who = who;
-        this.patient = patient;
-        this.nobody = nobody;
+        this.retriesRefusals = retriesRefusals;
+        this.ifRefused = ifRefused;
     }
 
     /**
@@ -93,18 +94,18 @@ final class Connector {
      */
     FrameStream connect(Target target, long deadlineNanos) {
         long start = System.nanoTime();
-        long nap = FIRST_NAP_MILLIS;
-        long patience = FIRST_CONNECT_MILLIS;
+        long backoffMillis = MIN_BACKOFF_MILLIS;
+        long connectMillis = FIRST_CONNECT_MILLIS;
         while (true) {
-            FrameStream stream = round(target, patience, deadlineNanos);
+            FrameStream stream = round(target, connectMillis, deadlineNanos);
             if (stream != null) {
                 return stream;
             }
-            if (refusals >= MAX_REFUSALS && !patient) {
+            if (refusals >= MAX_REFUSALS && !retriesRefusals) {
                 throw new BootstrapException(who + " was refused by the " + name() + ": the secret of the id is not the"
                         + " group's; pass the same UniqueId to all ranks. Addresses tried:" + table());
             }
-            if (nobody != Nobody.IS_THERE_YET && deadRounds >= MAX_DEAD_ROUNDS) {
+            if (ifRefused != IfRefused.NOT_OPEN_YET && deadRounds >= MAX_DEAD_ROUNDS) {
                 throw ended();
             }
             long left = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
@@ -118,15 +119,15 @@ final class Connector {
                         Set.of(0),
                         null);
             }
-            sleep(Math.min(nap, left));
-            nap = Math.min(MAX_NAP_MILLIS, nap * 2);
-            patience = Math.min(MAX_CONNECT_MILLIS, patience * 2);
+            sleep(Math.min(backoffMillis, left));
+            backoffMillis = Math.min(MAX_BACKOFF_MILLIS, backoffMillis * 2);
+            connectMillis = Math.min(MAX_CONNECT_MILLIS, connectMillis * 2);
         }
     }
 
     private JcclException ended() {
         String tried = "; nobody listens there any more. Addresses tried:" + table();
-        return nobody == Nobody.IS_RANK_ZERO
+        return ifRefused == IfRefused.RANK_ZERO_ENDED
                 ? new PeerFailedException(
                         who + " looked for the " + name() + " of rank 0, which has ended or closed its communicator"
                                 + tried,
@@ -134,29 +135,29 @@ final class Connector {
                         null)
                 : new BootstrapException(who + " looked for the " + name()
                         + " of its UniqueId: the process that created the id has ended,"
-                        + " or the group of the id has formed or failed before this rank came; create a new id"
+                        + " or the group of the id was initialised or failed before this rank came; create a new id"
                         + tried);
     }
 
     /** One attempt at each address. The server has ended if its best address refuses and no other answers. */
-    private FrameStream round(Target target, long patienceMillis, long deadlineNanos) {
-        Place place;
+    private FrameStream round(Target target, long connectMillis, long deadlineNanos) {
+        ServerAddress server;
         try {
-            place = target.locate();
+            server = target.locate();
         } catch (IOException e) {
-            outcomes.put("(where the root is)", String.valueOf(e.getMessage()));
+            outcomes.put("(address of the rendezvous server)", String.valueOf(e.getMessage()));
             return null;
         }
         answered = false;
         refusedFirst = false;
         tried = 0;
-        for (InetSocketAddress address : place.addresses()) {
+        for (InetSocketAddress address : server.addresses()) {
             long left = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
             if (left <= 0) {
                 outcomes.putIfAbsent(address.toString(), "not tried: no time was left");
                 continue;
             }
-            FrameStream stream = attempt(address, place.secret(), Math.min(patienceMillis, left), deadlineNanos);
+            FrameStream stream = attempt(address, server.secret(), Math.min(connectMillis, left), deadlineNanos);
             if (stream != null) {
                 return stream;
             }
@@ -165,7 +166,7 @@ final class Connector {
         return null;
     }
 
-    private FrameStream attempt(InetSocketAddress address, byte[] secret, long patienceMillis, long deadlineNanos) {
+    private FrameStream attempt(InetSocketAddress address, byte[] secret, long connectMillis, long deadlineNanos) {
         String step = "connect";
         tried++;
         SocketChannel channel = null;
@@ -173,7 +174,7 @@ final class Connector {
             channel = SocketChannel.open();
             channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
             channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
-            channel.socket().connect(address, (int) Math.max(1, patienceMillis));
+            channel.socket().connect(address, (int) Math.max(1, connectMillis));
             step = "handshake";
             answered = true;
             FrameStream stream = new FrameStream(channel);
@@ -197,7 +198,7 @@ final class Connector {
             }
             refusedFirst |= tried == 1 && e instanceof ConnectException;
             boolean refused = step.equals("proof") && !(e instanceof SocketTimeoutException);
-            refusals += refused || refusals > 0 ? 1 : 0; // a root that refused us and is gone will not take us later
+            refusals += refused || refusals > 0 ? 1 : 0; // a server that refused this rank and is gone never admits it
             outcomes.put(address.toString(), outcome(step, e, refused));
             return null;
         }
@@ -211,7 +212,7 @@ final class Connector {
     }
 
     private String name() {
-        return purpose == Handshake.Purpose.RENDEZVOUS ? "root" : "coordinator";
+        return purpose == Handshake.Purpose.RENDEZVOUS ? "rendezvous server" : "coordinator";
     }
 
     private String table() {

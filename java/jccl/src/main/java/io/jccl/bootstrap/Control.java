@@ -9,17 +9,17 @@ import java.util.TreeSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One rank's side of the control network: answers the coordinator, keeps the first verdict. Safe for use by any thread. */
+/** One rank's side of the control network: answers the coordinator, keeps the agreed failure. Safe for any thread. */
 final class Control implements ControlNetwork {
 
     private static final Logger LOG = LoggerFactory.getLogger(Control.class);
 
-    /** How frames leave; where the verdict goes beside the listener. */
-    interface Exit {
+    /** Sends frames, and takes the agreed failure beside the listener. */
+    interface Output {
 
         void send(FrameType type, WireWriter content);
 
-        void failed(FailureReport verdict);
+        void failed(FailureReport report);
     }
 
     private static final StatusSource NOTHING = new StatusSource() {
@@ -40,31 +40,31 @@ final class Control implements ControlNetwork {
     };
 
     private final int rank;
-    private final Exit exit;
+    private final Output output;
     private StatusSource source = NOTHING;
     private FailureListener listener;
-    private FailureReport verdict;
+    private FailureReport agreed;
     private boolean coordinatorLeft;
     private LastEntered coordinatorLastEntered = LastEntered.NOTHING;
 
-    Control(int rank, Exit exit) {
+    Control(int rank, Output output) {
         this.rank = rank;
-        this.exit = exit;
+        this.output = output;
     }
 
     @Override
-    public void start(StatusSource statusSource, FailureListener verdictListener) {
+    public void start(StatusSource statusSource, FailureListener failureListener) {
         FailureReport early;
         synchronized (this) {
             if (listener != null) {
                 throw new IllegalStateException("rank=" + rank + ": the control network was started before");
             }
             source = statusSource;
-            listener = verdictListener;
-            early = verdict;
+            listener = failureListener;
+            early = agreed;
         }
         if (early != null) {
-            tell(verdictListener, early);
+            notifyListener(failureListener, early);
         }
     }
 
@@ -81,7 +81,7 @@ final class Control implements ControlNetwork {
     private void report(ReportKind kind, long sequence, long waitedMillis, String text) {
         FailureReport own = null;
         synchronized (this) {
-            if (verdict != null) {
+            if (agreed != null) {
                 return;
             }
             if (coordinatorLeft) {
@@ -91,7 +91,7 @@ final class Control implements ControlNetwork {
         if (own != null) {
             decide(own);
         } else {
-            exit.send(
+            output.send(
                     FrameType.REPORT,
                     new WireWriter()
                             .u8(kind.ordinal())
@@ -101,7 +101,7 @@ final class Control implements ControlNetwork {
         }
     }
 
-    /** Rank 0 has left in good order and there is nobody to ask: what this rank concludes alone, or null. */
+    /** What this rank concludes alone when rank 0 has left in good order, or null. */
     private FailureReport withoutCoordinator(ReportKind kind, long sequence, String text) {
         long last = coordinatorLastEntered.of(sequence);
         if (sequence > last) {
@@ -113,7 +113,7 @@ final class Control implements ControlNetwork {
                             + " waits in sequence=" + LastEntered.text(sequence)
                             + "; close it only when every rank has finished");
         }
-        FailureReport.Kind kindOfVerdict =
+        FailureReport.Kind agreedKind =
                 switch (kind) {
                     case STALLED -> null;
                     case TIMEOUT -> FailureReport.Kind.TIMEOUT;
@@ -121,11 +121,11 @@ final class Control implements ControlNetwork {
                     case TRANSPORT -> FailureReport.Kind.TRANSPORT;
                     case ABORT, GAVE_UP -> FailureReport.Kind.ABORTED;
                 };
-        if (kindOfVerdict == null) {
+        if (agreedKind == null) {
             return null;
         }
         return new FailureReport(
-                kindOfVerdict,
+                agreedKind,
                 sequence,
                 rank,
                 new TreeSet<>(),
@@ -135,15 +135,15 @@ final class Control implements ControlNetwork {
     }
 
     @Override
-    public synchronized Optional<FailureReport> verdict() {
-        return Optional.ofNullable(verdict);
+    public synchronized Optional<FailureReport> agreedFailure() {
+        return Optional.ofNullable(agreed);
     }
 
     /** The coordinator asks. On the reactor's thread. */
     void query(long inquiry, long sequence) {
         WireWriter out = new WireWriter().i64(inquiry);
         Codecs.write(out, status(sequence));
-        exit.send(FrameType.STATUS, out);
+        output.send(FrameType.STATUS, out);
     }
 
     private RankStatus status(long sequence) {
@@ -184,52 +184,53 @@ final class Control implements ControlNetwork {
         coordinatorLastEntered = lastEntered;
     }
 
-    /** The connection to the coordinator is gone without our doing. */
+    /** The connection to the coordinator is lost. */
     void coordinatorLost(String why) {
         synchronized (this) {
             if (coordinatorLeft) {
                 return;
             }
         }
-        decide(FailureReport.gone(FailureReport.Kind.PEER_FAILED, Set.of(0), 0, "rank 0, which coordinates, failed: " + why));
+        decide(FailureReport.gone(
+                FailureReport.Kind.PEER_FAILED, Set.of(0), 0, "rank 0, which coordinates, failed: " + why));
     }
 
-    /** Takes a verdict, unless there is one. */
-    void decide(FailureReport agreed) {
-        FailureReport decided = agreed.failedRanks().contains(rank) ? leftOut(agreed) : agreed;
-        FailureListener told;
+    /** Takes an agreed failure, unless there is one. */
+    void decide(FailureReport report) {
+        FailureReport decided = report.failedRanks().contains(rank) ? leftOut(report) : report;
+        FailureListener notified;
         synchronized (this) {
-            if (verdict != null) {
+            if (agreed != null) {
                 return;
             }
-            verdict = decided;
-            told = listener;
+            agreed = decided;
+            notified = listener;
         }
-        exit.failed(decided);
-        if (told != null) {
-            tell(told, decided);
+        output.failed(decided);
+        if (notified != null) {
+            notifyListener(notified, decided);
         }
     }
 
-    /** The others count this rank as failed. */
-    private FailureReport leftOut(FailureReport agreed) {
-        String text = "the other ranks go on without this one, rank=" + rank + ": " + agreed.text()
+    /** The other ranks report this one as failed. */
+    private FailureReport leftOut(FailureReport report) {
+        String text = "the other ranks go on without this one, rank=" + rank + ": " + report.text()
                 + "; end this process, or join a new communicator";
         return new FailureReport(
-                agreed.kind(),
-                agreed.sequence(),
-                agreed.reporter(),
-                agreed.failedRanks(),
-                agreed.missingRanks(),
-                agreed.rows(),
+                report.kind(),
+                report.sequence(),
+                report.reporter(),
+                report.failedRanks(),
+                report.missingRanks(),
+                report.rows(),
                 text);
     }
 
-    private void tell(FailureListener told, FailureReport decided) {
+    private void notifyListener(FailureListener notified, FailureReport decided) {
         try {
-            told.onVerdict(decided);
+            notified.onFailure(decided);
         } catch (RuntimeException e) {
-            LOG.warn("rank={}: the verdict listener failed", rank, e);
+            LOG.warn("rank={}: the failure listener failed", rank, e);
         }
     }
 }

@@ -18,12 +18,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
- * Who lives, who left, and what is wrong: the judgement of the {@link CoordinatorServer}, without sockets and with the time passed in.
- * Gives one verdict at most. For one thread.
+ * Decides which ranks live and what failed, for the {@link CoordinatorServer}: without sockets, and with the time
+ * passed in. Reports one agreed failure at most. For one thread.
  */
 final class Coordinator {
 
-    /** What the coordinator wants done. */
+    /** What the coordinator sends. */
     interface Output {
 
         /** Asks a rank what it knows about an operation. */
@@ -35,17 +35,17 @@ final class Coordinator {
         /** A rank that was leaving has left. */
         void left(int rank);
 
-        /** Tells all ranks; called once. */
-        void verdict(FailureReport verdict);
+        /** Sends the agreed failure to all ranks; called once. */
+        void failure(FailureReport agreed);
     }
 
-    /** Deaths within this time are told together, so that a lost machine is one verdict. */
+    /** Deaths within this time are one failure, so that a lost host is one report. */
     static final long GATHER_DEATHS_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
-    /** So long a rank that leaves waits for the others to say what they did, at most. */
+    /** The maximum time that a rank which leaves waits for the others to report what they did. */
     static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** So long a mismatch waits for ranks that have not entered the operation, to tell who is alone; and how often it asks. */
+    /** How long a mismatch waits for ranks that have not entered the operation, which show who differs. */
     static final long ENTER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private static final long ASK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -95,7 +95,7 @@ final class Coordinator {
     private long deadSince;
     private long lastTick;
     private long nextInquiry = 1;
-    private FailureReport verdict;
+    private FailureReport agreed;
 
     Coordinator(int size, long queryNanos, long heartbeatNanos, long now, Output output) {
         this.size = size;
@@ -108,8 +108,8 @@ final class Coordinator {
         Arrays.fill(heardAt, now);
     }
 
-    FailureReport verdict() {
-        return verdict;
+    FailureReport agreedFailure() {
+        return agreed;
     }
 
     SortedMap<Integer, LastEntered> departed() {
@@ -120,18 +120,18 @@ final class Coordinator {
         return departed.containsKey(rank) || dead.containsKey(rank);
     }
 
-    /** A rank said something, whatever it was. */
+    /** A frame of a rank has arrived. */
     void heard(int rank, long now) {
         heardAt[rank] = now;
     }
 
-    /** A rank's connection broke without a goodbye. */
+    /** A rank's connection broke without a FIN. */
     void lost(int rank, String why, long now) {
-        if (gone(rank) || verdict != null) {
+        if (gone(rank) || agreed != null) {
             return;
         }
         if (positions.isLeaving(rank)) {
-            goodbye(rank, positions.of(rank).lastEntered(), now);
+            fin(rank, positions.of(rank).lastEntered(), now);
             return;
         }
         if (dead.isEmpty()) {
@@ -140,7 +140,7 @@ final class Coordinator {
         dead.put(rank, why);
     }
 
-    /** A rank says how far it has come. */
+    /** A rank reports its position. */
     void at(int rank, Position position, long now) {
         long difference = positions.note(rank, position);
         if (difference != 0) {
@@ -149,7 +149,7 @@ final class Coordinator {
         letGo(now);
     }
 
-    /** A rank wants to leave in good order. */
+    /** A rank asks to leave in good order. */
     void leaving(int rank, Position position, long now) {
         if (gone(rank)) {
             return;
@@ -161,10 +161,10 @@ final class Coordinator {
 
     private void letGo(long now) {
         if (mismatched()) {
-            return; // those who leave hear of it, too
+            return; // ranks that leave receive the failure too
         }
-        for (int rank : positions.takeLeavers(now, other -> !gone(other), verdict != null)) {
-            goodbye(rank, positions.of(rank).lastEntered(), now);
+        for (int rank : positions.takeLeavers(now, other -> !gone(other), agreed != null)) {
+            fin(rank, positions.of(rank).lastEntered(), now);
             output.left(rank);
         }
     }
@@ -174,7 +174,7 @@ final class Coordinator {
     }
 
     /** A rank has left in good order after its last operation. */
-    void goodbye(int rank, LastEntered lastEntered, long now) {
+    void fin(int rank, LastEntered lastEntered, long now) {
         if (gone(rank)) {
             return;
         }
@@ -187,7 +187,7 @@ final class Coordinator {
         }
     }
 
-    /** Somebody needs ranks that left in good order. */
+    /** Ranks that left in good order are needed. */
     void needed(SortedSet<Integer> ranks, String forWhat) {
         decide(FailureReport.gone(
                 FailureReport.Kind.DEPARTED,
@@ -198,13 +198,13 @@ final class Coordinator {
                         + "; close it only when every rank has finished"));
     }
 
-    /** A rank reports something without saying how long it has waited. */
+    /** A rank's report without the time that it has waited. */
     void report(int rank, ReportKind kind, long sequence, String text, long now) {
         report(rank, kind, sequence, 0, text, now);
     }
 
     void report(int rank, ReportKind kind, long sequence, long waitedMillis, String text, long now) {
-        if (verdict != null) {
+        if (agreed != null) {
             return;
         }
         if (kind == ReportKind.GAVE_UP) {
@@ -271,11 +271,11 @@ final class Coordinator {
         for (int rank : inquiry.awaited) {
             inquiry.answers.put(rank, RankStatus.silent(rank));
         }
-        if (verdict != null || !dead.isEmpty()) {
-            return; // the deaths explain it, and are told in a moment
+        if (agreed != null || !dead.isEmpty()) {
+            return; // the deaths explain it, and are reported soon
         }
-        judge(inquiry, now);
-        if (verdict == null && inquiry.again && !inquiries.containsKey(inquiry.sequence)) {
+        evaluate(inquiry, now);
+        if (agreed == null && inquiry.again && !inquiries.containsKey(inquiry.sequence)) {
             inquire(inquiry.repeated(nextInquiry++, now), now);
         }
     }
@@ -285,7 +285,7 @@ final class Coordinator {
                 .with(positions.of(rank).trail(sequence));
     }
 
-    private void judge(Inquiry inquiry, long now) {
+    private void evaluate(Inquiry inquiry, long now) {
         List<RankStatus> rows = new ArrayList<>(inquiry.answers.values());
         Optional<Difference> difference = Difference.in(rows, inquiry.sequence);
         if (difference.isPresent() && difference.get().sequence() != inquiry.sequence && !inquiry.traced) {
@@ -303,7 +303,7 @@ final class Coordinator {
             if (row.state() == RankStatus.State.DEPARTED && row.missed(inquiry.sequence)) {
                 left.add(row.rank());
             }
-            // Point-to-point transfers have no number: who waits for a rank that has left waits for ever.
+            // Point-to-point transfers have no number: a wait for a rank that has left never ends.
             row.waits().stream()
                     .map(ChannelWait::peer)
                     .filter(departed::containsKey)
@@ -311,25 +311,25 @@ final class Coordinator {
         }
         if (difference.isPresent() || inquiry.kind == ReportKind.MISMATCH) {
             String text = difference.map(it -> it.describe(rows)).orElse(inquiry.text);
-            decide(verdict(FailureReport.Kind.MISMATCH, inquiry, new TreeSet<>(), missing, rows, text));
+            decide(failure(FailureReport.Kind.MISMATCH, inquiry, new TreeSet<>(), missing, rows, text));
         } else if (!left.isEmpty() && inquiry.kind != ReportKind.TRANSPORT) {
             String text = "ranks " + left + " closed their communicator before sequence="
                     + LastEntered.text(inquiry.sequence)
                     + ", in which others wait for them; close it only when every rank has finished";
-            decide(verdict(FailureReport.Kind.DEPARTED, inquiry, left, missing, rows, text));
+            decide(failure(FailureReport.Kind.DEPARTED, inquiry, left, missing, rows, text));
         } else if (inquiry.kind == ReportKind.TIMEOUT) {
             String text = lateness(inquiry, missing).orElse(inquiry.text);
-            decide(verdict(FailureReport.Kind.TIMEOUT, inquiry, new TreeSet<>(), missing, rows, text));
+            decide(failure(FailureReport.Kind.TIMEOUT, inquiry, new TreeSet<>(), missing, rows, text));
         } else if (inquiry.kind == ReportKind.TRANSPORT) {
             SortedSet<Integer> silent = new TreeSet<>();
             rows.stream().filter(row -> row.state() == RankStatus.State.SILENT).forEach(row -> silent.add(row.rank()));
-            // Who neither answers nor has a connection that works is lost, if not known so by a heartbeat yet.
+            // A rank that neither answers nor has a working connection is lost, before its heartbeat time-out shows it.
             FailureReport.Kind kind = silent.isEmpty() ? FailureReport.Kind.TRANSPORT : FailureReport.Kind.PEER_FAILED;
-            decide(verdict(kind, inquiry, silent, missing, rows, inquiry.text));
+            decide(failure(kind, inquiry, silent, missing, rows, inquiry.text));
         }
     }
 
-    /** The ranks differ since another operation than the one that was asked about: the verdict tells of that one. */
+    /** The ranks differ since another operation than the one that was asked about: the failure names that one. */
     private void trace(Inquiry from, long sequence, long now) {
         Inquiry running = inquiries.get(sequence);
         if (running == null) {
@@ -342,14 +342,14 @@ final class Coordinator {
         }
     }
 
-    /** Whether ranks that have not entered an operation may do so in a moment, and show which of the others is alone. */
+    /** Whether ranks that have not entered an operation may do so soon, and show which of the others differs. */
     private static boolean mayStillEnter(List<RankStatus> rows, Inquiry inquiry, long now) {
         return now - inquiry.since < ENTER_NANOS
                 && rows.stream()
                         .anyMatch(row -> row.state() == RankStatus.State.ANSWERED && row.missed(inquiry.sequence));
     }
 
-    /** Who has not come, where somebody waits in this very operation. */
+    /** Names the missing ranks, where the reporter waits in this operation. */
     private Optional<String> lateness(Inquiry inquiry, SortedSet<Integer> missing) {
         RankStatus reporter = inquiry.answers.get(inquiry.reporter);
         Optional<RankOperation> waiting = Optional.ofNullable(reporter)
@@ -365,8 +365,8 @@ final class Coordinator {
     }
 
     /**
-     * Who keeps the others waiting. Ranks may be an operation apart: one that is late because it waits for a peer itself
-     * is no more to blame than those who wait for it, unless all late ones wait.
+     * The ranks that the others wait for. Ranks may be an operation apart: a late rank that waits for a peer itself is
+     * not to blame, unless all late ones wait.
      */
     private static SortedSet<Integer> missing(List<RankStatus> rows, long sequence) {
         List<RankStatus> late =
@@ -377,35 +377,36 @@ final class Coordinator {
                 .stream().map(RankStatus::rank).collect(Collectors.toCollection(TreeSet::new));
     }
 
-    private static FailureReport verdict(
+    private static FailureReport failure(
             FailureReport.Kind kind,
             Inquiry inquiry,
             SortedSet<Integer> failed,
             SortedSet<Integer> missing,
             List<RankStatus> rows,
             String text) {
-        List<RankStatus> told = rows.stream().map(row -> row.with(Trail.NONE)).toList();
-        return new FailureReport(kind, inquiry.sequence, inquiry.reporter, failed, missing, told, text);
+        List<RankStatus> withoutTrails =
+                rows.stream().map(row -> row.with(Trail.NONE)).toList();
+        return new FailureReport(kind, inquiry.sequence, inquiry.reporter, failed, missing, withoutTrails, text);
     }
 
     private void decide(FailureReport decided) {
-        if (verdict == null) {
-            verdict = decided;
+        if (agreed == null) {
+            agreed = decided;
             inquiries.clear();
-            output.verdict(decided);
+            output.failure(decided);
             letGo(lastTick);
         }
     }
 
     /**
-     * Does what the time asks for.
+     * Does what is due.
      *
-     * @return in how many nanoseconds it wants to be called again
+     * @return in how many nanoseconds the next call is due
      */
     long tick(long now) {
         long gap = now - lastTick;
         lastTick = now;
-        if (verdict != null) {
+        if (agreed != null) {
             return Long.MAX_VALUE;
         }
         if (gap > heartbeatNanos / 2) {
@@ -415,10 +416,10 @@ final class Coordinator {
         }
         loseTheSilent(now);
         if (!dead.isEmpty() && now - deathsDue(now) >= 0) {
-            tellDeaths();
+            reportDeaths();
         }
         for (Inquiry inquiry : List.copyOf(inquiries.values())) {
-            if (verdict != null) {
+            if (agreed != null) {
                 break;
             }
             if (inquiry.askAgainAt != 0 && now - inquiry.askAgainAt >= 0) {
@@ -444,8 +445,8 @@ final class Coordinator {
     }
 
     /**
-     * When the deaths so far are reported. Heartbeats of different ranks stop at different times: where silence is all that
-     * is known, ranks that have been silent for half the time-out get the rest of theirs.
+     * When the deaths so far are reported. Heartbeats of different ranks stop at different times: where silence is all
+     * that is known, ranks that have been silent for half the time-out get the rest of theirs.
      */
     private long deathsDue(long now) {
         long due = deadSince + GATHER_DEATHS_NANOS;
@@ -459,7 +460,7 @@ final class Coordinator {
         return due;
     }
 
-    private void tellDeaths() {
+    private void reportDeaths() {
         StringBuilder text = new StringBuilder();
         dead.forEach((rank, why) -> text.append(text.isEmpty() ? "" : "; ")
                 .append("rank ")

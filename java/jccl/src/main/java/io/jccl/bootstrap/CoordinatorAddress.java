@@ -4,9 +4,9 @@ import java.net.InetSocketAddress;
 import java.util.List;
 
 /**
- * What rank 0 tells the others by the root.
+ * What rank 0 sends the others by the rendezvous server.
  *
- * @param salt makes the group's secret another one than that of any other group which met by the same root secret
+ * @param salt makes the group's secret differ from that of any other group that used the same rendezvous secret
  * @param addresses of the coordinator, the best first
  */
 record CoordinatorAddress(byte[] salt, List<InetSocketAddress> addresses) {
@@ -14,7 +14,10 @@ record CoordinatorAddress(byte[] salt, List<InetSocketAddress> addresses) {
     private static final int MAX_BYTES = 1024;
 
     byte[] encode() {
-        return new WireWriter().blob(salt).blob(RendezvousServer.encodeAddresses(addresses)).toBytes();
+        return new WireWriter()
+                .blob(salt)
+                .blob(RendezvousServer.encodeAddresses(addresses))
+                .toBytes();
     }
 
     static CoordinatorAddress decode(byte[] bytes) {

@@ -12,15 +12,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One rank's connection to the {@link CoordinatorServer} for the life of its communicator: reads on one thread, hands out frames to
- * {@link OutOfBandChannel} and {@link Control}, says that it lives, and notices when the coordinator does not.
+ * One rank's connection to the {@link CoordinatorServer} for the life of its communicator: reads on one thread,
+ * dispatches frames to {@link OutOfBandChannel} and {@link Control}, sends heartbeats, and notices when the
+ * coordinator's stop.
  */
 final class CoordinatorConnection implements Closeable, FrameLink.Owner {
 
     private static final Logger LOG = LoggerFactory.getLogger(CoordinatorConnection.class);
 
-    /** The others have a second to come as far, and one to say what they called. */
-    private static final long BYE_MILLIS = 3000;
+    /** The others have a second to come as far, and one to report what they called. */
+    private static final long FIN_MILLIS = 3000;
 
     private final LongSupplier clock;
     private final long intervalNanos;
@@ -28,9 +29,9 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner {
     private final InetAddress localAddress;
     private final Reactor reactor;
     private final FrameLink link;
-    private final OutOfBandChannel mailbox;
+    private final OutOfBandChannel outOfBand;
     private final Control control;
-    private final CountDownLatch bye = new CountDownLatch(1);
+    private final CountDownLatch finAcked = new CountDownLatch(1);
     private final Standstill standstill;
     private long heardAt;
     private long lastHeartbeat;
@@ -47,16 +48,16 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner {
         standstill = new Standstill(timeoutNanos, heardAt);
         lastHeartbeat = heardAt;
         reactor = new Reactor("jccl-control-" + rank, clock, this::tick);
-        mailbox = new OutOfBandChannel(rank, size, this::send);
-        control = new Control(rank, new Control.Exit() {
+        outOfBand = new OutOfBandChannel(rank, size, this::send);
+        control = new Control(rank, new Control.Output() {
             @Override
             public void send(FrameType type, WireWriter content) {
                 CoordinatorConnection.this.send(type, content);
             }
 
             @Override
-            public void failed(FailureReport verdict) {
-                mailbox.fail(verdict::toException);
+            public void failed(FailureReport report) {
+                outOfBand.fail(report::toException);
             }
         });
         try {
@@ -66,19 +67,19 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner {
             stream.close();
             throw new BootstrapException("rank=" + rank + ": lost the connection to rank 0: " + e.getMessage(), e);
         }
-        link.trust();
+        link.allowLongFrames();
         reactor.start();
     }
 
     OutOfBandChannel outOfBand() {
-        return mailbox;
+        return outOfBand;
     }
 
     Control control() {
         return control;
     }
 
-    /** Whether the coordinator was lost in a way in which the other ranks may still have it. */
+    /** Whether the coordinator was lost while the other ranks may still have it. */
     boolean wasCutOff() {
         return cutOff;
     }
@@ -101,30 +102,31 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner {
         switch (type) {
             case HEARTBEAT -> body.end();
             case ASK -> sendHeartbeat();
-            case GATHERED -> mailbox.onGathered(body);
-            case GATHER_MISSING -> mailbox.onMissing(body);
-            case MESSAGE -> mailbox.onMessage(body);
+            case GATHERED -> outOfBand.onGathered(body);
+            case GATHER_MISSING -> outOfBand.onMissing(body);
+            case MESSAGE -> outOfBand.onMessage(body);
             case QUERY -> control.query(body.i64(), body.i64());
-            case VERDICT -> control.decide(Codecs.decodeVerdict(body, mailbox.size()));
+            case FAILURE -> control.decide(Codecs.decodeFailure(body, outOfBand.size()));
             case LEFT -> control.coordinatorLeft(LastEntered.read(body));
-            case BYE -> bye.countDown();
-            default -> throw new WireException("frame=" + type + ": a rank does not take it");
+            case FIN_ACK -> finAcked.countDown();
+            default -> throw new WireException("frame=" + type + ": a rank does not accept it");
         }
     }
 
     @Override
     public void onClosed(FrameLink from, String why) {
-        bye.countDown();
+        finAcked.countDown();
         if (!closing) {
             long millis = standstill.millis(clock.getAsLong());
             if (millis > 0) {
                 cutOff = true;
+                int rank = outOfBand.rank();
                 control.decide(FailureReport.gone(
-                        FailureReport.Kind.PEER_FAILED, Set.of(mailbox.rank()), 0, Standstill.text(mailbox.rank(), millis)));
+                        FailureReport.Kind.PEER_FAILED, Set.of(rank), 0, Standstill.text(rank, millis)));
             }
             control.coordinatorLost(why);
-            mailbox.fail(() -> new BootstrapException(
-                    "rank=" + mailbox.rank() + ": rank 0 has closed its communicator, and with it this network"));
+            outOfBand.fail(() -> new BootstrapException(
+                    "rank=" + outOfBand.rank() + ": rank 0 has closed its communicator, and with it this network"));
         }
     }
 
@@ -148,23 +150,23 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner {
         return intervalNanos;
     }
 
-    /** Says goodbye, waits for the answer, which takes two seconds at most if the coordinator lives, closes. */
+    /** Sends a FIN, waits for the answer, which takes two seconds at most if the coordinator lives, and closes. */
     @Override
     public void close() {
         closing = true;
-        send(FrameType.GOODBYE, control.position().write(new WireWriter()));
+        send(FrameType.FIN, control.position().write(new WireWriter()));
         try {
-            if (!reactor.onThread() && !bye.await(BYE_MILLIS, TimeUnit.MILLISECONDS)) {
-                LOG.debug("rank={}: the coordinator did not answer the goodbye", mailbox.rank());
+            if (!reactor.onThread() && !finAcked.await(FIN_MILLIS, TimeUnit.MILLISECONDS)) {
+                LOG.debug("rank={}: the coordinator did not acknowledge the FIN", outOfBand.rank());
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
         reactor.close();
-        mailbox.fail(() -> new BootstrapException("rank=" + mailbox.rank() + ": this communicator is closed"));
+        outOfBand.fail(() -> new BootstrapException("rank=" + outOfBand.rank() + ": this communicator is closed"));
     }
 
-    /** Ends without a goodbye. */
+    /** Ends without a FIN. */
     void die() {
         closing = true;
         reactor.close();

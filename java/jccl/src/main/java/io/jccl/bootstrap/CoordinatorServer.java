@@ -15,14 +15,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The middle of the star, in rank 0's process: every rank, rank 0 too, has one connection to it for the whole life of the
- * communicator. Passes on messages and gathers ({@link OutOfBand}) and judges ({@link Coordinator}). One thread.
+ * The server in rank 0's process to which every rank, rank 0 too, keeps one connection for the life of the
+ * communicator. Forwards messages and gathers ({@link OutOfBand}), and runs the {@link Coordinator}. One thread.
  */
 final class CoordinatorServer implements Closeable, Server.Service {
 
     private static final Logger LOG = LoggerFactory.getLogger(CoordinatorServer.class);
 
-    private static final long TELL_MILLIS = 50;
+    private static final long TASK_MILLIS = 50;
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long FAILED_CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -30,18 +30,18 @@ final class CoordinatorServer implements Closeable, Server.Service {
     private final Server server;
     private final LongSupplier clock;
     private final BootstrapOptions options;
-    private final RankRegistration assembly;
+    private final RankRegistration registration;
     private final Standstill standstill;
     private final PendingGathers gathers;
     private final CountDownLatch everybodyLeft = new CountDownLatch(1);
     private final ByteBuffer ask = FrameLink.encode(FrameType.ASK, new byte[0]);
     private final ByteBuffer heartbeat = FrameLink.encode(FrameType.HEARTBEAT, new byte[0]);
     private FrameLink[] links; // by rank, once all are here; null where a rank is gone
-    private FrameLink ofRendezvous; // rank 0's, while the group forms
+    private FrameLink rendezvous; // rank 0's, during initialisation
     private Coordinator coordinator;
     private long lastHeartbeat;
     private boolean lingers; // until the end
-    private volatile boolean failed; // the ranks were sent a verdict
+    private volatile boolean failed; // the ranks were sent an agreed failure
     private long endNanos;
 
     /** Starts a coordinator for a group of a size, on an address or, if null, on all. */
@@ -50,7 +50,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         this.options = options;
         this.clock = options.clock();
         this.standstill = new Standstill(options.heartbeatTimeout().toNanos(), clock.getAsLong());
-        this.assembly = new RankRegistration(options.version(), size);
+        this.registration = new RankRegistration(options.version(), size);
         this.gathers = new PendingGathers(size);
         this.server = new Server(Handshake.Purpose.COORDINATOR, address, 0, secret, clock, this);
         server.start();
@@ -63,10 +63,10 @@ final class CoordinatorServer implements Closeable, Server.Service {
     @Override
     public void onFrame(FrameLink link, FrameType type, WireReader body) {
         if (coordinator == null) {
-            assemble(link, type, body);
+            register(link, type, body);
             return;
         }
-        int rank = assembly.rankOf(link);
+        int rank = registration.rankOf(link);
         if (rank < 0) {
             throw new WireException("frame=" + type + " remote=" + link.remote() + ": the group is complete");
         }
@@ -77,33 +77,35 @@ final class CoordinatorServer implements Closeable, Server.Service {
             case GATHER -> gather(rank, body);
             case GATHER_LATE -> gatherLate(link, body);
             case MESSAGE -> message(rank, body);
-            case GOODBYE -> coordinator.leaving(rank, Position.read(body), now);
+            case FIN -> coordinator.leaving(rank, Position.read(body), now);
             case REPORT -> report(rank, body, now);
             case STATUS -> status(rank, body, now);
             case GIVE_UP -> LOG.debug("rank={} gave up when all had come", rank);
-            default -> throw new WireException("frame=" + type + " rank=" + rank + ": the coordinator does not take it");
+            default -> throw new WireException(
+                    "frame=" + type + " rank=" + rank + ": the coordinator does not accept it");
         }
         server.reactor().tickSoon();
     }
 
-    /** Takes over rank 0's connection to the root, until all ranks are here. */
-    void listenTo(FrameStream root) {
+    /** Takes over rank 0's connection to the rendezvous server, until all ranks are here. */
+    void listenTo(FrameStream toServer) {
         server.reactor().execute(() -> {
             try {
-                ofRendezvous = new FrameLink(server.reactor(), root.release(), new FromRendezvous());
+                rendezvous = new FrameLink(server.reactor(), toServer.release(), new FromRendezvous());
                 if (coordinator != null) {
                     leaveRendezvous();
                 }
             } catch (IOException e) {
-                LOG.debug("the root is gone: {}", e.toString()); // and with it only its news of ranks that leave
+                // the server only reported ranks that leave
+                LOG.debug("the rendezvous server is gone: {}", e.toString());
             }
         });
     }
 
     private void leaveRendezvous() {
-        if (ofRendezvous != null) {
-            ofRendezvous.send(FrameType.GOODBYE, new WireWriter());
-            ofRendezvous.closeWhenSent();
+        if (rendezvous != null) {
+            rendezvous.send(FrameType.FIN, new WireWriter());
+            rendezvous.closeWhenSent();
         }
     }
 
@@ -112,30 +114,30 @@ final class CoordinatorServer implements Closeable, Server.Service {
         @Override
         public void onFrame(FrameLink link, FrameType type, WireReader body) {
             if (type != FrameType.FAILED) {
-                throw new WireException("frame=" + type + ": not expected from the root by now");
+                throw new WireException("frame=" + type + ": not expected from the rendezvous server by now");
             }
             RankRegistration.Cause cause = body.constant(RankRegistration.Cause.class);
             SortedSet<Integer> ranks = body.ranks(size);
             if (coordinator == null) {
-                assembly.fail(cause, ranks, body.text(Codecs.MAX_TEXT));
+                registration.fail(cause, ranks, body.text(Codecs.MAX_TEXT));
             }
         }
 
         @Override
         public void onClosed(FrameLink link, String why) {
-            LOG.debug("the root is gone: {}", why);
+            LOG.debug("the rendezvous server is gone: {}", why);
         }
     }
 
-    private void assemble(FrameLink link, FrameType type, WireReader body) {
+    private void register(FrameLink link, FrameType type, WireReader body) {
         if (type == FrameType.HELLO) {
-            if (assembly.join(link, RankRegistration.Hello.read(body))) {
+            if (registration.join(link, RankRegistration.Hello.read(body))) {
                 begin();
             }
         } else if (type == FrameType.GIVE_UP) {
             String text = body.text(Codecs.MAX_TEXT);
             body.end();
-            assembly.giveUp(link, text);
+            registration.giveUp(link, text);
         } else {
             throw new WireException("frame=" + type + ": the group is not complete yet");
         }
@@ -143,7 +145,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
 
     private void begin() {
         leaveRendezvous();
-        List<FrameLink> all = assembly.links();
+        List<FrameLink> all = registration.links();
         links = all.toArray(new FrameLink[0]);
         long now = clock.getAsLong();
         lastHeartbeat = now;
@@ -152,11 +154,11 @@ final class CoordinatorServer implements Closeable, Server.Service {
                 options.queryTimeout().toNanos(),
                 options.heartbeatTimeout().toNanos(),
                 now,
-                new Voice());
+                new FrameOutput());
         ByteBuffer welcome = FrameLink.encode(
                 FrameType.WELCOME, new WireWriter().blob(new byte[0]).toBytes());
         for (FrameLink link : all) {
-            link.trust();
+            link.allowLongFrames();
             link.send(welcome);
         }
     }
@@ -233,12 +235,12 @@ final class CoordinatorServer implements Closeable, Server.Service {
 
     @Override
     public void onClosed(FrameLink link, String why) {
-        int rank = assembly.rankOf(link);
+        int rank = registration.rankOf(link);
         if (rank < 0) {
             return;
         }
         if (coordinator == null) {
-            assembly.lose(link, why);
+            registration.lose(link, why);
             return;
         }
         leave(rank);
@@ -281,7 +283,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         }
     }
 
-    private final class Voice implements Coordinator.Output {
+    private final class FrameOutput implements Coordinator.Output {
 
         @Override
         public void query(int rank, long inquiry, long sequence) {
@@ -300,7 +302,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         @Override
         public void left(int rank) {
             if (links[rank] != null) {
-                links[rank].send(FrameLink.encode(FrameType.BYE, new byte[0]));
+                links[rank].send(FrameLink.encode(FrameType.FIN_ACK, new byte[0]));
                 links[rank].closeWhenSent();
                 leave(rank);
             }
@@ -308,28 +310,28 @@ final class CoordinatorServer implements Closeable, Server.Service {
         }
 
         @Override
-        public void verdict(FailureReport verdict) {
-            LOG.debug("verdict: {}", verdict.describe());
-            broadcast(FrameType.VERDICT, Codecs.encode(verdict));
+        public void failure(FailureReport agreed) {
+            LOG.debug("agreed failure: {}", agreed.describe());
+            broadcast(FrameType.FAILURE, Codecs.encode(agreed));
             failed = true;
         }
     }
 
     /**
-     * Closes when every rank has left, or the time is up; then the ranks that are still there are told that the
-     * coordinator has left, and after which operation of rank 0. Ranks of a failed communicator need the coordinator only
-     * until they have received why: it waits a second at most.
+     * Closes when every rank has left, or the time is up. In the second case it sends the ranks that are still there
+     * the last operation of rank 0. Ranks of a failed communicator need the coordinator only until they have received
+     * the cause: it waits a second at most.
      */
     void closeAfter(Duration timeout, LastEntered lastEntered) {
         boolean interrupted = false;
         long nanos = failed ? Math.min(timeout.toNanos(), FAILED_CLOSE_NANOS) : timeout.toNanos();
         try {
             if (!everybodyLeft.await(nanos, TimeUnit.NANOSECONDS)) {
-                tellLeft(lastEntered);
+                sendLeft(lastEntered);
             }
         } catch (InterruptedException e) {
             interrupted = true;
-            tellLeft(lastEntered);
+            sendLeft(lastEntered);
         }
         server.close();
         if (interrupted) {
@@ -337,7 +339,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         }
     }
 
-    private void tellLeft(LastEntered lastEntered) {
+    private void sendLeft(LastEntered lastEntered) {
         WireWriter left = new WireWriter();
         lastEntered.write(left);
         execute(() -> {
@@ -347,7 +349,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         });
     }
 
-    /** Tells all ranks that rank 0 gives up; they may not hear of it otherwise before this coordinator is closed. */
+    /** Reports to all ranks that rank 0 gives up, before this coordinator is closed. */
     void giveUp(String text) {
         execute(() -> {
             if (coordinator != null) {
@@ -356,7 +358,7 @@ final class CoordinatorServer implements Closeable, Server.Service {
         });
     }
 
-    /** Runs a task on the coordinator's thread and waits until it is done, for a moment, also if this thread is interrupted. */
+    /** Runs a task on the coordinator's thread and waits for it, shortly, also if this thread is interrupted. */
     private void execute(Runnable task) {
         CountDownLatch done = new CountDownLatch(1);
         server.reactor().execute(() -> {
@@ -365,8 +367,8 @@ final class CoordinatorServer implements Closeable, Server.Service {
         });
         boolean interrupted = Thread.interrupted();
         try {
-            if (!done.await(TELL_MILLIS, TimeUnit.MILLISECONDS)) {
-                LOG.debug("the coordinator's thread is busy; the ranks will take its end for a failure");
+            if (!done.await(TASK_MILLIS, TimeUnit.MILLISECONDS)) {
+                LOG.debug("the coordinator's thread is busy; the ranks will report its end as a failure");
             }
         } catch (InterruptedException e) {
             interrupted = true;
@@ -381,10 +383,10 @@ final class CoordinatorServer implements Closeable, Server.Service {
         server.close();
     }
 
-    /** Closes; but where the group does not form, for a reason that ranks can still come to hear, only in a while. */
+    /** Closes; where initialisation failed, only in a while, so that late ranks receive the reason. */
     void closeSoon() {
         execute(() -> {
-            if (assembly.failed()) {
+            if (registration.failed()) {
                 endNanos = clock.getAsLong() + LINGER_NANOS;
                 lingers = true;
             } else {

@@ -16,7 +16,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * The first operation that ranks called differently, as far as their fingerprints tell.
+ * The first operation that ranks called differently, as far as their fingerprints show.
  *
  * @param sequence its number, see {@link LastEntered}
  * @param isFirst whether they are known to have agreed before it; otherwise it may have been an earlier one
@@ -34,7 +34,7 @@ record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>> group
             "type",
             call -> call.type() == null ? "none" : call.type().label()));
 
-    /** What the answers to a question about an operation show. */
+    /** The difference that the answers to a question about an operation show. */
     static Optional<Difference> in(List<RankStatus> rows, long asked) {
         SortedMap<Long, Map<Long, SortedSet<Integer>>> bySequence = new TreeMap<>();
         for (RankStatus row : rows) {
@@ -78,7 +78,8 @@ record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>> group
     }
 
     /**
-     * Who called what: {@code rank 1 called count=5, ranks 0 and 2 count=4 in all_reduce at sequence=7}, and the remedy.
+     * The different calls: {@code rank 1 called count=5, ranks 0 and 2 count=4 in all_reduce at sequence=7}, and the
+     * remedy.
      *
      * @param rows the answers to a question about this operation
      */
@@ -117,7 +118,7 @@ record Difference(long sequence, boolean isFirst, List<SortedSet<Integer>> group
         return text.toString();
     }
 
-    /** By call what others have called differently; empty if that is nothing that a row tells, such as a list of counts. */
+    /** By call what others have called differently; empty if no row shows it, as with a list of counts. */
     private static List<String> whatDiffers(List<RankOperation> calls) {
         if (differing(calls, RankOperation::collective) > 1) {
             return calls.stream().map(RankOperation::call).toList();

@@ -1,12 +1,12 @@
 package io.jccl.bootstrap;
 
-/** Is told that the communicator has failed. */
+/** Called when the communicator has failed. */
 @FunctionalInterface
 public interface FailureListener {
 
     /**
-     * Called once, on the control network's thread or on the thread that calls {@link ControlNetwork#start}; must return
-     * soon and must not close the communicator on this thread.
+     * Called once, on the control network's thread or on the thread that calls {@link ControlNetwork#start}; must
+     * return soon and must not close the communicator on this thread.
      */
-    void onVerdict(FailureReport verdict);
+    void onFailure(FailureReport report);
 }

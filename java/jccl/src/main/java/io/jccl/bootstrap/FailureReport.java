@@ -15,16 +15,16 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * What the ranks agreed has gone wrong with their communicator.
+ * The agreed failure of a communicator.
  *
  * @param kind what
  * @param sequence the operation in question, see {@link LastEntered}; 0 if none
  * @param reporter the rank whose report led to it, or -1 if the control network itself noticed
  * @param failedRanks ranks that died, or left while others needed them; ascending
- * @param missingRanks ranks that never entered the operation, or did not answer; without those that only wait for another
- *     of them; ascending
- * @param rows what each rank said, in rank order; empty if nobody was asked
- * @param text what was seen, in words
+ * @param missingRanks ranks that never entered the operation, or did not answer; without those that only wait for
+ *     another of them; ascending
+ * @param rows what each rank reported, in rank order; empty if no rank was asked
+ * @param text what was seen
  */
 public record FailureReport(
         Kind kind,
@@ -35,7 +35,7 @@ public record FailureReport(
         List<RankStatus> rows,
         String text) {
 
-    /** The kinds of verdict. The order of the constants is part of the wire format. */
+    /** The kinds of failure. The order of the constants is part of the wire format. */
     public enum Kind {
         /** An operation was not finished in time. */
         TIMEOUT,
@@ -58,12 +58,12 @@ public record FailureReport(
         rows = List.copyOf(rows);
     }
 
-    /** A verdict about ranks that are gone. */
+    /** A failure by ranks that are gone. */
     static FailureReport gone(Kind kind, Set<Integer> ranks, long sequence, String text) {
         return new FailureReport(kind, sequence, -1, new TreeSet<>(ranks), new TreeSet<>(), List.of(), text);
     }
 
-    /** What every rank said about the operation, as rows for {@link MismatchedCollectiveException}. */
+    /** What every rank reported about the operation, as rows for {@link MismatchedCollectiveException}. */
     public List<RankOperation> operations() {
         return rows.stream()
                 .map(row -> row.operation()
@@ -72,7 +72,7 @@ public record FailureReport(
                 .toList();
     }
 
-    /** The verdict as text of several lines: what happened, the ranks to blame, then a line per rank and wait. */
+    /** The failure as text of several lines: what happened, the ranks to blame, then a line per rank and wait. */
     public String describe() {
         StringBuilder text = new StringBuilder(256);
         text.append(text());
@@ -92,7 +92,7 @@ public record FailureReport(
         return text.toString();
     }
 
-    /** The exception that this verdict means to a caller; a fresh one on every call. */
+    /** The exception for a caller; a fresh one on every call. */
     public JcclException toException() {
         String message = describe();
         return switch (kind) {

@@ -11,12 +11,12 @@ import java.util.Arrays;
 import java.util.Deque;
 
 /**
- * An authenticated connection on a {@link Reactor}: frames in both directions. {@link #send} may be called by any thread
- * and never waits; all callbacks come on the reactor's thread.
+ * An authenticated connection on a {@link Reactor}: frames in both directions. {@link #send} may be called by any
+ * thread and never waits; all callbacks come on the reactor's thread.
  */
 final class FrameLink implements Reactor.Handler {
 
-    /** What the owner of a link hears. */
+    /** The callbacks of a link. */
     interface Owner {
 
         /** A whole frame; may throw {@link WireException}, which closes the link. */
@@ -56,7 +56,7 @@ final class FrameLink implements Reactor.Handler {
     }
 
     /** Lets the peer send frames of any length that the protocol knows. */
-    void trust() {
+    void allowLongFrames() {
         maxBody = FrameType.MAX_BODY_BYTES;
     }
 
@@ -91,11 +91,11 @@ final class FrameLink implements Reactor.Handler {
                 queue.add(frame.duplicate());
                 queuedBytes += frame.remaining();
                 if (queue.size() > 1) {
-                    return; // a writer is at work or the reactor waits for room
+                    return; // a writer is active or the reactor waits for space in the socket
                 }
                 try {
                     if (!writeQueued()) {
-                        reactor.execute(this::wantWrite);
+                        reactor.execute(this::requestWrite);
                     }
                 } catch (IOException e) {
                     failure = e;
@@ -120,13 +120,13 @@ final class FrameLink implements Reactor.Handler {
         return true;
     }
 
-    private void wantWrite() {
+    private void requestWrite() {
         if (key.isValid()) {
             key.interestOpsOr(SelectionKey.OP_WRITE);
         }
     }
 
-    /** Closes once what is queued has been sent; the owner is not told. */
+    /** Closes once what is queued has been sent; does not call the owner. */
     void closeWhenSent() {
         boolean now;
         synchronized (queue) {
@@ -196,8 +196,8 @@ final class FrameLink implements Reactor.Handler {
             if (bodyRead == body.length) {
                 body = Arrays.copyOf(body, (int) Math.min(bodyLength, body.length * 2L)); // grows only as bytes arrive
             }
-            ByteBuffer room = ByteBuffer.wrap(body, bodyRead, body.length - bodyRead);
-            int n = readSome(room);
+            ByteBuffer free = ByteBuffer.wrap(body, bodyRead, body.length - bodyRead);
+            int n = readSome(free);
             if (n == 0) {
                 return false;
             }
@@ -222,7 +222,7 @@ final class FrameLink implements Reactor.Handler {
         }
     }
 
-    /** Closes at once; the owner is not told. */
+    /** Closes at once; does not call the owner. */
     void close() {
         closed = true;
         Reactor.closeQuietly(channel);

@@ -16,7 +16,7 @@ import java.util.Set;
 import java.util.SortedSet;
 import java.util.concurrent.TimeUnit;
 
-/** A rank's side of a connection while it is let in: blocking, every read with a deadline. For one thread. */
+/** A rank's side of a connection until it is admitted: blocking, every read with a deadline. For one thread. */
 final class FrameStream implements AutoCloseable {
 
     private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -74,18 +74,19 @@ final class FrameStream implements AutoCloseable {
     }
 
     /**
-     * Says who we are and waits until all ranks have come.
+     * Sends this rank's hello and waits until all ranks have come.
      *
-     * @param who who we are, for messages
+     * @param who this rank, for messages
      * @param hello the first frame
      * @param atRankZero whether the server is in the process of rank 0
      * @return what the server says when all are there
-     * @throws BootstrapException if we are refused, or the connection breaks
+     * @throws BootstrapException if this rank is refused, or the connection breaks
      * @throws PeerFailedException if ranks left meanwhile; names them
      * @throws CommunicationTimeoutException if not all came in time; names the ranks that did not
      * @throws InterruptedCommunicationException if this thread is interrupted; the server sees this rank leave
      */
-    byte[] awaitWelcome(String who, RankRegistration.Hello hello, boolean atRankZero, long initMillis, long deadlineNanos) {
+    byte[] awaitWelcome(
+            String who, RankRegistration.Hello hello, boolean atRankZero, long initMillis, long deadlineNanos) {
         int size = hello.size();
         try {
             writeFrame(FrameType.HELLO, hello.write());
@@ -97,8 +98,8 @@ final class FrameStream implements AutoCloseable {
             }
         } catch (SocketTimeoutException e) {
             throw new CommunicationTimeoutException(
-                    who + ": the root answered neither in initTimeoutMillis=" + initMillis
-                            + " nor after; is the process of rank 0 stopped?",
+                    who + ": the server did not answer within initTimeoutMillis=" + initMillis
+                            + " or after; is the process of rank 0 stopped?",
                     Set.of(0),
                     e);
         } catch (IOException | WireException e) {
@@ -118,17 +119,17 @@ final class FrameStream implements AutoCloseable {
         }
         broken = true;
         String text = who + ": lost the connection to " + (atRankZero ? "rank 0" : "the process that created the id")
-                + " while the group formed: " + e.getMessage();
+                + " during initialisation: " + e.getMessage();
         return atRankZero
                 ? new PeerFailedException(
                         text + "; its process ended, or its thread was interrupted: look into its log", Set.of(0), e)
                 : new BootstrapException(text + "; look into its log", e);
     }
 
-    /** Tells the root that this rank needs it no more; a root that is gone is needed no more either. */
+    /** Sends the rendezvous server a FIN: this rank needs it no more. */
     void leave() {
         try {
-            writeFrame(FrameType.GOODBYE, new WireWriter());
+            writeFrame(FrameType.FIN, new WireWriter());
         } catch (IOException e) {
             close();
         }
@@ -148,7 +149,7 @@ final class FrameStream implements AutoCloseable {
             }
             case REFUSED -> throw new BootstrapException(who + " was refused: " + body.text(Codecs.MAX_TEXT));
             case FAILED -> throw failure(who, body, size);
-            default -> throw new WireException("frame=" + frame.type() + ": not expected while the group forms");
+            default -> throw new WireException("frame=" + frame.type() + ": not expected during initialisation");
         }
     }
 

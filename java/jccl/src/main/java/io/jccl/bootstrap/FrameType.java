@@ -1,22 +1,23 @@
 package io.jccl.bootstrap;
 
 /**
- * The messages of an authenticated connection. On the wire a frame is its body's length (4 bytes, big endian), the ordinal
- * of its type (1 byte), then the body. The order of the constants is part of the wire format.
+ * The messages of an authenticated connection. On the wire a frame is its body's length (4 bytes, big endian), the
+ * ordinal of its type (1 byte), then the body. The order of the constants is part of the wire format.
  *
  * <p>{@code >} goes from a rank to the server, {@code <} from the server to a rank.
  */
 enum FrameType {
     /**
-     * {@code >} version text, rank, size, old rank, key, blob: the first frame. Where a communicator is shrunk, the old rank is
-     * that of the communicator and the key says whom this rank excludes. The blob is rank 0's coordinator addresses at the root.
+     * {@code >} version text, rank, size, old rank, key, blob: the first frame. Where a communicator is shrunk, the old
+     * rank is that of the communicator and the key says whom this rank excludes. At the rendezvous server, rank 0's
+     * blob holds its coordinator addresses.
      */
     HELLO,
-    /** {@code <} text: this rank is not let in. */
+    /** {@code <} text: this rank is refused. */
     REFUSED,
     /** {@code >} text: this rank's initialisation time-out, which has passed. */
     GIVE_UP,
-    /** {@code <} cause, ranks to blame, text: the group will not form. */
+    /** {@code <} cause, ranks to blame, text: initialisation failed. */
     FAILED,
     /** {@code <} blob: all ranks are here. */
     WELCOME,
@@ -24,7 +25,7 @@ enum FrameType {
     GATHER,
     /** {@code <} number, a blob per rank. */
     GATHERED,
-    /** {@code >} number: who is missing? */
+    /** {@code >} number: asks for the missing ranks. */
     GATHER_LATE,
     /** {@code <} number, ranks. */
     GATHER_MISSING,
@@ -32,10 +33,10 @@ enum FrameType {
     MESSAGE,
     /** {@code >} position; {@code <} empty. */
     HEARTBEAT,
-    /** {@code >} position: this rank leaves in good order; at the root, empty: the coordinator has let this rank in. */
-    GOODBYE,
-    /** {@code <} empty: the goodbye is noted; the server closes. */
-    BYE,
+    /** {@code >} position: this rank leaves in good order. Empty at the rendezvous server: no longer needed. */
+    FIN,
+    /** {@code <} empty: the server has received the FIN, and closes. */
+    FIN_ACK,
     /** {@code <} last entered sequence of rank 0: the coordinator leaves in good order. */
     LEFT,
     /** {@code >} kind, sequence, milliseconds waited or 0, text. */
@@ -44,15 +45,15 @@ enum FrameType {
     QUERY,
     /** {@code >} inquiry, status. */
     STATUS,
-    /** {@code <} verdict. */
-    VERDICT,
-    /** {@code <} empty: a heartbeat is wanted now. */
+    /** {@code <} the agreed failure. */
+    FAILURE,
+    /** {@code <} empty: requests a heartbeat now. */
     ASK;
 
     /** Bytes before a body. */
     static final int HEADER_BYTES = 5;
 
-    /** The longest body before a rank is let in. */
+    /** The longest body before a rank is admitted. */
     static final int MAX_HELLO_BYTES = 4096;
 
     /** The longest body. */

@@ -19,9 +19,10 @@ import javax.crypto.spec.SecretKeySpec;
  *   server > rank     HMAC(secret, "server" | purpose | nonceC | nonceS)
  * </pre>
  *
- * <p>The rank proves first, so that a stranger gets no proof to work on. A recorded handshake is worth nothing, because
- * both nonces are fresh. The purpose keeps a proof for the root from being one for the coordinator. The greeting is six letters
- * and the version of this handshake. Stateless; safe for use by any thread.
+ * <p>The rank proves first, so that an unauthenticated peer gets no proof to work on. A recorded handshake is worth
+ * nothing, because both nonces are fresh. A proof for the rendezvous server does not serve for the coordinator, as its
+ * purpose differs. The greeting is six letters and the version of this handshake. Stateless; safe for use by any
+ * thread.
  */
 final class Handshake {
 

@@ -3,12 +3,12 @@ package io.jccl.bootstrap;
 import java.net.InetAddress;
 
 /**
- * An address of this machine and how good it is for talking to other machines.
+ * An address of this host and how good it is for connections to other hosts.
  *
  * @param name the interface, for example {@code eth0}
  * @param address its address
  * @param rating how good: the lowest is the best
- * @param reason why it is rated so, in words; for a candidate that is not used, why not
+ * @param reason why it is rated so; for a candidate that is not used, why not
  * @param usable whether it may be used
  */
 public record InterfaceCandidate(String name, InetAddress address, int rating, String reason, boolean usable) {

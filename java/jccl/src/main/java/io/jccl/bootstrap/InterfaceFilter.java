@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Which network interfaces a user wants, as {@code JCCL_SOCKET_IFNAME} spells it: a list of name prefixes ({@code eth,ib}),
- * of exact names ({@code =eth0,eth1}), of networks ({@code 10.0.0.0/8}), or of any of these to leave out ({@code ^docker},
+ * Which network interfaces a user selects by {@code JCCL_SOCKET_IFNAME}: a list of name prefixes ({@code eth,ib}), of
+ * exact names ({@code =eth0,eth1}), of networks ({@code 10.0.0.0/8}), or of any of these to leave out ({@code ^docker},
  * {@code ^=eth0}, {@code ^172.17.0.0/16}). Earlier entries are preferred. Immutable.
  */
 final class InterfaceFilter {

@@ -5,12 +5,12 @@ import java.nio.file.Path;
 import java.util.OptionalInt;
 
 /**
- * What a launcher told this process.
+ * What a launcher set for this process.
  *
  * @param launcher which launcher, for the log
  * @param rank this rank
  * @param size the number of ranks
- * @param localRank the rank among those on this machine, if told
+ * @param localRank the rank among those on this host, if known
  * @param rendezvous where the ranks meet
  */
 public record Launch(String launcher, int rank, int size, OptionalInt localRank, Rendezvous rendezvous) {
@@ -24,7 +24,7 @@ public record Launch(String launcher, int rank, int size, OptionalInt localRank,
      * @param host a name or a numeric address
      * @param port the port
      * @param secret the key that the ranks prove; made from the launcher's job name where no secret is given
-     * @param guessable whether somebody else could guess the secret
+     * @param guessable whether others could guess the secret
      */
     public record Address(String host, int port, Secret secret, boolean guessable) implements Rendezvous {}
 

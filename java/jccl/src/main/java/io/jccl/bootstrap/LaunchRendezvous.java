@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The rendezvous place of a launch: rank 0 opens it, and every rank finds it, by a known port or by a file. Closing it, when
- * the group has formed or will not, removes the file and ends a root that is still open. For one thread.
+ * The rendezvous of a launch: rank 0 opens its server, and every rank finds it, by a known port or by a file. Closing
+ * it, when initialisation has ended, removes the file and closes the server. For one thread.
  */
 final class LaunchRendezvous implements Connector.Target, AutoCloseable {
 
@@ -29,12 +29,12 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
     private static final int MAX_FILE_BYTES = 1024;
 
     private final Connector.Target target;
-    private final RendezvousServer root;
+    private final RendezvousServer server;
     private final Path file;
 
-    private LaunchRendezvous(Connector.Target target, RendezvousServer root, Path file) {
+    private LaunchRendezvous(Connector.Target target, RendezvousServer server, Path file) {
         this.target = target;
-        this.root = root;
+        this.server = server;
         this.file = file;
     }
 
@@ -54,7 +54,7 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
             for (InetAddress resolved : InetAddress.getAllByName(address.host())) {
                 addresses.add(new InetSocketAddress(resolved, address.port()));
             }
-            return new Connector.Place(addresses, secret);
+            return new Connector.ServerAddress(addresses, secret);
         };
         if (!opens) {
             return new LaunchRendezvous(target, null, null);
@@ -66,10 +66,11 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
                     address.host(),
                     address.port());
         }
-        return new LaunchRendezvous(target, new RendezvousServer(options, bindAddress(address), address.port(), secret), null);
+        RendezvousServer server = new RendezvousServer(options, bindAddress(address), address.port(), secret);
+        return new LaunchRendezvous(target, server, null);
     }
 
-    /** Loopback stays on loopback; any other name is served on all addresses, for it may be a translated one. */
+    /** Loopback binds to loopback; any other name to all addresses, because its address may be translated. */
     private static InetAddress bindAddress(Launch.Address address) {
         try {
             InetAddress resolved = InetAddress.getByName(address.host());
@@ -93,15 +94,15 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         try {
             write(file, started.id());
         } catch (IOException e) {
-            started.root().close();
+            started.server().close();
             throw new BootstrapException(
                     "the rendezvous file=" + file + " cannot be written: " + e + "; name another in JCCL_RENDEZVOUS",
                     e);
         }
-        return new LaunchRendezvous(target, started.root(), file);
+        return new LaunchRendezvous(target, started.server(), file);
     }
 
-    /** Only the owner may read it, and nobody sees half of it. */
+    /** Only the owner may read the file, and it appears whole. */
     private static void write(Path file, UniqueId id) throws IOException {
         Path half = file.resolveSibling(
                 file.getFileName() + ".new-" + ProcessHandle.current().pid());
@@ -111,41 +112,41 @@ final class LaunchRendezvous implements Connector.Target, AutoCloseable {
         Files.move(half, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }
 
-    private static Connector.Place read(Path file) throws IOException {
+    private static Connector.ServerAddress read(Path file) throws IOException {
         if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
             throw new NoSuchFileException(file.toString(), null, "rank 0 has not written it yet");
         }
         Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(file, LinkOption.NOFOLLOW_LINKS);
         if (permissions.contains(PosixFilePermission.GROUP_WRITE)
                 || permissions.contains(PosixFilePermission.OTHERS_WRITE)) {
-            throw new IOException("file=" + file + " can be written by others, so it is not believed");
+            throw new IOException("file=" + file + " can be written by others, so it is ignored");
         }
         String owner = Files.getOwner(file, LinkOption.NOFOLLOW_LINKS).getName();
         String user = System.getProperty("user.name", "?");
         if (!user.equals("?") && !owner.equals(user) && !owner.equals("root")) {
-            throw new IOException("file=" + file + " belongs to owner=" + owner + ", not to user=" + user
-                    + ", so it is not believed");
+            throw new IOException(
+                    "file=" + file + " belongs to owner=" + owner + ", not to user=" + user + ", so it is ignored");
         }
         if (Files.size(file) > MAX_FILE_BYTES) {
             throw new IOException("file=" + file + " is too long for an id");
         }
         try {
             UniqueId id = UniqueId.parse(Files.readString(file));
-            return new Connector.Place(id.addresses(), id.secret());
+            return new Connector.ServerAddress(id.addresses(), id.secret());
         } catch (IllegalArgumentException e) {
             throw new IOException("file=" + file + ": " + e.getMessage(), e);
         }
     }
 
     @Override
-    public Connector.Place locate() throws IOException {
+    public Connector.ServerAddress locate() throws IOException {
         return target.locate();
     }
 
     @Override
     public void close() {
-        if (root != null) {
-            root.close();
+        if (server != null) {
+            server.close();
         }
         if (file != null) {
             try {

@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
  * wins, in this order:
  *
  * <ol>
- *   <li>JCCL's own: {@code JCCL_RANK}, {@code JCCL_SIZE}, {@code JCCL_RENDEZVOUS}, and {@code JCCL_LOCAL_RANK} if told
+ *   <li>JCCL's own: {@code JCCL_RANK}, {@code JCCL_SIZE}, {@code JCCL_RENDEZVOUS}, optionally {@code JCCL_LOCAL_RANK}
  *   <li>torchrun: {@code RANK}, {@code WORLD_SIZE}, {@code MASTER_ADDR}, {@code MASTER_PORT}, {@code LOCAL_RANK}
  *   <li>Open MPI: {@code OMPI_COMM_WORLD_RANK}, {@code _SIZE}, {@code _LOCAL_RANK}, {@code _LOCAL_SIZE}
  *   <li>PMI, as with MPICH: {@code PMI_RANK}, {@code PMI_SIZE}, {@code MPI_LOCALRANKID}, {@code MPI_LOCALNRANKS}
@@ -25,10 +25,10 @@ import org.slf4j.LoggerFactory;
  *       inside a step that {@code srun} started: the shell of an allocation or of a batch script is no rank
  * </ol>
  *
- * <p>{@code JCCL_RENDEZVOUS} overrides where the ranks of any launcher meet. It is {@code host:port}, {@code
- * [v6-address]:port}, either with {@code /secret} behind it, or {@code file:/path} of a file that all ranks share. Without
- * a secret the key is made from what the launcher tells, which others on the network may guess; a warning says so.
- * Pure functions of the environment that is passed in.
+ * <p>{@code JCCL_RENDEZVOUS} overrides where the ranks of any launcher meet. It is {@code host:port},
+ * {@code [v6-address]:port}, either with {@code /secret} behind it, or {@code file:/path} of a file that all ranks
+ * share. Without a secret the key is made from the launcher's variables, which others on the network may guess; a
+ * warning says so. Pure functions of the environment that is passed in.
  */
 public final class LauncherEnvironment {
 
@@ -158,8 +158,8 @@ public final class LauncherEnvironment {
         return switch (dialect.name()) {
             case "torchrun" -> torchrun(missing);
             case "slurm" -> slurm(missing);
-            case "openmpi" -> oneMachine(dialect, missing, "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid");
-            case "pmi" -> oneMachine(dialect, missing, "PMI_JOBID", "HYDRA_JOBID", "PMI_PORT");
+            case "openmpi" -> oneHost(dialect, missing, "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid");
+            case "pmi" -> oneHost(dialect, missing, "PMI_JOBID", "HYDRA_JOBID", "PMI_PORT");
             default -> {
                 missing.add(RENDEZVOUS + " (host:port of rank 0, or file:/path on a shared file system)");
                 yield Optional.empty();
@@ -167,7 +167,7 @@ public final class LauncherEnvironment {
         };
     }
 
-    /** torchrun's agent listens on the port itself, where it hosts the store: the next port is ours then. */
+    /** Where torchrun's agent hosts the store, it listens on the port itself: JCCL uses the next one. */
     private Optional<Launch.Rendezvous> torchrun(List<String> missing) {
         int before = missing.size();
         for (String name : List.of("MASTER_ADDR", "MASTER_PORT")) {
@@ -208,7 +208,7 @@ public final class LauncherEnvironment {
     }
 
     /**
-     * The first machine of a Slurm node list: {@code node[03-07,12],login1} gives {@code node03}.
+     * The first host of a Slurm node list: {@code node[03-07,12],login1} gives {@code node03}.
      *
      * @throws IllegalArgumentException if the list cannot be read
      */
@@ -242,8 +242,8 @@ public final class LauncherEnvironment {
                 + "\": expected a list like node[03-07,12]; or set JCCL_RENDEZVOUS=host:port");
     }
 
-    /** MPI launchers do not tell an address; on one machine a file named after the job does. */
-    private Optional<Launch.Rendezvous> oneMachine(Dialect dialect, List<String> missing, String... jobNames) {
+    /** MPI launchers set no address; on one host a file named after the job replaces it. */
+    private Optional<Launch.Rendezvous> oneHost(Dialect dialect, List<String> missing, String... jobNames) {
         Optional<String> job = Optional.empty();
         String from = null;
         for (String name : jobNames) {
@@ -260,8 +260,8 @@ public final class LauncherEnvironment {
                 return allocation;
             }
             missing.add(RENDEZVOUS + " (host:port of rank 0; " + dialect.name()
-                    + " does not tell an address, and it can be done without only when all ranks are on one machine and"
-                    + " one of " + String.join(", ", jobNames) + " names the job)");
+                    + " sets no address, which is optional only when all ranks are on one host and one of "
+                    + String.join(", ", jobNames) + " names the job)");
             return Optional.empty();
         }
         String directory = get("XDG_RUNTIME_DIR").or(() -> get("TMPDIR")).orElse("/tmp");

@@ -18,8 +18,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Which addresses of this machine to offer to other ranks: what the user asks for ({@code JCCL_SOCKET_IFNAME}, {@code
- * JCCL_SOCKET_FAMILY}), else the machine's real networks first, bridges and tunnels of containers and virtual machines
+ * Which addresses of this host to offer to other ranks: what the user asks for ({@code JCCL_SOCKET_IFNAME}, {@code
+ * JCCL_SOCKET_FAMILY}), else the host's real networks first, bridges and tunnels of containers and virtual machines
  * later, link-local addresses after them, loopback last. All are offered; the one that a rank reaches is used.
  */
 public final class NetworkInterfaces {
@@ -33,7 +33,7 @@ public final class NetworkInterfaces {
     private static final int LOOPBACK = 400;
     private static final int SECOND_FAMILY = 10;
     private static final int PREFERENCE = 1000;
-    private static final int MOST_ADDRESSES = 16; // that the native engine listens on
+    private static final int MAX_ADDRESSES = 16; // that the native engine listens on
 
     private NetworkInterfaces() {}
 
@@ -41,9 +41,9 @@ public final class NetworkInterfaces {
     record Found(String name, InetAddress address, boolean up, boolean pointToPoint, boolean virtual) {}
 
     /**
-     * All addresses of this machine, the best first, those that may not be used last.
+     * All addresses of this host, the best first, those that may not be used last.
      *
-     * @throws BootstrapException if the operating system does not tell
+     * @throws BootstrapException if the operating system does not list them
      */
     public static List<InterfaceCandidate> candidates(BootstrapOptions options) {
         List<Found> found = new ArrayList<>();
@@ -64,11 +64,11 @@ public final class NetworkInterfaces {
         try {
             return new Found(link.getName(), address, link.isUp(), link.isPointToPoint(), link.isVirtual());
         } catch (SocketException gone) {
-            return new Found(link.getName(), address, false, false, false); // it went away while we looked
+            return new Found(link.getName(), address, false, false, false); // it disappeared meanwhile
         }
     }
 
-    /** Java appends the interface to every IPv6 address; only link-local ones need it, others are not parsed with it. */
+    /** Java appends the interface to every IPv6 address; only link-local ones need it, others do not parse with it. */
     static InetAddress withoutScope(InetAddress address) {
         try {
             return address instanceof Inet6Address && !address.isLinkLocalAddress()
@@ -102,10 +102,10 @@ public final class NetworkInterfaces {
         int rating = filter.preference(one.name(), address) * PREFERENCE
                 + (address instanceof Inet4Address ? 0 : SECOND_FAMILY);
         if (address.isLoopbackAddress()) {
-            return new InterfaceCandidate(one.name(), address, rating + LOOPBACK, "loopback, this machine only", true);
+            return new InterfaceCandidate(one.name(), address, rating + LOOPBACK, "loopback, this host only", true);
         }
         if (address.isLinkLocalAddress() && address instanceof Inet6Address) {
-            return unusable(one, "link-local IPv6, which means nothing on another machine");
+            return unusable(one, "link-local IPv6, which means nothing on another host");
         }
         if (address.isLinkLocalAddress()) {
             return new InterfaceCandidate(one.name(), address, rating + LINK_LOCAL, "link-local", true);
@@ -143,8 +143,8 @@ public final class NetworkInterfaces {
 
     /**
      * The addresses that carry data: where {@code JCCL_SOCKET_IFNAME} names interfaces to use, those of each, so that
-     * connections share them; else only those of the interface in use. One of each family and interface, the family in use
-     * first: a rank that reached rank 0 by the other one, perhaps only because a packet was lost, is still met.
+     * connections share them; else only those of the interface in use. One of each family and interface, the family in
+     * use first: a rank that reached rank 0 by the other one, perhaps only because a packet was lost, is still reached.
      *
      * @param used the address by which this rank has reached the others so far
      */
@@ -161,7 +161,7 @@ public final class NetworkInterfaces {
         return all.stream().filter(one -> names.contains(one.name())).toList();
     }
 
-    /** In an order that machines with the same names agree on: equal places of two lists are one network. */
+    /** In an order that hosts with the same names agree on: equal positions of two lists are one network. */
     static List<InetAddress> forData(List<InterfaceCandidate> selected, InetAddress used) {
         Map<String, InetAddress> first = new LinkedHashMap<>(); // by family and name
         selected.stream()
@@ -174,7 +174,7 @@ public final class NetworkInterfaces {
                         one.address(),
                         (best, next) -> next.equals(used) ? used : best));
         List<InetAddress> addresses =
-                first.values().stream().limit(MOST_ADDRESSES).toList();
+                first.values().stream().limit(MAX_ADDRESSES).toList();
         return addresses.contains(used) ? addresses : List.of(used);
     }
 

@@ -7,6 +7,6 @@ import io.jccl.RankOperation;
  *
  * @param fingerprint a number that is equal on all ranks if they called the same operation; 0 if this operation is not
  *     compared, as with point-to-point transfers, which differ by rank
- * @param operation the operation in words
+ * @param operation the operation, for messages
  */
 public record OperationRecord(long fingerprint, RankOperation operation) {}

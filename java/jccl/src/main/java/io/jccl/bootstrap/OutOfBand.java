@@ -4,12 +4,12 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The slow, dependable network over which the ranks of one communicator agree on things before, and beside, the fast one.
+ * The out-of-band channel: the TCP network on which the ranks of one communicator exchange small messages.
  *
- * <p>Messages travel by rank 0, which costs two hops whatever the number of ranks; pack what belongs together into one
- * message. Every call ends by its time-out with a {@link io.jccl.CommunicationTimeoutException} that names the ranks that did not
- * arrive, and at once with a {@link io.jccl.PeerFailedException}, or the exception of the verdict, when the group has
- * failed.
+ * <p>Rank 0 forwards the messages, which costs two hops whatever the number of ranks; pack what belongs together into
+ * one message. Every call ends by its time-out with a {@link io.jccl.CommunicationTimeoutException} that names the
+ * ranks that did not arrive. When the group has failed, it ends at once with a {@link io.jccl.PeerFailedException} or
+ * the exception of the agreed failure.
  *
  * <p>Threads: {@link #send} and {@link #receive} may be called by any number of threads. The collective calls
  * ({@link #allGather}, {@link #broadcast}, {@link #barrier}) must be called in the same order by every rank and by one
@@ -17,7 +17,7 @@ import java.util.List;
  */
 public interface OutOfBand {
 
-    /** The most bytes that one rank may pass to one call. */
+    /** The maximum number of bytes that one rank may pass to one call. */
     int MAX_PAYLOAD_BYTES = 16 << 20;
 
     /** This rank, from 0. */
@@ -27,7 +27,7 @@ public interface OutOfBand {
     int size();
 
     /**
-     * Every rank gives a blob, of any size up to {@link #MAX_PAYLOAD_BYTES}, and gets everybody's.
+     * Every rank gives a blob, of any size up to {@link #MAX_PAYLOAD_BYTES}, and gets those of all ranks.
      *
      * @param mine this rank's blob; copied
      * @param timeout the longest this call may take

@@ -20,37 +20,37 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
-/** One rank's side of the out-of-band network: what came and has not been asked for, and who waits for what. */
+/** One rank's side of the out-of-band network: received messages, and the calls that wait for them. */
 final class OutOfBandChannel implements OutOfBand {
 
-    /** How frames leave. */
+    /** Sends frames. */
     @FunctionalInterface
-    interface Exit {
+    interface Output {
         void send(FrameType type, WireWriter content);
     }
 
     private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
     private static final byte[] EMPTY = new byte[0];
 
-    private record Box(int peer, int tag) {}
+    private record MessageKey(int peer, int tag) {}
 
     private final int rank;
     private final int size;
-    private final Exit exit;
+    private final Output output;
     private final AtomicBoolean collective = new AtomicBoolean();
 
     // guarded by this
-    private final Map<Box, Deque<byte[]>> messages = new HashMap<>();
+    private final Map<MessageKey, Deque<byte[]>> messages = new HashMap<>();
     private long number;
     private List<byte[]> gathered;
     private SortedSet<Integer> missing;
     private Supplier<JcclException> failure;
     private final Set<Runnable> onFailure = new HashSet<>();
 
-    OutOfBandChannel(int rank, int size, Exit exit) {
+    OutOfBandChannel(int rank, int size, Output output) {
         this.rank = rank;
         this.size = size;
-        this.exit = exit;
+        this.output = output;
     }
 
     @Override
@@ -86,9 +86,9 @@ final class OutOfBandChannel implements OutOfBand {
         gathered = null;
         missing = null;
         long start = System.nanoTime();
-        exit.send(FrameType.GATHER, new WireWriter().i64(number).blob(mine));
+        output.send(FrameType.GATHER, new WireWriter().i64(number).blob(mine));
         if (!await(() -> gathered != null, start + timeoutNanos)) {
-            exit.send(FrameType.GATHER_LATE, new WireWriter().i64(number));
+            output.send(FrameType.GATHER_LATE, new WireWriter().i64(number));
             if (!await(() -> gathered != null || missing != null, System.nanoTime() + GRACE_NANOS)) {
                 missing = new TreeSet<>(Set.of(0));
             }
@@ -158,24 +158,24 @@ final class OutOfBandChannel implements OutOfBand {
         synchronized (this) {
             checkHealthy();
         }
-        exit.send(FrameType.MESSAGE, new WireWriter().i32(peer).i32(tag).blob(data));
+        output.send(FrameType.MESSAGE, new WireWriter().i32(peer).i32(tag).blob(data));
     }
 
     @Override
     public synchronized byte[] receive(int peer, int tag, Duration timeout) {
         checkPeer(peer);
-        Box box = new Box(peer, tag);
-        if (!await(() -> messages.containsKey(box), System.nanoTime() + timeout.toNanos())) {
+        MessageKey key = new MessageKey(peer, tag);
+        if (!await(() -> messages.containsKey(key), System.nanoTime() + timeout.toNanos())) {
             throw new CommunicationTimeoutException(
                     "rank=" + rank + " got no out-of-band message of peer=" + peer + " with tag=" + tag
                             + " in timeoutMillis=" + timeout.toMillis(),
                     Set.of(peer),
                     null);
         }
-        Deque<byte[]> waiting = messages.get(box);
+        Deque<byte[]> waiting = messages.get(key);
         byte[] first = waiting.remove();
         if (waiting.isEmpty()) {
-            messages.remove(box);
+            messages.remove(key);
         }
         return first;
     }
@@ -191,7 +191,7 @@ final class OutOfBandChannel implements OutOfBand {
         int tag = body.i32();
         byte[] content = body.blob(MAX_PAYLOAD_BYTES);
         body.end();
-        messages.computeIfAbsent(new Box(sender, tag), box -> new ArrayDeque<>())
+        messages.computeIfAbsent(new MessageKey(sender, tag), key -> new ArrayDeque<>())
                 .add(content);
         notifyAll();
     }
@@ -221,19 +221,19 @@ final class OutOfBandChannel implements OutOfBand {
 
     /** From now on every call throws what the supplier gives. */
     void fail(Supplier<JcclException> cause) {
-        List<Runnable> told;
+        List<Runnable> tasks;
         synchronized (this) {
             if (failure != null) {
                 return;
             }
             failure = cause;
             notifyAll();
-            told = List.copyOf(onFailure);
+            tasks = List.copyOf(onFailure);
         }
-        told.forEach(Runnable::run);
+        tasks.forEach(Runnable::run);
     }
 
-    /** Has a task run when this network fails, at once if it has; the task must not wait. */
+    /** Runs a task when this network fails, at once if it has; the task must not wait. */
     void whenFailed(Runnable task) {
         boolean now;
         synchronized (this) {

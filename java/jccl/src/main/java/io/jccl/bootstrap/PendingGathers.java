@@ -45,7 +45,7 @@ final class PendingGathers {
         return out.toBytes();
     }
 
-    /** The ranks that have not given their part; empty if the gather is done or nobody has begun it. */
+    /** The ranks that have not given their part; empty if the gather is done or has not begun. */
     SortedSet<Integer> missing(long number) {
         SortedSet<Integer> missing = new TreeSet<>();
         byte[][] parts = open.get(number);

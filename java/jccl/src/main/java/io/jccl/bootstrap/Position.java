@@ -1,7 +1,8 @@
 package io.jccl.bootstrap;
 
 /**
- * How far a rank has come, and what it has done so far: ranks that entered the same operations have the same fingerprints.
+ * How far a rank has come, and what it has done so far: ranks that entered the same operations have the same
+ * fingerprints.
  *
  * @param lastEntered the last operations that it entered
  * @param host the fingerprint of its operations on memory of the host; 0 if it is not known

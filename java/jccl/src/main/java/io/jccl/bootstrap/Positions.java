@@ -8,8 +8,8 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
- * How far each rank has come, as it last said, and which ranks wait to leave. A rank that has said goodbye is let go when
- * all others have come as far, so that what it did has been compared; or after a moment, if they are late. For one thread.
+ * The last known position of each rank, and which ranks wait to leave. A rank that has sent its FIN may leave when all
+ * others have come as far, so that its operations have been compared; or after a time limit. For one thread.
  */
 final class Positions {
 
@@ -34,7 +34,7 @@ final class Positions {
     }
 
     /**
-     * Takes what a rank says.
+     * Takes a rank's position.
      *
      * @return an operation that it and another have called differently, see {@link LastEntered}; 0 if none is known
      */
@@ -53,7 +53,7 @@ final class Positions {
     }
 
     /**
-     * A rank wants to leave.
+     * A rank asks to leave.
      *
      * @param here whether a rank has not left
      * @return the ranks to ask how far they are
@@ -76,7 +76,7 @@ final class Positions {
         return leavingSince.containsKey(rank);
     }
 
-    /** Takes the ranks that may leave now: those whom all that have not left have reached, and those who have waited. */
+    /** Takes the ranks that may leave now: those that all others have reached, and those that have waited. */
     List<Integer> takeLeavers(long now, IntPredicate here, boolean all) {
         if (leavingSince.isEmpty()) {
             return List.of();

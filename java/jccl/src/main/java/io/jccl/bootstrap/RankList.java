@@ -7,10 +7,10 @@ import java.util.List;
 import java.util.StringJoiner;
 import java.util.TreeSet;
 
-/** Ranks in words, short however many they are. */
+/** Ranks as text, short however many they are. */
 public final class RankList {
 
-    private static final int MOST_PARTS = 32;
+    private static final int MAX_PARTS = 32;
 
     private RankList() {}
 
@@ -19,7 +19,7 @@ public final class RankList {
         TreeSet<Integer> left = new TreeSet<>(ranks);
         StringJoiner text = new StringJoiner(",", "{", "}");
         for (int parts = 0; !left.isEmpty(); parts++) {
-            if (parts == MOST_PARTS) {
+            if (parts == MAX_PARTS) {
                 return text + " and " + left.size() + " more";
             }
             int first = left.first();
@@ -46,7 +46,7 @@ public final class RankList {
         };
     }
 
-    /** Who stays away: {@code rank 1 did not join all_reduce(…) within 5 s (2 of 3 arrived)}; an empty text for no time. */
+    /** The missing ranks: {@code rank 1 did not join all_reduce(…) within 5 s (2 of 3 arrived)}; no time if empty. */
     static String late(Collection<Integer> ranks, int size, String what, String time) {
         return subject(ranks) + " did not join" + (what.isEmpty() ? "" : " " + what)
                 + (time.isEmpty() ? " in time" : " within " + time) + " (" + (size - ranks.size()) + " of " + size

@@ -12,9 +12,9 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * The gathering of all ranks at a server. Rank 0 says how many there are; who says otherwise, or comes as a rank that is
- * taken, is told so and sent away, and the rest go on. The first rank whose patience ends ends it for all, so that all
- * give the same answer to the question who was missing. For one thread.
+ * The registration of all ranks at a server. Rank 0 says how many there are; the server refuses ranks with another size
+ * and ranks that are taken, and the rest continue. The first rank whose time-out passes ends it for all, so that all
+ * name the same missing ranks. For one thread.
  */
 final class RankRegistration {
 
@@ -27,17 +27,17 @@ final class RankRegistration {
 
     private record Member(FrameLink link, byte[] blob) {}
 
-    /** Why a group does not form. The order of the constants is part of the wire format. */
+    /** Why initialisation failed. The order of the constants is part of the wire format. */
     enum Cause {
         /** Ranks did not come in time. */
         MISSING,
         /** Ranks came and left, or are known to have ended. */
         LOST,
-        /** The ranks that came may not form it. */
+        /** The ranks that came may not initialise a group. */
         REFUSED
     }
 
-    /** What a rank says first. */
+    /** A rank's first frame. */
     record Hello(String version, int rank, int size, int oldRank, String key, byte[] blob) {
 
         static Hello read(WireReader in) {
@@ -70,12 +70,12 @@ final class RankRegistration {
     private final String version;
     private final Map<Integer, SortedMap<Integer, Member>> bySize = new HashMap<>();
     private final Map<FrameLink, int[]> places = new HashMap<>(); // link to rank, size
-    private final Set<Integer> told = new HashSet<>(); // ranks that heard of the failure
+    private final Set<Integer> notified = new HashSet<>(); // ranks that were sent the failure
     private int size;
     private byte[] failure;
 
     /**
-     * An assembly of nobody yet.
+     * An empty registration.
      *
      * @param version what the members must run
      * @param size how many they are, or 0 to learn it from rank 0
@@ -99,7 +99,7 @@ final class RankRegistration {
             return false;
         }
         if (failure != null) {
-            told.add(rank);
+            notified.add(rank);
             link.send(FrameLink.encode(FrameType.FAILED, failure));
             return false;
         }
@@ -154,7 +154,7 @@ final class RankRegistration {
         link.closeWhenSent();
     }
 
-    /** A rank's connection is gone, and its place is free again: the group does not form. */
+    /** A rank's connection is gone, and its place is free again: initialisation fails. */
     void lose(FrameLink link, String why) {
         int[] place = places.remove(link);
         if (place != null) {
@@ -172,7 +172,7 @@ final class RankRegistration {
         places.remove(link);
     }
 
-    /** Whether nobody is left who needs the server. */
+    /** Whether no rank needs the server any more. */
     boolean isEmpty() {
         return places.isEmpty();
     }
@@ -183,7 +183,7 @@ final class RankRegistration {
         return place == null ? -1 : place[0];
     }
 
-    /** A rank's time-out, which is told in words, has passed: everybody is told who is missing. */
+    /** A rank's time-out, given as text, has passed: sends every rank the missing ranks. */
     void giveUp(FrameLink link, String time) {
         int[] place = places.get(link);
         if (place == null) {
@@ -195,7 +195,7 @@ final class RankRegistration {
     }
 
     /**
-     * Tells everybody here, and everybody who still comes, that the group will not form.
+     * Sends the failure to all ranks that are here, and to those that still come.
      *
      * @param ranks to blame
      */
@@ -207,15 +207,15 @@ final class RankRegistration {
                     .text(text, Codecs.MAX_TEXT)
                     .toBytes();
             places.forEach((member, place) -> {
-                told.add(place[0]);
+                notified.add(place[0]);
                 member.send(FrameLink.encode(FrameType.FAILED, failure));
             });
         }
     }
 
-    /** Whether a rank has heard that the group does not form. */
-    boolean hasTold(int rank) {
-        return told.contains(rank);
+    /** Whether a rank was sent the failure. */
+    boolean hasNotified(int rank) {
+        return notified.contains(rank);
     }
 
     boolean failed() {
@@ -233,15 +233,15 @@ final class RankRegistration {
         return missing;
     }
 
-    /** Who waits for whom: {@code rank 0 waits for ranks {3,7}}. */
+    /** The ranks that are waited for: {@code rank 0 waits for ranks {3,7}}. */
     private String waits(int theirSize) {
         int ofSize = size == 0 ? theirSize : size;
         SortedSet<Integer> missing = missing(ofSize);
-        String who = missing.contains(0) ? "the root waits for ranks " : "rank 0 waits for ranks ";
-        return who + RankList.text(missing) + ", arrived=" + (ofSize - missing.size()) + " size=" + ofSize + REMEDY;
+        String waiting = missing.contains(0) ? "the rendezvous server waits for ranks " : "rank 0 waits for ranks ";
+        return waiting + RankList.text(missing) + ", arrived=" + (ofSize - missing.size()) + " size=" + ofSize + REMEDY;
     }
 
-    /** One line about who is still missing, for the log; empty if nobody came yet. */
+    /** A line with the missing ranks, for the log; empty if no rank has come yet. */
     String progress() {
         return places.isEmpty() ? "" : waits(places.values().iterator().next()[1]);
     }
@@ -259,7 +259,7 @@ final class RankRegistration {
         return bySize.get(size).values().stream().map(Member::link).toList();
     }
 
-    /** What rank 0 brought along. */
+    /** The blob of rank 0's hello. */
     byte[] blobOfRankZero() {
         return bySize.get(size).get(0).blob();
     }

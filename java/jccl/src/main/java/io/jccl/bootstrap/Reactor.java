@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One daemon thread that serves channels, tasks and a ticker; everything it calls, it calls on that thread, one at a time.
- * {@link #execute} and {@link #close} may be called by any thread.
+ * One daemon thread that serves channels, tasks and a ticker; everything it calls, it calls on that thread, one at a
+ * time. {@link #execute} and {@link #close} may be called by any thread.
  */
 final class Reactor implements Closeable {
 
@@ -28,7 +28,7 @@ final class Reactor implements Closeable {
         /** Does what the ready set of the key allows. */
         void ready(SelectionKey key) throws IOException;
 
-        /** The channel failed in {@link #ready} and must be given up. */
+        /** The channel failed in {@link #ready} and must be closed. */
         void failed(Exception cause);
 
         /** Whether the channel stays open when the reactor is closed. */
@@ -38,7 +38,7 @@ final class Reactor implements Closeable {
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(Reactor.class);
-    private static final long MAX_NAP_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+    private static final long MAX_SELECT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
     private static final long JOIN_MILLIS = 2000;
 
     private final Selector selector;
@@ -54,7 +54,7 @@ final class Reactor implements Closeable {
      *
      * @param name the thread's name
      * @param clock nanoseconds
-     * @param ticker called with the time, returns in how many nanoseconds it wants to be called again
+     * @param ticker called with the time, returns in how many nanoseconds the next call is due
      */
     Reactor(String name, LongSupplier clock, LongUnaryOperator ticker) {
         this.clock = clock;
@@ -92,7 +92,7 @@ final class Reactor implements Closeable {
     private void run() {
         while (!closing) {
             try {
-                turn();
+                poll();
             } catch (ClosedSelectorException e) {
                 break;
             } catch (IOException | RuntimeException e) {
@@ -102,12 +102,12 @@ final class Reactor implements Closeable {
         closeChannels();
     }
 
-    private void turn() throws IOException {
-        long nap = Math.min(nextTick - clock.getAsLong(), MAX_NAP_NANOS);
-        if (nap <= 0) {
+    private void poll() throws IOException {
+        long waitNanos = Math.min(nextTick - clock.getAsLong(), MAX_SELECT_NANOS);
+        if (waitNanos <= 0) {
             selector.selectNow();
         } else {
-            selector.select(Math.max(1, TimeUnit.NANOSECONDS.toMillis(nap + 999_999)));
+            selector.select(Math.max(1, TimeUnit.NANOSECONDS.toMillis(waitNanos + 999_999)));
         }
         for (Runnable task = tasks.poll(); task != null && !closing; task = tasks.poll()) {
             task.run();

@@ -18,13 +18,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 /**
- * The ranks that are left of a group, and how they become a group of their own. The old network may be gone, and rank 0 with
- * it: so every rank opens a root on its {@link ReservedPort}, and all meet at that of the first, as {@link ShrinkRendezvous}
- * says.
+ * The remaining ranks of a group, and how they initialise a group of their own. The old network may be gone, and rank 0
+ * with it: so every rank opens a rendezvous server on its {@link ReservedPort}, and all register at the first rank's,
+ * see {@link ShrinkRendezvous}.
  */
 final class RemainingRanks {
 
-    private static final int MOST_KEY_CHARS = 300;
+    private static final int MAX_KEY_CHARS = 300;
     private static final int PROBE_MILLIS = 200;
     private static final long PROBE_ALL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -32,7 +32,7 @@ final class RemainingRanks {
     private final int size;
     private final List<Integer> left;
     private final SortedSet<Integer> excluded;
-    private final List<String> places;
+    private final List<String> rendezvousAddresses;
     private final BootstrapOptions options;
 
     /**
@@ -40,13 +40,13 @@ final class RemainingRanks {
      *
      * @param rank this rank of the old group
      * @param excluded ranks of the old group that are left out; not this one
-     * @param places the ports of all ranks of the old group
+     * @param rendezvousAddresses of all ranks of the old group, see {@link ReservedPort}
      */
-    RemainingRanks(int rank, SortedSet<Integer> excluded, List<String> places, BootstrapOptions options) {
+    RemainingRanks(int rank, SortedSet<Integer> excluded, List<String> rendezvousAddresses, BootstrapOptions options) {
         this.rank = rank;
-        this.size = places.size();
+        this.size = rendezvousAddresses.size();
         this.excluded = excluded;
-        this.places = places;
+        this.rendezvousAddresses = rendezvousAddresses;
         this.options = options;
         this.left = IntStream.range(0, size)
                 .filter(one -> !excluded.contains(one))
@@ -63,19 +63,19 @@ final class RemainingRanks {
         return left;
     }
 
-    /** Whether the ranks meet at this one. */
+    /** Whether the ranks register at this one. */
     boolean leads() {
         return left.get(0) == rank;
     }
 
     List<InetSocketAddress> addresses(int oldRank) {
-        return ReservedPort.addresses(places.get(oldRank));
+        return ReservedPort.decode(rendezvousAddresses.get(oldRank));
     }
 
-    /** What all ranks that are left must have in common: whom they exclude. */
+    /** What all remaining ranks must have in common: the ranks that they exclude. */
     String key() {
         String text = RankList.text(excluded);
-        if (text.length() <= MOST_KEY_CHARS && !text.endsWith("more")) {
+        if (text.length() <= MAX_KEY_CHARS && !text.endsWith("more")) {
             return text;
         }
         byte[] all = excluded.toString().getBytes(StandardCharsets.US_ASCII);
@@ -87,32 +87,32 @@ final class RemainingRanks {
     }
 
     /**
-     * Forms the new group.
+     * Initialises the new group.
      *
      * @param own this rank's port
      * @param secret of the old group
-     * @param isMinority whether this rank, which leads, refuses to go on with so few
+     * @param isMinority whether this rank, which leads, refuses to continue with so few
      * @throws BootstrapException if the ranks do not exclude the same ones
      * @throws io.jccl.PeerFailedException if ranks have ended; names them by their ranks in the new group
      * @throws CommunicationTimeoutException if not all came in time; names them by their ranks in the new group
      */
-    Bootstrap form(ReservedPort own, byte[] secret, boolean isMinority) {
+    Bootstrap initialize(ReservedPort own, byte[] secret, boolean isMinority) {
         byte[] rendezvousSecret = Handshake.derive(secret, "shrink");
-        Connector.Place place = new Connector.Place(addresses(left.get(0)), rendezvousSecret);
-        RendezvousServer root = own.open(options, rendezvousSecret, this);
+        Connector.ServerAddress leader = new Connector.ServerAddress(addresses(left.get(0)), rendezvousSecret);
+        RendezvousServer server = own.open(options, rendezvousSecret, this);
         if (isMinority) {
             String text = "only " + left.size() + " of " + size + " ranks are left, " + RankList.text(left)
                     + ", and of ranks " + RankList.text(excluded)
                     + " so many may live that they can have gone on without"
                     + " these: join a new communicator, or call shrink(excludedRanks, Quorum.ANY) if you know that they"
                     + " have not";
-            root.fail(RankRegistration.Cause.REFUSED, Set.of(), text);
+            server.fail(RankRegistration.Cause.REFUSED, Set.of(), text);
             throw new BootstrapException(text);
         }
         boolean lingers = true;
         try {
-            Bootstrap group = Bootstrap.join(place, this, options);
-            root.formed();
+            Bootstrap group = Bootstrap.join(leader, this, options);
+            server.complete();
             return group;
         } catch (JcclException e) {
             // The leader answers ranks that are late; the others answer a leader that is late and has not seen them
@@ -120,20 +120,22 @@ final class RemainingRanks {
             lingers = leads()
                     || e instanceof CommunicationTimeoutException
                     || e instanceof InterruptedCommunicationException;
-            root.fail(RankRegistration.Cause.LOST, Set.of(left.indexOf(rank)), "rank " + rank + " gave up: " + e.getMessage());
+            String text = "rank " + rank + " gave up: " + e.getMessage();
+            server.fail(RankRegistration.Cause.LOST, Set.of(left.indexOf(rank)), text);
             throw e;
         } finally {
             if (!lingers) {
-                root.close();
+                server.close();
             }
         }
     }
 
     /**
-     * Whether so few are left that the others may go on without them: no more than half of the ranks that are not known to
-     * have ended; of exactly half, those without the lowest rank.
+     * Whether so few remain that the others may continue without them: no more than half of the ranks that are not
+     * known to have ended; of exactly half, those without the lowest rank.
      *
-     * @param endedCount whether ranks that nobody listens for any more are taken for ended, or for gone on without this one
+     * @param endedCount whether ranks whose ports are closed have ended; otherwise they may have continued without this
+     *     one
      */
     boolean isMinority(boolean endedCount) {
         int living = size;
@@ -162,7 +164,7 @@ final class RemainingRanks {
                 return false;
             } catch (ClosedByInterruptException e) {
                 throw new InterruptedCommunicationException(
-                        "rank=" + rank + " was interrupted while it looked which ranks have ended", e);
+                        "rank=" + rank + " was interrupted while it checked which ranks have ended", e);
             } catch (ConnectException e) {
                 refused |= first;
             } catch (IOException e) {

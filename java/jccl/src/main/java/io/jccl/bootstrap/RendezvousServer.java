@@ -16,28 +16,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The rendezvous server of one group: the ranks learn that all are there, and where rank 0's {@link CoordinatorServer} listens. A rank keeps
- * its connection until the coordinator has let it in; one that leaves before fails the group for all. Ends by itself when all have met
- * and left, or when nobody has come or gone for the initialisation time-out. One thread.
+ * The rendezvous server of one group: sends the ranks the address of rank 0's {@link CoordinatorServer} when all have
+ * come. A rank keeps its connection until the coordinator has admitted it; one that leaves before fails the group for
+ * all. Ends by itself when all have met and left, or when nobody has come or gone for the initialisation time-out. One
+ * thread.
  */
 final class RendezvousServer implements Closeable, Server.Service {
 
     private static final Logger LOG = LoggerFactory.getLogger(RendezvousServer.class);
-    private static final long TELL_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final Server server;
-    private final RankRegistration assembly;
+    private final RankRegistration registration;
     private final LongSupplier clock;
-    private final long patienceNanos;
+    private final long idleLimitNanos;
     private final ShrinkRendezvous shrink; // null: the group comes from no other
-    private long lastTold;
+    private long lastLogNanos;
     private long endNanos;
     private boolean welcomed;
 
     /**
-     * Starts a root.
+     * Starts a rendezvous server.
      *
      * @param address the only address to listen on, or null for all
      * @param port 0 for any
@@ -48,10 +49,10 @@ final class RendezvousServer implements Closeable, Server.Service {
     }
 
     /**
-     * Starts a root for ranks that leave others out.
+     * Starts a rendezvous server for a shrink.
      *
      * @param acceptor listens; stays open
-     * @param shrink what is agreed on beside
+     * @param shrink what the server does for a shrink
      */
     RendezvousServer(BootstrapOptions options, ServerSocketChannel acceptor, byte[] secret, ShrinkRendezvous shrink) {
         this(options, acceptor, false, secret, shrink);
@@ -63,37 +64,37 @@ final class RendezvousServer implements Closeable, Server.Service {
             boolean ownsAcceptor,
             byte[] secret,
             ShrinkRendezvous shrink) {
-        assembly = new RankRegistration(options.version(), shrink == null ? 0 : shrink.size());
-        patienceNanos = options.initTimeout().toNanos() + LINGER_NANOS;
+        registration = new RankRegistration(options.version(), shrink == null ? 0 : shrink.size());
+        idleLimitNanos = options.initTimeout().toNanos() + LINGER_NANOS;
         clock = options.clock();
-        lastTold = clock.getAsLong();
-        endNanos = lastTold + patienceNanos;
+        lastLogNanos = clock.getAsLong();
+        endNanos = lastLogNanos + idleLimitNanos;
         this.shrink = shrink;
         server = new Server(Handshake.Purpose.RENDEZVOUS, acceptor, ownsAcceptor, secret, options.clock(), this);
         if (shrink != null) {
-            shrink.begin(assembly, server.reactor(), secret, lastTold);
+            shrink.begin(registration, server.reactor(), secret, lastLogNanos);
         }
         server.start();
     }
 
     /**
-     * Starts a root on any port of the interfaces that the options choose.
+     * Starts a rendezvous server on any port of the interfaces that the options choose.
      *
      * @return the id by which the ranks find it
      */
     static Started open(BootstrapOptions options) {
         List<InterfaceCandidate> candidates = NetworkInterfaces.usable(options);
         byte[] secret = Handshake.randomBytes(UniqueId.SECRET_BYTES);
-        RendezvousServer root = new RendezvousServer(options, NetworkInterfaces.bindAddress(candidates), 0, secret);
+        RendezvousServer server = new RendezvousServer(options, NetworkInterfaces.bindAddress(candidates), 0, secret);
         List<InetSocketAddress> addresses = candidates.stream()
                 .limit(UniqueId.MAX_ADDRESSES)
-                .map(candidate -> new InetSocketAddress(candidate.address(), root.port()))
+                .map(candidate -> new InetSocketAddress(candidate.address(), server.port()))
                 .toList();
-        return new Started(root, UniqueId.of(addresses, secret));
+        return new Started(server, UniqueId.of(addresses, secret));
     }
 
-    /** A root and the id by which it is found. */
-    record Started(RendezvousServer root, UniqueId id) {}
+    /** A rendezvous server and the id by which it is found. */
+    record Started(RendezvousServer server, UniqueId id) {}
 
     int port() {
         return server.port();
@@ -101,70 +102,70 @@ final class RendezvousServer implements Closeable, Server.Service {
 
     @Override
     public void onFrame(FrameLink link, FrameType type, WireReader body) {
-        endNanos = clock.getAsLong() + patienceNanos;
+        endNanos = clock.getAsLong() + idleLimitNanos;
         switch (type) {
             case HELLO -> {
                 RankRegistration.Hello hello = RankRegistration.Hello.read(body);
                 boolean mine = shrink == null || shrink.admits(link, hello, clock.getAsLong());
-                if (mine && !welcomed && assembly.join(link, hello)) {
+                if (mine && !welcomed && registration.join(link, hello)) {
                     welcome();
                 }
             }
-            case GOODBYE -> {
+            case FIN -> {
                 body.end();
-                assembly.forget(link);
+                registration.forget(link);
                 link.close();
                 endIfAllLeft();
             }
             case GIVE_UP -> {
                 String text = body.text(Codecs.MAX_TEXT);
                 body.end();
-                assembly.giveUp(link, text);
+                registration.giveUp(link, text);
                 endNanos = clock.getAsLong() + LINGER_NANOS;
             }
-            default -> throw new WireException("frame=" + type + ": the root does not take it");
+            default -> throw new WireException("frame=" + type + ": the rendezvous server does not accept it");
         }
     }
 
     private void welcome() {
         welcomed = true;
-        WireWriter content = new WireWriter().blob(assembly.blobOfRankZero());
-        assembly.links().forEach(link -> link.send(FrameType.WELCOME, content));
-        LOG.debug("all ranks have met: size={} port={}", assembly.size(), server.port());
+        WireWriter content = new WireWriter().blob(registration.blobOfRankZero());
+        registration.links().forEach(link -> link.send(FrameType.WELCOME, content));
+        LOG.debug("all ranks have met: size={} port={}", registration.size(), server.port());
     }
 
-    /** Where all have met, rank 0 passes the failure on: the others listen to its coordinator by now. */
+    /** Once all have met, rank 0 forwards the failure: by then the others are connected to its coordinator. */
     @Override
     public void onClosed(FrameLink link, String why) {
-        assembly.lose(link, why);
+        registration.lose(link, why);
         if (welcomed) {
             endIfAllLeft();
-        } else if (assembly.failed() && shrink == null) {
+        } else if (registration.failed() && shrink == null) {
             endNanos = clock.getAsLong() + LINGER_NANOS;
         }
     }
 
     private void endIfAllLeft() {
-        if (!welcomed || !assembly.isEmpty()) {
+        if (!welcomed || !registration.isEmpty()) {
             return;
         }
         if (shrink == null) {
-            server.close(); // on its own thread: ends after this turn
+            server.close(); // on its own thread: ends after this poll
         } else {
-            shrink.formed();
+            shrink.complete();
         }
     }
 
-    /** The group has formed without this root's help. Safe for use by any thread. */
-    void formed() {
-        server.reactor().execute(shrink::formed);
+    /** The group is initialised. Safe for use by any thread. */
+    void complete() {
+        server.reactor().execute(shrink::complete);
     }
 
-    /** Tells everybody here, and everybody who still comes, that the group will not form. Safe for use by any thread. */
+    /** Sends the failure to all ranks that are here, and to those that still come. Safe for use by any thread. */
     void fail(RankRegistration.Cause cause, Collection<Integer> ranks, String text) {
         server.reactor().execute(() -> {
             endNanos = clock.getAsLong() + LINGER_NANOS;
-            assembly.fail(cause, ranks, text);
+            registration.fail(cause, ranks, text);
         });
     }
 
@@ -175,10 +176,10 @@ final class RendezvousServer implements Closeable, Server.Service {
         }
         if (now - endNanos >= 0) {
             server.close();
-        } else if (now - lastTold >= TELL_NANOS) {
-            lastTold = now;
-            String progress = assembly.progress();
-            if (!progress.isEmpty() && !assembly.failed()) {
+        } else if (now - lastLogNanos >= LOG_NANOS) {
+            lastLogNanos = now;
+            String progress = registration.progress();
+            if (!progress.isEmpty() && !registration.failed()) {
                 LOG.info("{}", progress);
             }
         }

@@ -10,20 +10,21 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * A port that a rank keeps for the root of those that are left when others have failed. Its place is told while all are well:
- * whom the remaining must turn to is only known when nobody can be asked any more.
+ * A port that a rank keeps for the rendezvous server of a shrink. The ranks exchange these addresses during
+ * initialisation, because the old network may be gone when they need them.
  *
- * <p>The port listens as long as the rank is in the group, and nobody accepts until there is a root: whoever connects learns
- * from the operating system at once that the rank has ended, and waits for one that has not come yet.
+ * <p>The port listens as long as the rank is in the group, and nobody accepts until there is a rendezvous server. If
+ * the rank has ended, the operating system refuses a connection at once; if the rank has not come yet, the connection
+ * waits.
  */
 final class ReservedPort implements Closeable {
 
-    private static final int MOST_ADDRESSES = 4;
+    private static final int MAX_ADDRESSES = 4;
 
     private final ServerSocketChannel acceptor;
-    private final String place;
+    private final String encoded;
     private final Map<String, RankRegistration> earlier = new ConcurrentHashMap<>(); // shrinks that failed, by key
-    private RendezvousServer root; // the last one
+    private RendezvousServer server; // the last one
 
     /**
      * Takes any free port.
@@ -35,46 +36,46 @@ final class ReservedPort implements Closeable {
         acceptor = Server.listening(new InetSocketAddress(NetworkInterfaces.bindAddress(candidates), 0));
         int port = acceptor.socket().getLocalPort();
         List<InetSocketAddress> addresses = candidates.stream()
-                .limit(MOST_ADDRESSES)
+                .limit(MAX_ADDRESSES)
                 .map(candidate -> new InetSocketAddress(candidate.address(), port))
                 .toList();
-        place = HexFormat.of().formatHex(RendezvousServer.encodeAddresses(addresses));
+        encoded = HexFormat.of().formatHex(RendezvousServer.encodeAddresses(addresses));
     }
 
-    /** A text for other ranks, by which {@link #addresses} finds this port. */
-    String place() {
-        return place;
+    /** This port's addresses as text for other ranks, see {@link #decode}. */
+    String encoded() {
+        return encoded;
     }
 
     /**
      * The addresses of another rank's port, the best first.
      *
-     * @throws WireException if this is no place
+     * @throws WireException if the text is no such address
      */
-    static List<InetSocketAddress> addresses(String place) {
+    static List<InetSocketAddress> decode(String encoded) {
         try {
-            return RendezvousServer.decodeAddresses(HexFormat.of().parseHex(place));
+            return RendezvousServer.decodeAddresses(HexFormat.of().parseHex(encoded));
         } catch (IllegalArgumentException e) {
-            throw new WireException("place=\"" + place + "\": expected the text of a reserved port");
+            throw new WireException("rendezvousAddress=\"" + encoded + "\": expected the text of a reserved port");
         }
     }
 
-    /** Starts a root on the port, and ends the one before. */
+    /** Starts a rendezvous server on the port, and ends the one before. */
     synchronized RendezvousServer open(BootstrapOptions options, byte[] secret, RemainingRanks remaining) {
-        closeRendezvous();
-        root = new RendezvousServer(options, acceptor, secret, new ShrinkRendezvous(remaining, earlier));
-        return root;
+        closeServer();
+        server = new RendezvousServer(options, acceptor, secret, new ShrinkRendezvous(remaining, earlier));
+        return server;
     }
 
-    private void closeRendezvous() {
-        if (root != null) {
-            root.close();
+    private void closeServer() {
+        if (server != null) {
+            server.close();
         }
     }
 
     @Override
     public synchronized void close() {
-        closeRendezvous();
+        closeServer();
         Reactor.closeQuietly(acceptor);
     }
 }

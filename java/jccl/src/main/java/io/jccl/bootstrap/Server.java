@@ -25,26 +25,26 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Listens, and turns connections that prove the secret into {@link FrameLink}s. Everybody else costs at most {@value
- * #MAX_UNAUTHENTICATED} sockets with a small buffer each, for at most five seconds, and a log line a second. When there are more,
- * the oldest goes once it has had a second; until then the others wait in the kernel's queue, so that of thousands of ranks
- * that come at once none is sent away. One thread.
+ * Listens, and turns connections that prove the secret into {@link FrameLink}s. Unauthenticated peers cost at most
+ * {@value #MAX_UNAUTHENTICATED} sockets with a small buffer each, for at most five seconds, and a log line a second.
+ * When there are more, the server closes the oldest once it is a second old; until then the others wait in the kernel's
+ * queue, so that the server refuses none of thousands of ranks that connect at once. One thread.
  */
 final class Server implements Closeable {
 
     /** What runs on a server. Called on the server's thread. */
     interface Service extends FrameLink.Owner {
 
-        /** Called regularly; returns in how many nanoseconds it wants to be called again. */
+        /** Called regularly; returns in how many nanoseconds the next call is due. */
         long onTick(long now);
     }
 
-    /** The most connections that have not proved the secret yet. */
+    /** The maximum number of connections that have not proved the secret yet. */
     static final int MAX_UNAUTHENTICATED = 512;
 
     private static final Logger LOG = LoggerFactory.getLogger(Server.class);
-    private static final long HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(5);
-    private static final long CROWDED_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long MAX_HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long MIN_HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
     /** How many connections the kernel keeps until they are accepted. */
@@ -57,15 +57,15 @@ final class Server implements Closeable {
     private final Reactor reactor;
     private final ServerSocketChannel acceptor;
     private final boolean ownsAcceptor;
-    private final Set<Stranger> strangers = new LinkedHashSet<>(); // oldest first
-    private final SelectionKey accepting; // interested in nothing while there is no room
-    private final UnauthenticatedPeerLog strangerLog = new UnauthenticatedPeerLog(LOG::info);
+    private final Set<UnauthenticatedPeer> unauthenticated = new LinkedHashSet<>(); // oldest first
+    private final SelectionKey accepting; // interested in nothing while no slot is free
+    private final UnauthenticatedPeerLog peerLog = new UnauthenticatedPeerLog(LOG::info);
     private final int port;
 
     /**
      * Starts to listen.
      *
-     * @param address null for all addresses of this machine
+     * @param address null for all addresses of this host
      * @param port 0 for any
      * @throws BootstrapException if the port cannot be had
      */
@@ -151,25 +151,25 @@ final class Server implements Closeable {
     }
 
     private long tick(long now) {
-        for (Stranger stranger : new ArrayList<>(strangers)) {
-            if (now - stranger.since < HANDSHAKE_NANOS) {
+        for (UnauthenticatedPeer peer : new ArrayList<>(unauthenticated)) {
+            if (now - peer.since < MAX_HANDSHAKE_NANOS) {
                 break;
             }
-            stranger.drop(
-                    "it did not finish the handshake in " + TimeUnit.NANOSECONDS.toSeconds(HANDSHAKE_NANOS) + " s");
+            peer.drop(
+                    "it did not finish the handshake in " + TimeUnit.NANOSECONDS.toSeconds(MAX_HANDSHAKE_NANOS) + " s");
         }
         resume();
         long next = service.onTick(now);
-        return strangers.isEmpty() ? next : Math.min(next, SWEEP_NANOS);
+        return unauthenticated.isEmpty() ? next : Math.min(next, SWEEP_NANOS);
     }
 
-    private boolean isCrowded() {
-        return strangers.size() >= MAX_UNAUTHENTICATED
-                && clock.getAsLong() - strangers.iterator().next().since < CROWDED_NANOS;
+    private boolean isFull() {
+        return unauthenticated.size() >= MAX_UNAUTHENTICATED
+                && clock.getAsLong() - unauthenticated.iterator().next().since < MIN_HANDSHAKE_NANOS;
     }
 
     private void resume() {
-        if (accepting.isValid() && accepting.interestOps() == 0 && !isCrowded()) {
+        if (accepting.isValid() && accepting.interestOps() == 0 && !isFull()) {
             accepting.interestOps(SelectionKey.OP_ACCEPT);
         }
     }
@@ -184,7 +184,7 @@ final class Server implements Closeable {
         @Override
         public void ready(SelectionKey key) throws IOException {
             for (int i = 0; i < 64; i++) {
-                if (isCrowded()) {
+                if (isFull()) {
                     accepting.interestOps(0);
                     return;
                 }
@@ -198,15 +198,18 @@ final class Server implements Closeable {
 
         private void admit(SocketChannel channel) {
             try {
-                if (strangers.size() >= MAX_UNAUTHENTICATED) {
-                    strangers.iterator().next().drop("too many strangers at once, limit=" + MAX_UNAUTHENTICATED);
+                if (unauthenticated.size() >= MAX_UNAUTHENTICATED) {
+                    unauthenticated
+                            .iterator()
+                            .next()
+                            .drop("too many unauthenticated peers at once, limit=" + MAX_UNAUTHENTICATED);
                 }
                 channel.configureBlocking(false);
                 channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
                 channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
-                Stranger stranger = new Stranger(channel);
-                stranger.key = reactor.register(channel, SelectionKey.OP_READ, stranger);
-                strangers.add(stranger);
+                UnauthenticatedPeer peer = new UnauthenticatedPeer(channel);
+                peer.key = reactor.register(channel, SelectionKey.OP_READ, peer);
+                unauthenticated.add(peer);
             } catch (IOException e) {
                 Reactor.closeQuietly(channel);
             }
@@ -214,23 +217,23 @@ final class Server implements Closeable {
 
         @Override
         public void failed(Exception cause) {
-            // out of descriptors, most likely: make room among the strangers and go on
+            // probably out of descriptors: close unauthenticated connections and continue
             LOG.warn(
                     "accept failed on port={}: {}; is the limit of open files (ulimit -n) too low?",
                     port,
                     cause.toString());
-            Iterator<Stranger> oldest = new ArrayDeque<>(strangers).iterator();
+            Iterator<UnauthenticatedPeer> oldest = new ArrayDeque<>(unauthenticated).iterator();
             for (int i = 0; i < 16 && oldest.hasNext(); i++) {
                 oldest.next().drop("accept failed: " + cause.getMessage());
             }
-            if (strangers.isEmpty()) {
+            if (unauthenticated.isEmpty()) {
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
             }
         }
     }
 
     /** A connection that has not proved the secret yet. Reads exactly the handshake and not a byte more. */
-    private final class Stranger implements Reactor.Handler {
+    private final class UnauthenticatedPeer implements Reactor.Handler {
 
         private final SocketChannel channel;
         private final String remote;
@@ -240,7 +243,7 @@ final class Server implements Closeable {
         private byte[] rankNonce;
         private SelectionKey key;
 
-        Stranger(SocketChannel channel) throws IOException {
+        UnauthenticatedPeer(SocketChannel channel) throws IOException {
             this.channel = channel;
             this.remote = String.valueOf(channel.getRemoteAddress());
         }
@@ -273,18 +276,18 @@ final class Server implements Closeable {
             try {
                 rankNonce = Handshake.nonceOf(expected.array());
             } finally {
-                write(Handshake.greeting(serverNonce)); // also to another version, which can then name ours
+                write(Handshake.greeting(serverNonce)); // also to another version, which can then name this one
             }
             expected = ByteBuffer.allocate(Handshake.PROOF_BYTES);
         }
 
         private void verify() throws IOException {
-            byte[] wanted = Handshake.rankProof(secret, purpose, rankNonce, serverNonce);
-            if (!Handshake.same(wanted, expected.array())) {
+            byte[] expectedProof = Handshake.rankProof(secret, purpose, rankNonce, serverNonce);
+            if (!Handshake.same(expectedProof, expected.array())) {
                 throw new WireException("its proof of the secret is wrong");
             }
             write(Handshake.serverProof(secret, purpose, rankNonce, serverNonce));
-            strangers.remove(this);
+            unauthenticated.remove(this);
             resume();
             new FrameLink(reactor, channel, service); // takes over the key
         }
@@ -302,11 +305,11 @@ final class Server implements Closeable {
         }
 
         void drop(String why) {
-            strangers.remove(this);
+            unauthenticated.remove(this);
             resume();
             key.cancel();
             Reactor.closeQuietly(channel);
-            strangerLog.stranger(remote, why, clock.getAsLong());
+            peerLog.ignored(remote, why, clock.getAsLong());
         }
     }
 }

@@ -12,12 +12,12 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The leader's connection to a rank that has not come to {@link ShrinkRendezvous}. The system of a rank that lives accepts
- * it; the rank itself answers once it shrinks too. For one thread, that of the reactor.
+ * The leader's connection to a rank that has not come to {@link ShrinkRendezvous}. The operating system of a living
+ * rank accepts it; the rank itself answers once it shrinks too. For one thread, that of the reactor.
  */
 final class ShrinkProbe implements Reactor.Handler, FrameLink.Owner {
 
-    /** What the leader hears. */
+    /** What the leader learns. */
     interface Result {
 
         /** The rank's process has ended, or the rank has closed its communicator. */
@@ -26,12 +26,12 @@ final class ShrinkProbe implements Reactor.Handler, FrameLink.Owner {
         /** The rank does not take part in the leader's group. */
         void refused(String text);
 
-        /** The rank has given the leader's group up. */
+        /** The leader's group failed on the rank. */
         void failed(Cause cause, String text);
     }
 
     private static final long ATTEMPT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
-    private static final long NAP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final Reactor reactor;
     private final List<InetSocketAddress> addresses;
@@ -46,10 +46,14 @@ final class ShrinkProbe implements Reactor.Handler, FrameLink.Owner {
     private boolean firstRefused;
     private int next; // address
     private long nowNanos; // at the last tick
-    private long deadlineNanos; // of the attempt, or of the nap; 0: none
+    private long deadlineNanos; // of the attempt, or of the back-off; 0: none
 
     ShrinkProbe(
-            Reactor reactor, List<InetSocketAddress> addresses, byte[] secret, RankRegistration.Hello hello, Result result) {
+            Reactor reactor,
+            List<InetSocketAddress> addresses,
+            byte[] secret,
+            RankRegistration.Hello hello,
+            Result result) {
         this.reactor = reactor;
         this.addresses = addresses;
         this.secret = secret;
@@ -165,12 +169,12 @@ final class ShrinkProbe implements Reactor.Handler, FrameLink.Owner {
         }
     }
 
-    /** Begins anew after a while: whether a rank that has closed a connection has ended shows then. */
+    /** Starts again after a back-off, which shows whether a rank that has closed a connection has ended. */
     private void again() {
         close();
         next = 0;
         firstRefused = false;
-        deadlineNanos = nowNanos + NAP_NANOS;
+        deadlineNanos = nowNanos + BACKOFF_NANOS;
     }
 
     void close() {

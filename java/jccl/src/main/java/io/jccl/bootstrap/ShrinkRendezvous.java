@@ -11,24 +11,25 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a {@link RendezvousServer} does beside where a communicator is shrunk. Every rank that is left runs such a root on its reserved
- * port. The group meets at the one of the lowest rank, the leader; the leader asks the ranks that have not come at theirs. So
- * a rank that has ended is found although nobody else is connected to it, and so are ranks that exclude different ones, which
- * have different leaders. For one thread, that of the root.
+ * What a {@link RendezvousServer} does for a shrink. Every remaining rank runs such a server on its reserved port. The
+ * ranks register at that of the lowest rank, the leader; the leader asks the ranks that have not come at theirs. So the
+ * leader finds a rank that has ended although nobody else is connected to it, and ranks that exclude different ones,
+ * which have different leaders. For one thread, that of the server.
  *
- * <p>A rank may be ahead of the leader by an attempt, or behind: it is told how the attempt ended that it comes for, or waits.
+ * <p>A rank may be an attempt ahead of the leader, or behind: the server sends it the result of its attempt, or it
+ * waits.
  */
 final class ShrinkRendezvous {
 
     static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    /** How long ranks with other exclusions may be on their way to another attempt. */
+    /** How long ranks with other exclusions may take to reach another attempt. */
     private static final long DIFFERENT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** Living ranks come by themselves; only then are they asked. */
     private static final long PROBE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /** Ranks that end together are told together. */
+    /** Ranks that end together are one failure. */
     private static final long GATHER_LOST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private record Waiting(FrameLink link, RankRegistration.Hello hello, long since) {}
@@ -38,9 +39,9 @@ final class ShrinkRendezvous {
     private final List<Waiting> waiting = new ArrayList<>();
     private final Map<Integer, ShrinkProbe> probes = new HashMap<>(); // by old rank
     private final SortedSet<Integer> lost = new TreeSet<>(); // old ranks
-    private boolean formed;
+    private boolean completed;
     private String different; // which ranks exclude different ones; null: none are known
-    private RankRegistration assembly;
+    private RankRegistration registration;
     private Reactor reactor;
     private byte[] secret;
     private long beginNanos;
@@ -57,31 +58,31 @@ final class ShrinkRendezvous {
         return remaining.left().size();
     }
 
-    void begin(RankRegistration ofRendezvous, Reactor ofServer, byte[] ofMeeting, long now) {
-        assembly = ofRendezvous;
-        reactor = ofServer;
-        secret = ofMeeting;
+    void begin(RankRegistration ofServer, Reactor serverReactor, byte[] serverSecret, long now) {
+        registration = ofServer;
+        reactor = serverReactor;
+        secret = serverSecret;
         beginNanos = now;
-        earlier.put(remaining.key(), ofRendezvous);
+        earlier.put(remaining.key(), ofServer);
     }
 
-    /** The group has formed; ranks that exclude others, and wait for ranks of it, are told so for a while. */
-    void formed() {
-        formed = true;
+    /** The group is initialised; for a while, ranks that exclude others and wait for ranks of it are refused. */
+    void complete() {
+        completed = true;
         earlier.remove(remaining.key());
     }
 
-    /** Whether the root shall let a rank in; else it has been answered, or waits. */
+    /** Whether the server registers a rank; otherwise it has been answered, or waits. */
     boolean admits(FrameLink link, RankRegistration.Hello hello, long now) {
         boolean same = hello.key().equals(remaining.key());
-        RankRegistration past = same ? assembly : earlier.get(hello.key());
-        if (past != null && past.failed() && !past.hasTold(hello.rank())) {
+        RankRegistration past = same ? registration : earlier.get(hello.key());
+        if (past != null && past.failed() && !past.hasNotified(hello.rank())) {
             past.join(link, hello);
             return false;
         }
-        if (same && !formed && !assembly.failed()) {
+        if (same && !completed && !registration.failed()) {
             if (!remaining.leads()) {
-                link.close(); // the leader, to which this rank is on its way
+                link.close(); // the leader, to which this rank connects
             }
             return remaining.leads();
         }
@@ -92,26 +93,26 @@ final class ShrinkRendezvous {
     void tick(long now) {
         nowNanos = now;
         waiting.removeIf(this::isPartOfTheDifference);
-        if (assembly.failed()) {
+        if (registration.failed()) {
             return;
         }
         for (Iterator<Waiting> each = waiting.iterator(); each.hasNext(); ) {
             Waiting one = each.next();
-            boolean same = one.hello().key().equals(remaining.key()); // it has begun anew, this rank has not
+            boolean same = one.hello().key().equals(remaining.key()); // it has started again, this rank has not
             if (!same && now - one.since() >= DIFFERENT_NANOS) {
                 each.remove();
                 different(one);
             }
         }
-        if (remaining.leads() && !formed && now - beginNanos >= PROBE_NANOS) {
+        if (remaining.leads() && !completed && now - beginNanos >= PROBE_NANOS) {
             probe(now);
         }
         if (!lost.isEmpty() && now - lostNanos >= GATHER_LOST_NANOS) {
-            tellLost();
+            reportLost();
         }
     }
 
-    /** One rank's difference is told to all whose exclusions it names; others may have begun anew. */
+    /** One rank's difference refuses all whose exclusions it names; others may have started again. */
     private boolean isPartOfTheDifference(Waiting one) {
         boolean named = different != null
                 && !one.hello().key().equals(remaining.key())
@@ -124,7 +125,7 @@ final class ShrinkRendezvous {
 
     private void fail(String difference) {
         different = difference;
-        assembly.fail(Cause.REFUSED, List.of(), difference);
+        registration.fail(Cause.REFUSED, List.of(), difference);
     }
 
     private void different(Waiting other) {
@@ -132,14 +133,16 @@ final class ShrinkRendezvous {
                 + remaining.key() + "\n  rank " + other.hello().oldRank() + " excludes "
                 + other.hello().key();
         RankRegistration.refuse(other.link(), text);
-        if (!formed) {
+        if (!completed) {
             fail(text);
         }
     }
 
     private void probe(long now) {
         SortedSet<Integer> missing = new TreeSet<>();
-        assembly.missing(size()).forEach(rank -> missing.add(remaining.left().get(rank)));
+        registration
+                .missing(size())
+                .forEach(rank -> missing.add(remaining.left().get(rank)));
         missing.remove(remaining.rank());
         probes.entrySet().removeIf(probe -> {
             boolean came = !missing.contains(probe.getKey());
@@ -168,7 +171,7 @@ final class ShrinkRendezvous {
 
             @Override
             public void failed(Cause cause, String text) {
-                assembly.fail(cause, List.of(remaining.left().indexOf(rank)), text);
+                registration.fail(cause, List.of(remaining.left().indexOf(rank)), text);
             }
         });
     }
@@ -180,9 +183,9 @@ final class ShrinkRendezvous {
         lost.add(rank);
     }
 
-    private void tellLost() {
+    private void reportLost() {
         List<Integer> ranks = lost.stream().map(remaining.left()::indexOf).toList();
-        assembly.fail(
+        registration.fail(
                 Cause.LOST,
                 ranks,
                 "ranks " + RankList.text(ranks)

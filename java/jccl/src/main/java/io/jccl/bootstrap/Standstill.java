@@ -2,10 +2,10 @@ package io.jccl.bootstrap;
 
 import java.util.concurrent.TimeUnit;
 
-/** Whether this process has just stood still for so long that other ranks count it as failed. For one thread. */
+/** Whether this process has just stood still for so long that other ranks report it as failed. For one thread. */
 final class Standstill {
 
-    /** So long after it stood still, what is lost was lost for that. */
+    /** A connection lost within this time after a standstill was lost because of it. */
     private static final long RECENT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final long limitNanos;

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a rank tells about itself when the coordinator asks. Called on the control network's thread: must answer at once,
- * without waiting for an operation; what it throws is logged and taken for "nothing known".
+ * What a rank reports about itself when the coordinator asks. Called on the control network's thread: must answer at
+ * once, without waiting for an operation; what it throws is logged, and the rank reports "nothing known".
  */
 public interface StatusSource {
 
@@ -21,6 +21,6 @@ public interface StatusSource {
      */
     Optional<OperationRecord> recordAt(long sequence);
 
-    /** Where this rank's channels stand still now; empty if none does. At most 64 are told. */
+    /** Where this rank's channels stand still now; empty if none does. At most 64 are sent. */
     List<ChannelWait> waitingRows();
 }

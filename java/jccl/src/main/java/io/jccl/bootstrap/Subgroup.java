@@ -6,31 +6,31 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
-/** How part of a group becomes a group of its own: two gathers in the parent, then a root at the new rank 0. */
+/** Splits a group: two gathers in the parent, then a rendezvous server at the new rank 0. */
 final class Subgroup {
 
-    private record Wish(int parentRank, int color, int key) {}
+    private record Member(int parentRank, int color, int key) {}
 
     private Subgroup() {}
 
-    static Optional<Bootstrap> form(OutOfBandChannel parent, int color, int key, BootstrapOptions options) {
+    static Optional<Bootstrap> join(OutOfBandChannel parent, int color, int key, BootstrapOptions options) {
         byte[] mine = new WireWriter().i32(color).i32(key).toBytes();
         List<byte[]> all = parent.allGather(mine, options.initTimeout());
-        List<Wish> members = new ArrayList<>();
+        List<Member> members = new ArrayList<>();
         for (int rank = 0; rank < all.size(); rank++) {
             WireReader in = new WireReader(all.get(rank));
-            Wish wish = new Wish(rank, in.i32(), in.i32());
-            if (wish.color() == color) {
-                members.add(wish);
+            Member member = new Member(rank, in.i32(), in.i32());
+            if (member.color() == color) {
+                members.add(member);
             }
         }
-        members.sort(Comparator.comparingInt(Wish::key).thenComparingInt(Wish::parentRank));
+        members.sort(Comparator.comparingInt(Member::key).thenComparingInt(Member::parentRank));
         int leader = members.get(0).parentRank();
         boolean leads = color >= 0 && leader == parent.rank();
         RendezvousServer.Started started = leads ? RendezvousServer.open(options) : null;
         boolean joined = false;
-        // A rank that is lost, or interrupted, on its way to the root is known to the parent only.
-        Runnable parentFailed = () -> started.root()
+        // Only the parent knows of a rank that is lost, or interrupted, before it reaches the rendezvous server.
+        Runnable parentFailed = () -> started.server()
                 .fail(
                         RankRegistration.Cause.REFUSED,
                         List.of(),
@@ -55,7 +55,7 @@ final class Subgroup {
         } finally {
             parent.forget(parentFailed);
             if (started != null && !joined) {
-                started.root().fail(RankRegistration.Cause.LOST, List.of(0), "rank 0 gave up"); // and ends by itself
+                started.server().fail(RankRegistration.Cause.LOST, List.of(0), "rank 0 gave up"); // and ends by itself
             }
         }
     }

@@ -13,7 +13,7 @@ import java.util.List;
  */
 public record Trail(long last, List<Long> fingerprints) {
 
-    /** The most operations that are told. Ranks that differ stop within a few: the slots between them fill up. */
+    /** The maximum number of fingerprints. Ranks that differ stop within a few operations: their slots fill up. */
     static final int MAX = 64;
 
     static final Trail NONE = new Trail(0, List.of());
@@ -48,7 +48,7 @@ public record Trail(long last, List<Long> fingerprints) {
         return one != 0 && other != 0 && one != other;
     }
 
-    /** The number of the first operation whose fingerprint is told. */
+    /** The number of the first operation whose fingerprint is included. */
     long first() {
         return last - fingerprints.size() + 1;
     }

@@ -3,13 +3,13 @@ package io.jccl.bootstrap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/** Tells of connections that are not ours, once a second at most, with a count of what it left out. For one thread. */
+/** Logs unauthenticated peers, once a second at most, with a count of those it left out. For one thread. */
 final class UnauthenticatedPeerLog {
 
     private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Consumer<String> out;
-    private boolean told;
+    private boolean logged;
     private long lastNanos;
     private long leftOut;
     private long total;
@@ -18,15 +18,15 @@ final class UnauthenticatedPeerLog {
         this.out = out;
     }
 
-    void stranger(String remote, String why, long now) {
+    void ignored(String remote, String why, long now) {
         total++;
-        if (told && now - lastNanos < INTERVAL_NANOS) {
+        if (logged && now - lastNanos < INTERVAL_NANOS) {
             leftOut++;
             return;
         }
-        out.accept("ignored a stranger: remote=" + remote + " why=" + why
+        out.accept("ignored an unauthenticated peer: remote=" + remote + " why=" + why
                 + (leftOut > 0 ? "; and " + leftOut + " more since the last such line" : "") + "; total=" + total);
-        told = true;
+        logged = true;
         lastNanos = now;
         leftOut = 0;
     }

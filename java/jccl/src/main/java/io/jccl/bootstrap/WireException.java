@@ -1,6 +1,6 @@
 package io.jccl.bootstrap;
 
-/** Bytes from the wire that cannot be right. Who reads them names the rank that sent them. */
+/** Bytes from the wire that cannot be right. The reader names the rank that sent them. */
 public final class WireException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;

@@ -6,8 +6,8 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * Takes values from bytes that came over the wire and believes none of them: every length and range is checked before
- * anything is allocated. All methods throw {@link WireException} for bytes that cannot be right. For one thread.
+ * Reads values from untrusted bytes: every length and range is checked before anything is allocated. All methods throw
+ * {@link WireException} for bytes that cannot be right. For one thread.
  */
 public final class WireReader {
 

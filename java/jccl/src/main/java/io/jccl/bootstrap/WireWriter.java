@@ -10,29 +10,29 @@ public final class WireWriter {
 
     private ByteBuffer buffer = ByteBuffer.allocate(128);
 
-    private ByteBuffer room(int bytes) {
+    private ByteBuffer reserve(int bytes) {
         if (buffer.remaining() < bytes) {
-            int wanted = Math.max(buffer.capacity() * 2, Math.addExact(buffer.position(), bytes));
-            buffer = ByteBuffer.wrap(Arrays.copyOf(buffer.array(), wanted)).position(buffer.position());
+            int capacity = Math.max(buffer.capacity() * 2, Math.addExact(buffer.position(), bytes));
+            buffer = ByteBuffer.wrap(Arrays.copyOf(buffer.array(), capacity)).position(buffer.position());
         }
         return buffer;
     }
 
     /** A number from 0 to 255. */
     public WireWriter u8(int value) {
-        room(1).put((byte) value);
+        reserve(1).put((byte) value);
         return this;
     }
 
     /** A number of 32 bits. */
     public WireWriter i32(int value) {
-        room(4).putInt(value);
+        reserve(4).putInt(value);
         return this;
     }
 
     /** A number of 64 bits. */
     public WireWriter i64(long value) {
-        room(8).putLong(value);
+        reserve(8).putLong(value);
         return this;
     }
 
@@ -54,7 +54,7 @@ public final class WireWriter {
 
     /** Bytes whose length the reader knows. */
     public WireWriter raw(byte[] value) {
-        room(value.length).put(value);
+        reserve(value.length).put(value);
         return this;
     }
 

@@ -1,10 +1,9 @@
 /**
- * How ranks find each other, and how they stay in touch beside the data.
+ * How ranks find each other, and the network that they use beside the data network.
  *
- * <p>{@code RendezvousServer} is where all ranks meet once; {@code CoordinatorServer}, at rank 0, is what they
- * stay connected to. Both are servers on one {@code Reactor} thread; nothing that a connection says is
- * looked at before it has proved the secret ({@code Handshake}). {@code Bootstrap} is
- * one rank's way through it, top to bottom; afterwards it gives the {@code OutOfBand} network and the
- * {@code ControlNetwork}, both over the one connection to the coordinator.
+ * <p>All ranks register once at the {@code RendezvousServer}, and stay connected to the {@code CoordinatorServer} at
+ * rank 0. Each server runs on one {@code Reactor} thread, and reads no frame of a connection that has not proved the
+ * secret ({@code Handshake}). {@code Bootstrap} executes these steps for one rank; then it provides the
+ * {@code OutOfBand} network and the {@code ControlNetwork}, both over the one connection to the coordinator.
  */
 package io.jccl.bootstrap;

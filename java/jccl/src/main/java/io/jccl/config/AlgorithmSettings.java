@@ -92,9 +92,9 @@ public final class AlgorithmSettings {
             "How many bytes travel in one step; 0 chooses for each operation. Never more than a slot holds.");
 
     /** The constants of the cost model. */
-    public static final Setting<Optional<Path>> HOST_COSTS = GROUP.add(
+    public static final Setting<Optional<Path>> TUNING_PROFILE = GROUP.add(
+            "JCCL_TUNING_PROFILE",
             "JCCL_HOST_COSTS",
-            "",
             optional(path("a file that `jccl tune` wrote")),
             Optional.empty(),
             "A file with the constants of the cost model, as `jccl tune -o FILE` writes it, to use instead of the built-in"

@@ -19,7 +19,7 @@ final class EnvironmentPage {
             (`-DJCCL_TIMEOUT=30s`), the environment's `JCCL_` name, then the environment's `NCCL_` names where the meaning is
             the same, then the default. An empty value counts as not set. A bad value is an error; an unknown `JCCL_` name in
             the environment is a warning with the nearest known name. `jccl env` prints every setting with its value and
-            where it came from.
+            where it came from. A `JCCL_` name in the second column is a former name: it works like the name, with a warning.
 
             Sizes are bytes; `K`, `M` and `G` are powers of 1024. Times are seconds, or a number with `ms`, `s`, `min` or `h`.
             """;

@@ -36,12 +36,12 @@ public final class MemorySettings {
             "Memory of one connection for the protocol LL128, shared by 8 slots; 15 of 16 parts carry data.");
 
     /** Pinned memory of staged operations. */
-    public static final Setting<Integer> GPU_STAGED_BUFFSIZE = GROUP.add(
+    public static final Setting<Integer> GPU_HOST_STAGING_BUFFSIZE = GROUP.add(
+            "JCCL_GPU_HOST_STAGING_BUFFSIZE",
             "JCCL_GPU_STAGED_BUFFSIZE",
-            "",
             size(8 * KIB, 1024 * MIB),
             32 * MIB,
-            "Pinned memory of one communicator through which operations on device memory are staged (`JCCL_GPU_STAGED`). A"
+            "Pinned memory of one communicator through which operations on device memory are staged (`JCCL_GPU_HOST_STAGING`). A"
                     + " larger collective goes in chunks of half of it; sends and receives of one group take as much as they"
                     + " have together, if that is more.");
 

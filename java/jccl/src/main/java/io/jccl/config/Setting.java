@@ -7,7 +7,7 @@ import java.util.Objects;
  * One setting of the registry.
  *
  * @param name as in the environment, for example {@code JCCL_TIMEOUT}
- * @param aliases NCCL's names where they mean the same; the first that is set counts
+ * @param aliases NCCL's names where they mean the same, and former names of JCCL's own; the first that is set counts
  * @param group the heading that the setting is documented under
  * @param type how its text is read
  * @param defaultValue what holds when nothing is set
@@ -25,6 +25,11 @@ public record Setting<T>(
         Objects.requireNonNull(type);
         Objects.requireNonNull(defaultValue);
         Objects.requireNonNull(documentation);
+    }
+
+    /** The names that this setting had in earlier versions; they work wherever the name does. */
+    List<String> formerNames() {
+        return aliases.stream().filter(alias -> alias.startsWith("JCCL_")).toList();
     }
 
     /** The default as text; empty when there is none. */

@@ -13,7 +13,7 @@ final class SettingGroup {
         this.heading = heading;
     }
 
-    /** Adds a setting that NCCL has under {@code alias}, or does not have where that is empty. */
+    /** Adds a setting that NCCL has under {@code alias}, or that had this name before; empty where there is none. */
     <T> Setting<T> add(String name, String alias, ValueType<T> type, T defaultValue, String documentation) {
         return add(name, alias.isEmpty() ? List.of() : List.of(alias), type, defaultValue, documentation);
     }

@@ -16,8 +16,8 @@ import java.util.function.Function;
  * The value of every setting and where it came from, as of one moment. Immutable.
  *
  * <p>Looked at in this order: the application's {@link CommunicatorConfig}, a system property {@code JCCL_X}, the
- * environment's {@code JCCL_X}, then its {@code NCCL_X} where the meaning is the same, then the default. An empty text
- * counts as not set.
+ * environment's {@code JCCL_X}, then its {@code NCCL_X} where the meaning is the same, then the default. A former name of a
+ * setting counts where its name would, after it. An empty text counts as not set.
  */
 public final class Settings {
 
@@ -54,7 +54,9 @@ public final class Settings {
             entries.put(setting, find(setting, overrides, properties, environment));
         }
         requireKnown(config.settings().keySet());
-        Settings settings = new Settings(entries, unknownNames(environment.keySet()));
+        List<String> warnings = new ArrayList<>(unknownNames(environment.keySet()));
+        entries.forEach((setting, entry) -> warnings.addAll(formerName(setting, entry.origin())));
+        Settings settings = new Settings(entries, warnings);
         settings.requireConsistent();
         return settings;
     }
@@ -75,7 +77,7 @@ public final class Settings {
         return setting.type().format(get(setting));
     }
 
-    /** Names in the environment that look like settings and are none, each as a sentence for the log. */
+    /** Names in the environment that are no settings, and former names in use, each as a sentence for the log. */
     public List<String> warnings() {
         return warnings;
     }
@@ -93,11 +95,12 @@ public final class Settings {
             Map<String, String> overrides,
             Function<String, String> properties,
             Map<String, String> environment) {
-        String name = setting.name();
         Map<Origin, String> texts = new LinkedHashMap<>();
-        texts.put(new Origin(Origin.Source.CONFIG, name), overrides.get(name));
-        texts.put(new Origin(Origin.Source.PROPERTY, name), properties.apply(name));
-        texts.put(new Origin(Origin.Source.ENVIRONMENT, name), environment.get(name));
+        List<String> names = new ArrayList<>(List.of(setting.name()));
+        names.addAll(setting.formerNames());
+        names.forEach(name -> texts.put(new Origin(Origin.Source.CONFIG, name), overrides.get(name)));
+        names.forEach(name -> texts.put(new Origin(Origin.Source.PROPERTY, name), properties.apply(name)));
+        names.forEach(name -> texts.put(new Origin(Origin.Source.ENVIRONMENT, name), environment.get(name)));
         setting.aliases()
                 .forEach(alias -> texts.put(new Origin(Origin.Source.ENVIRONMENT, alias), environment.get(alias)));
         for (Map.Entry<Origin, String> candidate : texts.entrySet()) {
@@ -105,7 +108,7 @@ public final class Settings {
                 return new Entry(setting.parse(candidate.getKey(), candidate.getValue()), candidate.getKey());
             }
         }
-        return new Entry(setting.defaultValue(), new Origin(Origin.Source.DEFAULT, name));
+        return new Entry(setting.defaultValue(), new Origin(Origin.Source.DEFAULT, setting.name()));
     }
 
     /** What the application set: its typed values first, they are nearer to it than the texts. */
@@ -132,7 +135,7 @@ public final class Settings {
     /** A name in the application's own code is a mistake of its, not a stray variable. */
     private static void requireKnown(Collection<String> names) {
         for (String name : new TreeSet<>(names)) {
-            if (Registry.all().stream().noneMatch(setting -> setting.name().equals(name))) {
+            if (!isKnown(name)) {
                 throw new IllegalArgumentException(name + " (from CommunicatorConfig): expected the name of a setting; "
                         + NearestName.suggestion(name, knownNames()));
             }
@@ -142,12 +145,25 @@ public final class Settings {
     private static List<String> unknownNames(Collection<String> names) {
         List<String> warnings = new ArrayList<>();
         for (String name : new TreeSet<>(names)) {
-            if (name.startsWith("JCCL_") && !knownNames().contains(name)) {
+            if (name.startsWith("JCCL_") && !isKnown(name)) {
                 warnings.add(name + " (from environment) is no setting and is ignored; "
                         + NearestName.suggestion(name, knownNames()));
             }
         }
         return warnings;
+    }
+
+    private static List<String> formerName(Setting<?> setting, Origin origin) {
+        return setting.formerNames().contains(origin.name())
+                ? List.of(origin.name() + " (from " + origin.place() + ") has the name " + setting.name()
+                        + " now; rename it")
+                : List.of();
+    }
+
+    private static boolean isKnown(String name) {
+        return Registry.all().stream()
+                .anyMatch(setting ->
+                        setting.name().equals(name) || setting.formerNames().contains(name));
     }
 
     private static Collection<String> knownNames() {

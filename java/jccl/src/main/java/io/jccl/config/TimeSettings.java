@@ -58,9 +58,9 @@ public final class TimeSettings {
                     + " ranks and processors of the machine.");
 
     /** Whether ranks that outnumber the processors spread over them. */
-    public static final Setting<Boolean> SPREAD_RANKS = GROUP.add(
+    public static final Setting<Boolean> RANK_PLACEMENT = GROUP.add(
+            "JCCL_RANK_PLACEMENT",
             "JCCL_SPREAD_RANKS",
-            "",
             flag(),
             true,
             "Where ranks outnumber processors, a rank moves from a processor with too many of them to one with fewer. It"

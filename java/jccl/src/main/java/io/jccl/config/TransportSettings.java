@@ -61,9 +61,9 @@ public final class TransportSettings {
             "1: processes of one machine do not share memory; they use a network.");
 
     /** Whether the host carries out operations on device memory. */
-    public static final Setting<String> GPU_STAGED = GROUP.add(
+    public static final Setting<String> GPU_HOST_STAGING = GROUP.add(
+            "JCCL_GPU_HOST_STAGING",
             "JCCL_GPU_STAGED",
-            "",
             word("auto", "on", "off"),
             "auto",
             "Whether operations on device memory are staged through the host, which executes them, and no kernel waits for"

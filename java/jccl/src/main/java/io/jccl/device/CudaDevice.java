@@ -1,7 +1,7 @@
 package io.jccl.device;
 
 /**
- * A GPU that CUDA lets this process use. Its place in the machine and its links are the topology's, under the same bus id.
+ * A GPU that CUDA lets this process use. Its place in the host and its links are the topology's, under the same bus id.
  *
  * @param ordinal its number in this process, which {@code CUDA_VISIBLE_DEVICES} may change
  * @param name for example {@code NVIDIA H200}

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What CUDA lets this process use. {@link GpuInventory} says which GPUs the machine has and how they are linked; this says
+ * What CUDA lets this process use. {@link GpuInventory} says which GPUs the host has and how they are linked; this says
  * which of them work here, and under which number.
  *
  * @param devices by ordinal; empty where CUDA cannot be used

@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The GPUs of a machine as its management library tells them: the seam behind which that library, or a test, stands.
+ * The GPUs of a host as its management library, or a test in its place, reports them.
  *
- * @param available whether a library answered; where none did there may be GPUs all the same
+ * @param available whether a library answered; a host may have GPUs where none did
  * @param source what answered, or was to answer
  * @param gpus those that this process may see, in the library's order
  * @param remarks why something is not known, one reason each
@@ -55,7 +55,7 @@ public record GpuInventory(boolean available, String source, List<Gpu> gpus, Lis
      * @param sm compute capability times ten, -1 where not known
      * @param mig whether it is divided into instances; empty where it cannot be, or where that is not known
      * @param c2cLinks links to its own processor that are up
-     * @param c2cMegabytesPerSecond what one of them carries
+     * @param c2cMegabytesPerSecond the rate of one of them
      * @param nvLinks NVLinks that are up and carry memory traffic
      * @param peers access to the GPU at each place of the inventory
      */

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 import java.util.UUID;
 
-/** Which machine and which process this is. */
+/** Which host and which process this is. */
 public final class HostIdentity {
 
     /** Drawn once, so that a process id that two containers share does not make two processes one. */
@@ -16,23 +16,23 @@ public final class HostIdentity {
 
     private HostIdentity() {}
 
-    /** Tells processes apart, on whatever machine. */
+    /** Distinguishes processes, on whatever host. */
     public static String process() {
         return PROCESS;
     }
 
     /**
-     * Tells machines apart: the kernel's boot id, which containers of one machine share; the host name where there is none.
+     * Distinguishes hosts: the kernel's boot id, which containers of one host share; the host name where there is none.
      */
-    public static String machine() {
+    public static String host() {
         return read(Path.of("/proc/sys/kernel/random/boot_id")).orElseGet(HostIdentity::hostName);
     }
 
     /**
-     * Tells apart processes of one machine that cannot hand memory to each other: a descriptor travels by a socket that is
-     * seen only inside a network namespace, and only between processes of one user.
+     * Distinguishes processes of one host that cannot pass memory to each other: a descriptor passes through a socket
+     * that is visible only inside a network namespace, and only between processes of one user.
      */
-    public static String enclosure() {
+    public static String isolationDomain() {
         return networkNamespace() + ", " + user();
     }
 

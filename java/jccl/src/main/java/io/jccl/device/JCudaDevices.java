@@ -36,7 +36,8 @@ final class JCudaDevices {
                 remarks.add("CUDA sees no GPU" + visible());
             }
         } catch (DeviceException e) {
-            remarks.add("CUDA cannot be used: " + e.getMessage() + visible() + "; nvidia-smi tells the driver's state");
+            remarks.add(
+                    "CUDA cannot be used: " + e.getMessage() + visible() + "; nvidia-smi reports the driver's state");
         }
         return new CudaInventory(devices, remarks);
     }
@@ -45,7 +46,7 @@ final class JCudaDevices {
         try {
             devices.add(device(ordinal));
         } catch (DeviceException e) {
-            remarks.add("device " + ordinal + " cannot be used: " + e.getMessage() + "; nvidia-smi tells its state");
+            remarks.add("device " + ordinal + " cannot be used: " + e.getMessage() + "; nvidia-smi reports its state");
         }
     }
 

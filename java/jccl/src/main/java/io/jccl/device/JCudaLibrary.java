@@ -4,8 +4,8 @@ import io.jccl.DeviceException;
 import java.util.Optional;
 
 /**
- * Whether JCuda can be used in this process. Its classes fail in ways of their own where a part is missing, so everything
- * that uses them asks here first.
+ * Whether JCuda can be used in this process. Each of its classes fails differently where a part is missing: all users
+ * of them check here first.
  */
 public final class JCudaLibrary {
 

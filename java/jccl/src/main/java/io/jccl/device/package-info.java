@@ -1,2 +1,2 @@
-/** The devices that ranks run on, and the identity of the machine that they share. */
+/** The devices that ranks run on, and the identity of the host that they share. */
 package io.jccl.device;

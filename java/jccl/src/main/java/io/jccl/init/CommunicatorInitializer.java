@@ -129,11 +129,11 @@ public final class CommunicatorInitializer {
         communicator
                 .membership()
                 .control()
-                .verdict()
-                .filter(verdict -> verdict.failedRanks().contains(communicator.rank()))
-                .ifPresent(verdict -> {
+                .agreedFailure()
+                .filter(agreed -> agreed.failedRanks().contains(communicator.rank()))
+                .ifPresent(agreed -> {
                     throw new BootstrapException("communicator=" + communicator.id() + " rank=" + communicator.rank()
-                            + " cannot be shrunk here: " + verdict.text());
+                            + " cannot be shrunk here: " + agreed.text());
                 });
     }
 
@@ -186,7 +186,7 @@ public final class CommunicatorInitializer {
                     connections.transports(),
                     device,
                     stagedDevice,
-                    peers.all().stream().map(PeerInfo::meetingPlace).toList(),
+                    peers.all().stream().map(PeerInfo::rendezvousAddress).toList(),
                     membership);
             logReady(communicator, peers, connections);
             initialized = true;
@@ -235,7 +235,7 @@ public final class CommunicatorInitializer {
                 .filter(ranks -> ranks.size() > 1)
                 .toList();
         LOG.info(
-                "rank={} GPUs: machines={} channels={} ring={}{}",
+                "rank={} GPUs: hosts={} channels={} ring={}{}",
                 context.rank(),
                 plan.machines().size(),
                 plan.channels(),
@@ -243,12 +243,12 @@ public final class CommunicatorInitializer {
                 sharing.isEmpty() ? "" : " ranks on one GPU=" + sharing);
     }
 
-    /** Once on each machine, about its own devices. */
+    /** Once on each host, about its own devices. */
     private void logNetwork(Plan plan, NodePaths paths) {
         Machine mine = plan.machineOf(context.rank());
         if (mine.ranks().get(0) == context.rank()) {
             NetworkMap.describe(plan, mine.index(), paths)
-                    .ifPresent(map -> LOG.info("machine={} of ranks={} network: {}", mine.index(), mine.ranks(), map));
+                    .ifPresent(map -> LOG.info("host={} of ranks={} network: {}", mine.index(), mine.ranks(), map));
             NetworkLimits.notes(plan, mine.index(), paths.topology()).forEach(LOG::warn);
         }
     }
@@ -272,7 +272,7 @@ public final class CommunicatorInitializer {
                     .forEach(line -> LOG.info("communicator={} {}", id, line));
         }
         LOG.info(
-                "communicator={} rank={} size={} machines={} channels={} ready: {}",
+                "communicator={} rank={} size={} hosts={} channels={} ready: {}",
                 id,
                 rank,
                 communicator.size(),

@@ -48,7 +48,7 @@ final class DeviceConnector {
     private final EngineConnector engines;
     private final int rank;
     private Optional<NativeEngine> staging = Optional.empty();
-    private boolean stagedOnAMachine; // any pair of ranks of one machine; the same on all ranks
+    private boolean stagedInsideAHost; // any pair of ranks of one host; the same on all ranks
 
     /**
      * @param direct the network devices that use the memory of this rank's GPU
@@ -87,7 +87,7 @@ final class DeviceConnector {
         int channels = channels();
         int ordinal = peers.get(rank).device().orElseThrow().ordinal();
         DeviceHandleExchange handles = new DeviceHandleExchange(context, peers);
-        DeviceEngine engine = DeviceEngine.create(config(ordinal, channels, handles.wantsDescriptors()));
+        DeviceEngine engine = DeviceEngine.create(config(ordinal, channels, handles.needsDescriptors()));
         boolean connected = false;
         try {
             peersElsewhere().forEach(engine::setStaged);
@@ -111,7 +111,7 @@ final class DeviceConnector {
         return IntStream.range(0, context.size()).filter(peer -> !peers.sameHost(peer, rank));
     }
 
-    /** Connects through the host's memory where peers' own is not reached both ways. */
+    /** Connects through the host's memory where peers' own is not reached in both directions. */
     private void connect(DeviceEngine engine, DeviceHandleExchange.Reach reach, int channels) {
         if (reach.isWhole()) {
             return;
@@ -119,7 +119,7 @@ final class DeviceConnector {
         boolean[][] missing = reach.all();
         staging =
                 Optional.of(engines.connectStaging(connections, plan, channels, it -> giveSlots(engine, it, channels)));
-        stagedOnAMachine = IntStream.range(0, missing.length).anyMatch(one -> IntStream.range(0, missing.length)
+        stagedInsideAHost = IntStream.range(0, missing.length).anyMatch(one -> IntStream.range(0, missing.length)
                 .anyMatch(other -> missing[one][other] && peers.sameHost(one, other)));
         Map<String, List<Integer>> staged = new LinkedHashMap<>();
         for (PeerTransport one : connections.transports()) {
@@ -188,7 +188,7 @@ final class DeviceConnector {
         if (!all.contains(Protocol.SIMPLE)) {
             throw new DeviceException(
                     "rank=" + rank + ": data does not come over the connections between the GPUs as it"
-                            + " was sent, on this rank or another; use host buffers, and look at the GPUs with nvidia-smi. "
+                            + " was sent, on this rank or another; use host buffers, and check the GPUs with nvidia-smi. "
                             + reasons);
         }
         return all;
@@ -196,12 +196,12 @@ final class DeviceConnector {
 
     private DeviceFacts facts(int channels, Set<Protocol> protocols) {
         if (staging.isPresent() && !settings.get(AlgorithmSettings.LL128).equals("force")) {
-            protocols.remove(Protocol.LL128); // lines may come apart on the way to the host's memory
+            protocols.remove(Protocol.LL128); // the host's memory may get a line in parts
         }
-        List<DeviceEndpoint> devices =
+        List<PeerDevice> devices =
                 peers.all().stream().map(peer -> peer.device().orElseThrow()).toList();
         IntSummaryStatistics capabilities =
-                devices.stream().mapToInt(DeviceEndpoint::capability).summaryStatistics();
+                devices.stream().mapToInt(PeerDevice::capability).summaryStatistics();
         long ranksPerDevice = devices.stream().mapToLong(this::sharing).max().orElseThrow();
         return new DeviceFacts(
                 channels,
@@ -209,12 +209,12 @@ final class DeviceConnector {
                 capabilities.getMin(),
                 capabilities.getMax(),
                 inPlace(),
-                stagedOnAMachine,
+                stagedInsideAHost,
                 protocols);
     }
 
     /** How many ranks share a device. */
-    private long sharing(DeviceEndpoint device) {
+    private long sharing(PeerDevice device) {
         return peers.all().stream()
                 .filter(peer -> peer.device().orElseThrow().uuid().equals(device.uuid()))
                 .count();
@@ -237,7 +237,7 @@ final class DeviceConnector {
     private int channels() {
         int fewest = Planner.MAX_DEVICE_CHANNELS;
         for (int peer = 0; peer < context.size(); peer++) {
-            DeviceEndpoint device = peers.get(peer).device().orElseThrow();
+            PeerDevice device = peers.get(peer).device().orElseThrow();
             long sharing = sharing(device);
             int each = (int) (device.blocks() / sharing);
             if (each == 0) {
@@ -252,8 +252,8 @@ final class DeviceConnector {
         if (planned.gpu().isPresent()) {
             fewest = Math.min(fewest, plan.channels());
         }
-        int most = settings.get(AlgorithmSettings.MAX_NCHANNELS);
-        return most == 0 ? fewest : Math.min(most, fewest);
+        int max = settings.get(AlgorithmSettings.MAX_NCHANNELS);
+        return max == 0 ? fewest : Math.min(max, fewest);
     }
 
     private long[] config(int ordinal, int channels, boolean descriptors) {
@@ -262,7 +262,7 @@ final class DeviceConnector {
         config[NativeDeviceCommunicator.SIZE] = context.size();
         config[NativeDeviceCommunicator.CHANNELS] = channels;
         config[NativeDeviceCommunicator.DEVICE] = ordinal;
-        config[NativeDeviceCommunicator.THREADS] = DeviceEndpoint.threads(settings);
+        config[NativeDeviceCommunicator.THREADS] = PeerDevice.threads(settings);
         config[NativeDeviceCommunicator.SIMPLE_SLOT_BYTES] = SlotBytes.memory(settings.get(MemorySettings.BUFFSIZE));
         config[NativeDeviceCommunicator.LL_SLOT_BYTES] = SlotBytes.memory(settings.get(MemorySettings.LL_BUFFSIZE));
         config[NativeDeviceCommunicator.LL128_SLOT_BYTES] =

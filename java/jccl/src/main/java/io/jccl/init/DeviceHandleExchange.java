@@ -32,7 +32,7 @@ final class DeviceHandleExchange {
     private enum Outcome {
         REACHED,
         NOT_REACHED,
-        /** A descriptor was refused, so that there is another way. */
+        /** A descriptor was refused, so that legacy handles are left to try. */
         REFUSED
     }
 
@@ -68,12 +68,12 @@ final class DeviceHandleExchange {
         }
     }
 
-    /** Whether this rank's memory should have a descriptor, for other processes of its machine. */
-    boolean wantsDescriptors() {
-        return othersOfTheMachine() && settings.get(TransportSettings.CUMEM_ENABLE) != 0;
+    /** Whether this rank's memory should have a descriptor, for other processes of its host. */
+    boolean needsDescriptors() {
+        return hasOtherProcessesOnHost() && settings.get(TransportSettings.CUMEM_ENABLE) != 0;
     }
 
-    private boolean othersOfTheMachine() {
+    private boolean hasOtherProcessesOnHost() {
         return !settings.get(TransportSettings.P2P_DISABLE)
                 && IntStream.range(0, context.size())
                         .anyMatch(peer -> peers.sameHost(peer, rank) && !sameProcess(peer));
@@ -91,7 +91,7 @@ final class DeviceHandleExchange {
             engine.renounceDescriptors(reason);
             attempt = attempt(engine);
         }
-        if (othersOfTheMachine()) {
+        if (hasOtherProcessesOnHost()) {
             LOG.info("rank={}: its device memory for other processes: {}", rank, engine.handleExchange());
         }
         return attempt.reach();
@@ -132,7 +132,7 @@ final class DeviceHandleExchange {
                     engine,
                     context.allGather(new WireWriter().blob(wire).blob(info).toBytes()));
         } finally {
-            offer.ifPresent(OfferedDescriptor::close); // whoever wanted it has it, or has given up
+            offer.ifPresent(OfferedDescriptor::close); // each peer has fetched it or given up
         }
     }
 
@@ -170,7 +170,7 @@ final class DeviceHandleExchange {
     /** Why the memory of a peer's GPU is not reached from this rank's. */
     private Optional<String> obstacle(DeviceEngine engine, int peer, byte[] sent) {
         if (!peers.sameHost(peer, rank)) {
-            return Optional.of("another machine");
+            return Optional.of("another host");
         }
         if (settings.get(TransportSettings.P2P_DISABLE)) {
             return Optional.of("JCCL_P2P_DISABLE is set");

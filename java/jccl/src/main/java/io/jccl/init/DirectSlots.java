@@ -2,7 +2,7 @@ package io.jccl.init;
 
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlannedDevices;
-import io.jccl.plan.PlannedDevices.Way;
+import io.jccl.plan.PlannedDevices.NetworkPath;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.NodeType;
@@ -31,8 +31,8 @@ final class DirectSlots {
         static final Devices NONE = new Devices(Set.of(), Set.of());
 
         /**
-         * By the paths of this machine. A device that the GPU does best to reach through another one is none of its own: here
-         * no neighbour hands anything on.
+         * By the paths of this host. A device to which the best path leads through another GPU does not count: here no
+         * GPU forwards for another.
          */
         static Devices of(NodePaths paths, int rank) {
             Topology topology = paths.topology();
@@ -68,7 +68,7 @@ final class DirectSlots {
     record Use(int peer, int channel, boolean sends, int device) {}
 
     /**
-     * Connections of rings and trees, which are used for what is large; memory of a GPU is too dear for all others.
+     * Connections of rings and trees, which are used for what is large; memory of a GPU is too scarce for all others.
      *
      * @param channels there may be more than the plan has: each further one runs beside one of these
      * @param byAdapter whether a peer is reached by network adapters
@@ -77,11 +77,11 @@ final class DirectSlots {
         List<Use> uses = new ArrayList<>();
         for (int channel = 0; channel < channels; channel++) {
             Set<Integer> known = new HashSet<>();
-            for (Way way : PlannedDevices.of(plan, channel % plan.channels(), rank)) {
-                boolean sends = way.from() == rank;
-                int peer = sends ? way.to() : way.from();
-                int device = sends ? way.out() : way.in();
-                boolean first = known.add(sends ? peer : -1 - peer); // the first way of a connection counts
+            for (NetworkPath path : PlannedDevices.of(plan, channel % plan.channels(), rank)) {
+                boolean sends = path.from() == rank;
+                int peer = sends ? path.to() : path.from();
+                int device = sends ? path.out() : path.in();
+                boolean first = known.add(sends ? peer : -1 - peer); // the first path of a connection counts
                 boolean direct = (sends ? devices.sending() : devices.receiving()).contains(device);
                 if (first && direct && byAdapter.test(peer)) {
                     uses.add(new Use(peer, channel, sends, device));
@@ -91,7 +91,7 @@ final class DirectSlots {
         return uses;
     }
 
-    /** As the native engine wants them. */
+    /** As the native engine takes them. */
     static int[] rows(List<Use> uses) {
         return uses.stream()
                 .flatMapToInt(use -> IntStream.of(use.peer(), use.channel(), use.sends() ? 1 : 0, use.device()))

@@ -32,7 +32,7 @@ final class EngineConfig {
         config[NativeCommunicator.LOCAL_RANKS] = localRanks;
         config[NativeCommunicator.CORES] = cores;
         config[NativeCommunicator.SPIN_NANOS] = settings.get(TimeSettings.SPIN_NANOS);
-        config[NativeCommunicator.SPREAD_RANKS] = settings.get(TimeSettings.SPREAD_RANKS) ? 1 : 0;
+        config[NativeCommunicator.RANK_PLACEMENT] = settings.get(TimeSettings.RANK_PLACEMENT) ? 1 : 0;
         config[NativeCommunicator.STREAMS_PER_CONNECTION] = NetworkSettings.streamsPerConnection(settings);
         config[NativeCommunicator.SOCKET_THREADS] = settings.get(NetworkSettings.SOCKET_NTHREADS);
         addIb(settings, config);
@@ -51,7 +51,7 @@ final class EngineConfig {
     }
 
     /**
-     * How long a machine may acknowledge nothing before its connections fail: some time before the coordinator gives up
+     * How long a host may acknowledge nothing before its connections fail: some time before the coordinator gives up
      * the silent rank, because the connection's error says more.
      */
     static Duration peerTimeout(Settings settings) {
@@ -84,21 +84,21 @@ final class EngineConfig {
     /**
      * The texts that go with {@link #of}.
      *
-     * @param machine this machine, whose network devices have the numbers of the plan
+     * @param topology of this host, whose network devices have the numbers of the plan
      */
-    static String[] texts(Settings settings, Topology machine) {
+    static String[] texts(Settings settings, Topology topology) {
         String[] texts = new String[NativeCommunicator.TEXTS_LENGTH];
         texts[NativeCommunicator.TEXT_IB_LIBRARY] = settings.get(IbSettings.IB_LIBRARY);
         texts[NativeCommunicator.TEXT_IB_HCA] = settings.get(IbSettings.IB_HCA);
-        texts[NativeCommunicator.TEXT_NET_DEVICES] = netDevices(machine);
+        texts[NativeCommunicator.TEXT_NET_DEVICES] = netDevices(topology);
         return texts;
     }
 
     /** A port of an adapter is known by two names: its own, and the one of its interface. */
-    static String netDevices(Topology machine) {
+    static String netDevices(Topology topology) {
         StringBuilder lines = new StringBuilder();
-        for (int index : machine.indexesOf(NodeType.NET)) {
-            Node.Net net = (Node.Net) machine.node(index);
+        for (int index : topology.indexesOf(NodeType.NET)) {
+            Node.Net net = (Node.Net) topology.node(index);
             if (!net.device().isEmpty()) {
                 line(lines, net.dev(), net.device());
                 line(lines, net.dev(), net.device() + ":" + Math.max(1, net.port()));

@@ -9,7 +9,7 @@ import io.jccl.nativelib.NativeEngine;
 import io.jccl.plan.Machine;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlannedDevices;
-import io.jccl.plan.PlannedDevices.Way;
+import io.jccl.plan.PlannedDevices.NetworkPath;
 import io.jccl.plan.TreeLinks;
 import io.jccl.topology.Topology;
 import io.jccl.transport.PeerIdentity;
@@ -93,7 +93,7 @@ final class EngineConnector {
         }
     }
 
-    /** Tells the peers how to reach this rank, and returns how each is reached, by rank. */
+    /** Sends the peers how to reach this rank, and returns how each is reached, by rank. */
     private List<PeerIdentity> introduce(NativeEngine engine, List<InetAddress> addresses) {
         byte[] mine = engine.connectInfo(
                 addresses.stream().map(InetAddress::getHostAddress).toList());
@@ -133,7 +133,7 @@ final class EngineConnector {
             engine.connect(one.peer(), one.kind(), identities.get(one.peer()).connectInfo());
         }
         setRingsAndTrees(engine, plan, channels, context.rank());
-        engine.setPaths(ways(plan, channels, context.rank()));
+        engine.setPaths(paths(plan, channels, context.rank()));
         // A peer whose connection failed must be known before anybody relies on it.
         context.barrier();
         engine.prepare();
@@ -150,19 +150,19 @@ final class EngineConnector {
     }
 
     /** The rows of {@link NativeEngine#setPaths}; none where all ranks are on one host. */
-    static int[] ways(Plan plan, int channels, int rank) {
+    static int[] paths(Plan plan, int channels, int rank) {
         if (plan.machines().size() == 1) {
             return new int[0];
         }
         return IntStream.range(0, channels)
                 .boxed()
-                .flatMapToInt(channel -> ways(plan, channel, channel % plan.channels(), rank))
+                .flatMapToInt(channel -> paths(plan, channel, channel % plan.channels(), rank))
                 .toArray();
     }
 
-    private static IntStream ways(Plan plan, int channel, int like, int rank) {
-        Stream<Way> others = Stream.of(PlannedDevices.ofOthers(plan, like, rank));
+    private static IntStream paths(Plan plan, int channel, int like, int rank) {
+        Stream<NetworkPath> others = Stream.of(PlannedDevices.ofOthers(plan, like, rank));
         return Stream.concat(PlannedDevices.of(plan, like, rank).stream(), others)
-                .flatMapToInt(way -> IntStream.of(channel, way.from(), way.to(), way.out(), way.in()));
+                .flatMapToInt(path -> IntStream.of(channel, path.from(), path.to(), path.out(), path.in()));
     }
 }

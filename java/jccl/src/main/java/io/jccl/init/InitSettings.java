@@ -38,11 +38,11 @@ final class InitSettings {
             MemorySettings.BUFFSIZE,
             MemorySettings.LL_BUFFSIZE,
             MemorySettings.LL128_BUFFSIZE,
-            MemorySettings.GPU_STAGED_BUFFSIZE,
+            MemorySettings.GPU_HOST_STAGING_BUFFSIZE,
             TransportSettings.TRANSPORT,
             TransportSettings.P2P_DISABLE,
             TransportSettings.P2P_LEVEL,
-            TransportSettings.GPU_STAGED,
+            TransportSettings.GPU_HOST_STAGING,
             NetworkSettings.NET_GDR_LEVEL,
             NetworkSettings.NET_GDR_READ,
             NetworkSettings.NET_GDR_C2C,
@@ -60,7 +60,7 @@ final class InitSettings {
 
     private InitSettings() {}
 
-    /** The settings of a communicator; what looks like a slip is logged. */
+    /** The settings of a communicator; what looks like a mistake is logged. */
     static Settings load(CommunicatorConfig config) {
         Settings settings = Settings.load(config);
         settings.warnings().forEach(LOG::warn);
@@ -87,7 +87,7 @@ final class InitSettings {
             texts.put(setting.name(), settings.text(setting));
         }
         String source = costs.source().substring(0, Math.min(costs.source().length(), MAX_SOURCE));
-        texts.put(AlgorithmSettings.HOST_COSTS.name(), "table " + costs.fingerprint() + ": " + source);
+        texts.put(AlgorithmSettings.TUNING_PROFILE.name(), "table " + costs.fingerprint() + ": " + source);
         return texts;
     }
 }

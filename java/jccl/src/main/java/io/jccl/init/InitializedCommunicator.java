@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Everything that initialisation leaves behind: a connected native engine, the networks beside it, and what was decided.
+ * What initialisation returns: a connected native engine, the networks beside it, and what was decided.
  *
  * @param id a short name, the same on all ranks
  * @param rank this rank
@@ -27,7 +27,7 @@ import java.util.Optional;
  * @param transports what joins this rank to each other, in rank order
  * @param device what works on its GPU, if it has one and kernels execute operations
  * @param stagedDevice what stages operations of its GPU, if it has one and the host executes them
- * @param meetingPlaces where each rank can be met when others have failed, by rank
+ * @param rendezvousAddresses where each rank is reached when others have failed, by rank
  * @param membership the networks beside the engine: for agreeing on slow things, and for noticing failures
  */
 public record InitializedCommunicator(
@@ -44,5 +44,5 @@ public record InitializedCommunicator(
         List<PeerTransport> transports,
         Optional<ConnectedDevice> device,
         Optional<StagedDevice> stagedDevice,
-        List<String> meetingPlaces,
+        List<String> rendezvousAddresses,
         Bootstrap membership) {}

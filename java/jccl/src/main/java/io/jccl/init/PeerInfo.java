@@ -10,25 +10,25 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * What every rank tells every other before anything is planned.
+ * What every rank sends to every other before anything is planned.
  *
- * @param hostId tells machines apart
- * @param enclosure tells apart processes of one machine that cannot hand memory to each other
- * @param process tells processes apart, on whatever machine
+ * @param hostId differs between hosts
+ * @param isolationDomain differs between processes of one host that cannot pass memory to each other
+ * @param process differs between processes, on any host
  * @param processors what its process may run on
  * @param numaNode the NUMA node of these processors, -1 if they are of several
  * @param device the GPU that it works on, if it has one
- * @param meetingPlace where it can be met when other ranks have failed
+ * @param rendezvousAddress where it is reached when other ranks have failed
  * @param settings the settings that all ranks must share, by name
  */
 record PeerInfo(
         String hostId,
-        String enclosure,
+        String isolationDomain,
         String process,
         Processors processors,
         int numaNode,
-        Optional<DeviceEndpoint> device,
-        String meetingPlace,
+        Optional<PeerDevice> device,
+        String rendezvousAddress,
         Map<String, String> settings) {
 
     private static final int MAX_SETTINGS = 64;
@@ -36,11 +36,11 @@ record PeerInfo(
 
     byte[] encode() {
         WireWriter out = new WireWriter();
-        out.text(hostId, MAX_CHARS).text(enclosure, MAX_CHARS).text(process, MAX_CHARS);
+        out.text(hostId, MAX_CHARS).text(isolationDomain, MAX_CHARS).text(process, MAX_CHARS);
         out.i32(processors.count()).text(processors.allowed(), MAX_CHARS).i32(numaNode);
         out.flag(device.isPresent());
         device.ifPresent(it -> it.write(out));
-        out.text(meetingPlace, MAX_CHARS).i32(settings.size());
+        out.text(rendezvousAddress, MAX_CHARS).i32(settings.size());
         settings.forEach((name, value) -> out.text(name, MAX_CHARS).text(value, MAX_CHARS));
         return out.toBytes();
     }
@@ -55,7 +55,7 @@ record PeerInfo(
                     in.text(MAX_CHARS),
                     new Processors(in.i32In("cores", 1, Integer.MAX_VALUE), in.text(MAX_CHARS)),
                     in.i32(),
-                    in.flag() ? Optional.of(DeviceEndpoint.read(in)) : Optional.empty(),
+                    in.flag() ? Optional.of(PeerDevice.read(in)) : Optional.empty(),
                     in.text(MAX_CHARS),
                     readSettings(in));
             in.end();

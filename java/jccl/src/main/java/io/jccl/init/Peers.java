@@ -16,16 +16,16 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The ranks of a communicator as they describe themselves: which share a host, and which make a machine of the plan, those of
- * one host that can map each other's memory. Containers split a host into several machines, between which only sockets lead.
- * Equal on every rank. Immutable.
+ * The ranks of a communicator as they describe themselves: which share a host, and which share an isolation domain, in
+ * which ranks map each other's memory. Containers split a host into several domains, with only sockets between them. The
+ * plan takes each domain for a host. Equal on every rank. Immutable.
  */
 final class Peers {
 
     private final List<PeerInfo> peers;
     private final Map<String, List<Integer>> ranksOfHost;
-    private final Map<String, List<Integer>> ranksOfMachine = new LinkedHashMap<>();
-    private final List<String> machineOf = new ArrayList<>();
+    private final Map<String, List<Integer>> ranksOfDomain = new LinkedHashMap<>();
+    private final List<String> domainOf = new ArrayList<>();
     private final Map<String, Integer> coresOfHost = new HashMap<>();
 
     /** @param peers what each rank sent, by rank */
@@ -39,9 +39,10 @@ final class Peers {
         }
         for (int rank = 0; rank < peers.size(); rank++) {
             PeerInfo peer = peers.get(rank);
-            String machine = isTorn(peer.hostId()) ? peer.hostId() + " (" + peer.enclosure() + ")" : peer.hostId();
-            machineOf.add(machine);
-            ranksOfMachine.computeIfAbsent(machine, key -> new ArrayList<>()).add(rank);
+            String domain =
+                    isSplit(peer.hostId()) ? peer.hostId() + " (" + peer.isolationDomain() + ")" : peer.hostId();
+            domainOf.add(domain);
+            ranksOfDomain.computeIfAbsent(domain, key -> new ArrayList<>()).add(rank);
         }
         ranksOfHost.forEach((host, ranks) -> coresOfHost.put(
                 host,
@@ -58,13 +59,13 @@ final class Peers {
         SysfsDetector host = SysfsDetector.ofThisMachine();
         Settings settings = context.settings();
         PeerInfo mine = new PeerInfo(
-                settings.get(LaunchSettings.HOST_ID).orElseGet(HostIdentity::machine),
-                HostIdentity.enclosure(),
+                settings.get(LaunchSettings.HOST_ID).orElseGet(HostIdentity::host),
+                HostIdentity.isolationDomain(),
                 HostIdentity.process(),
                 host.processorsOfThisProcess(),
                 host.numaNodeOfThisProcess(),
-                DeviceEndpoint.of(settings),
-                context.membership().meetingPlace(),
+                PeerDevice.of(settings),
+                context.membership().rendezvousAddress(),
                 InitSettings.shared(settings, costs));
         List<byte[]> all = context.allGather(mine.encode());
         List<PeerInfo> peers = new ArrayList<>();
@@ -102,30 +103,30 @@ final class Peers {
                         == 1);
     }
 
-    private boolean isTorn(String host) {
+    private boolean isSplit(String host) {
         return ranksOfHost.get(host).stream()
-                        .map(rank -> peers.get(rank).enclosure())
+                        .map(rank -> peers.get(rank).isolationDomain())
                         .distinct()
                         .count()
                 > 1;
     }
 
-    /** What the plan calls the machine of a rank. */
-    String machineOf(int rank) {
-        return machineOf.get(rank);
+    /** What the plan calls a rank's isolation domain. */
+    String domainOf(int rank) {
+        return domainOf.get(rank);
     }
 
-    /** Whether ranks live on other machines than a rank's. */
-    boolean hasOtherMachines(int rank) {
-        return ranksOfMachine(rank).size() < peers.size();
+    /** Whether ranks live in other isolation domains than a rank's. */
+    boolean hasOtherDomains(int rank) {
+        return ranksOfDomain(rank).size() < peers.size();
     }
 
-    /** The ranks of a rank's machine, ascending. */
-    List<Integer> ranksOfMachine(int rank) {
-        return ranksOfMachine.get(machineOf.get(rank));
+    /** The ranks of a rank's isolation domain, ascending. */
+    List<Integer> ranksOfDomain(int rank) {
+        return ranksOfDomain.get(domainOf.get(rank));
     }
 
-    /** The ranks that share a rank's host and its processors, whether it can hand them memory or not; ascending. */
+    /** The ranks that share a rank's host and its processors, whether it can pass them memory or not; ascending. */
     List<HostRank> ranksOfHost(int rank) {
         return ranksOfHost.get(peers.get(rank).hostId()).stream()
                 .map(peer -> new HostRank(peer, peers.get(peer).numaNode()))
@@ -149,34 +150,35 @@ final class Peers {
         return coresOfHost.get(peers.get(rank).hostId());
     }
 
-    /** A machine's part of its host's processors; at least one. */
-    int coresOfMachine(int rank) {
+    /** An isolation domain's part of its host's processors; at least one. */
+    int coresOfDomain(int rank) {
         int host = ranksOfHost.get(peers.get(rank).hostId()).size();
-        return Math.max(1, coresOfHost(rank) * ranksOfMachine(rank).size() / host);
+        return Math.max(1, coresOfHost(rank) * ranksOfDomain(rank).size() / host);
     }
 
-    /** Which ranks of one host can hand each other memory. */
+    /** Which ranks of one host can pass memory to each other. */
     PeerReach reach() {
-        if (ranksOfMachine.size() == ranksOfHost.size()) {
+        if (ranksOfDomain.size() == ranksOfHost.size()) {
             return PeerReach.ALL;
         }
-        Map<Integer, String> enclosures = new HashMap<>();
+        Map<Integer, String> domains = new HashMap<>();
         for (int rank = 0; rank < peers.size(); rank++) {
-            enclosures.put(rank, machineOf.get(rank));
+            domains.put(rank, domainOf.get(rank));
         }
-        return PeerReach.sameEnclosure(enclosures);
+        return PeerReach.sameIsolationDomain(domains);
     }
 
-    /** Why hosts were torn apart, in words for the log; empty where none was. */
+    /** Why hosts are split, as text for the log; empty where none is. */
     List<String> notes() {
         List<String> notes = new ArrayList<>();
         ranksOfHost.forEach((host, ranks) -> {
-            if (isTorn(host)) {
-                Map<String, List<Integer>> parts = new LinkedHashMap<>();
-                ranks.forEach(rank -> parts.computeIfAbsent(peers.get(rank).enclosure(), key -> new ArrayList<>())
-                        .add(rank));
-                notes.add("host=" + host + ": its ranks cannot all hand each other memory, " + parts.size()
-                        + " parts are planned as machines of their own with sockets between them: " + parts
+            if (isSplit(host)) {
+                Map<String, List<Integer>> domains = new LinkedHashMap<>();
+                ranks.forEach(
+                        rank -> domains.computeIfAbsent(peers.get(rank).isolationDomain(), key -> new ArrayList<>())
+                                .add(rank));
+                notes.add("host=" + host + ": its ranks cannot all pass memory to each other, " + domains.size()
+                        + " isolation domains are planned as hosts of their own with sockets between them: " + domains
                         + "; start its processes as one user, and containers with one network namespace"
                         + " (docker run --network=host, hostNetwork: true)");
             }

@@ -44,7 +44,7 @@ final class Shrink {
             Settings settings = InitSettings.load(parent.config());
             Timeline timeline = new Timeline(System::nanoTime);
             Bootstrap membership = parent.membership()
-                    .shrink(excluded, parent.meetingPlaces(), needsMajority, InitSettings.bootstrap(settings));
+                    .shrink(excluded, parent.rendezvousAddresses(), needsMajority, InitSettings.bootstrap(settings));
             InitializedCommunicator child = CommunicatorInitializer.after(parent, membership, settings, timeline);
             LOG.info(
                     "communicator={} rank={} goes on as communicator={} rank={} size={} without {}",

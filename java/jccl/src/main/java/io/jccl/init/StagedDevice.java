@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  *
  * @param ordinal the device's number in this process
  * @param staging what it puts on streams
- * @param slotBytes the most of one chunk
+ * @param slotBytes the largest size of one chunk
  */
 public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
 
@@ -32,7 +32,7 @@ public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
     public static final int SLOTS = 2;
 
     private static final Logger LOG = LoggerFactory.getLogger(StagedDevice.class);
-    private static final Duration TRIAL = Duration.ofSeconds(20);
+    private static final Duration SELF_TEST_LIMIT = Duration.ofSeconds(20);
     private static final int LARGEST_ELEMENT =
             Arrays.stream(DataType.values()).mapToInt(DataType::bytes).max().orElseThrow();
 
@@ -43,30 +43,30 @@ public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
      */
     static Optional<StagedDevice> create(InitContext context, Peers peers) {
         int rank = context.rank();
-        String setting = context.settings().get(TransportSettings.GPU_STAGED);
+        String setting = context.settings().get(TransportSettings.GPU_HOST_STAGING);
         Optional<String> slicing = timeSlicing(peers.all());
         Optional<String> reason = reason(setting, peers.all(), slicing);
         if (reason.isEmpty()) {
             slicing.ifPresent(shared -> LOG.warn(
                     "rank={} GPU operations: by kernels that wait a time slice for each other, because {} and"
-                            + " JCCL_GPU_STAGED={}",
+                            + " JCCL_GPU_HOST_STAGING={}",
                     rank,
                     shared,
                     setting));
             return Optional.empty();
         }
         LOG.info(
-                "rank={} GPU operations: staged through memory of the host, which carries them out, because {}",
+                "rank={} GPU operations: staged through memory of the host, which executes them, because {}",
                 rank,
                 reason.get());
         // Each chunk has at least an element of every block.
         long slotBytes = Math.max(
-                context.settings().get(MemorySettings.GPU_STAGED_BUFFSIZE) / SLOTS,
+                context.settings().get(MemorySettings.GPU_HOST_STAGING_BUFFSIZE) / SLOTS,
                 2L * context.size() * LARGEST_ELEMENT);
         int ordinal = peers.get(rank).device().orElseThrow().ordinal();
         ByteBuffer id = ByteBuffer.wrap(context.membership().sessionId());
-        long trialNanos = Math.min(context.left().toNanos(), TRIAL.toNanos());
-        DeviceStaging staging = DeviceStaging.create(ordinal, rank, id.getLong(), id.getLong(), trialNanos);
+        long selfTestNanos = Math.min(context.left().toNanos(), SELF_TEST_LIMIT.toNanos());
+        DeviceStaging staging = DeviceStaging.create(ordinal, rank, id.getLong(), id.getLong(), selfTestNanos);
         StagedDevice device = new StagedDevice(ordinal, staging, slotBytes);
         boolean created = false;
         try {
@@ -86,7 +86,7 @@ public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
             return Optional.empty();
         }
         return switch (setting) {
-            case "on" -> Optional.of("JCCL_GPU_STAGED=on");
+            case "on" -> Optional.of("JCCL_GPU_HOST_STAGING=on");
             case "off" -> Optional.empty();
             default -> timeSlicing;
         };

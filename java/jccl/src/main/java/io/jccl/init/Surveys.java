@@ -44,14 +44,14 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
         int rank = context.rank();
         LocalSurvey host = host(context.settings(), rank, peers);
         Optional<LocalSurvey> gpu = gpus(context.settings(), rank, peers);
-        boolean lowest = peers.ranksOfMachine(rank).get(0) == rank;
+        boolean lowest = peers.ranksOfDomain(rank).get(0) == rank;
         byte[] mine = SurveyCodec.encode(new SurveyCodec.Found(host.survey(), gpu.map(LocalSurvey::survey)), lowest);
         List<byte[]> all = context.allGather(mine);
         List<MachineSurvey> hosts = new ArrayList<>();
         List<MachineSurvey> gpus = new ArrayList<>();
         for (int peer = 0; peer < all.size(); peer++) {
             SurveyCodec.Found found =
-                    SurveyCodec.decode(peer, peers.machineOf(peer), peers.ranksOfMachine(peer), all.get(peer));
+                    SurveyCodec.decode(peer, peers.domainOf(peer), peers.ranksOfDomain(peer), all.get(peer));
             hosts.add(found.host());
             found.gpus().ifPresent(gpus::add);
         }
@@ -74,8 +74,8 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
         requireEndpoints(settings, whole, hostRanks.stream().map(HostRank::rank).toList());
         Surveyor surveyor = surveyor(settings, rank, peers);
         NodePaths paths = surveyor.paths(whole, rank);
-        requireEndpoints(settings, paths.topology(), peers.ranksOfMachine(rank));
-        return surveyor.survey(paths, rank, peers.machineOf(rank), peers.coresOfMachine(rank));
+        requireEndpoints(settings, paths.topology(), peers.ranksOfDomain(rank));
+        return surveyor.survey(paths, rank, peers.domainOf(rank), peers.coresOfDomain(rank));
     }
 
     /** The same with the GPUs of the ranks as endpoints; empty where the topology does not have them all. */
@@ -91,15 +91,15 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
         return MachineSource.describeGpus(settings, ranksOfGpu)
                 .map(GraphBuilder::build)
                 .map(whole -> surveyor.paths(whole, rank))
-                .filter(paths -> ranksOf(paths.topology()).equals(new TreeSet<>(peers.ranksOfMachine(rank))))
-                .map(paths -> surveyor.survey(paths, rank, peers.machineOf(rank), peers.coresOfMachine(rank)));
+                .filter(paths -> ranksOf(paths.topology()).equals(new TreeSet<>(peers.ranksOfDomain(rank))))
+                .map(paths -> surveyor.survey(paths, rank, peers.domainOf(rank), peers.coresOfDomain(rank)));
     }
 
     private static Surveyor surveyor(Settings settings, int rank, Peers peers) {
         return new Surveyor(
                 PathPolicy.of(settings).withReach(peers.reach()),
                 SearchOptions.CrossNic.of(settings),
-                peers.hasOtherMachines(rank),
+                peers.hasOtherDomains(rank),
                 System::nanoTime);
     }
 
@@ -120,11 +120,11 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
 
     private static void requireEndpoints(Settings settings, Topology topology, List<Integer> ranks) {
         Set<Integer> found = ranksOf(topology);
-        Set<Integer> wanted = new TreeSet<>(ranks);
-        if (!found.equals(wanted)) {
+        Set<Integer> expected = new TreeSet<>(ranks);
+        if (!found.equals(expected)) {
             throw new BootstrapException(
                     "JCCL_TOPO_FILE=\"" + settings.text(TopologySettings.TOPO_FILE) + "\" ranks=" + found
-                            + ": expected endpoints for exactly the ranks of this machine, " + wanted
+                            + ": expected endpoints for exactly the ranks of this host, " + expected
                             + "; give the file host elements with these ranks, or unset it");
         }
     }

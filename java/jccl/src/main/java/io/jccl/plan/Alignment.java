@@ -9,14 +9,14 @@ import java.util.function.Function;
 import java.util.function.IntToDoubleFunction;
 
 /**
- * How many channels run through all machines, and what each of them carries.
+ * How many channels run through all hosts, and what each of them carries.
  *
- * <p>Every channel of the plan passes through every machine, so the machine that can give it the least bounds it. Where
- * machines found different numbers of channels, one with fewer repeats its own, each copy at its share of the bandwidth,
+ * <p>Every channel of the plan passes through every host, so the host that can give it the least bounds it. Where
+ * hosts found different numbers of channels, one with fewer repeats its own, each copy at its share of the bandwidth,
  * and one with more leaves some out. The number taken is the one with which rings and trees carry the most; of equals
- * the smallest. Host ranks take no more channels than the machine with the fewest found, because each occupies a core.
+ * the smallest. Host ranks take no more channels than the host with the fewest found, because each occupies a core.
  *
- * <p>Each of these channels is then carried by one or several of the plan's: between machines by two, so that both trees
+ * <p>Each of these channels is then carried by one or several of the plan's: between hosts by two, so that both trees
  * of {@link DoubleBinaryTree} use it; on GPUs by two, and by more where one thread block would have to move too much.
  *
  * @param rings what the rings have in common
@@ -51,7 +51,7 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
     }
 
     private static int distinct(List<RankChannels> machines, boolean gpu, PlanOptions options) {
-        int limit = Math.min(options.maxChannels(), gpu ? mostOnGpus(machines) : fewestRings(machines));
+        int limit = Math.min(options.maxChannels(), gpu ? maxOnGpus(machines) : fewestRings(machines));
         double bestRings = best(limit, found -> total(machines, RankChannels::rings, found));
         double bestTrees = best(limit, found -> total(machines, RankChannels::trees, found));
         int chosen = 1;
@@ -67,13 +67,13 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
         return chosen;
     }
 
-    private static int mostOnGpus(List<RankChannels> machines) {
-        int most = REPEATED_LIMIT;
+    private static int maxOnGpus(List<RankChannels> machines) {
+        int max = REPEATED_LIMIT;
         for (RankChannels machine : machines) {
-            most = Math.max(
-                    most, Math.max(machine.rings().channels(), machine.trees().channels()));
+            max = Math.max(
+                    max, Math.max(machine.rings().channels(), machine.trees().channels()));
         }
-        return most;
+        return max;
     }
 
     private static int fewestRings(List<RankChannels> machines) {
@@ -93,16 +93,16 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
 
     private static double total(List<RankChannels> machines, Function<RankChannels, ChannelGraph> kind, int found) {
         boolean networks = machines.size() > 1;
-        double least = Double.POSITIVE_INFINITY;
+        double min = Double.POSITIVE_INFINITY;
         for (RankChannels machine : machines) {
             ChannelGraph channels = kind.apply(machine);
             double each = networks ? Math.min(channels.bwIntra(), channels.bwInter()) : channels.bwIntra();
-            least = Math.min(least, each / repeats(channels, found));
+            min = Math.min(min, each / repeats(channels, found));
         }
-        return found * least;
+        return found * min;
     }
 
-    /** How often the most repeated channel of a machine is used. */
+    /** How often the most repeated channel of a host is used. */
     private static int repeats(ChannelGraph channels, int found) {
         return (found + channels.channels() - 1) / channels.channels();
     }
@@ -117,7 +117,7 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
             ChannelGraph channels = kind.apply(machine);
             bwIntra = Math.min(bwIntra, channels.bwIntra() / repeats(channels, found));
             bwInter = Math.min(bwInter, channels.bwInter() / repeats(channels, found));
-            typeIntra = typeIntra.atLeast(channels.typeIntra());
+            typeIntra = typeIntra.max(channels.typeIntra());
         }
         Pattern pattern = machines.stream()
                 .map(machine -> kind.apply(machine).pattern())

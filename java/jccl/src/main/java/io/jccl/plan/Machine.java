@@ -3,9 +3,9 @@ package io.jccl.plan;
 import java.util.List;
 
 /**
- * A machine of the plan.
+ * A host as the plan sees it: of a split host, one isolation domain.
  *
- * @param index its place, machines being numbered by their lowest rank
+ * @param index its place, hosts being numbered by their lowest rank
  * @param hostId the id its ranks gave
  * @param ranks its ranks in ascending order
  */

@@ -8,10 +8,10 @@ import java.util.Optional;
 /**
  * The channels of a communicator: for each channel one ring through all ranks and one tree over all ranks.
  *
- * <p>The ring of a channel visits the machines one after the other, and inside each follows an order found there: it comes
- * into a machine by the rail on which it left the one before, wherever that has such a device. The tree of a channel is a
- * chain inside each machine; between machines, even channels follow the first tree of {@link DoubleBinaryTree} and odd
- * channels the second, so that two neighbouring channels load the machines evenly.
+ * <p>The ring of a channel visits the hosts one after the other, and inside each follows an order found there: it comes
+ * into a host by the rail on which it left the one before, wherever that has such a device. The tree of a channel is a
+ * chain inside each host; between hosts, even channels follow the first tree of {@link DoubleBinaryTree} and odd
+ * channels the second, so that two neighbouring channels load the hosts evenly.
  *
  * <p>Immutable, and safe to share. Memory grows with ranks times channels.
  */
@@ -55,7 +55,7 @@ public final class Plan {
      * @param ranks one entry per rank, in any order; the same list on every rank
      * @param options the same on every rank
      * @throws IllegalArgumentException if a rank is missing or given twice, or an order is not a permutation of the
-     *     ranks of its machine
+     *     ranks of its host
      */
     public static Plan build(List<RankChannels> ranks, PlanOptions options) {
         return new PlanBuilder(ranks, options).build();
@@ -76,22 +76,22 @@ public final class Plan {
         return gpu;
     }
 
-    /** What the rings of all machines have in common. */
+    /** What the rings of all hosts have in common. */
     public GraphSummary ringGraph() {
         return alignment.rings();
     }
 
-    /** What the trees of all machines have in common; of their shapes the one that puts the most on one rank. */
+    /** What the trees of all hosts have in common; of their shapes the one that puts the most on one rank. */
     public GraphSummary treeGraph() {
         return alignment.trees();
     }
 
-    /** The network devices by which the ring of a channel comes into a machine and leaves it, where they are known. */
+    /** The network devices by which the ring of a channel comes into a host and leaves it, where they are known. */
     public Optional<Rail> ringRail(int channel, int machine) {
         return rail(found.get(machine).rings(), ringChoice[machine], checkChannel(channel));
     }
 
-    /** The network device by which the tree of a channel comes into a machine and leaves it, where it is known. */
+    /** The network device by which the tree of a channel comes into a host and leaves it, where it is known. */
     public Optional<Rail> treeRail(int channel, int machine) {
         return rail(
                 found.get(machine).trees(), treeChoice[machine], treeOfChannel(checkChannel(channel), machines.size()));
@@ -103,22 +103,22 @@ public final class Plan {
                 : Optional.of(channels.rails().get(choice[channel % choice.length]));
     }
 
-    /** Both trees over the machines use one found tree, so that together they load its devices evenly. */
+    /** Both trees over the hosts use one found tree, so that together they load its devices evenly. */
     static int treeOfChannel(int channel, int machines) {
         return machines > 1 ? channel / 2 : channel;
     }
 
-    /** The machines, numbered by their lowest rank. */
+    /** The hosts, numbered by their lowest rank. */
     public List<Machine> machines() {
         return machines;
     }
 
-    /** The machine that a rank runs on. */
+    /** The host that a rank runs on. */
     public Machine machineOf(int rank) {
         return machines.get(machineOfRank[checkRank(rank)]);
     }
 
-    /** Whether two ranks are on the same machine. */
+    /** Whether two ranks are on the same host. */
     public boolean sameMachine(int rank, int other) {
         return machineOfRank[checkRank(rank)] == machineOfRank[checkRank(other)];
     }
@@ -143,7 +143,7 @@ public final class Plan {
         return trees[checkChannel(channel)].depth();
     }
 
-    /** How many of the ring's steps cross from one machine to another; 0 on one machine. */
+    /** How many of the ring's steps cross from one host to another; 0 on one host. */
     public int machineCrossings() {
         return machines.size() == 1 ? 0 : machines.size();
     }

@@ -7,7 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Joins the channels of all machines. One builder builds one plan. */
+/** Joins the channels of all hosts. One builder builds one plan. */
 final class PlanBuilder {
 
     private final PlanOptions options;
@@ -97,7 +97,7 @@ final class PlanBuilder {
         }
     }
 
-    /** A ring comes into a machine by the rail on which it left the one before; machines that cross rails so alternate. */
+    /** A ring comes into a host by the rail on which it left the one before; hosts that cross rails so alternate. */
     private int[][] chooseRings(int distinct) {
         int[][] chosen = new int[machines.size()][];
         int[] outs = null;
@@ -109,7 +109,7 @@ final class PlanBuilder {
         return chosen;
     }
 
-    /** Any two machines may be neighbours in a tree, so all of them follow the rails of the first. */
+    /** Any two hosts may be neighbours in a tree, so all of them follow the rails of the first. */
     private int[][] chooseTrees(int distinct) {
         int[][] chosen = new int[machines.size()][];
         int[] rails = null;
@@ -132,7 +132,7 @@ final class PlanBuilder {
         return ring;
     }
 
-    /** Edges between machines come first, so that the data that has far to go is the first to be passed on. */
+    /** Edges between hosts come first, so that the data that has far to go is the first to be passed on. */
     private TreeOfRanks tree(DoubleBinaryTree shape, int which, int[][] choice, int distinct) {
         TreeOfRanks tree = new TreeOfRanks(byRank.length);
         for (Machine machine : machines) {
@@ -157,7 +157,7 @@ final class PlanBuilder {
     }
 
     /**
-     * The place in a machine's chain that talks to a child machine.
+     * The place in a host's chain that is connected to a child host.
      *
      * @param child 0 or 1
      * @param ranks ranks of the chain; the place never lies beyond it

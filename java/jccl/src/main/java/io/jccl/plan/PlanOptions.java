@@ -19,7 +19,7 @@ public record PlanOptions(int minChannels, int maxChannels) {
         }
     }
 
-    /** As many channels as the machines and {@link Alignment} make of what was found. */
+    /** As many channels as the hosts and {@link Alignment} make of what was found. */
     public static PlanOptions defaults() {
         return new PlanOptions(1, CHANNEL_LIMIT);
     }

@@ -4,7 +4,7 @@ import io.jccl.search.Rail;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Which network devices carry the connections between machines, by a plan. */
+/** Which network devices carry the connections between hosts, by a plan. */
 public final class PlannedDevices {
 
     /** Where the plan knows no device. */
@@ -13,46 +13,46 @@ public final class PlannedDevices {
     private PlannedDevices() {}
 
     /**
-     * One way of a channel from a rank to one on another machine.
+     * One path of a channel from a rank to one on another host.
      *
      * @param channel the channel
      * @param from the rank that sends
      * @param to the rank that receives
-     * @param out the number of the device by which it leaves the one machine, or {@link #UNKNOWN}
+     * @param out the number of the device by which it leaves the one host, or {@link #UNKNOWN}
      * @param in the number of the device by which it comes into the other, or {@link #UNKNOWN}
      */
-    public record Way(int channel, int from, int to, int out, int in) {}
+    public record NetworkPath(int channel, int from, int to, int out, int in) {}
 
-    /** The ways of a channel that begin or end at a rank: those of its ring, then those of its tree. */
-    public static List<Way> of(Plan plan, int channel, int rank) {
-        List<Way> ways = new ArrayList<>();
-        addRing(plan, channel, rank, ways);
-        addTree(plan, channel, rank, ways);
-        return ways;
+    /** The paths of a channel that begin or end at a rank: those of its ring, then those of its tree. */
+    public static List<NetworkPath> of(Plan plan, int channel, int rank) {
+        List<NetworkPath> paths = new ArrayList<>();
+        addRing(plan, channel, rank, paths);
+        addTree(plan, channel, rank, paths);
+        return paths;
     }
 
     /**
-     * Any other way of a channel out of a machine, and into it: by the devices of its ring.
+     * Any other path of a channel out of a host, and into it: by the devices of its ring.
      *
-     * @param rank of the machine; stands at both ends of the result
+     * @param rank of the host; stands at both ends of the result
      */
-    public static Way ofOthers(Plan plan, int channel, int rank) {
-        return new Way(channel, rank, rank, ringOut(plan, channel, rank), ringIn(plan, channel, rank));
+    public static NetworkPath ofOthers(Plan plan, int channel, int rank) {
+        return new NetworkPath(channel, rank, rank, ringOut(plan, channel, rank), ringIn(plan, channel, rank));
     }
 
-    private static void addRing(Plan plan, int channel, int rank, List<Way> ways) {
+    private static void addRing(Plan plan, int channel, int rank, List<NetworkPath> paths) {
         int[] ring = plan.ring(channel);
         int at = 0;
         while (ring[at] != rank) {
             at++;
         }
-        addRing(plan, channel, ring[(at + ring.length - 1) % ring.length], rank, ways);
-        addRing(plan, channel, rank, ring[(at + 1) % ring.length], ways);
+        addRing(plan, channel, ring[(at + ring.length - 1) % ring.length], rank, paths);
+        addRing(plan, channel, rank, ring[(at + 1) % ring.length], paths);
     }
 
-    private static void addRing(Plan plan, int channel, int from, int to, List<Way> ways) {
+    private static void addRing(Plan plan, int channel, int from, int to, List<NetworkPath> paths) {
         if (!plan.sameMachine(from, to)) {
-            ways.add(new Way(channel, from, to, ringOut(plan, channel, from), ringIn(plan, channel, to)));
+            paths.add(new NetworkPath(channel, from, to, ringOut(plan, channel, from), ringIn(plan, channel, to)));
         }
     }
 
@@ -68,8 +68,8 @@ public final class PlannedDevices {
                 .orElse(UNKNOWN);
     }
 
-    /** Sums go up by the way by which they come down. */
-    private static void addTree(Plan plan, int channel, int rank, List<Way> ways) {
+    /** Sums go up by the path by which they come down. */
+    private static void addTree(Plan plan, int channel, int rank, List<NetworkPath> paths) {
         TreeLinks links = plan.tree(channel, rank);
         List<Integer> neighbours = new ArrayList<>(links.down());
         if (!links.isRoot()) {
@@ -79,13 +79,13 @@ public final class PlannedDevices {
             if (!plan.sameMachine(rank, other)) {
                 int here = treeDevice(plan, channel, rank);
                 int there = treeDevice(plan, channel, other);
-                ways.add(new Way(channel, rank, other, here, there));
-                ways.add(new Way(channel, other, rank, there, here));
+                paths.add(new NetworkPath(channel, rank, other, here, there));
+                paths.add(new NetworkPath(channel, other, rank, there, here));
             }
         }
     }
 
-    /** The first rank of the chain inside a machine uses the one device, further ones the other. */
+    /** The first rank of the chain inside a host uses the one device, further ones the other. */
     private static int treeDevice(Plan plan, int channel, int rank) {
         TreeLinks links = plan.tree(channel, rank);
         boolean first = links.isRoot() || !plan.sameMachine(rank, links.up());

@@ -4,10 +4,10 @@ import io.jccl.search.ChannelGraph;
 import java.util.Arrays;
 
 /**
- * Says which of a machine's channels carries which channel of the plan, so that data that left another machine by one rail
+ * Says which of a host's channels carries which channel of the plan, so that data that left another host by one rail
  * comes in by the same one where there is such a device.
  *
- * <p>A machine with fewer channels than the plan takes each about equally often; one with more leaves some out.
+ * <p>A host with fewer channels than the plan takes each about equally often; one with more leaves some out.
  */
 final class RailMatcher {
 
@@ -17,7 +17,7 @@ final class RailMatcher {
     private final int channels;
 
     /**
-     * The choice for one machine.
+     * The choice for one host.
      *
      * @param found what was found there
      * @param channels how many channels need one of these
@@ -27,7 +27,7 @@ final class RailMatcher {
         this.channels = channels;
     }
 
-    /** The choice without any wish. */
+    /** The choice where no device is preferred. */
     int[] inOrder() {
         int[] chosen = new int[channels];
         Arrays.setAll(chosen, channel -> channel % found.channels());
@@ -35,23 +35,23 @@ final class RailMatcher {
     }
 
     /**
-     * The choice that comes in by as many of the wanted devices as possible, and else stays in order.
+     * The choice that comes in by as many of the preferred devices as possible, and else stays in order.
      *
-     * @param wanted per channel a device number, or less than 0 for any
+     * @param preferred per channel a device number, or less than 0 for any
      */
-    int[] matching(int[] wanted) {
+    int[] matching(int[] preferred) {
         int slots = Math.max(channels, found.channels());
         boolean[] taken = new boolean[slots];
         int[] chosen = new int[channels];
         Arrays.fill(chosen, UNKNOWN);
         for (int channel = 0; channel < channels; channel++) {
-            if (in(channel) >= 0 && in(channel) == wanted[channel]) {
+            if (in(channel) >= 0 && in(channel) == preferred[channel]) {
                 take(chosen, taken, channel, channel);
             }
         }
         for (int channel = 0; channel < channels; channel++) {
-            for (int slot = 0; slot < slots && chosen[channel] == UNKNOWN && wanted[channel] >= 0; slot++) {
-                if (!taken[slot] && in(slot) == wanted[channel]) {
+            for (int slot = 0; slot < slots && chosen[channel] == UNKNOWN && preferred[channel] >= 0; slot++) {
+                if (!taken[slot] && in(slot) == preferred[channel]) {
                     take(chosen, taken, channel, slot);
                 }
             }

@@ -12,7 +12,7 @@ import java.util.function.IntUnaryOperator;
  * agree in any case, the lowest rank's orders and the worst of their bandwidths and types are taken.
  *
  * @param rank this rank, 0 to size-1
- * @param hostId what tells hosts apart: ranks with equal ids are on one host
+ * @param hostId differs between hosts: ranks with equal ids are on one host
  * @param gpu whether this rank's memory and work are on a GPU
  * @param rings the ring channels of its host
  * @param trees the tree channels of its host; without orders, those of the rings are taken

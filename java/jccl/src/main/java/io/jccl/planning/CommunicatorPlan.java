@@ -25,7 +25,7 @@ public record CommunicatorPlan(Plan host, Optional<GpuPlan> gpu, CommunicatorSha
      */
     public record GpuPlan(Plan plan, GpuShape shape) {}
 
-    /** What the settings could not be followed in and the models' rules, in words for the log. */
+    /** What the settings could not be followed in and the models' rules, as text for the log. */
     public List<String> notes() {
         return choices.notes();
     }

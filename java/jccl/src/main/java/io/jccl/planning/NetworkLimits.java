@@ -11,7 +11,7 @@ import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /**
- * Compares a plan with what the network devices of a machine allow. Channels that were found on a machine keep to its devices'
+ * Compares a plan with what the network devices of a host allow. Channels that were found on a host keep to its devices'
  * limits; a plan may carry each by several.
  */
 public final class NetworkLimits {
@@ -22,8 +22,8 @@ public final class NetworkLimits {
      * What somebody should know who set limits: a sentence for each device that is not used, and one for all whose limit is
      * exceeded.
      *
-     * @param machine the machine, by its number in the plan
-     * @param topology that machine, as the search saw it
+     * @param machine the host, by its number in the plan
+     * @param topology that host, as the search saw it
      */
     public static List<String> notes(Plan plan, int machine, Topology topology) {
         List<String> notes = new ArrayList<>();
@@ -31,12 +31,12 @@ public final class NetworkLimits {
         int within = plan.channels();
         for (Node node : topology.nodes()) {
             if (node instanceof Node.Net net) {
-                int all = most(plan, machine, net, plan.channels());
+                int all = connections(plan, machine, net, plan.channels());
                 if (net.maxConnections() == 0) {
                     notes.add(net.label() + " maxconn=0: no channel uses it");
                 } else if (all > net.maxConnections()) {
                     exceeded.add(net.label() + " " + all + " of " + net.maxConnections());
-                    while (most(plan, machine, net, within) > net.maxConnections()) {
+                    while (connections(plan, machine, net, within) > net.maxConnections()) {
                         within--;
                     }
                 }
@@ -51,7 +51,7 @@ public final class NetworkLimits {
     }
 
     /** How many rings, or trees if these are more, of the first channels use a device. */
-    private static int most(Plan plan, int machine, Node.Net net, int channels) {
+    private static int connections(Plan plan, int machine, Node.Net net, int channels) {
         return Math.max(
                 through(channels, net.dev(), channel -> plan.ringRail(channel, machine)),
                 through(channels, net.dev(), channel -> plan.treeRail(channel, machine)));

@@ -14,7 +14,7 @@ import java.util.Optional;
 import java.util.StringJoiner;
 import java.util.TreeMap;
 
-/** Which network device of a machine each of its ranks uses, by the plan, in words for the log. */
+/** Which network device of a host each of its ranks uses, by the plan, as text for the log. */
 public final class NetworkMap {
 
     private final Plan plan;
@@ -31,10 +31,10 @@ public final class NetworkMap {
 
     /**
      * For example {@code GPU/0: NET/0 (mlx5_0) PIX channels 0-3; GPU/1: NET/1 (mlx5_1) PIX channels 4-7; unused: NET/2 (eth0)};
-     * empty where no channel leaves the machine by a known device.
+     * empty where no channel leaves the host by a known device.
      *
-     * @param machine the machine, by its number in the plan
-     * @param paths of that machine, as the search saw it; its endpoints have the numbers of the plan's ranks
+     * @param machine the host, by its number in the plan
+     * @param paths of that host, as the search saw it; its endpoints have the numbers of the plan's ranks
      */
     public static Optional<String> describe(Plan plan, int machine, NodePaths paths) {
         NetworkMap map = new NetworkMap(plan, plan.machines().get(machine), paths);
@@ -48,8 +48,8 @@ public final class NetworkMap {
         }
         for (int rank : machine.ranks()) {
             for (int channel = 0; channel < plan.channels(); channel++) {
-                for (PlannedDevices.Way way : PlannedDevices.of(plan, channel, rank)) {
-                    use(rank, way.from() == rank ? way.out() : way.in(), channel);
+                for (PlannedDevices.NetworkPath path : PlannedDevices.of(plan, channel, rank)) {
+                    use(rank, path.from() == rank ? path.out() : path.in(), channel);
                 }
             }
         }

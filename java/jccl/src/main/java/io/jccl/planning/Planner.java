@@ -58,7 +58,7 @@ public final class Planner {
     /** The narrowest network and the host with the fewest processors for each rank bound the others. */
     private static CommunicatorShape hostShape(
             Plan plan, List<MachineSurvey> surveys, TransportKind local, PlanningOptions options) {
-        int localRanks = mostLocalRanks(plan);
+        int localRanks = maxLocalRanks(plan);
         int fullest = plan.machines().stream()
                 .min(Comparator.comparingDouble(machine -> coresPerRank(machine, surveys)))
                 .orElseThrow()
@@ -76,7 +76,7 @@ public final class Planner {
                 options.slots());
     }
 
-    private static int mostLocalRanks(Plan plan) {
+    private static int maxLocalRanks(Plan plan) {
         return plan.machines().stream()
                 .mapToInt(machine -> machine.ranks().size())
                 .max()

@@ -124,7 +124,7 @@ public final class SurveyCodec {
             throw new WireException("orders=" + count + ": expected "
                     + (lowest
                             ? "1 to " + PlanOptions.CHANNEL_LIMIT
-                            : "none from a rank that is not its machine's lowest"));
+                            : "none from a rank that is not its host's lowest"));
         }
         List<List<Integer>> orders = new ArrayList<>(count);
         List<Rail> rails = new ArrayList<>();
@@ -144,7 +144,7 @@ public final class SurveyCodec {
             int rank = in.i32();
             if (!left.remove(rank)) {
                 throw new WireException("order begins " + order + ", rank=" + rank
-                        + ": expected each rank of its machine once, left are " + left);
+                        + ": expected each rank of its host once, left are " + left);
             }
             order.add(rank);
         }

@@ -18,23 +18,23 @@ final class Closing {
     private Closing() {}
 
     /**
-     * Finishes what was issued, tells the other ranks, and frees everything; then throws, if ranks turn out to have called
-     * different operations and no call of this rank has said so.
+     * Finishes what was issued, reports to the other ranks, and frees everything; then throws, if ranks turn out to have
+     * called different operations and no call of this rank has said so.
      *
      * @param device for memory of this rank's device, or null
      * @param unwatch called when nothing is waited for any more
-     * @param mark called when no operation may be issued any more
+     * @param markClosed called when no operation may be issued any more
      */
     static void close(
-            InitializedCommunicator formed,
+            InitializedCommunicator initialized,
             OperationQueue queue,
             HostBackend host,
             Backend device,
             FailureState failures,
             Runnable unwatch,
-            Runnable mark) {
+            Runnable markClosed) {
         boolean mayFinish = takeIssuing(queue);
-        mark.run();
+        markClosed.run();
         if (mayFinish && failures.current() == null) {
             drain(queue, device, failures);
         }
@@ -45,21 +45,21 @@ final class Closing {
         }
         unwatch.run();
         boolean stopped = queue.stop(Deadlines.after(STOP_TIMEOUT));
-        formed.membership().close();
-        formed.device().ifPresent(ConnectedDevice::destroy);
+        initialized.membership().close();
+        initialized.device().ifPresent(ConnectedDevice::destroy);
         if (stopped) {
             host.close();
-            formed.stagedDevice().ifPresent(StagedDevice::destroy);
-            formed.engine().destroy();
+            initialized.stagedDevice().ifPresent(StagedDevice::destroy);
+            initialized.engine().destroy();
         } else {
             LOG.warn(
                     "communicator={} rank={}: an operation did not end within {} s of close(); its memory is kept",
-                    formed.id(),
-                    formed.rank(),
+                    initialized.id(),
+                    initialized.rank(),
                     STOP_TIMEOUT.toSeconds());
         }
         Failure failure = failures.current();
-        if (failure != null && !failure.isTold() && failure.first() instanceof MismatchedCollectiveException) {
+        if (failure != null && !failure.isThrown() && failure.first() instanceof MismatchedCollectiveException) {
             throw failure.exception();
         }
     }

@@ -20,10 +20,10 @@ import java.util.Optional;
 import java.util.SortedSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A communicator: hands every call to the class that knows about it. */
+/** A communicator: passes every call to the class that implements it. */
 public final class CommunicatorImpl extends IssuedOperations implements Communicator {
 
-    private final InitializedCommunicator formed;
+    private final InitializedCommunicator initialized;
     private final FailureState failures;
     private final OperationQueue queue;
     private final HostBackend host;
@@ -35,44 +35,46 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     private final AtomicBoolean closing = new AtomicBoolean();
     private volatile boolean closed;
 
-    private CommunicatorImpl(InitializedCommunicator formed) {
-        this.formed = formed;
-        Optional<DeviceEngine> deviceEngine = formed.device().map(ConnectedDevice::engine);
+    private CommunicatorImpl(InitializedCommunicator initialized) {
+        this.initialized = initialized;
+        Optional<DeviceEngine> deviceEngine = initialized.device().map(ConnectedDevice::engine);
         this.failures = new FailureState(
-                formed.rank(),
-                formed.engine(),
-                formed.device(),
-                formed.membership().control());
-        String name = "jccl-" + formed.id() + "-rank" + formed.rank();
-        long timeoutNanos = Deadlines.nanos(formed.timeout());
-        this.queue = new OperationQueue(name, formed.engine(), failures, timeoutNanos);
-        this.host = new HostBackend(queue, formed.choices(), formed.size());
-        Optional<Backend> kernels =
-                formed.device().map(it -> new KernelBackend(queue, it, failures, timeoutNanos, formed.size()));
-        this.device = kernels.or(() -> formed.stagedDevice()
-                        .map(it ->
-                                new StagedBackend(queue, it, formed.choices(), failures, formed.rank(), formed.size())))
+                initialized.rank(),
+                initialized.engine(),
+                initialized.device(),
+                initialized.membership().control());
+        String name = "jccl-" + initialized.id() + "-rank" + initialized.rank();
+        long timeoutNanos = Deadlines.nanos(initialized.timeout());
+        this.queue = new OperationQueue(name, initialized.engine(), failures, timeoutNanos);
+        this.host = new HostBackend(queue, initialized.choices(), initialized.size());
+        Optional<Backend> kernels = initialized
+                .device()
+                .map(it -> new KernelBackend(queue, it, failures, timeoutNanos, initialized.size()));
+        this.device = kernels.or(() -> initialized
+                        .stagedDevice()
+                        .map(it -> new StagedBackend(
+                                queue, it, initialized.choices(), failures, initialized.rank(), initialized.size())))
                 .orElse(null);
         this.issuing = new OnStream(null);
-        this.status = new EngineStatus(formed.rank(), formed.engine(), deviceEngine);
+        this.status = new EngineStatus(initialized.rank(), initialized.engine(), deviceEngine);
         this.queueCheck = now -> queue.check();
-        ControlNetwork control = formed.membership().control();
+        ControlNetwork control = initialized.membership().control();
         StallDetector<?> ofQueue = StallDetector.ofQueue(queue, control);
         this.stalls = deviceEngine
                 .<List<StallDetector<?>>>map(it -> List.of(ofQueue, StallDetector.ofDevice(it, status, control)))
                 .orElse(List.of(ofQueue));
     }
 
-    /** The communicator of what was formed, with the threads that work for it. */
-    static Communicator started(InitializedCommunicator formed) {
-        CommunicatorImpl communicator = new CommunicatorImpl(formed);
+    /** The communicator of what was initialised, with the threads that work for it. */
+    static Communicator started(InitializedCommunicator initialized) {
+        CommunicatorImpl communicator = new CommunicatorImpl(initialized);
         communicator.start();
         return communicator;
     }
 
     private void start() {
         failures.describeWith(this::inFlight);
-        formed.membership().control().start(status, failures::onVerdict);
+        initialized.membership().control().start(status, failures::onFailure);
         queue.start();
         Watchdog.SHARED.add(queueCheck);
         stalls.forEach(Watchdog.SHARED::add);
@@ -93,17 +95,17 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
 
     @Override
     public int rank() {
-        return formed.rank();
+        return initialized.rank();
     }
 
     @Override
     public int size() {
-        return formed.size();
+        return initialized.size();
     }
 
     @Override
     public String id() {
-        return formed.id();
+        return initialized.id();
     }
 
     /** The right to issue on a stream, for callers that have called {@link #begin}. */
@@ -114,7 +116,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
 
         OnStream(DeviceStream stream) {
             this.stream = stream;
-            this.factory = new CallFactory(formed.rank(), formed.size(), device != null, stream);
+            this.factory = new CallFactory(initialized.rank(), initialized.size(), device != null, stream);
         }
 
         @Override
@@ -148,7 +150,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
         queue.beginIssue();
         if (closed) {
             queue.endIssue();
-            throw new IllegalStateException("communicator=" + formed.id() + " rank=" + formed.rank()
+            throw new IllegalStateException("communicator=" + initialized.id() + " rank=" + initialized.rank()
                     + " is closed: issue operations before close()");
         }
     }
@@ -174,7 +176,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
             drain("split");
             failures.check();
             return VirtualThreads.callOnPlatformThread(
-                            "jccl-split", () -> CommunicatorInitializer.split(formed, color, key))
+                            "jccl-split", () -> CommunicatorInitializer.split(initialized, color, key))
                     .map(CommunicatorImpl::started);
         } finally {
             queue.endIssue();
@@ -187,9 +189,9 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
                 "quorum", quorum, "how many ranks must be left; Quorum.MAJORITY unless the application knows better");
         boolean needsMajority = quorum == Quorum.MAJORITY && failures.current() != null;
         if (needsMajority) {
-            CommunicatorInitializer.requireNotLeftOut(formed);
+            CommunicatorInitializer.requireNotLeftOut(initialized);
         }
-        SortedSet<Integer> excluded = Checks.excluded(excludedRanks, formed.rank(), formed.size());
+        SortedSet<Integer> excluded = Checks.excluded(excludedRanks, initialized.rank(), initialized.size());
         beginUnlessClosed();
         try {
             drain("shrink");
@@ -197,7 +199,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
                 device.drain();
             }
             return started(VirtualThreads.callOnPlatformThread(
-                    "jccl-shrink", () -> CommunicatorInitializer.shrink(formed, excluded, needsMajority)));
+                    "jccl-shrink", () -> CommunicatorInitializer.shrink(initialized, excluded, needsMajority)));
         } finally {
             queue.endIssue();
         }
@@ -223,7 +225,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
     @Override
     public MemoryUsage memoryUsage() {
         long stagingBytes = host.stagingBytes() + (device == null ? 0 : device.stagingBytes());
-        long[] row = formed.engine().memoryUsage(); // reserved, resident, network; empty once the engine is destroyed
+        long[] row = initialized.engine().memoryUsage(); // reserved, resident, network; empty after destroy()
         return row.length < 3
                 ? new MemoryUsage(0, 0, 0, stagingBytes)
                 : new MemoryUsage(row[0], row[1], row[2], stagingBytes);
@@ -231,18 +233,19 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
 
     @Override
     public List<PeerTransport> transports() {
-        return formed.transports();
+        return initialized.transports();
     }
 
     @Override
     public void close() {
         if (closing.compareAndSet(false, true)) {
-            Closing.close(formed, queue, host, device, failures, this::unwatch, () -> closed = true);
+            Closing.close(initialized, queue, host, device, failures, this::unwatch, () -> closed = true);
         }
     }
 
     @Override
     public String toString() {
-        return "Communicator[id=" + formed.id() + ", rank=" + formed.rank() + ", size=" + formed.size() + "]";
+        return "Communicator[id=" + initialized.id() + ", rank=" + initialized.rank() + ", size=" + initialized.size()
+                + "]";
     }
 }

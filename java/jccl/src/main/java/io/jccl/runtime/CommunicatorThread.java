@@ -93,7 +93,7 @@ final class CommunicatorThread implements Runnable {
             try {
                 poll();
             } catch (Throwable e) { // it has failed the communicator; what is left ends with that
-                LOG.warn("communicator={}: its thread met an error", name, e);
+                LOG.warn("communicator={}: its thread caught an error", name, e);
                 backOff(MAX_BACK_OFF_NANOS);
             }
         }
@@ -147,9 +147,9 @@ final class CommunicatorThread implements Runnable {
     }
 
     /**
-     * Marks itself asleep and backs off; sleeps once the mark is old enough. The poll in between finds what was issued just
-     * before the mark, and what is issued later wakes this thread. An issuer that wakes it gets a moment to await the operation
-     * itself.
+     * Sets the mode to asleep and backs off; sleeps once that was long enough ago. The poll in between finds what was
+     * issued just before, and what is issued later wakes this thread. An issuer that wakes it gets a moment to await the
+     * operation itself.
      */
     private void sleep() {
         if (mode != ASLEEP) {

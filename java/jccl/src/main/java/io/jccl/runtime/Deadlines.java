@@ -16,7 +16,7 @@ final class Deadlines {
         return deadline == NONE ? deadline + 1 : deadline;
     }
 
-    /** A duration in nanoseconds, cut to what a {@code long} holds with room for sums. */
+    /** A duration in nanoseconds, cut so that sums fit in a {@code long}. */
     static long nanos(Duration duration) {
         return duration.compareTo(Duration.ofDays(365)) > 0
                 ? Duration.ofDays(365).toNanos()

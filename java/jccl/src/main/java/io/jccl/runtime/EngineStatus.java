@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Tells the coordinator what this rank's native engines know: their last operations, and where their channels stand still. */
+/** Reports what this rank's native engines know to the coordinator: their last operations, and where channels wait. */
 final class EngineStatus implements StatusSource {
 
     private static final int LONGS_PER_WAIT = 7;

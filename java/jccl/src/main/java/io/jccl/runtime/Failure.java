@@ -11,12 +11,12 @@ import io.jccl.PeerFailedException;
 import io.jccl.TransportException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Why a communicator failed. The first who asks gets the exception itself, later ones a new one that it caused. */
+/** Why a communicator failed. The first caller gets the exception itself, later ones a new one that it caused. */
 final class Failure {
 
     private final JcclException first;
     private final boolean byInterrupt;
-    private final AtomicBoolean told = new AtomicBoolean();
+    private final AtomicBoolean thrown = new AtomicBoolean();
 
     Failure(JcclException first) {
         this(first, false);
@@ -32,25 +32,25 @@ final class Failure {
         return new Failure(first, true);
     }
 
-    /** What went wrong, without regard to who has been told. */
+    /** What went wrong, whether or not it was thrown. */
     JcclException first() {
         return first;
     }
 
-    /** Whether somebody has been told. */
-    boolean isTold() {
-        return told.get();
+    /** Whether a caller has got it. */
+    boolean isThrown() {
+        return thrown.get();
     }
 
     /**
      * An exception to throw now: the first itself, or one like it with the stack of this caller. A caller that is interrupted
-     * itself is told so where an interrupt was the reason.
+     * itself gets an {@link InterruptedCommunicationException} where an interrupt was the reason.
      */
     JcclException exception() {
         if (byInterrupt && Thread.currentThread().isInterrupted()) {
             return new InterruptedCommunicationException(first.getMessage(), first);
         }
-        return told.compareAndSet(false, true) ? first : like(first, first.getMessage(), first);
+        return thrown.compareAndSet(false, true) ? first : like(first, first.getMessage(), first);
     }
 
     /** An exception of the same class and with the same facts. */

@@ -7,9 +7,9 @@ import io.jccl.MismatchedCollectiveException;
 import io.jccl.PeerFailedException;
 import io.jccl.TransportException;
 import io.jccl.bootstrap.ControlNetwork;
+import io.jccl.bootstrap.FailureReport;
 import io.jccl.bootstrap.LastEntered;
 import io.jccl.bootstrap.ReportKind;
-import io.jccl.bootstrap.FailureReport;
 import io.jccl.init.ConnectedDevice;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
@@ -23,12 +23,12 @@ import java.util.function.Supplier;
 /**
  * Whether a communicator has failed, and why. It fails once; the first cause stays.
  *
- * <p>What this rank sees is only its own view: it reports it, and the verdict that comes back to all ranks is the cause. Only
+ * <p>What this rank sees is only its own view: it reports it, and the agreed failure that all ranks get is the cause. Only
  * if none comes in time is this rank's own view the cause, and the coordinator's rank, which did not answer, to blame.
  */
 final class FailureState {
 
-    private static final Duration VERDICT_TIMEOUT = Duration.ofSeconds(3);
+    private static final Duration AGREEMENT_TIMEOUT = Duration.ofSeconds(3);
     private static final long MIN_SLEEP_NANOS = 50_000;
     private static final long MAX_SLEEP_NANOS = 1_000_000;
 
@@ -67,24 +67,26 @@ final class FailureState {
     }
 
     /** The ranks agreed on what is wrong. */
-    void onVerdict(FailureReport verdict) {
-        JcclException cause = verdict.toException();
+    void onFailure(FailureReport agreed) {
+        JcclException cause = agreed.toException();
         String operation = inFlight.get();
         fail(
                 operation.isEmpty()
                         ? cause
                         : Failure.like(
-                                cause, cause.getMessage() + "\n  rank=" + rank + " heard of it in " + operation, null));
+                                cause,
+                                cause.getMessage() + "\n  rank=" + rank + " got this report during " + operation,
+                                null));
     }
 
     /** The application gives up. */
     void abort() {
         String text = "rank=" + rank + " aborted the communicator";
-        fail(new AbortedException(text + "; form a new one to go on"));
+        fail(new AbortedException(text + "; initialise a new one to go on"));
         control.report(ReportKind.ABORT, engine.lastEntered(), text);
     }
 
-    /** A thread's own deadline passed while another thread carries the operation out. */
+    /** A thread's own deadline passed while another thread executes the operation. */
     void timedOut(String operation) {
         ended(NativeCommunicator.TIMEOUT, operation, engine.lastEntered(), 0, engine::lastError);
     }
@@ -122,7 +124,7 @@ final class FailureState {
         } else if (status != NativeCommunicator.ABORTED) {
             control.report(kind(status), sequence, text);
         }
-        awaitVerdict();
+        awaitAgreedFailure();
         cause = failure.get();
         return cause != null ? cause : fail(ownView(status, text));
     }
@@ -133,7 +135,7 @@ final class FailureState {
             return;
         }
         String text = operation + " on rank=" + rank + ": the thread that waits was interrupted";
-        fail(Failure.byInterrupt(new AbortedException(text + "; form a new communicator to go on")));
+        fail(Failure.byInterrupt(new AbortedException(text + "; initialise a new communicator to go on")));
         control.report(ReportKind.ABORT, engine.lastEntered(), text);
     }
 
@@ -149,8 +151,8 @@ final class FailureState {
         return cause;
     }
 
-    private void awaitVerdict() {
-        long deadline = Deadlines.after(VERDICT_TIMEOUT);
+    private void awaitAgreedFailure() {
+        long deadline = Deadlines.after(AGREEMENT_TIMEOUT);
         IdleStrategy.await(() -> failure.get() != null, deadline, MIN_SLEEP_NANOS, MAX_SLEEP_NANOS);
     }
 
@@ -179,8 +181,8 @@ final class FailureState {
         boolean lost = rank != COORDINATOR;
         String unanswered = lost
                 ? text + "; rank=" + COORDINATOR + ", which coordinates, did not answer within "
-                        + VERDICT_TIMEOUT.toMillis()
-                        + " ms: it or its machine is gone, or a network does not lead there and back"
+                        + AGREEMENT_TIMEOUT.toMillis()
+                        + " ms: it or its host is gone, or a network does not lead there and back"
                 : text;
         Set<Integer> silent = lost ? Set.of(COORDINATOR) : Set.of();
         return switch (status) {

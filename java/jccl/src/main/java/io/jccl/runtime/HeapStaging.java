@@ -17,7 +17,7 @@ import java.nio.ShortBuffer;
  * The native memory through which the heap arrays of one communicator pass. It is kept between operations and grows to the
  * largest; touched only by the thread that executes operations.
  *
- * <p>An array is staged whole. Pieces would be operations of their own, and the other ranks, whose buffers may well be
+ * <p>An array is staged whole. Chunks would be operations of their own, and the other ranks, whose buffers may well be
  * direct, could not know of them. The area is shared memory, so that peers can still read it in place.
  */
 final class HeapStaging implements AutoCloseable {
@@ -116,7 +116,7 @@ final class HeapStaging implements AutoCloseable {
     }
 
     /**
-     * Copies as many elements as {@code direct} has room for.
+     * Copies as many elements as fit in {@code direct}.
      *
      * @param heap a heap buffer whose position is its first element
      * @param offset the first element to copy, counted from there

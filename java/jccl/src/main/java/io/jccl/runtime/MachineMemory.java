@@ -6,17 +6,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** How much memory this process could use at most: that of the machine, or what its control groups allow, and swap. */
+/** How much memory this process could use at most: that of the host, or what its control groups allow, and swap. */
 final class MachineMemory {
 
     private static final String CONTROL_GROUPS = "sys/fs/cgroup";
 
-    /** Reading the limits takes a tenth of a millisecond, and every machine that runs a JVM has so much. */
+    /** Reading the limits takes a tenth of a millisecond, and every host that runs a JVM has so much. */
     private static final long ALWAYS_BYTES = 64L << 20;
 
     private final Path root;
 
-    /** @param root where the file system of the machine begins */
+    /** @param root where the file system of the host begins */
     MachineMemory(Path root) {
         this.root = root;
     }
@@ -27,20 +27,20 @@ final class MachineMemory {
      *
      * @throws JcclException if it is larger than all memory
      */
-    void requireRoomFor(long bytes) {
+    void requireFits(long bytes) {
         if (bytes <= ALWAYS_BYTES) {
             return;
         }
-        long machine = field("MemTotal:");
+        long host = field("MemTotal:");
         long groups = limitOfControlGroups();
         long swap = field("SwapTotal:");
-        long memory = Math.min(machine == 0 ? Long.MAX_VALUE : machine, groups);
+        long memory = Math.min(host == 0 ? Long.MAX_VALUE : host, groups);
         if (bytes - memory > swap) {
             throw new JcclException(
                     "bytes=" + bytes + " memory=" + memory + " swap=" + swap + ": more than all memory of "
-                            + (groups < machine ? "this process's control group" : "this machine")
-                            + "; allocate at most that, or use more machines"
-                            + (groups < machine ? ", or raise the limit of the container" : ""));
+                            + (groups < host ? "this process's control group" : "this host")
+                            + "; allocate at most that, or use more hosts"
+                            + (groups < host ? ", or raise the limit of the container" : ""));
         }
     }
 
@@ -57,7 +57,7 @@ final class MachineMemory {
         return limit;
     }
 
-    /** The least limit of a group and of those above it; containers may see only the last. */
+    /** The lowest limit of a group and of those above it; containers may see only the last. */
     private long limitUpwards(String mount, String group, String file) {
         long limit = Long.MAX_VALUE;
         for (String path = group; !path.isEmpty(); path = path.substring(0, path.lastIndexOf('/'))) {

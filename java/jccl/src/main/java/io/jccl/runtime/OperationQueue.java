@@ -155,8 +155,8 @@ final class OperationQueue {
 
     /**
      * While another thread has the right to run, until the operation is over or this thread has executed it. The thread that
-     * runs wakes this one. It looks for sleepers without a fence, so a signal can cross with going to sleep: the sleeps bound
-     * what that costs.
+     * runs wakes this one. It reads the number of sleepers without a fence, so it may miss one that is just going to sleep:
+     * the limit of each sleep bounds the delay.
      *
      * @param mayRun whether this thread may execute the operation; otherwise the communicator's thread does
      */
@@ -327,13 +327,13 @@ final class OperationQueue {
     /**
      * Takes the right to run for ever, so that no thread is inside of the engine any more.
      *
-     * @return whether it was had before the deadline
+     * @return whether this thread got it before the deadline
      */
     boolean stop(long deadline) {
         thread.stop();
-        boolean had = IdleStrategy.await(
+        boolean taken = IdleStrategy.await(
                 () -> RUNNING.compareAndSet(this, 0, 1), deadline, MIN_SLEEP_NANOS, MAX_STOP_SLEEP_NANOS);
-        if (!had) {
+        if (!taken) {
             return false;
         }
         setRunner(null);

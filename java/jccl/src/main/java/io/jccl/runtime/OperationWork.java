@@ -157,7 +157,7 @@ public non-sealed class OperationWork implements Work {
         @SuppressWarnings("unchecked")
         CompletableFuture<Void> waiting = (CompletableFuture<Void>) FUTURE.getAcquire(this);
         if (waiting == null) {
-            return true; // nobody wants one: it was looked at for its failure
+            return true; // nobody asked for one: the call was to refresh the state
         }
         if (failure == null) {
             waiting.complete(null);
@@ -173,7 +173,7 @@ public non-sealed class OperationWork implements Work {
         if (now != DONE) {
             throw new IllegalStateException(
                     "operation=" + describe() + " state=" + (now == ISSUED ? "issued" : "failed")
-                            + ": how it was carried out is known when it is done; call await() first");
+                            + ": how it was executed is known when it is done; call await() first");
         }
         return new Execution(Choice.algorithm(executed), Choice.protocol(executed), Choice.channels(executed));
     }

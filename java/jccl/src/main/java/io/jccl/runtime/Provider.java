@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** The implementation of the API, as {@link java.util.ServiceLoader} finds it. */
 public final class Provider implements JcclProvider {
 
-    /** How many communicators this process formed from its launcher's environment. */
+    /** How many communicators this process initialised from its launcher's environment. */
     private final AtomicInteger launched = new AtomicInteger();
 
     private final MachineMemory memory = new MachineMemory(Path.of("/"));
@@ -56,11 +56,11 @@ public final class Provider implements JcclProvider {
 
     @Override
     public long allocateShared(long bytes) {
-        memory.requireRoomFor(bytes);
+        memory.requireFits(bytes);
         long address = NativeMemory.sharedAlloc(bytes);
         if (address == 0) {
             throw new JcclException(
-                    "bytes=" + bytes + ": the system has no room for so much shared memory; free memory, or "
+                    "bytes=" + bytes + ": the system has no space for so much shared memory; free memory, or "
                             + "raise the limits on memory and on /dev/shm");
         }
         return address;

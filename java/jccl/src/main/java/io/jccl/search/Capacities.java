@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Everything on a machine that several paths can share, numbered, with its GB/s: each directed link, and each direction
+ * Everything on a host that several paths can share, numbered, with its GB/s: each directed link, and each direction
  * of a network port that several network devices are views of. Immutable.
  */
 final class Capacities {

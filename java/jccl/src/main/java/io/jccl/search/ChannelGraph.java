@@ -78,19 +78,19 @@ public record ChannelGraph(
                 pattern,
                 Math.min(bwIntra, other.bwIntra),
                 Math.min(bwInter, other.bwInter),
-                typeIntra.atLeast(other.typeIntra),
-                typeInter.atLeast(other.typeInter),
+                typeIntra.max(other.typeIntra),
+                typeInter.max(other.typeInter),
                 crossNic || other.crossNic,
                 orders,
                 rails);
     }
 
     /** The same channels through other ranks, at no more than so many GB/s each. */
-    ChannelGraph through(List<List<Integer>> others, double mostGBps) {
+    ChannelGraph through(List<List<Integer>> others, double maxGBps) {
         return new ChannelGraph(
                 pattern,
-                Math.min(bwIntra, mostGBps),
-                Math.min(bwInter, mostGBps),
+                Math.min(bwIntra, maxGBps),
+                Math.min(bwInter, maxGBps),
                 typeIntra,
                 typeInter,
                 crossNic,

@@ -9,9 +9,9 @@ import io.jccl.topology.Topology;
 import java.util.List;
 
 /**
- * Finds the channels of a machine: routes through all ranks that together carry as much as the links allow, each the same.
+ * Finds the channels of a host: routes through all ranks that together carry as much as the links allow, each the same.
  * What is claimed can be carried: on no directed link, nor on a network port that several devices share, do the channels
- * put more than its bandwidth. Effort is counted in steps, so that the same machine gives the same channels everywhere.
+ * put more than its bandwidth. The search counts its steps, so that the same host gives the same channels everywhere.
  * By no network device come in and leave more channels than it allows ({@code maxconn}), even if fewer than asked for result.
  * Ranks that share a GPU follow one another on every channel.
  *
@@ -39,7 +39,7 @@ public final class ChannelSearch {
     private long steps;
     private boolean reached;
 
-    /** A search on one machine. */
+    /** A search on one host. */
     public ChannelSearch(NodePaths paths, SearchOptions options) {
         this.gpus = SharedGpus.of(paths.topology());
         this.groups = HostGroups.of(gpus.distinct());
@@ -51,7 +51,7 @@ public final class ChannelSearch {
         this.nets = options.networks() ? usableNets() : List.of();
     }
 
-    /** A search on the same machine, reduced as this one's. */
+    /** A search on the same host, reduced as this one's. */
     private ChannelSearch(ChannelSearch other, SearchOptions options) {
         this.gpus = other.gpus;
         this.groups = other.groups;
@@ -100,9 +100,9 @@ public final class ChannelSearch {
     }
 
     /**
-     * Channels of one pattern through all endpoints of the machine.
+     * Channels of one pattern through all endpoints of the host.
      *
-     * @throws IllegalArgumentException if no rank lives on this machine, or two cannot reach each other
+     * @throws IllegalArgumentException if no rank lives on this host, or two cannot reach each other
      */
     public ChannelGraph search(Pattern pattern) {
         return ofAllRanks(found(pattern));
@@ -112,7 +112,7 @@ public final class ChannelSearch {
     private ChannelGraph found(Pattern pattern) {
         if (ranks.isEmpty()) {
             throw new IllegalArgumentException(
-                    "endpoints=0: no rank lives on this machine; give gpu elements a rank, or add host elements");
+                    "endpoints=0: no rank lives on this host; give gpu elements a rank, or add host elements");
         }
         ChannelGraph found = search(pattern, nets);
         if (found == null && !nets.isEmpty()) {
@@ -129,7 +129,7 @@ public final class ChannelSearch {
     private ChannelGraph ofAllRanks(ChannelGraph found) {
         ChannelGraph graph = found;
         if (groups.reduces()) {
-            graph = graph.through(groups.expand(graph.orders()), groups.leastGBpsOfOthers() / graph.channels());
+            graph = graph.through(groups.expand(graph.orders()), groups.minGBpsOfOthers() / graph.channels());
         }
         // Their memory bounds the search already.
         return gpus.any()
@@ -147,29 +147,29 @@ public final class ChannelSearch {
     }
 
     /** The steps that the search of one pattern takes at most. */
-    public long mostSteps() {
+    public long maxSteps() {
         return Math.max(options.steps(), 2 * RouteFinder.stepsOfFirst(ranks.size(), nets.size()));
     }
 
     private ChannelGraph search(Pattern pattern, List<Integer> devices) {
-        StepBudget budget = new StepBudget(mostSteps());
+        StepBudget budget = new StepBudget(maxSteps());
         long forFirst = RouteFinder.stepsOfFirst(ranks.size(), devices.size());
         Traffic plain = new Traffic(paths, capacities, pattern, ranks, devices, false, this::shares);
-        double most = gpus.mostGBps(pattern == Pattern.RING && devices.isEmpty());
+        double maxGBps = gpus.maxGBps(pattern == Pattern.RING && devices.isEmpty());
         double bound = Math.min(
-                most,
+                maxGBps,
                 budget.share((budget.left() - forFirst) / 8, part -> CutBound.of(topology, capacities, plain, part)));
         boolean mayCross = pattern == Pattern.RING
                 && devices.size() > 1
                 && options.crossNic() != SearchOptions.CrossNic.NEVER
                 && options.maxChannels() > 1;
         long forPlain = mayCross ? Math.max(forFirst, budget.left() / 2) : budget.left();
-        Ladder.Best best = budget.share(forPlain, part -> new Ladder(plain, options, part, bound, most).climb());
+        Ladder.Best best = budget.share(forPlain, part -> new Ladder(plain, options, part, bound, maxGBps).climb());
         Traffic traffic = plain;
         if (mayCross && (best == null || !best.reaches(bound) || options.crossNic() == SearchOptions.CrossNic.ALWAYS)) {
             Traffic mirrored = new Traffic(paths, capacities, pattern, ranks, devices, true, this::shares);
             Ladder.Best crossing = budget.share(
-                    budget.left(), part -> new Ladder(mirrored, options, part, bound / 2, most / 2).climb());
+                    budget.left(), part -> new Ladder(mirrored, options, part, bound / 2, maxGBps / 2).climb());
             if (crossing != null && (best == null || 2 * crossing.total() >= best.total() * worthCrossing())) {
                 best = crossing;
                 traffic = mirrored;
@@ -177,7 +177,7 @@ public final class ChannelSearch {
         }
         steps = budget.spent();
         reached = best != null && best.reaches(traffic.mirrored() ? bound / 2 : bound);
-        return best == null ? null : new GraphAssembly(paths, traffic, ranks, devices, most).assemble(pattern, best);
+        return best == null ? null : new GraphAssembly(paths, traffic, ranks, devices, maxGBps).assemble(pattern, best);
     }
 
     private double worthCrossing() {

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.function.IntPredicate;
 
 /**
- * What each part of a route costs at present. An entry is a way into the machine: one for each
+ * What each part of a route costs at present. An entry is where a route enters the host: one for each
  * network device, or a single one where networks play no part or a channel may leave by another device than it came by.
  */
 final class Costs {
@@ -121,7 +121,7 @@ final class Costs {
         return new Route(order, netIn[entry][order[0]], netOut[entry][order[ranks - 1]]);
     }
 
-    /** The cheapest way in and out for this order of ranks; null if there is none. */
+    /** This order of ranks with its cheapest entry; null if there is none. */
     Route enteringBest(int[] order) {
         int best = 0;
         for (int entry = 1; entry < entries; entry++) {
@@ -132,18 +132,18 @@ final class Costs {
         return total(order, best) < IMPOSSIBLE ? route(order, best) : null;
     }
 
-    private double leastSecond(int entry) {
-        double least = Double.POSITIVE_INFINITY;
+    private double minSecond(int entry) {
+        double min = Double.POSITIVE_INFINITY;
         for (int rank = 0; rank < ranks; rank++) {
-            least = Math.min(least, bringsSecond[rank] ? 0 : second[entry][rank]);
+            min = Math.min(min, bringsSecond[rank] ? 0 : second[entry][rank]);
         }
-        return least;
+        return min;
     }
 
-    /** The least that entering and leaving costs. */
-    double leastEnds(int entry) {
+    /** The lowest cost of entering and leaving. */
+    double minEnds(int entry) {
         return Arrays.stream(first[entry]).min().orElseThrow()
-                + leastSecond(entry)
+                + minSecond(entry)
                 + Arrays.stream(last[entry]).min().orElseThrow();
     }
 }

@@ -9,11 +9,11 @@ import java.util.Map;
 import java.util.function.BiPredicate;
 
 /**
- * What no set of channels can exceed. Every ring enters and leaves every part of a machine that holds some of its ranks,
+ * What no set of channels can exceed. Every ring enters and leaves every part of a host that holds some of its ranks,
  * so the links into the smallest such part are a bound, and those out of it too. Found by the largest flows between
  * ranks. Where networks take part, all flows from outside to each rank and back are a bound; and every route leads from
- * one of any two ranks to the other, one way or the other. Flows split at will and pass through anything: the bound can
- * lie above what fixed paths allow.
+ * one of any two ranks to the other, in one direction or the other. Flows split at will and pass through anything: the
+ * bound can lie above what fixed paths allow.
  */
 public final class CutBound {
 
@@ -75,7 +75,7 @@ public final class CutBound {
     }
 
     /**
-     * The bound in GB/s for all rings of a machine together; infinite where there is nothing to cross.
+     * The bound in GB/s for all rings of a host together; infinite where there is nothing to cross.
      *
      * @param networks whether rings come from networks and leave by them
      */
@@ -85,8 +85,8 @@ public final class CutBound {
 
     /**
      * The bound in GB/s for what one kind of traffic can reach, over those links only that it uses anywhere; what the
-     * steps do not suffice for is not a bound. For trees it is bandwidth one way: a chain may begin on either side of a
-     * cut, and has one link less than it has ranks.
+     * steps do not suffice for is not a bound. For trees it is bandwidth in one direction: a chain may begin on either
+     * side of a cut, and has one link less than it has ranks.
      */
     static double of(Topology topology, Capacities capacities, Traffic traffic, StepBudget budget) {
         boolean[] used = traffic.used();
@@ -96,40 +96,40 @@ public final class CutBound {
     }
 
     private double rings(boolean networks) {
-        return networks ? Math.min(fromOutside(), eitherWay()) : oneWay();
+        return networks ? Math.min(fromOutside(), bothDirections()) : oneDirection();
     }
 
     private double trees(boolean networks) {
         double chains = ends.size() < 2 ? Double.POSITIVE_INFINITY : leaving / (ends.size() - 1);
-        return Math.min(chains, networks ? Math.min(fromOutside(), eitherWay()) : eitherWay());
+        return Math.min(chains, networks ? Math.min(fromOutside(), bothDirections()) : bothDirections());
     }
 
     private double fromOutside() {
-        double least = Double.POSITIVE_INFINITY;
+        double min = Double.POSITIVE_INFINITY;
         for (int end : ends) {
-            least = Math.min(least, flows.largest(outside, end, budget));
-            least = Math.min(least, flows.largest(end, outside, budget));
+            min = Math.min(min, flows.largest(outside, end, budget));
+            min = Math.min(min, flows.largest(end, outside, budget));
         }
-        return least;
+        return min;
     }
 
-    private double oneWay() {
-        double least = Double.POSITIVE_INFINITY;
+    private double oneDirection() {
+        double min = Double.POSITIVE_INFINITY;
         for (int end : ends.subList(1, ends.size())) {
-            least = Math.min(least, flows.largest(ends.get(0), end, budget));
-            least = Math.min(least, flows.largest(end, ends.get(0), budget));
+            min = Math.min(min, flows.largest(ends.get(0), end, budget));
+            min = Math.min(min, flows.largest(end, ends.get(0), budget));
         }
-        return least;
+        return min;
     }
 
-    /** The outside is no way from one rank to another. */
-    private double eitherWay() {
-        double least = Double.POSITIVE_INFINITY;
+    /** No flow from one rank to another passes the outside. */
+    private double bothDirections() {
+        double min = Double.POSITIVE_INFINITY;
         for (int end : ends.subList(1, ends.size())) {
             double there = flows.largestWithout(outside, ends.get(0), end, budget);
             double back = flows.largestWithout(outside, end, ends.get(0), budget);
-            least = Math.min(least, there + back);
+            min = Math.min(min, there + back);
         }
-        return least;
+        return min;
     }
 }

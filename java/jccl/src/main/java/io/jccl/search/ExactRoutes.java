@@ -35,31 +35,31 @@ final class ExactRoutes implements RouteFinder {
         if (!budget.take(steps(ranks))) {
             return null;
         }
-        double leastInside = leastInside(costs);
+        double minInside = minInside(costs);
         int[] entries = IntStream.range(0, costs.entries)
                 .boxed()
-                .sorted(Comparator.comparingDouble(costs::leastEnds))
+                .sorted(Comparator.comparingDouble(costs::minEnds))
                 .mapToInt(Integer::intValue)
                 .toArray();
         Route found = null;
-        double least = Costs.IMPOSSIBLE;
+        double min = Costs.IMPOSSIBLE;
         for (int entry : entries) {
-            if (costs.leastEnds(entry) + leastInside >= least * (1 - EQUAL) || !budget.take(steps(ranks))) {
+            if (costs.minEnds(entry) + minInside >= min * (1 - EQUAL) || !budget.take(steps(ranks))) {
                 break;
             }
-            Route route = best(costs, entry, least, found);
+            Route route = best(costs, entry, min, found);
             if (route != found) {
                 found = route;
-                least = costs.total(route.order(), entry);
+                min = costs.total(route.order(), entry);
             }
         }
         return found;
     }
 
-    private Route best(Costs costs, int entry, double least, Route otherwise) {
+    private Route best(Costs costs, int entry, double min, Route otherwise) {
         fill(costs, costs.second[entry], costs.last[entry]);
         int from = -1;
-        double total = least;
+        double total = min;
         for (int rank = 0; rank < (costs.closed ? 1 : ranks); rank++) {
             double candidate = costs.first[entry][rank] + rest[(1 << rank) * ranks + rank];
             if (ranks == 1) {
@@ -73,14 +73,14 @@ final class ExactRoutes implements RouteFinder {
         return from < 0 ? otherwise : costs.route(follow(costs, costs.second[entry], from), entry);
     }
 
-    private double leastInside(Costs costs) {
+    private double minInside(Costs costs) {
         double[] free = new double[ranks];
         fill(costs, free, free);
-        double least = Double.POSITIVE_INFINITY;
+        double min = Double.POSITIVE_INFINITY;
         for (int rank = 0; rank < ranks; rank++) {
-            least = Math.min(least, rest[(1 << rank) * ranks + rank]);
+            min = Math.min(min, rest[(1 << rank) * ranks + rank]);
         }
-        return least;
+        return min;
     }
 
     private void fill(Costs costs, double[] second, double[] last) {
@@ -95,18 +95,18 @@ final class ExactRoutes implements RouteFinder {
             boolean one = (visited & visited - 1) == 0 && !costs.bringsSecond[Integer.numberOfTrailingZeros(visited)];
             for (int set = visited; set != 0; set &= set - 1) {
                 int at = Integer.numberOfTrailingZeros(set);
-                double least = Double.POSITIVE_INFINITY;
+                double min = Double.POSITIVE_INFINITY;
                 for (int open = all & ~visited; open != 0; open &= open - 1) {
                     int next = Integer.numberOfTrailingZeros(open);
                     double cost = edge[at * ranks + next] + rest[(visited | 1 << next) * ranks + next];
                     if (one) {
                         cost += second[next];
                     }
-                    if (cost < least) {
-                        least = cost;
+                    if (cost < min) {
+                        min = cost;
                     }
                 }
-                rest[visited * ranks + at] = least;
+                rest[visited * ranks + at] = min;
             }
         }
     }

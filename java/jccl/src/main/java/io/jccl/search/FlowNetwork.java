@@ -21,7 +21,7 @@ final class FlowNetwork {
         return arcsOf.size() - 1;
     }
 
-    /** Arcs come in pairs; the second is the way back, of no width of its own. */
+    /** Arcs come in pairs; the second is the reverse, of no width of its own. */
     void addArc(int from, int to, double gbps) {
         arcsOf.get(from).add(target.size());
         target.add(to);
@@ -49,15 +49,15 @@ final class FlowNetwork {
             if (!reaches(from, to, closed, left, nothing, by)) {
                 return flow;
             }
-            double least = Double.POSITIVE_INFINITY;
+            double min = Double.POSITIVE_INFINITY;
             for (int at = to; at != from; at = target.get(by[at] ^ 1)) {
-                least = Math.min(least, left[by[at]]);
+                min = Math.min(min, left[by[at]]);
             }
             for (int at = to; at != from; at = target.get(by[at] ^ 1)) {
-                left[by[at]] -= least;
-                left[by[at] ^ 1] += least;
+                left[by[at]] -= min;
+                left[by[at] ^ 1] += min;
             }
-            flow += least;
+            flow += min;
         }
     }
 

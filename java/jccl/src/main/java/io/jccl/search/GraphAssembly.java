@@ -17,20 +17,20 @@ final class GraphAssembly {
     private final Traffic traffic;
     private final List<Integer> ranks;
     private final List<Integer> nets;
-    private final double most;
+    private final double maxGBps;
 
-    /** @param mostGBps what all channels carry together at most, whatever the links leave them */
-    GraphAssembly(NodePaths paths, Traffic traffic, List<Integer> ranks, List<Integer> nets, double mostGBps) {
+    /** @param maxGBps what all channels carry together at most, whatever the links leave them */
+    GraphAssembly(NodePaths paths, Traffic traffic, List<Integer> ranks, List<Integer> nets, double maxGBps) {
         this.paths = paths;
         this.traffic = traffic;
         this.ranks = ranks;
         this.nets = nets;
-        this.most = Math.min(mostGBps, LinkSpeeds.LOCAL_GBPS);
+        this.maxGBps = Math.min(maxGBps, LinkSpeeds.LOCAL_GBPS);
     }
 
     ChannelGraph assemble(Pattern pattern, Ladder.Best best) {
         int found = best.routes().size() * (traffic.mirrored() ? 2 : 1);
-        double total = Math.min(best.total() * (traffic.mirrored() ? 2 : 1), most);
+        double total = Math.min(best.total() * (traffic.mirrored() ? 2 : 1), maxGBps);
         double each = total / found;
         List<List<Integer>> orders = new ArrayList<>();
         List<Rail> devices = new ArrayList<>();
@@ -67,11 +67,11 @@ final class GraphAssembly {
         return ((Node.Net) paths.topology().node(nets.get(net))).dev();
     }
 
-    /** What a tree can carry inside the machine while its share of the network is {@code each}. */
+    /** What a tree can carry inside the host while its share of the network is {@code each}. */
     private double spareInside(List<Route> routes, double each) {
         Packing packing = new Packing(traffic);
         packing.reset(routes);
-        return Math.max(each, Math.min(most / routes.size(), packing.bandwidthInside(each)));
+        return Math.max(each, Math.min(maxGBps / routes.size(), packing.bandwidthInside(each)));
     }
 
     private PathType typeIntra(List<Route> routes) {
@@ -81,9 +81,9 @@ final class GraphAssembly {
             for (int place = 1; place < order.length + (traffic.closed() ? 1 : 0); place++) {
                 int from = ranks.get(order[place - 1]);
                 int to = ranks.get(order[place % order.length]);
-                farthest = farthest.atLeast(paths.path(from, to).type());
+                farthest = farthest.max(paths.path(from, to).type());
                 if (traffic.isTree() || traffic.mirrored()) {
-                    farthest = farthest.atLeast(paths.path(to, from).type());
+                    farthest = farthest.max(paths.path(to, from).type());
                 }
             }
         }
@@ -100,7 +100,7 @@ final class GraphAssembly {
             int out = traffic.outPlace(order);
             NodePath enter = paths.path(nets.get(route.netIn()), ranks.get(order[0]));
             NodePath leave = paths.path(ranks.get(order[out]), nets.get(route.netOut()));
-            farthest = farthest.atLeast(enter.type()).atLeast(leave.type());
+            farthest = farthest.max(enter.type()).max(leave.type());
         }
         return farthest;
     }

@@ -6,19 +6,22 @@ import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
-/** Tries one number of routes after the other, few and one for each network device first, until the bound is reached or the steps are spent. */
+/**
+ * Tries one number of routes after the other, few and one for each network device first, until the bound is reached or
+ * the steps are spent.
+ */
 final class Ladder {
 
     private static final double WORTH_MORE = 1e-6;
     private static final double EQUAL = 1e-9;
     private static final int[] RUNGS = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12};
-    private static final int MOST_ROUTES = 16;
+    private static final int MAX_ROUTES = 16;
 
     private final Traffic traffic;
     private final SearchOptions options;
     private final StepBudget budget;
     private final double bound;
-    private final double most;
+    private final double maxGBps;
     /** Whether some network device may carry fewer channels than there may be. */
     private final boolean scarce;
 
@@ -29,7 +32,7 @@ final class Ladder {
      * What was found.
      *
      * @param routes every one with the same bandwidth
-     * @param total GB/s of all together; of mirrored routes, one way
+     * @param total GB/s of all together; of mirrored routes, in one direction
      */
     record Best(List<Route> routes, double total) {
 
@@ -40,17 +43,17 @@ final class Ladder {
 
     /**
      * @param bound what no routes exceed: reaching it ends the search
-     * @param most what routes carry at most, whatever the links leave them; infinite if nothing else bounds them
+     * @param maxGBps what routes carry at most, whatever the links leave them; infinite if nothing else bounds them
      */
-    Ladder(Traffic traffic, SearchOptions options, StepBudget budget, double bound, double most) {
+    Ladder(Traffic traffic, SearchOptions options, StepBudget budget, double bound, double maxGBps) {
         this.traffic = traffic;
         this.options = options;
         this.budget = budget;
         this.bound = bound;
-        this.most = most;
+        this.maxGBps = maxGBps;
         int per = traffic.channelsPerRoute();
         long[] channelsByNet = IntStream.range(0, traffic.nets())
-                .mapToLong(net -> (long) traffic.mostRoutes(net) * per)
+                .mapToLong(net -> (long) traffic.maxRoutes(net) * per)
                 .toArray();
         this.scarce = LongStream.of(channelsByNet).anyMatch(channels -> channels < options.maxChannels());
         this.maxChannels = scarce
@@ -68,7 +71,7 @@ final class Ladder {
         long weight = IntStream.of(rungs).sum();
         Best best = null;
         for (int count : rungs) {
-            // What is left is shared in proportion: every route more has to be laid.
+            // What is left is shared in proportion: every further route has to be found.
             long share = Math.max(best == null ? forFirst : 0, budget.left() / weight * count);
             weight -= count;
             Packer.Found packed = budget.share(share, part -> new Packer(traffic, finder, part, bound).pack(count));
@@ -84,7 +87,7 @@ final class Ladder {
     }
 
     private Best best(Packer.Found packed) {
-        return new Best(packed.routes(), Math.min(packed.total(), most));
+        return new Best(packed.routes(), Math.min(packed.total(), maxGBps));
     }
 
     private boolean isBetter(Best found, Best best) {
@@ -118,12 +121,12 @@ final class Ladder {
     private int copies(Best best) {
         int found = best.routes.size() * traffic.channelsPerRoute();
         double total = best.total * traffic.channelsPerRoute();
-        int wanted = (int) Math.min(maxChannels, Math.ceil(total / (found * options.channelGBps()) * (1 - EQUAL)));
-        // An even number of channels divides better, among trees and among machines.
-        wanted += wanted > 1 && (wanted * found) % 2 == 1 ? 1 : 0;
-        int least = (minChannels + found - 1) / found;
-        int most = maxChannels / found;
-        return Math.max(1, Math.max(scarce ? Math.min(least, most) : least, Math.min(wanted, most)));
+        int useful = (int) Math.min(maxChannels, Math.ceil(total / (found * options.channelGBps()) * (1 - EQUAL)));
+        // An even number of channels divides better, among trees and among hosts.
+        useful += useful > 1 && (useful * found) % 2 == 1 ? 1 : 0;
+        int min = (minChannels + found - 1) / found;
+        int max = maxChannels / found;
+        return Math.max(1, Math.max(scarce ? Math.min(min, max) : min, Math.min(useful, max)));
     }
 
     /** The numbers of routes of which a whole number of copies gives an allowed number of channels. */
@@ -133,7 +136,7 @@ final class Ladder {
         int fewest = (minChannels + channelsPerRoute - 1) / channelsPerRoute;
         return IntStream.concat(
                         IntStream.of(RUNGS), IntStream.of(perNet, traffic.ranks(), maxChannels, scarce ? fewest : 1))
-                .filter(count -> count >= 1 && (count <= MOST_ROUTES || scarce && count == fewest))
+                .filter(count -> count >= 1 && (count <= MAX_ROUTES || scarce && count == fewest))
                 .filter(count -> {
                     int channels = count * channelsPerRoute;
                     int copies = scarce ? 1 : (minChannels + channels - 1) / channels;

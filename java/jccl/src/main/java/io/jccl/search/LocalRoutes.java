@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Routes for more ranks than can be tried in all orders: from neighbour to cheapest neighbour, then better by moving and
- * turning stretches of ranks as long as that helps. Holds no state.
+ * Routes for more ranks than can be tried in all orders: from neighbour to cheapest neighbour, then improved by moving
+ * and reversing segments of ranks as long as that helps. Holds no state.
  */
 final class LocalRoutes implements RouteFinder {
 
@@ -25,12 +25,12 @@ final class LocalRoutes implements RouteFinder {
         int ranks = costs.ranks;
         int[] entries = IntStream.range(0, costs.entries)
                 .boxed()
-                .sorted(Comparator.comparingDouble(costs::leastEnds))
+                .sorted(Comparator.comparingDouble(costs::minEnds))
                 .limit(ENTRIES)
                 .mapToInt(Integer::intValue)
                 .toArray();
         Route found = null;
-        double least = Costs.IMPOSSIBLE;
+        double min = Costs.IMPOSSIBLE;
         for (int entry : entries) {
             List<int[]> seeds = new ArrayList<>();
             if (budget.take((long) ranks * ranks)) {
@@ -42,8 +42,8 @@ final class LocalRoutes implements RouteFinder {
             for (int[] seed : seeds) {
                 Tour tour = new Tour(costs, entry, seed);
                 tour.improve(budget);
-                if (tour.total() < least * (1 - BETTER)) {
-                    least = tour.total();
+                if (tour.total() < min * (1 - BETTER)) {
+                    min = tour.total();
                     found = costs.route(tour.order(), entry);
                 }
             }
@@ -57,16 +57,16 @@ final class LocalRoutes implements RouteFinder {
         boolean[] visited = new boolean[ranks];
         for (int place = 0; place < ranks; place++) {
             int best = -1;
-            double least = Double.POSITIVE_INFINITY;
+            double min = Double.POSITIVE_INFINITY;
             for (int rank = 0; rank < ranks; rank++) {
                 if (!visited[rank]) {
                     double cost = place == 0 ? costs.first[entry][rank] : costs.edge(order[place - 1], rank);
                     if (place == 1) {
                         cost += costs.second(entry, order[0], rank);
                     }
-                    if (best < 0 || cost < least - BETTER * Math.abs(least)) {
+                    if (best < 0 || cost < min - BETTER * Math.abs(min)) {
                         best = rank;
-                        least = cost;
+                        min = cost;
                     }
                 }
             }

@@ -3,19 +3,19 @@ package io.jccl.search;
 import java.util.List;
 
 /**
- * Finds routes that together carry as much as possible. Each route in turn is taken out and laid anew where it now costs
- * least; when that leads no further, a few at a time are laid anew at disturbed prices. In the end routes are drawn nearer
- * where that costs no bandwidth.
+ * Finds routes that together carry as much as possible. Each route in turn is removed and placed again where it now
+ * costs least; when that leads no further, a few at a time are placed again at perturbed prices. In the end routes are
+ * shortened where that costs no bandwidth.
  */
 final class Packer {
 
     private static final double BETTER = 1e-9;
     private static final double ROUNDING = 1e-12;
-    /** So many disturbances without gain, and the search ends. */
-    private static final int PATIENCE = 24;
+    /** So many perturbations without gain, and the search ends. */
+    private static final int MAX_STALE = 24;
 
-    private static final int MOST_DISTURBED = 3;
-    private static final int MOST_SWEEPS = 4;
+    private static final int MAX_PERTURBED = 3;
+    private static final int MAX_SWEEPS = 4;
     private static final double NOISE = 0.5;
 
     private final Traffic traffic;
@@ -23,7 +23,7 @@ final class Packer {
     private final StepBudget budget;
     private final double bound;
     private final Packing packing;
-    private final Dice dice = new Dice();
+    private final RandomNumbers random = new RandomNumbers();
 
     /**
      * Routes, and what they carry.
@@ -55,14 +55,14 @@ final class Packer {
         }
         Found best = found();
         int stale = 0;
-        while (stale < PATIENCE && !reached(best)) {
+        while (stale < MAX_STALE && !reached(best)) {
             fullAt = fullAt(Math.min(bound, best.total), count);
             long before = budget.spent();
             if (stale > 0) {
                 packing.reset(best.routes);
-                disturb(best, fullAt);
+                perturb(best, fullAt);
             }
-            settle(fullAt, best);
+            rebalance(fullAt, best);
             Found now = found();
             if (now.total > best.total * (1 + BETTER)) {
                 best = now;
@@ -75,31 +75,31 @@ final class Packer {
             }
         }
         packing.reset(best.routes);
-        drawNearer(best.total / count);
+        shorten(best.total / count);
         return found();
     }
 
     /**
-     * The same number of routes laid so that they share the machine more evenly, and no less bandwidth. Where a network
+     * The same number of routes placed so that they share the host more evenly, and no less bandwidth. Where a network
      * device may not be used by so many, some move to others; null if that takes bandwidth, or no device is left.
      */
     Found spread(List<Route> routes, double total) {
         packing.reset(List.of());
         boolean moved = false;
         for (Route route : routes) {
-            Route housed = housed(route, fullAt(total, routes.size()));
-            if (housed == null) {
+            Route placed = overFreeDevices(route, fullAt(total, routes.size()));
+            if (placed == null) {
                 return null;
             }
-            moved |= housed != route;
-            packing.add(housed);
+            moved |= placed != route;
+            packing.add(placed);
         }
         Found start = new Found(List.copyOf(packing.routes()), total);
-        settle(fullAt(total, routes.size()), start);
+        rebalance(fullAt(total, routes.size()), start);
         if (packing.total() < total * (1 - ROUNDING)) {
             return moved ? null : start;
         }
-        drawNearer(packing.bandwidth());
+        shorten(packing.bandwidth());
         return found();
     }
 
@@ -116,19 +116,19 @@ final class Packer {
     }
 
     private Costs costs(double fullAt, double noise) {
-        return new Costs(traffic, new Prices(traffic, packing, fullAt, noise, dice), packing::open);
+        return new Costs(traffic, new Prices(traffic, packing, fullAt, noise, random), packing::open);
     }
 
     /** The route, by other network devices if its own are full; null if all are. */
-    private Route housed(Route route, double fullAt) {
+    private Route overFreeDevices(Route route, double fullAt) {
         return packing.fits(route) ? route : costs(fullAt, 0).enteringBest(route.order());
     }
 
-    private void settle(double fullAt, Found best) {
-        for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+    private void rebalance(double fullAt, Found best) {
+        for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
             boolean changed = false;
             for (int i = 0; i < packing.routes().size(); i++) {
-                changed |= layAnew(i, fullAt);
+                changed |= placeAgain(i, fullAt);
             }
             if (!changed || packing.total() > best.total * (1 + BETTER)) {
                 return;
@@ -136,7 +136,7 @@ final class Packer {
         }
     }
 
-    private boolean layAnew(int index, double fullAt) {
+    private boolean placeAgain(int index, double fullAt) {
         double before = Prices.potential(traffic, packing, fullAt);
         Route old = packing.remove(index);
         Route route = finder.cheapest(costs(fullAt, 0), old, budget);
@@ -152,15 +152,15 @@ final class Packer {
         return false;
     }
 
-    private void disturb(Found best, double fullAt) {
-        int count = Math.min(packing.routes().size(), 1 + dice.next(MOST_DISTURBED));
+    private void perturb(Found best, double fullAt) {
+        int count = Math.min(packing.routes().size(), 1 + random.next(MAX_PERTURBED));
         Route[] removed = new Route[count];
         for (int i = 0; i < count; i++) {
-            removed[i] = packing.remove(dice.next(packing.routes().size()));
+            removed[i] = packing.remove(random.next(packing.routes().size()));
         }
         for (Route old : removed) {
             Route route = finder.cheapest(costs(fullAt, NOISE), old, budget);
-            Route next = route == null ? housed(old, fullAt) : route;
+            Route next = route == null ? overFreeDevices(old, fullAt) : route;
             if (next == null) {
                 packing.reset(best.routes);
                 return;
@@ -169,12 +169,12 @@ final class Packer {
         }
     }
 
-    /** Lays each route anew by distance alone, over what the others leave free. */
-    private void drawNearer(double bandwidth) {
+    /** Places each route again by distance alone, over what the others leave free. */
+    private void shorten(double bandwidth) {
         for (int i = 0; i < packing.routes().size(); i++) {
             double inside = packing.bandwidthInside(bandwidth);
             Route old = packing.remove(i);
-            Route route = finder.cheapest(new Costs(traffic, room(bandwidth), packing::open), old, budget);
+            Route route = finder.cheapest(new Costs(traffic, freeCapacity(bandwidth), packing::open), old, budget);
             packing.insert(i, route != null && traffic.distance(route) < traffic.distance(old) ? route : old);
             boolean narrower = packing.bandwidth() < bandwidth * (1 - ROUNDING)
                     || traffic.isTree() && packing.bandwidthInside(bandwidth) < inside * (1 - ROUNDING);
@@ -185,7 +185,7 @@ final class Packer {
         }
     }
 
-    private Costs.Pricing room(double bandwidth) {
+    private Costs.Pricing freeCapacity(double bandwidth) {
         return (load, distance) -> {
             for (int i = 0; i < load.resources().length; i++) {
                 int resource = load.resources()[i];

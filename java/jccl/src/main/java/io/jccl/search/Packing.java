@@ -53,7 +53,7 @@ final class Packing {
 
     /** Whether one route more may use a network device. */
     boolean open(int net) {
-        return throughNet[net] < traffic.mostRoutes(net);
+        return throughNet[net] < traffic.maxRoutes(net);
     }
 
     /** Whether the network devices of a route that is not here are open. */
@@ -78,13 +78,13 @@ final class Packing {
 
     /** What the busiest resource leaves to each route; infinite if none is used. */
     double bandwidth() {
-        double least = Double.POSITIVE_INFINITY;
+        double min = Double.POSITIVE_INFINITY;
         for (int resource = 0; resource < uses.length; resource++) {
             if (uses[resource] > 0) {
-                least = Math.min(least, traffic.gbps(resource) / uses[resource]);
+                min = Math.min(min, traffic.gbps(resource) / uses[resource]);
             }
         }
-        return least;
+        return min;
     }
 
     /** What all routes carry together. */
@@ -109,12 +109,12 @@ final class Packing {
                     },
                     load -> {});
         }
-        double least = Double.POSITIVE_INFINITY;
+        double min = Double.POSITIVE_INFINITY;
         for (int i = 0; i < uses.length; i++) {
             if (intra[i] > 0) {
-                least = Math.min(least, (traffic.gbps(i) - outside * (uses[i] - intra[i])) / intra[i]);
+                min = Math.min(min, (traffic.gbps(i) - outside * (uses[i] - intra[i])) / intra[i]);
             }
         }
-        return least;
+        return min;
     }
 }

@@ -6,7 +6,7 @@ package io.jccl.search;
  */
 final class Prices implements Costs.Pricing {
 
-    /** How much dearer a full resource is than an empty one: e to this power. */
+    /** How many times a full resource costs what an empty one does: e to this power. */
     private static final double STEEPNESS = 12;
 
     /** From here on, in multiples of full, prices rise no more: far from any solution, and numbers stay finite. */
@@ -25,7 +25,7 @@ final class Prices implements Costs.Pricing {
      * @param fullAt the bandwidth of a route in GB/s at which resources count as full
      * @param noise prices are raised at random by up to this share
      */
-    Prices(Traffic traffic, Packing packing, double fullAt, double noise, Dice dice) {
+    Prices(Traffic traffic, Packing packing, double fullAt, double noise, RandomNumbers random) {
         whole = new double[traffic.resources()];
         half = new double[traffic.resources()];
         double sum = 0;
@@ -33,7 +33,7 @@ final class Prices implements Costs.Pricing {
             double per = fullAt / traffic.gbps(i);
             double at = packing.uses(i) * per;
             double present = cost(at);
-            double factor = noise > 0 ? 1 + noise * dice.nextShare() : 1;
+            double factor = noise > 0 ? 1 + noise * random.nextShare() : 1;
             whole[i] = factor * (cost(at + per) - present);
             half[i] = factor * (cost(at + per / 2) - present);
             sum += whole[i];

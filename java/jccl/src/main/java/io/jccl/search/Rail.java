@@ -1,7 +1,7 @@
 package io.jccl.search;
 
 /**
- * The network devices of a channel on one machine. Devices of one number on different machines are taken to be on one rail,
+ * The network devices of a channel on one host. Devices of one number on different hosts are taken to be on one rail,
  * which is to say on one switch.
  *
  * @param in the number of the device that it comes in by

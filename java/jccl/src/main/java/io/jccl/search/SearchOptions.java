@@ -12,7 +12,7 @@ import io.jccl.topology.Topology;
  * @param minChannels the fewest channels to find, as far as network devices allow so many
  * @param maxChannels the most
  * @param channelGBps the bandwidth that one channel can make use of: above it, channels are split; infinite for no limit
- * @param networks whether other machines take part
+ * @param networks whether other hosts take part
  * @param crossNic whether a ring may leave by another network device than it comes in by
  * @param steps how many elementary steps the search of one pattern may take; what it needs for a first answer it takes
  *     in any case
@@ -20,7 +20,7 @@ import io.jccl.topology.Topology;
 public record SearchOptions(
         int minChannels, int maxChannels, double channelGBps, boolean networks, CrossNic crossNic, long steps) {
 
-    /** Whether a ring may leave a machine by another network device than it comes in by. */
+    /** Whether a ring may leave a host by another network device than it comes in by. */
     public enum CrossNic {
         /** Never: all traffic of a rail stays on it. */
         NEVER,
@@ -42,7 +42,7 @@ public record SearchOptions(
     /** More channels than this never paid on the host: each needs a core of its own on every rank. */
     private static final int MAX_HOST_CHANNELS = 4;
 
-    /** Two trees that run opposite ways use both directions of every link. */
+    /** Two trees in opposite directions use both directions of every link. */
     private static final int MIN_GPU_CHANNELS = 2;
 
     /** Every channel occupies a multiprocessor of every GPU; NCCL's searches end at as many. */
@@ -54,7 +54,7 @@ public record SearchOptions(
     private static final double HOPPER_CHANNEL_GBPS = 50;
     private static final int HOPPER = 90;
 
-    /** Twice what any known machine needs to come to what its paths allow; some 20 ms. */
+    /** Twice what any known host needs to come to what its paths allow; some 20 ms. */
     private static final long STEPS = 4_000_000;
 
     /** Ranks on the host share memory: beyond the first good order there is little to find, and they wait for it. */
@@ -80,9 +80,9 @@ public record SearchOptions(
     }
 
     /**
-     * What suits the ranks of a machine: GPUs or host processes.
+     * What suits the ranks of a host: GPUs or host processes.
      *
-     * @param cores cores of the machine; host ranks get no more channels than these
+     * @param cores cores of the host; host ranks get no more channels than these
      */
     public static SearchOptions forMachine(Topology topology, int cores, boolean networks) {
         return topology.indexesOf(NodeType.HOST).isEmpty()
@@ -107,8 +107,8 @@ public record SearchOptions(
     /**
      * The channels that host ranks can use: as many as a rank has cores.
      *
-     * @param cores cores of this machine
-     * @param localRanks ranks on this machine
+     * @param cores cores of this host
+     * @param localRanks ranks on this host
      */
     public static SearchOptions forHost(int cores, int localRanks, boolean networks) {
         int coresPerRank = cores / Math.max(1, localRanks);

@@ -3,7 +3,7 @@ package io.jccl.search;
 import java.util.Arrays;
 
 /**
- * An order of ranks that is improved by turning stretches of it and moving short ones, as long as that helps. Seen as a
+ * An order of ranks that is improved by reversing segments and moving short ones, as long as that helps. Seen as a
  * cycle: what is outside stands between the last rank and the first, unless the last rank itself sends to the first.
  */
 final class Tour {
@@ -43,7 +43,7 @@ final class Tour {
 
     /** Until nothing helps any more, or the steps are spent. */
     void improve(StepBudget budget) {
-        // Where the second rank matters, what begins at the first two places is always looked at as a whole.
+        // Where the second rank matters, what begins at the first two places is always evaluated as a whole.
         int whole = secondMatters ? (LONGEST_MOVE + 1) * cycle.length : 0;
         boolean improved = true;
         while (improved) {
@@ -54,13 +54,13 @@ final class Tour {
                             LONGEST_MOVE + Math.max(1, to - from) + (Math.min(from, to + 1) <= 2 ? whole : 0))) {
                         return;
                     }
-                    improved |= turn(from, to) || move(from, to);
+                    improved |= reverse(from, to) || move(from, to);
                 }
             }
         }
     }
 
-    private boolean turn(int from, int to) {
+    private boolean reverse(int from, int to) {
         if (from >= to) {
             return false;
         }
@@ -72,12 +72,12 @@ final class Tour {
         if (!promises(change, from)) {
             return false;
         }
-        int[] turned = cycle.clone();
+        int[] reversed = cycle.clone();
         for (int low = from, high = to; low < high; low++, high--) {
-            turned[low] = cycle[high];
-            turned[high] = cycle[low];
+            reversed[low] = cycle[high];
+            reversed[high] = cycle[low];
         }
-        return take(turned);
+        return take(reversed);
     }
 
     /** Moves the one to three ranks at a place to behind another place. */
@@ -112,7 +112,7 @@ final class Tour {
         return moved;
     }
 
-    /** Whether a change is worth a closer look; what concerns the second rank is not in {@code change}. */
+    /** Whether a change is worth evaluating as a whole; what concerns the second rank is not in {@code change}. */
     private boolean promises(double change, int firstPlace) {
         return change < -BETTER * total || firstPlace <= 2 && secondMatters;
     }

@@ -8,7 +8,7 @@ import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 
 /**
- * What the parts of a channel put on a machine's resources, by pattern. Ranks and networks are numbered by their place
+ * What the parts of a channel put on a host's resources, by pattern. Ranks and networks are numbered by their place
  * in the lists given.
  *
  * <p>A ring loads every path once. A tree is counted twice, on two sets of the same resources: once with all data going
@@ -16,7 +16,7 @@ import java.util.function.IntPredicate;
  * a reduce or a broadcast at its bandwidth, and an all-reduce at half of it in both directions at once: bus bandwidth, as
  * for rings.
  *
- * <p>A mirrored ring stands for two channels: the ring, and the same ring the other way round.
+ * <p>A mirrored ring stands for two channels: the ring, and the same ring reversed.
  */
 final class Traffic {
 
@@ -28,7 +28,7 @@ final class Traffic {
     private final Pattern pattern;
     private final boolean mirrored;
     private final double[] gbps;
-    private final int[] mostRoutes;
+    private final int[] maxRoutes;
     private final Load[][] edges;
     private final Load[][] first;
     private final Load[][] second;
@@ -46,7 +46,7 @@ final class Traffic {
      *
      * @param rankNodes the nodes of all ranks
      * @param netNodes the network devices that may be used; empty where networks play no part
-     * @param mirrored whether each channel stands for two that go opposite ways, entering where the other leaves; only
+     * @param mirrored whether each channel stands for two in opposite directions, entering where the other leaves; only
      *     for rings that use networks
      * @param shares whether a node stands for several ranks on one GPU: the second rank of a tree that begins there is
      *     one of these
@@ -71,7 +71,7 @@ final class Traffic {
         for (int i = 0; i < gbps.length; i++) {
             gbps[i] = capacities.gbps(i % capacities.size());
         }
-        this.mostRoutes = netNodes.stream()
+        this.maxRoutes = netNodes.stream()
                 .mapToInt(this::channelsThrough)
                 .map(this::routesOf)
                 .toArray();
@@ -195,8 +195,8 @@ final class Traffic {
     }
 
     /** How many routes may come in or leave by a network device. */
-    int mostRoutes(int net) {
-        return mostRoutes[net];
+    int maxRoutes(int net) {
+        return maxRoutes[net];
     }
 
     int ranks() {
@@ -241,7 +241,7 @@ final class Traffic {
         return last[net][rank];
     }
 
-    /** How far two ranks are apart, to decide between routes that load the machine alike. */
+    /** How far two ranks are apart, to decide between routes that load the host alike. */
     int distance(int from, int to) {
         return far[from][to];
     }
@@ -265,7 +265,7 @@ final class Traffic {
                 : sum + netDistance(route.netIn(), order[0]) + netDistance(route.netOut(), order[outPlace(order)]);
     }
 
-    /** The place in the order of the rank, farthest from the first, that sends to other machines. */
+    /** The place in the order of the rank, farthest from the first, that sends to other hosts. */
     int outPlace(int[] order) {
         return switch (pattern) {
             case RING -> order.length - 1;

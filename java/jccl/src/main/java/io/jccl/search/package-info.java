@@ -1,2 +1,2 @@
-/** Channels on one machine: in which orders data visits its ranks, and what bandwidth that gives. */
+/** Channels on one host: in which orders data visits its ranks, and what bandwidth that gives. */
 package io.jccl.search;

@@ -76,12 +76,12 @@ record AttributeRule(String name, boolean required, Kind kind) {
         return kind.matches.test(value) ? null : kind.expected;
     }
 
-    private static boolean inRange(String text, long least, long most) {
+    private static boolean inRange(String text, long min, long max) {
         if (!WHOLE.matcher(text).matches()) {
             return false;
         }
         long value = Long.parseLong(text);
-        return value >= least && value <= most;
+        return value >= min && value <= max;
     }
 
     private static boolean isDecimal(String text) {

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What the kernel tells of NUMA nodes and of the processors on them. */
+/** What the kernel reports of NUMA nodes and of the processors on them. */
 final class CpuNodes {
 
     private static final String NODES = "sys/devices/system/node";
@@ -17,7 +17,7 @@ final class CpuNodes {
     private final List<Integer> all;
     private final List<Integer> withCpus;
 
-    /** @param arch the architecture in the spelling of machine descriptions */
+    /** @param arch the architecture in the spelling of host descriptions */
     CpuNodes(SystemFiles files, String arch) {
         this.files = files;
         this.arch = arch;
@@ -34,7 +34,7 @@ final class CpuNodes {
 
     /**
      * The nodes that have processors, ascending. Others are memory only: of a GPU, or behind a CXL link. Where no node
-     * tells its processors it is all of them.
+     * lists its processors it is all of them.
      */
     List<Integer> list() {
         return withCpus;
@@ -49,11 +49,11 @@ final class CpuNodes {
                 ? files.line(NODES + "/node" + node + "/distance").orElse("").split("\\s+")
                 : new String[0];
         int best = -1;
-        int least = Integer.MAX_VALUE;
+        int min = Integer.MAX_VALUE;
         for (int i = 0; i < distances.length && distances.length == all.size(); i++) {
             int distance = PciDevices.integer(distances[i]);
-            if (distance > 0 && distance < least && withCpus.contains(all.get(i))) {
-                least = distance;
+            if (distance > 0 && distance < min && withCpus.contains(all.get(i))) {
+                min = distance;
                 best = all.get(i);
             }
         }
@@ -77,7 +77,7 @@ final class CpuNodes {
     /**
      * The attributes of a {@code cpu} element; what had to be left out is named in {@code origin}.
      *
-     * @param assumed whether the kernel tells of no nodes at all
+     * @param assumed whether the kernel reports no nodes at all
      */
     Map<String, String> attributes(int node, boolean assumed) {
         Map<String, String> attributes = new LinkedHashMap<>();

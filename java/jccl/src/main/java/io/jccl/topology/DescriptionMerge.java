@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Fills the holes of a given description with what was found on the machine. What the description says counts, as does
+ * Fills the holes of a given description with what was found on the host. What the description says counts, as does
  * where it places a device; attributes and devices that it leaves out are added, and {@code origin} names them. One merge
  * makes one description.
  *
@@ -26,7 +26,7 @@ final class DescriptionMerge {
             ElementType.CPU, List.of("arch", "vendor", "familyid", "modelid"),
             ElementType.PCI, List.of("vendor", "device")));
 
-    private static final String FOUND = "found on this machine";
+    private static final String FOUND = "found on this host";
 
     private final Map<String, Draft> cpus = new HashMap<>();
     private final Map<String, Draft> pci = new HashMap<>();
@@ -51,8 +51,8 @@ final class DescriptionMerge {
             this.line = element.line();
         }
 
-        List<Draft> children(ElementType wanted) {
-            return children.stream().filter(child -> child.type == wanted).toList();
+        List<Draft> children(ElementType childType) {
+            return children.stream().filter(child -> child.type == childType).toList();
         }
 
         /** A device is at the end of a branch; only switches and bridges have something behind them. */

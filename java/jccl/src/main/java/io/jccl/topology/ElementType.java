@@ -13,13 +13,13 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The elements of a machine description, with what each may contain. This is NCCL's dialect, to which JCCL adds the
+ * The elements of a host description, with what each may contain. This is NCCL's dialect, to which JCCL adds the
  * element {@code host}; the attribute {@code origin} on any element, which says where values come from that were not
  * simply read from the system; on GPUs {@code nop2p}, the bus ids of GPUs whose memory they cannot reach; and on network
  * devices their state, driver, link layer and network interface, and whether they are virtual.
  */
 public enum ElementType {
-    /** The machine. */
+    /** The host. */
     SYSTEM(required("version", Kind.COUNT)),
     /** A NUMA node with its processors. */
     CPU(

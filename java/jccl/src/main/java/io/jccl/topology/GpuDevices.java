@@ -13,12 +13,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** GPUs by their management library, and by the kernel where that library tells nothing. */
+/** GPUs by their management library, and by the kernel where that library reports nothing. */
 final class GpuDevices {
 
     private static final String NVIDIA = "0x10de";
     private static final int MAX_DEVICES = 256;
-    /** What a link's other end is called where nobody says its bus id. */
+    /** What a link's other end is called where its bus id is not known. */
     private static final String NOWHERE = "ffff:ff:ff.f";
     /** The first kernel whose network drivers take GPU memory as a dma-buf. */
     private static final List<Integer> DMA_BUF_KERNEL = List.of(5, 12);
@@ -45,15 +45,15 @@ final class GpuDevices {
     List<Placed> list() {
         Optional<String> direct = directRdma();
         List<Placed> found = new ArrayList<>();
-        Set<String> told = new HashSet<>();
+        Set<String> reported = new HashSet<>();
         for (Gpu gpu : inventory.gpus()) {
-            if (told.size() < MAX_DEVICES && told.add(gpu.busId())) {
+            if (reported.size() < MAX_DEVICES && reported.add(gpu.busId())) {
                 found.add(new Placed(pci.chainTo(gpu.busId()), element(gpu, direct)));
             }
         }
         int dev = 0;
         for (String busId : pci.busIds()) {
-            if (isGpu(busId) && !told.contains(busId) && found.size() < MAX_DEVICES) {
+            if (isGpu(busId) && !reported.contains(busId) && found.size() < MAX_DEVICES) {
                 found.add(new Placed(pci.chainTo(busId), elementOfKernel(dev++)));
             }
         }
@@ -67,7 +67,7 @@ final class GpuDevices {
                         .isPresent();
     }
 
-    /** A GPU that no library tells of; where one answered it belongs to somebody else. */
+    /** A GPU that no library reports; where one answered, another process or container has it. */
     private XmlElement elementOfKernel(int dev) {
         Map<String, String> attributes = new LinkedHashMap<>();
         attributes.put("dev", inventory.available() ? "-1" : Integer.toString(dev));

@@ -9,7 +9,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Gives the GPUs of a machine description to ranks: a {@code gpu} element for each rank, beside each other where ranks share. */
+/**
+ * Gives the GPUs of a host description to ranks: a {@code gpu} element for each rank, beside each other where ranks
+ * share.
+ */
 final class GpuElements {
 
     private GpuElements() {}

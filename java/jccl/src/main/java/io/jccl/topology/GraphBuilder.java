@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Turns a machine description into a graph. One builder builds one graph. */
+/** Turns a host description into a graph. One builder builds one graph. */
 public final class GraphBuilder {
 
     private static final long CLASS_BRIDGE = 0x06;

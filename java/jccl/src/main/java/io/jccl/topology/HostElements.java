@@ -5,7 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Puts ranks that work on host memory into a machine description. */
+/** Puts ranks that work on host memory into a host description. */
 public final class HostElements {
 
     private HostElements() {}
@@ -33,7 +33,7 @@ public final class HostElements {
         return system.withChildren(filled);
     }
 
-    /** Whether a description says itself where ranks live; those that come with a machine do not. */
+    /** Whether a description says itself where ranks live; those that come with a host do not. */
     static boolean namesRank(XmlElement element) {
         return element.integer("rank", -1) >= 0 || element.children().stream().anyMatch(HostElements::namesRank);
     }

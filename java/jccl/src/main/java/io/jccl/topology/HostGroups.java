@@ -17,7 +17,7 @@ public final class HostGroups {
     private static final int STANDING = 4;
 
     private final Topology reduced;
-    private final double leastGBpsOfOthers;
+    private final double minGBpsOfOthers;
     /** The ranks of each group in ascending order. */
     private final List<List<Integer>> groups;
 
@@ -32,20 +32,20 @@ public final class HostGroups {
                 groupOfRank.put(rank, group);
             }
         }
-        double least = Double.POSITIVE_INFINITY;
+        double min = Double.POSITIVE_INFINITY;
         for (int node : topology.indexesOf(NodeType.HOST)) {
             int rank = Topology.rankOf(topology.node(node));
             List<Integer> group = groups.get(groupOfRank.get(rank));
             keep[node] = group.size() <= STANDING || rank <= group.get(STANDING - 1);
             if (!keep[node]) {
-                least = Math.min(least, topology.links(node).get(0).bandwidthGBps());
+                min = Math.min(min, topology.links(node).get(0).bandwidthGBps());
             }
         }
-        this.leastGBpsOfOthers = least;
+        this.minGBpsOfOthers = min;
         this.reduced = reduces() ? topology.keep(keep) : topology;
     }
 
-    /** The groups of a machine. */
+    /** The groups of a host. */
     public static HostGroups of(Topology topology) {
         Map<List<Link>, List<Integer>> ranksByLinks = new LinkedHashMap<>();
         for (int node : topology.indexesOf(NodeType.HOST)) {
@@ -60,12 +60,12 @@ public final class HostGroups {
                         .toList());
     }
 
-    /** Whether some group is so large that not all of its ranks are looked at. */
+    /** Whether some group is so large that not all of its ranks are searched. */
     public boolean reduces() {
-        return leastGBpsOfOthers < Double.POSITIVE_INFINITY;
+        return minGBpsOfOthers < Double.POSITIVE_INFINITY;
     }
 
-    /** The machine with those ranks only that stand for all; the machine itself where no group is large. */
+    /** The host with those ranks only that stand for all; the host itself where no group is large. */
     public Topology reduced() {
         return reduced;
     }
@@ -74,13 +74,13 @@ public final class HostGroups {
      * What each of the ranks that others stand for can send and receive, in GB/s: every channel passes it once. Infinite
      * where there is none.
      */
-    public double leastGBpsOfOthers() {
-        return leastGBpsOfOthers;
+    public double minGBpsOfOthers() {
+        return minGBpsOfOthers;
     }
 
     /**
      * The orders of all ranks that orders of those in {@link #reduced} mean. The others come behind the last of their group,
-     * or before it if it is the last of all, so that who talks to other machines stays the same.
+     * or before it if it is the last of all, so that the same ranks exchange data with other hosts.
      */
     public List<List<Integer>> expand(List<List<Integer>> orders) {
         List<List<Integer>> expanded = orders.stream().map(this::withOthers).toList();

@@ -1,7 +1,7 @@
 package io.jccl.topology;
 
 /**
- * A directed link; the way back is a link of its own.
+ * A directed link; the reverse is a link of its own.
  *
  * @param type what it is made of
  * @param bandwidthGBps what it carries in GB/s

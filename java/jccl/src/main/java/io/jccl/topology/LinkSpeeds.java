@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 /**
  * Usable bandwidths of links in GB/s, one row per physical fact. They are what a link carries after encoding and packet
  * headers, not what its data sheet says. The NVLink, PCI and inter-socket rows are the values with which NCCL 2.30
- * describes the same machines, checked against its output for 46 of them, so that plans can be compared. Those of the
+ * describes the same hosts, checked against its output for 46 of them, so that plans can be compared. Those of the
  * memory of GPUs are their makers' and have not been measured here.
  */
 public final class LinkSpeeds {
@@ -207,7 +207,7 @@ public final class LinkSpeeds {
         return matcher.matches() ? OptionalDouble.of(Double.parseDouble(matcher.group(1))) : OptionalDouble.empty();
     }
 
-    /** Between two NUMA nodes of a machine with this processor. */
+    /** Between two NUMA nodes of a host with this processor. */
     public static double interSocket(CpuModel cpu) {
         return Arrays.stream(InterSocket.values())
                 .filter(row -> row.fits(cpu))

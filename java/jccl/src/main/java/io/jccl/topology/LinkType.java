@@ -12,7 +12,7 @@ public enum LinkType {
     PCI,
     /** The memory of a NUMA node, as a rank on the host sees it. */
     MEM,
-    /** Between the NUMA nodes of a machine. */
+    /** Between the NUMA nodes of a host. */
     SYS,
     /** From a network card to its network. */
     NET

@@ -8,24 +8,24 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * Where the description of this machine comes from: detection, and before it the file that the settings name. What the
+ * Where the description of this host comes from: detection, and before it the file that the settings name. What the
  * file says counts; what it leaves out is filled with what detection finds. A file that names ranks is complete.
  */
 public final class MachineSource {
 
     private MachineSource() {}
 
-    /** What it is called: {@code this machine}, or the file. */
+    /** What it is called: {@code this host}, or the file. */
     public static String name(Settings settings) {
         return settings.get(TopologySettings.TOPO_FILE)
                 .map(file -> "JCCL_TOPO_FILE=" + file)
-                .orElse("this machine");
+                .orElse("this host");
     }
 
     /**
      * The description with an endpoint for each rank. A file that names ranks itself is taken as it is.
      *
-     * @param ranks the ranks of this machine that work on host memory
+     * @param ranks the ranks of this host that work on host memory
      * @throws TopologyException if the file is no acceptable description
      */
     public static XmlElement describe(Settings settings, List<HostRank> ranks) {
@@ -49,7 +49,7 @@ public final class MachineSource {
                 given.map(file -> DescriptionMerge.merge(file, found)).orElse(found), ranks);
     }
 
-    /** @param detection finds the machine without its ranks */
+    /** @param detection finds the host without its ranks */
     static XmlElement describe(Settings settings, List<HostRank> ranks, Supplier<XmlElement> detection) {
         Optional<XmlElement> given = settings.get(TopologySettings.TOPO_FILE).map(TopologyXmlReader::read);
         if (given.filter(HostElements::namesRank).isPresent()) {

@@ -7,7 +7,7 @@ import io.jccl.nativelib.NativeLoadException;
 import io.jccl.nativelib.NativeNvml;
 import java.util.List;
 
-/** Asks NVIDIA's management library for the GPUs of this machine. */
+/** Asks NVIDIA's management library for the GPUs of this host. */
 public final class ManagementLibrary {
 
     /** What it is called in {@code origin}. */
@@ -19,11 +19,11 @@ public final class ManagementLibrary {
 
     /** The GPUs by the library that the settings name; never fails. */
     public static GpuInventory ask(Settings settings) {
-        String wanted = settings.get(TopologySettings.NVML_LIBRARY);
-        return switch (wanted) {
+        String library = settings.get(TopologySettings.NVML_LIBRARY);
+        return switch (library) {
             case "off" -> GpuInventory.absent(NAME, List.of("JCCL_NVML_LIBRARY=off"));
             case "auto" -> ask(USUAL);
-            default -> ask(wanted);
+            default -> ask(library);
         };
     }
 

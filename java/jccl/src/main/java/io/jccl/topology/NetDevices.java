@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** What the kernel tells of network devices. */
+/** What the kernel reports of network devices. */
 final class NetDevices {
 
     private static final String CLASS = "sys/class/net/";
     /** ARPHRD_LOOPBACK of the kernel's if_arp.h. */
     private static final String TYPE_LOOPBACK = "772";
-    /** Devices that lead only to other programs of this machine. */
+    /** Devices that lead only to other programs of this host. */
     private static final Pattern INTERNAL =
             Pattern.compile("(docker|veth|virbr|vnet|br-|ifb|dummy|tap|tun|cni|flannel|sit|ip6tnl|gre|teql).*");
 
@@ -26,7 +26,7 @@ final class NetDevices {
      * @param mbps its speed, 0 where not known
      * @param state up, down, unknown, or empty
      * @param driver its driver, empty where not known
-     * @param virtual whether no hardware of this machine stands behind it
+     * @param virtual whether no hardware of this host stands behind it
      * @param master the device that it is a part of, such as a bond; empty where there is none
      * @param chain bus ids from the root port to the card, empty where it is not on PCI
      */

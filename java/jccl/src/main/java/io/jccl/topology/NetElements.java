@@ -10,8 +10,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Network devices as elements of a machine description. A port that has both verbs and a network interface is one
- * device, under the name of its adapter. Either the ports are used, or the interfaces: what the transport between machines
+ * Network devices as elements of a host description. A port that has both verbs and a network interface is one
+ * device, under the name of its adapter. Either the ports are used, or the interfaces: what the transport between hosts
  * will use. A device that is not used is there all the same, with {@code dev="-1"} and the reason in {@code origin}.
  */
 final class NetElements {

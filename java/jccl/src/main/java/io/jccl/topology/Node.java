@@ -8,7 +8,7 @@ public sealed interface Node {
     /** What this node stands for. */
     NodeType type();
 
-    /** A name that no other node of the machine has, for example {@code GPU/0}. */
+    /** A name that no other node of the host has, for example {@code GPU/0}. */
     String name();
 
     /**
@@ -72,7 +72,7 @@ public sealed interface Node {
     }
 
     /**
-     * The NVLink switches of a machine, seen as one.
+     * The NVLink switches of a host, seen as one.
      *
      * @param index its number
      */

@@ -3,7 +3,7 @@ package io.jccl.topology;
 import java.util.List;
 
 /**
- * The best way from one node to another.
+ * The best path from one node to another.
  *
  * @param from index of the node it starts at
  * @param to index of the node it ends at
@@ -18,7 +18,7 @@ public record NodePath(int from, int to, PathType type, double bandwidthGBps, Li
         via = List.copyOf(via);
     }
 
-    /** No way from one node to another. */
+    /** No path from one node to another. */
     static NodePath none(int from, int to) {
         return new NodePath(from, to, PathType.DIS, 0, List.of());
     }
@@ -28,7 +28,7 @@ public record NodePath(int from, int to, PathType type, double bandwidthGBps, Li
         return via.size();
     }
 
-    /** Whether there is a way at all. */
+    /** Whether there is a path at all. */
     public boolean exists() {
         return type != PathType.DIS;
     }

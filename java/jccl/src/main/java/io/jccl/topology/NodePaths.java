@@ -1,7 +1,7 @@
 package io.jccl.topology;
 
 /**
- * The best ways between all nodes where ranks live, all networks and all CPUs of a machine. Immutable.
+ * The best paths between all nodes where ranks live, all networks and all CPUs of a host. Immutable.
  */
 public final class NodePaths {
 
@@ -22,10 +22,10 @@ public final class NodePaths {
     public static NodePaths compute(Topology topology, PathPolicy policy) {
         PathMatrix paths = new PathMatrix(topology);
         if (policy.nvLinkNeighbours()) {
-            NeighbourWays.add(paths);
+            NeighbourPaths.add(paths);
         }
-        PeerWays.apply(paths, policy);
-        new NetworkWays(paths, policy).apply();
+        PeerPaths.apply(paths, policy);
+        new NetworkPaths(paths, policy).apply();
         return new NodePaths(paths, policy);
     }
 
@@ -47,7 +47,7 @@ public final class NodePaths {
     /** Whether two GPU nodes, given by index, use each other's memory. */
     public boolean peerToPeer(int gpu, int other) {
         NodePath path = path(gpu, other);
-        return path.type().compareTo(PeerWays.level(topology(), policy)) <= 0 && PeerWays.mayUse(path, topology());
+        return path.type().compareTo(PeerPaths.level(topology(), policy)) <= 0 && PeerPaths.mayUse(path, topology());
     }
 
     /**
@@ -58,7 +58,7 @@ public final class NodePaths {
      * @param reading whether to send from this memory, not to receive into it
      */
     public boolean gpuDirect(int gpu, int net, boolean reading) {
-        return new NetworkWays(paths, policy).gpuDirect(gpu, net, reading);
+        return new NetworkPaths(paths, policy).gpuDirect(gpu, net, reading);
     }
 
     /** The network device that a GPU, given by index, does best to use for a channel; -1 where it reaches none. */

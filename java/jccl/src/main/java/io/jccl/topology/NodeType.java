@@ -6,7 +6,7 @@ public enum NodeType {
     GPU,
     /** A PCI bridge or switch. */
     PCI,
-    /** The NVLink switches of a machine. */
+    /** The NVLink switches of a host. */
     NVS,
     /** A NUMA node. */
     CPU,

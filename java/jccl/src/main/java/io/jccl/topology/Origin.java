@@ -3,7 +3,7 @@ package io.jccl.topology;
 import java.util.List;
 import java.util.Optional;
 
-/** The words of the attribute {@code origin}, which says where values come from that were not simply read. */
+/** The texts of the attribute {@code origin}, which says where values come from that were not simply read. */
 final class Origin {
 
     private Origin() {}

@@ -10,14 +10,14 @@ import java.util.List;
 import java.util.PriorityQueue;
 
 /**
- * Finds the best ways from one node: the widest, of these those with the fewest links, of these the nearest type.
+ * Finds the best paths from one node: the widest, of these those with the fewest links, of these the nearest type.
  *
- * <p>First the width of the widest way to every node; then, for every width that occurs, a breadth-first search that
- * uses no narrower link. That is complete: the shortest of the widest ways need not extend the shortest of the widest
- * ways to the node before.
+ * <p>First the width of the widest path to every node; then, for every width that occurs, a breadth-first search that
+ * uses no narrower link. That is complete: the shortest of the widest paths need not extend the shortest of the widest
+ * paths to the node before.
  *
- * <p>Ranks and networks are ends of a way, never between: what goes through a rank is added by {@link NeighbourWays}
- * and {@link NetworkWays}.
+ * <p>Ranks and networks are ends of a path, never between: what goes through a rank is added by {@link NeighbourPaths}
+ * and {@link NetworkPaths}.
  */
 final class PathFinder {
 
@@ -68,7 +68,7 @@ final class PathFinder {
                 };
     }
 
-    /** Widest ways first, as in Dijkstra's algorithm with the narrowest link in the place of the sum. */
+    /** Widest paths first, as in Dijkstra's algorithm with the narrowest link in the place of the sum. */
     private void widen() {
         width[source] = LinkSpeeds.LOCAL_GBPS;
         PriorityQueue<Reached> queue =
@@ -136,7 +136,7 @@ final class PathFinder {
                         yield one == NodeType.PCI && other == NodeType.PCI ? PathType.PXB : PathType.PIX;
                     }
                 };
-        return type[node].atLeast(step);
+        return type[node].max(step);
     }
 
     private NodePath path(int target) {

@@ -5,16 +5,19 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
-/** The ways between all ends of a topology while they are being decided: GPU, HOST, NET and CPU nodes. */
+/** The paths between all ends of a topology while they are being decided: GPU, HOST, NET and CPU nodes. */
 final class PathMatrix {
 
     private final Topology topology;
     private final List<Integer> ends = new ArrayList<>();
     private final int[] place;
-    /** By place of the source. Most are asked for few or none of their ways, so each row is found when it is first read. */
+    /**
+     * By place of the source. Most are asked for few or none of their paths, so each row is found when it is first
+     * read.
+     */
     private final AtomicReferenceArray<NodePath[]> paths;
 
-    /** The ways that lead through no rank. */
+    /** The paths that lead through no rank. */
     PathMatrix(Topology topology) {
         this.topology = topology;
         this.place = new int[topology.size()];
@@ -52,19 +55,19 @@ final class PathMatrix {
         return from(place[from])[place[to]];
     }
 
-    /** Only before the ways are shared. */
+    /** Only before the paths are shared. */
     void set(NodePath path) {
         from(place[path.from()])[place[path.to()]] = path;
     }
 
-    /** The same way under another type. */
+    /** The same path under another type. */
     void retype(NodePath path, PathType type) {
         if (path.type() != type) {
             set(new NodePath(path.from(), path.to(), type, path.bandwidthGBps(), path.via()));
         }
     }
 
-    /** The way from one node to another through a third. */
+    /** The path from one node to another through a third. */
     NodePath through(int from, int between, int to, PathType type) {
         NodePath first = get(from, between);
         NodePath second = get(between, to);

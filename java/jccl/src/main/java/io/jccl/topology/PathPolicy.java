@@ -9,9 +9,9 @@ import java.util.Optional;
 /**
  * What paths may use.
  *
- * @param peerLevel the farthest that two GPUs may be apart to use each other's memory; empty chooses by the machine
- * @param gdrLevel the farthest that a GPU may be from a network card that uses its memory; empty chooses by the machine
- * @param gdrRead whether cards may read GPU memory to send from it; empty chooses by the machine
+ * @param peerLevel the farthest that two GPUs may be apart to use each other's memory; empty chooses by the host
+ * @param gdrLevel the farthest that a GPU may be from a network card that uses its memory; empty chooses by the host
+ * @param gdrRead whether cards may read GPU memory to send from it; empty chooses by the host
  * @param gdrOverChipLink whether cards may use the memory of GPUs that they reach through a CPU's chip-to-chip link
  * @param nvLinkNeighbours whether GPUs without an NVLink to each other use a third one's
  * @param networkNeighbours whether GPUs send through the network card of a GPU that they reach by NVLink

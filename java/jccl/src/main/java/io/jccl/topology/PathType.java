@@ -22,22 +22,23 @@ public enum PathType {
     PHB,
     /** Through the link between NUMA nodes. */
     SYS,
-    /** The network is faster than the way inside the machine, which is given nevertheless. */
+    /** The network is faster than the path inside the host, which is given nevertheless. */
     NET,
     /** No path. */
     DIS;
 
     /**
-     * The type of a way that is made of two, one to a CPU and one on from it: the farther of the two, but what comes over a
-     * chip-to-chip link and goes on to a device behind the same CPU is nearer than what crosses that CPU from PCI to PCI.
+     * The type of a path that is made of two, one to a CPU and one on from it: the farther of the two, but what comes
+     * over a chip-to-chip link and goes on to a device behind the same CPU is nearer than what crosses that CPU from
+     * PCI to PCI.
      */
     static PathType joined(PathType first, PathType second) {
         boolean chipToDevice = first == C2C && second == PHB || first == PHB && second == C2C;
-        return chipToDevice ? P2C : first.atLeast(second);
+        return chipToDevice ? P2C : first.max(second);
     }
 
     /** The farther of two. */
-    public PathType atLeast(PathType other) {
+    public PathType max(PathType other) {
         return compareTo(other) >= 0 ? this : other;
     }
 }

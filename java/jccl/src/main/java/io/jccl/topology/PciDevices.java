@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What the kernel tells of PCI devices: where they hang, what they are, how wide their links are. */
+/** What the kernel reports of PCI devices: where they are attached, what they are, how wide their links are. */
 final class PciDevices {
 
     private static final String DEVICES = "sys/bus/pci/devices/";
@@ -76,8 +76,9 @@ final class PciDevices {
      */
     int numaNode(List<String> chain) {
         for (int i = chain.size() - 1; i >= 0; i--) {
-            int told = file(chain.get(i), "numa_node").map(PciDevices::integer).orElse(-1);
-            int node = told < 0 ? -1 : nodes.nearest(told);
+            int reported =
+                    file(chain.get(i), "numa_node").map(PciDevices::integer).orElse(-1);
+            int node = reported < 0 ? -1 : nodes.nearest(reported);
             if (node >= 0) {
                 return node;
             }

@@ -8,7 +8,7 @@ import java.util.Map;
 /** Collects devices under their switches, and the switches under their NUMA nodes. */
 final class PciTree {
 
-    /** A PCI device on its way to becoming an element. */
+    /** A PCI device that becomes an element. */
     private static final class Branch {
         private final String busId;
         private final String above;
@@ -48,20 +48,20 @@ final class PciTree {
 
     private Branch branch(List<String> chain) {
         String device = chain.get(chain.size() - 1);
-        List<String> way = new ArrayList<>(PciDevices.switchesAbove(chain));
-        way.add(device);
+        List<String> path = new ArrayList<>(PciDevices.switchesAbove(chain));
+        path.add(device);
         Branch at = null;
-        for (String busId : way) {
+        for (String busId : path) {
             int place = chain.indexOf(busId);
             String above = place > 0 ? chain.get(place - 1) : null;
             Map<String, Branch> level = at == null ? tops : at.below;
             at = level.computeIfAbsent(busId, id -> new Branch(id, above));
         }
-        numaOfTop.merge(way.get(0), pci.numaNode(chain), (known, found) -> known >= 0 ? known : found);
+        numaOfTop.merge(path.get(0), pci.numaNode(chain), (known, found) -> known >= 0 ? known : found);
         return at;
     }
 
-    /** Hands everything to its NUMA node; what belongs to none that exists goes to the first. */
+    /** Adds everything to its NUMA node; what belongs to none that exists goes to the first. */
     void finish() {
         int first = contents.keySet().iterator().next();
         tops.forEach((busId, branch) -> {

@@ -19,19 +19,19 @@ public record Processors(int count, String allowed) {
     }
 
     /**
-     * How many processors several processes of one machine have between them. Launchers often bind each process to a part
-     * of the machine, so the parts are put together. A quota says nothing about whose it is; it is taken to be shared.
+     * How many processors several processes of one host have between them. Launchers often bind each process to a part
+     * of the host, so the parts are put together. A quota says nothing about whose it is; it is taken to be shared.
      */
     public static int together(Collection<Processors> processes) {
-        int most = processes.stream().mapToInt(Processors::count).max().orElse(1);
+        int max = processes.stream().mapToInt(Processors::count).max().orElse(1);
         BigInteger union = BigInteger.ZERO;
         for (Processors process : processes) {
             BigInteger mask = CpuMask.isValid(process.allowed) ? CpuMask.parse(process.allowed) : BigInteger.ZERO;
             if (mask.bitCount() != process.count) {
-                return most;
+                return max;
             }
             union = union.or(mask);
         }
-        return Math.max(most, union.bitCount());
+        return Math.max(max, union.bitCount());
     }
 }

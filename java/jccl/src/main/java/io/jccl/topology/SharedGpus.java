@@ -49,7 +49,7 @@ public final class SharedGpus {
         this.endpoints = distinct.endpoints().size();
     }
 
-    /** Those of a machine. */
+    /** Those of a host. */
     public static SharedGpus of(Topology topology) {
         return new SharedGpus(topology);
     }
@@ -59,7 +59,7 @@ public final class SharedGpus {
         return !shared.isEmpty();
     }
 
-    /** The machine with one rank, the lowest, on each GPU; the machine itself where no ranks share. */
+    /** The host with one rank, the lowest, on each GPU; the host itself where no ranks share. */
     public Topology distinct() {
         return distinct;
     }
@@ -80,12 +80,12 @@ public final class SharedGpus {
     }
 
     /**
-     * What the memory of the GPUs leaves to all channels of a graph together, in GB/s: on a GPU of n ranks each hands data on
-     * n - 1 times inside that memory. Infinite where no ranks share.
+     * What the memory of the GPUs leaves to all channels of a graph together, in GB/s: on a GPU of n ranks each
+     * forwards data n - 1 times inside that memory. Infinite where no ranks share.
      *
      * @param closed whether the last rank of a channel sends to the first; on the same GPU, if it is the only one
      */
-    public double mostGBps(boolean closed) {
+    public double maxGBps(boolean closed) {
         int around = closed && endpoints == 1 ? 1 : 0;
         return shared.entrySet().stream()
                 .mapToDouble(gpu -> LinkSpeeds.deviceMemory(capabilities.get(gpu.getKey()))

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Describes a Linux machine from what its kernel tells: NUMA nodes and processors, the PCI switches above network cards
+ * Describes a Linux host from what its kernel reports: NUMA nodes and processors, the PCI switches above network cards
  * and GPUs, and network devices; and from what the GPUs' management library adds. Every value is optional; where one had
  * to be assumed, or comes from elsewhere than the kernel, the element's {@code origin} says so. Whatever the files
  * contain, the result is a description that can be read back; it never fails.
@@ -24,7 +24,7 @@ public final class SysfsDetector {
     private final NetElements nets;
 
     /**
-     * A machine made of files, whose GPUs nobody but the kernel tells of, and where verbs are tried.
+     * A host made of files, whose GPUs only the kernel reports, and where verbs are tried.
      *
      * @param root what stands for {@code /}
      * @param osArch the architecture as Java names it in the property {@code os.arch}
@@ -34,11 +34,11 @@ public final class SysfsDetector {
     }
 
     /**
-     * A machine made of files and of GPUs, where verbs are tried.
+     * A host made of files and of GPUs, where verbs are tried.
      *
      * @param root what stands for {@code /}
      * @param osArch the architecture as Java names it in the property {@code os.arch}
-     * @param inventory what the management library tells of its GPUs
+     * @param inventory what the management library reports of its GPUs
      */
     public SysfsDetector(Path root, String osArch, GpuInventory inventory) {
         this(root, osArch, inventory, true);
@@ -60,17 +60,20 @@ public final class SysfsDetector {
         this.nets = new NetElements(new NetDevices(files, pci), new VerbsDevices(files, pci), verbs);
     }
 
-    /** This machine without what a management library would tell. */
+    /** This host without what a management library would report. */
     public static SysfsDetector ofThisMachine() {
         return new SysfsDetector(Path.of("/"), System.getProperty("os.arch", ""));
     }
 
-    /** Describes the machine that this program runs on, without asking a management library. */
+    /** Describes the host that this program runs on, without asking a management library. */
     public static XmlElement detectThisMachine(List<HostRank> ranks) {
         return ofThisMachine().detect(ranks);
     }
 
-    /** Describes the machine that this program runs on; the settings name the management library, and say whether verbs are tried. */
+    /**
+     * Describes the host that this program runs on; the settings name the management library, and say whether verbs are
+     * tried.
+     */
     public static XmlElement detectThisMachine(Settings settings, List<HostRank> ranks) {
         return new SysfsDetector(
                         Path.of("/"),
@@ -81,9 +84,9 @@ public final class SysfsDetector {
     }
 
     /**
-     * Describes the machine.
+     * Describes the host.
      *
-     * @param ranks the ranks of this machine that work on host memory; each becomes a {@code host} element
+     * @param ranks the ranks of this host that work on host memory; each becomes a {@code host} element
      */
     public XmlElement detect(List<HostRank> ranks) {
         Map<Integer, List<XmlElement>> contents = new TreeMap<>();

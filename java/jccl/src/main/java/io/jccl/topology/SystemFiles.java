@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Reads the files by which the kernel describes the machine, below a root that tests can choose. Nothing here fails:
+ * Reads the files by which the kernel describes the host, below a root that tests can choose. Nothing here fails:
  * what is missing, unreadable, a loop or not text comes back empty.
  */
 final class SystemFiles {

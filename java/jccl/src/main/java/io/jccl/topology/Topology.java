@@ -10,7 +10,7 @@ import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
 /**
- * A machine as a graph. Nodes are numbered in the order of their type, then in that of the description; the links of a
+ * A host as a graph. Nodes are numbered in the order of their type, then in that of the description; the links of a
  * node are sorted by falling bandwidth, with the link up the PCI tree last. Immutable and safe to share.
  */
 public final class Topology {
@@ -140,7 +140,7 @@ public final class Topology {
         private final List<Draft> order = new ArrayList<>();
         private final Map<NodeType, Integer> counts = new EnumMap<>(NodeType.class);
 
-        /** More than any machine has, and few enough for tables of all pairs. */
+        /** More than any host has, and few enough for tables of all pairs. */
         private static int limit(NodeType type) {
             return switch (type) {
                 case GPU, HOST -> 1024;

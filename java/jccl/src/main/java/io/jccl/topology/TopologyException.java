@@ -2,7 +2,7 @@ package io.jccl.topology;
 
 import io.jccl.JcclException;
 
-/** A machine description is not acceptable. The message names the place in it and what was expected. */
+/** A host description is not acceptable. The message names the place in it and what was expected. */
 public final class TopologyException extends JcclException {
 
     private static final long serialVersionUID = 1L;

@@ -23,7 +23,7 @@ import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamReader;
 
 /**
- * Reads a machine description. The text is not trusted: it may be at most {@value #MAX_BYTES} bytes with
+ * Reads a host description. The text is untrusted: it may be at most {@value #MAX_BYTES} bytes with
  * {@value #MAX_ELEMENTS} elements nested {@value #MAX_DEPTH} deep; document types, entities, processing instructions,
  * name spaces and text between elements are refused; and what {@link ElementType} knows must be as it says. Elements and
  * attributes that it does not know are kept.
@@ -54,7 +54,7 @@ public final class TopologyXmlReader {
             return system;
         } catch (IOException e) {
             throw new TopologyException(
-                    "file=" + file + ": cannot be read (" + e + "); expected a machine description as XML", e);
+                    "file=" + file + ": cannot be read (" + e + "); expected a host description as XML", e);
         }
     }
 
@@ -73,7 +73,7 @@ public final class TopologyXmlReader {
         try {
             byte[] bytes = in.readNBytes(MAX_BYTES + 1);
             if (bytes.length > MAX_BYTES) {
-                throw new TopologyException("size: more than " + MAX_BYTES + " bytes; no machine needs that");
+                throw new TopologyException("size: more than " + MAX_BYTES + " bytes; no host needs that");
             }
             return new TopologyXmlReader().parse(decode(bytes));
         } catch (TopologyException e) {
@@ -95,7 +95,7 @@ public final class TopologyXmlReader {
         return factory;
     }
 
-    /** One at a time: factories need not bear several threads. */
+    /** One at a time: factories need not be thread-safe. */
     private static XMLStreamReader newReader(String text) throws XMLStreamException {
         synchronized (FACTORY) {
             return FACTORY.createXMLStreamReader(new StringReader(text));

@@ -2,7 +2,7 @@ package io.jccl.topology;
 
 import java.util.Map;
 
-/** Writes a machine description as text that {@link TopologyXmlReader} reads back to an equal element. */
+/** Writes a host description as text that {@link TopologyXmlReader} reads back to an equal element. */
 public final class TopologyXmlWriter {
 
     private TopologyXmlWriter() {}

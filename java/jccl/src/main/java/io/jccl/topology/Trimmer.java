@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.IntPredicate;
 
-/** Removes from a machine what plays no part in a communicator. */
+/** Removes from a host what plays no part in a communicator. */
 public final class Trimmer {
 
     private Trimmer() {}
@@ -21,7 +21,7 @@ public final class Trimmer {
      * too: containers keep them apart. Those for which the network is merely faster stay.
      *
      * @param rank the rank whose view this is
-     * @param networks whether other machines take part
+     * @param networks whether other hosts take part
      */
     public static Topology trim(NodePaths paths, int rank, boolean networks) {
         Topology topology = paths.topology();

@@ -7,7 +7,7 @@ import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The names of attributes and elements in a machine description that JCCL does not know. */
+/** The names of attributes and elements in a host description that JCCL does not know. */
 final class UnknownNames {
 
     private static final Logger LOG = LoggerFactory.getLogger(UnknownNames.class);

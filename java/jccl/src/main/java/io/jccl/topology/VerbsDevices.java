@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What the kernel tells of adapters for InfiniBand verbs, one row per port. */
+/** What the kernel reports of adapters for InfiniBand verbs, one row per port. */
 final class VerbsDevices {
 
     private static final String CLASS = "sys/class/infiniband/";

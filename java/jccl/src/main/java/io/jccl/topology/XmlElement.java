@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * One element of a machine description: its type, its attributes as they were spelt, and what it contains. Two elements
+ * One element of a host description: its type, its attributes as they were spelt, and what it contains. Two elements
  * are equal when all of these are; the line it came from does not count. Attributes and elements that {@link ElementType}
  * does not know are kept beside the others.
  */
@@ -115,10 +115,10 @@ public final class XmlElement {
     }
 
     /** The children of one type, in order. */
-    public List<XmlElement> children(ElementType wanted) {
+    public List<XmlElement> children(ElementType childType) {
         List<XmlElement> found = new ArrayList<>();
         for (XmlElement child : children) {
-            if (child.type == wanted) {
+            if (child.type == childType) {
                 found.add(child);
             }
         }
@@ -170,7 +170,7 @@ public final class XmlElement {
         return new XmlElement(type, tag, attributes, all, line);
     }
 
-    /** What can be shown of text from a file that is not trusted: no control characters, nor such as turn the line round. */
+    /** What can be shown of text from an untrusted file: no control characters, nor such as turn the line round. */
     static String printable(String text) {
         String head = text.length() > 60 ? text.substring(0, 60) + "…" : text;
         return head.replaceAll("[\\p{Cc}\\p{Cf}]", "?");

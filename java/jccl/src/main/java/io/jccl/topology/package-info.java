@@ -1,5 +1,5 @@
 /**
- * What a machine is made of: its description as XML, its detection, the graph of nodes and links, and the paths in it.
+ * What a host is made of: its description as XML, its detection, the graph of nodes and links, and the paths in it.
  *
  * <pre>
  *  nvml ──ManagementLibrary─┐

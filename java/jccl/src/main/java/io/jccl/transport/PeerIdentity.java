@@ -6,8 +6,8 @@ import java.util.Objects;
  * What decides about the transport between two ranks.
  *
  * @param rank the rank
- * @param hostId tells machines apart
- * @param process tells processes apart, on whatever machine
+ * @param hostId differs between hosts
+ * @param process differs between processes, on any host
  * @param connectInfo what the native engine needs to connect to this rank; opaque
  */
 public record PeerIdentity(int rank, String hostId, String process, byte[] connectInfo) {
@@ -19,12 +19,12 @@ public record PeerIdentity(int rank, String hostId, String process, byte[] conne
         Objects.requireNonNull(connectInfo, "connectInfo");
     }
 
-    /** Whether both ranks are on one machine. */
+    /** Whether both ranks are on one host. */
     public boolean sameHost(PeerIdentity other) {
         return hostId.equals(other.hostId);
     }
 
-    /** Whether both ranks are threads of one process. Ranks that act different machines never are. */
+    /** Whether both ranks are threads of one process. Ranks of different simulated hosts never are. */
     public boolean sameProcess(PeerIdentity other) {
         return sameHost(other) && process.equals(other.process);
     }

@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.StringJoiner;
 import java.util.function.IntPredicate;
 
-/** The transports of one rank in words, for the log. */
+/** The transports of one rank as text, for the log. */
 public final class TransportMap {
 
     private TransportMap() {}

@@ -29,7 +29,7 @@ public final class TransportSelector {
     }
 
     private static final int RUN_BYTES = 3;
-    private static final int MOST_IN_RUN = 0xffff;
+    private static final int MAX_IN_RUN = 0xffff;
 
     private final PeerIdentity self;
     private final Optional<TransportKind> forced;
@@ -66,7 +66,7 @@ public final class TransportSelector {
     }
 
     /**
-     * What joins ranks of one host as far as settings tell, before any of them has tried.
+     * What joins ranks of one host as far as settings say, before any of them has tried.
      *
      * @param oneProcess whether the ranks of each host are threads of one process
      */
@@ -114,10 +114,10 @@ public final class TransportSelector {
             return Optional.of("JCCL_" + kind.name() + "_DISABLE is set");
         }
         if (kind == TransportKind.P2P && !self.sameProcess(peer)) {
-            return Optional.of(self.sameHost(peer) ? "another process" : "another machine");
+            return Optional.of(self.sameHost(peer) ? "another process" : "another host");
         }
         if (kind == TransportKind.SHM && !self.sameHost(peer)) {
-            return Optional.of("another machine");
+            return Optional.of("another host");
         }
         return probe.obstacle(kind, peer);
     }
@@ -125,14 +125,14 @@ public final class TransportSelector {
     private static String advantage(TransportKind kind) {
         return switch (kind) {
             case P2P -> "same process";
-            case SHM -> "same machine";
+            case SHM -> "same host";
             case IB -> "reachable by InfiniBand verbs";
             case SOCKET -> "reachable by network";
         };
     }
 
     /**
-     * This rank's choices in a form for all ranks: runs of equal kinds in the order of ranks, 3 bytes each. All ranks get
+     * This rank's choices as bytes for all ranks: runs of equal kinds in the order of ranks, 3 bytes each. All ranks get
      * those of all: written out they would be as many bytes as there are ranks to the third power.
      *
      * <pre>
@@ -146,7 +146,7 @@ public final class TransportSelector {
         }
         ByteBuffer runs = ByteBuffer.allocate(size * RUN_BYTES);
         for (int begin = 0, end; begin < size; begin = end) {
-            for (end = begin; end < size && kinds[end] == kinds[begin] && end - begin < MOST_IN_RUN; ) {
+            for (end = begin; end < size && kinds[end] == kinds[begin] && end - begin < MAX_IN_RUN; ) {
                 end++;
             }
             runs.put(kinds[begin]).putShort((short) (end - begin));
@@ -170,14 +170,14 @@ public final class TransportSelector {
     }
 
     /**
-     * The slowest transport between any two ranks of one machine, by which all ranks predict; p2p where each is alone.
+     * The slowest transport between any two ranks of one host, by which all ranks predict; p2p where each is alone.
      *
      * @param all what {@link #encode} made on each rank, by rank
-     * @param machines the ranks of each machine
+     * @param hosts the ranks of each host
      */
-    public static TransportKind slowestInside(List<byte[]> all, List<List<Integer>> machines) {
+    public static TransportKind slowestInside(List<byte[]> all, List<List<Integer>> hosts) {
         int slowest = 0;
-        for (List<Integer> ranks : machines) {
+        for (List<Integer> ranks : hosts) {
             for (int rank : ranks) {
                 byte[] kinds = decode(rank, all.get(rank), all.size());
                 for (int peer : ranks) {
@@ -197,7 +197,7 @@ public final class TransportSelector {
         }
     }
 
-    /** Two ranks that can only use sockets, in words; looks at the runs, not at each pair: there may be many ranks. */
+    /** Two ranks that can only use sockets, as text; reads the runs, not each pair: there may be many ranks. */
     private static Optional<String> obstacleToVerbs(List<byte[]> all) {
         for (int rank = 0; rank < all.size(); rank++) {
             ByteBuffer in = ByteBuffer.wrap(all.get(rank));

@@ -4,7 +4,7 @@ import io.jccl.Algorithm;
 import io.jccl.Protocol;
 
 /**
- * How one operation is to be carried out, and its packing into the {@code long} that crosses the native border.
+ * How one operation is executed, and its packing into the {@code long} that is passed to native code.
  *
  * <pre>
  *  63                    32 31    24 23    16 15     8 7   4 3   0
@@ -12,7 +12,7 @@ import io.jccl.Protocol;
  * |      chunk bytes       |   0    | flags  |channels|proto|algo |
  * +------------------------+--------+--------+--------+-----+-----+
  * flags: bit 0 = try zero copy first, and use the rest of the choice where not all buffers are shared
- *        bit 2 = a direct all-reduce in shards
+ *        bit 2 = a two-shot direct all-reduce
  * </pre>
  *
  * @param algorithm how the ranks are connected
@@ -20,15 +20,15 @@ import io.jccl.Protocol;
  * @param channels channels 0 to channels-1 are used
  * @param chunkBytes payload bytes of one step
  * @param tryZeroCopy whether shared buffers may be read and written in place
- * @param inShards whether the ranks of a direct all-reduce exchange shards and then the results, instead of everything
+ * @param twoShot whether a direct all-reduce is two-shot: a reduce-scatter, then an all-gather
  */
 public record Choice(
-        Algorithm algorithm, Protocol protocol, int channels, int chunkBytes, boolean tryZeroCopy, boolean inShards) {
+        Algorithm algorithm, Protocol protocol, int channels, int chunkBytes, boolean tryZeroCopy, boolean twoShot) {
 
     /** The flag that stands for {@link #tryZeroCopy}. */
     public static final int FLAG_TRY_ZERO_COPY = 1;
-    /** The flag that stands for {@link #inShards}. */
-    public static final int FLAG_IN_SHARDS = 4;
+    /** The flag that stands for {@link #twoShot}. */
+    public static final int FLAG_TWO_SHOT = 4;
 
     private static final Algorithm[] ALGORITHMS = Algorithm.values();
     private static final Protocol[] PROTOCOLS = Protocol.values();
@@ -44,7 +44,7 @@ public record Choice(
         }
     }
 
-    /** A choice without shards. */
+    /** A choice that is not two-shot. */
     public Choice(Algorithm algorithm, Protocol protocol, int channels, int chunkBytes, boolean tryZeroCopy) {
         this(algorithm, protocol, channels, chunkBytes, tryZeroCopy, false);
     }
@@ -55,7 +55,7 @@ public record Choice(
                 | (long) protocol.ordinal() << 4
                 | (long) channels << 8
                 | (tryZeroCopy ? (long) FLAG_TRY_ZERO_COPY << 16 : 0L)
-                | (inShards ? (long) FLAG_IN_SHARDS << 16 : 0L)
+                | (twoShot ? (long) FLAG_TWO_SHOT << 16 : 0L)
                 | (long) chunkBytes << 32;
     }
 
@@ -67,7 +67,7 @@ public record Choice(
                 channels(packed),
                 chunkBytes(packed),
                 triesZeroCopy(packed),
-                isInShards(packed));
+                isTwoShot(packed));
     }
 
     /** The algorithm in a packed choice. */
@@ -90,9 +90,9 @@ public record Choice(
         return (int) (packed >>> 32);
     }
 
-    /** Whether a packed choice asks for shards. */
-    public static boolean isInShards(long packed) {
-        return (packed >>> 16 & FLAG_IN_SHARDS) != 0;
+    /** Whether a packed choice is two-shot. */
+    public static boolean isTwoShot(long packed) {
+        return (packed >>> 16 & FLAG_TWO_SHOT) != 0;
     }
 
     /** Whether a packed choice asks for zero copy. */

@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Function;
 
 /**
- * The choice for every collective and size of one communicator. A collective's table is made when it is first looked
- * up; from then on looking up allocates nothing.
+ * The algorithm-selection table of one communicator: the choice for every collective and size. The first lookup of a
+ * collective makes its table; later ones allocate nothing.
  *
  * <p>Sizes fall into buckets, {@value #STEPS_PER_OCTAVE} between a power of two and the next; a bucket's choice is the
  * best one for its smallest size, so that powers of two get exactly theirs. Safe to share.
@@ -28,25 +28,25 @@ public final class ChoiceTable {
     private final TimeModel model;
     private final TuningOverrides overrides;
     private final List<String> notes = new ArrayList<>();
-    private final List<List<Way>> ways = new ArrayList<>();
+    private final List<List<Candidate>> candidates = new ArrayList<>();
     private final AtomicReferenceArray<long[]> choices = new AtomicReferenceArray<>(Collective.values().length);
 
-    /** What may carry out a collective. */
-    private record Way(Algorithm algorithm, Protocol protocol) {}
+    /** An algorithm and protocol that can execute a collective. */
+    private record Candidate(Algorithm algorithm, Protocol protocol) {}
 
     private ChoiceTable(TimeModel model, TuningOverrides overrides) {
         this.model = model;
         this.overrides = overrides;
         notes.addAll(model.notes());
         for (Collective collective : Collective.values()) {
-            ways.add(allowed(collective));
+            candidates.add(allowed(collective));
         }
     }
 
     /**
      * Makes the table. All ranks get the same one from equal arguments.
      *
-     * @throws IllegalArgumentException if a setting leaves no way to carry out the collectives it names, or none at all
+     * @throws IllegalArgumentException if a setting leaves no candidate for the collectives it names, or for any
      */
     public static ChoiceTable build(TimeModel model, TuningOverrides overrides) {
         return new ChoiceTable(model, overrides);
@@ -72,7 +72,7 @@ public final class ChoiceTable {
         return model.micros(collective, choice(collective, bytes), bytes);
     }
 
-    /** What the settings could not be followed in, in words for the log; empty when they were followed throughout. */
+    /** The settings that do not apply to a collective, as text for the log; empty where all apply. */
     public List<String> notes() {
         return List.copyOf(notes);
     }
@@ -100,33 +100,38 @@ public final class ChoiceTable {
     }
 
     private long[] tabulate(Collective collective) {
-        List<Way> allowed = ways.get(collective.ordinal());
+        List<Candidate> allowed = candidates.get(collective.ordinal());
         long[] table = new long[BUCKETS];
         for (int bucket = 0; bucket < BUCKETS; bucket++) {
             table[bucket] = best(collective, allowed, smallestSize(bucket)).pack();
         }
-        choices.set(collective.ordinal(), table); // whoever else makes it makes the same
+        choices.set(collective.ordinal(), table); // every thread makes the same table
         return table;
     }
 
-    /** The ways that exist for a collective, restricted by the settings: first the algorithms, then their protocols. */
-    private List<Way> allowed(Collective collective) {
-        List<Way> existing = new ArrayList<>();
+    /** The candidates of a collective, restricted by the settings: first the algorithms, then their protocols. */
+    private List<Candidate> allowed(Collective collective) {
+        List<Candidate> existing = new ArrayList<>();
         for (Algorithm algorithm : Algorithm.values()) {
             for (Protocol protocol : Protocol.values()) {
                 if (model.exists(collective, algorithm, protocol)) {
-                    existing.add(new Way(algorithm, protocol));
+                    existing.add(new Candidate(algorithm, protocol));
                 }
             }
         }
-        List<Way> some = restrict(collective, "JCCL_ALGO", overrides.algorithms(), existing, Way::algorithm);
-        return restrict(collective, "JCCL_PROTO", overrides.protocols(), some, Way::protocol);
+        List<Candidate> some =
+                restrict(collective, "JCCL_ALGO", overrides.algorithms(), existing, Candidate::algorithm);
+        return restrict(collective, "JCCL_PROTO", overrides.protocols(), some, Candidate::protocol);
     }
 
-    private <E extends Enum<E>> List<Way> restrict(
-            Collective collective, String setting, Selection<E> selection, List<Way> existing, Function<Way, E> part) {
-        List<Way> allowed = existing.stream()
-                .filter(way -> selection.allows(collective, part.apply(way)))
+    private <E extends Enum<E>> List<Candidate> restrict(
+            Collective collective,
+            String setting,
+            Selection<E> selection,
+            List<Candidate> existing,
+            Function<Candidate, E> part) {
+        List<Candidate> allowed = existing.stream()
+                .filter(candidate -> selection.allows(collective, part.apply(candidate)))
                 .toList();
         if (!allowed.isEmpty()) {
             return allowed;
@@ -134,7 +139,7 @@ public final class ChoiceTable {
         String what = setting + "=" + selection + ": " + collective.label() + " has only "
                 + existing.stream().map(part).distinct().map(ChoiceTable::label).toList() + " with "
                 + model.described();
-        // All-reduce has every way that any collective has: a setting that fits nothing there can only be a mistake.
+        // All-reduce has every candidate that any collective has: a setting that fits none of them is a mistake.
         if (selection.names(collective) || collective == Collective.ALL_REDUCE) {
             throw new IllegalArgumentException(what + "; allow one of these, or unset " + setting);
         }
@@ -146,15 +151,16 @@ public final class ChoiceTable {
         return value.name().toLowerCase(Locale.ROOT);
     }
 
-    private Choice best(Collective collective, List<Way> allowed, long bytes) {
-        boolean several = allowed.stream().map(Way::algorithm).distinct().count() > 1;
+    private Choice best(Collective collective, List<Candidate> allowed, long bytes) {
+        boolean several = allowed.stream().map(Candidate::algorithm).distinct().count() > 1;
         Choice best = null;
         double bestMicros = Double.POSITIVE_INFINITY;
-        for (Way way : allowed) {
-            if (several && !model.worthComparing(collective, way.algorithm, bytes)) {
+        for (Candidate candidate : allowed) {
+            if (several && !model.worthComparing(collective, candidate.algorithm, bytes)) {
                 continue;
             }
-            for (Choice choice : model.ways(collective, way.algorithm, way.protocol, bytes, overrides)) {
+            for (Choice choice :
+                    model.candidates(collective, candidate.algorithm, candidate.protocol, bytes, overrides)) {
                 double micros = model.micros(collective, choice, bytes);
                 if (micros < bestMicros) {
                     bestMicros = micros;

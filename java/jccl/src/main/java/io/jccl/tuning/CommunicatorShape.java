@@ -7,17 +7,17 @@ import io.jccl.config.Settings;
 import java.util.Objects;
 
 /**
- * What the cost model has to know of a communicator. Every rank must pass equal values, or ranks would choose
+ * What the cost model needs to know of a communicator. Every rank must pass equal values, or ranks would choose
  * differently: take those agreed in the bootstrap, not this rank's own.
  *
  * @param ranks the number of ranks
- * @param machines the number of machines
- * @param localRanks the most ranks on one machine
- * @param cores cores of the machine that has the fewest per rank
+ * @param machines the number of hosts
+ * @param localRanks the most ranks on one host
+ * @param cores cores of the host that has the fewest per rank
  * @param channels the plan's channels
  * @param treeDepth edges between the root of a tree and its deepest rank, as the plan counts them
- * @param localTransport how ranks of one machine reach each other; the slower one where they differ
- * @param netGBps bandwidth of a machine's network in GB/s; ignored on one machine
+ * @param localTransport how ranks of one host reach each other; the slower one where they differ
+ * @param netGBps bandwidth of a host's network in GB/s; ignored on one host
  * @param slots payload bytes that one slot holds per protocol
  */
 public record CommunicatorShape(
@@ -93,22 +93,22 @@ public record CommunicatorShape(
                     + ": expected at least 1, 1 and 0");
         }
         if (machines > 1 && !(netGBps > 0)) {
-            throw new IllegalArgumentException("netGBps=" + netGBps + ": expected more than 0 between machines");
+            throw new IllegalArgumentException("netGBps=" + netGBps + ": expected more than 0 between hosts");
         }
     }
 
-    /** Edges between the root and the deepest machine of a double binary tree over so many machines. */
+    /** Edges between the root and the deepest host of a double binary tree over so many hosts. */
     public static int treeDepthOver(int machines) {
         return machines == 1 ? 0 : Integer.SIZE - Integer.numberOfLeadingZeros(machines - 1);
     }
 
-    /** The same communicator with another transport between ranks of one machine. */
+    /** The same communicator with another transport between ranks of one host. */
     public CommunicatorShape over(TransportKind transport) {
         return new CommunicatorShape(
                 ranks, machines, localRanks, cores, channels, treeDepth, transport, netGBps, slots);
     }
 
-    /** Whether all ranks are on one machine. */
+    /** Whether all ranks are on one host. */
     public boolean oneMachine() {
         return machines == 1;
     }
@@ -118,7 +118,7 @@ public record CommunicatorShape(
         return oneMachine() && !localTransport.isNetwork();
     }
 
-    /** Ranks per core on the fullest machine, at least 1: how many ranks have to take turns. */
+    /** Ranks per core on the fullest host, at least 1: how many ranks are time-sliced. */
     public double ranksPerCore() {
         return Math.max(1.0, (double) localRanks / cores);
     }

@@ -14,16 +14,16 @@ import java.util.Objects;
  *
  * <pre>
  * time = operation + further channels
- *      + hops x hop time                     the longest way that a byte goes
+ *      + hops x hop time                     the longest path of a byte
  *      + steps x step time                   handling of steps by the busiest rank
- *      + bytes x time per byte / parallel    what the busiest rank hands on, shared by channels that have a core each;
+ *      + bytes x time per byte / parallel    what the busiest rank forwards, shared by channels that have a core each;
  *                                            the time per byte depends on the operation's size
  * </pre>
  *
- * <p>Where ranks outnumber cores they take turns: a hop waits until all ranks of a core have had theirs, and a rank handles
- * as many steps in its turn as there are slots. Bytes cost more by the ratio of ranks to cores, and still more where every
- * rank sends everything to all others, because fewer caches have to hold all those pieces. Between machines the slower of the local
- * and the network hand-over sets the pace.
+ * <p>Ranks that outnumber cores are time-sliced: a hop waits until all ranks of a core have run, and a rank handles as
+ * many steps in a time slice as there are slots. Bytes cost more by the ratio of ranks to cores, and still more where
+ * every rank sends everything to all others, because fewer caches have to hold all those chunks. Between hosts the
+ * slower of the local and the network hop counts.
  */
 public final class CostModel implements TimeModel {
 
@@ -66,7 +66,7 @@ public final class CostModel implements TimeModel {
         };
     }
 
-    /** Whether every rank exchanges its own data with each other: such operations need no ring and span machines. */
+    /** Whether every rank exchanges its own data with each other: such operations need no ring and span hosts. */
     private static boolean pairwise(Collective collective) {
         return switch (collective) {
             case ALL_TO_ALL, GATHER, SCATTER, SEND_RECV -> true;
@@ -74,28 +74,29 @@ public final class CostModel implements TimeModel {
         };
     }
 
-    /** Predicted time of an operation carried out so, in microseconds. */
+    /** Predicted time of an operation with these parameters, in microseconds. */
     public double micros(
             Collective collective, Algorithm algorithm, Protocol protocol, long bytes, int channels, int chunkBytes) {
         if (shape.ranks() == 1) {
             return costs.get(General.OPERATION_US) + bytes * copyNanosPerByte(bytes) / 1000;
         }
-        Effort effort = Effort.of(collective, algorithm, shape, bytes, channels, chunkBytes);
+        OperationCost cost = OperationCost.of(collective, algorithm, shape, bytes, channels, chunkBytes);
         LinkCost local = costs.link(shape.localTransport(), algorithm, protocol);
         LinkCost net = costs.link(TransportKind.SOCKET, algorithm, protocol);
-        double turn = turnMicros();
-        boolean inShards = Effort.inShards(collective, algorithm, shape, bytes);
-        double nanosPerByte = local.nanosPerByte(bytes) * shape.ranksPerCore() * (inShards ? 1 : crowding(algorithm));
+        double timeSlice = timeSliceMicros();
+        boolean twoShot = OperationCost.isTwoShot(collective, algorithm, shape, bytes);
+        double nanosPerByte =
+                local.nanosPerByte(bytes) * shape.ranksPerCore() * (twoShot ? 1 : oversubscription(algorithm));
         if (!shape.oneMachine()) {
             double wire = (protocol == Protocol.LL ? 2 : 1) / shape.netGBps();
             nanosPerByte = Math.max(nanosPerByte, Math.max(net.nanosPerByte(bytes), wire));
         }
         return costs.get(General.OPERATION_US)
                 + (channels - 1) * costs.get(General.CHANNEL_US)
-                + effort.localHops() * (local.hopMicros() + turn)
-                + effort.netHops() * net.hopMicros()
-                + effort.steps() * (costs.get(General.STEP_US) + turn / Effort.SLOTS)
-                + effort.bytes() * nanosPerByte / parallel(channels) / 1000;
+                + cost.localHops() * (local.hopMicros() + timeSlice)
+                + cost.netHops() * net.hopMicros()
+                + cost.steps() * (costs.get(General.STEP_US) + timeSlice / OperationCost.SLOTS)
+                + cost.bytes() * nanosPerByte / parallel(channels) / 1000;
     }
 
     @Override
@@ -105,13 +106,13 @@ public final class CostModel implements TimeModel {
 
     /** The largest step worth making: what keeps the slots in the cache, and what a slot holds. */
     int largestChunk(Protocol protocol) {
-        General wanted = oversubscribed()
+        General largest = oversubscribed()
                 ? General.OVERSUBSCRIBED_CHUNK_BYTES
                 : shape.oneMachine() ? General.CHUNK_BYTES : General.NET_CHUNK_BYTES;
-        return wholeLines(Math.min(shape.slots().of(protocol), costs.bytes(wanted)));
+        return wholeLines(Math.min(shape.slots().of(protocol), costs.bytes(largest)));
     }
 
-    /** Steps are a multiple of a cache line, so that every type fits and pieces stay aligned. */
+    /** Steps are a multiple of a cache line, so that every type fits and chunks stay aligned. */
     private static int wholeLines(int bytes) {
         return Math.max(LINE, bytes / LINE * LINE);
     }
@@ -133,38 +134,38 @@ public final class CostModel implements TimeModel {
     /** Data beyond some size is not staged to all peers at once. */
     @Override
     public boolean worthComparing(Collective collective, Algorithm algorithm, long bytes) {
-        boolean lent = collective == Collective.ALL_REDUCE && shape.ranks() == 2 && !shape.sharesMemory();
-        General limit = lent
-                ? General.LENT_DIRECT_MAX_BYTES
+        boolean zeroCopySend = collective == Collective.ALL_REDUCE && shape.ranks() == 2 && !shape.sharesMemory();
+        General limit = zeroCopySend
+                ? General.ZERO_COPY_SEND_DIRECT_MAX_BYTES
                 : oversubscribed() ? General.OVERSUBSCRIBED_DIRECT_MAX_BYTES : General.DIRECT_MAX_BYTES;
         return algorithm != Algorithm.DIRECT || pairwise(collective) || bytes <= costs.get(limit);
     }
 
     @Override
-    public List<Choice> ways(
+    public List<Choice> candidates(
             Collective collective, Algorithm algorithm, Protocol protocol, long bytes, TuningOverrides overrides) {
         boolean zeroCopy = zeroCopy(collective, bytes, overrides);
         int forced = overrides.chunkBytes();
-        List<Choice> ways = new ArrayList<>();
+        List<Choice> candidates = new ArrayList<>();
         for (int channels : channelCounts(overrides)) {
             int chunk = forced > 0
                     ? Math.min(forced, shape.slots().of(protocol))
                     : bestChunk(collective, algorithm, protocol, bytes, channels);
-            boolean inShards = Effort.inShards(collective, algorithm, shape, bytes);
-            ways.add(new Choice(algorithm, protocol, channels, chunk, zeroCopy, inShards));
+            boolean twoShot = OperationCost.isTwoShot(collective, algorithm, shape, bytes);
+            candidates.add(new Choice(algorithm, protocol, channels, chunk, zeroCopy, twoShot));
         }
-        return ways;
+        return candidates;
     }
 
     /** Powers of two within the bounds, and the bounds. */
     private List<Integer> channelCounts(TuningOverrides overrides) {
-        int most = overrides.mostChannels(shape.channels());
+        int max = overrides.maxChannels(shape.channels());
         List<Integer> counts = new ArrayList<>();
-        int count = overrides.leastChannels(shape.channels());
-        for (; count < most; count = Math.max(count + 1, Integer.highestOneBit(count) * 2)) {
+        int count = overrides.minChannels(shape.channels());
+        for (; count < max; count = Math.max(count + 1, Integer.highestOneBit(count) * 2)) {
             counts.add(count);
         }
-        counts.add(most);
+        counts.add(max);
         return counts;
     }
 
@@ -188,11 +189,11 @@ public final class CostModel implements TimeModel {
         return shape.localRanks() > shape.cores();
     }
 
-    private double turnMicros() {
+    private double timeSliceMicros() {
         return oversubscribed() ? costs.get(General.OVERSUBSCRIBED_HOP_US) * shape.ranksPerCore() : 0;
     }
 
-    private double crowding(Algorithm algorithm) {
+    private double oversubscription(Algorithm algorithm) {
         return oversubscribed() && algorithm == Algorithm.DIRECT ? costs.get(General.OVERSUBSCRIBED_DIRECT_FACTOR) : 1;
     }
 

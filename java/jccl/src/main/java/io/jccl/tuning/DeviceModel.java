@@ -25,7 +25,7 @@ public final class DeviceModel implements TimeModel {
      * where data goes through the host's memory, that memory and other GPUs' links bound it as well.
      */
     public static final double HOST_LINK_GBPS = 12;
-    /** A launch and the two meetings of an operation in place, in microseconds. */
+    /** A launch and the two barriers of an operation in place, in microseconds. */
     private static final double IN_PLACE_MICROS = 8;
 
     private static final double BYTES_PER_MICRO = 1000;
@@ -60,7 +60,7 @@ public final class DeviceModel implements TimeModel {
     }
 
     /**
-     * What channels lead over where no topology tells.
+     * The shape that is assumed where no topology is known.
      *
      * @param ranksPerDevice the most ranks that share a device; all, if there is only one
      */
@@ -75,7 +75,7 @@ public final class DeviceModel implements TimeModel {
         // What joins several devices is not known here, so LL128 counts as dangerous between them.
         boolean oneDevice = ranksPerDevice == ranks;
         PathType path = oneDevice ? PathType.LOC : PathType.PHB;
-        // In a ring over one device the last rank, too, hands on inside it.
+        // In a ring over one device the last rank, too, forwards inside it.
         int hops = Math.max(1, oneDevice ? ranksPerDevice : ranksPerDevice - 1);
         double each = Math.min(CHANNEL_GBPS, LinkSpeeds.deviceMemory(minCapability) / hops / channelCount);
         return new GpuShape(
@@ -116,12 +116,12 @@ public final class DeviceModel implements TimeModel {
     }
 
     @Override
-    public List<Choice> ways(
+    public List<Choice> candidates(
             Collective collective, Algorithm algorithm, Protocol protocol, long bytes, TuningOverrides overrides) {
         if (isInPlace(collective, algorithm, protocol)) {
             return List.of(new Choice(algorithm, protocol, channelCount, chunkBytes, true));
         }
-        return channels.ways(collective, algorithm, protocol, bytes, overrides);
+        return channels.candidates(collective, algorithm, protocol, bytes, overrides);
     }
 
     @Override

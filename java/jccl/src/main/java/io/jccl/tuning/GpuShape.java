@@ -5,19 +5,19 @@ import io.jccl.plan.Plan;
 import java.util.Objects;
 
 /**
- * What the cost model has to know of a communicator whose ranks own GPUs. Every rank must pass equal values: take those
- * agreed in the bootstrap, not this rank's own.
+ * What the cost model needs to know of a communicator whose ranks own GPUs. Every rank must pass equal values: take
+ * those agreed in the bootstrap, not this rank's own.
  *
  * @param ranks the number of ranks
- * @param machines the number of machines
- * @param localRanks the most ranks on one machine
+ * @param machines the number of hosts
+ * @param localRanks the most ranks on one host
  * @param channels the plan's channels
  * @param treeDepth edges between the root of a tree and its deepest rank, as the plan counts them
  * @param ring the channels for rings
  * @param tree the channels for trees
  * @param minCapability the lowest compute capability times ten, 0 where not known
  * @param maxCapability the highest
- * @param amdProcessors whether any machine has processors of AMD, which hand data to the network otherwise than Intel's
+ * @param amdProcessors whether any host has processors of AMD, which pass data to the network differently from Intel's
  * @param slots payload bytes that one slot holds per protocol
  */
 public record GpuShape(
@@ -50,9 +50,9 @@ public record GpuShape(
     }
 
     /**
-     * The communicator of a plan over any machines; all its ranks own GPUs.
+     * The communicator of a plan over any hosts; all its ranks own GPUs.
      *
-     * @param traits those of all machines together
+     * @param traits those of all hosts together
      */
     public static GpuShape of(Plan plan, MachineTraits traits, CommunicatorShape.SlotBytes slots) {
         int localRanks = plan.machines().stream()
@@ -90,7 +90,7 @@ public record GpuShape(
     }
 
     /**
-     * The same where GPUs of one machine do not reach each other's memory, and data goes through the host's.
+     * The same where GPUs of one host do not reach each other's memory, and data goes through the host's.
      *
      * @param gbps what one GPU's link to its host carries each way, in GB/s
      */
@@ -109,7 +109,7 @@ public record GpuShape(
                 slots);
     }
 
-    /** Whether all ranks are on one machine. */
+    /** Whether all ranks are on one host. */
     public boolean oneMachine() {
         return machines == 1;
     }

@@ -13,11 +13,13 @@ import io.jccl.tuning.GraphCosts.Generation;
  */
 final class GraphBandwidth {
 
-    /** What LL leaves of a ring's bandwidth: half for the flags, half again where data is reduced or leaves the machine. */
+    /**
+     * What LL leaves of a ring's bandwidth: half for the flags, half again where data is reduced or leaves the host.
+     */
     private static final double RING_LL = 1.0 / 4;
 
     private static final double RING_LL_COPYING_LOCALLY = 1.0 / 3;
-    /** What LL128 leaves: 120 of 128 bytes, less the shuffling; still less where each machine has one rank. */
+    /** What LL128 leaves: 120 of 128 bytes, less the shuffling; still less where each host has one rank. */
     private static final double RING_LL128 = 0.92;
 
     private static final double RING_LL128_ALONE = 0.7;
@@ -27,7 +29,7 @@ final class GraphBandwidth {
     private static final double TREE_LL = 1 / 3.8;
     private static final double TREE_LL128 = 120.0 / 128;
     private static final double TREE_LL128_ONE_MACHINE = 7.0 / 9;
-    /** What is left where one rank of a machine sends and receives everything that crosses the network. */
+    /** What is left where one rank of a host sends and receives everything that crosses the network. */
     private static final double TREE_AT_ONE_RANK = 0.85;
     /** A tree carries each byte up and down. */
     private static final double TREE_TRIPS = 2;
@@ -75,7 +77,7 @@ final class GraphBandwidth {
                 : RING_LL;
     }
 
-    /** How often a byte passes a rank's link on its way round. */
+    /** How often a byte passes a rank's link in an operation. */
     private double ringTrips(Collective collective) {
         double part = (shape.ranks() - 1.0) / shape.ranks();
         return switch (collective) {
@@ -100,8 +102,8 @@ final class GraphBandwidth {
     }
 
     /**
-     * What the trees carry together. Two machines are each the root of one tree and the leaf of the other: half the data
-     * goes each way, where with more machines all of it does.
+     * What the trees carry together. Two hosts are each the root of one tree and the leaf of the other: half the data
+     * goes each way, where with more hosts all of it does.
      */
     private double treeGBps() {
         GraphSummary tree = shape.tree();
@@ -114,7 +116,9 @@ final class GraphBandwidth {
         return each * usable(tree);
     }
 
-    /** At best: as if every rank's own way to all others were as wide as its rings, and networks were shared evenly. */
+    /**
+     * At best: as if every rank's own path to all others were as wide as its rings, and networks were shared evenly.
+     */
     private double direct(Collective collective, Protocol protocol) {
         double all = ringGBps();
         if (collective != Collective.SEND_RECV && !shape.oneMachine()) {

@@ -16,7 +16,7 @@ import java.util.Optional;
  * </pre>
  *
  * <p>The constants were measured with all channels for large sizes and fewer for small ones, so a size has the channels
- * that it keeps busy; fewer than that, where a setting wants it so, carry less in proportion.
+ * that it keeps busy; fewer than that, where a setting asks for it, carry less in proportion.
  */
 public final class GraphCostModel implements TimeModel {
 
@@ -40,7 +40,7 @@ public final class GraphCostModel implements TimeModel {
     /**
      * A model of one communicator.
      *
-     * @param overrides of which only what concerns GPUs is looked at
+     * @param overrides of which only what concerns GPUs is used
      */
     public GraphCostModel(GpuShape shape, TuningOverrides overrides) {
         this.shape = Objects.requireNonNull(shape, "shape");
@@ -97,11 +97,11 @@ public final class GraphCostModel implements TimeModel {
     }
 
     @Override
-    public List<Choice> ways(
+    public List<Choice> candidates(
             Collective collective, Algorithm algorithm, Protocol protocol, long bytes, TuningOverrides overrides) {
         int channels = Math.max(
-                overrides.leastChannels(shape.channels()),
-                Math.min(overrides.mostChannels(shape.channels()), busyChannels(algorithm, protocol, bytes)));
+                overrides.minChannels(shape.channels()),
+                Math.min(overrides.maxChannels(shape.channels()), busyChannels(algorithm, protocol, bytes)));
         int slot = shape.slots().of(protocol);
         int chunk = overrides.chunkBytes() > 0
                 ? Math.min(overrides.chunkBytes(), slot)
@@ -137,7 +137,7 @@ public final class GraphCostModel implements TimeModel {
         return chunk;
     }
 
-    /** Steps are a multiple of a cache line, so that every type fits and pieces stay aligned. */
+    /** Steps are a multiple of a cache line, so that every type fits and chunks stay aligned. */
     private static int wholeLines(int bytes) {
         return Math.max(LINE, bytes / LINE * LINE);
     }

@@ -19,7 +19,7 @@ final class GraphCosts {
         PCI,
         NET;
 
-        /** What neighbours on one machine are joined by. NVLink to a processor is NVLink. */
+        /** What neighbours on one host are joined by. NVLink to a processor is NVLink. */
         static Medium within(PathType type) {
             if (type.compareTo(PathType.C2C) <= 0) {
                 return NVLINK;
@@ -54,38 +54,38 @@ final class GraphCosts {
 
     private static final double[] TREE_BASE_US = {6.8, 14.0, 8.4};
 
-    /** One hand-over in a ring, by medium. */
+    /** One hop in a ring, by medium. */
     private static final double[][] RING_HOP_US = {
         {0.6, 1.9, 3.4},
         {1.0, 2.5, 5.7},
         {2.7, 4.0, 14.0},
     };
 
-    /** One hand-over in a tree, by medium: nothing else is on its way at the same time that could hide it. */
+    /** One hop in a tree, by medium: no transfer at the same time hides it. */
     private static final double[][] TREE_HOP_US = {
         {0.6, 1.25, 4.0},
         {1.0, 1.9, 4.0},
         {5.0, 8.5, 14.0},
     };
 
-    /** What handing a step to the network costs the processor: Intel and others, AMD. SIMPLE pays it three times. */
+    /** What passing a step to the network costs the processor: Intel and others, AMD. SIMPLE pays it three times. */
     private static final double[] NETWORK_STEP_US = {1.0, 2.0};
 
     private static final int SIMPLE_NETWORK_STEPS = 3;
 
-    /** What LL moves on one machine with all channels, by generation. */
+    /** What LL moves on one host with all channels, by generation. */
     private static final double[] LL_LOCAL_GBPS = {39.0, 87.7, 141.0, 282.0};
 
-    /** What LL moves between 2, and between more machines, with processors of Intel and others: they compare the flags. */
+    /** What LL moves between 2, and between more hosts, with processors of Intel and others: they compare the flags. */
     private static final double[] LL_INTEL_GBPS = {39.0, 20.4};
 
     /** The same with processors of AMD, by generation of the GPUs. */
     private static final double[][] LL_AMD_GBPS = {{39.0, 20.4}, {22.5, 19.0}, {45.0, 35.0}, {90.0, 70.0}};
 
-    /** What one channel of a ring moves with LL128, by generation; the same on any number of machines. */
+    /** What one channel of a ring moves with LL128, by generation; the same on any number of hosts. */
     private static final double[] RING_LL128_GBPS = {20.0, 20.0, 36.7, 40.0};
 
-    /** What one channel of a tree moves with LL128, by generation, on 1, 2 and more machines. */
+    /** What one channel of a tree moves with LL128, by generation, on 1, 2 and more hosts. */
     private static final double[][] TREE_LL128_GBPS = {
         {20.0, 20.0, 20.0},
         {20.0, 20.0, 20.0},
@@ -93,7 +93,7 @@ final class GraphCosts {
         {55.6, 31.67, 20.0},
     };
 
-    /** What one channel of a tree moves with any protocol, by generation, on 1, 2 and more machines. */
+    /** What one channel of a tree moves with any protocol, by generation, on 1, 2 and more hosts. */
     private static final double[][] TREE_GBPS = {
         {26.5, 18.5, 10.0},
         {24.0, 23.6, 17.8},
@@ -110,11 +110,13 @@ final class GraphCosts {
 
     private static final double SMALLEST_FILLING_BYTES = 64;
 
-    /** How much longer hops of a SIMPLE ring over machines take once its pieces have filled a line: before 80, and since. */
+    /**
+     * How much longer hops of a SIMPLE ring over hosts take once its shards have filled a line: before 80, and since.
+     */
     private static final double[] RING_PLATEAU = {1.9, 1.4};
 
     private static final int PLATEAU_CAPABILITY = 80;
-    private static final int PLATEAU_PIECE_BYTES = 64;
+    private static final int PLATEAU_SHARD_BYTES = 64;
 
     /** Threads of a channel, by protocol; SIMPLE needs half of them where rings are no faster than PCI of generation 3. */
     private static final int[] THREADS = {512, 640, 512};
@@ -171,9 +173,9 @@ final class GraphCosts {
         return table[below] + (table[above] - table[below]) * Math.min(1, octave - below);
     }
 
-    /** How much longer hops of a SIMPLE ring over machines take when a piece has this size. */
-    static double ringPlateau(int capability, long pieceBytes) {
-        if (pieceBytes < PLATEAU_PIECE_BYTES) {
+    /** How much longer hops of a SIMPLE ring over hosts take when a shard has this size. */
+    static double ringPlateau(int capability, long shardBytes) {
+        if (shardBytes < PLATEAU_SHARD_BYTES) {
             return 1;
         }
         return RING_PLATEAU[capability < PLATEAU_CAPABILITY ? 0 : 1];

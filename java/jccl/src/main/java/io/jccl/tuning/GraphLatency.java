@@ -6,7 +6,7 @@ import io.jccl.Protocol;
 import io.jccl.plan.GraphSummary;
 import io.jccl.tuning.GraphCosts.Medium;
 
-/** How long the first byte of an operation between GPUs is on its way: its hops, counted from the schedule, and priced. */
+/** How long the first byte of an operation between GPUs travels: the hops of the schedule, each with its time. */
 final class GraphLatency {
 
     private final GpuShape shape;
@@ -28,8 +28,8 @@ final class GraphLatency {
     }
 
     /**
-     * The longest way round a ring. An operation of one phase takes a piece to all other ranks, one of two phases takes it
-     * there twice; each phase crosses at most as many networks as there are machines.
+     * The longest path around a ring. An operation of one phase takes a shard to all other ranks, one of two phases
+     * takes it there twice; each phase crosses at most as many networks as there are hosts.
      */
     private double ringHops(Collective collective, Protocol protocol) {
         int phases = twoPhases(collective) ? 2 : 1;
@@ -38,10 +38,10 @@ final class GraphLatency {
             return hops * GraphCosts.hopMicros(within(shape.ring()), Algorithm.RING, protocol);
         }
         double netHops = Math.min(hops, (double) phases * shape.machines());
-        // Where each machine has one rank no other hop hides the network's latency, as in a tree.
+        // Where each host has one rank no other hop hides the network's latency, as in a tree.
         Algorithm asIn = shape.localRanks() == 1 ? Algorithm.TREE : Algorithm.RING;
         double net = GraphCosts.hopMicros(Medium.NET, asIn, protocol);
-        // Pieces leave the machine as fast as its processor hands them over; no hop inside is faster than that.
+        // Chunks leave the host as fast as its processor passes them on; no hop inside is faster than that.
         double local = Math.max(
                 GraphCosts.hopMicros(within(shape.ring()), Algorithm.RING, protocol),
                 GraphCosts.networkStepMicros(shape.amdProcessors(), protocol));
@@ -50,11 +50,11 @@ final class GraphLatency {
 
     private double plateau(Collective collective, Protocol protocol, long bytes) {
         boolean concerned = !shape.oneMachine() && twoPhases(collective) && protocol == Protocol.SIMPLE;
-        long piece = bytes / ((long) shape.ring().channels() * shape.ranks());
-        return concerned ? GraphCosts.ringPlateau(shape.minCapability(), piece) : 1;
+        long shard = bytes / ((long) shape.ring().channels() * shape.ranks());
+        return concerned ? GraphCosts.ringPlateau(shape.minCapability(), shard) : 1;
     }
 
-    /** Up and down again: along the chain of a machine, and over the tree of machines. */
+    /** Up and down again: along the chain of a host, and over the tree of hosts. */
     private double treeHops(Protocol protocol) {
         int net = Math.min(shape.treeDepth(), CommunicatorShape.treeDepthOver(shape.machines()));
         int local = shape.treeDepth() - net;
@@ -63,7 +63,7 @@ final class GraphLatency {
                         + net * GraphCosts.hopMicros(Medium.NET, Algorithm.TREE, protocol));
     }
 
-    /** One hop, and the handing over of what goes to each rank of other machines. */
+    /** One hop, and passing to the network what goes to each rank of other hosts. */
     private double directHops(Collective collective, Protocol protocol) {
         if (shape.oneMachine()) {
             return GraphCosts.hopMicros(within(shape.ring()), Algorithm.RING, protocol);

@@ -42,13 +42,13 @@ public final class HostCosts {
         CHANNEL_US("channel_us"),
         /** Handling one step. */
         STEP_US("step_us"),
-        /** What a hand-over costs more when ranks take turns on the cores. */
+        /** What a hop costs more when ranks are time-sliced. */
         OVERSUBSCRIBED_HOP_US("oversubscribed_hop_us"),
         /** What a byte of a direct operation costs more then. */
         OVERSUBSCRIBED_DIRECT_FACTOR("oversubscribed_direct_factor"),
         /** The largest step. */
         CHUNK_BYTES("chunk_bytes"),
-        /** The largest step when ranks take turns. */
+        /** The largest step when ranks are time-sliced. */
         OVERSUBSCRIBED_CHUNK_BYTES("oversubscribed_chunk_bytes"),
         /** The largest step where a network joins ranks that have a core each. */
         NET_CHUNK_BYTES("net_chunk_bytes"),
@@ -56,10 +56,10 @@ public final class HostCosts {
         ZERO_COPY_MIN_BYTES("zero_copy_min_bytes"),
         /** Beyond this size data is not staged to all peers at once. */
         DIRECT_MAX_BYTES("direct_max_bytes"),
-        /** The same when ranks take turns. */
+        /** The same when ranks are time-sliced. */
         OVERSUBSCRIBED_DIRECT_MAX_BYTES("oversubscribed_direct_max_bytes"),
-        /** The same between two ranks with a network between them, which send from where the data lies. */
-        LENT_DIRECT_MAX_BYTES("lent_direct_max_bytes");
+        /** The same between two ranks over a network, which send zero-copy. */
+        ZERO_COPY_SEND_DIRECT_MAX_BYTES("lent_direct_max_bytes");
 
         private final String key;
 
@@ -102,11 +102,13 @@ public final class HostCosts {
      *     from 0 up
      */
     public static HostCosts of(Settings settings) {
-        return settings.get(AlgorithmSettings.HOST_COSTS).map(HostCosts::read).orElseGet(HostCosts::builtIn);
+        return settings.get(AlgorithmSettings.TUNING_PROFILE)
+                .map(HostCosts::read)
+                .orElseGet(HostCosts::builtIn);
     }
 
     private static HostCosts read(Path file) {
-        String name = AlgorithmSettings.HOST_COSTS.name() + "=" + file;
+        String name = AlgorithmSettings.TUNING_PROFILE.name() + "=" + file;
         try (Reader in = Files.newBufferedReader(file)) {
             return read(in, name);
         } catch (IOException e) {
@@ -131,7 +133,7 @@ public final class HostCosts {
         return source;
     }
 
-    /** The cost of a hand-over. */
+    /** The cost of a hop. */
     public LinkCost link(TransportKind transport, Algorithm algorithm, Protocol protocol) {
         return links[index(transport, algorithm, protocol)];
     }
@@ -192,7 +194,7 @@ public final class HostCosts {
         }
     }
 
-    /** Is told of a row. */
+    /** Receives a row. */
     @FunctionalInterface
     interface LinkAction {
         void accept(TransportKind transport, Algorithm algorithm, Protocol protocol);

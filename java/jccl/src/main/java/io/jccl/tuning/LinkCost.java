@@ -4,19 +4,19 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * What handing data to the next rank costs. The time per byte depends on how large the operation is, because that decides
- * which cache its buffers fit into: it is given at the sizes {@link #SIZES}, holds evenly below the first and above the
- * last, and changes in proportion to the logarithm of the size between them.
+ * What sending data to the next rank costs. The time per byte depends on how large the operation is, because that
+ * decides which cache its buffers fit into: it is given at the sizes {@link #SIZES}, holds evenly below the first and
+ * above the last, and changes in proportion to the logarithm of the size between them.
  *
  * @param hopMicros from a rank's store until the next rank acts on it, in microseconds
- * @param nanosPerByte time a rank needs per byte that it hands on, in nanoseconds, at each of {@link #SIZES}
+ * @param nanosPerByte time a rank needs per byte that it forwards, in nanoseconds, at each of {@link #SIZES}
  */
 public record LinkCost(double hopMicros, List<Double> nanosPerByte) {
 
     /** The operation sizes in bytes that times per byte are given at. */
     public static final List<Integer> SIZES = List.of(1 << 10, 8 << 10, 64 << 10, 512 << 10, 4 << 20);
 
-    /** Refuses what no machine can do. */
+    /** Refuses what no host can do. */
     public LinkCost {
         nanosPerByte = List.copyOf(nanosPerByte);
         if (nanosPerByte.size() != SIZES.size()) {

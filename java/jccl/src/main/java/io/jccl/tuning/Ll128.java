@@ -6,6 +6,6 @@ public enum Ll128 {
     OFF,
     /** Where lines are known to arrive whole. */
     AUTO,
-    /** Everywhere, although lines may be torn on the way. */
+    /** Everywhere, although a link may tear lines. */
     FORCE
 }

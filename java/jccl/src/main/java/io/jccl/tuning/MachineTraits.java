@@ -6,11 +6,11 @@ import io.jccl.topology.Topology;
 import java.util.List;
 
 /**
- * What the cost model for GPUs has to know of machines beside their channels.
+ * What the cost model for GPUs needs to know of hosts beside their channels.
  *
  * @param minCapability the lowest compute capability of GPUs with ranks, times ten; 0 where not known
  * @param maxCapability the highest
- * @param amdProcessors whether any machine has processors of AMD, which hand data to the network otherwise than Intel's
+ * @param amdProcessors whether any host has processors of AMD, which pass data to the network differently from Intel's
  */
 public record MachineTraits(int minCapability, int maxCapability, boolean amdProcessors) {
 
@@ -24,22 +24,22 @@ public record MachineTraits(int minCapability, int maxCapability, boolean amdPro
         }
     }
 
-    /** Those of one machine; capabilities are 0 where its ranks own no GPUs. */
+    /** Those of one host; capabilities are 0 where its ranks own no GPUs. */
     public static MachineTraits of(Topology topology) {
-        int least = Integer.MAX_VALUE;
-        int most = 0;
+        int min = Integer.MAX_VALUE;
+        int max = 0;
         for (int endpoint : topology.endpoints()) {
             int capability = topology.node(endpoint) instanceof Node.Gpu gpu ? gpu.sm() : 0;
-            least = Math.min(least, capability);
-            most = Math.max(most, capability);
+            min = Math.min(min, capability);
+            max = Math.max(max, capability);
         }
         boolean amd = topology.indexesOf(NodeType.CPU).stream()
                 .anyMatch(
                         cpu -> ((Node.Cpu) topology.node(cpu)).model().vendor().equals(AMD));
-        return new MachineTraits(Math.min(least, most), most, amd);
+        return new MachineTraits(Math.min(min, max), max, amd);
     }
 
-    /** Those of several machines together. */
+    /** Those of several hosts together. */
     public static MachineTraits together(List<MachineTraits> machines) {
         return machines.stream()
                 .reduce((one, other) -> new MachineTraits(

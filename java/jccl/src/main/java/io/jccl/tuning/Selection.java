@@ -99,9 +99,9 @@ public final class Selection<E extends Enum<E>> {
     }
 
     private static Collective collective(String setting, String text, String name) {
-        String wanted = name.trim().replace("_", "").replace("-", "");
+        String normalized = name.trim().replace("_", "").replace("-", "");
         for (Collective collective : Collective.values()) {
-            if (collective.name().replace("_", "").equalsIgnoreCase(wanted)) {
+            if (collective.name().replace("_", "").equalsIgnoreCase(normalized)) {
                 return collective;
             }
         }

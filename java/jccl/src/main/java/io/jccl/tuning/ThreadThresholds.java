@@ -35,14 +35,15 @@ public record ThreadThresholds(List<Integer> bytes) {
     /**
      * Bytes of the operation for each thread.
      *
-     * @param ranks the number of ranks: a ring cuts its data into as many pieces, and with LL each must keep threads busy
+     * @param ranks the number of ranks: a ring cuts its data into as many shards, and with LL each must keep threads
+     *     busy
      */
     long of(Algorithm algorithm, Protocol protocol, int ranks) {
         int at = (algorithm == Algorithm.TREE ? 0 : Protocol.values().length) + protocol.ordinal();
         if (at < bytes.size() && bytes.get(at) >= 0) {
             return bytes.get(at);
         }
-        boolean pieces = algorithm == Algorithm.RING && protocol == Protocol.LL;
-        return (long) DEFAULTS[protocol.ordinal()] * (pieces ? ranks : 1);
+        boolean shards = algorithm == Algorithm.RING && protocol == Protocol.LL;
+        return (long) DEFAULTS[protocol.ordinal()] * (shards ? ranks : 1);
     }
 }

@@ -91,12 +91,12 @@ public record TuningOverrides(
     }
 
     /** The upper bound of a choice's channels in a plan of so many. */
-    int mostChannels(int planned) {
+    int maxChannels(int planned) {
         return maxChannels > 0 ? Math.min(planned, maxChannels) : planned;
     }
 
     /** The lower bound of a choice's channels in a plan of so many. */
-    int leastChannels(int planned) {
-        return Math.min(mostChannels(planned), Math.max(1, minChannels));
+    int minChannels(int planned) {
+        return Math.min(maxChannels(planned), Math.max(1, minChannels));
     }
 }

@@ -18,9 +18,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Many ranks come together, as threads of this JVM; {@code -Djccl.scale.ranks=8,64,1024} for other numbers than those of
- * every build, {@code -Djccl.scale.late.seconds=30} for ranks that start over so long. docs/scale.md has a table of what
- * this prints.
+ * Many ranks come together, as threads of this JVM; {@code -Djccl.scale.ranks=8,64,1024} for other numbers than those
+ * of every build, {@code -Djccl.scale.late.seconds=30} for ranks that start over so long. docs/scale.md has a table of
+ * what this prints.
  */
 @Timeout(value = 600, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class BootstrapScaleTest {
@@ -67,7 +67,7 @@ class BootstrapScaleTest {
         }
     }
 
-    /** Ranks of a slow cluster come one after the other; meanwhile the root's log stays short, and nobody gives up. */
+    /** Ranks of a slow cluster come one after the other: the server's log stays short, and no rank gives up. */
     @Test
     void ranksThatComeLateAreWaitedFor() throws Exception {
         int size = 24;
@@ -90,12 +90,12 @@ class BootstrapScaleTest {
         Ranks.close(group);
     }
 
-    /** Every 50th rank and the last one are missing: all that came name the same ranks, in a message that people can read. */
+    /** Every 50th rank and the last one are missing: all that came name the same ranks, in a readable message. */
     @Test
     void missingRanksAreNamedByAllThatCame() throws Exception {
         for (int size : sizes()) {
-            Duration patience = Duration.ofMillis(2000 + 6L * size);
-            BootstrapOptions options = Ranks.options().withInitTimeout(patience);
+            Duration timeLimit = Duration.ofMillis(2000 + 6L * size);
+            BootstrapOptions options = Ranks.options().withInitTimeout(timeLimit);
             UniqueId id = Bootstrap.createId(options);
             Set<Integer> absent = IntStream.range(1, size)
                     .filter(rank -> rank % 50 == 49 || rank == size - 1)
@@ -115,7 +115,7 @@ class BootstrapScaleTest {
                     "missing ranks=%d absent=%d timeout_ms=%d ended_ms=%.0f message_chars=%d%n",
                     size,
                     absent.size(),
-                    patience.toMillis(),
+                    timeLimit.toMillis(),
                     took,
                     outcomes.get(0).error().getMessage().length());
             for (Ranks.Outcome<Bootstrap> outcome : outcomes) {
@@ -125,7 +125,7 @@ class BootstrapScaleTest {
                         .hasMessageStartingWith(RankList.subject(absent) + " did not join within ")
                         .hasMessageContaining("(" + (size - absent.size()) + " of " + size + " arrived)");
             }
-            assertThat(took).isLessThan(patience.toMillis() + LIMIT.toMillis());
+            assertThat(took).isLessThan(timeLimit.toMillis() + LIMIT.toMillis());
         }
     }
 }

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(20)
 class CodecsTest {
 
-    private static FailureReport verdict() {
+    private static FailureReport report() {
         RankStatus full = new RankStatus(
                 1,
                 RankStatus.State.ANSWERED,
@@ -41,17 +41,17 @@ class CodecsTest {
     }
 
     private static FailureReport decode(byte[] bytes) {
-        return Codecs.decodeVerdict(new WireReader(bytes), 3);
+        return Codecs.decodeFailure(new WireReader(bytes), 3);
     }
 
     @Test
-    void aVerdictComesBackAsItWas() {
-        assertThat(decode(Codecs.encode(verdict()))).isEqualTo(verdict());
+    void aFailureComesBackAsItWas() {
+        assertThat(decode(Codecs.encode(report()))).isEqualTo(report());
     }
 
     @Test
     void anyCutOrLongerMessageIsRefused() {
-        byte[] bytes = Codecs.encode(verdict());
+        byte[] bytes = Codecs.encode(report());
         for (int n = 0; n < bytes.length; n++) {
             byte[] cut = Arrays.copyOf(bytes, n);
             assertThatThrownBy(() -> decode(cut)).isInstanceOf(WireException.class);
@@ -65,7 +65,7 @@ class CodecsTest {
     @ValueSource(longs = {1, 2, 3, 4, 5})
     void changedBytesAreReadOrRefusedAndNothingWorse(long seed) {
         Random random = new Random(seed);
-        byte[] good = Codecs.encode(verdict());
+        byte[] good = Codecs.encode(report());
         for (int i = 0; i < 2000; i++) {
             byte[] bytes = i % 2 == 0 ? good.clone() : new byte[random.nextInt(200)];
             if (i % 2 == 0) {
@@ -81,7 +81,7 @@ class CodecsTest {
         }
     }
 
-    /** Of a hello that can be read the assembly wants to answer on the link, which is null here. */
+    /** A hello that can be read makes the registration answer on the link, which is null here. */
     private static void tolerates(Runnable reading) {
         try {
             reading.run();
@@ -108,7 +108,7 @@ class CodecsTest {
     }
 
     @Test
-    void moreWaitsThanThereIsRoomForAreCut() {
+    void moreWaitsThanTheMaximumAreCut() {
         ChannelWait wait = new ChannelWait(0, 0, 1, TransportKind.SHM, true, Protocol.LL, 1);
         RankStatus status = new RankStatus(
                 0, RankStatus.State.ANSWERED, new LastEntered(1, 0), Optional.empty(), Collections.nCopies(500, wait));

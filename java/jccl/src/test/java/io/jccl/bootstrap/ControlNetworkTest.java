@@ -34,7 +34,7 @@ class ControlNetworkTest {
         Ranks.close(group);
     }
 
-    private void form(int size, BootstrapOptions options) throws InterruptedException {
+    private void initialize(int size, BootstrapOptions options) throws InterruptedException {
         group.addAll(Ranks.join(size, options));
         for (Bootstrap rank : group) {
             BlockingQueue<FailureReport> queue = new LinkedBlockingQueue<>();
@@ -70,24 +70,24 @@ class ControlNetworkTest {
         return Ranks.options().withWaits(Duration.ofSeconds(3), Duration.ofMillis(300));
     }
 
-    private FailureReport verdictOf(int rank) throws InterruptedException {
-        FailureReport verdict = failures.get(rank).poll(20, TimeUnit.SECONDS);
-        assertThat(verdict).as("verdict of rank %d", rank).isNotNull();
-        return verdict;
+    private FailureReport failureOf(int rank) throws InterruptedException {
+        FailureReport report = failures.get(rank).poll(20, TimeUnit.SECONDS);
+        assertThat(report).as("failure of rank %d", rank).isNotNull();
+        return report;
     }
 
     @ParameterizedTest
     @CsvSource({"2,1", "2,0", "5,3", "5,0", "16,7", "16,0"})
-    void everySurvivorLearnsOfADeathSoon(int size, int victim) throws Exception {
-        form(size, options());
+    void everyRemainingRankLearnsOfADeathSoon(int size, int victim) throws Exception {
+        initialize(size, options());
         long start = System.nanoTime();
         group.get(victim).die();
         for (int rank = 0; rank < size; rank++) {
             if (rank != victim) {
-                FailureReport verdict = verdictOf(rank);
-                assertThat(verdict.kind()).isEqualTo(FailureReport.Kind.PEER_FAILED);
-                assertThat(verdict.failedRanks()).containsExactly(victim);
-                assertThat(failures.get(rank)).as("told once").isEmpty();
+                FailureReport report = failureOf(rank);
+                assertThat(report.kind()).isEqualTo(FailureReport.Kind.PEER_FAILED);
+                assertThat(report.failedRanks()).containsExactly(victim);
+                assertThat(failures.get(rank)).as("reported once").isEmpty();
             }
         }
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(5));
@@ -96,29 +96,29 @@ class ControlNetworkTest {
     }
 
     @Test
-    void aTimeoutIsOneVerdictWithARowPerRank() throws Exception {
-        form(4, options());
+    void aTimeoutIsOneFailureWithARowPerRank() throws Exception {
+        initialize(4, options());
         for (int rank : new int[] {0, 1, 3}) {
             entered.get(rank).set(8);
         }
         group.get(1).control().timedOut(8, Duration.ofSeconds(1), "all_reduce took 1 s");
         for (int rank = 0; rank < 4; rank++) {
-            FailureReport verdict = verdictOf(rank);
-            assertThat(verdict.kind()).isEqualTo(FailureReport.Kind.TIMEOUT);
-            assertThat(verdict.missingRanks()).containsExactly(2);
-            assertThat(verdict.rows()).hasSize(4);
-            assertThat(verdict.describe())
+            FailureReport report = failureOf(rank);
+            assertThat(report.kind()).isEqualTo(FailureReport.Kind.TIMEOUT);
+            assertThat(report.missingRanks()).containsExactly(2);
+            assertThat(report.rows()).hasSize(4);
+            assertThat(report.describe())
                     .contains(
                             "rank 2 did not join all_reduce(type=float32 op=sum count=5) within 1 s (3 of 4 arrived)",
                             "rank=2 never entered",
                             "waits for data from peer=0");
-            assertThat(group.get(rank).control().verdict()).contains(verdict);
+            assertThat(group.get(rank).control().agreedFailure()).contains(report);
         }
     }
 
     @Test
     void aStallFindsAMismatchAndLeavesHealthyRanksAlone() throws Exception {
-        form(3, options());
+        initialize(3, options());
         entered.forEach(last -> last.set(8));
         group.get(2).control().report(ReportKind.STALLED, 8, "slow");
         group.get(2).outOfBand().send(2, 1, new byte[0]);
@@ -127,73 +127,73 @@ class ControlNetworkTest {
         entered.forEach(last -> last.set(9));
         group.get(2).control().report(ReportKind.STALLED, 9, "slow");
         for (int rank = 0; rank < 3; rank++) {
-            assertThat(verdictOf(rank).kind()).isEqualTo(FailureReport.Kind.MISMATCH);
+            assertThat(failureOf(rank).kind()).isEqualTo(FailureReport.Kind.MISMATCH);
         }
     }
 
     @Test
-    void ranksThatCallNothingMoreHearByTheHeartbeatThatTheyDiffer() throws Exception {
-        form(3, options().withHeartbeat(Duration.ofMillis(100), Duration.ofSeconds(20)));
+    void ranksThatCallNothingMoreLearnByTheHeartbeatThatTheyDiffer() throws Exception {
+        initialize(3, options().withHeartbeat(Duration.ofMillis(100), Duration.ofSeconds(20)));
         entered.forEach(last -> last.set(9));
         for (int rank = 0; rank < 3; rank++) {
-            assertThat(verdictOf(rank).kind()).isEqualTo(FailureReport.Kind.MISMATCH);
-            assertThat(group.get(rank).control().verdict()).isPresent();
+            assertThat(failureOf(rank).kind()).isEqualTo(FailureReport.Kind.MISMATCH);
+            assertThat(group.get(rank).control().agreedFailure()).isPresent();
         }
     }
 
     @Test
-    void ranksThatLeaveHearThatTheyDiffer() throws Exception {
-        form(3, options());
+    void ranksThatLeaveLearnThatTheyDiffer() throws Exception {
+        initialize(3, options());
         entered.forEach(last -> last.set(9));
         Ranks.close(group);
         for (int rank = 0; rank < 3; rank++) {
-            assertThat(verdictOf(rank).kind()).isEqualTo(FailureReport.Kind.MISMATCH);
+            assertThat(failureOf(rank).kind()).isEqualTo(FailureReport.Kind.MISMATCH);
         }
     }
 
     @Test
-    void allRanksKeepTheSameFirstVerdict() throws Exception {
-        form(6, options());
+    void allRanksKeepTheSameFirstFailure() throws Exception {
+        initialize(6, options());
         Ranks.onAll(group, rank -> {
             rank.control().report(ReportKind.ABORT, rank.rank(), "abort of " + rank.rank());
             return null;
         });
-        FailureReport first = verdictOf(0);
+        FailureReport first = failureOf(0);
         for (int rank = 1; rank < 6; rank++) {
-            assertThat(verdictOf(rank)).isEqualTo(first);
+            assertThat(failureOf(rank)).isEqualTo(first);
             assertThat(failures.get(rank)).isEmpty();
         }
     }
 
     @Test
-    void aVerdictBeforeTheStartIsToldOnTheStart() throws Exception {
+    void aFailureBeforeTheStartIsReportedAtTheStart() throws Exception {
         group.addAll(Ranks.join(2, options()));
         group.get(1).control().report(ReportKind.ABORT, 0, "early");
         long end = System.nanoTime() + 20_000_000_000L;
-        while (group.get(0).control().verdict().isEmpty() && System.nanoTime() < end) {
+        while (group.get(0).control().agreedFailure().isEmpty() && System.nanoTime() < end) {
             Thread.onSpinWait();
         }
-        BlockingQueue<FailureReport> told = new LinkedBlockingQueue<>();
-        group.get(0).control().start(new Source(0, new AtomicLong()), told::add);
-        assertThat(told).hasSize(1);
-        assertThatThrownBy(() -> group.get(0).control().start(new Source(0, new AtomicLong()), told::add))
+        BlockingQueue<FailureReport> reported = new LinkedBlockingQueue<>();
+        group.get(0).control().start(new Source(0, new AtomicLong()), reported::add);
+        assertThat(reported).hasSize(1);
+        assertThatThrownBy(() -> group.get(0).control().start(new Source(0, new AtomicLong()), reported::add))
                 .isInstanceOf(IllegalStateException.class);
     }
 
     @Test
-    void aGoodbyeIsNoFailure() throws Exception {
-        form(4, options());
+    void aFinIsNoFailure() throws Exception {
+        initialize(4, options());
         group.get(2).close();
         assertThat(failures.get(1).poll(200, TimeUnit.MILLISECONDS)).isNull();
         entered.get(1).set(5);
         group.get(1).control().report(ReportKind.STALLED, 5, "waiting");
-        assertThat(verdictOf(1).kind()).isEqualTo(FailureReport.Kind.DEPARTED);
-        assertThat(verdictOf(3).failedRanks()).containsExactly(2);
+        assertThat(failureOf(1).kind()).isEqualTo(FailureReport.Kind.DEPARTED);
+        assertThat(failureOf(3).failedRanks()).containsExactly(2);
     }
 
     @Test
     void anExchangeThatNeedsARankWhichLeftFails() throws Exception {
-        form(3, options());
+        initialize(3, options());
         group.get(2).close();
         assertThatThrownBy(() -> group.get(1).outOfBand().barrier(Ranks.SOON))
                 .isInstanceOf(PeerFailedException.class)
@@ -202,7 +202,7 @@ class ControlNetworkTest {
 
     @Test
     void theCoordinatorWaitsForTheOthersForABoundedTimeAndIsMissedOnlyWhenNeeded() throws Exception {
-        form(3, options());
+        initialize(3, options());
         entered.get(0).set(5);
         long start = System.nanoTime();
         group.get(0).close();
@@ -211,19 +211,19 @@ class ControlNetworkTest {
         group.get(1).control().report(ReportKind.STALLED, 5, "slow");
         assertThat(failures.get(1).poll(100, TimeUnit.MILLISECONDS)).isNull();
         group.get(1).control().report(ReportKind.STALLED, 6, "slow");
-        assertThat(verdictOf(1).failedRanks()).containsExactly(0);
+        assertThat(failureOf(1).failedRanks()).containsExactly(0);
     }
 
     @Test
     void aSilentRankIsFoundByTheHeartbeat() throws Exception {
         BootstrapOptions quick = options().withHeartbeat(Duration.ofMillis(100), Duration.ofSeconds(3));
-        form(3, quick);
+        initialize(3, quick);
         CountDownLatch frozen = new CountDownLatch(1);
         group.get(2).onControlThread(() -> await(frozen));
         for (int rank = 0; rank < 2; rank++) {
-            FailureReport verdict = verdictOf(rank);
-            assertThat(verdict.failedRanks()).containsExactly(2);
-            assertThat(verdict.text()).contains("silent for");
+            FailureReport report = failureOf(rank);
+            assertThat(report.failedRanks()).containsExactly(2);
+            assertThat(report.text()).contains("silent for");
         }
         frozen.countDown();
     }

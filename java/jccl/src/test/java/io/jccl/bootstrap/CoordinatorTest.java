@@ -19,7 +19,7 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The judgement alone: no sockets, and time is a number. */
+/** The decisions alone: no sockets, and time is a number. */
 @Timeout(20)
 class CoordinatorTest {
 
@@ -50,8 +50,8 @@ class CoordinatorTest {
         }
 
         @Override
-        public void verdict(FailureReport verdict) {
-            failures.add(verdict);
+        public void failure(FailureReport agreed) {
+            failures.add(agreed);
         }
     });
 
@@ -101,9 +101,9 @@ class CoordinatorTest {
         answer(entered(1, 7, 5, 10), MS);
         assertThat(failures).isEmpty();
         answer(at(2, 6), MS);
-        assertThat(failures).singleElement().satisfies(verdict -> {
-            assertThat(verdict.kind()).isEqualTo(FailureReport.Kind.TIMEOUT);
-            assertThat(verdict.toException())
+        assertThat(failures).singleElement().satisfies(report -> {
+            assertThat(report.kind()).isEqualTo(FailureReport.Kind.TIMEOUT);
+            assertThat(report.toException())
                     .isInstanceOfSatisfying(CommunicationTimeoutException.class, e -> assertThat(e.missingRanks())
                             .containsExactly(2))
                     .hasMessageStartingWith(
@@ -124,9 +124,9 @@ class CoordinatorTest {
                         "rank 2 did not join all_reduce(type=float32 op=sum count=10) within 5 s (2 of 3 arrived); ");
     }
 
-    /** Whoever waits in a send or receive is late for no collective. */
+    /** A rank that waits in a send or receive is late for no collective. */
     @Test
-    void aTimeoutOutsideOfTheSequenceKeepsTheReportersWords() {
+    void aTimeoutOutsideOfTheSequenceKeepsTheReportersText() {
         coordinator.report(0, ReportKind.TIMEOUT, 0, 5_000, "recv(peer=2) took too long", MS);
         for (int rank = 0; rank < 3; rank++) {
             answer(at(rank, 0), MS);
@@ -221,7 +221,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void whoLeavesIsLetGoWhenTheOthersHaveComeAsFar() {
+    void aRankThatLeavesMayGoWhenTheOthersHaveComeAsFar() {
         coordinator.at(1, position(3, 5), 0);
         coordinator.leaving(0, position(3, 5), 0);
         assertThat(asked).containsExactly(2);
@@ -235,7 +235,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void whoLeavesDoesNotWaitForLong() {
+    void aRankThatLeavesDoesNotWaitForLong() {
         coordinator.leaving(0, position(3, 5), 0);
         assertThat(coordinator.tick(MS)).isLessThanOrEqualTo(Coordinator.LEAVE_NANOS - MS);
         assertThat(left).isEmpty();
@@ -244,7 +244,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void whoLeavesHearsThatItDiffers() {
+    void aRankThatLeavesReceivesTheMismatch() {
         coordinator.leaving(0, position(3, 5), 0);
         coordinator.leaving(1, position(3, 6), Coordinator.LEAVE_NANOS - MS);
         coordinator.tick(Coordinator.LEAVE_NANOS);
@@ -259,7 +259,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void whoDifferedAndHasLeftIsNamed() {
+    void aRankThatDifferedAndHasLeftIsNamed() {
         coordinator.leaving(1, position(3, 6), 0);
         coordinator.tick(Coordinator.LEAVE_NANOS);
         coordinator.at(0, position(3, 5), Coordinator.LEAVE_NANOS);
@@ -314,7 +314,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void aStallThatIsHealthyGivesNoVerdictAndTheNextIsLookedIntoAgain() {
+    void aStallThatIsHealthyGivesNoFailureAndTheNextIsAskedAboutAgain() {
         coordinator.report(1, ReportKind.STALLED, 3, "", 0);
         answer(entered(0, 3, 5, 10), MS);
         answer(entered(1, 3, 5, 10), MS);
@@ -358,7 +358,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void deathsAtOneTimeAreOneVerdictAndExplainTransportFailures() {
+    void deathsAtOneTimeAreOneFailureAndExplainTransportFailures() {
         coordinator.report(0, ReportKind.TRANSPORT, 3, "connection reset", 0);
         answer(entered(0, 3, 5, 10), MS);
         coordinator.lost(2, "closed", MS);
@@ -402,7 +402,7 @@ class CoordinatorTest {
     }
 
     @Test
-    void theFirstVerdictIsTheOnlyOne() {
+    void theFirstFailureIsTheOnlyOne() {
         coordinator.report(2, ReportKind.ABORT, 4, "stop", 0);
         coordinator.report(1, ReportKind.ABORT, 4, "stop too", 0);
         coordinator.lost(0, "closed", 0);
@@ -462,8 +462,8 @@ class CoordinatorTest {
     }
 
     @Test
-    void aGoodbyeIsNoFailureButBeingNeededAfterwardsIs() {
-        coordinator.goodbye(2, new LastEntered(3, 1), 0);
+    void aFinIsNoFailureButBeingNeededAfterwardsIs() {
+        coordinator.fin(2, new LastEntered(3, 1), 0);
         coordinator.lost(2, "closed", MS);
         coordinator.tick(100 * MS);
         coordinator.report(0, ReportKind.STALLED, 3, "", 0);
@@ -497,8 +497,8 @@ class CoordinatorTest {
     }
 
     @Test
-    void whoLeftAfterItsLastOperationOnTheDeviceIsNeededByTheNext() {
-        coordinator.goodbye(2, new LastEntered(9, 3), 0);
+    void aRankThatLeftAfterItsLastOperationOnTheDeviceIsNeededByTheNext() {
+        coordinator.fin(2, new LastEntered(9, 3), 0);
         coordinator.report(0, ReportKind.STALLED, LastEntered.onDevice(3), "", 0);
         answer(entered(0, 3, 5, 1), 0);
         answer(entered(1, 3, 5, 1), 0);
@@ -511,11 +511,11 @@ class CoordinatorTest {
     }
 
     @Test
-    void aGoodbyeDuringAnInquiryCountsAsAnAnswer() {
+    void aFinDuringAnInquiryCountsAsAnAnswer() {
         coordinator.report(0, ReportKind.TIMEOUT, 4, "late", 0);
         answer(entered(0, 4, 5, 1), 0);
         answer(entered(1, 4, 5, 1), 0);
-        coordinator.goodbye(2, new LastEntered(3, 1), 0);
+        coordinator.fin(2, new LastEntered(3, 1), 0);
         assertThat(failures.get(0).kind()).isEqualTo(FailureReport.Kind.DEPARTED);
         assertThat(failures.get(0).failedRanks()).isEqualTo(new TreeSet<>(List.of(2)));
     }

@@ -61,7 +61,7 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void torchrunWhoseAgentHoldsThePortGivesTheNext() {
+    void torchrunWhoseAgentHasThePortGivesTheNext() {
         Launch launch = LauncherEnvironment.detect(env(
                 "RANK=3",
                 "WORLD_SIZE=8",
@@ -72,7 +72,7 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void openMpiOnOneMachineMeetsByAFileThatAllRanksNameAlike() {
+    void openMpiOnOneHostMeetsByAFileThatAllRanksNameAlike() {
         Map<String, String> zero = env(
                 "OMPI_COMM_WORLD_RANK=0",
                 "OMPI_COMM_WORLD_SIZE=2",
@@ -92,7 +92,7 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void openMpiOnSeveralMachinesNeedsARendezvous() {
+    void openMpiOnSeveralHostsNeedsARendezvous() {
         Map<String, String> env = env(
                 "OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_LOCAL_SIZE=2", "PMIX_NAMESPACE=1");
         assertThatThrownBy(() -> LauncherEnvironment.detect(env))
@@ -105,7 +105,7 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void openMpiInsideASlurmJobMeetsOnItsFirstMachine() {
+    void openMpiInsideASlurmJobMeetsOnItsFirstHost() {
         Launch launch = LauncherEnvironment.detect(env(
                 "OMPI_COMM_WORLD_RANK=5",
                 "OMPI_COMM_WORLD_SIZE=8",
@@ -208,7 +208,7 @@ class LauncherEnvironmentTest {
     }
 
     @Test
-    void rendezvousForms() {
+    void rendezvousSyntax() {
         assertThat(LauncherEnvironment.parseRendezvous("file:/a/b")).isEqualTo(new Launch.SharedFile(Path.of("/a/b")));
         assertThat(LauncherEnvironment.parseRendezvous("file:///a/b"))
                 .isEqualTo(new Launch.SharedFile(Path.of("/a/b")));

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(20)
 class NetworkInterfacesTest {
 
-    private static final List<NetworkInterfaces.Found> MACHINE = List.of(
+    private static final List<NetworkInterfaces.Found> HOST = List.of(
             found("lo", "127.0.0.1"),
             found("docker0", "172.17.0.1"),
             found("veth12ab", "172.17.0.9"),
@@ -37,7 +37,7 @@ class NetworkInterfacesTest {
     }
 
     private static List<String> usable(String filter, String family) {
-        return NetworkInterfaces.rate(MACHINE, InterfaceFilter.parse(filter), AddressFamily.parse(family)).stream()
+        return NetworkInterfaces.rate(HOST, InterfaceFilter.parse(filter), AddressFamily.parse(family)).stream()
                 .filter(InterfaceCandidate::usable)
                 .map(InterfaceCandidate::name)
                 .toList();
@@ -94,7 +94,7 @@ class NetworkInterfacesTest {
 
     private static List<String> forData(String filter, String family, String used) throws UnknownHostException {
         List<InterfaceCandidate> rated =
-                NetworkInterfaces.rate(MACHINE, InterfaceFilter.parse(filter), AddressFamily.parse(family));
+                NetworkInterfaces.rate(HOST, InterfaceFilter.parse(filter), AddressFamily.parse(family));
         return NetworkInterfaces.forData(rated, InetAddress.getByName(used)).stream()
                 .map(InetAddress::getHostAddress)
                 .toList();
@@ -105,7 +105,7 @@ class NetworkInterfacesTest {
         assertThat(forData("ib,eth0", "AF_INET", "10.1.2.3")).containsExactly("192.168.5.6", "10.1.2.3");
         assertThat(forData("eth0,ib", "AF_INET", "192.168.5.6")).containsExactly("10.1.2.3", "192.168.5.6");
         assertThat(forData("eth0,ib", "AF_INET6", "fd00::5")).containsExactly("fd00:0:0:0:0:0:0:5");
-        // Loopback reaches only this machine, and an address that is none of the named ones is all that is known to
+        // Loopback reaches only this host, and an address that is none of the named ones is all that is known to
         // work.
         assertThat(forData("lo,eth0", "", "127.0.0.1")).containsExactly("127.0.0.1");
         assertThat(forData("lo,eth0", "AF_INET", "10.1.2.3")).containsExactly("10.1.2.3");
@@ -150,7 +150,7 @@ class NetworkInterfacesTest {
     }
 
     @Test
-    void thisMachineHasACandidate() {
+    void thisHostHasACandidate() {
         assertThat(NetworkInterfaces.usable(BootstrapOptions.defaults("v"))).isNotEmpty();
     }
 }

@@ -26,7 +26,7 @@ class OutOfBandTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 5, 8, 32, 64})
-    void everyRankGetsEverybodysBlobOfAnySize(int size) throws Exception {
+    void everyRankGetsTheBlobsOfAllRanks(int size) throws Exception {
         List<List<byte[]>> all = Ranks.run(size, rank -> {
             rank.outOfBand().barrier(Ranks.SOON);
             assertThat(rank.outOfBand().broadcast(blob(rank.rank(), 9), size - 1, Ranks.SOON))
@@ -50,7 +50,7 @@ class OutOfBandTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 5})
-    void messagesAreToldApartByPeerAndTagAndKeepTheirOrder(int size) throws Exception {
+    void messagesAreMatchedByPeerAndTagAndKeepTheirOrder(int size) throws Exception {
         Ranks.run(size, rank -> {
             OutOfBand net = rank.outOfBand();
             for (int peer = 0; peer < size; peer++) {
@@ -103,7 +103,7 @@ class OutOfBandTest {
     }
 
     @Test
-    void subgroupsFormByColorAndKey() throws Exception {
+    void subgroupsFollowColorAndKey() throws Exception {
         List<String> all = Ranks.run(7, rank -> {
             int color = rank.rank() == 6 ? -1 : rank.rank() % 2;
             Optional<Bootstrap> half = rank.split(color, -rank.rank(), Ranks.options());

@@ -28,7 +28,7 @@ final class Ranks {
         return BootstrapOptions.defaults("test 1").withInitTimeout(SOON).withInterfaces("lo", "AF_INET");
     }
 
-    /** What became of a call: a value or what it threw. */
+    /** The outcome of a call: a value or what it threw. */
     record Outcome<T>(T value, Throwable error) {}
 
     /** Runs every task on a thread of its own and waits for all. */

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.jccl.Algorithm;
 import io.jccl.CommunicatorConfig;
 import io.jccl.TransportKind;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -195,6 +196,37 @@ class SettingsTest {
                 .containsExactly(
                         "JCCL_BUFSIZE (from environment) is no setting and is ignored; did you mean JCCL_BUFFSIZE?",
                         "JCCL_QWERTZUIOP (from environment) is no setting and is ignored; `jccl env` lists all settings");
+    }
+
+    @Test
+    void aFormerNameWorksEverywhereAndIsAWarning() {
+        CommunicatorConfig config =
+                CommunicatorConfig.builder().setting("JCCL_SPREAD_RANKS", "0").build();
+        Map<String, String> properties = Map.of("JCCL_GPU_STAGED", "on");
+        Map<String, String> environment =
+                Map.of("JCCL_GPU_STAGED_BUFFSIZE", "1M", "JCCL_RANK_PLACEMENT", "1", "JCCL_HOST_COSTS", "/costs");
+
+        Settings settings = Settings.load(config, properties::get, environment);
+
+        assertThat(settings.get(TimeSettings.RANK_PLACEMENT)).isFalse();
+        assertThat(settings.get(TransportSettings.GPU_HOST_STAGING)).isEqualTo("on");
+        assertThat(settings.get(MemorySettings.GPU_HOST_STAGING_BUFFSIZE)).isEqualTo(1 << 20);
+        assertThat(settings.get(AlgorithmSettings.TUNING_PROFILE)).contains(Path.of("/costs"));
+        assertThat(settings.warnings())
+                .containsExactlyInAnyOrder(
+                        "JCCL_SPREAD_RANKS (from CommunicatorConfig) has the name JCCL_RANK_PLACEMENT now; rename it",
+                        "JCCL_GPU_STAGED (from system property) has the name JCCL_GPU_HOST_STAGING now; rename it",
+                        "JCCL_GPU_STAGED_BUFFSIZE (from environment) has the name JCCL_GPU_HOST_STAGING_BUFFSIZE now;"
+                                + " rename it",
+                        "JCCL_HOST_COSTS (from environment) has the name JCCL_TUNING_PROFILE now; rename it");
+    }
+
+    @Test
+    void theNameComesBeforeTheFormerName() {
+        Settings settings = fromEnvironment(Map.of("JCCL_GPU_STAGED", "on", "JCCL_GPU_HOST_STAGING", "off"));
+
+        assertThat(settings.get(TransportSettings.GPU_HOST_STAGING)).isEqualTo("off");
+        assertThat(settings.warnings()).isEmpty();
     }
 
     @Test

@@ -4,7 +4,7 @@ import io.jccl.DataType;
 import io.jccl.DeviceException;
 import io.jccl.device.CudaInventory;
 
-/** Tells, in a process of its own, what this package and the inventory make of the parts that it finds. */
+/** Prints, in a process of its own, what this package and the inventory make of the parts that it finds. */
 final class CudaProbe {
 
     private CudaProbe() {}

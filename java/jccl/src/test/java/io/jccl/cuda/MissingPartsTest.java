@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every part of CUDA that can be missing, each in a process of its own; and a driver of the tests' own that is there. */
+/** Every part of CUDA that can be missing, each in a process of its own; and a fake driver that is there. */
 @Timeout(120)
 class MissingPartsTest {
 
@@ -54,7 +54,7 @@ class MissingPartsTest {
 
     @Test
     void withoutTheDriverTheErrorNamesIt() throws Exception {
-        assumeTrue(JCudaLibrary.state() == JCudaLibrary.State.NO_DRIVER, "this machine has a driver");
+        assumeTrue(JCudaLibrary.state() == JCudaLibrary.State.NO_DRIVER, "this host has a driver");
         assertThat(probe("no such jar", Map.of()))
                 .contains("remark " + NO_DRIVER)
                 .contains("buffer DeviceException A buffer of a device needs JCuda. " + NO_DRIVER);
@@ -62,7 +62,7 @@ class MissingPartsTest {
 
     @Test
     void theDriversDevicesAreListedAndAdaptersWork() throws Exception {
-        assertThat(probe("no such jar", played("all")))
+        assertThat(probe("no such jar", fake("all")))
                 .contains("device CudaDevice[ordinal=0, name=Fake GPU 0, sm=90, memoryBytes=151397597184,"
                         + " busId=0000:1b:00.0, uuid=GPU-00112233-4455-6677-8899-aabbccddeeff]")
                 .contains("device CudaDevice[ordinal=1, name=Fake GPU 1, sm=91, memoryBytes=152471339008,"
@@ -74,24 +74,23 @@ class MissingPartsTest {
 
     @Test
     void aDriverWithoutDevicesGivesItsReason() throws Exception {
-        assertThat(probe("no such jar", played("none")))
+        assertThat(probe("no such jar", fake("none")))
                 .contains(
                         "remark CUDA cannot be used: cuInit: CUDA_ERROR_NO_DEVICE (CUDA_VISIBLE_DEVICES=0,1); nvidia-smi"
-                                + " tells the driver's state")
+                                + " reports the driver's state")
                 .noneMatch(line -> line.startsWith("device"));
     }
 
     @Test
     void oneDeviceThatFailsDoesNotHideTheOthers() throws Exception {
-        assertThat(probe("no such jar", played("broken")))
+        assertThat(probe("no such jar", fake("broken")))
                 .anyMatch(line -> line.startsWith("device CudaDevice[ordinal=0"))
                 .noneMatch(line -> line.startsWith("device CudaDevice[ordinal=1"))
-                .contains(
-                        "remark device 1 cannot be used: cuDeviceGetPCIBusId: CUDA_ERROR_INVALID_DEVICE; nvidia-smi tells"
-                                + " its state");
+                .contains("remark device 1 cannot be used: cuDeviceGetPCIBusId: CUDA_ERROR_INVALID_DEVICE; nvidia-smi"
+                        + " reports its state");
     }
 
-    private static Map<String, String> played(String part) {
+    private static Map<String, String> fake(String part) {
         return Map.of(
                 "LD_LIBRARY_PATH",
                 System.getProperty("jccl.fake.cuda"),

@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The same GPUs, asked in two ways. */
+/** The same GPUs by two libraries. */
 @RequiresGpu
 @Timeout(60)
 class CudaInventoryOnGpuTest {
@@ -25,7 +25,7 @@ class CudaInventoryOnGpuTest {
     @Test
     void everyDeviceIsTheManagementLibrarysGpuAtThatPlace() {
         NativeNvml.Answer answer = NativeNvml.ask("libnvidia-ml.so.1");
-        assumeTrue(answer.numbers() != null, () -> "nvml tells nothing: " + answer.remarks());
+        assumeTrue(answer.numbers() != null, () -> "nvml reports nothing: " + answer.remarks());
         Map<String, GpuInventory.Gpu> managed =
                 GpuInventory.decode("nvml", answer.numbers(), answer.remarks()).gpus().stream()
                         .collect(Collectors.toMap(GpuInventory.Gpu::busId, Function.identity()));

@@ -24,7 +24,7 @@ class DirectSlotsTest {
 
     private static final Devices BOTH = new Devices(Set.of(0), Set.of(0));
 
-    /** Two machines of two ranks, each with network device 0. */
+    /** Two hosts of two ranks, each with network device 0. */
     private static Plan plan() {
         List<RankChannels> ranks = new ArrayList<>();
         for (int rank = 0; rank < 4; rank++) {
@@ -55,7 +55,7 @@ class DirectSlotsTest {
     }
 
     @Test
-    void connectionsOfRingsAndTreesToOtherMachinesHaveSlotsOnTheGpu() {
+    void connectionsOfRingsAndTreesToOtherHostsHaveSlotsOnTheGpu() {
         Plan plan = plan();
         int[] ring = plan.ring(0);
         for (int place = 0; place < ring.length; place++) {

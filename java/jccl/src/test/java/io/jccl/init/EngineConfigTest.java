@@ -31,18 +31,18 @@ class EngineConfigTest {
     }
 
     @Test
-    void a_machine_that_acknowledges_nothing_is_given_up_after_15_seconds() {
+    void a_host_that_acknowledges_nothing_is_given_up_after_15_seconds() {
         assertThat(peerTimeout(CommunicatorConfig.builder())).isEqualTo(Duration.ofSeconds(15));
     }
 
     @Test
     void networkDevicesAreKnownToTheEngineByTheNumbersOfThePlan() {
-        Topology machine = GraphBuilder.build(
+        Topology topology = GraphBuilder.build(
                 TopologyXmlReader.read(
                         "<system version='1'><cpu numaid='0' arch='x86_64'><nic>"
                                 + "<net name='mlx5_0' dev='0' port='2' speed='100000' interface='ens1'/>"
                                 + "<net name='eth0' dev='3' speed='10000'/><net name='eth1' dev='-1' speed='10000'/></nic></cpu></system>"));
-        assertThat(EngineConfig.netDevices(machine)).isEqualTo("0 mlx5_0\n0 mlx5_0:2\n0 ens1\n3 eth0\n3 eth0:1\n");
+        assertThat(EngineConfig.netDevices(topology)).isEqualTo("0 mlx5_0\n0 mlx5_0:2\n0 ens1\n3 eth0\n3 eth0:1\n");
     }
 
     @Test
@@ -54,15 +54,15 @@ class EngineConfigTest {
             ranks.add(Found.rank(rank, "host-" + rank, false, found, Pattern.BALANCED_TREE));
         }
         Plan plan = Plan.build(ranks, new PlanOptions(1, 1));
-        int[] rows = EngineConnector.ways(plan, 2, 1);
+        int[] rows = EngineConnector.paths(plan, 2, 1);
         int[] ofChannel1 = Arrays.copyOfRange(rows, rows.length / 2, rows.length);
         assertThat(ofChannel1).startsWith(1, 0, 1, 0, 1).endsWith(1, 1, 1, 1, 1);
         assertThat(rows.length % NativeCommunicator.PATH_LENGTH).isZero();
-        assertThat(EngineConnector.ways(Plan.build(List.of(ranks.get(0)), new PlanOptions(1, 1)), 1, 0))
+        assertThat(EngineConnector.paths(Plan.build(List.of(ranks.get(0)), new PlanOptions(1, 1)), 1, 0))
                 .isEmpty();
     }
 
-    /** The connection's error, which says more, comes before the coordinator's verdict. */
+    /** The connection's error, which says more, comes before the coordinator's agreed failure. */
     @ParameterizedTest
     @CsvSource({"8s, 6000", "2s, 1500", "1h, 2700000"})
     void it_is_given_up_before_the_silent_rank_is(String heartbeatTimeout, long millis) {

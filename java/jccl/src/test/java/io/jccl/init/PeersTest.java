@@ -21,13 +21,13 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Containers tear hosts apart. */
+/** Containers split hosts into isolation domains. */
 class PeersTest {
 
-    private static PeerInfo peer(String host, String enclosure, String allowed) {
+    private static PeerInfo peer(String host, String isolationDomain, String allowed) {
         return new PeerInfo(
                 host,
-                enclosure,
+                isolationDomain,
                 "p",
                 new Processors(2, allowed),
                 0,
@@ -36,7 +36,7 @@ class PeersTest {
                 Map.of("JCCL_ALGO", "auto"));
     }
 
-    /** Ranks as {@code HOST/ENCLOSURE}. */
+    /** Ranks as {@code HOST/DOMAIN}. */
     private static Peers map(String... places) {
         List<PeerInfo> peers = new ArrayList<>();
         for (String place : places) {
@@ -47,34 +47,34 @@ class PeersTest {
     }
 
     @Test
-    void ranks_of_a_host_that_share_everything_are_one_machine() {
+    void ranks_of_a_host_that_share_everything_are_one_isolation_domain() {
         Peers map = map("a/x", "a/x", "b/y", "a/x");
-        assertThat(map.machineOf(0)).isEqualTo("a");
-        assertThat(map.ranksOfMachine(3)).containsExactly(0, 1, 3);
-        assertThat(map.hasOtherMachines(0)).isTrue();
+        assertThat(map.domainOf(0)).isEqualTo("a");
+        assertThat(map.ranksOfDomain(3)).containsExactly(0, 1, 3);
+        assertThat(map.hasOtherDomains(0)).isTrue();
         assertThat(map.reach()).isSameAs(PeerReach.ALL);
         assertThat(map.notes()).isEmpty();
-        assertThat(map("a/x", "a/x").hasOtherMachines(1)).isFalse();
-        // Equal enclosures on different hosts mean nothing.
+        assertThat(map("a/x", "a/x").hasOtherDomains(1)).isFalse();
+        // Equal isolation domains on different hosts mean nothing.
         assertThat(map("a/x", "b/x").reach()).isSameAs(PeerReach.ALL);
     }
 
     @Test
-    void ranks_in_different_containers_are_machines_of_their_own() {
+    void containers_are_isolation_domains_of_their_own() {
         Peers map = map("a/x", "a/y", "b/y", "a/x");
-        assertThat(map.machineOf(0)).isEqualTo(map.machineOf(3)).isNotEqualTo(map.machineOf(1));
-        assertThat(map.machineOf(1)).isNotEqualTo(map.machineOf(2));
-        assertThat(map.ranksOfMachine(0)).containsExactly(0, 3);
+        assertThat(map.domainOf(0)).isEqualTo(map.domainOf(3)).isNotEqualTo(map.domainOf(1));
+        assertThat(map.domainOf(1)).isNotEqualTo(map.domainOf(2));
+        assertThat(map.ranksOfDomain(0)).containsExactly(0, 3);
         assertThat(map.ranksOfHost(0)).containsExactly(new HostRank(0, 0), new HostRank(1, 0), new HostRank(3, 0));
-        assertThat(map.hasOtherMachines(0)).isTrue();
+        assertThat(map.hasOtherDomains(0)).isTrue();
         assertThat(map.reach().reaches(0, 3)).isTrue();
         assertThat(map.reach().reaches(0, 1)).isFalse();
         assertThat(map.notes()).singleElement().satisfies(note -> assertThat(note)
-                .contains("host=a", "2 parts", "x=[0, 3]", "y=[1]", "--network=host"));
+                .contains("host=a", "2 isolation domains", "x=[0, 3]", "y=[1]", "--network=host"));
     }
 
     @Test
-    void parts_of_a_host_share_its_processors() {
+    void domains_of_a_host_share_its_processors() {
         List<PeerInfo> peers = List.of(
                 peer("a", "x", "3"),
                 peer("a", "x", "c"),
@@ -83,32 +83,32 @@ class PeersTest {
                 peer("b", "x", "3"));
         Peers map = new Peers(peers);
         assertThat(map.coresOfHost(0)).isEqualTo(8);
-        assertThat(map.coresOfMachine(0)).isEqualTo(6);
-        assertThat(map.coresOfMachine(3)).isEqualTo(2);
-        assertThat(map.coresOfMachine(4)).isEqualTo(2);
-        List<PeerInfo> crowded = new ArrayList<>();
+        assertThat(map.coresOfDomain(0)).isEqualTo(6);
+        assertThat(map.coresOfDomain(3)).isEqualTo(2);
+        assertThat(map.coresOfDomain(4)).isEqualTo(2);
+        List<PeerInfo> oversubscribed = new ArrayList<>();
         for (int rank = 0; rank < 9; rank++) {
-            crowded.add(peer("a", "e" + rank, "3"));
+            oversubscribed.add(peer("a", "e" + rank, "3"));
         }
-        assertThat(new Peers(crowded).coresOfMachine(4)).isEqualTo(1);
+        assertThat(new Peers(oversubscribed).coresOfDomain(4)).isEqualTo(1);
     }
 
     @Test
-    void what_ranks_tell_of_themselves_arrives_as_it_was_sent() {
-        PeerInfo mine = peer("host", HostIdentity.enclosure(), "ff");
+    void what_ranks_send_of_themselves_arrives_as_it_was_sent() {
+        PeerInfo mine = peer("host", HostIdentity.isolationDomain(), "ff");
         byte[] bytes = mine.encode();
         assertThat(PeerInfo.decode(3, bytes)).isEqualTo(mine);
         assertThatThrownBy(() -> PeerInfo.decode(3, Arrays.copyOf(bytes, bytes.length - 1)))
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("rank=3");
-        assertThat(HostIdentity.enclosure())
-                .isEqualTo(HostIdentity.enclosure())
+        assertThat(HostIdentity.isolationDomain())
+                .isEqualTo(HostIdentity.isolationDomain())
                 .matches("network namespace net:\\[\\d+], user \\d+");
     }
 
     /** A file may name all ranks of a host: each container's ranks find channels through their own only. */
     @Test
-    void a_torn_host_is_searched_part_by_part(@TempDir Path folder) throws Exception {
+    void a_split_host_is_searched_domain_by_domain(@TempDir Path folder) throws Exception {
         StringBuilder xml = new StringBuilder("<system version='1'><cpu numaid='0'>");
         for (int rank = 0; rank < 4; rank++) {
             xml.append("<host rank='").append(rank).append("'/>");
@@ -121,7 +121,7 @@ class PeersTest {
             Peers map = map("a/x", "a/y", "a/x", "a/y");
             for (int rank = 0; rank < 4; rank++) {
                 MachineSurvey found = Surveys.host(settings, rank, map).survey();
-                assertThat(found.channels().hostId()).isEqualTo(map.machineOf(rank));
+                assertThat(found.channels().hostId()).isEqualTo(map.domainOf(rank));
                 assertThat(found.channels().rings().orders()).allSatisfy(order -> assertThat(order)
                         .containsExactlyInAnyOrderElementsOf(rankParity(order.get(0))));
                 assertThat(found.channels().rings().orders().get(0).get(0) % 2).isEqualTo(rank % 2);

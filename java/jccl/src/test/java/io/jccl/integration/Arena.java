@@ -7,8 +7,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Memory of one rank for test buffers, reused from case to case. Every piece lies between guard zones, which must come out
- * of an operation as they went in.
+ * Memory of one rank for test buffers, reused from case to case. Every region lies between guard zones, which an
+ * operation must not change.
  */
 final class Arena implements AutoCloseable {
 
@@ -29,15 +29,15 @@ final class Arena implements AutoCloseable {
         this.sharedView = shared.asByteBuffer(0, capacity);
     }
 
-    /** A piece of memory of one kind, with what is needed to look at it. */
-    record Piece(ByteBuffer all, int offset, int bytes, DataBuffer buffer) {
+    /** A region of memory of one kind, with what is needed to check it. */
+    record Region(ByteBuffer all, int offset, int bytes, DataBuffer buffer) {
 
-        /** Bytes of the piece alone. */
+        /** Bytes of the region alone. */
         ByteBuffer view() {
             return all.slice(offset, bytes).order(ByteOrder.nativeOrder());
         }
 
-        /** Whether nothing was written before and after the piece. */
+        /** Whether nothing was written before and after the region. */
         boolean guardsHold() {
             for (int i = 1; i <= GUARD_BYTES; i++) {
                 if (all.get(offset - i) != GUARD || all.get(offset + bytes + i - 1) != GUARD) {
@@ -49,12 +49,12 @@ final class Arena implements AutoCloseable {
     }
 
     /**
-     * A piece with fresh guards.
+     * A region with fresh guards.
      *
-     * @param half 0 or 1: pieces of different halves do not touch each other
-     * @param misalign bytes by which the piece misses the alignment of its elements
+     * @param half 0 or 1: regions of different halves do not touch each other
+     * @param misalign bytes by which the region misses the alignment of its elements
      */
-    Piece piece(DataBuffer.Memory memory, int half, int misalign, DataType type, int count) {
+    Region region(DataBuffer.Memory memory, int half, int misalign, DataType type, int count) {
         int bytes = count * type.bytes();
         int offset = half * (capacity / 2) + 256 + misalign;
         if (offset + bytes + GUARD_BYTES > (half + 1) * (capacity / 2)) {
@@ -79,7 +79,7 @@ final class Arena implements AutoCloseable {
                                 .limit(offset + bytes)
                                 .position(offset),
                         type);
-        return new Piece(all, offset, bytes, buffer);
+        return new Region(all, offset, bytes, buffer);
     }
 
     @Override

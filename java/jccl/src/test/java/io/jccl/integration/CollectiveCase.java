@@ -43,11 +43,11 @@ record CollectiveCase(
     }
 
     /** Cases drawn at random, the same for the same seed: every collective and type comes up. */
-    static List<CollectiveCase> sample(long seed, int ranks, int howMany, boolean large) {
+    static List<CollectiveCase> sample(long seed, int ranks, int number, boolean large) {
         Random random = new Random(seed);
         List<CollectiveCase> cases = new ArrayList<>();
         Collective[] collectives = Collective.values();
-        for (int i = 0; i < howMany; i++) {
+        for (int i = 0; i < number; i++) {
             Collective collective = collectives[(i + (int) (seed & 0xff)) % collectives.length];
             int[] counts = large && random.nextInt(8) == 0 ? LARGE_COUNTS : COUNTS;
             int count = counts[random.nextInt(counts.length)];
@@ -73,7 +73,7 @@ record CollectiveCase(
         return cases;
     }
 
-    /** Carries the operation out on this rank and checks what came of it. */
+    /** Executes the operation on this rank and checks the result. */
     void check(Communicator comm, Arena arena) {
         int rank = comm.rank();
         int n = comm.size();
@@ -82,9 +82,9 @@ record CollectiveCase(
         boolean sends = sends(rank);
         boolean recvs = recvs(rank);
         boolean same = worksInPlace() && sends && recvs;
-        Arena.Piece whole = same ? arena.piece(memory, 1, misalign, type, Math.max(sendCount, recvCount)) : null;
-        Arena.Piece recv = recvs ? (same ? part(whole, rank, recvCount) : place(arena, 1, recvCount)) : null;
-        Arena.Piece send = sends ? (same ? part(whole, rank, sendCount) : place(arena, 0, sendCount)) : null;
+        Arena.Region whole = same ? arena.region(memory, 1, misalign, type, Math.max(sendCount, recvCount)) : null;
+        Arena.Region recv = recvs ? (same ? part(whole, rank, recvCount) : place(arena, 1, recvCount)) : null;
+        Arena.Region send = sends ? (same ? part(whole, rank, sendCount) : place(arena, 0, sendCount)) : null;
         if (recv != null) {
             fill(recv, -1 - rank);
         }
@@ -101,24 +101,24 @@ record CollectiveCase(
                     .as("send buffer unchanged, rank %d of %d, %s", rank, n, this)
                     .isEqualTo(-1);
         }
-        for (Arena.Piece piece : new Arena.Piece[] {whole, same ? null : send, same ? null : recv}) {
-            assertThat(piece == null || piece.guardsHold())
+        for (Arena.Region region : new Arena.Region[] {whole, same ? null : send, same ? null : recv}) {
+            assertThat(region == null || region.guardsHold())
                     .as("guard zones, rank %d of %d, %s", rank, n, this)
                     .isTrue();
         }
     }
 
-    private Arena.Piece place(Arena arena, int half, int elements) {
-        return arena.piece(memory, half, misalign, type, elements);
+    private Arena.Region place(Arena arena, int half, int elements) {
+        return arena.region(memory, half, misalign, type, elements);
     }
 
     /** In place, the smaller buffer is this rank's block of the larger one. */
-    private Arena.Piece part(Arena.Piece whole, int rank, int elements) {
+    private Arena.Region part(Arena.Region whole, int rank, int elements) {
         if (elements * type.bytes() == whole.bytes()) {
             return whole;
         }
         int bytes = count * type.bytes();
-        return new Arena.Piece(
+        return new Arena.Region(
                 whole.all(),
                 whole.offset() + rank * bytes,
                 bytes,
@@ -159,14 +159,14 @@ record CollectiveCase(
         };
     }
 
-    private void fill(Arena.Piece piece, int rank) {
-        ByteBuffer view = piece.view();
-        for (int i = 0; i < piece.bytes() / type.bytes(); i++) {
+    private void fill(Arena.Region region, int rank) {
+        ByteBuffer view = region.view();
+        for (int i = 0; i < region.bytes() / type.bytes(); i++) {
             Elements.put(view, i * type.bytes(), type, rank < 0 ? 7 : Elements.value(rank, i, type, op));
         }
     }
 
-    private Work issue(Communicator comm, Arena.Piece send, Arena.Piece recv) {
+    private Work issue(Communicator comm, Arena.Region send, Arena.Region recv) {
         DataBuffer from = send == null ? null : send.buffer();
         DataBuffer to = recv == null ? null : recv.buffer();
         int next = (comm.rank() + 1) % comm.size();

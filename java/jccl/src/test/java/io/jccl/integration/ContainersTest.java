@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ranks of one machine, some of them in a container: a user name space of its own, where they are another user. */
+/** Ranks of one host, some of them in a container: a user namespace of its own, where they are another user. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ContainersTest {
 
@@ -23,8 +23,8 @@ class ContainersTest {
     Path folder;
 
     @Test
-    void containersThatCannotHandMemoryOverAreMachinesWithSocketsBetweenThem() throws Exception {
-        assumeTrue(containersWork(), "the kernel gives no user name spaces here");
+    void containersThatCannotShareMemoryAreHostsWithSocketsBetweenThem() throws Exception {
+        assumeTrue(containersWork(), "the kernel gives no user namespaces here");
         try (ProcessRanks ranks = ProcessRanks.start(
                 UniqueId.create(), folder, 4, rank -> rank % 2 == 0 ? List.of() : CONTAINER, "containers")) {
             for (int rank = 0; rank < 4; rank++) {
@@ -35,8 +35,8 @@ class ContainersTest {
             }
             assertThat(ranks.output(0))
                     .contains("TRANSPORTS [1:socket, 2:shm, 3:socket]")
-                    .contains("2 parts are planned as machines of their own with sockets between them")
-                    .contains("machines=2");
+                    .contains("2 isolation domains are planned as hosts of their own with sockets between them")
+                    .contains("hosts=2");
             assertThat(ranks.output(3))
                     .contains("TRANSPORTS [0:socket, 1:shm, 2:socket]")
                     .contains("rank 3: socket to {0,2} although on the same host")

@@ -19,15 +19,15 @@ record Cycles(int cycles, Snapshot before, Snapshot after) {
     /** The first ones make what stays for the life of the process: threads of the log, tables, caches. */
     private static final int FIRST = 5;
 
-    private static final long MOST_GROWTH_BYTES =
+    private static final long MAX_GROWTH_BYTES =
             64L << 20; // of Java's heap and compiled code, which grow as they please
-    private static final long SETTLING_MILLIS = 3000L * LocalRanks.SLOWNESS;
+    private static final long THREAD_END_MILLIS = 3000L * LocalRanks.SLOWNESS;
 
     static int count() {
         return Integer.getInteger("jccl.leak.cycles", 30);
     }
 
-    /** Counts, lets a cycle run again and again, and counts. */
+    /** Counts, repeats a cycle, and counts again. */
     static Cycles of(Runnable cycle) {
         for (int i = 0; i < FIRST; i++) {
             cycle.run();
@@ -37,14 +37,14 @@ record Cycles(int cycles, Snapshot before, Snapshot after) {
         for (int i = 0; i < count(); i++) {
             cycle.run();
         }
-        return new Cycles(count(), before, settled(before));
+        return new Cycles(count(), before, afterThreadsEnded(before));
     }
 
-    /** Threads that have said that they end need a moment to do it. */
-    private static Snapshot settled(Snapshot before) {
+    /** Threads need a moment to end. */
+    private static Snapshot afterThreadsEnded(Snapshot before) {
         System.gc();
         Snapshot now = Resources.now();
-        long end = System.nanoTime() + SETTLING_MILLIS * 1_000_000L;
+        long end = System.nanoTime() + THREAD_END_MILLIS * 1_000_000L;
         while (System.nanoTime() - end < 0
                 && (now.threads() > before.threads() || now.descriptors() > before.descriptors())) {
             Thread.onSpinWait();
@@ -75,6 +75,6 @@ record Cycles(int cycles, Snapshot before, Snapshot after) {
         assertThat(after.verbsObjects()).as("objects of verbs, %s", this).isLessThanOrEqualTo(before.verbsObjects());
         assertThat(after.nativeBytes() - before.nativeBytes())
                 .as("memory, %s", this)
-                .isLessThan(MOST_GROWTH_BYTES);
+                .isLessThan(MAX_GROWTH_BYTES);
     }
 }

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ranks that act the GPUs of a description: the plan and the choices are those of GPUs, the memory is the host's. */
+/** Ranks that simulate the GPUs of a description: plan and algorithms are those of GPUs, the memory is the host's. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class DescribedGpusTest {
 
@@ -18,48 +18,48 @@ class DescribedGpusTest {
     Path folder;
 
     @Test
-    void channels_and_choices_of_gpus_give_the_exact_result() throws Exception {
+    void channelsAndChoicesOfGpusGiveTheExactResult() throws Exception {
         Path file = Files.writeString(folder.resolve("gpus.xml"), Machines.text("gpu4-nvswitch"));
-        try (FormationLog log = new FormationLog();
+        try (InitLog log = new InitLog();
                 LocalRanks ranks = LocalRanks.start(
                         4,
                         LocalRanks.config()
                                 .setting("JCCL_TOPO_FILE", file.toString())
                                 .setting("JCCL_MAX_NCHANNELS", "2")
                                 .build())) {
-            // Host ranks of one machine get one channel: two are those of the description's GPUs.
+            // Host ranks of one host get one channel: two are those of the description's GPUs.
             assertThat(log.lines())
-                    .filteredOn(line -> line.contains("machines=1 channels=2 ready"))
+                    .filteredOn(line -> line.contains("hosts=1 channels=2 ready"))
                     .hasSize(4);
             checkSample(ranks);
         }
     }
 
     @Test
-    void gpus_of_two_machines_say_which_network_device_each_uses() throws Exception {
-        String machine = Machines.text("/io/jccl/search/two-sockets");
-        Path first = Files.writeString(folder.resolve("first.xml"), machine);
+    void gpusOfTwoHostsLogWhichNetworkDeviceEachUses() throws Exception {
+        String host = Machines.text("/io/jccl/search/two-sockets");
+        Path first = Files.writeString(folder.resolve("first.xml"), host);
         for (int rank = 3; rank >= 0; rank--) {
-            machine = machine.replace("rank=\"" + rank + "\"", "rank=\"" + (rank + 4) + "\"");
+            host = host.replace("rank=\"" + rank + "\"", "rank=\"" + (rank + 4) + "\"");
         }
-        Path second = Files.writeString(folder.resolve("second.xml"), machine);
-        try (FormationLog log = new FormationLog();
+        Path second = Files.writeString(folder.resolve("second.xml"), host);
+        try (InitLog log = new InitLog();
                 LocalRanks ranks = LocalRanks.start(8, rank -> LocalRanks.config()
                         .setting("JCCL_HOST_ID", rank < 4 ? "first" : "second")
                         .setting("JCCL_TOPO_FILE", (rank < 4 ? first : second).toString())
                         .setting("JCCL_MAX_NCHANNELS", "2")
                         .build())) {
             assertThat(log.lines())
-                    .filteredOn(line -> line.contains("machines=2 channels=2 ready"))
+                    .filteredOn(line -> line.contains("hosts=2 channels=2 ready"))
                     .hasSize(8);
             assertThat(log.lines())
                     .filteredOn(line -> line.contains(" network: "))
                     .hasSize(2)
                     .anySatisfy(line -> assertThat(line)
-                            .startsWith("machine=0 of ranks=[0, 1, 2, 3] network: GPU/")
+                            .startsWith("host=0 of ranks=[0, 1, 2, 3] network: GPU/")
                             .contains("NET/0 (mlx0) PHB channels"))
                     .anySatisfy(line -> assertThat(line)
-                            .startsWith("machine=1 of ranks=[4, 5, 6, 7] network: GPU/")
+                            .startsWith("host=1 of ranks=[4, 5, 6, 7] network: GPU/")
                             .contains("NET/0 (mlx0) PHB channels"));
             checkSample(ranks);
         }

@@ -26,7 +26,7 @@ import java.util.stream.Stream;
 final class DeviceCollectives {
 
     private static final int[] COUNTS = {0, 1, 77, 1003, 5000};
-    private static final int MOST_BYTES = 8 * 8 * 5003 + 64;
+    private static final int MAX_BYTES = 8 * 8 * 5003 + 64;
 
     private DeviceCollectives() {}
 
@@ -56,7 +56,7 @@ final class DeviceCollectives {
             return IntStream.range(0, size).mapToLong(perRank).toArray();
         }
 
-        /** Where blocks lie that have a hole before each. */
+        /** Offsets of blocks with a gap before each. */
         private static long[] spread(long[] counts) {
             long[] offsets = new long[counts.length];
             offsets[0] = 1;
@@ -176,8 +176,8 @@ final class DeviceCollectives {
 
     /** This rank's part in all cases of a seed, with some types. */
     static void compareAll(Communicator comm, int device, long seed, Predicate<DataType> suits) {
-        try (DeviceMemory send = new DeviceMemory(device, MOST_BYTES);
-                DeviceMemory recv = new DeviceMemory(device, MOST_BYTES)) {
+        try (DeviceMemory send = new DeviceMemory(device, MAX_BYTES);
+                DeviceMemory recv = new DeviceMemory(device, MAX_BYTES)) {
             for (Case one : cases(seed, suits)) {
                 compare(comm, one, send, recv);
             }

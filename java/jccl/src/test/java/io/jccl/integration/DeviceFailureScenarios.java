@@ -20,8 +20,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /**
- * What ranks say when one of them does something else on its GPU, or nothing: the same on GPUs that the emulator plays and on
- * those of this machine.
+ * What ranks report when one of them does something else on its GPU, or nothing: the same on emulated GPUs and on those
+ * of this host.
  */
 abstract class DeviceFailureScenarios {
 
@@ -60,7 +60,7 @@ abstract class DeviceFailureScenarios {
                     Work mine = third.run(comm);
                     return mine == null ? null : catchThrowableOfType(JcclException.class, mine::await);
                 }
-                // A rank that comes late hears of it before it has called anything.
+                // A late rank gets the error before it has called anything.
                 return catchThrowableOfType(JcclException.class, () -> {
                     Work work = allReduce(comm, memory, COUNT);
                     allReduce(comm, memory, COUNT / 2);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The same as {@link EmulatedDeviceFailuresTest} on a GPU of this machine, and processes that are killed there. */
+/** The same as {@link EmulatedDeviceFailuresTest} on a GPU of this host, and processes that are killed there. */
 @RequiresGpu
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class DeviceFailuresOnGpuTest extends DeviceFailureScenarios {
@@ -34,7 +34,7 @@ class DeviceFailuresOnGpuTest extends DeviceFailureScenarios {
         return LocalRanks.config().device(0);
     }
 
-    /** Processes that share a GPU: as this machine has it, and by kernels that wait for each other whoever serves them. */
+    /** Processes that share a GPU: as this host has it, and by kernels that wait for each other in any case. */
     @ParameterizedTest
     @ValueSource(strings = {"auto", "off"})
     void aKilledProcessIsNamed(String staged) throws Exception {

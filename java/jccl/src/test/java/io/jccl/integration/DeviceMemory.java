@@ -32,13 +32,13 @@ final class DeviceMemory implements AutoCloseable {
         return DataBuffer.device(address, count, type);
     }
 
-    /** Puts a copy of the bytes on the stream; they are there when the stream has come to it. */
+    /** Enqueues a copy of the bytes on the stream. */
     void put(byte[] bytes) {
         window.put(0, bytes);
         NativeDevice.copyMemory(device, address, NativeMemory.directAddress(window), bytes.length, stream);
     }
 
-    /** The bytes, after all that was put on the stream. */
+    /** The bytes, after all that was enqueued on the stream. */
     byte[] get(int length) {
         NativeDevice.copyMemory(device, NativeMemory.directAddress(window), address, length, stream);
         NativeDevice.awaitStream(device, stream);
@@ -53,7 +53,7 @@ final class DeviceMemory implements AutoCloseable {
         put(bytes.array());
     }
 
-    /** The first numbers, after all that was put on the stream. */
+    /** The first numbers, after all that was enqueued on the stream. */
     long[] longs(int count) {
         long[] values = new long[count];
         ByteBuffer.wrap(get(Long.BYTES * count))
@@ -63,12 +63,12 @@ final class DeviceMemory implements AutoCloseable {
         return values;
     }
 
-    /** What a body puts on the stream. */
+    /** What a body enqueues on the stream. */
     Graph capture(Runnable body) {
         return new Graph(NativeDevice.capture(device, stream, body));
     }
 
-    /** Work that can be put on the stream again and again. */
+    /** Work that can be enqueued on the stream again and again. */
     final class Graph implements AutoCloseable {
 
         private final long handle;

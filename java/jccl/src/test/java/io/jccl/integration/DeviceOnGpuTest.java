@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The same as {@link EmulatedDeviceTest} on the GPUs of this machine, several ranks to a GPU: as threads, and as processes. */
+/** The same as {@link EmulatedDeviceTest} on the GPUs of this host, several ranks to a GPU: as threads, and as processes. */
 @RequiresGpu
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class DeviceOnGpuTest extends DeviceScenarios {
@@ -75,15 +75,15 @@ class DeviceOnGpuTest extends DeviceScenarios {
         DeviceCollectives.compare(size, devices, algorithm, protocol);
     }
 
-    /** Carried out by the host, as for processes that share a GPU without an MPS server. */
+    /** Executed by the host, as for processes that share a GPU without an MPS server. */
     @ParameterizedTest
     @CsvSource({"1, ring, simple", "3, ring, simple"})
     void everyStagedCollectiveHasTheHostsBits(int size, String algorithm, String protocol) {
         DeviceCollectives.compare(
-                size, 1, algorithm, protocol, (rank, config) -> config.setting("JCCL_GPU_STAGED", "on"));
+                size, 1, algorithm, protocol, (rank, config) -> config.setting("JCCL_GPU_HOST_STAGING", "on"));
     }
 
-    /** Processes that share a GPU: as this machine has it, and by kernels that wait for each other whoever serves them. */
+    /** Processes that share a GPU: as this host has it, and by kernels that wait for each other in any case. */
     @ParameterizedTest
     @ValueSource(strings = {"auto", "off"})
     void processesOnOneGpuHaveTheHostsBits(String staged) throws Exception {

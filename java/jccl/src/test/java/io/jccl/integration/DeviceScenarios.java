@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What ranks do on one GPU, as threads: the same on GPUs that the emulator plays and on those of this machine. */
+/** What ranks do on one GPU, as threads: the same on emulated GPUs and on those of this host. */
 abstract class DeviceScenarios {
 
     /** What each rank is made with, on device 0. */

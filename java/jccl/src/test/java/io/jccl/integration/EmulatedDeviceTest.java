@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The GPU backend from Java to its kernels, on GPUs that the emulator plays: two of them, no driver and no GPU needed. */
+/** The GPU backend from Java to its kernels, on emulated GPUs: two of them, no driver and no GPU needed. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedDeviceTest extends DeviceScenarios {
 

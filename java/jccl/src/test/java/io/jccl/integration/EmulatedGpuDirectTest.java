@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * GPUDirect RDMA between machines, which are acted by host ids: GPUs are played by the emulator, adapters by Soft-RoCE, as
- * {@code scripts/rdma-vm} has it. The description of the machine puts one beside the other.
+ * GPUDirect RDMA between hosts, which host ids simulate: the GPUs are emulated, the adapters are Soft-RoCE devices, as
+ * {@code scripts/rdma-vm} has them. The description of the host puts one beside the other.
  */
 @Timeout(value = 900, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedGpuDirectTest {
@@ -28,23 +28,23 @@ class EmulatedGpuDirectTest {
     static void emulate() {
         EmulatedGpus.use();
         assumeTrue(
-                Files.isDirectory(Path.of("/sys/class/infiniband/rxe0")), "this machine has no Soft-RoCE device rxe0");
+                Files.isDirectory(Path.of("/sys/class/infiniband/rxe0")), "this topology has no Soft-RoCE device rxe0");
     }
 
-    private String machine() throws IOException {
+    private String topology() throws IOException {
         String text = Machines.text("gpu4-nvswitch")
                 .replaceAll(" rank=\"\\d\"", "")
                 .replace("\"ib0\"", "\"rxe0\"")
                 .replace("\"ib1\"", "\"rxe1\"");
-        return Files.writeString(folder.resolve("machine.xml"), text).toString();
+        return Files.writeString(folder.resolve("host.xml"), text).toString();
     }
 
     private void compare(int size, String algorithm, String level, int direct) throws IOException {
-        String machine = machine();
-        try (FormationLog log = new FormationLog()) {
-            DeviceCollectives.compare(size, 1, algorithm, "simple", (rank, config) -> config.hostId("machine" + rank)
+        String topology = topology();
+        try (InitLog log = new InitLog()) {
+            DeviceCollectives.compare(size, 1, algorithm, "simple", (rank, config) -> config.hostId("host" + rank)
                     .transport(TransportKind.IB)
-                    .setting("JCCL_TOPO_FILE", machine)
+                    .setting("JCCL_TOPO_FILE", topology)
                     .setting("JCCL_NET_GDR_LEVEL", level));
             assertThat(log.lines())
                     .filteredOn(line -> line.contains("by ib (SIMPLE by GPUDirect RDMA), "))

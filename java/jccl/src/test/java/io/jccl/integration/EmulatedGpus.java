@@ -17,10 +17,10 @@ import java.util.List;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/** GPUs that the emulator plays: two of them, no driver and no GPU needed. */
+/** Emulated GPUs: two of them, no driver and no GPU needed. */
 final class EmulatedGpus {
 
-    /** How the memory that processes hand to each other is called in /proc. */
+    /** The name in /proc of memory that processes share. */
     private static final String SHARED_MEMORY = "jccl-emulated-gpu";
 
     private EmulatedGpus() {}
@@ -30,7 +30,7 @@ final class EmulatedGpus {
         System.setProperty("jccl.cuda.path", library());
     }
 
-    /** The library that plays them; skips the test where it was not built. */
+    /** The library that emulates them; skips the test where it was not built. */
     static String library() {
         Path library = Path.of(System.getProperty("jccl.emulated.cuda", "none"));
         assumeTrue(Files.exists(library), library + " was not built");
@@ -63,7 +63,7 @@ final class EmulatedGpus {
         }
     }
 
-    /** Descriptors and mappings that this process has of memory of emulated GPUs that can be handed over. */
+    /** Descriptors and mappings that this process has of memory of emulated GPUs that processes can share. */
     static List<String> sharedMemory() {
         try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"));
                 Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {

@@ -24,8 +24,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * GPUs that do not reach each other's memory: through memory of the host on one machine, and over a network between machines,
- * which are acted by host ids. The GPUs are played by the emulator.
+ * GPUs that do not reach each other's memory: through memory of the host on one host, and over a network between hosts,
+ * which host ids simulate. The GPUs are emulated.
  */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedStagingTest {
@@ -40,22 +40,22 @@ class EmulatedStagingTest {
         EmulatedGpus.use();
     }
 
-    /** So many ranks to a machine. */
-    private static CommunicatorConfig.Builder onMachine(int rank, int each, CommunicatorConfig.Builder config) {
-        return config.hostId("machine" + rank / each);
+    /** So many ranks to a host. */
+    private static CommunicatorConfig.Builder onHost(int rank, int each, CommunicatorConfig.Builder config) {
+        return config.hostId("host" + rank / each);
     }
 
     @ParameterizedTest
     @CsvSource({"2, 1, ring, simple", "3, 1, ring, ll", "4, 2, ring, simple", "4, 2, tree, ll", "3, 2, tree, simple"})
-    void everyCollectiveHasTheHostsBitsBetweenMachines(int size, int each, String algorithm, String protocol) {
-        DeviceCollectives.compare(size, 2, algorithm, protocol, (rank, config) -> onMachine(rank, each, config));
+    void everyCollectiveHasTheHostsBitsBetweenHosts(int size, int each, String algorithm, String protocol) {
+        DeviceCollectives.compare(size, 2, algorithm, protocol, (rank, config) -> onHost(rank, each, config));
     }
 
     /** Lines of LL128 stay whole in proxies; what a GPU's link to its host does is another matter. */
     @Test
-    void linesOfLL128GoBetweenMachinesWhereTheyAreForced() {
+    void linesOfLL128GoBetweenHostsWhereTheyAreForced() {
         DeviceCollectives.compare(
-                3, 1, "ring", "ll128", (rank, config) -> onMachine(rank, 1, config.setting("JCCL_LL128", "force")));
+                3, 1, "ring", "ll128", (rank, config) -> onHost(rank, 1, config.setting("JCCL_LL128", "force")));
     }
 
     @ParameterizedTest
@@ -72,7 +72,7 @@ class EmulatedStagingTest {
         arguments[0] = EmulatedGpus.library();
         arguments[1] = "off";
         for (int rank = 0; rank + 2 < arguments.length; rank++) {
-            arguments[rank + 2] = "machine" + rank;
+            arguments[rank + 2] = "host" + rank;
         }
         try (ProcessRanks ranks = ProcessRanks.start(folder, size, "device", arguments)) {
             for (int rank = 0; rank < size; rank++) {
@@ -87,7 +87,7 @@ class EmulatedStagingTest {
     @Test
     void choosesByItselfOnSeveralChannels() {
         try (LocalRanks ranks = LocalRanks.start(
-                4, rank -> onMachine(rank, 2, EmulatedGpus.config()).build())) {
+                4, rank -> onHost(rank, 2, EmulatedGpus.config()).build())) {
             ranks.run(comm -> {
                 int count = 200_000;
                 try (DeviceMemory memory = new DeviceMemory(0, 8 * count)) {
@@ -106,17 +106,17 @@ class EmulatedStagingTest {
     }
 
     @Test
-    void capturingBetweenMachinesIsRefused() {
+    void capturingBetweenHostsIsRefused() {
         try (LocalRanks ranks = LocalRanks.start(
-                2, rank -> onMachine(rank, 1, EmulatedGpus.config()).build())) {
+                2, rank -> onHost(rank, 1, EmulatedGpus.config()).build())) {
             EmulatedGpus.requireNoCapture(ranks, "operations between hosts cannot be captured");
         }
     }
 
     @Test
-    void abortEndsAKernelThatWaitsForAnotherMachine() {
+    void abortEndsAKernelThatWaitsForAnotherHost() {
         try (LocalRanks ranks = LocalRanks.start(
-                        2, rank -> onMachine(rank, 1, EmulatedGpus.config()).build());
+                        2, rank -> onHost(rank, 1, EmulatedGpus.config()).build());
                 DeviceMemory memory = new DeviceMemory(0, 4096)) {
             Work alone = ranks.get(0).allReduce(memory.elements(1024, DataType.FLOAT32), ReduceOp.SUM);
             assertThat(alone.isDone()).isFalse();
@@ -128,8 +128,8 @@ class EmulatedStagingTest {
     }
 
     @Test
-    void aLateRankOnAnotherMachineIsNamed() {
-        try (LocalRanks ranks = LocalRanks.start(3, rank -> onMachine(rank, 1, EmulatedGpus.config())
+    void aLateRankOnAnotherHostIsNamed() {
+        try (LocalRanks ranks = LocalRanks.start(3, rank -> onHost(rank, 1, EmulatedGpus.config())
                 .timeout(Duration.ofSeconds(2))
                 .build())) {
             ranks.run(comm -> {
@@ -148,9 +148,9 @@ class EmulatedStagingTest {
     }
 
     @Test
-    void aKilledProcessOnAnotherMachineIsNamed() throws Exception {
+    void aKilledProcessOnAnotherHostIsNamed() throws Exception {
         try (ProcessRanks ranks =
-                ProcessRanks.start(folder, 2, "device-work", EmulatedGpus.library(), "off", "machine0", "machine1")) {
+                ProcessRanks.start(folder, 2, "device-work", EmulatedGpus.library(), "off", "host0", "host1")) {
             for (int rank = 0; rank < 2; rank++) {
                 ranks.awaitOutput(rank, text -> text.contains("READY"), LIMIT);
             }

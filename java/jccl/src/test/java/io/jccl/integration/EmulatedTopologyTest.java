@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ranks whose GPUs are in the topology: rings and trees lead over them. The GPUs are played by the emulator. */
+/** Ranks whose GPUs are in the topology: rings and trees lead over them. The GPUs are emulated. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedTopologyTest {
 
@@ -26,26 +26,26 @@ class EmulatedTopologyTest {
         EmulatedGpus.use();
     }
 
-    /** A machine with the emulator's GPUs at 0000:11:00.0 and 0000:12:00.0, and two more that nobody has. */
-    private String machine() throws IOException {
+    /** A host with the emulator's GPUs at 0000:11:00.0 and 0000:12:00.0, and two more that nobody has. */
+    private String host() throws IOException {
         String text = Machines.text("gpu4-nvswitch").replaceAll(" rank=\"\\d\"", "");
-        return Files.writeString(folder.resolve("machine.xml"), text).toString();
+        return Files.writeString(folder.resolve("host.xml"), text).toString();
     }
 
     /**
      * Requires that ranks find a plan over their GPUs, and sums up by it.
      *
-     * @param machines among which the ranks are shared out
+     * @param hosts among which the ranks are shared out
      * @param deviceOf the device of a rank
      * @param plan what each rank logs of it, a regular expression
      */
-    private void requirePlan(int size, int machines, IntUnaryOperator deviceOf, String plan) throws IOException {
+    private void requirePlan(int size, int hosts, IntUnaryOperator deviceOf, String plan) throws IOException {
         CommunicatorConfig config =
-                EmulatedGpus.config().setting("JCCL_TOPO_FILE", machine()).build();
-        try (FormationLog log = new FormationLog();
+                EmulatedGpus.config().setting("JCCL_TOPO_FILE", host()).build();
+        try (InitLog log = new InitLog();
                 LocalRanks ranks = LocalRanks.start(size, rank -> {
                     CommunicatorConfig.Builder own = config.toBuilder().device(deviceOf.applyAsInt(rank));
-                    return (machines == 1 ? own : own.hostId("machine" + rank / (size / machines))).build();
+                    return (hosts == 1 ? own : own.hostId("host" + rank / (size / hosts))).build();
                 })) {
             assertThat(log.lines())
                     .filteredOn(line -> line.matches("rank=\\d GPUs: " + plan))
@@ -56,12 +56,12 @@ class EmulatedTopologyTest {
 
     @Test
     void channelsLeadOverTheGpusOfTheRanks() throws Exception {
-        requirePlan(2, 1, rank -> rank, "machines=1 channels=\\d+ ring=.*");
+        requirePlan(2, 1, rank -> rank, "hosts=1 channels=\\d+ ring=.*");
     }
 
     @Test
-    void channelsLeadOverMachinesOfGpus() throws Exception {
-        requirePlan(4, 2, rank -> rank % 2, "machines=2 channels=\\d+ ring=.*");
+    void channelsLeadOverHostsOfGpus() throws Exception {
+        requirePlan(4, 2, rank -> rank % 2, "hosts=2 channels=\\d+ ring=.*");
     }
 
     @Test
@@ -70,21 +70,21 @@ class EmulatedTopologyTest {
                 4,
                 1,
                 rank -> rank % 2,
-                "machines=1 channels=\\d+ ring=\\[0, 2, (1, 3|3, 1)\\] ranks on one GPU=\\[\\[0, 2\\], \\[1, 3\\]\\]");
+                "hosts=1 channels=\\d+ ring=\\[0, 2, (1, 3|3, 1)\\] ranks on one GPU=\\[\\[0, 2\\], \\[1, 3\\]\\]");
     }
 
     @Test
     void ranksThatAllShareOneGpuHaveAPlanOverIt() throws Exception {
-        requirePlan(3, 1, rank -> 0, "machines=1 channels=\\d+ ring=\\[0, 1, 2\\] ranks on one GPU=.*");
+        requirePlan(3, 1, rank -> 0, "hosts=1 channels=\\d+ ring=\\[0, 1, 2\\] ranks on one GPU=.*");
     }
 
-    /** Each machine has two ranks on its first GPU and one on its second. */
+    /** Each host has two ranks on its first GPU and one on its second. */
     @Test
-    void machinesShareGpusUnevenly() throws Exception {
+    void hostsShareGpusUnevenly() throws Exception {
         requirePlan(
                 6,
                 2,
                 rank -> rank % 3 / 2,
-                "machines=2 channels=\\d+ ring=.* ranks on one GPU=\\[\\[0, 1\\], \\[3, 4\\]\\]");
+                "hosts=2 channels=\\d+ ring=.* ranks on one GPU=\\[\\[0, 1\\], \\[3, 4\\]\\]");
     }
 }

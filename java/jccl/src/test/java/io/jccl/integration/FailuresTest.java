@@ -27,14 +27,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the survivors say when a rank dies, stays away, or does something else. Ranks that die or stay away are processes. */
+/** What the survivors report when a rank dies, is missing, or does something else. Ranks that die are processes. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FailuresTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(60L * LocalRanks.SLOWNESS);
 
     /** After this time ranks that join wait at the rendezvous server. */
-    private static final Duration MET = Duration.ofSeconds(Resources.IN_RDMA_VM ? 40 : 1);
+    private static final Duration JOINED = Duration.ofSeconds(Resources.IN_RDMA_VM ? 40 : 1);
 
     private static final Duration WITHIN_SECONDS = Duration.ofSeconds(5L * LocalRanks.SLOWNESS);
     private static final Pattern AFTER = Pattern.compile("FAILED after (\\d+) ms");
@@ -62,7 +62,7 @@ class FailuresTest {
         }
     }
 
-    /** Rank 0 never comes, so that the ranks wait at the root. */
+    /** Rank 0 never joins, so the others wait at the rendezvous server. */
     @Test
     void aRankThatIsKilledWhileOthersInitialiseIsNamedWithinSeconds() throws Exception {
         List<String> never = List.of("sh", "-c", "exec sleep 1000");
@@ -71,7 +71,7 @@ class FailuresTest {
             for (int rank = 1; rank < 3; rank++) {
                 ranks.awaitOutput(rank, text -> text.contains("JOINS"), LIMIT);
             }
-            ranks.process(1).waitFor(MET.toMillis(), TimeUnit.MILLISECONDS);
+            ranks.process(1).waitFor(JOINED.toMillis(), TimeUnit.MILLISECONDS);
             long killed = System.nanoTime();
             ranks.kill(1);
             ranks.awaitOutput(2, text -> text.contains("FAILED PeerFailedException[1]"), LIMIT);
@@ -89,7 +89,7 @@ class FailuresTest {
             ranks.stop(2);
             for (int rank = 0; rank < 2; rank++) {
                 ranks.awaitOutput(rank, text -> text.contains("CLOSED"), LIMIT);
-                assertThat(ranks.output(rank)).containsPattern("(PeerFailed|JcclTimeout)Exception\\[2\\]");
+                assertThat(ranks.output(rank)).containsPattern("(PeerFailed|CommunicationTimeout)Exception\\[2\\]");
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
             }
         }
@@ -144,7 +144,7 @@ class FailuresTest {
                 assertThatThrownBy(() -> {
                             comm.group(group -> group.send(peer, out).recv(peer, in))
                                     .await();
-                            comm.barrier().await(); // rank 0 has what it wants, and hears of it next
+                            comm.barrier().await(); // rank 0 has its data, and gets the error here
                         })
                         .isInstanceOf(MismatchedCollectiveException.class)
                         .hasMessageContaining("rank 1 reports: send_recv(transfers=2 send(peer=0 type=float32 count=1) "
@@ -175,7 +175,7 @@ class FailuresTest {
         try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", millis(5000), "1", "leave")) {
             for (int rank : new int[] {0, 2}) {
                 ranks.awaitOutput(rank, text -> text.contains("CLOSED"), LIMIT);
-                assertThat(ranks.output(rank)).containsPattern("(PeerFailed|JcclTimeout)Exception\\[1\\]");
+                assertThat(ranks.output(rank)).containsPattern("(PeerFailed|CommunicationTimeout)Exception\\[1\\]");
             }
         }
     }

@@ -27,7 +27,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 
 /**
- * Ends of {@link HostBuffer}s while operations, views and peers use them. Two ranks carry out each scenario: threads of
+ * Ends of {@link HostBuffer}s while operations, views and peers use them. Two ranks run each scenario: threads of
  * one process, or two processes. The test starts the processes, so that a crash of the JVM fails one test.
  */
 enum HostBufferScenarios {
@@ -97,7 +97,7 @@ enum HostBufferScenarios {
         }
     },
 
-    /** Rank 0 closes a buffer by way of whose view an operation runs. */
+    /** Rank 0 closes a buffer while an operation uses its view. */
     CLOSE_WHILE_A_VIEW_IS_USED {
         @Override
         void run(Communicator comm, Communicator control) throws Exception {
@@ -123,7 +123,7 @@ enum HostBufferScenarios {
         }
     },
 
-    /** Operations that fail, and those behind them, let go of closed buffers; so does a group whose body throws. */
+    /** Operations that fail, and those behind them, release closed buffers; so does a group whose body throws. */
     CLOSE_AND_ABORT {
         @Override
         void run(Communicator comm, Communicator control) throws Exception {

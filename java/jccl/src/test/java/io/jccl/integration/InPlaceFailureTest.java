@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class InPlaceFailureTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(120);
-    private static final Duration OPERATION_TIMEOUT = Duration.ofMillis(500L * LocalRanks.SLOWNESS);
+    private static final Duration OPERATION_TIMEOUT = Duration.ofSeconds(3L * LocalRanks.SLOWNESS);
 
     @TempDir
     Path folder;

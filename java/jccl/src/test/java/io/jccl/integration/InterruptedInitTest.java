@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** An interrupt ends a wait for other ranks in init, split, shrink and close soon, and the others hear of it at once. */
+/** An interrupt soon ends a wait for other ranks in init, split, shrink and close; the others get an error at once. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class InterruptedInitTest {
 
@@ -102,7 +102,7 @@ class InterruptedInitTest {
         assertThat(calls.get(1 - victim).failure(PeerFailedException.class).failedRanks())
                 .containsExactly(victim);
         assertThat(init(id, 2, 3).failure(PeerFailedException.class).failedRanks())
-                .as("who comes later is told")
+                .as("a later rank gets the failure")
                 .containsExactly(victim);
     }
 
@@ -119,9 +119,9 @@ class InterruptedInitTest {
                     peer.outOfBand().allGather(new byte[0], LocalRanks.TIMEOUT); // the first may have been joined
                 }
             });
-            PeerFailedException told = waiting.failure(PeerFailedException.class);
-            assertThat(told.failedRanks()).containsExactly(victim);
-            assertThat(told).hasMessageContaining("rank " + victim + " gave up while the communicator was initialised");
+            PeerFailedException seen = waiting.failure(PeerFailedException.class);
+            assertThat(seen.failedRanks()).containsExactly(victim);
+            assertThat(seen).hasMessageContaining("rank " + victim + " gave up while the communicator was initialised");
         }
     }
 

@@ -62,7 +62,7 @@ class InterruptionTest {
         EmulatedGpus.use();
         try (DeviceMemory memory = new DeviceMemory(0, 4 * COUNT)) {
             interruptUntilPrompt(
-                    EmulatedGpus.config().setting("JCCL_GPU_STAGED", "on").build(),
+                    EmulatedGpus.config().setting("JCCL_GPU_HOST_STAGING", "on").build(),
                     "NativeCommunicator.run",
                     comm -> comm.on(memory.stream()).allReduce(memory.elements(COUNT, DataType.FLOAT32), ReduceOp.SUM));
         }

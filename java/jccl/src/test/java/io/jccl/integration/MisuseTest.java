@@ -37,7 +37,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a caller is told who does something wrong. Nothing of it harms the communicator. */
+/** Errors that a caller gets for misuse. None of it harms the communicator. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class MisuseTest {
@@ -179,7 +179,7 @@ class MisuseTest {
                         + " writable buffer");
         refused(
                 () -> DataBuffer.of(ByteBuffer.allocateDirect(8), DataType.FLOAT32),
-                "order=BIG_ENDIAN: expected the machine's byte order; call order(ByteOrder.nativeOrder()) on the ByteBuffer,"
+                "order=BIG_ENDIAN: expected native byte order; call order(ByteOrder.nativeOrder()) on the ByteBuffer,"
                         + " before a view of it is made");
         refused(
                 () -> DataBuffer.of(ByteBuffer.allocateDirect(7), DataType.FLOAT32),
@@ -322,7 +322,7 @@ class MisuseTest {
     }
 
     @Test
-    void tablesOfCostsThatDifferAreNamed(@TempDir Path directory) throws IOException {
+    void tuningProfilesThatDifferAreNamed(@TempDir Path directory) throws IOException {
         Path file = directory.resolve("mine.properties");
         try (InputStream in = HostCosts.class.getResourceAsStream("host-costs.properties")) {
             String builtIn = new String(in.readAllBytes(), StandardCharsets.UTF_8);
@@ -330,21 +330,21 @@ class MisuseTest {
         }
         Assertions.assertThatThrownBy(() -> LocalRanks.start(2, rank -> LocalRanks.config()
                         .initTimeout(Duration.ofSeconds(10))
-                        .setting("JCCL_HOST_COSTS", rank == 0 ? "" : file.toString())
+                        .setting("JCCL_TUNING_PROFILE", rank == 0 ? "" : file.toString())
                         .build()))
                 .hasRootCauseInstanceOf(BootstrapException.class)
                 .rootCause()
-                .hasMessageContaining("JCCL_HOST_COSTS=\"table ")
+                .hasMessageContaining("JCCL_TUNING_PROFILE=\"table ")
                 .hasMessageContaining("this setting must be the same on all ranks");
         LocalRanks.start(
                         2,
                         LocalRanks.config()
-                                .setting("JCCL_HOST_COSTS", file.toString())
+                                .setting("JCCL_TUNING_PROFILE", file.toString())
                                 .build())
                 .close();
     }
 
-    /** Either rank may be the one that finds it first; the other one then hears of it. */
+    /** Either rank may find it first; the other one then gets the error. */
     @Test
     void aForcedTransportThatCannotReachAPeerSaysWhy() {
         Assertions.assertThatThrownBy(() -> LocalRanks.start(2, rank -> LocalRanks.config()
@@ -354,6 +354,6 @@ class MisuseTest {
                         .build()))
                 .rootCause()
                 .hasMessageContaining("JCCL_TRANSPORT=shm rank=")
-                .hasMessageContaining(": the peer cannot be reached so: another machine; unset JCCL_TRANSPORT");
+                .hasMessageContaining(": the peer cannot be reached so: another host; unset JCCL_TRANSPORT");
     }
 }

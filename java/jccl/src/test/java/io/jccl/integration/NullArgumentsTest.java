@@ -129,7 +129,7 @@ class NullArgumentsTest {
         boolean callable = Modifier.isStatic(method.getModifiers()) || on != null;
         boolean ours = method.getDeclaringClass().getPackageName().startsWith("io.jccl");
         boolean languages = method.getName().matches("equals|valueOf");
-        // A transfer of the only rank to itself is refused before its buffer is looked at, except in a group.
+        // A transfer of the only rank to itself is refused before its buffer is checked, except in a group.
         boolean toItself = on instanceof Communicator && method.getName().matches("send|recv");
         return callable && ours && !languages && !toItself && !method.getParameterTypes()[at].isPrimitive();
     }

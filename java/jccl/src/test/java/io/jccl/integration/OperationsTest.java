@@ -45,7 +45,7 @@ class OperationsTest {
     }
 
     @Test
-    void whatNobodyAwaitsIsCarriedOutAllTheSame() {
+    void whatNobodyAwaitsIsExecutedAllTheSame() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             ranks.run(comm -> {
                 LongBuffer values = longs(3);
@@ -70,7 +70,7 @@ class OperationsTest {
                 new CountDownLatch(1).await(round % 8, TimeUnit.MILLISECONDS); // the pause
                 long begin = System.nanoTime();
                 ranks.get(0).allReduce(DataBuffer.of(from), DataBuffer.of(to), ReduceOp.SUM);
-                while (to.get(0) != round + 1) { // looks at memory: isDone() would wake the executor
+                while (to.get(0) != round + 1) { // polls memory: isDone() would wake the executor
                     Thread.yield();
                 }
                 micros[round] = (System.nanoTime() - begin) / 1000;
@@ -83,13 +83,13 @@ class OperationsTest {
     }
 
     @Test
-    void whoAwaitsWhatAnotherThreadCarriesOutIsWokenAtItsEnd() {
+    void whoAwaitsWhatAnotherThreadExecutesIsWokenAtItsEnd() {
         int rounds = 9;
         long[] micros = new long[rounds];
         try (LocalRanks ranks = LocalRanks.start(2)) {
             ranks.run(comm -> {
                 for (int round = 0; round < rounds; round++) {
-                    if (comm.rank() == 1) { // late, so that the naps of those who wait are long
+                    if (comm.rank() == 1) { // late, so that the waits' back-off sleeps are long
                         new CountDownLatch(1).await(100 + 3 * round, TimeUnit.MILLISECONDS);
                         comm.barrier().await();
                         continue;
@@ -128,7 +128,7 @@ class OperationsTest {
     }
 
     @Test
-    void executionTellsWhatWasUsed() {
+    void executionReportsWhatWasUsed() {
         var config = LocalRanks.config()
                 .algorithm(Algorithm.RING)
                 .protocol(Protocol.LL128)
@@ -174,7 +174,7 @@ class OperationsTest {
     }
 
     @Test
-    void sendMeetsRecvBetweenTwoRanksWhileOthersAreElsewhere() {
+    void sendMatchesRecvBetweenTwoRanksWhileOthersAreElsewhere() {
         try (LocalRanks ranks = LocalRanks.start(3)) {
             ranks.run(comm -> {
                 LongBuffer value = longs(comm.rank() == 0 ? 77 : 0);

@@ -9,7 +9,7 @@ import io.jccl.ReduceOp;
 import io.jccl.Work;
 import java.util.stream.LongStream;
 
-/** A group of operations of three ranks on one memory of a device: what comes out tells in which order they happened. */
+/** A group of operations of three ranks on one memory of a device: the result shows in which order they ran. */
 final class OrderedGroup {
 
     private static final int COUNT = 700;

@@ -31,7 +31,7 @@ final class ProcessRanks implements AutoCloseable {
     }
 
     /**
-     * Starts ranks that meet at a root in this process.
+     * Starts ranks whose rendezvous server is in this process.
      *
      * @param scenario what {@link RankMain} is to do
      */
@@ -39,7 +39,7 @@ final class ProcessRanks implements AutoCloseable {
         return start(UniqueId.create(), folder, size, scenario, arguments);
     }
 
-    /** Starts ranks that meet at a given root. */
+    /** Starts ranks that join a given rendezvous. */
     static ProcessRanks start(UniqueId id, Path folder, int size, String scenario, String... arguments) {
         return start(id, folder, size, rank -> List.of(), scenario, arguments);
     }
@@ -59,14 +59,14 @@ final class ProcessRanks implements AutoCloseable {
         return start(id.toText(), folder, size, inside, scenario, arguments);
     }
 
-    /** Starts ranks inside commands that give them a launcher's environment; no root is opened here. */
+    /** Starts ranks inside commands that give them a launcher's environment; no rendezvous server is started here. */
     static ProcessRanks startLaunched(
             Path folder, int size, IntFunction<List<String>> inside, String scenario, String... arguments) {
         return start(RankMain.LAUNCHED, folder, size, inside, scenario, arguments);
     }
 
     private static ProcessRanks start(
-            String meeting,
+            String rendezvous,
             Path folder,
             int size,
             IntFunction<List<String>> inside,
@@ -75,7 +75,7 @@ final class ProcessRanks implements AutoCloseable {
         ProcessRanks ranks = new ProcessRanks(folder);
         try {
             for (int rank = 0; rank < size; rank++) {
-                ranks.startRank(inside.apply(rank), meeting, rank, size, scenario, arguments);
+                ranks.startRank(inside.apply(rank), rendezvous, rank, size, scenario, arguments);
             }
             return ranks;
         } catch (IOException e) {
@@ -85,7 +85,7 @@ final class ProcessRanks implements AutoCloseable {
     }
 
     private void startRank(
-            List<String> inside, String meeting, int rank, int size, String scenario, String... arguments)
+            List<String> inside, String rendezvous, int rank, int size, String scenario, String... arguments)
             throws IOException {
         Path output = folder.resolve("rank" + rank + ".out");
         List<String> command = new ArrayList<>(inside);
@@ -98,7 +98,7 @@ final class ProcessRanks implements AutoCloseable {
                 "-cp",
                 System.getProperty("java.class.path"),
                 RankMain.class.getName(),
-                meeting,
+                rendezvous,
                 Integer.toString(rank),
                 Integer.toString(size),
                 scenario));
@@ -204,7 +204,7 @@ final class ProcessRanks implements AutoCloseable {
         }
         for (int rank = 0; rank < outputs.size(); rank++) {
             assertThat(output(rank))
-                    .as("what -Xcheck:jni makes the JVM say of rank " + rank)
+                    .as("what -Xcheck:jni reports of rank " + rank)
                     .doesNotContain("in native method", "JNI call made without checking", "WARNING: JNI ");
         }
     }

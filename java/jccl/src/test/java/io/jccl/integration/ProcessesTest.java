@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Ranks as processes: the transports between them, machines acted by host ids, and strangers at the door. */
+/** Ranks as processes: the transports between them, hosts simulated by host ids, and unauthenticated peers. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ProcessesTest {
 
@@ -29,7 +29,7 @@ class ProcessesTest {
     private static final Pattern WAITED = Pattern.compile("WAITED (\\d+) ms, processor (\\d+) ms.*");
 
     /** One twentieth of the wait, for all threads together; about 30 are used. */
-    private static final long MOST_PROCESSOR_MILLIS = 150;
+    private static final long MAX_PROCESSOR_MILLIS = 150;
 
     @TempDir
     Path folder;
@@ -44,9 +44,9 @@ class ProcessesTest {
 
     @ParameterizedTest
     @CsvSource({"a/a/b/b, 0:shm|2:socket|3:socket", "b/a/a/a, 0:socket|2:shm|3:shm"})
-    void machinesUseSocketsBetweenThemAndSharedMemoryInside(String hosts, String transportsOfRank1) throws Exception {
+    void hostsUseSocketsBetweenThemAndSharedMemoryInside(String hosts, String transportsOfRank1) throws Exception {
         String[] hostOfRank = hosts.split("/");
-        try (ProcessRanks ranks = ProcessRanks.start(folder, 4, "machines", hostOfRank)) {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 4, "hosts", hostOfRank)) {
             requireAllFine(ranks, 4);
             assertThat(ranks.output(1)).contains("TRANSPORTS [" + transportsOfRank1.replace("|", ", ") + "]");
         }
@@ -65,39 +65,39 @@ class ProcessesTest {
                 assertThat(Long.parseLong(waited.group(1)))
                         .as("milliseconds waited")
                         .isGreaterThan(2000);
-                assertThat(Long.parseLong(waited.group(2))).as(waited.group()).isLessThan(MOST_PROCESSOR_MILLIS);
+                assertThat(Long.parseLong(waited.group(2))).as(waited.group()).isLessThan(MAX_PROCESSOR_MILLIS);
             }
         }
     }
 
     @Test
-    void aThousandStrangersChangeNothing() throws Exception {
+    void aThousandUnauthenticatedPeersChangeNothing() throws Exception {
         UniqueId id = UniqueId.create();
-        CompletableFuture<Void> strangers =
-                CompletableFuture.runAsync(() -> pester(id.addresses().get(0), 500));
+        CompletableFuture<Void> unauthenticated =
+                CompletableFuture.runAsync(() -> sendGarbage(id.addresses().get(0), 500));
         try (ProcessRanks ranks = ProcessRanks.start(id, folder, 2, "join")) {
-            pester(id.addresses().get(0), 500);
+            sendGarbage(id.addresses().get(0), 500);
             for (int rank = 0; rank < 2; rank++) {
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
                 assertThat(ranks.output(rank)).contains("RESULT 1");
             }
         }
-        strangers.get(60, TimeUnit.SECONDS);
+        unauthenticated.get(60, TimeUnit.SECONDS);
     }
 
     /** Connects and sends random bytes, sometimes none, sometimes staying a while. */
-    private static void pester(InetSocketAddress address, int times) {
+    private static void sendGarbage(InetSocketAddress address, int times) {
         Random random = new Random(times);
         for (int i = 0; i < times; i++) {
-            try (Socket stranger = new Socket()) {
-                stranger.connect(address, 1000);
+            try (Socket peer = new Socket()) {
+                peer.connect(address, 1000);
                 byte[] garbage = new byte[random.nextInt(300)];
                 random.nextBytes(garbage);
-                OutputStream out = stranger.getOutputStream();
+                OutputStream out = peer.getOutputStream();
                 out.write(garbage);
                 out.flush();
             } catch (IOException e) {
-                // The door may be closed: the ranks have met, or the stranger was thrown out while it spoke.
+                // The server may have ended, because all ranks have joined, or it closed this connection.
                 continue;
             }
         }

@@ -23,13 +23,13 @@ import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** One rank of {@link ProcessRanks}. Prints a line for each thing that a test looks for. */
+/** One rank of {@link ProcessRanks}. Prints a line for each thing that a test checks. */
 public final class RankMain {
 
-    /** In place of an id: ranks meet as the launcher's environment says. */
+    /** In place of an id: the launcher's environment has the rendezvous address. */
     static final String LAUNCHED = "launched";
 
-    /** In place of a library that plays GPUs: those of this machine are used. */
+    /** In place of a library that emulates GPUs: those of this host are used. */
     static final String OWN_LIBRARY = "own";
 
     private static final long PAUSE_MILLIS = 1000;
@@ -48,8 +48,8 @@ public final class RankMain {
             case "work" -> work(id, rank, size, rest);
             case "shrink" -> shrink(id, rank, size, rest);
             case "shrink-stopped" -> shrinkStopped(id, rank, size, rest);
-            case "machines" -> machines(id, rank, size, rest);
-            case "containers" -> machines(id, rank, size, LocalRanks.config());
+            case "hosts" -> hosts(id, rank, size, rest);
+            case "containers" -> hosts(id, rank, size, LocalRanks.config());
             case "join" -> join(id, rank, size);
             case "launched-sample" -> launchedSample(Integer.parseInt(rest.get(0)));
             case "launched-work" -> launchedWork(Long.parseLong(rest.get(0)));
@@ -62,19 +62,19 @@ public final class RankMain {
                     id, rank, size, Duration.ofMillis(Long.parseLong(rest.get(0))));
             case "device" -> device(id, rank, size, rest);
             case "device-work" -> deviceWork(id, rank, size, rest);
-            case "device-hand-over" -> deviceHandOver(id, rank, size, rest);
+            case "device-handle-exchange" -> deviceHandleExchange(id, rank, size, rest);
             default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
         }
     }
 
-    /** Carries out sampled cases over one transport. */
+    /** Executes sampled cases over one transport. */
     private static void matrix(UniqueId id, int rank, int size, List<String> rest) {
         CommunicatorConfig config =
                 LocalRanks.config().transport(TransportKind.parse(rest.get(0))).build();
-        int howMany = Integer.parseInt(rest.get(1));
+        int cases = Integer.parseInt(rest.get(1));
         try (Communicator comm = Communicator.init(id, rank, size, config);
                 Arena arena = new Arena(CollectiveCase.arenaBytes(size))) {
-            for (CollectiveCase one : CollectiveCase.sample(size, size, howMany, true)) {
+            for (CollectiveCase one : CollectiveCase.sample(size, size, cases, true)) {
                 one.check(comm, arena);
             }
             print("RESULT ok");
@@ -82,16 +82,17 @@ public final class RankMain {
     }
 
     /**
-     * All-reduces until something fails, then says what.
+     * All-reduces until something fails, then prints the failure.
      *
-     * <p>Arguments: the time-out in milliseconds; an odd rank to be told of; and what it does after 200 rounds: {@code none},
-     * {@code absent} (never calls again), {@code count} (calls with another count), {@code abort}, {@code leave} (closes).
+     * <p>Arguments: the time-out in milliseconds; the rank that differs; and what it does after 200 rounds: {@code
+     * none}, {@code absent} (never calls again), {@code count} (calls with another count), {@code abort}, {@code leave}
+     * (closes).
      */
     private static void work(UniqueId id, int rank, int size, List<String> rest) throws InterruptedException {
         CommunicatorConfig config = LocalRanks.config()
                 .timeout(Duration.ofMillis(Long.parseLong(rest.get(0))))
                 .build();
-        boolean odd = rank == Integer.parseInt(rest.get(1));
+        boolean differs = rank == Integer.parseInt(rest.get(1));
         try (Communicator comm = Communicator.init(id, rank, size, config)) {
             DataBuffer values = DataBuffer.of(longs(new long[4096]));
             long begin = System.nanoTime();
@@ -101,7 +102,7 @@ public final class RankMain {
                         print("READY");
                         begin = System.nanoTime();
                     }
-                    if (odd && round == 200 && misbehave(comm, rest.get(2))) {
+                    if (differs && round == 200 && misbehave(comm, rest.get(2))) {
                         return;
                     }
                     comm.allReduce(values, ReduceOp.SUM).await();
@@ -120,11 +121,11 @@ public final class RankMain {
     }
 
     /**
-     * All-reduces until ranks fail, goes on without them, and so on until as few are left as the argument says; then carries
-     * out sampled cases.
+     * All-reduces until ranks fail, goes on without them, and so on until as few are left as the argument says; then
+     * executes sampled cases.
      *
-     * <p>Arguments: with how many ranks to end, how long forming may take, in milliseconds, and perhaps a rank that stays away
-     * from shrink until it is killed.
+     * <p>Arguments: with how many ranks to end, the time-out of init in milliseconds, and perhaps a rank that does not
+     * call shrink until it is killed.
      */
     private static void shrink(UniqueId id, int rank, int size, List<String> rest) throws InterruptedException {
         CommunicatorConfig config = LocalRanks.config()
@@ -154,7 +155,7 @@ public final class RankMain {
     }
 
     /**
-     * All-reduces until ranks fail, goes on without them if that is let, and else tries to go on alone.
+     * All-reduces until ranks fail, goes on without them if that is allowed, and else tries to go on alone.
      *
      * <p>Argument: the heartbeat time-out in seconds.
      */
@@ -209,7 +210,7 @@ public final class RankMain {
         }
     }
 
-    /** Goes on without ranks, and without those that then stay away. */
+    /** Goes on without ranks, and without those that are then missing. */
     private static Communicator without(Communicator comm, Set<Integer> failed) {
         Set<Integer> excluded = new TreeSet<>(failed);
         while (true) {
@@ -256,40 +257,40 @@ public final class RankMain {
         return name;
     }
 
-    /** Acts several machines: the argument is a host name per rank. */
-    private static void machines(UniqueId id, int rank, int size, List<String> rest) {
-        machines(id, rank, size, LocalRanks.config().hostId(rest.get(rank)));
+    /** Simulates several hosts: the argument is a host name per rank. */
+    private static void hosts(UniqueId id, int rank, int size, List<String> rest) {
+        hosts(id, rank, size, LocalRanks.config().hostId(rest.get(rank)));
     }
 
-    private static void machines(UniqueId id, int rank, int size, CommunicatorConfig.Builder config) {
+    private static void hosts(UniqueId id, int rank, int size, CommunicatorConfig.Builder config) {
         try (Communicator comm = Communicator.init(id, rank, size, config.build())) {
             sample(comm, 60);
         }
     }
 
-    /** The same where a launcher's environment says who meets whom; the argument is how many cases. */
-    private static void launchedSample(int howMany) {
+    /** The same where a launcher's environment has the rendezvous address; the argument is how many cases. */
+    private static void launchedSample(int cases) {
         try (Communicator comm =
                 Communicator.fromEnvironment(LocalRanks.config().build())) {
-            sample(comm, howMany);
+            sample(comm, cases);
         }
     }
 
-    /** Carries sampled cases out; says so when all were right. */
-    static void sample(Communicator comm, int howMany) {
+    /** Executes sampled cases; prints a line when all were right. */
+    static void sample(Communicator comm, int cases) {
         print("TRANSPORTS "
                 + comm.transports().stream()
                         .map(one -> one.peer() + ":" + one.kind().label())
                         .toList());
         try (Arena arena = new Arena(CollectiveCase.arenaBytes(comm.size()))) {
-            for (CollectiveCase one : CollectiveCase.sample(comm.size(), comm.size(), howMany, true)) {
+            for (CollectiveCase one : CollectiveCase.sample(comm.size(), comm.size(), cases, true)) {
                 one.check(comm, arena);
             }
         }
         print("RESULT ok");
     }
 
-    /** All-reduces until something fails; tells of each that took long. The argument is the time-out in milliseconds. */
+    /** All-reduces until something fails; prints a line for each slow one. Argument: the time-out in milliseconds. */
     private static void launchedWork(long timeoutMillis) {
         CommunicatorConfig config =
                 LocalRanks.config().timeout(Duration.ofMillis(timeoutMillis)).build();
@@ -334,7 +335,7 @@ public final class RankMain {
         print("RESULT ok");
     }
 
-    /** Forms the communicator and adds a number up. */
+    /** Initialises the communicator and sums up a number. */
     private static void join(UniqueId id, int rank, int size) {
         print("JOINS");
         try (Communicator comm =
@@ -349,7 +350,7 @@ public final class RankMain {
     }
 
     /**
-     * The last rank comes late to the second operation; the others say how much processor time they waited with.
+     * The last rank comes late to the second operation; the others print how much processor time their wait used.
      *
      * <p>Arguments: how many milliseconds late, and the transport.
      */
@@ -373,7 +374,7 @@ public final class RankMain {
     }
 
     /**
-     * Splits off communicators again and again, and says whether anything of them is left.
+     * Splits off communicators again and again, and prints whether anything of them is left.
      *
      * <p>Arguments: how many, and the transport.
      */
@@ -393,7 +394,7 @@ public final class RankMain {
         }
     }
 
-    /** Carries a scenario out as one of two ranks; where there is only one process, as both. */
+    /** Runs a scenario as one of two ranks; where there is only one process, as both. */
     private static void hostBuffers(UniqueId id, int rank, int size, HostBufferScenarios scenario) {
         CommunicatorConfig config = LocalRanks.config().build();
         if (size == 1) {
@@ -411,7 +412,8 @@ public final class RankMain {
     /**
      * Every collective on device memory.
      *
-     * <p>Arguments: the library that plays GPUs or {@link #OWN_LIBRARY}, JCCL_GPU_STAGED, and a host name per rank, or none.
+     * <p>Arguments: the library that emulates GPUs or {@link #OWN_LIBRARY}, JCCL_GPU_HOST_STAGING, and a host name per
+     * rank, or none.
      */
     private static void device(UniqueId id, int rank, int size, List<String> rest) {
         try (Communicator comm = Communicator.init(id, rank, size, deviceConfig(rank, rest))) {
@@ -420,8 +422,8 @@ public final class RankMain {
         }
     }
 
-    /** Sums up by several communicators, and says what is left of their memory. The argument: the library that plays GPUs. */
-    private static void deviceHandOver(UniqueId id, int rank, int size, List<String> rest) {
+    /** Sums up by several communicators, and prints what memory is left. Argument: the library that emulates GPUs. */
+    private static void deviceHandleExchange(UniqueId id, int rank, int size, List<String> rest) {
         CommunicatorConfig config = deviceConfig(rank, List.of(rest.get(0), "off"));
         try (Communicator comm = Communicator.init(id, rank, size, config)) {
             EmulatedGpus.sumUp(comm, 0);
@@ -439,13 +441,13 @@ public final class RankMain {
             System.setProperty("jccl.cuda.path", rest.get(0));
         }
         CommunicatorConfig.Builder config =
-                DeviceCollectives.config("ring", "simple").device(0).setting("JCCL_GPU_STAGED", rest.get(1));
+                DeviceCollectives.config("ring", "simple").device(0).setting("JCCL_GPU_HOST_STAGING", rest.get(1));
         return rest.size() == 2
                 ? config.build()
                 : config.hostId(rest.get(2 + rank)).build();
     }
 
-    /** All-reduces on device memory until something fails, then says what. Arguments as for {@code device}. */
+    /** All-reduces on device memory until something fails, then prints the failure. Arguments as for {@code device}. */
     private static void deviceWork(UniqueId id, int rank, int size, List<String> rest) {
         try (Communicator comm = Communicator.init(id, rank, size, deviceConfig(rank, rest));
                 DeviceMemory memory = new DeviceMemory(0, 32_768)) {

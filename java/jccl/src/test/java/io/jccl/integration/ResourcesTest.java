@@ -61,7 +61,7 @@ class ResourcesTest {
         cycles.requireNothingLeft();
     }
 
-    /** Processes map each other's memory by descriptors that they hand over. */
+    /** Processes map each other's memory by descriptors that they pass. */
     @Test
     void communicatorsOfProcessesLeaveNothingBehind() throws Exception {
         try (ProcessRanks ranks =
@@ -95,7 +95,7 @@ class ResourcesTest {
                     .sum();
             System.out.println(
                     transport.label() + ": processor ms of " + RANKS + " idle ranks in " + IDLE + ": " + used);
-            // Heartbeats twice a second of three ranks and their hub: 5 % of one core would be 100 ms.
+            // Heartbeats twice a second of three ranks and their coordinator: 5 % of one core would be 100 ms.
             assertThat(millis).as(used.toString()).isLessThan(100);
         }
     }

@@ -50,7 +50,7 @@ class ResultsTest {
         return values;
     }
 
-    /** Sums of these depend on the order in which they are formed. */
+    /** Sums of these depend on the order of the additions. */
     private static float[] inexact(Communicator comm, int count) {
         Random random = new Random(comm.rank() + 17);
         float[] values = new float[count];

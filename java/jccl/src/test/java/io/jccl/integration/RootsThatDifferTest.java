@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Three ranks call operations with roots 0, 1 and 0: each of them hears of it, at the latest when it closes. */
+/** Three ranks call operations with roots 0, 1 and 0: each of them gets an error, at the latest when it closes. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RootsThatDifferTest {
 
@@ -131,7 +131,7 @@ class RootsThatDifferTest {
                 long end = System.nanoTime() + LIMIT.toNanos() / 4;
                 while (failure == null && System.nanoTime() < end) {
                     LockSupport.parkNanos(10_000_000);
-                    // It asks nobody: only what has come by itself is told.
+                    // It sends nothing: it throws only a failure that it has received.
                     failure = catchThrowableOfType(
                             JcclException.class, () -> comm.group(group -> {}).await());
                 }
@@ -184,7 +184,7 @@ class RootsThatDifferTest {
                 .filteredOn(RankOperation::entered)
                 .hasSizeGreaterThan(1)
                 .allSatisfy(row -> assertThat(row.root()).isEqualTo(row.rank() == 1 ? 1 : 0));
-        boolean allEntered = rows.stream().allMatch(RankOperation::entered); // a busy machine may hold one up
+        boolean allEntered = rows.stream().allMatch(RankOperation::entered); // a busy host may delay one
         assertThat(failure.getMessage())
                 .startsWith(allEntered ? "rank 1 called root=1, ranks 0 and 2 root=0 in " : "rank ")
                 .contains(

@@ -41,7 +41,7 @@ class ShrinkTest {
         }
     }
 
-    /** Whoever dies unnoticed beside another is found by its port; rank 0, which coordinated, is one of them. */
+    /** A second rank that dies unnoticed is found by its port; rank 0, the coordinator, is one of them. */
     @Test
     void twoKilledAtOnceAreBothLeftOut() throws Exception {
         Set<Integer> victims = Set.of(0, 2);
@@ -67,7 +67,7 @@ class ShrinkTest {
         }
     }
 
-    /** The rank has seen the first failure and dies before it shrinks; or, if it would lead, while the others look for it. */
+    /** The rank sees the first failure and dies before it shrinks; or, if it leads, while the others search for it. */
     @ParameterizedTest
     @ValueSource(ints = {1, 3})
     void aRankThatDiesWhileTheOthersShrinkIsLeftOutWithinSeconds(int second) throws Exception {
@@ -94,7 +94,7 @@ class ShrinkTest {
 
     /** Ranks 1 and 2 would each lead a group, and wait for others. */
     @Test
-    void ranksWithDifferentLeadersAreToldThatTheyExcludeDifferentOnes() {
+    void ranksWithDifferentLeadersGetTheErrorThatTheyExcludeDifferentOnes() {
         try (LocalRanks ranks = LocalRanks.start(4)) {
             ranks.run(comm -> {
                 if (comm.rank() > 0) {
@@ -138,7 +138,7 @@ class ShrinkTest {
 
     /** The generation of a communicator is in the keys of its connections: what is left of another one fits none of them. */
     @Test
-    void everyFormingGivesACommunicatorOfItsOwn() {
+    void everyShrinkGivesACommunicatorOfItsOwn() {
         try (LocalRanks ranks = LocalRanks.start(2)) {
             List<String> ids = ranks.call(comm -> {
                 try (Communicator once = comm.shrink(List.of());
@@ -167,7 +167,7 @@ class ShrinkTest {
     }
 
     @Test
-    void ranksThatExcludeDifferentOnesAreTold() {
+    void ranksThatExcludeDifferentOnesGetAnError() {
         try (LocalRanks ranks = LocalRanks.start(4)) {
             // Ranks 0, 1 and 3 meet as three, while rank 0 expects 2 where 1 comes.
             ranks.run(comm -> {
@@ -184,9 +184,9 @@ class ShrinkTest {
         }
     }
 
-    /** The group of two has formed when the third looks for it, and the old communicators are open. */
+    /** The group of two is initialised when the third searches for it, and the old communicators are open. */
     @Test
-    void aRankThatTheOthersHaveLeftOutIsTold() {
+    void aRankThatTheOthersHaveLeftOutGetsAnError() {
         try (LocalRanks ranks = LocalRanks.start(3)) {
             ranks.run(comm -> {
                 if (comm.rank() == 0) {
@@ -284,13 +284,13 @@ class ShrinkTest {
             if (!victims.contains(rank)) {
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
                 assertThat(ranks.output(rank)).contains("RESULT ok");
-                List<String> formed = RANKS.matcher(ranks.output(rank))
+                List<String> generations = RANKS.matcher(ranks.output(rank))
                         .results()
                         .map(one -> one.group(1) + " " + one.group(2) + " " + one.group(3))
                         .toList();
-                String last = formed.get(formed.size() - 1);
+                String last = generations.get(generations.size() - 1);
                 assertThat(last).as(ranks.allOutput()).startsWith(size - victims.size() + " " + expected + " ");
-                assertThat(formed).as("generations").doesNotHaveDuplicates();
+                assertThat(generations).as("generations").doesNotHaveDuplicates();
                 ids.add(last.split(" ")[2]);
                 expected++;
             }

@@ -22,11 +22,11 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Failures of operations on device memory that the host carries out: the host's own, and the streams go on. */
+/** Failures of operations on device memory that the host executes: the host's own, and the streams go on. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class StagedFailuresTest {
 
-    private static final int COUNT = 4096; // two pieces
+    private static final int COUNT = 4096; // two chunks
     private static final long ABORT_NANOS = TimeUnit.SECONDS.toNanos(15); // well below the time-out
 
     @BeforeAll
@@ -36,8 +36,8 @@ class StagedFailuresTest {
 
     private static LocalRanks start(int size, Duration timeout) {
         CommunicatorConfig config = EmulatedGpus.config()
-                .setting("JCCL_GPU_STAGED", "on")
-                .setting("JCCL_GPU_STAGED_BUFFSIZE", "16K")
+                .setting("JCCL_GPU_HOST_STAGING", "on")
+                .setting("JCCL_GPU_HOST_STAGING_BUFFSIZE", "16K")
                 .timeout(timeout)
                 .build();
         return LocalRanks.start(size, config);
@@ -47,7 +47,7 @@ class StagedFailuresTest {
         return comm.on(memory.stream()).allReduce(memory.elements(count, DataType.FLOAT32), ReduceOp.SUM);
     }
 
-    /** What ranks 0 and 2 see, and rank 1 unless its part is null; streams are passed by whatever was put on them. */
+    /** What ranks 0 and 2 see, and rank 1 unless its part is null; streams finish what was enqueued on them. */
     private static List<JcclException> failures(LocalRanks ranks, LocalRanks.RankTask<Work> odd) {
         ranks.run(comm -> {
             try (DeviceMemory memory = new DeviceMemory(0, 8 * COUNT)) {
@@ -61,7 +61,7 @@ class StagedFailuresTest {
                     Work mine = odd.run(comm);
                     return mine == null ? null : catchThrowableOfType(JcclException.class, mine::await);
                 }
-                // A rank that comes late hears of it before it has called anything.
+                // A late rank gets the error before it has called anything.
                 return catchThrowableOfType(JcclException.class, () -> {
                     Work work = allReduce(comm, memory, COUNT);
                     Work later = allReduce(comm, memory, COUNT / 2);
@@ -73,7 +73,7 @@ class StagedFailuresTest {
         });
     }
 
-    /** The first piece of either is the same. */
+    /** The first chunk of either is the same. */
     @Test
     void anotherCountIsShownWithARowPerRank() {
         try (LocalRanks ranks = start(3, LocalRanks.TIMEOUT);
@@ -143,7 +143,7 @@ class StagedFailuresTest {
 
     /** A stream that does not come to the operation: here one that waits for the operation of another communicator. */
     @Test
-    void aStreamThatStandsStillIsTold() {
+    void aStreamThatStandsStillIsReported() {
         try (LocalRanks still = start(2, LocalRanks.TIMEOUT);
                 LocalRanks ranks = start(2, Duration.ofSeconds(1));
                 DeviceMemory memory = new DeviceMemory(0, 8 * COUNT);

@@ -24,8 +24,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Operations on device memory that the host carries out, because processes share a GPU without an MPS server or because the
- * setting says so. The GPUs are played by the emulator, each process its own.
+ * Operations on device memory that the host executes, because processes share a GPU without an MPS server or because
+ * the setting says so. The GPUs are emulated, each process has its own.
  */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class StagedOperationsTest {
@@ -41,7 +41,7 @@ class StagedOperationsTest {
     }
 
     private static CommunicatorConfig.Builder staged(CommunicatorConfig.Builder config) {
-        return config.setting("JCCL_GPU_STAGED", "on");
+        return config.setting("JCCL_GPU_HOST_STAGING", "on");
     }
 
     private static CommunicatorConfig config() {
@@ -55,17 +55,16 @@ class StagedOperationsTest {
     }
 
     @Test
-    void everyCollectiveHasTheHostsBitsBetweenMachines() {
-        DeviceCollectives.compare(
-                3, 1, "ring", "simple", (rank, config) -> staged(config.hostId("machine" + rank / 2)));
+    void everyCollectiveHasTheHostsBitsBetweenHosts() {
+        DeviceCollectives.compare(3, 1, "ring", "simple", (rank, config) -> staged(config.hostId("host" + rank / 2)));
     }
 
     /** Sums of floats depend on how a buffer is cut, those of whole numbers do not. */
     @ParameterizedTest
     @CsvSource({"1, 8K", "2, 8K", "3, 8K", "4, 50K"})
-    void everyCollectiveIsRightInPieces(int size, String bytes) {
+    void everyCollectiveIsRightInChunks(int size, String bytes) {
         CommunicatorConfig config = staged(DeviceCollectives.config("ring", "simple"))
-                .setting("JCCL_GPU_STAGED_BUFFSIZE", bytes)
+                .setting("JCCL_GPU_HOST_STAGING_BUFFSIZE", bytes)
                 .device(0)
                 .build();
         try (LocalRanks ranks = LocalRanks.start(size, config)) {
@@ -75,7 +74,7 @@ class StagedOperationsTest {
 
     @ParameterizedTest
     @CsvSource({"auto, 0, true", "auto, 1, false", "off, 0, false", "on, 1, true"})
-    void processesThatTakeTurnsOnAGpuAreStaged(String setting, String mps, boolean staged) throws Exception {
+    void processesThatTimeSliceAGpuAreStaged(String setting, String mps, boolean staged) throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(
                 UniqueId.create(),
                 folder,
@@ -88,10 +87,10 @@ class StagedOperationsTest {
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.output(rank)).isZero();
                 assertThat(ranks.output(rank)).contains("RESULT ok");
                 String reason = setting.equals("on")
-                        ? "because JCCL_GPU_STAGED=on"
+                        ? "because JCCL_GPU_HOST_STAGING=on"
                         : "because ranks {0,1} share a GPU from different processes without an MPS server";
-                String line = "rank=" + rank + " GPU operations: staged through memory of the host, which carries them"
-                        + " out, " + reason;
+                String line = "rank=" + rank + " GPU operations: staged through memory of the host, which executes"
+                        + " them, " + reason;
                 assertThat(ranks.output(rank).contains(line))
                         .as(ranks.output(rank))
                         .isEqualTo(staged);
@@ -104,7 +103,7 @@ class StagedOperationsTest {
 
     @Test
     void threadsThatShareAGpuAreNotStaged() {
-        try (FormationLog log = new FormationLog();
+        try (InitLog log = new InitLog();
                 LocalRanks ranks = LocalRanks.start(2, EmulatedGpus.config().build())) {
             assertThat(ranks.size()).isEqualTo(2);
             assertThat(log.lines()).noneMatch(line -> line.contains("GPU operations:"));
@@ -158,7 +157,7 @@ class StagedOperationsTest {
     @Test
     void messagesDoNotHoldUpEachOther() {
         CommunicatorConfig config = staged(EmulatedGpus.config())
-                .setting("JCCL_GPU_STAGED_BUFFSIZE", "8K")
+                .setting("JCCL_GPU_HOST_STAGING_BUFFSIZE", "8K")
                 .build();
         try (LocalRanks ranks = LocalRanks.start(3, config)) {
             ranks.run(comm -> {

@@ -19,7 +19,7 @@ class TopologyFilesTest {
     Path folder;
 
     @Test
-    void ranks_write_what_they_found_and_read_it_again() throws Exception {
+    void ranksWriteWhatTheyFoundAndReadItAgain() throws Exception {
         Path found = folder.resolve("found.xml");
         try (LocalRanks ranks = LocalRanks.start(
                 2,

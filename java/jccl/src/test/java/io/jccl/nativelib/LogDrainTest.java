@@ -35,7 +35,7 @@ class LogDrainTest {
     }
 
     @Test
-    void lostRecordsAreToldOnce() {
+    void lostRecordsAreReportedOnce() {
         LogDrain drain = new LogDrain(() -> null, () -> 7, context::getLogger);
 
         drain.drain();

@@ -33,7 +33,7 @@ class NativeLibraryFinderTest {
     }
 
     @Test
-    void otherLibrariesAreLookedForBesideTheOneThatIsLoaded() throws IOException {
+    void otherLibrariesAreSearchedForBesideTheOneThatIsLoaded() throws IOException {
         assertThat(embedded(List.of()).has("libjccl.so")).isTrue();
         assertThat(embedded(List.of()).has("libnone.so")).isFalse();
 
@@ -114,7 +114,7 @@ class NativeLibraryFinderTest {
     }
 
     @Test
-    void namesThePlatformThatTheJarDoesNotCarry() {
+    void namesThePlatformThatTheJarLacks() {
         Platform other = Platform.of("Linux", "riscv64");
 
         assertThatThrownBy(() -> new NativeLibraryFinder(

@@ -18,9 +18,9 @@ class AlignmentTest {
     private final List<RankChannels> ranks = new ArrayList<>();
 
     @Test
-    void equal_machines_keep_what_they_found_and_carry_each_channel_by_two() {
-        machine(8, rings(8, 24, straight(8)));
-        machine(8, rings(8, 24, straight(8)));
+    void equal_hosts_keep_what_they_found_and_carry_each_channel_by_two() {
+        host(8, rings(8, 24, straight(8)));
+        host(8, rings(8, 24, straight(8)));
         Plan plan = plan();
         assertThat(plan.ringGraph()).isEqualTo(new GraphSummary(Pattern.RING, 8, 24, 24, PathType.NVL));
         assertThat(plan.channels()).isEqualTo(16);
@@ -28,8 +28,8 @@ class AlignmentTest {
 
     @Test
     void eight_gpus_and_four_with_half_the_network_meet_at_the_smaller_ones_bandwidth() {
-        machine(8, rings(8, 24, straight(8)));
-        machine(4, rings(4, 24, straight(4)));
+        host(8, rings(8, 24, straight(8)));
+        host(4, rings(4, 24, straight(4)));
         GraphSummary agreed = plan().ringGraph();
         assertThat(agreed.channels()).isEqualTo(4);
         assertThat(agreed.totalBandwidthGBps()).isEqualTo(96);
@@ -37,9 +37,9 @@ class AlignmentTest {
 
     /** Taking the smaller number and the smaller bandwidth would leave half of what both can carry. */
     @Test
-    void a_machine_of_few_wide_channels_splits_them_for_one_of_many_narrow_ones() {
-        machine(8, rings(8, 12, straight(8)));
-        machine(4, rings(4, 24, straight(4)));
+    void a_host_of_few_wide_channels_splits_them_for_one_of_many_narrow_ones() {
+        host(8, rings(8, 12, straight(8)));
+        host(4, rings(4, 24, straight(4)));
         GraphSummary agreed = plan().ringGraph();
         assertThat(agreed.channels()).isEqualTo(8);
         assertThat(agreed.totalBandwidthGBps()).isEqualTo(96);
@@ -47,8 +47,8 @@ class AlignmentTest {
 
     @Test
     void numbers_that_do_not_divide_each_other_meet_at_a_multiple() {
-        machine(6, rings(3, 10, straight(3)));
-        machine(4, rings(2, 15, straight(2)));
+        host(6, rings(3, 10, straight(3)));
+        host(4, rings(2, 15, straight(2)));
         GraphSummary agreed = plan().ringGraph();
         assertThat(agreed.channels()).isEqualTo(6);
         assertThat(agreed.totalBandwidthGBps()).isCloseTo(30, within(1e-9));
@@ -56,13 +56,13 @@ class AlignmentTest {
 
     @Test
     void the_farthest_type_counts() {
-        machine(2, rings(1, 10, straight(1)));
-        machine(2, Found.rings(9, 8, PathType.SYS, PathType.PHB, true, orders(2, 1), straight(1)));
+        host(2, rings(1, 10, straight(1)));
+        host(2, Found.rings(9, 8, PathType.SYS, PathType.PHB, true, orders(2, 1), straight(1)));
         assertThat(plan().ringGraph()).isEqualTo(new GraphSummary(Pattern.RING, 1, 9, 8, PathType.SYS));
     }
 
     @Test
-    void ranks_of_one_machine_that_differ_take_the_lowest_ranks_orders_and_the_worst_numbers() {
+    void ranks_of_one_host_that_differ_take_the_lowest_ranks_orders_and_the_worst_numbers() {
         ChannelGraph good = Found.rings(20, 20, PathType.NVL, PathType.PIX, false, orders(2, 2), List.of());
         ChannelGraph bad = Found.rings(5, 20, PathType.SYS, PathType.PIX, false, List.of(List.of(1, 0)), List.of());
         ranks.add(Found.rank(0, "a", false, good, Pattern.TREE));
@@ -76,18 +76,18 @@ class AlignmentTest {
 
     @Test
     void wide_channels_of_gpus_are_carried_by_four_until_there_are_sixteen() {
-        machine(4, rings(4, 48, straight(4)));
-        machine(4, rings(4, 48, straight(4)));
+        host(4, rings(4, 48, straight(4)));
+        host(4, rings(4, 48, straight(4)));
         assertThat(plan().channels()).isEqualTo(16);
         ranks.clear();
-        machine(4, rings(2, 40, straight(2)));
-        machine(4, rings(2, 40, straight(2)));
+        host(4, rings(2, 40, straight(2)));
+        host(4, rings(2, 40, straight(2)));
         assertThat(plan().channels()).isEqualTo(4);
     }
 
     @Test
-    void one_machine_of_gpus_carries_each_channel_by_two_and_one_of_host_ranks_by_one() {
-        machine(8, rings(12, 20, List.of()));
+    void one_host_of_gpus_carries_each_channel_by_two_and_one_of_host_ranks_by_one() {
+        host(8, rings(12, 20, List.of()));
         assertThat(plan().channels()).isEqualTo(24);
         ChannelGraph found = Found.rings(orders(2, 3));
         List<RankChannels> host =
@@ -96,7 +96,7 @@ class AlignmentTest {
     }
 
     @Test
-    void host_ranks_take_no_more_channels_than_the_machine_with_the_fewest() {
+    void host_ranks_take_no_more_channels_than_the_host_with_the_fewest() {
         ChannelGraph three = Found.rings(1, 1, PathType.SYS, PathType.PHB, false, orders(2, 3), List.of());
         ChannelGraph one = Found.rings(9, 9, PathType.SYS, PathType.PHB, false, List.of(List.of(2)), List.of());
         List<RankChannels> host = List.of(
@@ -110,35 +110,35 @@ class AlignmentTest {
 
     @Test
     void a_rank_alone_has_one_channel() {
-        machine(1, rings(8, 24, straight(8)));
+        host(1, rings(8, 24, straight(8)));
         assertThat(plan().channels()).isEqualTo(1);
     }
 
-    /** In at 0 and out at 1 must be followed by in at 1 and out at 0: every other machine swaps the pair. */
+    /** In at 0 and out at 1 must be followed by in at 1 and out at 0: every other host swaps the pair. */
     @Test
-    void rings_that_cross_rails_alternate_so_that_each_step_between_machines_stays_on_one() {
+    void rings_that_cross_rails_alternate_so_that_each_step_between_hosts_stays_on_one() {
         List<Rail> crossing = List.of(new Rail(0, 1), new Rail(1, 0), new Rail(2, 3), new Rail(3, 2));
-        for (int machine = 0; machine < 6; machine++) {
-            machine(4, rings(4, 48, crossing));
+        for (int host = 0; host < 6; host++) {
+            host(4, rings(4, 48, crossing));
         }
         assertRailsMeet(plan(), true);
     }
 
     /** An odd number of swaps cannot come home on the same rail, but all the steps before the last do. */
     @Test
-    void an_odd_number_of_crossing_machines_changes_rails_at_the_last_step_only() {
+    void an_odd_number_of_crossing_hosts_changes_rails_at_the_last_step_only() {
         List<Rail> crossing = List.of(new Rail(0, 1), new Rail(1, 0));
-        for (int machine = 0; machine < 5; machine++) {
-            machine(4, rings(2, 48, crossing));
+        for (int host = 0; host < 5; host++) {
+            host(4, rings(2, 48, crossing));
         }
         assertRailsMeet(plan(), false);
     }
 
     @Test
-    void machines_that_list_their_devices_in_another_order_meet_on_the_same_rails() {
-        machine(4, rings(4, 24, straight(4)));
-        machine(4, rings(4, 24, List.of(new Rail(2, 2), new Rail(0, 0), new Rail(3, 3), new Rail(1, 1))));
-        machine(8, rings(8, 24, reversed(8)));
+    void hosts_that_list_their_devices_in_another_order_meet_on_the_same_rails() {
+        host(4, rings(4, 24, straight(4)));
+        host(4, rings(4, 24, List.of(new Rail(2, 2), new Rail(0, 0), new Rail(3, 3), new Rail(1, 1))));
+        host(8, rings(8, 24, reversed(8)));
         Plan plan = plan();
         assertRailsMeet(plan, true);
         for (int channel = 0; channel < plan.channels(); channel++) {
@@ -152,9 +152,9 @@ class AlignmentTest {
     }
 
     @Test
-    void a_device_that_the_next_machine_lacks_leaves_the_other_channels_on_their_rails() {
-        machine(4, rings(4, 24, straight(4)));
-        machine(4, rings(4, 24, List.of(new Rail(7, 7), new Rail(1, 1), new Rail(0, 0), new Rail(2, 2))));
+    void a_device_that_the_next_host_lacks_leaves_the_other_channels_on_their_rails() {
+        host(4, rings(4, 24, straight(4)));
+        host(4, rings(4, 24, List.of(new Rail(7, 7), new Rail(1, 1), new Rail(0, 0), new Rail(2, 2))));
         Plan plan = plan();
         for (int channel = 0; channel < 3; channel++) {
             assertThat(plan.ringRail(channel, 1)).contains(new Rail(channel, channel));
@@ -162,7 +162,7 @@ class AlignmentTest {
         assertThat(plan.ringRail(3, 1)).contains(new Rail(7, 7));
     }
 
-    /** In {@link #rings} channel {@code c} of a machine starts at its rank {@code c mod members}. */
+    /** In {@link #rings} channel {@code c} of a host starts at its rank {@code c mod members}. */
     private int treeRail(Plan plan, int channel, int rank) {
         List<Integer> members = plan.machineOf(rank).ranks();
         ChannelGraph found = ranks.get(rank).trees();
@@ -171,13 +171,13 @@ class AlignmentTest {
     }
 
     private static void assertRailsMeet(Plan plan, boolean closed) {
-        int machines = plan.machines().size();
+        int hosts = plan.machines().size();
         for (int channel = 0; channel < plan.channels(); channel++) {
-            for (int machine = 0; machine < (closed ? machines : machines - 1); machine++) {
-                Rail here = plan.ringRail(channel, machine).orElseThrow();
-                Rail next = plan.ringRail(channel, (machine + 1) % machines).orElseThrow();
+            for (int host = 0; host < (closed ? hosts : hosts - 1); host++) {
+                Rail here = plan.ringRail(channel, host).orElseThrow();
+                Rail next = plan.ringRail(channel, (host + 1) % hosts).orElseThrow();
                 assertThat(next.in())
-                        .as("channel %d after machine %d", channel, machine)
+                        .as("channel %d after host %d", channel, host)
                         .isEqualTo(here.out());
             }
         }
@@ -189,7 +189,7 @@ class AlignmentTest {
         return plan;
     }
 
-    private void machine(int members, ChannelGraph found) {
+    private void host(int members, ChannelGraph found) {
         int base = ranks.size();
         ChannelGraph own = Found.rings(
                 found.bwIntra(),

@@ -17,12 +17,12 @@ public final class PlanChecks {
         for (int channel = 0; channel < plan.channels(); channel++) {
             ringVisitsEveryRankOnce(plan, channel);
             treeSpans(plan, channel);
-            treeIsAChainInsideEachMachine(plan, channel);
+            treeIsAChainInsideEachHost(plan, channel);
             if (plan.machines().size() > 1) {
                 treeFollowsTheDoubleBinaryTree(plan, channel);
             }
         }
-        innerMachinesOfOneTreeAreLeavesOfTheOther(plan);
+        innerHostsOfOneTreeAreLeavesOfTheOther(plan);
     }
 
     /** Both plans say the same about every rank. */
@@ -74,7 +74,7 @@ public final class PlanChecks {
         assertThat(reached.cardinality()).isEqualTo(plan.size());
     }
 
-    private static void treeIsAChainInsideEachMachine(Plan plan, int channel) {
+    private static void treeIsAChainInsideEachHost(Plan plan, int channel) {
         for (Machine machine : plan.machines()) {
             int entries = 0;
             for (int rank : machine.ranks()) {
@@ -103,8 +103,8 @@ public final class PlanChecks {
         }
     }
 
-    /** With an odd number of machines, one is inner in both. */
-    private static void innerMachinesOfOneTreeAreLeavesOfTheOther(Plan plan) {
+    /** With an odd number of hosts, one is inner in both. */
+    private static void innerHostsOfOneTreeAreLeavesOfTheOther(Plan plan) {
         int machines = plan.machines().size();
         for (int channel = 0; channel + 1 < plan.channels() && machines > 1; channel += 2) {
             int inBoth = 0;

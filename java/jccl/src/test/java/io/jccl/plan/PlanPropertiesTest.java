@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Thousands of random sets of machines, none like the other. */
+/** Thousands of random sets of hosts, none like the other. */
 class PlanPropertiesTest {
 
     private static final int ROUNDS = 3000;
@@ -26,12 +26,12 @@ class PlanPropertiesTest {
             Random random = new Random(round);
             int machines = 1 + random.nextInt(round % 4 == 0 ? 40 : 6);
             List<RankChannels> ranks = new RandomMachines(random, machines).ranks();
-            int least = random.nextInt(3) == 0 ? 1 + random.nextInt(8) : 1;
-            int most = random.nextInt(3) == 0 ? least + random.nextInt(20) : 2 + least;
-            PlanOptions options = new PlanOptions(least, most);
+            int min = random.nextInt(3) == 0 ? 1 + random.nextInt(8) : 1;
+            int max = random.nextInt(3) == 0 ? min + random.nextInt(20) : 2 + min;
+            PlanOptions options = new PlanOptions(min, max);
             Plan plan = Plan.build(ranks, options);
             assertThat(plan.machines()).hasSize(machines);
-            assertThat(plan.channels()).isBetween(least, most);
+            assertThat(plan.channels()).isBetween(min, max);
             PlanChecks.check(plan);
         }
     }
@@ -47,9 +47,9 @@ class PlanPropertiesTest {
         }
     }
 
-    /** Worked out anew from what went in: how often the plan uses each machine's channels bounds what it may claim. */
+    /** Worked out anew from what went in: how often the plan uses each host's channels bounds what it may claim. */
     @Test
-    void no_machine_is_asked_for_more_than_it_found() {
+    void no_host_is_asked_for_more_than_it_found() {
         for (int round = 0; round < 1000; round++) {
             Random random = new Random(7000 + round);
             List<RankChannels> ranks = new RandomMachines(random, 1 + random.nextInt(12)).ranks();
@@ -98,27 +98,27 @@ class PlanPropertiesTest {
     @Test
     @Timeout(value = 20, unit = TimeUnit.SECONDS)
     void a_thousand_ranks_are_planned_without_delay() {
-        for (int perMachine : new int[] {1, 8, 16}) {
+        for (int perHost : new int[] {1, 8, 16}) {
             List<RankChannels> ranks = new ArrayList<>();
-            for (int machine = 0; machine < 1024 / perMachine; machine++) {
-                ranks.addAll(railMachine(machine, perMachine, 32));
+            for (int host = 0; host < 1024 / perHost; host++) {
+                ranks.addAll(railHost(host, perHost, 32));
             }
             long start = System.nanoTime();
             Plan plan = Plan.build(ranks, PlanOptions.defaults());
             assertThat(plan.size()).isEqualTo(1024);
             assertThat(plan.channels()).isEqualTo(PlanOptions.CHANNEL_LIMIT);
-            // Some 50 ms in truth; the bound catches what grows with the square of ranks or machines.
+            // Some 50 ms in truth; the bound catches what grows with the square of ranks or hosts.
             assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(5));
         }
     }
 
-    private static List<RankChannels> railMachine(int machine, int members, int channels) {
+    private static List<RankChannels> railHost(int host, int members, int channels) {
         List<List<Integer>> orders = new ArrayList<>();
         List<Rail> rails = new ArrayList<>();
         for (int channel = 0; channel < channels; channel++) {
             List<Integer> order = new ArrayList<>();
             for (int i = 0; i < members; i++) {
-                order.add(machine * members + (i + channel) % members);
+                order.add(host * members + (i + channel) % members);
             }
             orders.add(order);
             rails.add(new Rail(channel % 8, channel % 8));
@@ -126,7 +126,7 @@ class PlanPropertiesTest {
         ChannelGraph found = Found.rings(24, 24, PathType.NVL, PathType.PIX, false, orders, rails);
         List<RankChannels> ranks = new ArrayList<>();
         for (int i = 0; i < members; i++) {
-            ranks.add(Found.rank(machine * members + i, "host-" + machine, true, found, Pattern.BALANCED_TREE));
+            ranks.add(Found.rank(host * members + i, "host-" + host, true, found, Pattern.BALANCED_TREE));
         }
         return ranks;
     }

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class PlanTest {
 
     @Test
-    void one_machine_gets_one_ring_and_one_chain() {
+    void one_host_gets_one_ring_and_one_chain() {
         Plan plan = Plan.build(ranks("aaaa"), PlanOptions.defaults());
         assertThat(plan.channels()).isEqualTo(1);
         assertThat(plan.machines()).hasSize(1);
@@ -24,7 +24,7 @@ class PlanTest {
     }
 
     @Test
-    void two_machines_get_both_trees() {
+    void two_hosts_get_both_trees() {
         Plan plan = Plan.build(ranks("abab"), PlanOptions.defaults());
         assertThat(plan.channels()).isEqualTo(2);
         assertThat(plan.ring(0)).containsExactly(0, 2, 1, 3);
@@ -37,14 +37,14 @@ class PlanTest {
     }
 
     @Test
-    void each_machine_attaches_its_trees_where_its_own_search_says() {
+    void each_host_attaches_its_trees_where_its_own_search_says() {
         List<RankChannels> ranks = new ArrayList<>();
         for (RankChannels rank : ranks("aabbcc")) {
             Pattern shape = rank.hostId().equals("a") ? Pattern.SPLIT_TREE : Pattern.TREE;
             ranks.add(Found.rank(rank.rank(), rank.hostId(), false, rank.rings(), shape));
         }
         Plan plan = Plan.build(ranks, PlanOptions.defaults());
-        // The first tree of three machines: 0 above 2 above 1.
+        // The first tree of three hosts: 0 above 2 above 1.
         assertThat(plan.tree(0, 0).down()).containsExactly(1);
         assertThat(plan.tree(0, 1).down()).containsExactly(4);
         assertThat(plan.tree(0, 4).down()).containsExactly(2, 5);
@@ -72,7 +72,7 @@ class PlanTest {
     }
 
     @Test
-    void thousands_of_machines_are_planned_in_linear_time_and_logarithmic_depth() {
+    void thousands_of_hosts_are_planned_in_linear_time_and_logarithmic_depth() {
         List<RankChannels> ranks = new ArrayList<>();
         for (int rank = 0; rank < 4096 * 8; rank++) {
             ranks.add(Found.rank(rank, "machine-" + rank / 8));

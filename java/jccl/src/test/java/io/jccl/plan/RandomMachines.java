@@ -9,7 +9,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 
-/** Sets of machines as unlike each other as a cluster can be. */
+/** Sets of hosts as unlike each other as a cluster can be. */
 final class RandomMachines {
 
     private static final List<Pattern> TREES = List.of(Pattern.TREE, Pattern.SPLIT_TREE, Pattern.BALANCED_TREE);
@@ -22,7 +22,7 @@ final class RandomMachines {
         this.machines = machines;
     }
 
-    /** What all ranks bring, in rank order; the ranks of a machine lie anywhere. */
+    /** What all ranks bring, in rank order; the ranks of a host lie anywhere. */
     List<RankChannels> ranks() {
         List<Integer> hostOf = new ArrayList<>();
         for (int machine = 0; machine < machines; machine++) {

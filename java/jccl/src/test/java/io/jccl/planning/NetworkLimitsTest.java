@@ -24,11 +24,11 @@ class NetworkLimitsTest {
     void a_plan_that_exceeds_a_device_says_how_to_keep_to_it() {
         Plan plan = Plan.build(ranks(), PlanOptions.defaults());
         assertThat(plan.channels()).isEqualTo(4);
-        assertThat(NetworkLimits.notes(plan, 0, machine(1, 2)))
+        assertThat(NetworkLimits.notes(plan, 0, host(1, 2)))
                 .containsExactly(
                         "maxconn is exceeded by NET/0 (mlx0) 2 of 1, because the plan carries each channel that was"
                                 + " found by several; JCCL_MAX_NCHANNELS=1 keeps to it");
-        assertThat(NetworkLimits.notes(plan, 1, machine(1, 1)))
+        assertThat(NetworkLimits.notes(plan, 1, host(1, 1)))
                 .singleElement()
                 .asString()
                 .contains("NET/0 (mlx0) 2 of 1, NET/1 (mlx1) 2 of 1,");
@@ -37,24 +37,24 @@ class NetworkLimitsTest {
     @Test
     void the_remedy_helps() {
         Plan plan = Plan.build(ranks(), new PlanOptions(1, 1));
-        assertThat(NetworkLimits.notes(plan, 0, machine(1, 1))).isEmpty();
+        assertThat(NetworkLimits.notes(plan, 0, host(1, 1))).isEmpty();
     }
 
     @Test
     void a_device_that_allows_nothing_is_named_and_one_without_limit_is_not() {
         Plan plan = Plan.build(ranks(), PlanOptions.defaults());
-        assertThat(NetworkLimits.notes(plan, 0, machine(-1, 0)))
+        assertThat(NetworkLimits.notes(plan, 0, host(-1, 0)))
                 .containsExactly("NET/1 (mlx1) maxconn=0: no channel uses it");
     }
 
-    private static Topology machine(int first, int second) {
+    private static Topology host(int first, int second) {
         String nets = "<nic><net name='mlx0' dev='0' speed='100000' maxconn='" + first + "'/>"
                 + "<net name='mlx1' dev='1' speed='100000' maxconn='" + second + "'/></nic>";
         return GraphBuilder.build(TopologyXmlReader.read(
                 "<system version='1'><cpu numaid='0' arch='x86_64'>" + nets + "</cpu></system>"));
     }
 
-    /** Two machines of two GPUs and two rails. */
+    /** Two hosts of two GPUs and two rails. */
     private static List<RankChannels> ranks() {
         List<RankChannels> ranks = new ArrayList<>();
         for (int rank = 0; rank < 4; rank++) {

@@ -26,7 +26,7 @@ class NetworkMapTest {
                     + "<pci busid='%1$d000:03:00.0' class='0x020000' link_speed='16.0 GT/s PCIe' link_width='16'><nic>"
                     + "<net name='mlx%1$d' dev='%1$d' speed='100000' guid='0x%1$d7' gdr='1'/></nic></pci></pci>";
 
-    private static final NodePaths MACHINE = NodePaths.compute(GraphBuilder.build(TopologyXmlReader.read(
+    private static final NodePaths HOST = NodePaths.compute(GraphBuilder.build(TopologyXmlReader.read(
             "<system version='1'><cpu numaid='0' arch='x86_64'>" + GPU_AND_NET.formatted(0) + GPU_AND_NET.formatted(1)
                     + "<nic><net name='eth0' dev='2' speed='10000'/></nic></cpu></system>")));
 
@@ -34,7 +34,7 @@ class NetworkMapTest {
     void each_gpu_is_named_with_its_devices_their_distance_and_channels() {
         Plan plan = Plan.build(ranks(2, new Rail(0, 0), new Rail(1, 1)), PlanOptions.defaults());
         assertThat(plan.channels()).isEqualTo(4);
-        assertThat(NetworkMap.describe(plan, 0, MACHINE))
+        assertThat(NetworkMap.describe(plan, 0, HOST))
                 // Rings 0 and 2 come in at GPU/0 and leave from GPU/1, both by NET/0; trees 0 and 1 begin at GPU/0.
                 .contains("GPU/0: NET/0 (mlx0) PIX channels 0-2, NET/1 (mlx1) PHB channels 1,3;"
                         + " GPU/1: NET/0 (mlx0) PHB channels 0,2, NET/1 (mlx1) PIX channels 1-3;"
@@ -44,30 +44,30 @@ class NetworkMapTest {
     @Test
     void a_ring_that_crosses_rails_comes_in_by_one_device_and_leaves_by_the_other() {
         Plan plan = Plan.build(ranks(2, new Rail(0, 1)), new PlanOptions(1, 1));
-        assertThat(NetworkMap.describe(plan, 0, MACHINE)).hasValueSatisfying(map -> assertThat(map)
+        assertThat(NetworkMap.describe(plan, 0, HOST)).hasValueSatisfying(map -> assertThat(map)
                 .startsWith("GPU/0: NET/0 (mlx0) PIX channels 0; GPU/1: NET/1 (mlx1) PIX channels 0;"));
     }
 
     @Test
-    void neighbouring_channels_are_told_as_a_range() {
+    void neighbouring_channels_are_shown_as_a_range() {
         Plan plan = Plan.build(ranks(2, new Rail(0, 0)), PlanOptions.defaults());
         assertThat(plan.channels()).isEqualTo(2);
-        assertThat(NetworkMap.describe(plan, 0, MACHINE))
+        assertThat(NetworkMap.describe(plan, 0, HOST))
                 .hasValueSatisfying(map -> assertThat(map).startsWith("GPU/0: NET/0 (mlx0) PIX channels 0-1;"));
     }
 
     @Test
-    void nothing_is_said_where_no_channel_leaves_the_machine() {
-        assertThat(NetworkMap.describe(Plan.build(ranks(1, new Rail(0, 0)), PlanOptions.defaults()), 0, MACHINE))
+    void nothing_is_said_where_no_channel_leaves_the_host() {
+        assertThat(NetworkMap.describe(Plan.build(ranks(1, new Rail(0, 0)), PlanOptions.defaults()), 0, HOST))
                 .isEmpty();
-        assertThat(NetworkMap.describe(Plan.build(ranks(2), PlanOptions.defaults()), 0, MACHINE))
+        assertThat(NetworkMap.describe(Plan.build(ranks(2), PlanOptions.defaults()), 0, HOST))
                 .isEmpty();
     }
 
-    /** Machines of two GPUs with a channel on each of these rails. */
-    private static List<RankChannels> ranks(int machines, Rail... rails) {
+    /** Hosts of two GPUs with a channel on each of these rails. */
+    private static List<RankChannels> ranks(int hosts, Rail... rails) {
         List<RankChannels> ranks = new ArrayList<>();
-        for (int rank = 0; rank < 2 * machines; rank++) {
+        for (int rank = 0; rank < 2 * hosts; rank++) {
             int base = rank / 2 * 2;
             List<List<Integer>> orders = new ArrayList<>();
             for (Rail rail : rails) {

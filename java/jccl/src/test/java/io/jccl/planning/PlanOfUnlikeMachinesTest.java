@@ -22,12 +22,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** From descriptions to the plan, with machines that have little in common. */
+/** From descriptions to the plan, with hosts that have little in common. */
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class PlanOfUnlikeMachinesTest {
 
     @Test
-    void machines_of_this_project_are_planned_together_in_any_mixture() {
+    void hosts_of_this_project_are_planned_together_in_any_mixture() {
         List<MachineSurvey> kinds = Machines.NAMES.stream()
                 .map(name -> found(TopologyXmlReader.read(Machines.text(name))))
                 .toList();
@@ -35,7 +35,7 @@ class PlanOfUnlikeMachinesTest {
     }
 
     @Test
-    void the_machines_beside_the_project_are_planned_together_in_any_mixture() throws IOException {
+    void the_hosts_beside_the_project_are_planned_together_in_any_mixture() throws IOException {
         Optional<Path> folder = SharedMaterial.find("topologies");
         assumeTrue(folder.isPresent(), "no descriptions beside the project");
         List<MachineSurvey> kinds = new ArrayList<>();
@@ -53,16 +53,16 @@ class PlanOfUnlikeMachinesTest {
     private static void mixtures(List<MachineSurvey> kinds, int rounds) {
         for (int round = 0; round < rounds; round++) {
             Random random = new Random(round);
-            List<MachineSurvey> machines = new ArrayList<>();
-            for (int machine = random.nextInt(9); machine >= 0; machine--) {
-                machines.add(kinds.get(random.nextInt(kinds.size())));
+            List<MachineSurvey> hosts = new ArrayList<>();
+            for (int host = random.nextInt(9); host >= 0; host--) {
+                hosts.add(kinds.get(random.nextInt(kinds.size())));
             }
-            Plan plan = DescribedPlans.plan(machines, TransportKind.SHM).host();
-            assertThat(plan.machines()).hasSize(machines.size());
+            Plan plan = DescribedPlans.plan(hosts, TransportKind.SHM).host();
+            assertThat(plan.machines()).hasSize(hosts.size());
             assertThat(plan.size())
-                    .isEqualTo(machines.stream()
-                            .mapToInt(machine ->
-                                    machine.channels().rings().orders().get(0).size())
+                    .isEqualTo(hosts.stream()
+                            .mapToInt(host ->
+                                    host.channels().rings().orders().get(0).size())
                             .sum());
             PlanChecks.check(plan);
         }

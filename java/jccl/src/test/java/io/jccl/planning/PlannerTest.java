@@ -55,7 +55,7 @@ class PlannerTest {
         Plan plan = DescribedPlans.plan(described("host-2numa"), 3).host();
         assertThat(plan.size()).isEqualTo(12);
         assertThat(plan.machines()).hasSize(3);
-        // Each machine is left where it was entered: beside its faster network device.
+        // Each host is left where it was entered: beside its faster network device.
         assertThat(plan.ring(0)).containsExactly(0, 1, 3, 2, 4, 5, 7, 6, 8, 9, 11, 10);
         PlanChecks.check(plan);
     }
@@ -144,7 +144,7 @@ class PlannerTest {
                 .isLessThanOrEqualTo(Planner.MAX_DEVICE_CHANNELS);
     }
 
-    /** 2 and 3 machines of four GPUs with uneven numbers of ranks: every plan visits a GPU's ranks after one another. */
+    /** 2 and 3 hosts of four GPUs with uneven numbers of ranks: every plan visits a GPU's ranks after one another. */
     @Test
     void plans_visit_the_ranks_of_a_gpu_after_one_another() {
         XmlElement description = TopologyXmlReader.read(
@@ -154,15 +154,15 @@ class PlannerTest {
                 .ranks()
                 .values();
         assertThat(shared).containsExactlyInAnyOrder(List.of(0, 1, 2), List.of(4, 5));
-        for (int machines = 1; machines <= 3; machines++) {
-            Plan plan = DescribedPlans.plan(description, machines).host();
-            assertThat(plan.size()).isEqualTo(7 * machines);
+        for (int hosts = 1; hosts <= 3; hosts++) {
+            Plan plan = DescribedPlans.plan(description, hosts).host();
+            assertThat(plan.size()).isEqualTo(7 * hosts);
             PlanChecks.check(plan);
             for (int channel = 0; channel < plan.channels(); channel++) {
                 List<Integer> ring = Arrays.stream(plan.ring(channel)).boxed().toList();
-                for (int machine = 0; machine < machines; machine++) {
+                for (int host = 0; host < hosts; host++) {
                     for (List<Integer> sharing : shared) {
-                        requireNeighbours(ring, sharing, 7 * machine, machines == 1);
+                        requireNeighbours(ring, sharing, 7 * host, hosts == 1);
                     }
                 }
             }

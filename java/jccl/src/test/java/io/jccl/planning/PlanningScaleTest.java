@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What planning takes grows with the number of machines and ranks: counted in bytes allocated, not in time. */
+/** What planning takes grows with the number of hosts and ranks: counted in bytes allocated, not in time. */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class PlanningScaleTest {
 
@@ -24,53 +24,53 @@ class PlanningScaleTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"gpu4-nvswitch", "host-2numa"})
-    void memory_grows_no_faster_than_the_number_of_machines(String name) {
+    void memory_grows_no_faster_than_the_number_of_hosts(String name) {
         XmlElement description = TopologyXmlReader.read(Machines.text(name));
-        least(() -> plan(description, 64)); // classes are loaded
-        long few = least(() -> plan(description, 256));
-        long more = least(() -> plan(description, 512));
-        long most = least(() -> plan(description, 1024));
+        minBytes(() -> plan(description, 64)); // classes are loaded
+        long few = minBytes(() -> plan(description, 256));
+        long more = minBytes(() -> plan(description, 512));
+        long many = minBytes(() -> plan(description, 1024));
         assertThat((double) more).isLessThan(GROWTH * few);
-        assertThat((double) most).isLessThan(GROWTH * more);
+        assertThat((double) many).isLessThan(GROWTH * more);
         // A rank of a channel is a few numbers, and what is made on the way to them.
         long ranks = 1024L * 4;
-        assertThat(most / ranks).isLessThan(16_384);
+        assertThat(many / ranks).isLessThan(16_384);
     }
 
     @Test
     void memory_grows_no_faster_than_the_number_of_host_ranks() {
-        least(() -> plan(64));
-        long few = least(() -> plan(200));
-        long more = least(() -> plan(400));
-        long most = least(() -> plan(800));
+        minBytes(() -> plan(64));
+        long few = minBytes(() -> plan(200));
+        long more = minBytes(() -> plan(400));
+        long many = minBytes(() -> plan(800));
         assertThat((double) more).isLessThan(GROWTH * few);
-        assertThat((double) most).isLessThan(GROWTH * more);
+        assertThat((double) many).isLessThan(GROWTH * more);
     }
 
-    /** From the description of a machine to the plan of its ranks. */
+    /** From the description of a host to the plan of its ranks. */
     private static void plan(int ranks) {
-        XmlElement machine = TopologyXmlReader.read(IntStream.range(0, ranks)
+        XmlElement host = TopologyXmlReader.read(IntStream.range(0, ranks)
                 .mapToObj(rank -> "<host rank='" + rank + "'/>")
                 .collect(Collectors.joining(
                         "",
                         "<system version='1'><cpu numaid='0' arch='x86_64'>",
                         "</cpu><cpu numaid='1' arch='x86_64'><host rank='" + ranks + "'/></cpu></system>")));
-        assertThat(DescribedPlans.plan(machine, 2).shape().ranks()).isEqualTo(2 * (ranks + 1));
+        assertThat(DescribedPlans.plan(host, 2).shape().ranks()).isEqualTo(2 * (ranks + 1));
     }
 
-    private static void plan(XmlElement description, int machines) {
-        assertThat(DescribedPlans.plan(description, machines).host().machines()).hasSize(machines);
+    private static void plan(XmlElement description, int hosts) {
+        assertThat(DescribedPlans.plan(description, hosts).host().machines()).hasSize(hosts);
     }
 
     /** What is allocated, of several runs in the one in which the virtual machine allocates least for itself. */
-    private static long least(Runnable work) {
+    private static long minBytes(Runnable work) {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        long least = Long.MAX_VALUE;
+        long min = Long.MAX_VALUE;
         for (int run = 0; run < 3; run++) {
             long before = threads.getCurrentThreadAllocatedBytes();
             work.run();
-            least = Math.min(least, threads.getCurrentThreadAllocatedBytes() - before);
+            min = Math.min(min, threads.getCurrentThreadAllocatedBytes() - before);
         }
-        return least;
+        return min;
     }
 }

@@ -27,7 +27,7 @@ class SurveyCodecTest {
     private static final int AMD = 21;
     private static final int RING = 22;
 
-    private static final List<Integer> MACHINE = List.of(3, 5, 9);
+    private static final List<Integer> RANKS = List.of(3, 5, 9);
     private static final ChannelGraph RINGS = Found.rings(
             24,
             12.5,
@@ -45,23 +45,23 @@ class SurveyCodecTest {
 
     @Test
     void reads_what_it_wrote() {
-        assertThat(SurveyCodec.decode(3, "a", MACHINE, SurveyCodec.encode(FOUND, true)))
+        assertThat(SurveyCodec.decode(3, "a", RANKS, SurveyCodec.encode(FOUND, true)))
                 .isEqualTo(FOUND);
         SurveyCodec.Found both = new SurveyCodec.Found(HOST, Optional.of(HOST));
-        assertThat(SurveyCodec.decode(3, "a", MACHINE, SurveyCodec.encode(both, true)))
+        assertThat(SurveyCodec.decode(3, "a", RANKS, SurveyCodec.encode(both, true)))
                 .isEqualTo(both);
     }
 
     @Test
-    void only_the_lowest_rank_of_a_machine_sends_orders() {
+    void only_the_lowest_rank_of_a_host_sends_orders() {
         byte[] bytes = SurveyCodec.encode(FOUND, false);
-        SurveyCodec.Found read = SurveyCodec.decode(5, "a", MACHINE, bytes);
+        SurveyCodec.Found read = SurveyCodec.decode(5, "a", RANKS, bytes);
         assertThat(read.host().channels().rings()).isEqualTo(RINGS.withoutOrders());
-        assertThatThrownBy(() -> SurveyCodec.decode(3, "a", MACHINE, bytes))
+        assertThatThrownBy(() -> SurveyCodec.decode(3, "a", RANKS, bytes))
                 .isInstanceOf(BootstrapException.class)
                 .hasMessageContaining("orders=0: expected 1 to 64");
-        assertThatThrownBy(() -> SurveyCodec.decode(5, "a", MACHINE, SurveyCodec.encode(FOUND, true)))
-                .hasMessageContaining("orders=2: expected none from a rank that is not its machine's lowest");
+        assertThatThrownBy(() -> SurveyCodec.decode(5, "a", RANKS, SurveyCodec.encode(FOUND, true)))
+                .hasMessageContaining("orders=2: expected none from a rank that is not its host's lowest");
     }
 
     @Test
@@ -79,7 +79,7 @@ class SurveyCodecTest {
         refuses(patched(bytes, RING + 17, (byte) -1), "PathType is missing");
         byte[] otherRank = bytes.clone();
         ByteBuffer.wrap(otherRank).putInt(RING + 22, 4);
-        refuses(otherRank, "rank=4: expected each rank of its machine once");
+        refuses(otherRank, "rank=4: expected each rank of its host once");
         byte[] noBandwidth = bytes.clone();
         ByteBuffer.wrap(noBandwidth).putDouble(RING + 1, Double.NaN);
         refuses(noBandwidth, "bwIntra=NaN");
@@ -101,9 +101,9 @@ class SurveyCodecTest {
                 }
             }
             try {
-                SurveyCodec.Found found = SurveyCodec.decode(3, "a", MACHINE, bytes);
+                SurveyCodec.Found found = SurveyCodec.decode(3, "a", RANKS, bytes);
                 assertThat(found.host().channels().rings().orders())
-                        .allSatisfy(order -> assertThat(order).containsExactlyInAnyOrderElementsOf(MACHINE));
+                        .allSatisfy(order -> assertThat(order).containsExactlyInAnyOrderElementsOf(RANKS));
                 read++;
             } catch (BootstrapException e) {
                 assertThat(e).hasMessageStartingWith("rank=3 bytes=" + bytes.length);
@@ -119,7 +119,7 @@ class SurveyCodecTest {
     }
 
     private static void refuses(byte[] bytes, String... parts) {
-        assertThatThrownBy(() -> SurveyCodec.decode(3, "a", MACHINE, bytes))
+        assertThatThrownBy(() -> SurveyCodec.decode(3, "a", RANKS, bytes))
                 .isInstanceOf(BootstrapException.class)
                 .message()
                 .contains(parts);

@@ -23,7 +23,7 @@ class MachineMemoryTest {
         Files.writeString(root.resolve(file), text);
     }
 
-    private void machine(long memoryGib, long swapGib) throws IOException {
+    private void host(long memoryGib, long swapGib) throws IOException {
         write(
                 "proc/meminfo",
                 "MemTotal:       " + memoryGib * 1048576 + " kB\nMemFree:   1 kB\nSwapTotal:      " + swapGib * 1048576
@@ -31,32 +31,32 @@ class MachineMemoryTest {
     }
 
     private void fits(long bytes) {
-        assertThatCode(() -> new MachineMemory(root).requireRoomFor(bytes)).doesNotThrowAnyException();
+        assertThatCode(() -> new MachineMemory(root).requireFits(bytes)).doesNotThrowAnyException();
     }
 
     private void refused(long bytes, String message) {
-        assertThatThrownBy(() -> new MachineMemory(root).requireRoomFor(bytes))
+        assertThatThrownBy(() -> new MachineMemory(root).requireFits(bytes))
                 .isInstanceOf(JcclException.class)
                 .hasMessage(message);
     }
 
     @Test
-    void memoryAndSwapOfTheMachineCount() throws IOException {
-        machine(4, 1);
+    void memoryAndSwapOfTheHostCount() throws IOException {
+        host(4, 1);
         fits(5 * GIB);
         refused(
                 5 * GIB + 1,
-                "bytes=5368709121 memory=4294967296 swap=1073741824: more than all memory of this machine; allocate at most"
-                        + " that, or use more machines");
+                "bytes=5368709121 memory=4294967296 swap=1073741824: more than all memory of this host; allocate at most"
+                        + " that, or use more hosts");
         refused(
                 Long.MAX_VALUE,
-                "bytes=9223372036854775807 memory=4294967296 swap=1073741824: more than all memory of this machine;"
-                        + " allocate at most that, or use more machines");
+                "bytes=9223372036854775807 memory=4294967296 swap=1073741824: more than all memory of this host;"
+                        + " allocate at most that, or use more hosts");
     }
 
     @Test
-    void theLeastLimitOfTheControlGroupsCounts() throws IOException {
-        machine(4, 0);
+    void theLowestLimitOfTheControlGroupsCounts() throws IOException {
+        host(4, 0);
         write("proc/self/cgroup", "0::/a/b\n");
         write("sys/fs/cgroup/a/b/memory.max", "max\n");
         fits(4 * GIB);
@@ -66,12 +66,12 @@ class MachineMemoryTest {
         refused(
                 3 * GIB,
                 "bytes=3221225472 memory=2147483648 swap=0: more than all memory of this process's control group; allocate"
-                        + " at most that, or use more machines, or raise the limit of the container");
+                        + " at most that, or use more hosts, or raise the limit of the container");
     }
 
     @Test
     void limitsOfTheFirstInterfaceCountToo() throws IOException {
-        machine(4, 0);
+        host(4, 0);
         write("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/x\n");
         write("sys/fs/cgroup/memory/x/memory.limit_in_bytes", "9223372036854771712\n");
         fits(4 * GIB);
@@ -79,16 +79,16 @@ class MachineMemoryTest {
         refused(
                 2 * GIB,
                 "bytes=2147483648 memory=1073741824 swap=0: more than all memory of this process's control group; allocate"
-                        + " at most that, or use more machines, or raise the limit of the container");
+                        + " at most that, or use more hosts, or raise the limit of the container");
     }
 
     @Test
-    void whereNothingIsToldNothingIsRefused() {
+    void whereNoLimitIsKnownNothingIsRefused() {
         fits(Long.MAX_VALUE);
     }
 
     @Test
-    void aBufferOfMoreThanTheMachineHasIsRefusedBeforeItIsTouched() {
+    void aBufferOfMoreThanTheHostHasIsRefusedBeforeItIsTouched() {
         assertThatThrownBy(() -> HostBuffer.allocate(1L << 46))
                 .isInstanceOf(JcclException.class)
                 .hasMessageStartingWith("bytes=70368744177664 memory=")

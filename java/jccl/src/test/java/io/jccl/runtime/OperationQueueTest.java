@@ -163,7 +163,7 @@ class OperationQueueTest {
         }
     }
 
-    /** A slow operation, with the thread that carries it out, which is not the communicator's. */
+    /** A slow operation, with the thread that executes it, which is not the communicator's. */
     private record Running(Slow slow, Waiter runner) {}
 
     private Running startSlow() throws InterruptedException {
@@ -328,7 +328,7 @@ class OperationQueueTest {
             assertThat(waiter.interruptedAtEnd()).isTrue();
             millis.add(waiter.millisAfterInterrupt());
         }
-        assertThat(millis).as("one at least, on a busy machine").anyMatch(it -> it < Waiter.PROMPTLY.toMillis());
+        assertThat(millis).as("one at least, on a busy host").anyMatch(it -> it < Waiter.PROMPTLY.toMillis());
         assertThat(next.isDone()).isFalse();
         slow.end(NativeCommunicator.OK);
         assertThat(runner.end()).isNull();
@@ -382,8 +382,7 @@ class OperationQueueTest {
         while (catchThrowable(comm::barrier) == null) {
             Thread.yield();
         }
-        assertThat(System.nanoTime() - begin)
-                .isLessThan(10 * Waiter.PROMPTLY.toNanos()); // ten times, for a busy machine
+        assertThat(System.nanoTime() - begin).isLessThan(10 * Waiter.PROMPTLY.toNanos()); // ten times, for a busy host
         slow.end(NativeCommunicator.ABORTED);
         assertThat(runner.end()).isInstanceOf(InterruptedCommunicationException.class);
         assertThat(runner.interruptedAtEnd()).isTrue();

@@ -17,8 +17,8 @@ import java.util.stream.IntStream;
 
 /**
  * Proves that channels can be carried. It shares nothing with the search but the paths: it sends every channel's data
- * along them, link by link, and looks whether any link, or any port that several devices are views of, gets more than it
- * has.
+ * along them, link by link, and checks whether any link, or any port that several devices are views of, gets more than
+ * it has.
  */
 final class ChannelChecker {
 
@@ -76,7 +76,7 @@ final class ChannelChecker {
             carriable(up, "up");
             Map<String, Double> both = trees(true, 0.5);
             trees(false, 0.5).forEach((link, gbps) -> both.merge(link, gbps, Double::sum));
-            carriable(both, "both ways at half");
+            carriable(both, "both directions at half");
         }
     }
 
@@ -112,7 +112,7 @@ final class ChannelChecker {
         return carried;
     }
 
-    /** Who of a machine talks to the machines above and below follows from the pattern's definition. */
+    /** Which ranks of a host exchange data with the hosts above and below follows from the pattern's definition. */
     private Map<String, Double> trees(boolean down, double share) {
         Map<String, Double> carried = new TreeMap<>();
         for (int channel = 0; channel < graph.channels(); channel++) {
@@ -193,9 +193,9 @@ final class ChannelChecker {
         return index(node -> node.type() == NodeType.NET && ((Node.Net) node).dev() == dev);
     }
 
-    private int index(java.util.function.Predicate<Node> wanted) {
+    private int index(java.util.function.Predicate<Node> matches) {
         for (int node = 0; node < topology.size(); node++) {
-            if (wanted.test(topology.node(node))) {
+            if (matches.test(topology.node(node))) {
                 return node;
             }
         }

@@ -68,7 +68,7 @@ class ChannelSearchTest {
                         NodePaths paths = trimmed(Machines.topology(machine), networks);
                         ChannelGraph graph =
                                 new ChannelSearch(paths, new SearchOptions(channels, networks)).search(pattern);
-                        // The only network device with a link to the ranks of one machine allows one channel.
+                        // The only network device with a link to the ranks of one host allows one channel.
                         assertThat(graph.channels())
                                 .isEqualTo(machine.equals("every-attribute") && networks ? 1 : channels);
                         ChannelChecker.check(paths, graph, machine);
@@ -83,7 +83,7 @@ class ChannelSearchTest {
         NodePaths empty = NodePaths.compute(
                 GraphBuilder.build(TopologyXmlReader.read("<system version='1'><cpu numaid='0'/></system>")));
         assertThatThrownBy(() -> new ChannelSearch(empty, new SearchOptions(1, false)).search(Pattern.RING))
-                .hasMessageContaining("no rank lives on this machine");
+                .hasMessageContaining("no rank lives on this host");
     }
 
     private static NodePaths trimmed(Topology whole, boolean networks) {

@@ -19,15 +19,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Machines of known kinds, and what can be said about them with paper and pencil. */
+/** Hosts of known kinds, and what can be said about them with paper and pencil. */
 class DescribedMachinesSearchTest {
 
     /**
-     * Rings and trees in GB/s. A GPU of the cube mesh has six NVLinks of 20; its switch has a link of 12 to a card. One on
-     * the rails has 18 NVLinks of 20.6, of which a chain of eight uses seven eighths on average, and a card of 48. The two
-     * sockets share a link of 16 each way, which a ring inside the machine uses both ways; with networks it goes in at one
-     * socket and out at the other, and the GPUs' own links of 24 are the least. Of the three devices on the card two are
-     * one port: 6.25 each.
+     * Rings and trees in GB/s. A GPU of the cube mesh has six NVLinks of 20; its switch has a link of 12 to a card. One
+     * on the rails has 18 NVLinks of 20.6, of which a chain of eight uses seven eighths on average, and a card of 48.
+     * The two sockets share a link of 16 each way, which a ring inside the host uses in both directions; with networks
+     * it goes in at one socket and out at the other, and the GPUs' own links of 24 are the least. Of the three devices
+     * on the card two are one port: 6.25 each.
      */
     @ParameterizedTest
     @CsvSource({
@@ -53,7 +53,7 @@ class DescribedMachinesSearchTest {
     }
 
     @Test
-    void rings_that_cross_rails_come_in_pairs_that_go_opposite_ways() {
+    void rings_that_cross_rails_come_in_pairs_of_opposite_directions() {
         ChannelGraph ring = ring("two-sockets", CrossNic.IF_BETTER);
         assertThat(ring.crossNic()).isTrue();
         assertThat(ring.orders()).containsExactly(List.of(0, 1, 2, 3), List.of(3, 2, 1, 0));

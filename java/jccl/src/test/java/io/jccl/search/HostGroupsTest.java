@@ -50,12 +50,12 @@ class HostGroupsTest {
         HostGroups groups = HostGroups.of(machine);
         assertThat(groups.reduced().endpoints()).hasSize(6);
         assertThat(groups.expand(List.of(List.of(1, 3, 0, 2, 4, 5)))).containsExactly(List.of(1, 3, 0, 2, 4, 5, 6));
-        assertThat(groups.leastGBpsOfOthers()).isEqualTo(12);
+        assertThat(groups.minGBpsOfOthers()).isEqualTo(12);
     }
 
     /**
-     * The independent checker looks at all ranks; the bandwidth is what a machine of fewer ranks gets, in trees at most that of
-     * a rank: they have a link less than ranks, which tells only where there are few.
+     * The independent checker checks all ranks; the bandwidth is what a host of fewer ranks gets, in trees at most that
+     * of a rank: they have a link less than ranks, which matters only where there are few.
      */
     @Test
     void channels_through_all_ranks_carry_what_is_claimed_and_as_much_as_through_those_that_stand_for_them() {

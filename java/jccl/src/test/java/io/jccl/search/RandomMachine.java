@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Machine descriptions made up from a number: sockets of several makers, nested PCI switches, GPUs with NVLinks to each
+ * Host descriptions made up from a number: sockets of several makers, nested PCI switches, GPUs with NVLinks to each
  * other, to switches or to none, and network devices in odd places, some sharing a port.
  */
 final class RandomMachine {
@@ -34,11 +34,11 @@ final class RandomMachine {
     private int nextGpu;
     private int nextNet;
 
-    private RandomMachine(long seed, int mostGpus, boolean scarce) {
+    private RandomMachine(long seed, int maxGpus, boolean scarce) {
         random = new Random(seed);
         limits = new Random(~seed);
         this.scarce = scarce;
-        gpus = 1 + random.nextInt(mostGpus);
+        gpus = 1 + random.nextInt(maxGpus);
         sm = SMS[random.nextInt(SMS.length)];
         switched = random.nextInt(4) == 0;
         nvLinks = new int[gpus][gpus];
@@ -55,14 +55,14 @@ final class RandomMachine {
         }
     }
 
-    /** A description with 1 to {@code mostGpus} GPUs; the same for the same seed. */
-    static String description(long seed, int mostGpus) {
-        return new RandomMachine(seed, mostGpus, false).describe();
+    /** A description with 1 to {@code maxGpus} GPUs; the same for the same seed. */
+    static String description(long seed, int maxGpus) {
+        return new RandomMachine(seed, maxGpus, false).describe();
     }
 
-    /** The same machine, but its network devices allow 0 to 4 channels each. */
-    static String scarceDescription(long seed, int mostGpus) {
-        return new RandomMachine(seed, mostGpus, true).describe();
+    /** The same host, but its network devices allow 0 to 4 channels each. */
+    static String scarceDescription(long seed, int maxGpus) {
+        return new RandomMachine(seed, maxGpus, true).describe();
     }
 
     private String describe() {

@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What must hold on any machine, tried on thousands that nobody thought of. */
+/** What must hold on any host, tried on thousands of random ones. */
 @Timeout(300)
 class RandomMachinesTest {
 
@@ -67,16 +67,16 @@ class RandomMachinesTest {
         assertThat((double) close / all).isGreaterThan(0.6);
     }
 
-    private static List<ChannelGraph> searchBothCases(long seed, int mostGpus, long steps) {
+    private static List<ChannelGraph> searchBothCases(long seed, int maxGpus, long steps) {
         List<ChannelGraph> found = new ArrayList<>();
         for (boolean networks : new boolean[] {false, true}) {
-            NodePaths paths = paths(seed, mostGpus, networks);
+            NodePaths paths = paths(seed, maxGpus, networks);
             SearchOptions options =
                     SearchOptions.forGpus(paths.topology(), networks).withSteps(steps);
             ChannelSearch search = new ChannelSearch(paths, options);
             String what = "seed=" + seed + " networks=" + networks;
             ChannelGraph rings = search.search(Pattern.RING);
-            assertThat(search.steps()).as(what).isLessThanOrEqualTo(search.mostSteps());
+            assertThat(search.steps()).as(what).isLessThanOrEqualTo(search.maxSteps());
             ChannelChecker.check(paths, rings, what);
             ChannelGraph trees = search.searchTree(rings);
             ChannelChecker.check(paths, trees, what);
@@ -87,8 +87,8 @@ class RandomMachinesTest {
         return found;
     }
 
-    private static NodePaths paths(long seed, int mostGpus, boolean networks) {
-        Topology whole = GraphBuilder.build(TopologyXmlReader.read(RandomMachine.description(seed, mostGpus)));
+    private static NodePaths paths(long seed, int maxGpus, boolean networks) {
+        Topology whole = GraphBuilder.build(TopologyXmlReader.read(RandomMachine.description(seed, maxGpus)));
         int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
         return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole), first, networks));
     }

@@ -27,7 +27,7 @@ import java.util.regex.Matcher;
 import java.util.stream.Stream;
 
 /**
- * A machine of the shared material, and what NCCL finds on it.
+ * A host of the shared material, and what NCCL finds on it.
  *
  * @param description its XML
  * @param reference NCCL's answers, JSON
@@ -38,7 +38,7 @@ record ReferenceMachine(String name, String description, String reference) {
      * What NCCL found.
      *
      * @param total GB/s of all channels
-     * @param ranks whom they visit: a part of the machine where NCCL tears it
+     * @param ranks whom they visit: a part of the host where NCCL splits it
      */
     record Found(double total, Set<Integer> ranks) {}
 
@@ -73,7 +73,7 @@ record ReferenceMachine(String name, String description, String reference) {
             int rank = Topology.rankOf(whole.node(endpoint));
             sides.put(rank, ranks.contains(rank) ? "here" : "there");
         }
-        PathPolicy apart = PathPolicy.defaults().withReach(PeerReach.sameEnclosure(sides));
+        PathPolicy apart = PathPolicy.defaults().withReach(PeerReach.sameIsolationDomain(sides));
         return trimmed(apart, ranks.iterator().next(), networks);
     }
 

@@ -9,10 +9,10 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * One machine in one case, ours beside NCCL's. All figures are GB/s of all channels together; trees count what they
- * exchange with other machines where there are any.
+ * One host in one case, ours beside NCCL's. All figures are GB/s of all channels together; trees count what they
+ * exchange with other hosts where there are any.
  *
- * @param ranks of the machine
+ * @param ranks of the host
  * @param ncclRanks of these, the ones that NCCL's channels visit
  * @param ring of all ranks
  * @param part of NCCL's ranks only: what ours finds for them; equal to {@code ring} where these are all
@@ -45,7 +45,7 @@ record ReferenceRow(
             "| machine | machines | NCCL rings | JCCL rings | ratio | bound | why | NCCL trees | JCCL trees |",
             "|---|---|---:|---:|---:|---:|---|---:|---:|");
 
-    /** Searches; empty if networks are asked for and the machine has none. */
+    /** Searches; empty if networks are asked for and the host has none. */
     static Optional<ReferenceRow> of(ReferenceMachine machine, boolean networks) {
         if (networks && !machine.hasNetworks()) {
             return Optional.empty();
@@ -96,8 +96,8 @@ record ReferenceRow(
         return ncclRing <= TOKEN_GBPS * (1 + ROUNDING);
     }
 
-    /** Whether NCCL tore the machine, so that its figure is for fewer ranks. */
-    boolean torn() {
+    /** Whether NCCL split the host, so that its figure is for fewer ranks. */
+    boolean isSplit() {
         return ncclRanks < ranks;
     }
 
@@ -115,7 +115,7 @@ record ReferenceRow(
         if (alone()) {
             return "one GPU: no link to cross";
         }
-        if (torn()) {
+        if (isSplit()) {
             String ofPart = "NCCL: " + ncclRanks + " of " + ranks + " GPUs; JCCL for these: " + number(part);
             return ring < ncclRing * (1 - ROUNDING) ? ofPart + "; all: the cut between sockets" : ofPart;
         }
@@ -140,7 +140,7 @@ record ReferenceRow(
                 networks ? "several" : "one",
                 number(ncclRing),
                 number(ring),
-                alone() || torn() ? "" : String.format(Locale.ROOT, "%.3f", ratio()),
+                alone() || isSplit() ? "" : String.format(Locale.ROOT, "%.3f", ratio()),
                 number(bound),
                 why(),
                 number(ncclTree),

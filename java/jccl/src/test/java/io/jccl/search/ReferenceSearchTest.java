@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Beside what NCCL finds on the machines of the shared material; skipped where that is not at hand. The table that
+ * Beside what NCCL finds on the hosts of the shared material; skipped where that is not at hand. The table that
  * {@code docs/search.md} holds is written to {@code target/search.md}.
  */
 @Timeout(120)
@@ -48,9 +48,9 @@ class ReferenceSearchTest {
         return rows.stream().filter(row -> !row.token() && !row.alone()).toList();
     }
 
-    /** Of these, where NCCL's figure is for the whole machine. */
+    /** Of these, where NCCL's figure is for the whole host. */
     private static List<ReferenceRow> comparable() {
-        return found().stream().filter(row -> !row.torn()).toList();
+        return found().stream().filter(row -> !row.isSplit()).toList();
     }
 
     private static String averages(String which, List<ReferenceRow> some) {
@@ -71,8 +71,10 @@ class ReferenceSearchTest {
 
     @Test
     void rings_of_whole_machines_carry_at_least_what_nccl_finds() {
-        assertThat(rows).filteredOn(row -> !row.torn()).hasSizeGreaterThan(80).allSatisfy(row -> assertThat(row.ring())
-                .isGreaterThanOrEqualTo(row.ncclRing() * (1 - ROUNDING)));
+        assertThat(rows)
+                .filteredOn(row -> !row.isSplit())
+                .hasSizeGreaterThan(80)
+                .allSatisfy(row -> assertThat(row.ring()).isGreaterThanOrEqualTo(row.ncclRing() * (1 - ROUNDING)));
     }
 
     /** No other choice of rings over these paths carries more; what is above lies beside the paths. */
@@ -110,16 +112,16 @@ class ReferenceSearchTest {
      */
     @Test
     void torn_machines_stay_whole_and_lose_nothing() {
-        assertThat(rows).filteredOn(ReferenceRow::torn).hasSize(8).allSatisfy(row -> {
+        assertThat(rows).filteredOn(ReferenceRow::isSplit).hasSize(8).allSatisfy(row -> {
             assertThat(row.ncclRanks()).isEqualTo(row.ranks() / 2);
             assertThat(row.part()).isGreaterThanOrEqualTo(row.ncclRing() * (1 - ROUNDING));
             assertThat(row.ring()).isGreaterThanOrEqualTo(Math.min(row.ncclRing(), row.bound()) * (1 - ROUNDING));
         });
         assertThat(rows)
-                .filteredOn(row -> row.torn() && row.ring() < row.ncclRing() * (1 - ROUNDING))
+                .filteredOn(row -> row.isSplit() && row.ring() < row.ncclRing() * (1 - ROUNDING))
                 .extracting(ReferenceRow::machine)
                 .containsExactly("bcm_gen4_nested", "bcm_gen5_nested", "l40s_8gpu_4nic");
-        assertThat(rows).filteredOn(row -> row.torn() && row.networks()).allSatisfy(row -> assertThat(row.ring())
+        assertThat(rows).filteredOn(row -> row.isSplit() && row.networks()).allSatisfy(row -> assertThat(row.ring())
                 .isGreaterThanOrEqualTo(row.ncclRing() * (1 - ROUNDING)));
     }
 
@@ -130,7 +132,7 @@ class ReferenceSearchTest {
     }
 
     /**
-     * On machines that compare; on all, with NCCL's figure for half a machine beside ours for the whole; and, less, even
+     * On hosts that compare; on all, with NCCL's figure for half a host beside ours for the whole; and, less, even
      * where the same rings are charged with all that NCCL charges, for which they were not searched.
      */
     @Test

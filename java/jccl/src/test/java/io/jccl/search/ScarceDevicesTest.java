@@ -136,8 +136,8 @@ class ScarceDevicesTest {
         }
     }
 
-    private static List<ChannelGraph> search(long seed, int mostGpus, long steps) {
-        return search(paths(RandomMachine.scarceDescription(seed, mostGpus)), steps, "seed=" + seed);
+    private static List<ChannelGraph> search(long seed, int maxGpus, long steps) {
+        return search(paths(RandomMachine.scarceDescription(seed, maxGpus)), steps, "seed=" + seed);
     }
 
     private static List<ChannelGraph> search(NodePaths paths, long steps, String what) {
@@ -147,7 +147,7 @@ class ScarceDevicesTest {
     private static List<ChannelGraph> search(NodePaths paths, SearchOptions options, String what) {
         ChannelSearch search = new ChannelSearch(paths, options);
         ChannelGraph rings = search.search(Pattern.RING);
-        assertThat(search.steps()).as(what).isLessThanOrEqualTo(search.mostSteps());
+        assertThat(search.steps()).as(what).isLessThanOrEqualTo(search.maxSteps());
         ChannelChecker.check(paths, rings, what);
         ChannelGraph trees = search.searchTree(rings);
         ChannelChecker.check(paths, trees, what);

@@ -24,13 +24,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * A search is part of every initialisation: from a description to rings and trees, warm, no machine may take longer than
- * 100 ms. What counts is processor time of the searching thread, which other work on the machine changes little.
+ * A search is part of every initialisation: from a description to rings and trees, warm, no host may take longer than
+ * 100 ms. What counts is processor time of the searching thread, which other work on the host changes little.
  */
 @Timeout(120)
 class SearchTimeTest {
 
-    private static final double MOST_MILLIS = 100;
+    private static final double MAX_MILLIS = 100;
     private static final int WARM_UPS = 3;
     private static final int RUNS = 5;
     private static final int CORES = 8;
@@ -71,11 +71,11 @@ class SearchTimeTest {
                 millis[i] = (ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - begin) / 1e6;
             }
             Arrays.sort(millis);
-            // The best of them: on a busy machine the JVM may still be compiling during the others.
+            // The best of them: on a busy host the JVM may still be compiling during the others.
             assertThat(millis[0])
                     .as("milliseconds of %s, networks=%s: %s", description, networks, Arrays.toString(millis))
                     .isGreaterThan(0)
-                    .isLessThan(MOST_MILLIS);
+                    .isLessThan(MAX_MILLIS);
         }
     }
 

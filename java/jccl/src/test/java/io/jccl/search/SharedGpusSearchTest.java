@@ -55,7 +55,7 @@ class SharedGpusSearchTest {
     }
 
     @Test
-    void among_machines_of_one_gpu_the_network_is_the_least() {
+    void among_machines_of_one_gpu_the_network_is_the_bottleneck() {
         NodePaths paths = paths(SharedRanks.on(ONE_GPU, SharedRanks.ascending(8)), true);
         ChannelSearch search = new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), true));
         ChannelGraph ring = search.search(Pattern.RING);
@@ -68,8 +68,9 @@ class SharedGpusSearchTest {
     }
 
     /**
-     * The rails' GPUs copy 1675 GB/s and send 370.8: two ranks on each change nothing, three hand on twice inside a GPU, and
-     * from six on the memory is the least. Shared GPUs whose links are the least have those of one rank each.
+     * The rails' GPUs copy 1675 GB/s and send 370.8: two ranks on each change nothing, three forward twice inside a
+     * GPU, and from six on the memory is the bottleneck. Shared GPUs whose links are the bottleneck have those of one
+     * rank each.
      */
     @ParameterizedTest
     @CsvSource({
@@ -98,7 +99,7 @@ class SharedGpusSearchTest {
     }
 
     @Test
-    void rings_that_go_opposite_ways_do_so_inside_gpus_too() {
+    void rings_of_opposite_directions_are_so_inside_gpus_too() {
         String xml = SharedRanks.on(text("two-sockets"), SharedRanks.ascending(2, 1, 3, 1));
         NodePaths paths = paths(xml, true);
         ChannelGraph ring =
@@ -141,11 +142,11 @@ class SharedGpusSearchTest {
             NodePaths alone = paths(SharedRanks.on(xml, lowest), networks);
             ChannelGraph of = rings(shared, networks);
             ChannelGraph ofLowest = rings(alone, networks);
-            double most = SharedGpus.of(shared.topology()).mostGBps(of.rails().isEmpty());
-            String what = "seed=" + seed + " most=" + most;
+            double max = SharedGpus.of(shared.topology()).maxGBps(of.rails().isEmpty());
+            String what = "seed=" + seed + " max=" + max;
             double links = Math.min(LinkSpeeds.LOCAL_GBPS, ofLowest.interBandwidthGBps());
-            assertThat(of.interBandwidthGBps()).as(what).isCloseTo(Math.min(links, most), within(ROUNDING * links));
-            if (links < most) {
+            assertThat(of.interBandwidthGBps()).as(what).isCloseTo(Math.min(links, max), within(ROUNDING * links));
+            if (links < max) {
                 assertThat(withLowestOnly(of, lowest)).as(what).isEqualTo(ofLowest.orders());
                 assertThat(of.rails()).as(what).isEqualTo(ofLowest.rails());
             }
@@ -209,7 +210,7 @@ class SharedGpusSearchTest {
                     SearchOptions.forGpus(paths.topology(), networks).withSteps(steps);
             ChannelSearch search = new ChannelSearch(paths, options);
             ChannelGraph ring = search.search(Pattern.RING);
-            assertThat(search.steps()).as(what).isLessThanOrEqualTo(search.mostSteps());
+            assertThat(search.steps()).as(what).isLessThanOrEqualTo(search.maxSteps());
             ChannelGraph tree = search.searchTree(ring);
             ChannelChecker.check(paths, ring, what);
             ChannelChecker.check(paths, tree, what);

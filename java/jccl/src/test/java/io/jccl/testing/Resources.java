@@ -22,8 +22,8 @@ public final class Resources {
      * @param sharedMappings mappings of memory between ranks, and of the slots of network connections
      * @param nativeBytes memory outside Java's heap and classes that is backed by pages
      * @param verbsObjects protection domains, completion queues, queue pairs and memory regions of InfiniBand verbs; 0
-     *     outside the machine of scripts/rdma-vm. They are those of all processes, since the kernel names threads, which may
-     *     have ended, and only there nobody else has any.
+     *     outside the virtual machine of scripts/rdma-vm. They are those of all processes, since the kernel names threads,
+     *     which may have ended, and only there nobody else has any.
      */
     public record Snapshot(int descriptors, int threads, int sharedMappings, long nativeBytes, int verbsObjects) {}
 

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Machines of every kind, each with the table of its paths worked out by hand. */
+/** Hosts of every kind, each with the table of its paths worked out by hand. */
 class DescribedMachinesTest {
 
     @ParameterizedTest
@@ -82,7 +82,7 @@ class DescribedMachinesTest {
     }
 
     @Test
-    void links_are_sorted_by_width_and_the_way_up_is_last() {
+    void links_are_sorted_by_width_and_the_link_up_is_last() {
         Topology topology = Machines.topology("paths/pcie-network-faster");
         assertThat(links(topology, "PCI/0000:20:00.0")).last().isEqualTo("PCI 24.0 CPU/1");
         assertThat(links(topology, "CPU/1"))

@@ -13,7 +13,7 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a file leaves out comes from the machine; what it says stays. */
+/** What a file leaves out comes from the host; what it says stays. */
 class DescriptionMergeTest {
 
     private static final String FOUND =
@@ -70,10 +70,10 @@ class DescriptionMergeTest {
         XmlElement device = bridge.children().get(0);
         assertThat(device.text("link_width")).contains("8");
         assertThat(device.text("link_speed")).contains("32.0 GT/s PCIe");
-        assertThat(device.text("origin")).contains("vendor device link_speed found on this machine");
+        assertThat(device.text("origin")).contains("vendor device link_speed found on this host");
         XmlElement gpu = device.children(ElementType.GPU).get(0);
         assertThat(gpu.text("nop2p")).contains("0002:00:00.0");
-        assertThat(gpu.text("origin")).contains("nvml; found on this machine");
+        assertThat(gpu.text("origin")).contains("nvml; found on this host");
         assertThat(gpu.children(ElementType.NVLINK)).hasSize(1);
         Topology graph = GraphBuilder.build(merged);
         assertThat(graph.find("NET/0")).isPresent();
@@ -157,10 +157,10 @@ class DescriptionMergeTest {
         assertThat(merged.children().get(1).children())
                 .extracting(pci -> pci.text("busid").orElseThrow())
                 .containsExactly("0001:00:00.0", "0101:00:00.0");
-        assertThat(merged.children().get(1).text("origin")).contains("found on this machine");
+        assertThat(merged.children().get(1).text("origin")).contains("found on this host");
     }
 
-    /** Whatever is cut out of a description comes back from the machine. */
+    /** Whatever is cut out of a description comes back from the host. */
     @Test
     void any_hole_is_filled() {
         int holes = 0;

@@ -9,7 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
-/** The management library of the tests' own ({@code native/test/nvml/fake_nvml.cc}), playing what a script says. */
+/** The management library of the tests' own ({@code native/test/nvml/fake_nvml.cc}) that answers as a script says. */
 final class FakeNvml {
 
     private static final Path LIBRARY = Path.of(System.getProperty("jccl.fake.nvml"));
@@ -17,7 +17,7 @@ final class FakeNvml {
     private FakeNvml() {}
 
     /** Loads a copy of the library, by the setting that names it, and asks it. */
-    static GpuInventory play(Path folder, String script) {
+    static GpuInventory emulate(Path folder, String script) {
         try {
             Path copy = Files.createTempFile(folder, "libnvml", ".so");
             Files.write(copy, Files.readAllBytes(LIBRARY));

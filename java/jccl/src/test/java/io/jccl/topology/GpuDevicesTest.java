@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Machines made of files, and of GPUs that a management library of the tests' own plays. */
+/** Hosts made of files, and of emulated GPUs that a management library of the tests' own reports. */
 @Timeout(60)
 class GpuDevicesTest {
 
@@ -137,7 +137,7 @@ class GpuDevicesTest {
     void gpus_are_known_by_the_kernel_where_no_library_answers() {
         SysfsTree tree = new SysfsTree(root).gpu("pci0000:00/0000:00:01.0/0000:01:00.0", 0);
         tree.device("pci0000:00/0000:00:02.0", "0x030000", 0);
-        GpuInventory failed = FakeNvml.play(libraries, "gpu 00000000:01:00.0 8 0\nfail nvmlInit_v2 9\n");
+        GpuInventory failed = FakeNvml.emulate(libraries, "gpu 00000000:01:00.0 8 0\nfail nvmlInit_v2 9\n");
         assertThat(failed.available()).isFalse();
         assertThat(failed.remarks()).containsExactly("nvmlInit_v2: code=9 (Driver Not Loaded)");
         XmlElement system = new SysfsDetector(root, "amd64", failed).detect(List.of());
@@ -147,7 +147,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void open_drivers_on_new_kernels_hand_gpu_memory_to_cards_by_themselves() {
+    void open_drivers_on_new_kernels_give_cards_gpu_memory_by_themselves() {
         SysfsTree tree = new SysfsTree(root)
                 .file("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.1\n");
         tree.file("proc/sys/kernel/osrelease", "5.11.0-generic\n");
@@ -172,7 +172,7 @@ class GpuDevicesTest {
     }
 
     private XmlElement detect(String script) {
-        GpuInventory inventory = FakeNvml.play(libraries, script);
+        GpuInventory inventory = FakeNvml.emulate(libraries, script);
         assertThat(inventory.available()).isTrue();
         return new SysfsDetector(root, "amd64", inventory).detect(List.of());
     }

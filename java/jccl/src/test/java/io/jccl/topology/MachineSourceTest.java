@@ -75,7 +75,7 @@ class MachineSourceTest {
     @Test
     void without_a_file_it_is_this_machine() {
         Settings settings = Settings.load(CommunicatorConfig.defaults(), name -> null, Map.of());
-        assertThat(MachineSource.name(settings)).isEqualTo("this machine");
+        assertThat(MachineSource.name(settings)).isEqualTo("this host");
         Topology graph = GraphBuilder.build(MachineSource.describe(settings, RANKS));
         assertThat(graph.endpoints()).hasSize(3);
     }

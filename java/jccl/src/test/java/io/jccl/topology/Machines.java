@@ -6,7 +6,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
-/** The machine descriptions of the project's own tests. */
+/** The host descriptions of the project's own tests. */
 public final class Machines {
 
     public static final List<String> NAMES =

@@ -31,7 +31,7 @@ class NodePathsTest {
         "arm-c2c, GPU/0, NET/0, P2C, 25, 3",
         "arm-c2c, GPU/0, GPU/1, NVL, 123.6, 1",
     })
-    void finds_the_widest_then_shortest_way(
+    void finds_the_widest_then_shortest_path(
             String machine, String from, String to, PathType type, double bandwidth, int hops) {
         NodePaths paths = Machines.paths(machine);
         Topology topology = paths.topology();
@@ -43,7 +43,7 @@ class NodePathsTest {
     }
 
     @Test
-    void no_way_is_wider_or_as_wide_and_shorter_on_random_machines() {
+    void no_path_is_wider_or_as_wide_and_shorter_on_random_machines() {
         Random random = new Random(7);
         for (int round = 0; round < 60; round++) {
             Topology topology = randomMachine(random);
@@ -110,7 +110,7 @@ class NodePathsTest {
                 .orElseThrow();
     }
 
-    /** Every simple way, by depth-first search. */
+    /** Every simple path, by depth-first search. */
     private static NodePath bruteForce(Topology topology, int from, int to) {
         List<NodePath> best = new ArrayList<>(List.of(new NodePath(from, to, PathType.DIS, 0, List.of())));
         walk(topology, from, to, new ArrayList<>(List.of(from)), Double.MAX_VALUE, best);

@@ -117,7 +117,8 @@ class PathPolicyTest {
     @Test
     void containers_keep_ranks_apart() {
         PathPolicy policy = PathPolicy.defaults()
-                .withReach(PeerReach.sameEnclosure(Map.of(0, "host/23", 1, "host/23", 2, "host/42", 3, "host/42")));
+                .withReach(
+                        PeerReach.sameIsolationDomain(Map.of(0, "host/23", 1, "host/23", 2, "host/42", 3, "host/42")));
         NodePaths paths = NodePaths.compute(Machines.topology("paths/nvlink-mesh"), policy);
         assertThat(paths.path(node(paths, "GPU/0"), node(paths, "GPU/1")).type())
                 .isEqualTo(PathType.NVL);
@@ -128,13 +129,13 @@ class PathPolicyTest {
         NodePaths again = NodePaths.compute(Trimmer.trim(paths, 3, true), policy);
         assertThat(again.path(node(again, "GPU/3"), node(again, "NET/0")).type())
                 .isEqualTo(PathType.SYS);
-        PathPolicy unknown = policy.withReach(PeerReach.sameEnclosure(Map.of(0, "host/23")));
+        PathPolicy unknown = policy.withReach(PeerReach.sameIsolationDomain(Map.of(0, "host/23")));
         assertThat(ranks(Trimmer.trim(NodePaths.compute(paths.topology(), unknown), 1, true)))
                 .containsExactly(1);
     }
 
     @Test
-    void a_faster_network_does_not_tear_a_machine_apart() {
+    void a_faster_network_does_not_split_a_host() {
         NodePaths paths = Machines.paths("paths/pcie-network-faster");
         Topology trimmed = Trimmer.trim(paths, 0, true);
         assertThat(ranks(trimmed)).containsExactly(0, 1, 2, 3, 4);
@@ -156,7 +157,7 @@ class PathPolicyTest {
 
     @ParameterizedTest
     @CsvSource({
-        // Two NVLinks are of no use between these: their way leads through the CPU, as without any.
+        // Two NVLinks are of no use between these: their path leads through the CPU, as without any.
         "0, 1, '', GPU/0, GPU/1, PHB, false",
         "0, 1, '', GPU/1, GPU/0, PHB, false",
         "0, 1, JCCL_P2P_LEVEL=SYS, GPU/0, GPU/1, PHB, false",
@@ -178,7 +179,7 @@ class PathPolicyTest {
     }
 
     @Test
-    void no_way_leads_over_an_nvlink_that_is_barred() {
+    void no_path_leads_over_an_nvlink_that_is_barred() {
         // 0 is barred from both its NVLink neighbours: neither they nor what lies behind them is reached by NVLink.
         NodePaths paths = NodePaths.compute(barring(Map.of(0, List.of(1, 2))), PathPolicy.defaults());
         for (String other : List.of("GPU/1", "GPU/2", "GPU/3")) {
@@ -193,13 +194,13 @@ class PathPolicyTest {
         }
         assertThat(paths.path(node(paths, "GPU/0"), node(paths, "NET/1")).type())
                 .isEqualTo(PathType.SYS);
-        // The search keeps to what the paths say: every rank is there, over other ways.
+        // The search keeps to what the paths say: every rank is there, over other paths.
         NodePaths trimmed = NodePaths.compute(Trimmer.trim(paths, 0, true));
         assertThat(ranks(trimmed.topology())).containsExactly(0, 1, 2, 3);
     }
 
     @Test
-    void barred_gpus_without_a_cpu_have_no_way() {
+    void barred_gpus_without_a_cpu_have_no_path() {
         Topology.Builder builder = new Topology.Builder();
         for (int i = 0; i < 2; i++) {
             builder.add(new Node.Gpu("0000:0" + i + ":00.0", i, i, 80, true, List.of("0000:0" + (1 - i) + ":00.0")));

@@ -14,7 +14,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The paths that a machine is expected to have, and how they compare with those found.
+ * The paths that a host is expected to have, and how they compare with those found.
  *
  * <p>A table in text has lines such as {@code GPU/0,2-3 > NET/1 PXN 12}, or with {@code <>} for both directions.
  */
@@ -84,7 +84,7 @@ final class PathTable {
         return numbers;
     }
 
-    /** What differs, in words, one line per path. */
+    /** A description of what differs, one line per path. */
     List<String> differences(NodePaths paths) {
         Topology topology = paths.topology();
         List<String> differences = new ArrayList<>();

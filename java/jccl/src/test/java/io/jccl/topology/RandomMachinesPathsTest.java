@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** What holds of the paths of every machine, tried on a thousand made-up ones. */
+/** What holds of the paths of every host, tried on a thousand made-up ones. */
 class RandomMachinesPathsTest {
 
     private static final int MACHINES = 1000;

@@ -15,7 +15,7 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Compares with what NCCL finds on the same machines; those that it tears in two are left out. */
+/** Compares with what NCCL finds on the same hosts; those that it splits in two are left out. */
 class ReferencePathsTest {
 
     private static final List<String> KINDS = List.of("gpu_gpu", "gpu_net", "net_gpu", "gpu_cpu", "cpu_gpu", "net_cpu");
@@ -88,7 +88,7 @@ class ReferencePathsTest {
     private static Map<Path, JsonNode> references() throws IOException {
         Path machines = SharedMaterial.find("topologies").orElse(null);
         Path references = SharedMaterial.find("reference").orElse(null);
-        assumeTrue(machines != null && references != null, "no references on this machine");
+        assumeTrue(machines != null && references != null, "no references on this host");
         Map<Path, JsonNode> found = new TreeMap<>();
         try (Stream<Path> files = Files.list(machines)) {
             for (Path file :

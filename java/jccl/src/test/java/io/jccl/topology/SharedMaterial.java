@@ -4,7 +4,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Material that lies beside the project on some machines; tests that use it are skipped elsewhere. */
+/** Material that lies beside the project on some hosts; tests that use it are skipped elsewhere. */
 public final class SharedMaterial {
 
     private SharedMaterial() {}

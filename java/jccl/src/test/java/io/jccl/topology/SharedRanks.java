@@ -7,14 +7,14 @@ import java.util.Random;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Machines of the tests with several ranks on their GPUs. */
+/** Hosts of the tests with several ranks on their GPUs. */
 public final class SharedRanks {
 
     private static final Pattern GPU = Pattern.compile("<gpu ([^>]*?)rank=['\"](\\d+)['\"]([^>]*?)(/?)>");
 
     private SharedRanks() {}
 
-    /** The machine with other ranks on its GPUs: those of each in turn, as the description names them. */
+    /** The host with other ranks on its GPUs: those of each in turn, as the description names them. */
     public static String on(String xml, List<List<Integer>> ranksOfGpus) {
         Matcher gpu = GPU.matcher(xml);
         StringBuilder shared = new StringBuilder();
@@ -48,12 +48,12 @@ public final class SharedRanks {
         return ranks;
     }
 
-    /** One to {@code most} ranks on each GPU of a machine, in any order; the same for the same seed. */
-    public static List<List<Integer>> random(String xml, int most, long seed) {
+    /** One to {@code max} ranks on each GPU of a host, in any order; the same for the same seed. */
+    public static List<List<Integer>> random(String xml, int max, long seed) {
         Random random = new Random(seed);
         List<Integer> counts = new ArrayList<>();
         for (Matcher gpu = GPU.matcher(xml); gpu.find(); ) {
-            counts.add(1 + random.nextInt(most));
+            counts.add(1 + random.nextInt(max));
         }
         List<List<Integer>> places =
                 ascending(counts.stream().mapToInt(Integer::intValue).toArray());

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Machines made of files: processors, PCI and network interfaces. */
+/** Hosts made of files: processors, PCI and network interfaces. */
 @Timeout(60)
 class SysfsDetectorTest {
 

@@ -7,7 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Makes the files by which a kernel describes a machine: by hand, or from a capture of a real one. */
+/** Makes the files by which a kernel describes a host: by hand, or from a capture of a real one. */
 final class SysfsTree {
 
     private final Path root;
@@ -97,7 +97,7 @@ final class SysfsTree {
         return device(chain, "0x030200", numaNode).ids(chain, "0x10de", "0x2330", "0x10de", "0x16c1");
     }
 
-    /** A network interface; where it lies tells whether it is virtual or on which card. */
+    /** A network interface; where it lies says whether it is virtual or on which card. */
     SysfsTree net(String name, String path, String speed, String state) {
         file("sys/devices/" + path + "/type", "1\n");
         file("sys/devices/" + path + "/speed", speed + "\n");

@@ -36,7 +36,7 @@ class TopologyXmlFuzzTest {
         assertThat(refused).isBetween(MUTATIONS / 5L, MUTATIONS - MUTATIONS / 20L);
     }
 
-    /** The project's own machines, and those beside it that are small enough to be read often. */
+    /** The project's own hosts, and those beside it that are small enough to be read often. */
     private static List<String> machines() throws IOException {
         List<String> machines = new ArrayList<>();
         Machines.NAMES.forEach(name -> machines.add(Machines.text(name)));

@@ -46,7 +46,7 @@ class TopologyXmlTest {
     @Test
     void reads_back_every_given_machine_as_it_wrote_it() throws IOException {
         Optional<Path> folder = SharedMaterial.find("topologies");
-        assumeTrue(folder.isPresent(), "no machine descriptions beside the project");
+        assumeTrue(folder.isPresent(), "no host descriptions beside the project");
         List<Path> files;
         try (Stream<Path> list = Files.list(folder.get())) {
             files = list.filter(file -> file.toString().endsWith(".xml")).toList();
@@ -62,7 +62,7 @@ class TopologyXmlTest {
         }
     }
 
-    /** What no machine of the tests has is not damaged by {@link TopologyXmlFuzzTest} either. */
+    /** What no host of the tests has is not damaged by {@link TopologyXmlFuzzTest} either. */
     @Test
     void the_machines_of_the_tests_have_every_element_and_attribute() {
         Map<ElementType, Set<String>> seen = new EnumMap<>(ElementType.class);
@@ -220,7 +220,7 @@ class TopologyXmlTest {
                         Level.WARN));
     }
 
-    /** A cloud's file says which switch a device hangs on, and leaves the rest to the machine. */
+    /** A cloud's file says which switch a device hangs on, and leaves the rest to the host. */
     @ParameterizedTest
     @ValueSource(strings = {"link_speed='' link_width='0'", "link_speed=''", "link_width='0'", ""})
     void files_of_clouds_without_gpus_and_link_speeds_are_read(String link) {

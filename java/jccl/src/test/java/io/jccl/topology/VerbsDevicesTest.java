@@ -8,7 +8,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Machines made of files: adapters for verbs, and the network interfaces on them. */
+/** Hosts made of files: adapters for verbs, and the network interfaces on them. */
 class VerbsDevicesTest {
 
     private static final String FIRST = "pci0000:00/0000:00:01.0/0000:01:00.0";
@@ -63,7 +63,7 @@ class VerbsDevicesTest {
     }
 
     @Test
-    void a_port_that_tells_nothing_but_its_name_is_described_all_the_same() {
+    void a_port_that_reports_nothing_but_its_name_is_described_all_the_same() {
         SysfsTree tree = new SysfsTree(root).device(FIRST, "0x020700", 0);
         tree.verbs("hfi1_0", FIRST, "garbage", "4: ACTIVE", "", "0000:0000:0000:0000");
         assertThat(nets(true))

@@ -40,21 +40,21 @@ class TransportSelectorTest {
         assertThat(selector().select(peer(1, "a", "p1")))
                 .isEqualTo(new PeerTransport(1, TransportKind.P2P, "same process"));
         assertThat(selector().select(peer(2, "a", "p2")))
-                .isEqualTo(new PeerTransport(2, TransportKind.SHM, "no p2p: another process; same machine"));
+                .isEqualTo(new PeerTransport(2, TransportKind.SHM, "no p2p: another process; same host"));
         assertThat(selector().select(peer(3, "b", "p3")))
                 .isEqualTo(new PeerTransport(
                         3,
                         TransportKind.SOCKET,
-                        "no p2p: another machine; no shm: another machine; no ib: it is broken; reachable by network"));
+                        "no p2p: another host; no shm: another host; no ib: it is broken; reachable by network"));
         assertThat(selector(Optional.empty(), Set.of()).select(peer(3, "b", "p3")))
                 .isEqualTo(new PeerTransport(
                         3,
                         TransportKind.IB,
-                        "no p2p: another machine; no shm: another machine; reachable by InfiniBand verbs"));
+                        "no p2p: another host; no shm: another host; reachable by InfiniBand verbs"));
     }
 
     @Test
-    void threadsThatActDifferentMachinesUseTheNetwork() {
+    void threadsOfDifferentSimulatedHostsUseTheNetwork() {
         assertThat(selector().select(peer(1, "b", "p1")).kind()).isEqualTo(TransportKind.SOCKET);
     }
 
@@ -73,7 +73,7 @@ class TransportSelectorTest {
         TransportSelector selector = new TransportSelector(
                 SELF, Optional.empty(), Set.of(TransportKind.P2P), (kind, peer) -> Optional.empty());
         assertThat(selector.select(peer(1, "a", "p1")))
-                .isEqualTo(new PeerTransport(1, TransportKind.SHM, "no p2p: JCCL_P2P_DISABLE is set; same machine"));
+                .isEqualTo(new PeerTransport(1, TransportKind.SHM, "no p2p: JCCL_P2P_DISABLE is set; same host"));
     }
 
     @Test
@@ -88,21 +88,20 @@ class TransportSelectorTest {
     }
 
     @Test
-    void whenNothingReachesThePeerAllReasonsAreTold() {
+    void whenNothingReachesThePeerAllReasonsAreReported() {
         assertThatThrownBy(() -> selector(Optional.empty(), Set.of(TransportKind.SOCKET, TransportKind.IB))
                         .select(peer(1, "b", "p")))
                 .isInstanceOf(TransportException.class)
-                .hasMessage(
-                        "rank=0 peer=1: no transport reaches the peer: no p2p: another machine; no shm: another machine; "
-                                + "no ib: it is broken; no socket: it is broken");
+                .hasMessage("rank=0 peer=1: no transport reaches the peer: no p2p: another host; no shm: another host; "
+                        + "no ib: it is broken; no socket: it is broken");
     }
 
     @Test
     void theSlowerChoiceOfTheTwoEndsWins() {
         List<PeerTransport> mine = List.of(
-                new PeerTransport(1, TransportKind.SHM, "same machine"), new PeerTransport(2, TransportKind.SHM, "x"));
-        byte[] one = told(3, 0, 1); // rank 1 can only use sockets to rank 0
-        byte[] two = told(1, 1, 0);
+                new PeerTransport(1, TransportKind.SHM, "same host"), new PeerTransport(2, TransportKind.SHM, "x"));
+        byte[] one = sent(3, 0, 1); // rank 1 can only use sockets to rank 0
+        byte[] two = sent(1, 1, 0);
         assertThat(TransportSelector.agree(0, mine, List.of(TransportSelector.encode(3, mine), one, two)))
                 .containsExactly(
                         new PeerTransport(1, TransportKind.SOCKET, "the peer cannot use shm to this rank"),
@@ -113,15 +112,15 @@ class TransportSelectorTest {
     void oneNetworkServesTheWholeCommunicator() {
         List<PeerTransport> mine =
                 List.of(new PeerTransport(1, TransportKind.IB, "x"), new PeerTransport(2, TransportKind.IB, "x"));
-        byte[] one = told(2, 0, 3); // ranks 1 and 2 cannot use verbs to each other
-        byte[] two = told(2, 3, 0);
+        byte[] one = sent(2, 0, 3); // ranks 1 and 2 cannot use verbs to each other
+        byte[] two = sent(2, 3, 0);
         String why = "no ib: rank 1 cannot use it to rank 2, and a communicator uses one network";
         assertThat(TransportSelector.agree(0, mine, List.of(TransportSelector.encode(3, mine), one, two)))
                 .containsExactly(
                         new PeerTransport(1, TransportKind.SOCKET, why),
                         new PeerTransport(2, TransportKind.SOCKET, why));
-        one = told(2, 0, 2);
-        two = told(2, 2, 0);
+        one = sent(2, 0, 2);
+        two = sent(2, 2, 0);
         assertThat(TransportSelector.agree(0, mine, List.of(TransportSelector.encode(3, mine), one, two)))
                 .isEqualTo(mine);
     }
@@ -148,30 +147,30 @@ class TransportSelectorTest {
     }
 
     @Test
-    void theSlowestTransportInsideAMachineIsWhatAllRanksPredictBy() {
-        byte[] p2p = told(0, 0, 3, 3);
-        byte[] shm = told(3, 3, 0, 1);
-        List<List<Integer>> machines = List.of(List.of(0, 1), List.of(2, 3));
+    void theSlowestTransportInsideAHostIsWhatAllRanksPredictBy() {
+        byte[] p2p = sent(0, 0, 3, 3);
+        byte[] shm = sent(3, 3, 0, 1);
+        List<List<Integer>> hosts = List.of(List.of(0, 1), List.of(2, 3));
         List<byte[]> all = new ArrayList<>(List.of(p2p, p2p.clone(), shm, shm.clone()));
-        assertThat(TransportSelector.slowestInside(all, machines)).isEqualTo(TransportKind.SHM);
+        assertThat(TransportSelector.slowestInside(all, hosts)).isEqualTo(TransportKind.SHM);
         assertThat(TransportSelector.slowestInside(all, List.of(List.of(0, 1), List.of(2), List.of(3))))
                 .isEqualTo(TransportKind.P2P);
-        all.set(0, told(0, 3, 3, 3)); // one end cannot share memory
-        assertThat(TransportSelector.slowestInside(all, machines)).isEqualTo(TransportKind.SOCKET);
+        all.set(0, sent(0, 3, 3, 3)); // one end cannot share memory
+        assertThat(TransportSelector.slowestInside(all, hosts)).isEqualTo(TransportKind.SOCKET);
         all.get(0)[0] = 7;
-        assertThatThrownBy(() -> TransportSelector.slowestInside(all, machines))
+        assertThatThrownBy(() -> TransportSelector.slowestInside(all, hosts))
                 .isInstanceOf(TransportException.class)
                 .hasMessageContaining("peer=0: sent transports that make no sense");
         for (byte[] wrong :
-                List.of(new byte[3], new byte[0], told(0, 0, 2), told(0, 0, 2, 2, 2), new byte[] {0, 0, 4, 0})) {
+                List.of(new byte[3], new byte[0], sent(0, 0, 2), sent(0, 0, 2, 2, 2), new byte[] {0, 0, 4, 0})) {
             all.set(0, wrong);
-            assertThatThrownBy(() -> TransportSelector.slowestInside(all, machines))
+            assertThatThrownBy(() -> TransportSelector.slowestInside(all, hosts))
                     .hasMessageContaining("length=" + wrong.length);
         }
     }
 
-    /** What a rank tells that has chosen these kinds by rank. */
-    private static byte[] told(int... kinds) {
+    /** What a rank sends that has chosen these kinds by rank. */
+    private static byte[] sent(int... kinds) {
         List<PeerTransport> choices = new ArrayList<>();
         for (int peer = 0; peer < kinds.length; peer++) {
             choices.add(new PeerTransport(peer, TransportKind.values()[kinds[peer]], ""));
@@ -180,25 +179,25 @@ class TransportSelectorTest {
     }
 
     @Test
-    void whatARankTellsStaysShortWhereManyAreAlike() {
+    void whatARankSendsStaysShortWhereManyAreAlike() {
         int size = 70_000;
         List<PeerTransport> mine = new ArrayList<>();
         for (int peer = 1; peer < size; peer++) {
             mine.add(new PeerTransport(peer, peer < 8 ? TransportKind.SHM : TransportKind.SOCKET, "because"));
         }
-        byte[] told = TransportSelector.encode(size, mine);
-        assertThat(told).hasSize(4 * 3); // itself, its machine, and the rest in two runs of at most 65,535
-        List<byte[]> all = new ArrayList<>(Collections.nCopies(size, told));
+        byte[] sent = TransportSelector.encode(size, mine);
+        assertThat(sent).hasSize(4 * 3); // itself, its host, and the rest in two runs of at most 65,535
+        List<byte[]> all = new ArrayList<>(Collections.nCopies(size, sent));
         assertThat(TransportSelector.slowestInside(all, List.of(List.of(0, 7)))).isEqualTo(TransportKind.SHM);
     }
 
     @Test
     void socketsOnTheSameHostSayWhy() {
         List<PeerTransport> transports = List.of(
-                new PeerTransport(1, TransportKind.SHM, "same machine"),
+                new PeerTransport(1, TransportKind.SHM, "same host"),
                 new PeerTransport(2, TransportKind.SOCKET, "no shm: another user; reachable by network"),
                 new PeerTransport(3, TransportKind.SOCKET, "no shm: another user; reachable by network"),
-                new PeerTransport(4, TransportKind.SOCKET, "no shm: another machine; reachable by network"));
+                new PeerTransport(4, TransportKind.SOCKET, "no shm: another host; reachable by network"));
         assertThat(TransportMap.detours(0, transports, peer -> peer < 4))
                 .containsExactly("rank 0: socket to {2,3} although on the same host: no shm: another user; "
                         + "reachable by network");

@@ -47,14 +47,14 @@ class ChoiceTableTest {
     }
 
     @Test
-    void ranks_that_take_turns_stay_direct_longer() {
-        long crowded = directUpTo(table(shape(8, 1, 2, 1), TuningOverrides.none()));
-        long roomy = directUpTo(table(shape(8, 1, 64, 1), TuningOverrides.none()));
-        assertThat(crowded).isGreaterThanOrEqualTo(roomy).isGreaterThan(16L << 10);
+    void oversubscribed_ranks_stay_direct_longer() {
+        long oversubscribed = directUpTo(table(shape(8, 1, 2, 1), TuningOverrides.none()));
+        long coreEach = directUpTo(table(shape(8, 1, 64, 1), TuningOverrides.none()));
+        assertThat(oversubscribed).isGreaterThanOrEqualTo(coreEach).isGreaterThan(16L << 10);
     }
 
     @Test
-    void ranks_that_take_turns_leave_direct_where_its_pieces_weigh_more_than_changes_of_thread() {
+    void oversubscribed_ranks_leave_direct_where_its_chunks_cost_more_than_context_switches() {
         assertThat(directUpTo(table(shape(4, 1, 2, 1), TuningOverrides.none()))).isBetween(64L << 10, 256L << 10);
         assertThat(directUpTo(table(shape(8, 1, 2, 1), TuningOverrides.none()))).isBetween(64L << 10, 256L << 10);
     }
@@ -68,7 +68,7 @@ class ChoiceTableTest {
     }
 
     @Test
-    void every_choice_can_be_carried_out() {
+    void every_choice_can_be_executed() {
         Random random = new Random(5);
         for (int round = 0; round < 40; round++) {
             int machines = 1 + random.nextInt(5);
@@ -191,17 +191,18 @@ class ChoiceTableTest {
         "8, 1024, false",
         "8, 4096, true"
     })
-    void direct_all_reduces_of_medium_size_go_in_shards(int ranks, long bytes, boolean inShards) {
+    void direct_all_reduces_of_medium_size_are_two_shot(int ranks, long bytes, boolean twoShot) {
         CommunicatorShape shape = shape(ranks, 1, 64, 1);
         CostModel model = new CostModel(HostCosts.builtIn(), shape);
-        assertThat(model.ways(Collective.ALL_REDUCE, Algorithm.DIRECT, Protocol.SIMPLE, bytes, TuningOverrides.none()))
+        assertThat(model.candidates(
+                        Collective.ALL_REDUCE, Algorithm.DIRECT, Protocol.SIMPLE, bytes, TuningOverrides.none()))
                 .isNotEmpty()
-                .allMatch(way -> way.inShards() == inShards);
+                .allMatch(choice -> choice.twoShot() == twoShot);
         CostModel network = new CostModel(HostCosts.builtIn(), shape.over(TransportKind.SOCKET));
-        assertThat(network.ways(
+        assertThat(network.candidates(
                         Collective.ALL_REDUCE, Algorithm.DIRECT, Protocol.SIMPLE, bytes, TuningOverrides.none()))
                 .as("networks carry few large messages better than many small ones")
-                .noneMatch(Choice::inShards);
+                .noneMatch(Choice::twoShot);
     }
 
     @Test

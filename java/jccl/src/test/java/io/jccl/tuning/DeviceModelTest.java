@@ -19,21 +19,21 @@ class DeviceModelTest {
     }
 
     private static double micros(DeviceModel model, Algorithm algorithm, Protocol protocol) {
-        Choice way = model.ways(Collective.ALL_REDUCE, algorithm, protocol, BYTES, TuningOverrides.none())
+        Choice choice = model.candidates(Collective.ALL_REDUCE, algorithm, protocol, BYTES, TuningOverrides.none())
                 .get(0);
-        return model.micros(Collective.ALL_REDUCE, way, BYTES);
+        return model.micros(Collective.ALL_REDUCE, choice, BYTES);
     }
 
-    /** Rings over NVLink that are not reached take the time of the links to the host, and LL128 does not go that way. */
+    /** Rings over NVLink that are not reached take the time of the links to the host, and LL128 does not use these. */
     @Test
     void whatGoesThroughTheHostTakesTheTimeOfItsLinks() {
         GpuShape fast = GpuShapes.of(RANKS, 1, 8, 24, PathType.NVL, 80);
         DeviceModel direct = model(fast, false);
         DeviceModel staged = model(fast.throughHost(DeviceModel.HOST_LINK_GBPS), false);
-        double least = 2.0 * (RANKS - 1) / RANKS * BYTES / (DeviceModel.HOST_LINK_GBPS * 1000);
+        double min = 2.0 * (RANKS - 1) / RANKS * BYTES / (DeviceModel.HOST_LINK_GBPS * 1000);
         for (Algorithm algorithm : new Algorithm[] {Algorithm.RING, Algorithm.TREE}) {
-            assertThat(micros(direct, algorithm, Protocol.SIMPLE)).isLessThan(least);
-            assertThat(micros(staged, algorithm, Protocol.SIMPLE)).isGreaterThanOrEqualTo(least);
+            assertThat(micros(direct, algorithm, Protocol.SIMPLE)).isLessThan(min);
+            assertThat(micros(staged, algorithm, Protocol.SIMPLE)).isGreaterThanOrEqualTo(min);
         }
         assertThat(direct.exists(Collective.ALL_REDUCE, Algorithm.RING, Protocol.LL128))
                 .isTrue();
@@ -41,7 +41,7 @@ class DeviceModelTest {
                 .isFalse();
     }
 
-    /** Where no topology tells, ranks of one device share its memory, and a few keep the pace of their blocks. */
+    /** Where no topology is known, ranks of one device share its memory, and a few keep the pace of their blocks. */
     @Test
     void ranksOnOneDeviceShareItsMemory() {
         for (int ranks : new int[] {2, 16}) {

@@ -20,7 +20,7 @@ final class GpuShapes {
 
     private GpuShapes() {}
 
-    /** Machines whose rings and trees have the same channels. */
+    /** Hosts whose rings and trees have the same channels. */
     static GpuShape of(int localRanks, int machines, int channels, double gbps, PathType type, int capability) {
         GraphSummary ring = new GraphSummary(Pattern.RING, channels, gbps, gbps, type);
         GraphSummary tree = new GraphSummary(Pattern.BALANCED_TREE, channels, gbps, gbps, type);
@@ -51,7 +51,7 @@ final class GpuShapes {
                 SLOTS);
     }
 
-    /** One, 2, 4 and 32 machines like the one described; none if its ranks own no GPUs. */
+    /** One, 2, 4 and 32 hosts like the one described; none if its ranks own no GPUs. */
     static Map<Integer, GpuShape> of(XmlElement description) {
         Topology topology = GraphBuilder.build(description);
         Map<Integer, GpuShape> shapes = new LinkedHashMap<>();
@@ -65,7 +65,7 @@ final class GpuShapes {
         return shapes;
     }
 
-    /** Of so many machines, with the channels that a plan over {@code planned} has. */
+    /** Of so many hosts, with the channels that a plan over {@code planned} has. */
     private static GpuShape of(XmlElement description, int planned, int machines) {
         MachineSurvey found = DescribedPlans.survey(description, planned > 1).survey();
         ChannelGraph ring = found.channels().rings();

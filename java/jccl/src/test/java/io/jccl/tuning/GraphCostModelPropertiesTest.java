@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What must hold of the predictions for every machine, alone and with others like it. */
+/** What must hold of the predictions for every host, alone and with others like it. */
 class GraphCostModelPropertiesTest {
 
     private static final List<Collective> KERNELS = List.of(
@@ -74,14 +74,14 @@ class GraphCostModelPropertiesTest {
                     if (model.exists(collective, algorithm, protocol)) {
                         double before = 0;
                         for (long bytes = 1; bytes <= LARGE; bytes = bytes + Math.max(1, bytes / 5)) {
-                            Choice way = model.ways(collective, algorithm, protocol, bytes, none)
+                            Choice choice = model.candidates(collective, algorithm, protocol, bytes, none)
                                     .get(0);
-                            double now = model.micros(collective, way, bytes);
+                            double now = model.micros(collective, choice, bytes);
                             assertThat(now)
                                     .as("%s %s %s bytes=%d", collective, algorithm, protocol, bytes)
                                     .isGreaterThanOrEqualTo(before)
                                     .isFinite();
-                            assertThat(way.channels()).isBetween(1, shape.channels());
+                            assertThat(choice.channels()).isBetween(1, shape.channels());
                             before = now;
                         }
                     }
@@ -135,7 +135,7 @@ class GraphCostModelPropertiesTest {
             assertThat(gbps * busFactor(Collective.ALL_REDUCE, shape.ranks()))
                     .isLessThanOrEqualTo(shape.tree().channels() * shape.tree().bwIntra());
             if (!shape.oneMachine()) {
-                // Over a network each byte goes up and down once, two machines share the directions.
+                // Over a network each byte goes up and down once, two hosts share the directions.
                 double trips = shape.machines() == 2 ? 1 : 2;
                 assertThat(gbps)
                         .isLessThanOrEqualTo(

@@ -21,7 +21,7 @@ class GraphCostModelTest {
     private static final GpuShape DGX_A100 = GpuShapes.of(8, 1, 12, 20, PathType.NVL, 80);
     private static final GpuShape PCIE = GpuShapes.of(8, 1, 1, 12, PathType.PHB, 86);
 
-    /** What nccl-tests' all_reduce_perf shows on such machines at 1 GiB and more, as widely published, NVLS off. */
+    /** What nccl-tests' all_reduce_perf shows on such hosts at 1 GiB and more, as widely published, NVLS off. */
     @ParameterizedTest
     @CsvSource({
         "DGX-1 V100,        8, 1,  6, 20, NVL, 70, 120",
@@ -45,7 +45,7 @@ class GraphCostModelTest {
     void eight_bytes_take_as_long_as_a_launch_and_the_hops() {
         // 6.6 µs to launch, 14 hops of 0.6 µs.
         assertThat(micros(DGX_A100, "ring", "ll", 8)).isCloseTo(15.0, within(0.01));
-        // 6.8 µs to launch, 3 levels of machines and back over a network of 5 µs, 7 hops of 0.6 µs each way.
+        // 6.8 µs to launch, 3 levels of hosts and back over a network of 5 µs, 7 hops of 0.6 µs each way.
         assertThat(micros(GpuShapes.of(8, 8, 8, 24, PathType.NVL, 80), "tree", "ll", 8))
                 .isCloseTo(6.8 + 2 * (3 * 5 + 7 * 0.6), within(0.01));
     }
@@ -69,9 +69,9 @@ class GraphCostModelTest {
                 List.of(Collective.ALL_TO_ALL, Collective.GATHER, Collective.SCATTER, Collective.SEND_RECV)) {
             assertThat(table.choice(collective, 1 << 20).algorithm()).isEqualTo(Algorithm.DIRECT);
         }
-        // Of each rank's data three quarters leave the machine, which 8 ranks share: 192 GB/s / 8 / 0.75.
+        // Of each rank's data three quarters leave the host, which 8 ranks share: 192 GB/s / 8 / 0.75.
         assertThat(gbps(table, Collective.ALL_TO_ALL, 1L << 36)).isCloseTo(32, within(0.5));
-        // Only one rank of a machine receives; three quarters come from outside, the rest at the same time.
+        // Only one rank of a host receives; three quarters come from outside, the rest at the same time.
         assertThat(gbps(table, Collective.GATHER, 1L << 36)).isCloseTo(192, within(1.0));
     }
 

@@ -75,17 +75,18 @@ class HostCostsTest {
         Path missing = directory.resolve("missing");
         assertThatThrownBy(() -> HostCosts.of(settings(missing.toString())))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("JCCL_HOST_COSTS=" + missing + ": cannot be read")
+                .hasMessageContaining("JCCL_TUNING_PROFILE=" + missing + ": cannot be read")
                 .hasMessageContaining("jccl tune -o FILE");
         Path bad = directory.resolve("bad");
         Files.writeString(bad, "step_us=\\uzzzz");
         assertThatThrownBy(() -> HostCosts.of(settings(bad.toString())))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("JCCL_HOST_COSTS=" + bad + ": is no properties file");
+                .hasMessageContaining("JCCL_TUNING_PROFILE=" + bad + ": is no properties file");
     }
 
     private static Settings settings(String file) {
-        return Settings.load(
-                CommunicatorConfig.builder().setting("JCCL_HOST_COSTS", file).build());
+        return Settings.load(CommunicatorConfig.builder()
+                .setting("JCCL_TUNING_PROFILE", file)
+                .build());
     }
 }

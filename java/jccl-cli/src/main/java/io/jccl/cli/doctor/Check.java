@@ -2,10 +2,10 @@ package io.jccl.cli.doctor;
 
 import java.util.List;
 
-/** One question to the machine. */
+/** One check of the host. */
 @FunctionalInterface
 interface Check {
 
-    /** Answers it; several findings if there is more than one thing to say. */
+    /** Checks; returns several findings if there is more than one thing to report. */
     List<Finding> examine(Machine machine);
 }

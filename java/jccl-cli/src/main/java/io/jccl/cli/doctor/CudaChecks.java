@@ -27,18 +27,18 @@ final class CudaChecks {
                                 + ": no GPU can be used; the host backend needs none"));
     }
 
-    /** For a machine that has a driver. */
+    /** For a host that has a driver. */
     static List<Finding> parts(
             Machine machine, JCudaLibrary.State jcuda, boolean library, CudaInventory inventory, List<String> missing) {
         String seen = seen(machine, jcuda, library)
-                + inventory.devices().stream().map(CudaChecks::tell).collect(Collectors.joining());
+                + inventory.devices().stream().map(CudaChecks::describe).collect(Collectors.joining());
         return List.of(
                 missing.isEmpty()
                         ? Finding.ok(NAME, seen)
                         : Finding.warn(NAME, seen + ": ranks use host memory", String.join("; ", missing)));
     }
 
-    private static String tell(CudaDevice device) {
+    private static String describe(CudaDevice device) {
         return "; device " + device.ordinal() + ": " + device.name() + " sm " + device.sm() + ", "
                 + (device.memoryBytes() >> 30) + " GiB, at " + device.busId() + ", " + device.uuid();
     }

@@ -71,14 +71,14 @@ final class DeviceChecks {
         if (!inventory.available()) {
             return List.of(Finding.warn(
                     "gpus",
-                    seen + ": nvml tells nothing (" + reasons + "), so NVLinks are not known",
+                    seen + ": nvml reports nothing (" + reasons + "), so NVLinks are not known",
                     "install the driver with its libnvidia-ml.so.1 (in a container: pass it through), or name it in"
                             + " JCCL_NVML_LIBRARY"));
         }
         return List.of(
                 reasons.isEmpty()
                         ? Finding.ok("gpus", seen)
-                        : Finding.warn("gpus", seen + ": nvml says " + reasons, "nvidia-smi -q tells more"));
+                        : Finding.warn("gpus", seen + ": nvml says " + reasons, "nvidia-smi -q has more"));
     }
 
     /** Devices slow their links down while idle, but do not give up lanes. */
@@ -90,9 +90,9 @@ final class DeviceChecks {
             if (device && busId.isPresent() && !seen.contains(busId.get())) {
                 seen.add(busId.get());
                 Optional<Integer> now = width(machine, busId.get(), "current_link_width");
-                Optional<Integer> most = width(machine, busId.get(), "max_link_width");
-                if (now.isPresent() && most.isPresent() && now.get() < most.get()) {
-                    narrow.add(busId.get() + " x" + now.get() + " of x" + most.get());
+                Optional<Integer> max = width(machine, busId.get(), "max_link_width");
+                if (now.isPresent() && max.isPresent() && now.get() < max.get()) {
+                    narrow.add(busId.get() + " x" + now.get() + " of x" + max.get());
                 }
             }
         });

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.ServiceConfigurationError;
 
-/** Asks all questions, in the order in which a person would mend things. */
+/** Runs all checks, in the order in which a person would repair things. */
 final class Doctor {
 
     private static final List<Check> CHECKS = List.of(
@@ -41,7 +41,7 @@ final class Doctor {
 
     private Doctor() {}
 
-    /** All findings; a question that cannot be answered is a warning, never the end of the examination. */
+    /** All findings; a check that fails is a warning, never the end of the examination. */
     static List<Finding> examine(Machine machine) {
         List<Finding> findings = new ArrayList<>();
         for (Check check : CHECKS) {

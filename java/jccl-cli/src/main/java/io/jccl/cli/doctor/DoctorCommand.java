@@ -2,9 +2,9 @@ package io.jccl.cli.doctor;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.jccl.BootstrapException;
-import io.jccl.cli.Main;
 import io.jccl.cli.doctor.Finding.Status;
 import io.jccl.cli.output.Colour;
+import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Json;
 import io.jccl.cli.output.Terminal;
 import java.io.IOException;
@@ -20,10 +20,10 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "doctor",
         description = {
-            "Tells what would make JCCL slow or fail on this machine, each with its remedy.",
+            "Reports what would make JCCL slow or fail on this host, each with its remedy.",
             "",
-            "It looks and tries; it changes nothing. With --peers, as every rank of a job, it tells whether each of them can"
-                    + " connect to all others: jccl run, mpirun or srun -n N jccl doctor --peers",
+            "It reads and tries; it changes nothing. With --peers, as every rank of a job, it reports whether each of them"
+                    + " can connect to all others: jccl run, mpirun or srun -n N jccl doctor --peers",
             ""
         },
         footer = {"", "Exit status: 0 if nothing fails, 1 if something does, 2 usage."},
@@ -42,11 +42,11 @@ public final class DoctorCommand implements Callable<Integer> {
 
     @Option(
             names = "--peers",
-            description = "looks at the connections between the ranks that a launcher has started, instead of at this"
-                    + " machine; rank 0 tells what all of them found")
+            description = "checks the connections between the ranks that a launcher has started, instead of at this"
+                    + " host; rank 0 reports what all of them found")
     private boolean peers;
 
-    @Option(names = "--json", description = "for machines")
+    @Option(names = "--json", description = "print JSON")
     private boolean json;
 
     @Override
@@ -60,7 +60,7 @@ public final class DoctorCommand implements Callable<Integer> {
         if (!findings.isEmpty()) {
             System.out.print(json ? toJson(findings) + "\n" : toText(findings, Terminal.colours(Terminal.Stream.OUT)));
         }
-        return Doctor.worst(findings) == Status.FAIL ? Main.FAILED : Main.FINE;
+        return Doctor.worst(findings) == Status.FAIL ? ExitCode.FAILURE : ExitCode.SUCCESS;
     }
 
     private List<Finding> examinePeers(Machine machine) {

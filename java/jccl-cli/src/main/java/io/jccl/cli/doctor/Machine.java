@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The machine under examination, read through its file system, so that tests can present another one.
+ * The host under examination, read through its file system, so that tests can present another one.
  *
  * @param root where its file system begins
  * @param environment variables of the process
@@ -31,7 +31,7 @@ record Machine(Path root, Map<String, String> environment, int cores, int ranks)
             "/usr/local/cuda/lib64",
             "/usr/local/nvidia/lib64");
 
-    /** This machine. */
+    /** This host. */
     static Machine here(int ranks) {
         int cores = Runtime.getRuntime().availableProcessors();
         return new Machine(Path.of("/"), System.getenv(), cores, ranks == 0 ? cores : ranks);

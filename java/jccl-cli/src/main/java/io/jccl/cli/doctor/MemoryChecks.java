@@ -31,11 +31,11 @@ final class MemoryChecks {
                             : Finding.fail(
                                     "shared-memory", "a segment lost what was written to it", "report this as a bug"));
         } catch (RuntimeException | LinkageError e) {
-            return List.of(
-                    Finding.fail(
-                            "shared-memory",
-                            "no segment can be made: " + e.getMessage(),
-                            "mend the native library first if it does not load; else allow memfd_create, or give /dev/shm room"));
+            return List.of(Finding.fail(
+                    "shared-memory",
+                    "no segment can be made: " + e.getMessage(),
+                    "repair the native library first if it does not load; else allow memfd_create, or make"
+                            + " /dev/shm larger"));
         }
     }
 
@@ -60,7 +60,7 @@ final class MemoryChecks {
         }
     }
 
-    /** What the machine and the control groups leave. */
+    /** What the host and the control groups leave. */
     static List<Finding> available(Machine machine) {
         OptionalLong free = machine.field("/proc/meminfo", "MemAvailable:");
         long bytes = free.isPresent() ? free.getAsLong() * 1024 : Long.MAX_VALUE;
@@ -71,9 +71,9 @@ final class MemoryChecks {
             limit = Math.min(limit, limit(machine, group + "/memory.limit_in_bytes"));
         }
         seen += limit < 1L << 60 ? ", cgroup limit=" + ByteSizes.format(limit) : ", no cgroup limit";
-        long least = Math.min(bytes, limit);
+        long usable = Math.min(bytes, limit);
         return List.of(
-                least >= SMALL_MEMORY_BYTES * machine.ranks()
+                usable >= SMALL_MEMORY_BYTES * machine.ranks()
                         ? Finding.ok("memory", seen)
                         : Finding.warn(
                                 "memory",

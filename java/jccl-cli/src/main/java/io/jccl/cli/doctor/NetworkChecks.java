@@ -24,7 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 
-/** Names, loopback, interfaces, and what stands between them and other machines. */
+/** Names, loopback, interfaces, and what stands between them and other hosts. */
 final class NetworkChecks {
 
     private static final int CONNECT_MILLIS = 2000;
@@ -33,7 +33,7 @@ final class NetworkChecks {
 
     private NetworkChecks() {}
 
-    /** A round trip over loopback, which ranks of one machine use to meet. */
+    /** A round trip over loopback, which ranks of one host use for the bootstrap. */
     static List<Finding> loopback(Machine machine) {
         try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 Socket client = new Socket()) {
@@ -52,10 +52,10 @@ final class NetworkChecks {
     }
 
     private static Finding broken(String reason) {
-        return Finding.fail("loopback", "no connection to this machine itself: " + reason, "ip link set lo up");
+        return Finding.fail("loopback", "no connection to this host itself: " + reason, "ip link set lo up");
     }
 
-    /** The interfaces in the order in which ranks on several machines try them. */
+    /** The interfaces in the order in which ranks on several hosts try them. */
     static List<Finding> interfaces(Machine machine) {
         List<InterfaceCandidate> candidates;
         try {
@@ -86,8 +86,8 @@ final class NetworkChecks {
                         ? Finding.ok("interfaces", seen)
                         : Finding.warn(
                                 "interfaces",
-                                seen + ": other machines cannot reach this one",
-                                "fine on one machine; else bring up an interface to the other machines"));
+                                seen + ": other hosts cannot reach this one",
+                                "fine on one host; else bring up an interface to the other hosts"));
     }
 
     private static List<InterfaceCandidate> candidates(Machine machine) {
@@ -97,12 +97,12 @@ final class NetworkChecks {
                         settings.text(NetworkSettings.SOCKET_IFNAME), settings.text(NetworkSettings.SOCKET_FAMILY)));
     }
 
-    /** Whether a port that this machine opens on an address of its own can be connected to. */
+    /** Whether a port that this host opens on an address of its own can be connected to. */
     static List<Finding> ownAddresses(Machine machine) {
         try {
             return ownAddresses(candidates(machine), NetworkChecks::connectTo);
         } catch (BootstrapException | IllegalArgumentException e) {
-            return List.of(); // said by the check of the interfaces
+            return List.of(); // the check of the interfaces reports it
         }
     }
 
@@ -121,10 +121,10 @@ final class NetworkChecks {
             } else {
                 findings.add(Finding.warn(
                         "own-addresses",
-                        where + ": a port that listens there cannot be connected to from this same machine ("
+                        where + ": a port that listens there cannot be connected to from this same host ("
                                 + failure.get() + "): a firewall drops it, so ranks that can reach others cannot be"
                                 + " reached by them",
-                        "let the ports of net.ipv4.ip_local_port_range in from the job's machines (nft list ruleset,"
+                        "let the ports of net.ipv4.ip_local_port_range in from the job's hosts (nft list ruleset,"
                                 + " iptables -S), or leave the interface out: JCCL_SOCKET_IFNAME=^=" + one.name()));
             }
         }
@@ -145,7 +145,7 @@ final class NetworkChecks {
         }
     }
 
-    /** Cards of one machine that packets leave in different sizes. */
+    /** Cards of one host that packets leave in different sizes. */
     static List<Finding> mtus(Machine machine) {
         Map<Long, List<String>> bySize = new TreeMap<>();
         for (String name : cards(machine)) {
@@ -160,7 +160,7 @@ final class NetworkChecks {
                                 "mtu",
                                 seen + ": cards differ; where the ends of a connection do, large packets are lost in"
                                         + " between and transfers hang while small ones pass",
-                                "give all cards of a network, on all machines, one size: ip link set NAME mtu BYTES"));
+                                "give all cards of a network, on all hosts, one size: ip link set NAME mtu BYTES"));
     }
 
     /** Several cards, and a kernel that drops what comes in by another than it would answer by. */
@@ -211,7 +211,7 @@ final class NetworkChecks {
                     CompletableFuture.supplyAsync(NetworkChecks::localHost).get(NAME_MILLIS, TimeUnit.MILLISECONDS);
             long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
             String seen = (address == null
-                            ? "this machine's own name does not resolve"
+                            ? "this host's own name does not resolve"
                             : address.getHostName() + " is " + address.getHostAddress())
                     + " (" + millis + " ms)";
             if (address == null) {
@@ -227,7 +227,7 @@ final class NetworkChecks {
         } catch (TimeoutException e) {
             return List.of(Finding.warn(
                     "host-name",
-                    "this machine's own name does not resolve within " + NAME_MILLIS + " ms",
+                    "this host's own name does not resolve within " + NAME_MILLIS + " ms",
                     "add the name to /etc/hosts, or mend /etc/resolv.conf"));
         } catch (ExecutionException e) {
             throw new IllegalStateException("resolving the host name failed", e.getCause());

@@ -33,7 +33,7 @@ final class PeerChecks {
             "let the ports of net.ipv4.ip_local_port_range of %s in from %s (nft list ruleset,"
                     + " iptables -S, the rules of the network), or choose other interfaces with JCCL_SOCKET_IFNAME";
 
-    /** Ranks of one machine that fail to reach ranks of another in the same way: a finding. */
+    /** Ranks of one host that fail to reach ranks of another in the same way: a finding. */
     private record Trouble(String kind, String fromHost, String toHost) {}
 
     private static final class Members {
@@ -53,8 +53,8 @@ final class PeerChecks {
     }
 
     /**
-     * Joins the other ranks of a launch and asks. Rank 0 tells what all of them found; the others tell only why they did not
-     * come so far.
+     * Joins the other ranks of a launch and connects. Rank 0 reports what all of them found; the others report only why
+     * they did not come so far.
      *
      * @throws BootstrapException if no launcher's environment is there
      */
@@ -67,20 +67,20 @@ final class PeerChecks {
                         settings.text(NetworkSettings.SOCKET_IFNAME), settings.text(NetworkSettings.SOCKET_FAMILY));
         String host = settings.get(LaunchSettings.HOST_ID)
                 .or(() -> machine.read("/proc/sys/kernel/hostname"))
-                .orElse("a machine");
+                .orElse("a host");
         try {
             Result result = PeerProbe.run(launch, host, options);
             return launch.rank() == 0 ? judge(result) : List.of();
         } catch (JcclException | UncheckedIOException e) {
             return List.of(Finding.fail(
                     PEERS,
-                    "rank " + launch.rank() + " of " + launch.size() + " does not meet the others: " + e.getMessage(),
+                    "rank " + launch.rank() + " of " + launch.size() + " does not reach the others: " + e.getMessage(),
                     "start all ranks with --peers; let the port of JCCL_RENDEZVOUS and the ports of"
-                            + " net.ipv4.ip_local_port_range of rank 0's machine in from all machines"));
+                            + " net.ipv4.ip_local_port_range of rank 0's host in from all hosts"));
         }
     }
 
-    /** Judges; the order is by machine. */
+    /** Judges; the order is by host. */
     static List<Finding> judge(Result result) {
         return new PeerChecks(result).findings();
     }
@@ -91,7 +91,7 @@ final class PeerChecks {
         for (int from = 0; from < size; from++) {
             for (int to = 0; to < size; to++) {
                 if (from != to) {
-                    look(from, to, troubles);
+                    check(from, to, troubles);
                 }
             }
         }
@@ -103,7 +103,7 @@ final class PeerChecks {
         return findings;
     }
 
-    private void look(int from, int to, Map<Trouble, Members> troubles) {
+    private void check(int from, int to, Map<Trouble, Members> troubles) {
         if (!reaches(from, to)) {
             note(reaches(to, from) ? "one way" : "neither way", from, to, troubles);
             return;
@@ -155,7 +155,7 @@ final class PeerChecks {
                 .map(one -> "; the slowest is " + one.from() + " to " + one.to() + " at " + one.address() + " with "
                         + one.micros() + " us")
                 .orElse("");
-        return result.places().size() + " ranks on " + hosts + " machines: each connects to all others" + slowest;
+        return result.places().size() + " ranks on " + hosts + " hosts: each connects to all others" + slowest;
     }
 
     private boolean reaches(int from, int to) {

@@ -32,9 +32,9 @@ import java.util.concurrent.Future;
 final class PeerProbe {
 
     /**
-     * What one rank tells of itself.
+     * What one rank reports of itself.
      *
-     * @param host the name by which a person knows its machine
+     * @param host a readable name of its host
      * @param addresses where it listens
      */
     record Place(String host, List<InetSocketAddress> addresses) {}
@@ -59,7 +59,7 @@ final class PeerProbe {
     private static final int CONNECT_MILLIS = 4000;
 
     private static final int THREADS = 32;
-    private static final int MOST_CHARS = 300;
+    private static final int MAX_CHARS = 300;
     private static final Duration SLACK = Duration.ofSeconds(30);
 
     private final int rank;
@@ -73,8 +73,8 @@ final class PeerProbe {
     /**
      * Every rank of the launch must call it.
      *
-     * @param host the name of this machine
-     * @throws JcclException if the ranks do not come together; names those that are missing
+     * @param host the name of this host
+     * @throws JcclException if the ranks do not connect; names those that are missing
      */
     static Result run(Launch launch, String host, BootstrapOptions options) {
         List<ServerSocket> servers = new ArrayList<>();
@@ -91,9 +91,9 @@ final class PeerProbe {
                     .map(PeerProbe::decodePlace)
                     .toList();
             List<Attempt> attempts = new PeerProbe(launch.rank(), sources).attempts(places);
-            int mostAddresses =
+            int maxAddresses =
                     places.stream().mapToInt(place -> place.addresses().size()).sum();
-            Duration limit = SLACK.plusMillis((long) CONNECT_MILLIS * (1 + mostAddresses / THREADS));
+            Duration limit = SLACK.plusMillis((long) CONNECT_MILLIS * (1 + maxAddresses / THREADS));
             List<Attempt> all = new ArrayList<>();
             for (byte[] one : group.outOfBand().allGather(encode(attempts), limit)) {
                 all.addAll(decodeAttempts(one));
@@ -180,7 +180,7 @@ final class PeerProbe {
             socket.setSoTimeout(CONNECT_MILLIS);
             int reached = new DataInputStream(socket.getInputStream()).readInt();
             if (reached != to) {
-                failure = "rank " + reached + " answered: two machines have this address";
+                failure = "rank " + reached + " answered: two hosts have this address";
             }
         } catch (IOException e) {
             failure = e.getMessage() == null ? e.toString() : e.getMessage();
@@ -237,6 +237,6 @@ final class PeerProbe {
 
     private static String plain(String text) {
         String line = text.replaceAll("\\s+", " ");
-        return line.substring(0, Math.min(line.length(), MOST_CHARS));
+        return line.substring(0, Math.min(line.length(), MAX_CHARS));
     }
 }

@@ -24,7 +24,7 @@ final class ProcessorChecks {
                         ? Finding.ok("cores", seen)
                         : Finding.warn(
                                 "cores",
-                                seen + ": ranks take turns, which works but costs latency",
+                                seen + ": ranks are time-sliced, which works but costs latency",
                                 "run at most " + machine.cores() + " ranks here, or give this job more cores"));
     }
 

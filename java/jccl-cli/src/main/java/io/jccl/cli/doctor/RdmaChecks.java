@@ -78,7 +78,7 @@ final class RdmaChecks {
         if (library.isEmpty()) {
             return List.of(Finding.warn(
                     "rdma",
-                    seen + ": ranks use sockets between machines",
+                    seen + ": ranks use sockets between hosts",
                     "install libibverbs1 and ibverbs-providers (Debian), or libibverbs (Red Hat)"));
         }
         List<String> files = machine.list("/dev/infiniband");
@@ -148,8 +148,7 @@ final class RdmaChecks {
             if (own.isEmpty()) {
                 findings.add(Finding.warn(
                         "rdma-gids",
-                        port.name()
-                                + " has no RoCE v2 GID but link-local ones: machines of other subnets cannot reach it",
+                        port.name() + " has no RoCE v2 GID but link-local ones: hosts of other subnets cannot reach it",
                         "give its interface an address: ip address add ADDRESS/PREFIX dev "
                                 + netInterface(machine, port)));
             } else {
@@ -189,14 +188,14 @@ final class RdmaChecks {
             if (mtu.isEmpty()) {
                 continue;
             }
-            long room = mtu.getAsLong() - RDMA_HEADER_BYTES;
-            long path = room >= LARGEST_PATH_MTU ? LARGEST_PATH_MTU : Long.highestOneBit(Math.max(1, room));
+            long payload = mtu.getAsLong() - RDMA_HEADER_BYTES;
+            long path = payload >= LARGEST_PATH_MTU ? LARGEST_PATH_MTU : Long.highestOneBit(Math.max(1, payload));
             String what = port.name() + " on " + link + " mtu=" + mtu.getAsLong() + ": path MTU " + path;
             if (path < LARGEST_PATH_MTU) {
                 findings.add(Finding.warn(
                         "rdma-mtu",
                         what + " of " + LARGEST_PATH_MTU + " possible, so more packets for the same data",
-                        "ip link set " + link + " mtu 9000 on all machines, if all switches between them allow it"));
+                        "ip link set " + link + " mtu 9000 on all hosts, if all switches between them allow it"));
             } else {
                 seen.add(what);
             }

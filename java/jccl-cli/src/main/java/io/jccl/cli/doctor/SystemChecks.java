@@ -34,7 +34,7 @@ final class SystemChecks {
                                 "ulimit -n " + Math.max(4096, wanted)));
     }
 
-    /** What other libraries need and this one does not: said so that nobody grants it in vain. */
+    /** What other libraries need and this one does not: reported so that nobody grants it in vain. */
     static List<Finding> privileges(Machine machine) {
         String ptrace = machine.read("/proc/sys/kernel/yama/ptrace_scope")
                 .map(scope -> "ptrace_scope=" + scope)
@@ -48,7 +48,7 @@ final class SystemChecks {
                         + "no capability and no user namespace"));
     }
 
-    /** Ranks hand each other shared memory through Unix sockets. */
+    /** Ranks pass descriptors of shared memory through Unix sockets. */
     static List<Finding> unixSockets(Machine machine) {
         Path directory = null;
         try {
@@ -61,7 +61,7 @@ final class SystemChecks {
                 boolean joined = client.isConnected() && accepted.isConnected();
                 return List.of(
                         joined
-                                ? Finding.ok("unix-sockets", "two processes of this user can meet")
+                                ? Finding.ok("unix-sockets", "two processes of this user can connect")
                                 : Finding.fail(
                                         "unix-sockets", "a connection was not made", "allow AF_UNIX in the sandbox"));
             }

@@ -1,2 +1,2 @@
-/** {@code jccl doctor}: what would make this machine slow or fail, each with its remedy. */
+/** {@code jccl doctor}: what would make this host slow or fail, each with its remedy. */
 package io.jccl.cli.doctor;

@@ -12,9 +12,9 @@ import java.util.Map;
  * @param environment variables beside those that place a rank, the same for every rank
  * @param output what becomes of the ranks' output
  * @param colours whether prefixes are coloured, for standard output and standard error
- * @param linger how long the others may go on after a rank has failed, so that they can say what they saw
+ * @param linger how long the others may go on after a rank has failed, so that they can report what they saw
  * @param grace how long a rank may take to end after TERM before it is killed
- * @param verbose whether to tell the process id of each rank
+ * @param verbose whether to print the process id of each rank
  */
 public record Job(
         int ranks,

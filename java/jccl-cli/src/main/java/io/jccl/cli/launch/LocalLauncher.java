@@ -15,12 +15,12 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Starts the ranks of a job as processes of this machine and sees them off: when one fails the others are ended, and when
+ * Starts the ranks of a job as processes of this host and ends them: when one fails it ends the others, and when
  * this process ends, by a signal (SIGKILL too, see {@link Watchdog}) or otherwise, no rank is left behind.
  */
 public final class LocalLauncher {
 
-    private static final Duration PUMP_END = Duration.ofSeconds(2);
+    private static final Duration COPY_END = Duration.ofSeconds(2);
     private static final Colour[] COLOURS = {Colour.GREEN, Colour.YELLOW, Colour.GREY};
 
     private record Exit(int rank, int status) {}
@@ -29,13 +29,13 @@ public final class LocalLauncher {
     private final PrintStream out;
     private final PrintStream err;
     private final List<Process> processes = new ArrayList<>();
-    private final List<Thread> pumps = new ArrayList<>();
+    private final List<Thread> copiers = new ArrayList<>();
     private final BlockingQueue<Exit> exits = new LinkedBlockingQueue<>();
 
     /**
      * @param job what to start
      * @param out where the ranks' standard output goes if it is prefixed
-     * @param err where the ranks' standard error goes if it is prefixed, and the launcher's own words
+     * @param err where the ranks' standard error goes if it is prefixed, and the launcher's own messages
      */
     public LocalLauncher(Job job, PrintStream out, PrintStream err) {
         this.job = job;
@@ -59,7 +59,7 @@ public final class LocalLauncher {
             return await();
         } finally {
             end(directory);
-            joinPumps();
+            joinCopiers();
             removeHook(reaper);
         }
     }
@@ -96,21 +96,21 @@ public final class LocalLauncher {
         }
         if (!plain) {
             boolean merged = job.output() == Job.Output.FIRST_RANK;
-            pump(
+            copy(
                     rank,
                     process.getInputStream(),
                     merged ? err : out,
                     merged ? job.colours().err() : job.colours().out());
-            pump(rank, process.getErrorStream(), err, job.colours().err());
+            copy(rank, process.getErrorStream(), err, job.colours().err());
         }
     }
 
-    private void pump(int rank, InputStream from, PrintStream to, boolean colour) {
+    private void copy(int rank, InputStream from, PrintStream to, boolean colour) {
         String prefix = COLOURS[rank % COLOURS.length].paint("[" + rank + "] ", colour);
-        Thread thread = new Thread(new LinePump(from, to, prefix), "jccl-launch-output-" + rank);
+        Thread thread = new Thread(new LineCopier(from, to, prefix), "jccl-launch-output-" + rank);
         thread.setDaemon(true);
         thread.start();
-        pumps.add(thread);
+        copiers.add(thread);
     }
 
     private Outcome await() throws InterruptedException {
@@ -163,10 +163,10 @@ public final class LocalLauncher {
         }
     }
 
-    private void joinPumps() throws InterruptedException {
-        long end = System.nanoTime() + PUMP_END.toNanos();
-        for (Thread pump : pumps) {
-            pump.join(Math.max(1, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime())));
+    private void joinCopiers() throws InterruptedException {
+        long end = System.nanoTime() + COPY_END.toNanos();
+        for (Thread copier : copiers) {
+            copier.join(Math.max(1, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime())));
         }
     }
 

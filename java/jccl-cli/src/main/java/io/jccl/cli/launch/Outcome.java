@@ -10,7 +10,7 @@ public record Outcome(int status, int failedRank) {
 
     private static final int SIGNAL_BASE = 128;
 
-    /** In words how a status came about. */
+    /** A description of a status. */
     public static String describe(int status) {
         String signal =
                 switch (status - SIGNAL_BASE) {

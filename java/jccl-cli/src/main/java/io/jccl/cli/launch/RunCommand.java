@@ -17,7 +17,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "run",
         description = {
-            "Starts COMMAND as the ranks of one job on this machine.",
+            "Starts COMMAND as the ranks of one job on this host.",
             "",
             "Each process finds its place in JCCL_RANK, JCCL_SIZE, JCCL_LOCAL_RANK and JCCL_RENDEZVOUS, which "
                     + "Communicator.fromEnvironment() reads. When a rank ends with a status other than 0 the others are "
@@ -38,7 +38,7 @@ public final class RunCommand implements Callable<Integer> {
             description = "how many processes to start")
     private int ranks;
 
-    @Option(names = "--no-prefix", description = "do not mark each line of output with its rank")
+    @Option(names = "--no-prefix", description = "do not prefix each line of output with its rank")
     private boolean noPrefix;
 
     @Option(
@@ -57,7 +57,7 @@ public final class RunCommand implements Callable<Integer> {
 
     @Option(
             names = {"-v", "--verbose"},
-            description = "tell the process id of each rank")
+            description = "print the process id of each rank")
     private boolean verbose;
 
     @Parameters(paramLabel = "COMMAND", arity = "1..*", description = "the program and its arguments, after --")

@@ -6,7 +6,7 @@ public enum Colour {
     RED(31),
     /** All is well. */
     GREEN(32),
-    /** Worth a look. */
+    /** A warning. */
     YELLOW(33),
     /** Less important than the rest. */
     GREY(90);

@@ -2,7 +2,7 @@ package io.jccl.cli.output;
 
 import java.io.PrintStream;
 
-/** One line on a terminal that tells how far a long run is, and that disappears before anything else is printed. */
+/** One line on a terminal that shows how far a long run is, and that disappears before anything else is printed. */
 public final class Progress {
 
     private static final String ERASE_LINE = "\r\u001b[K";

@@ -1,2 +1,2 @@
-/** What every subcommand prints with: terminals, tables, JSON, byte sizes. */
+/** What every subcommand prints with: terminals, tables, JSON, byte sizes, exit codes. */
 package io.jccl.cli.output;

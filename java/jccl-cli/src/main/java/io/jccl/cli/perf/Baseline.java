@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Results of an earlier run, as {@code --json} wrote them, by which later ones are judged. */
+/** Results of an earlier run, as {@code --json} wrote them, that later ones are compared with. */
 final class Baseline {
 
     /** Which rows are comparable. */

@@ -99,12 +99,12 @@ final class CheckValues {
     }
 
     private double powerOfTwo(int rank, int index, long random) {
-        int exponent = rank < mostPowers() ? (index + rank) % 3 - 1 : 0;
+        int exponent = rank < maxPowers() ? (index + rank) % 3 - 1 : 0;
         return Math.scalb((random & 1) == 0 ? 1.0 : -1.0, exponent);
     }
 
     /** How many ranks contribute powers of two: partial products stay within 2^±14, in the range of e4m3 within 2^±8. */
-    private int mostPowers() {
+    private int maxPowers() {
         return type == DataType.FLOAT8_E4M3 ? 24 : 42;
     }
 

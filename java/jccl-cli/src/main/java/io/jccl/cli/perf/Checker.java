@@ -14,7 +14,7 @@ final class Checker {
     private final Consumer<String> complaints;
 
     /**
-     * @param complaints told in words what is wrong beside single elements
+     * @param complaints receives a description of what is wrong beside single elements
      */
     Checker(PerfOptions options, int ranks, Exchange exchange, Consumer<String> complaints) {
         this.exchange = exchange;

@@ -37,11 +37,11 @@ final class DeviceRegion implements Region {
     @Override
     public void write(long offsetBytes, ByteBuffer source) {
         int length = source.remaining();
-        room(length).put(0, source, source.position(), length);
+        copyOf(length).put(0, source, source.position(), length);
         copy(length, offsetBytes, true);
     }
 
-    private ByteBuffer room(int bytes) {
+    private ByteBuffer copyOf(int bytes) {
         if (copy.capacity() < bytes) {
             copy = ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
         }
@@ -49,7 +49,7 @@ final class DeviceRegion implements Region {
     }
 
     private void copy(int bytes, long offsetBytes, boolean in) {
-        long here = NativeMemory.directAddress(room(bytes));
+        long here = NativeMemory.directAddress(copyOf(bytes));
         long there = address + offsetBytes;
         NativeDevice.copyMemory(device, in ? there : here, in ? here : there, bytes, stream);
         NativeDevice.awaitStream(device, stream);

@@ -6,7 +6,7 @@ import java.nio.ByteOrder;
 import java.util.function.IntToLongFunction;
 
 /**
- * A sequence of elements that repeats after a prime number of them, so that a piece that lands in the wrong place shows.
+ * A sequence of elements that repeats after a prime number of them, so that a chunk in the wrong place shows.
  * One period and a window are kept as bytes: filling and comparing are block operations.
  */
 final class ElementPattern {

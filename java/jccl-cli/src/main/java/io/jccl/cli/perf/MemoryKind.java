@@ -8,7 +8,7 @@ enum MemoryKind {
     DIRECT,
     /** Java arrays, staged by the library. */
     HEAP,
-    /** {@link io.jccl.HostBuffer}s, read in place by the ranks of this machine. */
+    /** {@link io.jccl.HostBuffer}s, read in place by the ranks of this host. */
     SHARED,
     /** Memory of each rank's GPU. */
     DEVICE;

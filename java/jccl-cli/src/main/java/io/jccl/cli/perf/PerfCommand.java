@@ -9,8 +9,8 @@ import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
 import io.jccl.bootstrap.Launch;
 import io.jccl.bootstrap.LauncherEnvironment;
-import io.jccl.cli.Main;
 import io.jccl.cli.output.ByteSizes;
+import io.jccl.cli.output.ExitCode;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Locale;
@@ -31,7 +31,7 @@ import picocli.CommandLine.Spec;
         description = {
             "Times one collective over a range of sizes, and checks it with --check.",
             "",
-            "Starts its ranks itself, as processes of this machine or, with --threads, as threads of this one. Inside a "
+            "Starts its ranks itself, as processes of this host or, with --threads, as threads of this one. Inside a "
                     + "launcher's environment (jccl run, torchrun, Open MPI, PMI, Slurm) it is one rank of that job. Times "
                     + "are the slowest rank's average over iterations back to back, and sizes are the most bytes that one "
                     + "rank sends or expects, as in nccl-tests.",
@@ -245,9 +245,9 @@ public final class PerfCommand implements Callable<Integer> {
 
     private static int status(long wrong, Reporter reporter) {
         if (wrong > 0) {
-            return Main.FAILED;
+            return ExitCode.FAILURE;
         }
-        return reporter.hasRegressed() ? Main.REGRESSION : Main.FINE;
+        return reporter.hasRegressed() ? ExitCode.REGRESSION : ExitCode.SUCCESS;
     }
 
     private void checkRanks(int size) {

@@ -56,7 +56,7 @@ record PerfOptions(
         return json.filter("-"::equals).isPresent();
     }
 
-    /** What carries operations out. */
+    /** What executes operations. */
     String backend() {
         return memory == MemoryKind.DEVICE ? "cuda" : "host";
     }

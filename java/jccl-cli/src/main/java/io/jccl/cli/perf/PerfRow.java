@@ -9,7 +9,7 @@ import java.io.IOException;
  * The result of one size.
  *
  * @param collective by its label
- * @param backend what carries operations out, {@code host} or {@code cuda}
+ * @param backend what executes operations, {@code host} or {@code cuda}
  * @param transport the transports in use between ranks, joined by {@code +}
  * @param ranks how many
  * @param bytes the size of the larger buffer
@@ -17,7 +17,7 @@ import java.io.IOException;
  * @param type by its label
  * @param op by its label, {@code none} where nothing is reduced
  * @param root -1 where there is none
- * @param execution how the operation was carried out
+ * @param execution how the operation was executed
  * @param outOfPlace with two buffers
  * @param inPlace with one buffer
  */

@@ -12,7 +12,7 @@ import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Prints a run: the table for people, JSON lines for machines, progress and complaints on standard error. */
+/** Prints a run: the table for people, JSON lines for programs, progress and complaints on standard error. */
 final class PrintingReporter implements Reporter, AutoCloseable {
 
     private final PrintStream human;

@@ -1,9 +1,9 @@
 package io.jccl.cli.perf;
 
-import io.jccl.cli.Main;
 import io.jccl.cli.launch.Job;
 import io.jccl.cli.launch.LocalLauncher;
 import io.jccl.cli.launch.Outcome;
+import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Terminal;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -14,11 +14,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Runs all ranks as processes of this machine: each is the {@code jccl} command again, with a launcher's environment. */
+/** Runs all ranks as processes of this host: each is the {@code jccl} command again, with a launcher's environment. */
 public final class RankProcesses {
 
     /** The system property that names the archive of classes to start from; see scripts/jccl. */
     private static final String ARCHIVE = "jccl.class.archive";
+
+    /** By name, because {@code Main} refers to the subcommands. */
+    private static final String MAIN_CLASS = "io.jccl.cli.Main";
 
     private static final int FIRST_JDK_THAT_WARNS_OF_NATIVE_CODE = 24;
     private static final Duration LINGER = Duration.ofSeconds(6); // survivors notice a death within five seconds
@@ -39,7 +42,7 @@ public final class RankProcesses {
     public record Buffers(long bytes, boolean onHeap) {}
 
     /**
-     * @param name of the command that starts them, for its words
+     * @param name of the command that starts them, for its messages
      * @param arguments of the {@code jccl} command in each rank
      */
     public RankProcesses(String name, Buffers buffers, int ranks, List<String> arguments) {
@@ -54,12 +57,12 @@ public final class RankProcesses {
         Job.Colours colours = new Job.Colours(false, Terminal.colours(Terminal.Stream.ERR));
         Job job = new Job(ranks, command(), Map.of(), Job.Output.FIRST_RANK, colours, LINGER, GRACE, false);
         Outcome outcome = new LocalLauncher(job, out, err).run();
-        if (outcome.status() <= Main.REGRESSION) {
+        if (outcome.status() <= ExitCode.REGRESSION) {
             return outcome.status(); // rank 0 or the failed rank has said why
         }
         err.println(name + ": rank " + outcome.failedRank() + " ended with " + Outcome.describe(outcome.status())
                 + "; the others were ended");
-        return Main.FAILED;
+        return ExitCode.FAILURE;
     }
 
     private List<String> command() {
@@ -94,7 +97,7 @@ public final class RankProcesses {
                 .forEach(name -> command.add("-D" + name + "=" + System.getProperty(name)));
         command.add("-cp");
         command.add(System.getProperty("java.class.path"));
-        command.add(Main.class.getName());
+        command.add(MAIN_CLASS);
         command.addAll(arguments);
         return command;
     }

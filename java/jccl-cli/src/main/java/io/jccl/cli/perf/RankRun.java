@@ -22,7 +22,7 @@ final class RankRun {
     private final Checker checker;
 
     /**
-     * @param reporter told of each row; silent on ranks other than 0
+     * @param reporter receives each row; silent on ranks other than 0
      */
     RankRun(PerfOptions options, Communicator communicator, Reporter reporter) {
         this.options = options;
@@ -89,7 +89,7 @@ final class RankRun {
         return PerfRow.Side.of(times, bytes, Shape.busFactor(shape.collective(), communicator.size()), wrong);
     }
 
-    /** How the library carries this workload out; asked of one more call. */
+    /** How the library executes this workload, read from one more call. */
     private static Execution execution(Workload workload) {
         Work work = workload.call().issue();
         work.await();

@@ -96,7 +96,7 @@ interface Region extends AutoCloseable {
         }
     }
 
-    /** Memory that the other ranks of this machine read in place. */
+    /** Memory that the other ranks of this host read in place. */
     final class Shared implements Region {
         private final HostBuffer memory;
 

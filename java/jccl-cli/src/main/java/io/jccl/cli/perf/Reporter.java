@@ -2,7 +2,7 @@ package io.jccl.cli.perf;
 
 import io.jccl.Communicator;
 
-/** Who is told of a run's progress and results. Only rank 0 has something to say. */
+/** Receives a run's progress and results. Only rank 0 prints them. */
 interface Reporter {
 
     /** Says nothing. */
@@ -17,7 +17,7 @@ interface Reporter {
     /** A size is done. */
     default void row(PerfRow row) {}
 
-    /** Something is wrong beside single elements, in words. */
+    /** Something is wrong beside single elements; the text describes it. */
     default void complain(String text) {}
 
     /** All sizes are done. */

@@ -43,7 +43,7 @@ record Shape(Collective collective, int ranks, long count, long elements) {
         };
     }
 
-    /** By what the algorithm bandwidth is multiplied to tell how busy the slowest link is. */
+    /** By what the algorithm bandwidth is multiplied to give the load of the slowest link. */
     static double busFactor(Collective collective, int ranks) {
         double others = (double) (ranks - 1) / ranks;
         return switch (collective) {

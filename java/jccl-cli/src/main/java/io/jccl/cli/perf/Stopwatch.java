@@ -97,8 +97,8 @@ final class Stopwatch {
     /**
      * Runs the call until the JIT compiler has done with it: with ranks that spin on every core its threads get little
      * time, so no fixed time is long enough. It is done when in a few stretches in a row no rank's compiler was busy, and
-     * none was faster than the best before. Compilers at work are other threads that want the cores: where ranks outnumber
-     * them, times taken meanwhile are the compilers'.
+     * none was faster than the best before. Busy compilers are other threads that compete for the cores: where ranks
+     * outnumber them, times taken meanwhile are the compilers'.
      */
     private void untilCompiled(Workload.Call call) {
         double best = runFor(call, STRETCH_SECONDS);
@@ -113,7 +113,7 @@ final class Stopwatch {
         }
     }
 
-    /** The time the JIT compiler has spent so far; 0 where there is none or it does not tell. */
+    /** The time the JIT compiler has spent so far; 0 where there is none or it does not report it. */
     private static long compilationMillis() {
         CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
         return compiler != null && compiler.isCompilationTimeMonitoringSupported()
@@ -131,8 +131,8 @@ final class Stopwatch {
             if (spent >= seconds) {
                 return each;
             }
-            double room = Math.min(WARMUP_BATCH_NANOS, (seconds - spent) * 1e9);
-            batch = (int) Math.max(1, Math.min(room / each, Math.min(batch * 8.0, MAX_ITERATIONS)));
+            double left = Math.min(WARMUP_BATCH_NANOS, (seconds - spent) * 1e9);
+            batch = (int) Math.max(1, Math.min(left / each, Math.min(batch * 8.0, MAX_ITERATIONS)));
         }
     }
 

@@ -9,14 +9,14 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * A tree over whole machines, and the channels that follow it.
+ * A tree over whole hosts, and the channels that follow it.
  *
- * @param up by machine, the machine above it, or -1 at the root
+ * @param up by host, the host above it, or -1 at the root
  * @param channels the channels, ascending
  */
 public record MachineTree(List<Integer> up, List<Integer> channels) {
 
-    /** The different trees of a plan over machines, in the order of their first channels. */
+    /** The different trees of a plan over hosts, in the order of their first channels. */
     public static List<MachineTree> of(Plan plan) {
         int[] machineOf = new int[plan.size()];
         plan.machines().forEach(machine -> machine.ranks().forEach(rank -> machineOf[rank] = machine.index()));
@@ -37,12 +37,12 @@ public record MachineTree(List<Integer> up, List<Integer> channels) {
         return trees;
     }
 
-    /** The machine at the top. */
+    /** The host at the top. */
     public int root() {
         return up.indexOf(-1);
     }
 
-    /** The machines below each machine, by number and ascending. */
+    /** The hosts below each host, by number and ascending. */
     public List<List<Integer>> below() {
         List<List<Integer>> below = new ArrayList<>();
         IntStream.range(0, up.size()).forEach(machine -> below.add(new ArrayList<>()));
@@ -52,7 +52,7 @@ public record MachineTree(List<Integer> up, List<Integer> channels) {
         return below;
     }
 
-    /** The most steps from the root to a machine. */
+    /** The number of steps from the root to the farthest host. */
     public int depth() {
         int deepest = 0;
         for (int machine = 0; machine < up.size(); machine++) {

@@ -18,7 +18,7 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * The nodes of a report as people see a machine: a tree below each NUMA node, and the wires beside these trees. Immutable.
+ * The nodes of a report as people see a host: a tree below each NUMA node, and the wires beside these trees. Immutable.
  */
 public final class MachineView {
 
@@ -34,7 +34,7 @@ public final class MachineView {
 
     private MachineView() {}
 
-    /** The machine of a report. */
+    /** The host of a report. */
     public static MachineView of(TopologyReport report) {
         MachineView view = new MachineView();
         Topology described = GraphBuilder.build(report.description());

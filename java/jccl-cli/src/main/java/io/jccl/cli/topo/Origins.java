@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Where the values of a machine's nodes come from, if they were not simply read: what its description says of that. */
+/** Where the values of a host's nodes come from, if they were not simply read: what its description says of that. */
 final class Origins {
 
     private final Set<String> shown;

@@ -20,14 +20,14 @@ public final class Summary {
 
     private Summary() {}
 
-    /** The bands of every graph of a report. */
-    public static Map<String, List<Band>> bands(TopologyReport report) {
-        Map<String, List<Band>> bands = new LinkedHashMap<>();
-        report.graphs().forEach((name, row) -> bands.put(name, Band.of(row.graph())));
-        return bands;
+    /** The groups of every graph of a report. */
+    public static Map<String, List<ChannelGroup>> channelGroups(TopologyReport report) {
+        Map<String, List<ChannelGroup>> groups = new LinkedHashMap<>();
+        report.graphs().forEach((name, row) -> groups.put(name, ChannelGroup.of(row.graph())));
+        return groups;
     }
 
-    /** What a machine is made of. */
+    /** What a host is made of. */
     public static String machine(MachineView machine) {
         List<String> parts = new ArrayList<>();
         int gpus = distinctGpus(machine);
@@ -120,19 +120,19 @@ public final class Summary {
             if (!graph.rails().isEmpty()) {
                 line.append("inside, ");
             }
-            line.append(way(graph.typeIntra()));
+            line.append(describe(graph.typeIntra()));
             if (!graph.rails().isEmpty()) {
                 line.append("; ").append(total(graph.channels(), graph.bwInter()));
-                line.append(" to the network ports, ").append(way(graph.typeInter()));
+                line.append(" to the network ports, ").append(describe(graph.typeInter()));
             }
             lines.add(line.toString());
         });
         return lines;
     }
 
-    /** A type of path in words, before its letters. */
-    private static String way(PathType type) {
-        String words =
+    /** The description of a type of path, before its letters. */
+    private static String describe(PathType type) {
+        String text =
                 switch (type) {
                     case LOC -> "inside one GPU";
                     case NVL -> "over NVLink";
@@ -147,10 +147,10 @@ public final class Summary {
                     case NET -> "where the network would be faster";
                     case DIS -> "nowhere";
                 };
-        return words + " (" + type + ")";
+        return text + " (" + type + ")";
     }
 
-    /** The plan over equal machines in a line. */
+    /** The plan over equal hosts in a line. */
     public static Optional<String> plan(TopologyReport report) {
         return report.plan().map(plan -> plan(plan) + copies(report, plan));
     }
@@ -158,33 +158,33 @@ public final class Summary {
     /** The plan in a line. */
     public static String plan(Plan plan) {
         return "Plan: " + Numbers.count(plan.size(), "rank") + " on "
-                + Numbers.count(plan.machines().size(), "machine") + ", "
+                + Numbers.count(plan.machines().size(), "host") + ", "
                 + Numbers.count(plan.channels(), "channel");
     }
 
-    /** Where a plan has more channels than were found on one machine. */
+    /** Where a plan has more channels than were found on one host. */
     private static String copies(TopologyReport report, Plan plan) {
         int found = report.graphs().values().stream()
                 .mapToInt(row -> row.graph().channels())
                 .max()
                 .orElse(0);
         boolean even = found > 0 && plan.channels() > found && plan.channels() % found == 0;
-        return even ? " (" + plan.channels() / found + " along each channel of a machine)" : "";
+        return even ? " (" + plan.channels() / found + " along each channel of a host)" : "";
     }
 
-    /** A band in a line. */
-    public static String band(Band band, double eachGBps) {
-        StringBuilder line = new StringBuilder(total(band.channels(), eachGBps));
-        line.append(", ").append(numbers(band.forward()));
-        if (!band.backward().isEmpty() && band.pattern() == Pattern.RING) {
-            line.append(" one way, ").append(numbers(band.backward())).append(" the other");
-        } else if (!band.backward().isEmpty()) {
-            line.append(" from the first, ").append(numbers(band.backward())).append(" from the last");
+    /** A group in a line. */
+    public static String describe(ChannelGroup group, double eachGBps) {
+        StringBuilder line = new StringBuilder(total(group.channels(), eachGBps));
+        line.append(", ").append(numbers(group.forward()));
+        if (!group.backward().isEmpty() && group.pattern() == Pattern.RING) {
+            line.append(" one way, ").append(numbers(group.backward())).append(" the other");
+        } else if (!group.backward().isEmpty()) {
+            line.append(" from the first, ").append(numbers(group.backward())).append(" from the last");
         }
-        line.append(":  ").append(band.route());
-        String doors = band.doorNames();
-        if (!doors.isEmpty()) {
-            line.append("  by ").append(doors);
+        line.append(":  ").append(group.route());
+        String netPorts = group.netNames();
+        if (!netPorts.isEmpty()) {
+            line.append("  by ").append(netPorts);
         }
         return line.toString();
     }
@@ -203,8 +203,8 @@ public final class Summary {
         return (channels.size() == 1 ? "channel " : "channels ") + Numbers.ranges(channels);
     }
 
-    /** A tree over machines in a line. */
+    /** A tree over hosts in a line. */
     public static String tree(MachineTree tree) {
-        return capital(numbers(tree.channels())) + ": root is machine " + tree.root() + ", depth " + tree.depth();
+        return capital(numbers(tree.channels())) + ": root is host " + tree.root() + ", depth " + tree.depth();
     }
 }

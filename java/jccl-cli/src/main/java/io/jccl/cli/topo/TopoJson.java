@@ -30,11 +30,11 @@ public final class TopoJson {
     }
 
     /**
-     * Writes a report, or those of several machines under one plan: the first as if it were alone, of the others what is
-     * about the machine. Of a plan of many ranks nothing is held in memory twice.
+     * Writes a report, or those of several hosts under one plan: the first as if it were alone, of the others what is
+     * about the host. Of a plan of many ranks nothing is held in memory twice.
      *
      * @param reports at least one
-     * @param rank the only rank of the plan to tell of; of the paths, those from and to where it lives
+     * @param rank the only rank of the plan to write; of the paths, those from and to its endpoint
      * @param out is not closed
      */
     public static void write(List<TopologyReport> reports, OptionalInt rank, OutputStream out) {
@@ -107,7 +107,7 @@ public final class TopoJson {
                 .toList();
     }
 
-    /** Where the rank lives: ranks of a machine have places in the order of their numbers there. */
+    /** The endpoint of the rank: ranks of a host have places in the order of their numbers there. */
     private String endpoint(Plan plan, TopologyReport machine) {
         int place = plan.machineOf(rank.getAsInt()).ranks().indexOf(rank.getAsInt());
         List<Integer> local = machine.graphs().get("ring").graph().orders().get(0).stream()

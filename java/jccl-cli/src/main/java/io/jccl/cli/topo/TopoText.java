@@ -12,13 +12,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Writes a topology report for people: what the machine is, what was found on it, and what is chosen. */
+/** Writes a topology report for people: what the host is, what was found on it, and what is chosen. */
 public final class TopoText {
 
     /** More columns than this do not fit on a screen: pairs are counted instead. */
-    private static final int MOST_COLUMNS = 16;
+    private static final int MAX_COLUMNS = 16;
 
-    private static final int MOST_MACHINES_DRAWN = 16;
+    private static final int MAX_MACHINES_DRAWN = 16;
 
     private final TopologyReport report;
     private final MachineView machine;
@@ -30,14 +30,14 @@ public final class TopoText {
     }
 
     /**
-     * A report as text, or those of several machines under one plan.
+     * A report as text, or those of several hosts under one plan.
      *
      * @param reports at least one
      */
     public static String write(List<TopologyReport> reports) {
         StringBuilder all = new StringBuilder();
         for (int machine = 0; machine < reports.size(); machine++) {
-            String title = reports.size() > 1 ? "machine " + machine + ", " : "";
+            String title = reports.size() > 1 ? "host " + machine + ", " : "";
             all.append(machine > 0 ? "\n" : "").append(new TopoText(reports.get(machine)).writeMachine(title));
         }
         all.append(new TopoText(reports.get(0)).writePlanAndChoices(reports.size() > 1));
@@ -71,7 +71,7 @@ public final class TopoText {
     }
 
     private void writeMachine() {
-        heading("MACHINE (links with GB/s each way)");
+        heading("TOPOLOGY (links with GB/s each way)");
         for (String root : machine.roots()) {
             writeTree(root, "", "", "");
         }
@@ -94,15 +94,15 @@ public final class TopoText {
         }
     }
 
-    /** The links of a node that are neither in the tree nor told once for all; equal ones together. */
+    /** The links of a node that are neither in the tree nor shown once for all; equal ones together. */
     private String others(String node) {
         Map<String, List<String>> ends = new LinkedHashMap<>();
         for (Wire wire : machine.wiresAt(node)) {
             String other = wire.opposite(node);
-            boolean told = machine.upward(node).filter(wire::equals).isPresent()
+            boolean shown = machine.upward(node).filter(wire::equals).isPresent()
                     || machine.upward(other).filter(wire::equals).isPresent()
                     || wire.type() == LinkType.SYS && machine.evenMesh().isPresent();
-            if (!told) {
+            if (!shown) {
                 String label = wire.type() + " " + wire.label();
                 ends.computeIfAbsent(label, key -> new ArrayList<>()).add(other);
             }
@@ -133,7 +133,7 @@ public final class TopoText {
         if (columns.isEmpty()) {
             return;
         }
-        if (rows.size() > MOST_COLUMNS || columns.size() > MOST_COLUMNS) {
+        if (rows.size() > MAX_COLUMNS || columns.size() > MAX_COLUMNS) {
             countPaths(paths, rows, columns);
             return;
         }
@@ -185,11 +185,13 @@ public final class TopoText {
         heading("CHANNELS");
         List<String> totals = Summary.channels(report);
         int graph = 0;
-        for (Map.Entry<String, List<Band>> bands : Summary.bands(report).entrySet()) {
-            TopologyReport.GraphRow row = report.graphs().get(bands.getKey());
+        for (Map.Entry<String, List<ChannelGroup>> groups :
+                Summary.channelGroups(report).entrySet()) {
+            TopologyReport.GraphRow row = report.graphs().get(groups.getKey());
             line(totals.get(graph) + "  (found in " + Numbers.shortest(row.searchMillis(), 1) + " ms)");
-            bands.getValue()
-                    .forEach(band -> line("  " + Summary.band(band, row.graph().bwIntra())));
+            groups.getValue()
+                    .forEach(group ->
+                            line("  " + Summary.describe(group, row.graph().bwIntra())));
             graph++;
         }
     }
@@ -198,13 +200,13 @@ public final class TopoText {
         (several ? report.plan().map(Summary::plan) : Summary.plan(report)).ifPresent(this::heading);
         report.plan().filter(plan -> plan.machines().size() > 1).ifPresent(plan -> {
             for (MachineTree tree : MachineTree.of(plan)) {
-                String drawn = plan.machines().size() <= MOST_MACHINES_DRAWN ? ": " + nested(tree, tree.root()) : "";
+                String drawn = plan.machines().size() <= MAX_MACHINES_DRAWN ? ": " + nested(tree, tree.root()) : "";
                 line("  " + Summary.tree(tree) + drawn);
             }
         });
     }
 
-    /** A machine with those below it in parentheses. */
+    /** A host with those below it in parentheses. */
     private static String nested(MachineTree tree, int machine) {
         List<String> below = tree.below().get(machine).stream()
                 .map(child -> nested(tree, child))

@@ -13,19 +13,19 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Everything that is known of a machine and decided for it, as plain values to be shown. Names and units are those of
+ * Everything that is known of a host and decided for it, as plain values to be shown. Names and units are those of
  * the {@code jccl topo} contract; bandwidths are GB/s.
  *
- * @param source where the description comes from: a file, or this machine
+ * @param source where the description comes from: a file, or this host
  * @param version of the library
- * @param description the machine as a description that can be written as XML
+ * @param description the host as a description that can be written as XML
  * @param nodes the graph's nodes with their links
  * @param paths from every rank's endpoint to all endpoints, networks and CPUs, and from networks to endpoints
- * @param graphs the channels found, by name: {@code ring} and {@code tree}; empty where no rank lives on the machine
- * @param plan the channels over all machines; absent where no rank lives on the machine
- * @param tuning the choice per collective and size; empty where no rank lives on the machine
+ * @param graphs the channels found, by name: {@code ring} and {@code tree}; empty where no rank is on the host
+ * @param plan the channels over all hosts; absent where no rank is on the host
+ * @param tuning the choice per collective and size; empty where no rank is on the host
  * @param sharedGpus the ranks of each GPU that several share, in ascending order, by its bus id
- * @param notes what a reader should know, in words
+ * @param notes what a reader should know, as text
  */
 public record TopologyReport(
         String source,
@@ -82,7 +82,7 @@ public record TopologyReport(
      *
      * @param collective the operation
      * @param bytes its size
-     * @param choice how it is carried out
+     * @param choice how it is executed
      * @param timeMicros the predicted time
      */
     public record TuningRow(Collective collective, long bytes, Choice choice, double timeMicros) {}

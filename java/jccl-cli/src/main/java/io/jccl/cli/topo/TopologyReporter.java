@@ -31,7 +31,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
-/** Shows machines and what communicators on them do, as {@link TopologyReport}s. */
+/** Shows hosts and what communicators on them do, as {@link TopologyReport}s. */
 public final class TopologyReporter {
 
     private static final long SMALLEST_BYTES = 8;
@@ -44,13 +44,13 @@ public final class TopologyReporter {
      *
      * @param source where the description comes from
      * @param version of the library
-     * @param description the machine
-     * @param machines how many such machines
-     * @param localOnly whether networks play no part although there are several machines
+     * @param description the host
+     * @param machines how many such hosts
+     * @param localOnly whether networks play no part although there are several hosts
      * @param pathPolicy what paths may use
      * @param crossNic whether rings may change network devices
-     * @param cores processors that the ranks of one machine share
-     * @param local how ranks of one machine reach each other
+     * @param cores processors that the ranks of one host share
+     * @param local how ranks of one host reach each other
      * @param options what the settings say about the plan
      */
     public record Request(
@@ -89,7 +89,7 @@ public final class TopologyReporter {
                     Map.of(),
                     Optional.empty(),
                     List.of(),
-                    List.of("no rank lives on this machine: no channels, no plan"));
+                    List.of("no rank is on this host: no channels, no plan"));
         }
         LocalSurvey machine = survey(request, whole, nanoClock);
         CommunicatorPlan plan = plan(request, Collections.nCopies(request.machines, machine.survey()));
@@ -97,12 +97,12 @@ public final class TopologyReporter {
     }
 
     /**
-     * Makes a report for each of several machines that need not be alike, with one plan over them in this order. What is not
-     * about a machine alone is taken from the first request.
+     * Makes a report for each of several hosts that need not be alike, with one plan over them in this order. What
+     * is not about a host alone is taken from the first request.
      *
-     * @param requests one for each machine, each saying how many they are
+     * @param requests one for each host, each saying how many they are
      * @param nanoClock what to time the searches with
-     * @throws TopologyException if a description is contradictory, or no rank lives on a machine
+     * @throws TopologyException if a description is contradictory, or no rank is on a host
      */
     public static List<TopologyReport> reportUnlike(List<Request> requests, LongSupplier nanoClock) {
         List<LocalSurvey> machines = new ArrayList<>();
@@ -110,7 +110,7 @@ public final class TopologyReporter {
             Topology whole = GraphBuilder.build(request.description);
             if (whole.endpoints().isEmpty()) {
                 throw new TopologyException("machine=" + machines.size() + " source=\"" + request.source
-                        + "\": no rank lives on it; give its gpu elements ranks, or add host elements");
+                        + "\": no rank is on it; give its gpu elements ranks, or add host elements");
             }
             machines.add(survey(request, whole, nanoClock));
         }

@@ -3,7 +3,7 @@ package io.jccl.cli.topo;
 import io.jccl.topology.LinkType;
 
 /**
- * A link of a machine, both directions seen as one.
+ * A link of a host, both directions seen as one.
  *
  * @param type what it is made of
  * @param one the name of the node it was found at first

@@ -15,7 +15,7 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
-/** Turns the times of trials into a table of costs. What they do not tell stays as the table in use has it, with a note. */
+/** Computes a tuning profile from the times of runs. What they do not show stays as in the one in use, with a note. */
 final class Calibration {
 
     /** A row whose larger operation takes less than this share of a smaller one's time is not believed. */
@@ -24,30 +24,30 @@ final class Calibration {
     private static final double BELIEVABLE_SPREAD = 0.4;
     /** Staging to all peers may be so much slower than the best and still count as good. */
     private static final double AS_GOOD = 1.03;
-    /** Operations up to this size show what taking turns costs. */
+    /** Operations up to this size show what oversubscription costs. */
     private static final long SMALL_BYTES = 4096;
 
-    /** All times of one way in one trial, ascending by size. */
-    private record Series(Trial trial, Way way, CommunicatorShape shape, List<Times> times) {
+    /** All times of one configuration in one run, ascending by size. */
+    private record Series(MeasurementRun run, Configuration configuration, CommunicatorShape shape, List<Times> times) {
 
-        boolean crowded() {
+        boolean oversubscribed() {
             return shape.ranksPerCore() > 1;
         }
 
         boolean isLocal() {
-            return trial.transport() != TransportKind.SOCKET;
+            return run.transport() != TransportKind.SOCKET;
         }
 
         boolean isForced() {
-            return way.name().contains("/");
+            return configuration.name().contains("/");
         }
 
         boolean isChunk() {
-            return way.name().startsWith(TuneTrials.CHUNK);
+            return configuration.name().startsWith(MeasurementPlan.CHUNK);
         }
 
         boolean isDirect() {
-            return way.name().startsWith("direct/");
+            return configuration.name().startsWith("direct/");
         }
 
         Optional<Times> at(long bytes) {
@@ -60,58 +60,63 @@ final class Calibration {
     private final List<Series> all = new ArrayList<>();
 
     /**
-     * @param notes told, in words, what stays as it was and why
+     * @param notes receives a description of what stays as it was, and why
      */
     Calibration(TunedMachine machine, Consumer<String> notes) {
         this.machine = machine;
         this.notes = notes;
     }
 
-    /** Takes in what a trial gave. */
-    void add(Trial trial, List<Times> times) {
-        CommunicatorShape shape = machine.shape(trial.transport(), trial.ranks(), 1);
-        for (int i = 0; i < trial.ways().size(); i++) {
-            int way = i;
-            List<Times> mine = times.stream().filter(some -> some.way() == way).toList();
-            all.add(new Series(trial, trial.ways().get(way), shape, mine));
+    /** Takes in what a run gave. */
+    void add(MeasurementRun run, List<Times> times) {
+        CommunicatorShape shape = machine.shape(run.transport(), run.ranks(), 1);
+        for (int i = 0; i < run.configurations().size(); i++) {
+            int configuration = i;
+            List<Times> mine = times.stream()
+                    .filter(some -> some.configuration() == configuration)
+                    .toList();
+            all.add(new Series(run, run.configurations().get(configuration), shape, mine));
         }
     }
 
-    /** The table that the trials give. */
-    HostCosts table(String source) {
+    /** The profile that the runs give. */
+    HostCosts profile(String source) {
         HostCosts costs = machine.costs();
         costs = with(costs, General.OPERATION_US, alone());
         costs = with(
                 costs,
                 General.STEP_US,
                 HostCostsFit.stepMicros(measurements(
-                        series -> series.isChunk() && !series.crowded() && series.isLocal(),
-                        times -> times.bytes() < TuneTrials.CHUNKS_MATTER_FROM)));
+                        series -> series.isChunk() && !series.oversubscribed() && series.isLocal(),
+                        times -> times.bytes() < MeasurementPlan.CHUNKS_MATTER_FROM)));
         costs = HostCostsFit.fit(
                 costs,
-                measurements(series -> series.isForced() && !series.crowded() && isBelievable(series), times -> true),
+                measurements(
+                        series -> series.isForced() && !series.oversubscribed() && isBelievable(series), times -> true),
                 source);
-        Predicate<Series> taking = series -> series.isForced() && series.crowded();
-        List<Measurement> small = measurements(taking, times -> times.bytes() <= SMALL_BYTES);
+        Predicate<Series> oversubscribed = series -> series.isForced() && series.oversubscribed();
+        List<Measurement> small = measurements(oversubscribed, times -> times.bytes() <= SMALL_BYTES);
         costs = with(
                 costs,
                 General.OVERSUBSCRIBED_HOP_US,
-                HostCostsFit.crowded(costs, General.OVERSUBSCRIBED_HOP_US, small));
-        List<Measurement> direct = measurements(taking.and(Series::isDirect), times -> times.bytes() > SMALL_BYTES);
+                HostCostsFit.oversubscribed(costs, General.OVERSUBSCRIBED_HOP_US, small));
+        List<Measurement> direct =
+                measurements(oversubscribed.and(Series::isDirect), times -> times.bytes() > SMALL_BYTES);
         costs = with(
                 costs,
                 General.OVERSUBSCRIBED_DIRECT_FACTOR,
-                HostCostsFit.crowded(costs, General.OVERSUBSCRIBED_DIRECT_FACTOR, direct));
+                HostCostsFit.oversubscribed(costs, General.OVERSUBSCRIBED_DIRECT_FACTOR, direct));
         costs = with(costs, General.CHANNEL_US, channel());
-        costs = with(costs, General.CHUNK_BYTES, chunk(series -> series.isLocal() && !series.crowded()));
-        costs = with(costs, General.OVERSUBSCRIBED_CHUNK_BYTES, chunk(Series::crowded));
+        costs = with(costs, General.CHUNK_BYTES, chunk(series -> series.isLocal() && !series.oversubscribed()));
+        costs = with(costs, General.OVERSUBSCRIBED_CHUNK_BYTES, chunk(Series::oversubscribed));
         costs = with(costs, General.NET_CHUNK_BYTES, chunk(series -> !series.isLocal()));
-        costs = with(costs, General.DIRECT_MAX_BYTES, directLimit(series -> series.isLocal() && !series.crowded()));
-        costs = with(costs, General.OVERSUBSCRIBED_DIRECT_MAX_BYTES, directLimit(Series::crowded));
+        costs = with(
+                costs, General.DIRECT_MAX_BYTES, directLimit(series -> series.isLocal() && !series.oversubscribed()));
+        costs = with(costs, General.OVERSUBSCRIBED_DIRECT_MAX_BYTES, directLimit(Series::oversubscribed));
         costs = with(
                 costs,
-                General.LENT_DIRECT_MAX_BYTES,
-                directLimit(series -> !series.isLocal() && series.trial().ranks() == 2));
+                General.ZERO_COPY_SEND_DIRECT_MAX_BYTES,
+                directLimit(series -> !series.isLocal() && series.run().ranks() == 2));
         return with(costs, General.ZERO_COPY_MIN_BYTES, zeroCopyFrom());
     }
 
@@ -130,9 +135,12 @@ final class Calibration {
                 .filter(sizes)
                 .map(times -> new Measurement(
                         series.shape(),
-                        series.trial().collective(),
+                        series.run().collective(),
                         machine.choice(
-                                series.shape(), series.way(), series.trial().collective(), times.bytes()),
+                                series.shape(),
+                                series.configuration(),
+                                series.run().collective(),
+                                times.bytes()),
                         times.bytes(),
                         times.median()))
                 .forEach(measurements::add));
@@ -169,14 +177,13 @@ final class Calibration {
     }
 
     private void disbelieve(Series series, String why) {
-        notes.accept(
-                "the row of " + series.way().name() + " over " + series.trial().title() + " is left out: " + why
-                        + "; try again with a larger --budget on a quiet machine");
+        notes.accept("the row of " + series.configuration().name() + " over "
+                + series.run().title() + " is left out: " + why + "; try again with a larger --budget on a quiet host");
     }
 
     private OptionalDouble alone() {
         return all.stream()
-                .filter(series -> series.trial().ranks() == 1)
+                .filter(series -> series.run().ranks() == 1)
                 .flatMap(series -> series.times().stream())
                 .mapToDouble(Times::median)
                 .findFirst();
@@ -184,10 +191,10 @@ final class Calibration {
 
     private OptionalDouble channel() {
         for (Series two : all) {
-            if (two.way().name().equals(TuneTrials.TWO_CHANNELS)) {
+            if (two.configuration().name().equals(MeasurementPlan.TWO_CHANNELS)) {
                 Series one = all.stream()
-                        .filter(series -> series.trial() == two.trial()
-                                && series.way().name().equals("ring/simple"))
+                        .filter(series -> series.run() == two.run()
+                                && series.configuration().name().equals("ring/simple"))
                         .findFirst()
                         .orElseThrow();
                 return two.times().stream()
@@ -205,12 +212,12 @@ final class Calibration {
         Map<Integer, List<Double>> relative = new TreeMap<>();
         List<Series> chunks = all.stream().filter(which.and(Series::isChunk)).toList();
         for (long bytes : sizes(chunks)) {
-            if (bytes < TuneTrials.CHUNKS_MATTER_FROM) {
+            if (bytes < MeasurementPlan.CHUNKS_MATTER_FROM) {
                 continue;
             }
             double best = best(chunks, bytes, series -> true);
             for (Series series : chunks) {
-                int chunk = Integer.parseInt(series.way().name().substring(TuneTrials.CHUNK.length()));
+                int chunk = Integer.parseInt(series.configuration().name().substring(MeasurementPlan.CHUNK.length()));
                 series.at(bytes).ifPresent(times -> relative.computeIfAbsent(chunk, any -> new ArrayList<>())
                         .add(times.median() / best));
             }
@@ -221,11 +228,11 @@ final class Calibration {
                 .orElse(OptionalDouble.empty());
     }
 
-    /** The largest size at which going to all peers at once is as good as the other algorithms, in any of some trials. */
+    /** The largest size at which going to all peers at once is as good as the other algorithms, in any of some runs. */
     private OptionalDouble directLimit(Predicate<Series> which) {
-        Map<Trial, List<Series>> trials =
-                all.stream().filter(which.and(Series::isForced)).collect(Collectors.groupingBy(Series::trial));
-        return trials.values().stream()
+        Map<MeasurementRun, List<Series>> runs =
+                all.stream().filter(which.and(Series::isForced)).collect(Collectors.groupingBy(Series::run));
+        return runs.values().stream()
                 .flatMapToDouble(series -> sizes(series).stream()
                         .filter(bytes -> best(series, bytes, Series::isDirect)
                                 <= AS_GOOD * best(series, bytes, any -> !any.isDirect()))
@@ -236,11 +243,14 @@ final class Calibration {
     /** The size from which on using shared buffers in place is faster, up to the largest. */
     private OptionalDouble zeroCopyFrom() {
         OptionalDouble from = OptionalDouble.empty();
-        List<Series> shared =
-                all.stream().filter(series -> series.way().sharedMemory()).toList();
+        List<Series> shared = all.stream()
+                .filter(series -> series.configuration().sharedMemory())
+                .toList();
         for (long bytes : sizes(shared)) {
-            double inPlace = best(shared, bytes, series -> series.way().name().equals(TuneTrials.IN_PLACE));
-            double staged = best(shared, bytes, series -> series.way().name().equals(TuneTrials.STAGED));
+            double inPlace =
+                    best(shared, bytes, series -> series.configuration().name().equals(MeasurementPlan.IN_PLACE));
+            double staged =
+                    best(shared, bytes, series -> series.configuration().name().equals(MeasurementPlan.STAGED));
             if (inPlace >= staged) {
                 from = OptionalDouble.empty();
             } else if (from.isEmpty()) {

@@ -4,10 +4,10 @@ import io.jccl.TransportKind;
 import io.jccl.tuning.Choice;
 import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.CostModel;
-import io.jccl.tuning.Effort;
 import io.jccl.tuning.HostCosts;
 import io.jccl.tuning.HostCosts.General;
 import io.jccl.tuning.LinkCost;
+import io.jccl.tuning.OperationCost;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -25,17 +25,17 @@ import org.apache.commons.math3.stat.regression.SimpleRegression;
 
 /**
  * Computes constants of {@link HostCosts} from measurements. A row - a transport, algorithm and protocol - gets the hop time
- * and the times per byte with which the model's formula comes closest to what was measured. Closest means the least sum of
- * squared relative errors, so that microseconds and milliseconds count alike.
+ * and the times per byte with which the model's formula comes closest to what was measured. Closest means the smallest sum
+ * of squared relative errors, so that microseconds and milliseconds count alike.
  *
- * <p>Measure rows with a core for each rank, on one machine for the local transports; for {@code socket} force it there, or
- * make ranks act several machines. Measurements with more ranks than cores serve {@link #crowded} only. Rows without at
+ * <p>Measure rows with a core for each rank, on one host for the local transports; for {@code socket} force it there, or
+ * present several hosts. Measurements with more ranks than cores serve {@link #oversubscribed} only. Rows without at
  * least two sizes stay as they were.
  */
 final class HostCostsFit {
 
-    private static final double LEAST_NANOS_PER_BYTE = 1e-4;
-    /** How much the fit minds that times per byte differ from one size to the next: only where nothing else decides. */
+    private static final double MIN_NANOS_PER_BYTE = 1e-4;
+    /** The weight of differences between times per byte from one size to the next: only where nothing else decides. */
     private static final double SMOOTHING = 1e-4;
     /** Unknowns that are no further below zero are zero but for rounding. */
     private static final double ROUNDING = 1e-12;
@@ -45,15 +45,15 @@ final class HostCostsFit {
     private HostCostsFit() {}
 
     /**
-     * The table with the rows that the measurements give.
+     * The profile with the rows that the measurements give.
      *
      * @param base where the other rows and the general constants come from
-     * @param source machine, command and date, for the table's readers
+     * @param source host, command and date, for the profile's readers
      */
     static HostCosts fit(HostCosts base, List<Measurement> measurements, String source) {
         Map<String, List<Measurement>> groups = new LinkedHashMap<>();
         for (Measurement measurement : measurements) {
-            if (!takesTurns(measurement)) {
+            if (!isOversubscribed(measurement)) {
                 String key = HostCosts.key(
                         transport(measurement.shape()),
                         measurement.choice().algorithm(),
@@ -91,25 +91,25 @@ final class HostCostsFit {
 
     private static double stepSlope(List<Measurement> sameSize) {
         SimpleRegression line = new SimpleRegression();
-        sameSize.forEach(measurement -> line.addData(effort(measurement).steps(), measurement.micros()));
+        sameSize.forEach(measurement -> line.addData(cost(measurement).steps(), measurement.micros()));
         return line.getSlope();
     }
 
     /**
-     * The value of a constant with which the model comes closest to measurements of ranks that take turns on the cores.
+     * The value of a constant with which the model comes closest to measurements with more ranks than cores.
      *
      * @param costs with everything else that the model needs
      * @param constant one that the predicted time depends on linearly
      * @param measurements with more ranks than cores; others are left out
      * @return nothing if no measurement depends on it, or only a negative value would do
      */
-    static OptionalDouble crowded(HostCosts costs, General constant, List<Measurement> measurements) {
+    static OptionalDouble oversubscribed(HostCosts costs, General constant, List<Measurement> measurements) {
         HostCosts without = costs.with(constant, 0);
         HostCosts one = costs.with(constant, 1);
         double factors = 0;
         double products = 0;
         for (Measurement measurement : measurements) {
-            if (takesTurns(measurement)) {
+            if (isOversubscribed(measurement)) {
                 double base = predicted(without, measurement);
                 double factor = (predicted(one, measurement) - base) / measurement.micros();
                 factors += factor * factor;
@@ -124,7 +124,7 @@ final class HostCostsFit {
                 .micros(measurement.collective(), measurement.choice(), measurement.bytes());
     }
 
-    private static boolean takesTurns(Measurement measurement) {
+    private static boolean isOversubscribed(Measurement measurement) {
         return measurement.shape().ranksPerCore() > 1;
     }
 
@@ -140,14 +140,14 @@ final class HostCostsFit {
         RealVector values = new ArrayRealVector(group.size() + sizes - 1);
         for (int row = 0; row < group.size(); row++) {
             Measurement measurement = group.get(row);
-            Effort effort = effort(measurement);
+            OperationCost cost = cost(measurement);
             double weight = 1 / measurement.micros();
-            factors.setEntry(row, 0, (effort.localHops() + effort.netHops()) * weight);
+            factors.setEntry(row, 0, (cost.localHops() + cost.netHops()) * weight);
             double[] shares = LinkCost.shares(measurement.bytes());
             for (int i = 0; i < sizes; i++) {
-                factors.setEntry(row, 1 + i, effort.bytes() / 1000 * shares[i] * weight);
+                factors.setEntry(row, 1 + i, cost.bytes() / 1000 * shares[i] * weight);
             }
-            values.setEntry(row, (measurement.micros() - fixed(base, measurement, effort)) * weight);
+            values.setEntry(row, (measurement.micros() - fixed(base, measurement, cost)) * weight);
         }
         double smoothing = largestColumn(factors) * SMOOTHING;
         for (int i = 1; i < sizes; i++) {
@@ -156,11 +156,11 @@ final class HostCostsFit {
         }
         double[] solution = leastSquares(factors, values);
         List<Double> nanosPerByte = new ArrayList<>();
-        double least = LEAST_NANOS_PER_BYTE;
+        double min = MIN_NANOS_PER_BYTE;
         for (int i = 1; i <= sizes; i++) {
-            double value = Math.max(least, rounded(solution[i]));
+            double value = Math.max(min, rounded(solution[i]));
             nanosPerByte.add(value);
-            least = Math.max(LEAST_NANOS_PER_BYTE, value / STEEPEST_FALL);
+            min = Math.max(MIN_NANOS_PER_BYTE, value / STEEPEST_FALL);
         }
         return new LinkCost(rounded(solution[0]), nanosPerByte);
     }
@@ -173,8 +173,8 @@ final class HostCostsFit {
     }
 
     /**
-     * The unknowns with the least sum of squared errors, none of them negative. An unknown that would come out negative is
-     * zero, and the others are solved for again; one that no equation says anything about is zero.
+     * The unknowns with the smallest sum of squared errors, none of them negative. An unknown that would come out negative
+     * is zero, and the others are solved for again; one that no equation says anything about is zero.
      */
     static double[] leastSquares(RealMatrix factors, RealVector values) {
         int[] rows = IntStream.range(0, factors.getRowDimension()).toArray();
@@ -197,9 +197,9 @@ final class HostCostsFit {
         return solution;
     }
 
-    private static Effort effort(Measurement measurement) {
+    private static OperationCost cost(Measurement measurement) {
         Choice choice = measurement.choice();
-        return Effort.of(
+        return OperationCost.of(
                 measurement.collective(),
                 choice.algorithm(),
                 measurement.shape(),
@@ -208,10 +208,10 @@ final class HostCostsFit {
                 choice.chunkBytes());
     }
 
-    private static double fixed(HostCosts base, Measurement measurement, Effort effort) {
+    private static double fixed(HostCosts base, Measurement measurement, OperationCost cost) {
         return base.get(General.OPERATION_US)
                 + (measurement.choice().channels() - 1) * base.get(General.CHANNEL_US)
-                + effort.steps() * base.get(General.STEP_US);
+                + cost.steps() * base.get(General.STEP_US);
     }
 
     private static double rounded(double value) {

@@ -20,10 +20,10 @@ final class HostCostsWriter {
 
     private static final String HEAD =
             """
-            # Costs of the host backend, as `jccl tune` measures them. JCCL_HOST_COSTS names a file to use instead of the built-in one.
+            # Costs of the host backend, as `jccl tune` measures them. JCCL_TUNING_PROFILE names a file to use instead of the built-in one.
             #
             # Rows:  TRANSPORT.ALGORITHM.PROTOCOL.hop_us       time from a rank's store to the next rank acting on it
-            #        TRANSPORT.ALGORITHM.PROTOCOL.ns_per_byte  time a rank needs per byte that it hands on: one number, or
+            #        TRANSPORT.ALGORITHM.PROTOCOL.ns_per_byte  time a rank needs per byte that it forwards: one number, or
             #                                                  one each for operations of %s bytes
 
             """;
@@ -32,16 +32,14 @@ final class HostCostsWriter {
             General.OPERATION_US,
                     "Fixed time of an operation, and of every further channel (a worker thread is woken).",
             General.STEP_US, "Handling one step: waiting for the credit, publishing.",
-            General.OVERSUBSCRIBED_HOP_US,
-                    "What a hand-over costs more, per rank of a core, when ranks take turns on the cores.",
+            General.OVERSUBSCRIBED_HOP_US, "What a hop costs more, per rank of a core, when ranks outnumber cores.",
             General.OVERSUBSCRIBED_DIRECT_FACTOR, "Then a byte of a direct operation costs more by this factor.",
-            General.CHUNK_BYTES,
-                    "The largest step, the largest where ranks take turns on the cores, and over networks.",
+            General.CHUNK_BYTES, "The largest step, the largest where ranks outnumber cores, and over networks.",
             General.ZERO_COPY_MIN_BYTES,
                     "Reading shared buffers in place pays two barriers: from this size on it is tried.",
             General.DIRECT_MAX_BYTES,
-                    "Beyond this size an operation does not go to all peers at once: where it is staged, where ranks also take turns, and"
-                            + "\n# between two ranks over sockets, which send from where the data lies.");
+                    "Beyond this size an operation does not go to all peers at once: where it is staged, where ranks also"
+                            + "\n# outnumber cores, and between two ranks over sockets, which send without a copy.");
 
     private HostCostsWriter() {}
 

@@ -9,7 +9,7 @@ import io.jccl.tuning.CommunicatorShape;
  *
  * @param shape the communicator it was measured in
  * @param collective the operation
- * @param choice how it was carried out
+ * @param choice how it was executed
  * @param bytes its size
  * @param micros its median time in microseconds
  */

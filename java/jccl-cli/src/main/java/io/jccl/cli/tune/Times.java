@@ -4,13 +4,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The times of one way at one size, a number for each round it took part in.
+ * The times of one configuration at one size, a number for each round it took part in.
  *
- * @param way its place among the trial's
+ * @param configuration its index among the run's
  * @param bytes the size
  * @param micros in the order of the rounds
  */
-record Times(int way, long bytes, List<Double> micros) {
+record Times(int configuration, long bytes, List<Double> micros) {
 
     /** The median of all rounds. */
     double median() {

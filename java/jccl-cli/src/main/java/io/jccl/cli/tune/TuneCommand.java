@@ -3,9 +3,9 @@ package io.jccl.cli.tune;
 import io.jccl.Collective;
 import io.jccl.CommunicatorConfig;
 import io.jccl.TransportKind;
-import io.jccl.cli.Main;
 import io.jccl.cli.launch.JobDirectory;
 import io.jccl.cli.output.ByteSizes;
+import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Terminal;
 import io.jccl.config.Settings;
 import io.jccl.tuning.HostCosts;
@@ -31,19 +31,22 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "tune",
         description = {
-            "Measures the constants of the cost model on this machine and writes them as a file for JCCL_HOST_COSTS.",
+            "Measures the constants of the cost model on this host and writes them as a file for JCCL_TUNING_PROFILE.",
             "",
-            "Ranks of this machine time all_reduce with every algorithm and protocol over each transport, in rounds. What "
+            "Ranks of this host time all_reduce with every algorithm and protocol over each transport, in rounds. What "
                     + "cannot be measured, or contradicts itself, stays as it was, with a note on standard error. With "
                     + "--verify it measures instead how much slower the automatic choice is than the best.",
             ""
         },
-        footer = {"", "Example:  jccl tune -o costs.properties && JCCL_HOST_COSTS=costs.properties jccl tune --verify"},
+        footer = {
+            "",
+            "Example:  jccl tune -o costs.properties && JCCL_TUNING_PROFILE=costs.properties jccl tune --verify"
+        },
         sortOptions = false)
 public final class TuneCommand implements Callable<Integer> {
 
-    private static final long LEAST_MAX_BYTES = 64;
-    private static final double MOST_SECONDS = 86_400;
+    private static final long MIN_MAX_BYTES = 64;
+    private static final double MAX_SECONDS = 86_400;
 
     @Spec
     private CommandSpec spec;
@@ -51,10 +54,10 @@ public final class TuneCommand implements Callable<Integer> {
     @Option(
             names = {"-o", "--output"},
             paramLabel = "FILE",
-            description = "where the table goes (default: standard output)")
+            description = "where the profile goes (default: standard output)")
     private Path output;
 
-    @Option(names = "--verify", description = "measure how good the choices of the table in use are; writes no table")
+    @Option(names = "--verify", description = "measure how good the choices of the profile in use are; writes none")
     private boolean verify;
 
     @Option(
@@ -90,31 +93,31 @@ public final class TuneCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        TuneTrials trials;
+        MeasurementPlan plan;
         Collective verified;
         try {
             verified = Collective.parse(collective);
-            trials = trials();
+            plan = plan();
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), e.getMessage(), e);
         }
-        return verify ? verify(trials, verified) : tune(trials);
+        return verify ? verify(plan, verified) : tune(plan);
     }
 
-    private TuneTrials trials() {
+    private MeasurementPlan plan() {
         long largest = ByteSizes.parse(maxBytes);
-        if (largest < LEAST_MAX_BYTES) {
+        if (largest < MIN_MAX_BYTES) {
             throw new IllegalArgumentException(
-                    "max=" + largest + ": expected at least " + LEAST_MAX_BYTES + " bytes; set it with -e");
+                    "max=" + largest + ": expected at least " + MIN_MAX_BYTES + " bytes; set it with -e");
         }
-        if (!(budget > 0 && budget <= MOST_SECONDS)) {
+        if (!(budget > 0 && budget <= MAX_SECONDS)) {
             throw new IllegalArgumentException("budget=" + budget + ": expected seconds above 0 and up to a day");
         }
         Settings settings = Settings.load(CommunicatorConfig.defaults());
-        return new TuneTrials(
+        return new MeasurementPlan(
                 TunedMachine.here(settings),
                 wanted(),
-                TuneTrials.ladder(largest),
+                MeasurementPlan.ladder(largest),
                 secondsEach,
                 Terminal.isTerminal(Terminal.Stream.ERR));
     }
@@ -125,7 +128,7 @@ public final class TuneCommand implements Callable<Integer> {
             transports.forEach(name -> wanted.add(TransportKind.parse(name)));
             if (wanted.contains(TransportKind.IB)) {
                 throw new IllegalArgumentException(
-                        "transport=ib: verbs are predicted as sockets are, there is no table for them; name p2p, shm or socket");
+                        "transport=ib: verbs are predicted as sockets are, none are timed; name p2p, shm or socket");
             }
             return wanted;
         }
@@ -134,31 +137,31 @@ public final class TuneCommand implements Callable<Integer> {
                 : EnumSet.complementOf(EnumSet.of(TransportKind.IB));
     }
 
-    private int tune(TuneTrials trials) throws IOException, InterruptedException {
+    private int tune(MeasurementPlan plan) throws IOException, InterruptedException {
         if (output != null) {
             requireWritable(output);
         }
-        HostCosts inUse = trials.machine().costs();
-        Calibration calibration = new Calibration(trials.machine(), this::note);
+        HostCosts inUse = plan.machine().costs();
+        Calibration calibration = new Calibration(plan.machine(), this::note);
         try (JobDirectory directory = JobDirectory.create(Duration.ZERO)) {
             Path inPlace = directory.resolve("in-place.properties");
             Path staged = directory.resolve("staged.properties");
             Files.writeString(inPlace, HostCostsWriter.write(inUse.with(General.ZERO_COPY_MIN_BYTES, 0)));
             Files.writeString(staged, HostCostsWriter.write(inUse.with(General.ZERO_COPY_MIN_BYTES, Long.MAX_VALUE)));
-            for (Trial trial : trials.forTable(budget, inPlace, staged)) {
-                calibration.add(trial, TrialFiles.run(trial, System.out, System.err));
+            for (MeasurementRun run : plan.forProfile(budget, inPlace, staged)) {
+                calibration.add(run, MeasurementProcesses.run(run, System.out, System.err));
             }
         }
-        String table = HostCostsWriter.write(calibration.table(source(trials.machine())));
+        String profile = HostCostsWriter.write(calibration.profile(source(plan.machine())));
         if (output == null) {
-            System.out.print(table);
+            System.out.print(profile);
         } else {
-            Files.writeString(output, table);
+            Files.writeString(output, profile);
         }
-        return Main.FINE;
+        return ExitCode.SUCCESS;
     }
 
-    /** Measuring takes minutes: what it is for is known to be possible before. A file that is there stays as it is. */
+    /** Measuring takes minutes, so the output is checked before. A file that is there stays as it is. */
     private void requireWritable(Path file) {
         Path directory = file.toAbsolutePath().getParent();
         boolean possible = Files.exists(file)
@@ -172,19 +175,19 @@ public final class TuneCommand implements Callable<Integer> {
         }
     }
 
-    private int verify(TuneTrials trials, Collective verified) throws IOException, InterruptedException {
-        System.out.println("# table in use: " + trials.machine().costs().source());
-        for (Trial trial : trials.forVerification(budget, verified)) {
-            List<Times> times = TrialFiles.run(trial, System.out, System.err);
+    private int verify(MeasurementPlan plan, Collective verified) throws IOException, InterruptedException {
+        System.out.println("# profile in use: " + plan.machine().costs().source());
+        for (MeasurementRun run : plan.forVerification(budget, verified)) {
+            List<Times> times = MeasurementProcesses.run(run, System.out, System.err);
             System.out.println();
-            System.out.println("# " + verified.label() + " over " + trial.title() + ", rounds: "
+            System.out.println("# " + verified.label() + " over " + run.title() + ", rounds: "
                     + times.stream()
                             .mapToInt(some -> some.micros().size())
                             .max()
                             .orElse(0));
-            System.out.print(Regret.toText(Regret.of(trials.machine(), trial, times)));
+            System.out.print(Slowdown.toText(Slowdown.of(plan.machine(), run, times)));
         }
-        return Main.FINE;
+        return ExitCode.SUCCESS;
     }
 
     private void note(String text) {
@@ -195,8 +198,8 @@ public final class TuneCommand implements Callable<Integer> {
         String command =
                 String.join(" ", spec.commandLine().getParent().getParseResult().originalArgs());
         return "measured on " + machine.processor() + ", " + machine.cores() + " cores, "
-                + machine.roomyRanks().stream().map(String::valueOf).collect(Collectors.joining(" and "))
-                + " ranks, and " + machine.crowdedRanks() + " that take turns, on "
+                + machine.dedicatedCoreRanks().stream().map(String::valueOf).collect(Collectors.joining(" and "))
+                + " ranks, and " + machine.oversubscribedRanks() + " that are oversubscribed, on "
                 + LocalDate.now(ZoneOffset.UTC) + " by `jccl " + command + "`";
     }
 }

@@ -20,11 +20,11 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * The machine that is tuned, and the choices of the cost model for groups of ranks on it.
+ * The host that is tuned, and the choices of the cost model for groups of ranks on it.
  *
  * @param cores processors that this process may use
  * @param settings that hold here
- * @param costs the table in use here
+ * @param costs the profile in use here
  */
 record TunedMachine(int cores, Settings settings, HostCosts costs) {
 
@@ -49,7 +49,7 @@ record TunedMachine(int cores, Settings settings, HostCosts costs) {
         }
     }
 
-    /** What the model knows of the ranks of a trial. */
+    /** What the model knows of the ranks of a run. */
     CommunicatorShape shape(TransportKind transport, int ranks, int channels) {
         PlanningOptions all = PlanningOptions.of(settings, costs);
         PlanningOptions options =
@@ -58,18 +58,19 @@ record TunedMachine(int cores, Settings settings, HostCosts costs) {
                 .over(transport);
     }
 
-    /** How an operation is carried out in a way. */
-    Choice choice(CommunicatorShape shape, Way way, Collective collective, long bytes) {
-        return ChoiceTable.build(new CostModel(costs, shape), way.overrides()).choice(collective, bytes);
+    /** How an operation is executed in a configuration. */
+    Choice choice(CommunicatorShape shape, Configuration configuration, Collective collective, long bytes) {
+        return ChoiceTable.build(new CostModel(costs, shape), configuration.overrides())
+                .choice(collective, bytes);
     }
 
     /** How many ranks have a core each: 2, and 4 where there are so many. */
-    List<Integer> roomyRanks() {
+    List<Integer> dedicatedCoreRanks() {
         return cores >= 4 ? List.of(2, 4) : List.of(2);
     }
 
-    /** So many ranks that they take turns. */
-    int crowdedRanks() {
+    /** Twice as many ranks as cores. */
+    int oversubscribedRanks() {
         return 2 * Math.max(2, cores);
     }
 }

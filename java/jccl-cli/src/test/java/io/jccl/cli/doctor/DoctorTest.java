@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the doctor says of machines that are made of files. */
+/** What the doctor says of hosts that are made of files. */
 @Timeout(60)
 class DoctorTest {
 
@@ -29,7 +29,7 @@ class DoctorTest {
     @TempDir
     Path root;
 
-    /** A machine without a fault; each test breaks one thing. */
+    /** A host without a fault; each test breaks one thing. */
     @BeforeEach
     void healthy() throws IOException {
         write(
@@ -77,7 +77,7 @@ class DoctorTest {
     }
 
     @Test
-    void aHealthyMachineHasNothingToMend() {
+    void aHealthyHostHasNothingToRepair() {
         Set<String> ofTheFiles = Set.of(
                 "settings",
                 "memory",
@@ -108,7 +108,7 @@ class DoctorTest {
     }
 
     @Test
-    void aMachineThatShowsNothingIsNotAccused() {
+    void aHostThatShowsNothingHasNoWarnings() {
         Machine bare = new Machine(root.resolve("nothing"), Map.of(), CORES, CORES);
         requireOk(ProcessorChecks.quota(bare));
         requireOk(ProcessorChecks.governor(bare));
@@ -123,11 +123,11 @@ class DoctorTest {
     }
 
     @Test
-    void moreRanksThanCoresTakeTurns() {
+    void moreRanksThanCoresAreTimeSliced() {
         requireBad(
                 ProcessorChecks.cores(machine(9, Map.of())),
                 Status.WARN,
-                "cores=8 ranks=9: ranks take turns",
+                "cores=8 ranks=9: ranks are time-sliced",
                 "run at most 8 ranks here");
     }
 
@@ -248,7 +248,7 @@ class DoctorTest {
     }
 
     @Test
-    void devicesAreToldWithWhereTheirValuesComeFrom() throws IOException {
+    void devicesAreReportedWithWhereTheirValuesComeFrom() throws IOException {
         devices();
         Machine machine = machine(2, Map.of("JCCL_NVML_LIBRARY", "off"));
         requireOk(DeviceChecks.numa(machine));
@@ -263,7 +263,7 @@ class DoctorTest {
         requireBad(
                 DeviceChecks.gpus(machine),
                 Status.WARN,
-                "1: 0 at 0000:01:00.0 (sysfs without sm nvlink c2c gdr): nvml tells nothing (JCCL_NVML_LIBRARY=off)",
+                "1: 0 at 0000:01:00.0 (sysfs without sm nvlink c2c gdr): nvml reports nothing (JCCL_NVML_LIBRARY=off)",
                 "JCCL_NVML_LIBRARY");
         requireBad(
                 DeviceChecks.pciLinks(machine),

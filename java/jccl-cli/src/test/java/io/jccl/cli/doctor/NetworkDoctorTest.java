@@ -81,7 +81,7 @@ class NetworkDoctorTest {
     }
 
     @Test
-    void aHealthyAdapterIsTold() {
+    void aHealthyAdapterIsReported() {
         requireOk(RdmaChecks.devices(machine), "devices=[mlx5_0] libibverbs=/usr/lib64/libibverbs.so.1");
         requireOk(RdmaChecks.portStates(machine), "mlx5_0:1 ACTIVE, Ethernet, 100 Gb/sec (4X EDR)");
         requireOk(RdmaChecks.gids(machine), "mlx5_0:1 GID 3 0000:0000:0000:0000:0000:ffff:0a01:0203");

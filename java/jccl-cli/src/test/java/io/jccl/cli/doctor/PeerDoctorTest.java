@@ -31,7 +31,7 @@ class PeerDoctorTest {
 
     private static final String DROPPED = "Connect timed out";
 
-    /** Four ranks on two machines; each machine has IPv4 and IPv6. */
+    /** Four ranks on two hosts; each host has IPv4 and IPv6. */
     private static Result result(BiFunction<Integer, InetSocketAddress, String> failures) {
         List<Place> places = new ArrayList<>();
         for (int rank = 0; rank < 4; rank++) {
@@ -65,12 +65,12 @@ class PeerDoctorTest {
                 .satisfies(finding -> {
                     assertThat(finding.status()).isEqualTo(Status.OK);
                     assertThat(finding.detail())
-                            .startsWith("4 ranks on 2 machines: each connects to all others; the slowest is");
+                            .startsWith("4 ranks on 2 hosts: each connects to all others; the slowest is");
                 });
     }
 
     @Test
-    void aFirewallThatLetsNobodyInIsSaidOfItsMachine() {
+    void aFirewallThatLetsNobodyInIsReportedWithItsHost() {
         List<Finding> findings =
                 PeerChecks.judge(result((from, address) -> from < 2 && ofBeta(address) ? DROPPED : ""));
         assertThat(findings).singleElement().satisfies(finding -> {
@@ -83,7 +83,7 @@ class PeerDoctorTest {
     }
 
     @Test
-    void machinesThatDoNotReachEachOtherAtAllAreNamedFromBothSides() {
+    void hostsThatDoNotReachEachOtherAtAllAreNamedFromBothSides() {
         List<Finding> findings =
                 PeerChecks.judge(result((from, address) -> from < 2 == ofBeta(address) ? "No route to host" : ""));
         assertThat(findings).hasSize(2).allSatisfy(finding -> {
@@ -104,7 +104,7 @@ class PeerDoctorTest {
     }
 
     @Test
-    void ranksWithoutACommonFamilyAreToldSo() {
+    void ranksWithoutACommonFamilyAreReported() {
         Result both = result((from, address) -> "");
         List<Attempt> one = both.attempts().stream()
                 .filter(attempt -> attempt.from() != 0 || attempt.to() != 3)
@@ -130,7 +130,7 @@ class PeerDoctorTest {
     }
 
     @Test
-    void threeRanksOfThisMachineFindEachOther() throws Exception {
+    void threeRanksOfThisHostFindEachOther() throws Exception {
         BootstrapOptions options = BootstrapOptions.defaults("test")
                 .withInitTimeout(Duration.ofSeconds(30))
                 .withInterfaces("lo", "");
@@ -170,7 +170,7 @@ class PeerDoctorTest {
                 1);
         assertThat(PeerChecks.examine(machine)).singleElement().satisfies(finding -> {
             assertThat(finding.status()).isEqualTo(Status.FAIL);
-            assertThat(finding.detail()).startsWith("rank 1 of 2 does not meet the others: ");
+            assertThat(finding.detail()).startsWith("rank 1 of 2 does not reach the others: ");
             assertThat(finding.remedy()).contains("JCCL_RENDEZVOUS");
         });
     }

@@ -65,7 +65,7 @@ class LocalLauncherTest {
     }
 
     @Test
-    void aRankThatHeedsTermEndsInItsOwnWayAndNobodyWaitsForTheGrace() throws Exception {
+    void aRankThatHandlesTermEndsByItselfAndNobodyWaitsForTheGrace() throws Exception {
         long begin = System.nanoTime();
         Outcome outcome = run(
                 "trap 'echo >tidied; exit 0' TERM; echo >ready; while :; do sleep 0.05; done", Duration.ZERO, NEVER);

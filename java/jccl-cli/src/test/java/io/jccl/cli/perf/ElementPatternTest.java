@@ -46,7 +46,7 @@ class ElementPatternTest {
     }
 
     @Test
-    void aPieceInTheWrongPlaceShows() {
+    void aChunkInTheWrongPlaceIsCounted() {
         ElementPattern pattern = new ElementPattern(DataType.FLOAT32, i -> CheckValues.moved(0, i));
         Region region = heap(COUNT * 4);
         pattern.fill(region, 0, COUNT, 0);

@@ -21,7 +21,7 @@ class MachineTreeTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 8, 64, 200})
-    void treesOfThePlanSpanAllMachines(int machines) {
+    void treesOfThePlanSpanAllHosts(int machines) {
         TopologyReport report = Reports.of(Reports.machine(1, 1, 2, Reports.Fabric.SWITCH), machines);
         Plan plan = report.plan().orElseThrow();
         List<MachineTree> trees = MachineTree.of(plan);
@@ -38,9 +38,9 @@ class MachineTreeTest {
         return new ChannelGraph(pattern, 1, 1, PathType.PHB, PathType.PHB, false, List.of(), List.of());
     }
 
-    /** Machines of 8, 4, 1 and 3 ranks, whose ranks lie anywhere. */
+    /** Hosts of 8, 4, 1 and 3 ranks, whose ranks lie anywhere. */
     @Test
-    void machinesOfUnequalSizesHaveTheirOwnPlacesInTheTrees() {
+    void hostsOfUnequalSizesHaveTheirOwnPlacesInTheTrees() {
         for (int seed = 0; seed < 50; seed++) {
             List<String> hosts = new ArrayList<>();
             int[] sizes = {8, 4, 1, 3, 16};

@@ -23,10 +23,10 @@ import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** Reports of machines that the tests make up. */
+/** Reports of hosts that the tests make up. */
 public final class Reports {
 
-    /** How the GPUs of a made-up machine are joined. */
+    /** How the GPUs of a made-up host are joined. */
     public enum Fabric {
         /** By PCI only. */
         PCI,
@@ -54,7 +54,7 @@ public final class Reports {
         return TopologyReporter.report(request(xml, machines), () -> 0);
     }
 
-    /** The reports of machines that are described one by one. */
+    /** The reports of hosts that are described one by one. */
     public static List<TopologyReport> ofUnlike(String... machines) {
         return TopologyReporter.reportUnlike(
                 Stream.of(machines).map(xml -> request(xml, machines.length)).toList(), () -> 0);
@@ -79,7 +79,7 @@ public final class Reports {
                         HostCosts.builtIn()));
     }
 
-    /** A machine of NUMA nodes that have PCI switches that have GPUs and, each, one network card with two ports. */
+    /** A host of NUMA nodes that have PCI switches that have GPUs and, each, one network card with two ports. */
     public static String machine(int cpus, int switches, int gpus, Fabric fabric) {
         StringBuilder xml = new StringBuilder("<system version=\"1\">");
         int all = cpus * switches * gpus;

@@ -15,7 +15,7 @@ class TopoJsonTest {
     private static final TopologyReport REPORT = Reports.of(Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), 3);
 
     @Test
-    void aRankIsToldWhatTheWholePlanSaysOfIt() throws IOException {
+    void oneRankHasWhatTheWholePlanSaysOfIt() throws IOException {
         JsonNode whole = json(OptionalInt.empty());
         int ranks = whole.at("/plan/ranks").asInt();
         assertThat(ranks).isEqualTo(12);
@@ -48,7 +48,7 @@ class TopoJsonTest {
     }
 
     @Test
-    void whichRanksShareAGpuIsTold() throws IOException {
+    void ranksThatShareAGpuAreReported() throws IOException {
         JsonNode shared = json(List.of(Reports.of(Reports.SHARED, 2)), OptionalInt.empty());
         assertThat(shared.get("shared_gpus")).hasToString("[{\"busid\":\"0000:11:00.0\",\"ranks\":[0,1,2]}]");
         assertThat(shared.at("/nodes/0/links/0")).hasToString("{\"type\":\"LOC\",\"bw\":1675.0,\"to\":\"GPU/1\"}");
@@ -56,7 +56,7 @@ class TopoJsonTest {
     }
 
     @Test
-    void oneRankOfManyMachinesIsShort() throws IOException {
+    void oneRankOfManyHostsIsShort() throws IOException {
         TopologyReport many = Reports.of(Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), 256);
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         TopoJson.write(List.of(many), OptionalInt.of(700), out);
@@ -66,7 +66,7 @@ class TopoJsonTest {
     }
 
     @Test
-    void ofMachinesThatAreNotAlikeTheFirstIsToldAsIfItWereAloneAndTheOthersBeside() throws IOException {
+    void ofHostsThatDifferTheFirstIsWrittenAsIfItWereAloneAndTheOthersBeside() throws IOException {
         List<TopologyReport> reports = Reports.ofUnlike(
                 Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), Reports.machine(1, 1, 3, Reports.Fabric.PCI));
         JsonNode whole = json(reports, OptionalInt.empty());

@@ -11,10 +11,10 @@ class TopoTextTest {
 
     @ParameterizedTest
     @EnumSource(Reports.Fabric.class)
-    void everyNodeHasItsLineAndEveryLinkIsTold(Reports.Fabric fabric) {
+    void everyNodeHasItsLineAndEveryLinkIsShown(Reports.Fabric fabric) {
         TopologyReport report = Reports.of(Reports.machine(2, 1, 2, fabric), 2);
         String text = TopoText.write(List.of(report));
-        String machine = text.substring(text.indexOf("MACHINE"), text.indexOf("PATHS"));
+        String machine = text.substring(text.indexOf("TOPOLOGY"), text.indexOf("PATHS"));
         for (TopologyReport.NodeRow node : report.nodes()) {
             assertThat(machine.lines().map(line -> line.replaceAll("^[ │├└─]*([A-Z0-9]+ [0-9.]+ )?", "") + " "))
                     .filteredOn(line -> line.startsWith(node.name() + " "))
@@ -24,11 +24,11 @@ class TopoTextTest {
         for (Wire wire : MachineView.of(report).wires()) {
             assertThat(machine).contains(wire.type() + " " + wire.label());
         }
-        assertThat(text).contains("CHANNELS\nRing: ", "\nTree: ", "\nPlan: 8 ranks on 2 machines, ");
+        assertThat(text).contains("CHANNELS\nRing: ", "\nTree: ", "\nPlan: 8 ranks on 2 hosts, ");
     }
 
     @Test
-    void aMeshOfNumaNodesIsToldOnce() {
+    void aMeshOfNumaNodesIsShownOnce() {
         String text = TopoText.write(List.of(Reports.of(Reports.machine(4, 1, 1, Reports.Fabric.PCI), 1)));
         assertThat(text).containsOnlyOnce("between any two NUMA nodes: SYS 10");
     }
@@ -40,7 +40,7 @@ class TopoTextTest {
     }
 
     @Test
-    void whichRanksShareAGpuIsTold() {
+    void ranksThatShareAGpuAreReported() {
         String text = TopoText.write(List.of(Reports.of(Reports.SHARED, 1)));
         assertThat(text)
                 .contains(
@@ -62,7 +62,7 @@ class TopoTextTest {
     }
 
     @Test
-    void originsAreToldOnceForAllNodesThatShareThem() {
+    void originsAreShownOnceForAllNodesThatShareThem() {
         String text = TopoText.write(List.of(Reports.of(
                 """
                 <system version="1"><cpu numaid="0" origin="sysfs without affinity">
@@ -74,7 +74,7 @@ class TopoTextTest {
                 </cpu></system>
                 """,
                 2)));
-        String machine = text.substring(text.indexOf("MACHINE"), text.indexOf("\nPATHS"));
+        String machine = text.substring(text.indexOf("TOPOLOGY"), text.indexOf("\nPATHS"));
         assertThat(machine.lines().filter(line -> line.startsWith("origin of ")))
                 .containsExactly(
                         "origin of CPU/0: sysfs without affinity",
@@ -83,28 +83,23 @@ class TopoTextTest {
     }
 
     @Test
-    void typesOfPathsAreSaidInWords() {
+    void typesOfPathsAreDescribed() {
         String text = TopoText.write(List.of(Reports.of(Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), 2)));
         assertThat(text)
                 .containsPattern(
                         "Ring: .* GB/s inside, over NVLink \\(NVL\\); .* to the network ports, through one PCI")
-                .containsPattern(
-                        "Plan: 8 ranks on 2 machines, \\d+ channels \\(\\d along each channel of a machine\\)");
+                .containsPattern("Plan: 8 ranks on 2 hosts, \\d+ channels \\(\\d along each channel of a host\\)");
     }
 
     @Test
-    void machinesThatAreNotAlikeAreShownOneByOneUnderOnePlan() {
+    void hostsThatDifferAreShownOneByOneUnderOnePlan() {
         String text = TopoText.write(Reports.ofUnlike(
                 Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), Reports.machine(1, 1, 3, Reports.Fabric.PCI)));
         assertThat(text)
                 .containsSubsequence(
-                        "machine 0, made",
-                        ": 4 GPUs",
-                        "\nmachine 1, made",
-                        ": 3 GPUs",
-                        "\nPlan: 7 ranks on 2 machines, ")
+                        "host 0, made", ": 4 GPUs", "\nmachine 1, made", ": 3 GPUs", "\nPlan: 7 ranks on 2 hosts, ")
                 .containsOnlyOnce("\nPlan: ")
                 .containsOnlyOnce("\nCHOICES")
-                .doesNotContain("along each channel of a machine");
+                .doesNotContain("along each channel of a host");
     }
 }

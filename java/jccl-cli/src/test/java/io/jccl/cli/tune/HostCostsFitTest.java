@@ -38,7 +38,7 @@ class HostCostsFitTest {
     }
 
     @Test
-    void a_written_table_reads_back_the_same() throws IOException {
+    void a_written_profile_reads_back_the_same() throws IOException {
         String text = HostCostsWriter.write(HostCosts.builtIn());
         HostCosts copy = HostCosts.read(new StringReader(text), "copy");
         assertThat(HostCostsWriter.write(copy)).isEqualTo(text);
@@ -62,41 +62,42 @@ class HostCostsFitTest {
     }
 
     @Test
-    void an_unknown_that_nothing_is_said_about_is_zero() {
+    void an_unknown_without_an_equation_is_zero() {
         assertThat(leastSquares(new double[][] {{2, 0}}, 3)).containsExactly(new double[] {1.5, 0}, within(1e-9));
     }
 
     @Test
-    void steps_and_turns_are_recovered_from_what_the_model_predicts() {
+    void costs_of_steps_and_oversubscription_are_recovered_from_predictions() {
         HostCosts real = HostCosts.builtIn()
                 .with(General.STEP_US, 0.31)
                 .with(General.OVERSUBSCRIBED_HOP_US, 2.5)
                 .with(General.ZERO_COPY_MIN_BYTES, 0);
         List<Measurement> chunks = new ArrayList<>();
-        CommunicatorShape roomy = shape(2, 1, 2, 1);
+        CommunicatorShape dedicated = shape(2, 1, 2, 1);
         for (int chunk = 1024; chunk <= 16 << 10; chunk *= 2) {
             for (long bytes : new long[] {16 << 10, 64 << 10}) {
-                chunks.add(predicted(real, roomy, new Choice(Algorithm.RING, Protocol.SIMPLE, 1, chunk, false), bytes));
+                Choice choice = new Choice(Algorithm.RING, Protocol.SIMPLE, 1, chunk, false);
+                chunks.add(predicted(real, dedicated, choice, bytes));
             }
         }
         assertThat(HostCostsFit.stepMicros(chunks)).hasValueCloseTo(0.31, within(1e-6));
         assertThat(HostCostsFit.stepMicros(chunks.subList(0, 1))).isEmpty();
 
-        List<Measurement> crowded = new ArrayList<>();
+        List<Measurement> oversubscribed = new ArrayList<>();
         for (Algorithm algorithm : Algorithm.values()) {
             Choice choice = new Choice(algorithm, Protocol.LL, 1, 1024, false);
-            crowded.add(predicted(real, shape(4, 1, 2, 1), choice, 64));
+            oversubscribed.add(predicted(real, shape(4, 1, 2, 1), choice, 64));
         }
-        assertThat(HostCostsFit.crowded(real, General.OVERSUBSCRIBED_HOP_US, crowded))
+        assertThat(HostCostsFit.oversubscribed(real, General.OVERSUBSCRIBED_HOP_US, oversubscribed))
                 .hasValueCloseTo(2.5, within(1e-6));
-        assertThat(HostCostsFit.crowded(real, General.OVERSUBSCRIBED_HOP_US, chunks))
+        assertThat(HostCostsFit.oversubscribed(real, General.OVERSUBSCRIBED_HOP_US, chunks))
                 .isEmpty();
-        assertThat(HostCostsFit.crowded(
+        assertThat(HostCostsFit.oversubscribed(
                         real.with(General.OVERSUBSCRIBED_DIRECT_FACTOR, 9),
                         General.OVERSUBSCRIBED_DIRECT_FACTOR,
-                        crowded))
+                        oversubscribed))
                 .hasValueCloseTo(real.get(General.OVERSUBSCRIBED_DIRECT_FACTOR), within(1e-6));
-        HostCosts fitted = HostCostsFit.fit(HostCosts.builtIn(), crowded, "crowded");
+        HostCosts fitted = HostCostsFit.fit(HostCosts.builtIn(), oversubscribed, "oversubscribed");
         assertThat(fitted.link(TransportKind.SHM, Algorithm.RING, Protocol.LL))
                 .as("rows come from ranks with a core each")
                 .isEqualTo(HostCosts.builtIn().link(TransportKind.SHM, Algorithm.RING, Protocol.LL));

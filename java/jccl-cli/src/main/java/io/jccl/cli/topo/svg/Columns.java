@@ -62,7 +62,7 @@ final class Columns {
         for (String child : machine.children(node)) {
             children += needed(child) + GAP;
         }
-        double own = Math.max(labels.width(node), labels.leastWidth(node));
+        double own = Math.max(labels.width(node), labels.minWidth(node));
         double ports = Math.max(portsWidth(ports(node, true)), portsWidth(ports(node, false))) + 6;
         return Math.max(Math.max(own, ports), children);
     }
@@ -154,11 +154,11 @@ final class Columns {
     }
 
     private static double strokeWidth(Leg leg) {
-        return Look.stroke(leg.wire().bandwidthGBps()) + 2;
+        return Theme.stroke(leg.wire().bandwidthGBps()) + 2;
     }
 
     private static double labelWidth(Leg leg) {
-        return leg.labelled() ? Look.width(leg.wire().label(), 11) + 4 : 0;
+        return leg.labelled() ? Theme.width(leg.wire().label(), 11) + 4 : 0;
     }
 
     double left(String node) {

@@ -16,14 +16,14 @@ final class Labels {
     private static final int LONGEST = 12;
 
     /** More ranks in host memory than this have their numbers only, so that a picture of all is not too wide. */
-    private static final int MOST_HOSTS_NAMED = 16;
+    private static final int MAX_HOSTS_NAMED = 16;
 
     private final MachineView machine;
     private final boolean manyHosts;
 
     Labels(MachineView machine) {
         this.machine = machine;
-        this.manyHosts = machine.ofType(NodeType.HOST).size() > MOST_HOSTS_NAMED;
+        this.manyHosts = machine.ofType(NodeType.HOST).size() > MAX_HOSTS_NAMED;
     }
 
     /** Whether the box is a bar with one line of text, wider than high. */
@@ -71,15 +71,15 @@ final class Labels {
 
     /** The width that all lines need. */
     double width(String node) {
-        double widest = Look.width(name(node), NAME_SIZE);
+        double widest = Theme.width(name(node), NAME_SIZE);
         for (String line : details(node)) {
-            widest = Math.max(widest, Look.width(line, SMALL_SIZE));
+            widest = Math.max(widest, Theme.width(line, SMALL_SIZE));
         }
         return widest + 10;
     }
 
-    /** The least width of a box, which makes boxes of one kind alike. */
-    double leastWidth(String node) {
+    /** The minimum width of a box, which makes boxes of one kind alike. */
+    double minWidth(String node) {
         boolean small = isBar(node) || machine.type(node) == NodeType.HOST && manyHosts;
         return small ? 0 : LEAF_WIDTH;
     }
@@ -89,7 +89,7 @@ final class Labels {
         return isBar(node) ? 22 : 32 + 13 * details(node).size();
     }
 
-    /** What is told when one points at the box. */
+    /** The text that appears when the pointer is on the box. */
     String tooltip(String node) {
         StringBuilder text = new StringBuilder(node);
         machine.detail(node).ifPresent(detail -> {

@@ -9,7 +9,7 @@ import java.util.Map;
 /** Gives every step of every route a lane of its own on the legs and strips that it follows. */
 final class Lanes {
 
-    /** A strip's piece is long from this share of the strip on: long ones keep away from the many short ones. */
+    /** A strip's run is long from this share of the strip on: long ones keep away from the many short ones. */
     private static final double LONG = 0.4;
 
     private final List<Trace> traces;
@@ -58,7 +58,7 @@ final class Lanes {
 
     private void spreadLeg(List<Use> uses) {
         uses.sort(Comparator.comparingDouble((Use use) -> Columns.rank(turn(use)))
-                .thenComparingInt(use -> turn(use) < 0 ? band(use) : -band(use)));
+                .thenComparingInt(use -> turn(use) < 0 ? group(use) : -group(use)));
         for (int i = 0; i < uses.size(); i++) {
             Use use = uses.get(i);
             Leg leg = traces.get(use.trace).legs().get(use.place);
@@ -66,8 +66,8 @@ final class Lanes {
         }
     }
 
-    private int band(Use use) {
-        return traces.get(use.trace).band();
+    private int group(Use use) {
+        return traces.get(use.trace).group();
     }
 
     /** How far to the right the route goes where it next turns aside, or came from where it last did. */
@@ -91,7 +91,7 @@ final class Lanes {
     private void packStrip(String id, List<Use> uses) {
         double[] span = columns.span(wiring.strip(id));
         double longest = (span[1] - span[0]) * LONG;
-        uses.sort(Comparator.comparing((Use use) -> run(use) > longest).thenComparingInt(this::band));
+        uses.sort(Comparator.comparing((Use use) -> run(use) > longest).thenComparingInt(this::group));
         Packing packing = new Packing(pitch);
         for (Use use : uses) {
             lanes[use.trace][use.place] = packing.place(x[use.trace][use.place - 1], x[use.trace][use.place]);

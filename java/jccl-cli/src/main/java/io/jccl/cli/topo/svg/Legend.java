@@ -6,7 +6,7 @@ import io.jccl.topology.NodeType;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Says what the boxes and lines of a machine mean; only of kinds that are there. */
+/** Says what the boxes and lines of a host mean; only of kinds that are there. */
 final class Legend {
 
     private static final double SWATCH = 24;
@@ -23,16 +23,16 @@ final class Legend {
         List<Entry> found = new ArrayList<>();
         for (NodeType type : NodeType.values()) {
             if (!machine.ofType(type).isEmpty()) {
-                found.add(new Entry(Look.meaning(type), type, null, 0, 0));
+                found.add(new Entry(Theme.meaning(type), type, null, 0, 0));
             }
         }
         for (LinkType type : LinkType.values()) {
             if (machine.wires().stream().anyMatch(wire -> wire.type() == type)) {
-                found.add(new Entry(Look.meaning(type), null, type, 0, 0));
+                found.add(new Entry(Theme.meaning(type), null, type, 0, 0));
             }
         }
         for (Entry entry : found) {
-            double needed = SWATCH + 6 + Look.width(entry.text, 12) + 8;
+            double needed = SWATCH + 6 + Theme.width(entry.text, 12) + 8;
             if (x + needed > width && x > 0) {
                 x = 0;
                 height += ROW;
@@ -64,11 +64,11 @@ final class Legend {
                         "rx",
                         3,
                         "fill",
-                        Look.fill(entry.node),
+                        Theme.fill(entry.node),
                         "stroke",
-                        Look.edge(entry.node));
+                        Theme.edge(entry.node));
             } else {
-                svg.empty("rect", "x", x, "y", y + 7, "width", SWATCH, "height", 6.0, "fill", Look.colour(entry.link));
+                svg.empty("rect", "x", x, "y", y + 7, "width", SWATCH, "height", 6.0, "fill", Theme.colour(entry.link));
             }
             svg.text(x + SWATCH + 6, y + 14, "route", entry.text);
         }

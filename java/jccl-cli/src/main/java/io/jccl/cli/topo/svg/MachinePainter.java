@@ -6,7 +6,7 @@ import io.jccl.topology.NodeType;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Draws the boxes and links of a floor plan. */
+/** Draws the boxes and links of a layout. */
 final class MachinePainter {
 
     private static final double LABEL_SIZE = 11;
@@ -19,31 +19,31 @@ final class MachinePainter {
     /** What letters most likely need of the width that is left for them. */
     private static final double LIKELY = 0.9;
 
-    private final FloorPlan plan;
+    private final Layout layout;
     private final Wiring wiring;
     private final MachineView machine;
 
     /** The bandwidth beside a link. */
     record LinkLabel(String text, double x, double y, boolean middle) {
         Box box() {
-            double width = Look.width(text, LABEL_SIZE);
+            double width = Theme.width(text, LABEL_SIZE);
             return new Box(middle ? x - width / 2 : x, y - LABEL_SIZE + 2, width, LABEL_SIZE);
         }
     }
 
-    MachinePainter(FloorPlan plan) {
-        this.plan = plan;
-        this.wiring = plan.wiring();
+    MachinePainter(Layout layout) {
+        this.layout = layout;
+        this.wiring = layout.wiring();
         this.machine = wiring.machine();
     }
 
     /** The frames round NUMA nodes and all links that end at the boxes they touch. */
     void links(Svg svg) {
-        plan.frames().forEach((root, box) -> rectangle(svg, box, 10, "#fafbfc", "#c6ced6"));
+        layout.frames().forEach((root, box) -> rectangle(svg, box, 10, "#fafbfc", "#c6ced6"));
         wiring.strips().forEach(strip -> {
             if (strip.kind() == Strip.Kind.BUS) {
-                Box bus = plan.box(strip.id());
-                rectangle(svg, bus, 6, "#fdf1e3", Look.colour(strip.wire().type()));
+                Box bus = layout.box(strip.id());
+                rectangle(svg, bus, 6, "#fdf1e3", Theme.colour(strip.wire().type()));
                 svg.text(
                         bus.x() + 8,
                         bus.y() + 14,
@@ -63,7 +63,7 @@ final class MachinePainter {
     void boxes(Svg svg) {
         for (String name : machine.names()) {
             svg.open("g", "data-node", name);
-            svg.leaf("title", plan.labels().tooltip(name));
+            svg.leaf("title", layout.labels().tooltip(name));
             drawBox(svg, name);
             svg.close("g");
         }
@@ -92,7 +92,7 @@ final class MachinePainter {
         List<LinkLabel> labels = new ArrayList<>();
         for (Leg leg : wiring.legs()) {
             if (leg.labelled()) {
-                Box line = plan.line(leg);
+                Box line = layout.line(leg);
                 labels.add(new LinkLabel(leg.wire().label(), line.right() + 2, line.bottom() - 8, false));
             }
         }
@@ -106,8 +106,8 @@ final class MachinePainter {
 
     /** In the middle of the track, or as near to it as no link crosses. */
     private LinkLabel trackLabel(Strip strip) {
-        Box box = plan.box(strip.id());
-        List<Box> crossing = wiring.legs().stream().map(plan::line).toList();
+        Box box = layout.box(strip.id());
+        List<Box> crossing = wiring.legs().stream().map(layout::line).toList();
         for (int off = 0; off <= FARTHEST; off += STEP) {
             for (int side : new int[] {-off, off}) {
                 double x = box.middleX() + box.width() * side / 100;
@@ -129,32 +129,32 @@ final class MachinePainter {
     }
 
     private boolean passesOverBox(Leg leg) {
-        Box line = plan.line(leg);
+        Box line = layout.line(leg);
         return machine.names().stream()
                 .filter(name -> !name.equals(leg.upper()) && !name.equals(leg.lower()))
-                .anyMatch(name -> plan.box(name).overlaps(line));
+                .anyMatch(name -> layout.box(name).overlaps(line));
     }
 
     private void drawLeg(Svg svg, Leg leg, boolean over) {
-        Box line = plan.line(leg);
+        Box line = layout.line(leg);
         String path = "M" + Svg.number(line.middleX()) + " " + Svg.number(line.y()) + "V" + Svg.number(line.bottom());
         drawWire(svg, leg.wire(), path, over);
     }
 
     private void drawTrack(Svg svg, Strip strip) {
         List<Leg> legs = wiring.at(strip.id());
-        Box one = plan.line(legs.get(0));
-        Box other = plan.line(legs.get(1));
+        Box one = layout.line(legs.get(0));
+        Box other = layout.line(legs.get(1));
         boolean below = strip.kind() == Strip.Kind.BELOW;
         String path = "M" + Svg.number(one.middleX()) + " " + Svg.number(below ? one.y() : one.bottom())
-                + "V" + Svg.number(plan.box(strip.id()).middleY())
+                + "V" + Svg.number(layout.box(strip.id()).middleY())
                 + "H" + Svg.number(other.middleX())
                 + "V" + Svg.number(below ? other.y() : other.bottom());
         drawWire(svg, strip.wire(), path, true);
     }
 
     private static void drawWire(Svg svg, Wire wire, String path, boolean casing) {
-        double width = Look.stroke(wire.bandwidthGBps());
+        double width = Theme.stroke(wire.bandwidthGBps());
         if (casing) {
             svg.empty("path", "class", "casing", "d", path, "stroke-width", width + 3);
         }
@@ -165,7 +165,7 @@ final class MachinePainter {
                 "d",
                 path,
                 "stroke",
-                Look.colour(wire.type()),
+                Theme.colour(wire.type()),
                 "stroke-width",
                 width,
                 "data-link",
@@ -179,23 +179,23 @@ final class MachinePainter {
 
     private void drawBox(Svg svg, String name) {
         NodeType type = machine.type(name);
-        rectangle(svg, plan.box(name), 5, Look.fill(type), Look.edge(type));
+        rectangle(svg, layout.box(name), 5, Theme.fill(type), Theme.edge(type));
     }
 
     private void writeName(Svg svg, String name) {
-        Box box = plan.box(name);
-        double y = plan.textY(name);
-        String text = plan.labels().name(name);
-        String fill = Look.fill(machine.type(name));
-        if (plan.labels().isBar(name)) {
+        Box box = layout.box(name);
+        double y = layout.textY(name);
+        String text = layout.labels().name(name);
+        String fill = Theme.fill(machine.type(name));
+        if (layout.labels().isBar(name)) {
             double x = barTextX(name, box);
-            double middle = x + Look.width(text, Labels.NAME_SIZE) * LIKELY / 2;
+            double middle = x + Theme.width(text, Labels.NAME_SIZE) * LIKELY / 2;
             plate(svg, textBox(middle, y, text, Labels.NAME_SIZE), fill);
             svg.text(x, y, "name", text);
             return;
         }
         Box plate = textBox(box.middleX(), y, text, Labels.NAME_SIZE);
-        List<String> details = plan.labels().details(name);
+        List<String> details = layout.labels().details(name);
         for (int line = 0; line < details.size(); line++) {
             plate = plate.union(textBox(box.middleX(), y + 13 * (line + 1), details.get(line), Labels.SMALL_SIZE));
         }
@@ -208,7 +208,7 @@ final class MachinePainter {
     }
 
     private static Box textBox(double middle, double baseline, String text, double size) {
-        double width = Look.width(text, size) * LIKELY;
+        double width = Theme.width(text, size) * LIKELY;
         return new Box(middle - width / 2, baseline - size, width, size + 2);
     }
 
@@ -221,12 +221,12 @@ final class MachinePainter {
     private double barTextX(String name, Box box) {
         List<Box> bridges = wiring.legs().stream()
                 .filter(leg -> !leg.upper().equals(name) && !leg.lower().equals(name) && !isPartOfTrack(leg))
-                .map(plan::line)
+                .map(layout::line)
                 .filter(box::overlaps)
                 .toList();
         List<Double> candidates = new ArrayList<>(List.of(box.x() + 6));
         bridges.forEach(bridge -> candidates.add(bridge.right() + 6));
-        double width = Look.width(plan.labels().name(name), Labels.NAME_SIZE);
+        double width = Theme.width(layout.labels().name(name), Labels.NAME_SIZE);
         return candidates.stream()
                 .filter(x -> x + width <= box.right())
                 .filter(x ->

@@ -3,7 +3,7 @@ package io.jccl.cli.topo.svg;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Puts intervals into as few lanes as it can, none over another: each into the first lane with room for it. */
+/** Puts intervals into as few lanes as it can, none over another: each into the first lane with space for it. */
 final class Packing {
 
     private final double margin;

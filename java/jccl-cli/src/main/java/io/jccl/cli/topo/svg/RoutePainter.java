@@ -1,29 +1,29 @@
 package io.jccl.cli.topo.svg;
 
-import io.jccl.cli.topo.Band;
+import io.jccl.cli.topo.ChannelGroup;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Draws the routes of one set of bands over a floor plan. */
+/** Draws the routes of one set of channel groups over a layout. */
 final class RoutePainter {
 
     private static final double CORNER = 5;
 
-    private final FloorPlan plan;
+    private final Layout layout;
     private final Lanes lanes;
-    private final List<Band> bands;
+    private final List<ChannelGroup> groups;
 
-    RoutePainter(FloorPlan plan, Lanes lanes, List<Band> bands) {
-        this.plan = plan;
+    RoutePainter(Layout layout, Lanes lanes, List<ChannelGroup> groups) {
+        this.layout = layout;
         this.lanes = lanes;
-        this.bands = bands;
+        this.groups = groups;
     }
 
     void routes(Svg svg) {
-        for (int number = 0; number < bands.size(); number++) {
-            svg.open("g", "data-band", number, "stroke", Look.route(number), "fill", Look.route(number));
+        for (int number = 0; number < groups.size(); number++) {
+            svg.open("g", "data-group", number, "stroke", Theme.route(number), "fill", Theme.route(number));
             for (int trace = 0; trace < lanes.traces().size(); trace++) {
-                if (lanes.traces().get(trace).band() == number) {
+                if (lanes.traces().get(trace).group() == number) {
                     step(svg, trace, stroke(number));
                 }
             }
@@ -31,10 +31,10 @@ final class RoutePainter {
         }
     }
 
-    /** As wide as the lane allows for the band of most channels, the others by their share of it. */
+    /** As wide as the lane allows for the group of the most channels, the others by their share of it. */
     private double stroke(int number) {
-        double widest = plan.pitch() * 0.6;
-        double share = bands.get(number).channels() / (double) bands.get(0).channels();
+        double widest = layout.pitch() * 0.6;
+        double share = groups.get(number).channels() / (double) groups.get(0).channels();
         return Math.max(2.2, widest * share);
     }
 
@@ -52,10 +52,10 @@ final class RoutePainter {
                 "stroke-width",
                 stroke,
                 "data-via",
-                String.join(" ", trace.nodes(plan.wiring())));
+                String.join(" ", trace.nodes(layout.wiring())));
         double[] begin = points.get(0);
         double[] end = points.get(points.size() - 1);
-        double dot = Math.min(plan.pitch() / 2, stroke * 0.5 + 1);
+        double dot = Math.min(layout.pitch() / 2, stroke * 0.5 + 1);
         svg.empty("circle", "cx", begin[0], "cy", begin[1], "r", dot, "stroke", "none");
         if (trace.arrow()) {
             arrow(svg, end, points.get(points.size() - 2), stroke);
@@ -65,7 +65,7 @@ final class RoutePainter {
     }
 
     private void arrow(Svg svg, double[] tip, double[] from, double stroke) {
-        double side = Math.min(plan.pitch() / 2 + 0.5, stroke / 2 + 2.5);
+        double side = Math.min(layout.pitch() / 2 + 0.5, stroke / 2 + 2.5);
         double back = tip[1] + (from[1] > tip[1] ? 2 : -2) * side;
         String path = "M" + Svg.number(tip[0]) + " " + Svg.number(tip[1])
                 + "L" + Svg.number(tip[0] - side) + " " + Svg.number(back)
@@ -79,7 +79,7 @@ final class RoutePainter {
         int last = legs.size() - 1;
         points.add(new double[] {lanes.x(number, 0), edge(trace.strips().get(0), legs.get(0))});
         for (int place = 1; place <= last; place++) {
-            double y = plan.laneY(lanes, trace.strips().get(place), lanes.lane(number, place));
+            double y = layout.laneY(lanes, trace.strips().get(place), lanes.lane(number, place));
             points.add(new double[] {lanes.x(number, place - 1), y});
             points.add(new double[] {lanes.x(number, place), y});
         }
@@ -88,7 +88,7 @@ final class RoutePainter {
     }
 
     private double edge(String node, Leg leg) {
-        Box box = plan.box(node);
+        Box box = layout.box(node);
         return leg.upper().equals(node) ? box.bottom() - 3 : box.y() + 3;
     }
 

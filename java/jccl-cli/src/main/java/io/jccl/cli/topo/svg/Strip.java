@@ -3,21 +3,21 @@ package io.jccl.cli.topo.svg;
 import io.jccl.cli.topo.Wire;
 
 /**
- * Anything horizontal that routes run along: the box of a node, or the level piece of a link.
+ * Anything horizontal that routes run along: the box of a node, or the horizontal segment of a link.
  *
  * @param id the node's name, or one of no node
  * @param kind what it is
  * @param wire the link it is part of; null for the box of a node
- * @param level for a piece above a row of boxes, that row; else -1
+ * @param level for a segment above a row of boxes, that row; else -1
  */
 record Strip(String id, Kind kind, Wire wire, int level) {
 
     enum Kind {
         /** The box of a node. */
         NODE,
-        /** The level piece of one link, above the boxes of a row. */
+        /** The horizontal segment of one link, above the boxes of a row. */
         ABOVE,
-        /** The level piece of one link, below everything. */
+        /** The horizontal segment of one link, below everything. */
         BELOW,
         /** The links between all pairs of NUMA nodes, drawn as one. */
         BUS

@@ -1,6 +1,6 @@
 package io.jccl.cli.topo.svg;
 
-import io.jccl.cli.topo.Band;
+import io.jccl.cli.topo.ChannelGroup;
 import io.jccl.cli.topo.MachineTree;
 import io.jccl.cli.topo.MachineView;
 import io.jccl.cli.topo.Numbers;
@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Draws a report as one picture: the machine with the bandwidth of its links, the same machine with the routes of ring and
- * tree channels over it, and the trees over all machines. Equal reports give equal pictures.
+ * Draws a report as one picture: the host with the bandwidth of its links, the same host with the routes of ring and
+ * tree channels over it, and the trees over all hosts. Equal reports give equal pictures.
  */
 public final class TopoSvg {
 
@@ -22,13 +22,13 @@ public final class TopoSvg {
     private static final double LINE = 20;
     private static final double LETTER_SIZE = 11.5;
     private static final double NARROWEST = 760;
-    /** More different routes than this cannot be told apart in a picture. */
-    private static final int MOST_BANDS = 16;
+    /** A reader cannot distinguish more different routes than this in a picture. */
+    private static final int MAX_GROUPS = 16;
 
     private final TopologyReport report;
     private final MachineView machine;
-    private final Map<String, List<Band>> bands;
-    private final FloorPlan plan;
+    private final Map<String, List<ChannelGroup>> groups;
+    private final Layout layout;
     private final List<TreePainter> trees = new ArrayList<>();
     private final List<MachineTree> machineTrees;
     private final Svg body = new Svg();
@@ -38,14 +38,14 @@ public final class TopoSvg {
     private TopoSvg(TopologyReport report) {
         this.report = report;
         this.machine = MachineView.of(report);
-        this.bands = Summary.bands(report);
-        this.plan = plan(report, machine, bands);
+        this.groups = Summary.channelGroups(report);
+        this.layout = layout(report, machine, groups);
         this.machineTrees = report.plan()
                 .filter(made -> made.machines().size() > 1)
                 .map(MachineTree::of)
                 .orElse(List.of());
         machineTrees.forEach(tree -> trees.add(new TreePainter(tree)));
-        double widest = Math.max(NARROWEST, plan.width());
+        double widest = Math.max(NARROWEST, layout.width());
         for (TreePainter tree : trees) {
             widest = Math.max(widest, tree.width());
         }
@@ -57,22 +57,22 @@ public final class TopoSvg {
         return new TopoSvg(report).write();
     }
 
-    /** Where the machine of a report and its routes lie. */
-    static FloorPlan plan(TopologyReport report, MachineView machine, Map<String, List<Band>> bands) {
+    /** Where the host of a report and its routes lie. */
+    static Layout layout(TopologyReport report, MachineView machine, Map<String, List<ChannelGroup>> groups) {
         Wiring wiring = new Wiring(machine);
         Traces traces = new Traces(wiring, report);
-        int most = bands.values().stream().mapToInt(TopoSvg::drawn).max().orElse(0);
-        return new FloorPlan(
+        int max = groups.values().stream().mapToInt(TopoSvg::drawn).max().orElse(0);
+        return new Layout(
                 wiring,
                 new Labels(machine),
-                bands.values().stream()
+                groups.values().stream()
                         .map(list -> traces.of(list.subList(0, drawn(list))))
                         .toList(),
-                most <= 3 ? 9 : most <= 6 ? 7 : 5.5);
+                max <= 3 ? 9 : max <= 6 ? 7 : 5.5);
     }
 
-    private static int drawn(List<Band> list) {
-        return Math.min(MOST_BANDS, list.size());
+    private static int drawn(List<ChannelGroup> list) {
+        return Math.min(MAX_GROUPS, list.size());
     }
 
     private String write() {
@@ -80,8 +80,8 @@ public final class TopoSvg {
         machinePanel();
         machineBelowRoutes();
         int set = 0;
-        for (Map.Entry<String, List<Band>> graph : bands.entrySet()) {
-            routePanel(graph.getKey(), graph.getValue(), plan.routes().get(set));
+        for (Map.Entry<String, List<ChannelGroup>> graph : groups.entrySet()) {
+            routePanel(graph.getKey(), graph.getValue(), layout.routes().get(set));
             set++;
         }
         treePanel();
@@ -98,7 +98,7 @@ public final class TopoSvg {
                 "viewBox",
                 "0 0 " + Svg.number(width) + " " + Svg.number(height));
         svg.leaf("title", "Topology of " + report.source());
-        svg.leaf("style", Look.STYLE);
+        svg.leaf("style", Theme.STYLE);
         svg.empty("rect", "width", width, "height", height, "fill", "#ffffff");
         return svg + body.toString() + "</svg>";
     }
@@ -123,7 +123,7 @@ public final class TopoSvg {
     private void wrapped(String styles, String text, double indent) {
         StringBuilder line = new StringBuilder();
         for (String word : text.split(" ")) {
-            double needed = Look.width(line + " " + word, LETTER_SIZE);
+            double needed = Theme.width(line + " " + word, LETTER_SIZE);
             if (!line.isEmpty() && needed > width - 2 * MARGIN - indent) {
                 y += LINE;
                 body.text(MARGIN + indent, y, styles, line.toString());
@@ -143,10 +143,10 @@ public final class TopoSvg {
     }
 
     private void machinePanel() {
-        heading("The machine", "The number beside a link is its bandwidth in GB/s each way; the thicker, the more.");
+        heading("The host", "The number beside a link is its bandwidth in GB/s each way; the thicker, the more.");
         new Legend(machine, width - 2 * MARGIN).draw(body, MARGIN, y);
         y += new Legend(machine, width - 2 * MARGIN).height() + 4;
-        FloorPlan bare = plan.withoutRoutes();
+        Layout bare = layout.withoutRoutes();
         MachinePainter painter = new MachinePainter(bare);
         beginPanel();
         painter.links(body);
@@ -157,9 +157,9 @@ public final class TopoSvg {
         endPanel(bare);
     }
 
-    /** The machine in layers between which routes are drawn. */
+    /** The host in layers between which routes are drawn. */
     private void machineBelowRoutes() {
-        MachinePainter painter = new MachinePainter(plan);
+        MachinePainter painter = new MachinePainter(layout);
         Map<String, Consumer<Svg>> layers = new LinkedHashMap<>();
         layers.put("links", painter::links);
         layers.put("boxes", painter::boxes);
@@ -178,21 +178,24 @@ public final class TopoSvg {
         body.open("g", "transform", "translate(" + Svg.number(MARGIN) + " " + Svg.number(y) + ")");
     }
 
-    private void endPanel(FloorPlan floor) {
+    private void endPanel(Layout layout) {
         body.close("g");
-        y += floor.height() + LINE;
+        y += layout.height() + LINE;
     }
 
-    private void routePanel(String name, List<Band> list, Lanes lanes) {
+    private void routePanel(String name, List<ChannelGroup> list, Lanes lanes) {
         boolean ring = name.equals("ring");
-        heading(Summary.capital(name) + " channels", about(ring, list.stream().anyMatch(band -> !band.doors()
+        heading(Summary.capital(name) + " channels", about(ring, list.stream().anyMatch(group -> !group.netPorts()
                 .isEmpty())));
         double each = report.graphs().get(name).graph().bwIntra();
         for (int number = 0; number < drawn(list); number++) {
-            bandRow(number, list.get(number), each);
+            groupRow(number, list.get(number), each);
         }
-        if (list.size() > MOST_BANDS) {
-            int left = list.stream().skip(MOST_BANDS).mapToInt(Band::channels).sum();
+        if (list.size() > MAX_GROUPS) {
+            int left = list.stream()
+                    .skip(MAX_GROUPS)
+                    .mapToInt(ChannelGroup::channels)
+                    .sum();
             line("about", "and " + Numbers.count(left, "channel") + " more on other routes: --format json names them");
         }
         if (lanes.traces().isEmpty()) {
@@ -204,22 +207,22 @@ public final class TopoSvg {
         body.empty("use", "href", "#links", "opacity", "0.3");
         body.empty("use", "href", "#boxes");
         body.empty("use", "href", "#bridges", "opacity", "0.3");
-        new RoutePainter(plan, lanes, list.subList(0, drawn(list))).routes(body);
+        new RoutePainter(layout, lanes, list.subList(0, drawn(list))).routes(body);
         body.empty("use", "href", "#names");
-        endPanel(plan);
+        endPanel(layout);
     }
 
     private static String about(boolean ring, boolean networks) {
         if (!ring) {
             return "Each coloured line is a chain of all ranks: sums flow towards its first rank, results back"
-                    + (networks ? ", and from machine to machine by network ports." : ".");
+                    + (networks ? ", and from host to host by network ports." : ".");
         }
         return networks
-                ? "Each coloured line comes in by a network port, passes every rank once and leaves for the next machine."
+                ? "Each coloured line comes in by a network port, passes every rank once and leaves for the next host."
                 : "Each coloured line passes every rank once and returns to the first.";
     }
 
-    private void bandRow(int number, Band band, double each) {
+    private void groupRow(int number, ChannelGroup group, double each) {
         body.empty(
                 "rect",
                 "x",
@@ -233,8 +236,8 @@ public final class TopoSvg {
                 "rx",
                 4,
                 "fill",
-                Look.route(number));
-        wrapped("route", Summary.band(band, each), 34);
+                Theme.route(number));
+        wrapped("route", Summary.describe(group, each), 34);
     }
 
     private void treePanel() {
@@ -243,8 +246,8 @@ public final class TopoSvg {
         }
         int count = report.plan().orElseThrow().machines().size();
         heading(
-                "The trees over " + count + " machines",
-                "Each chip is a whole machine. Sums flow up from machine to machine, results down; inside each, along the "
+                "The trees over " + count + " hosts",
+                "Each chip is a whole host. Sums flow up from host to host, results down; inside each, along the "
                         + "tree channels above.");
         y += 4;
         double x = 0;
@@ -252,7 +255,7 @@ public final class TopoSvg {
         for (int number = 0; number < trees.size(); number++) {
             TreePainter painter = trees.get(number);
             String caption = Summary.tree(machineTrees.get(number));
-            double needed = Math.max(painter.width(), Look.width(caption, 12)) + MARGIN;
+            double needed = Math.max(painter.width(), Theme.width(caption, 12)) + MARGIN;
             if (x > 0 && x + needed > width - 2 * MARGIN) {
                 y += tallest + LINE;
                 x = 0;

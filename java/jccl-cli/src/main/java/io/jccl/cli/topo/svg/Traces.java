@@ -1,6 +1,6 @@
 package io.jccl.cli.topo.svg;
 
-import io.jccl.cli.topo.Band;
+import io.jccl.cli.topo.ChannelGroup;
 import io.jccl.cli.topo.TopologyReport;
 import io.jccl.topology.PathType;
 import io.jccl.topology.Topology;
@@ -9,7 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Follows the channels of a report along the links of its machine. */
+/** Follows the channels of a report along the links of its host. */
 final class Traces {
 
     private final Wiring wiring;
@@ -26,25 +26,25 @@ final class Traces {
         }
     }
 
-    /** The steps of all bands. */
-    List<Trace> of(List<Band> bands) {
+    /** The steps of all groups. */
+    List<Trace> of(List<ChannelGroup> groups) {
         List<Trace> traces = new ArrayList<>();
-        for (int number = 0; number < bands.size(); number++) {
-            Band band = bands.get(number);
-            List<Integer> order = band.order();
+        for (int number = 0; number < groups.size(); number++) {
+            ChannelGroup group = groups.get(number);
+            List<Integer> order = group.order();
             for (int i = 0; i + 1 < order.size(); i++) {
-                add(traces, number, node(order.get(i)), node(order.get(i + 1)), band.oneWay());
+                add(traces, number, node(order.get(i)), node(order.get(i + 1)), group.oneWay());
             }
-            if (band.closed()) {
-                add(traces, number, node(order.get(order.size() - 1)), node(order.get(0)), band.oneWay());
+            if (group.closed()) {
+                add(traces, number, node(order.get(order.size() - 1)), node(order.get(0)), group.oneWay());
             }
-            for (Band.Door door : band.doors()) {
-                String net = "NET/" + door.net();
-                boolean arrow = band.oneWay() && door.enters() != door.leaves();
-                if (door.enters()) {
-                    add(traces, number, net, node(door.rank()), arrow);
+            for (ChannelGroup.NetPort port : group.netPorts()) {
+                String net = "NET/" + port.net();
+                boolean arrow = group.oneWay() && port.enters() != port.leaves();
+                if (port.enters()) {
+                    add(traces, number, net, node(port.rank()), arrow);
                 } else {
-                    add(traces, number, node(door.rank()), net, arrow);
+                    add(traces, number, node(port.rank()), net, arrow);
                 }
             }
         }
@@ -56,7 +56,7 @@ final class Traces {
     }
 
     /** A step without a path over links that are drawn (ranks that share a GPU, say) has nothing to draw. */
-    private void add(List<Trace> traces, int band, String from, String to, boolean arrow) {
+    private void add(List<Trace> traces, int group, String from, String to, boolean arrow) {
         TopologyReport.PathRow path = paths.getOrDefault(from, Map.of()).get(to);
         if (path == null || path.type() == PathType.DIS || path.via().isEmpty()) {
             return;
@@ -75,6 +75,6 @@ final class Traces {
             legs.addAll(step);
             at = next;
         }
-        traces.add(new Trace(band, List.copyOf(legs), List.copyOf(strips), arrow));
+        traces.add(new Trace(group, List.copyOf(legs), List.copyOf(strips), arrow));
     }
 }

@@ -6,14 +6,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Draws a tree over machines: every machine a chip, those below it beneath it. */
+/** Draws a tree over hosts: every host a chip, those below it beneath it. */
 final class TreePainter {
 
     private static final double CHIP_HEIGHT = 22;
     private static final double ROW = 46;
     private static final double GAP = 8;
-    /** More machines than this are not told apart; what is left out is counted instead. */
-    private static final int MOST_CHIPS = 64;
+    /** The picture shows at most this many hosts; it counts the others instead. */
+    private static final int MAX_CHIPS = 64;
 
     private final Map<Integer, Box> chips = new LinkedHashMap<>();
     private final Map<Integer, Integer> hidden = new LinkedHashMap<>();
@@ -28,10 +28,10 @@ final class TreePainter {
         this.tree = tree;
         this.below = tree.below();
         this.levels = levels();
-        String widest = tree.up().size() > MOST_CHIPS
+        String widest = tree.up().size() > MAX_CHIPS
                 ? "+" + tree.up().size()
                 : "" + tree.up().size();
-        this.chipWidth = Math.max(26, Look.width(widest, 12) + 8);
+        this.chipWidth = Math.max(26, Theme.width(widest, 12) + 8);
         place(tree.root(), 0);
     }
 
@@ -40,7 +40,7 @@ final class TreePainter {
         List<Integer> row = List.of(tree.root());
         int chipsSoFar = 0;
         int count = 0;
-        while (!row.isEmpty() && (chipsSoFar + row.size() <= MOST_CHIPS || count < 2)) {
+        while (!row.isEmpty() && (chipsSoFar + row.size() <= MAX_CHIPS || count < 2)) {
             chipsSoFar += row.size();
             count++;
             row = row.stream().flatMap(machine -> below.get(machine).stream()).toList();
@@ -86,7 +86,7 @@ final class TreePainter {
         return height;
     }
 
-    /** The chips by machine. */
+    /** The chips by host. */
     Map<Integer, Box> chips() {
         return chips;
     }
@@ -101,7 +101,7 @@ final class TreePainter {
                         + "C" + Svg.number(chip.middleX()) + " " + Svg.number(middle)
                         + " " + Svg.number(parent.middleX()) + " " + Svg.number(middle)
                         + " " + Svg.number(parent.middleX()) + " " + Svg.number(parent.bottom());
-                svg.empty("path", "class", "wire", "d", path, "stroke", Look.PLAIN, "stroke-width", 2.0);
+                svg.empty("path", "class", "wire", "d", path, "stroke", Theme.PLAIN, "stroke-width", 2.0);
             }
         });
         chips.forEach((machine, chip) -> {
@@ -120,7 +120,7 @@ final class TreePainter {
                     "fill",
                     "#ffffff",
                     "stroke",
-                    Look.PLAIN,
+                    Theme.PLAIN,
                     "data-machine",
                     machine);
             svg.text(chip.middleX(), chip.y() + 15, "name middle", Integer.toString(machine));

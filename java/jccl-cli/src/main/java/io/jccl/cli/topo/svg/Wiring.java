@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Cuts the links of a machine into vertical legs and horizontal strips.
+ * Cuts the links of a host into vertical legs and horizontal strips.
  *
  * <pre>
  *        ═══════ bus ═══════          between NUMA nodes, all pairs alike

@@ -59,7 +59,7 @@ class TopoSvgTest {
         Document svg = parse(TopoSvg.write(Reports.withRandomChannels(report, 5, true, 1)));
         List<String> nodes =
                 report.nodes().stream().map(TopologyReport.NodeRow::name).toList();
-        // Once in the picture of the machine, once to be shown below routes.
+        // Once in the picture of the host, once to be shown below routes.
         assertThat(names(svg, false)).containsExactlyInAnyOrderElementsOf(nodes);
         assertThat(names(svg, true)).containsExactlyInAnyOrderElementsOf(nodes);
         Set<Set<String>> links = new HashSet<>();
@@ -90,13 +90,13 @@ class TopoSvgTest {
         TopologyReport report = Reports.of(Reports.machine(1, 1, 2, Fabric.SWITCH), 1);
         String svg = TopoSvg.write(Reports.withRandomChannels(report, 12, false, 1));
         // Two ranks have one ring and one chain, whatever their order.
-        assertThat(with(parse(svg), "data-band")).hasSize(2);
+        assertThat(with(parse(svg), "data-group")).hasSize(2);
         assertThat(svg).contains("12 × 10 = 120 GB/s");
     }
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 16, 64, 300})
-    void treesOverMachinesDoNotOverlapAndHideNothingUpTo64(int machines) throws Exception {
+    void treesOverHostsDoNotOverlapAndHideNothingUpTo64(int machines) throws Exception {
         TopologyReport report = Reports.of(HOSTS, machines);
         for (MachineTree tree : MachineTree.of(report.plan().orElseThrow())) {
             TreePainter painter = new TreePainter(tree);
@@ -118,13 +118,13 @@ class TopoSvgTest {
     }
 
     @Test
-    void aMachineAloneHasNoTreesOverMachinesAndOneWithoutRanksNoRoutes() throws Exception {
+    void aHostAloneHasNoTreesOverHostsAndOneWithoutRanksNoRoutes() throws Exception {
         assertThat(TopoSvg.write(Reports.of(HOSTS, 1)))
                 .contains("Ring channels")
                 .doesNotContain("trees over");
         String empty = TopoSvg.write(Reports.of("<system version=\"1\"><cpu numaid=\"0\"/></system>", 1));
         assertThat(names(parse(empty), false)).hasSize(1);
-        assertThat(empty).contains("no rank lives on this machine").doesNotContain("Ring channels");
+        assertThat(empty).contains("no rank is on this host").doesNotContain("Ring channels");
     }
 
     @Test

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 
 /** Colours, widths and letters. */
-final class Look {
+final class Theme {
 
     /** Distinct on white, and apart from each other for most colour-blind readers. */
     private static final List<String> ROUTES = List.of(
@@ -35,7 +35,7 @@ final class Look {
     /** What is neither a box, nor a link, nor a route. */
     static final String PLAIN = "#45525f";
 
-    private Look() {}
+    private Theme() {}
 
     /** An upper bound for the width of text. */
     static double width(String text, double size) {

@@ -18,9 +18,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Connections that are not ours, in the middle of the forming of a group: they change nothing. */
+/** Unauthenticated peers during initialisation of a group: they change nothing. */
 @Timeout(120)
-class StrangersTest {
+class UnauthenticatedPeersTest {
 
     private final List<Socket> open = new ArrayList<>();
 
@@ -39,8 +39,8 @@ class StrangersTest {
         return socket;
     }
 
-    /** The group forms although the strangers have come first. */
-    private static void assertForms(UniqueId id) throws InterruptedException {
+    /** The group is initialised although the unauthenticated peers have come first. */
+    private static void assertInitializes(UniqueId id) throws InterruptedException {
         List<Callable<Bootstrap>> tasks = new ArrayList<>();
         for (int rank = 0; rank < 4; rank++) {
             int mine = rank;
@@ -81,12 +81,12 @@ class StrangersTest {
                     random.nextBytes(bytes);
                     socket.getOutputStream().write(bytes);
                 } catch (IOException e) {
-                    // refused: the group has formed and the root is gone
+                    // refused: the group is complete and the rendezvous server is closed
                 }
             }
         });
         flood.start();
-        assertForms(id);
+        assertInitializes(id);
         flood.join();
     }
 
@@ -97,12 +97,12 @@ class StrangersTest {
             connect(id.addresses().get(0));
         }
         assertThat(bytesUntilClosed(open.get(0))).as("the oldest went").isZero();
-        assertForms(id);
+        assertInitializes(id);
     }
 
-    /** Thousands of ranks that come at once are as many strangers for a moment. */
+    /** Thousands of ranks that come at once are as many unauthenticated peers for a moment. */
     @Test
-    void nobodyIsSentAwayInItsFirstSecond() throws Exception {
+    void noConnectionIsClosedInItsFirstSecond() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
         long start = System.nanoTime();
         for (int i = 0; i < Server.MAX_UNAUTHENTICATED + 100; i++) {
@@ -120,7 +120,7 @@ class StrangersTest {
         Socket reset = connect(id.addresses().get(0));
         reset.setSoLinger(true, 0);
         reset.close();
-        assertForms(id);
+        assertInitializes(id);
     }
 
     @Test
@@ -129,17 +129,17 @@ class StrangersTest {
         Socket socket = connect(id.addresses().get(0));
         socket.getOutputStream().write("GET / HTTP/1.0\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
         assertThat(bytesUntilClosed(socket)).isZero();
-        assertForms(id);
+        assertInitializes(id);
     }
 
     @Test
-    void aStrangerWithTheRightGreetingGetsNoProof() throws Exception {
+    void anUnauthenticatedPeerWithTheRightGreetingGetsNoProof() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
         Socket socket = connect(id.addresses().get(0));
         socket.getOutputStream().write(Handshake.greeting(new byte[Handshake.NONCE_BYTES]));
         socket.getOutputStream().write(new byte[Handshake.PROOF_BYTES]);
         assertThat(bytesUntilClosed(socket)).isLessThanOrEqualTo(Handshake.GREETING_BYTES);
-        assertForms(id);
+        assertInitializes(id);
     }
 
     @Test
@@ -154,7 +154,7 @@ class StrangersTest {
         assertThat(replay.getInputStream().readNBytes(Handshake.GREETING_BYTES)).hasSize(Handshake.GREETING_BYTES);
         replay.getOutputStream().write(proof);
         assertThat(bytesUntilClosed(replay)).isZero();
-        assertForms(id);
+        assertInitializes(id);
     }
 
     private static byte[] shake(Socket socket, UniqueId id, byte[] nonce) throws IOException {
@@ -184,15 +184,15 @@ class StrangersTest {
                 socket.close();
             }
         }
-        assertForms(id);
+        assertInitializes(id);
     }
 
     @Test
-    void theLogTellsOnceASecondAndCounts() {
+    void theLogHasALineASecondAndACount() {
         List<String> lines = new ArrayList<>();
         UnauthenticatedPeerLog log = new UnauthenticatedPeerLog(lines::add);
         for (int i = 0; i < 100; i++) {
-            log.stranger("remote", "noise", i * 20_000_000L);
+            log.ignored("remote", "noise", i * 20_000_000L);
         }
         assertThat(lines).hasSize(2);
         assertThat(lines.get(1)).contains("and 49 more since the last such line", "total=51");

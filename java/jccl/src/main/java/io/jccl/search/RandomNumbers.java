@@ -1,7 +1,7 @@
 package io.jccl.search;
 
-/** Numbers that look random and are the same in every run and on every JVM (Marsaglia's xorshift). */
-final class Dice {
+/** Pseudo-random numbers, the same in every run and on every JVM (Marsaglia's xorshift). */
+final class RandomNumbers {
 
     private long state = 0x9E3779B97F4A7C15L;
 

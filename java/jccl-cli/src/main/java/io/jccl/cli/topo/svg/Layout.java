@@ -9,10 +9,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Where everything of one machine lies, the same for every set of routes drawn over it; boxes have room for their lanes. From top to bottom: links between
- * NUMA nodes, the NUMA nodes, the levels of PCI switches, endpoints and cards, network ports, and the NVLinks.
+ * Where everything of one host lies, the same for every set of routes drawn over it; boxes have space for their lanes.
+ * From top to bottom: links between NUMA nodes, the NUMA nodes, the levels of PCI switches, endpoints and cards,
+ * network ports, and the NVLinks.
  */
-final class FloorPlan {
+final class Layout {
 
     private static final double PADDING = 12;
     private static final double LEG_GAP = 30;
@@ -29,28 +30,28 @@ final class FloorPlan {
     private double height;
 
     /**
-     * Plans the floor.
+     * Lays out the host.
      *
      * @param traces the sets of routes that will be drawn
      * @param pitch the distance between two routes
      */
-    FloorPlan(Wiring wiring, Labels labels, List<List<Trace>> traces, double pitch) {
+    Layout(Wiring wiring, Labels labels, List<List<Trace>> traces, double pitch) {
         this.wiring = wiring;
         this.labels = labels;
         this.pitch = pitch;
-        int[] most = new int[wiring.legs().size()];
+        int[] maxLanes = new int[wiring.legs().size()];
         for (List<Trace> set : traces) {
-            int[] count = Lanes.perLeg(set, most.length);
-            for (int leg = 0; leg < most.length; leg++) {
-                most[leg] = Math.max(most[leg], count[leg]);
+            int[] count = Lanes.perLeg(set, maxLanes.length);
+            for (int leg = 0; leg < maxLanes.length; leg++) {
+                maxLanes[leg] = Math.max(maxLanes[leg], count[leg]);
             }
         }
-        columns = new Columns(wiring, labels, most, pitch);
+        columns = new Columns(wiring, labels, maxLanes, pitch);
         traces.forEach(set -> routes.add(new Lanes(set, wiring, columns, pitch)));
         placeRows();
     }
 
-    private FloorPlan(FloorPlan other) {
+    private Layout(Layout other) {
         wiring = other.wiring;
         labels = other.labels;
         pitch = other.pitch;
@@ -58,9 +59,9 @@ final class FloorPlan {
         placeRows();
     }
 
-    /** The same machine with everything below the same, and only as high as it needs to be where no route is drawn. */
-    FloorPlan withoutRoutes() {
-        return new FloorPlan(this);
+    /** The same host with everything below the same, and only as high as it needs to be where no route is drawn. */
+    Layout withoutRoutes() {
+        return new Layout(this);
     }
 
     private void placeRows() {
@@ -187,7 +188,7 @@ final class FloorPlan {
         for (List<Strip> row : rows) {
             double tall = 16;
             for (Strip strip : row) {
-                double line = Look.stroke(strip.wire().bandwidthGBps());
+                double line = Theme.stroke(strip.wire().bandwidthGBps());
                 tall = Math.max(tall, Math.max(line, laneHeight(strip.id())) + 6);
             }
             for (Strip strip : row) {
@@ -211,7 +212,7 @@ final class FloorPlan {
         }
     }
 
-    /** Where a node's box or the level piece of a link lies. */
+    /** Where a node's box or the horizontal segment of a link lies. */
     Box box(String strip) {
         return boxes.get(strip);
     }
@@ -229,7 +230,7 @@ final class FloorPlan {
     Box line(Leg leg) {
         double top = end(leg.upper(), true);
         double bottom = end(leg.lower(), false);
-        double width = Look.stroke(leg.wire().bandwidthGBps());
+        double width = Theme.stroke(leg.wire().bandwidthGBps());
         return new Box(columns.x(leg) - width / 2, top, width, bottom - top);
     }
 

@@ -2,7 +2,7 @@ package io.jccl.cli.topo.svg;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.cli.topo.Band;
+import io.jccl.cli.topo.ChannelGroup;
 import io.jccl.cli.topo.MachineView;
 import io.jccl.cli.topo.Reports;
 import io.jccl.cli.topo.Reports.Fabric;
@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Where things lie: nothing on another, and every route on links that are there. */
-class FloorPlanTest {
+class LayoutTest {
 
     private static final double ROUNDING = 1e-6;
 
@@ -43,28 +43,28 @@ class FloorPlanTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("machines")
     void nothingLiesOnAnother(String name, TopologyReport report) {
-        FloorPlan plan = plan(report);
-        MachineView machine = plan.wiring().machine();
-        List<Strip> strips = plan.wiring().strips();
+        Layout layout = layout(report);
+        MachineView machine = layout.wiring().machine();
+        List<Strip> strips = layout.wiring().strips();
         for (int i = 0; i < strips.size(); i++) {
-            Box box = plan.box(strips.get(i).id());
+            Box box = layout.box(strips.get(i).id());
             assertThat(box).as(strips.get(i).id()).isNotNull();
             for (int j = 0; j < i; j++) {
-                assertThat(box.overlaps(plan.box(strips.get(j).id())))
+                assertThat(box.overlaps(layout.box(strips.get(j).id())))
                         .as("%s on %s", strips.get(i), strips.get(j))
                         .isFalse();
             }
         }
-        List<MachinePainter.LinkLabel> labels = new MachinePainter(plan).labels();
+        List<MachinePainter.LinkLabel> labels = new MachinePainter(layout).labels();
         for (int i = 0; i < labels.size(); i++) {
             for (String node : machine.names()) {
-                assertThat(labels.get(i).box().overlaps(plan.box(node)))
+                assertThat(labels.get(i).box().overlaps(layout.box(node)))
                         .as("%s on %s", labels.get(i), node)
                         .isFalse();
             }
             if (labels.get(i).middle()) {
-                for (Leg leg : plan.wiring().legs()) {
-                    assertThat(labels.get(i).box().overlaps(plan.line(leg)))
+                for (Leg leg : layout.wiring().legs()) {
+                    assertThat(labels.get(i).box().overlaps(layout.line(leg)))
                             .as("%s on %s", labels.get(i), leg)
                             .isFalse();
                 }
@@ -75,29 +75,30 @@ class FloorPlanTest {
                         .isFalse();
             }
         }
-        Box paper = new Box(0, 0, plan.width(), plan.height());
-        strips.forEach(strip -> assertThat(paper.contains(plan.box(strip.id()))).isTrue());
+        Box paper = new Box(0, 0, layout.width(), layout.height());
+        strips.forEach(
+                strip -> assertThat(paper.contains(layout.box(strip.id()))).isTrue());
     }
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("machines")
     void boxesHoldTheirTextAndFramesTheirNodes(String name, TopologyReport report) {
-        FloorPlan plan = plan(report);
-        checkBoxes(plan);
-        checkBoxes(plan.withoutRoutes());
+        Layout layout = layout(report);
+        checkBoxes(layout);
+        checkBoxes(layout.withoutRoutes());
     }
 
-    private static void checkBoxes(FloorPlan plan) {
-        MachineView machine = plan.wiring().machine();
+    private static void checkBoxes(Layout layout) {
+        MachineView machine = layout.wiring().machine();
         for (String node : machine.names()) {
-            assertThat(plan.box(node).width()).isGreaterThan(plan.labels().width(node) - ROUNDING);
-            assertThat(plan.box(node).height()).isGreaterThan(plan.labels().height(node) - ROUNDING);
+            assertThat(layout.box(node).width()).isGreaterThan(layout.labels().width(node) - ROUNDING);
+            assertThat(layout.box(node).height()).isGreaterThan(layout.labels().height(node) - ROUNDING);
             String root = node;
             while (machine.parent(root).isPresent()) {
                 root = machine.parent(root).get();
             }
             if (machine.type(node) != NodeType.NVS) {
-                assertThat(plan.frames().get(root).contains(plan.box(node)))
+                assertThat(layout.frames().get(root).contains(layout.box(node)))
                         .as("%s in %s", node, root)
                         .isTrue();
             }
@@ -107,15 +108,15 @@ class FloorPlanTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("machines")
     void withoutRoutesASwitchIsAsHighAsItsTextAndEverythingStaysBelowTheSame(String name, TopologyReport report) {
-        FloorPlan plan = plan(report);
-        FloorPlan bare = plan.withoutRoutes();
-        assertThat(bare.width()).isEqualTo(plan.width());
-        assertThat(bare.height()).isLessThan(plan.height());
-        for (String node : plan.wiring().machine().names()) {
-            assertThat(bare.box(node).x()).isEqualTo(plan.box(node).x());
-            assertThat(bare.box(node).width()).isEqualTo(plan.box(node).width());
-            if (plan.wiring().machine().type(node) == NodeType.NVS) {
-                assertThat(bare.box(node).height()).isEqualTo(plan.labels().height(node));
+        Layout layout = layout(report);
+        Layout bare = layout.withoutRoutes();
+        assertThat(bare.width()).isEqualTo(layout.width());
+        assertThat(bare.height()).isLessThan(layout.height());
+        for (String node : layout.wiring().machine().names()) {
+            assertThat(bare.box(node).x()).isEqualTo(layout.box(node).x());
+            assertThat(bare.box(node).width()).isEqualTo(layout.box(node).width());
+            if (layout.wiring().machine().type(node) == NodeType.NVS) {
+                assertThat(bare.box(node).height()).isEqualTo(layout.labels().height(node));
             }
         }
     }
@@ -123,18 +124,19 @@ class FloorPlanTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("machines")
     void routesFollowLinksAndVisitEveryRank(String name, TopologyReport report) {
-        FloorPlan plan = plan(report);
-        MachineView machine = plan.wiring().machine();
-        List<List<Band>> sets = List.copyOf(Summary.bands(report).values());
+        Layout layout = layout(report);
+        MachineView machine = layout.wiring().machine();
+        List<List<ChannelGroup>> sets =
+                List.copyOf(Summary.channelGroups(report).values());
         for (int set = 0; set < sets.size(); set++) {
-            List<Trace> traces = plan.routes().get(set).traces();
-            int bands = traces.stream().mapToInt(Trace::band).max().orElseThrow() + 1;
-            assertThat(bands).isEqualTo(Math.min(16, sets.get(set).size()));
-            for (int band = 0; band < bands; band++) {
+            List<Trace> traces = layout.routes().get(set).traces();
+            int groups = traces.stream().mapToInt(Trace::group).max().orElseThrow() + 1;
+            assertThat(groups).isEqualTo(Math.min(16, sets.get(set).size()));
+            for (int group = 0; group < groups; group++) {
                 Set<String> visited = new HashSet<>();
-                int number = band;
-                traces.stream().filter(trace -> trace.band() == number).forEach(trace -> {
-                    List<String> nodes = trace.nodes(plan.wiring());
+                int number = group;
+                traces.stream().filter(trace -> trace.group() == number).forEach(trace -> {
+                    List<String> nodes = trace.nodes(layout.wiring());
                     for (int i = 0; i + 1 < nodes.size(); i++) {
                         assertThat(machine.widest(nodes.get(i), nodes.get(i + 1)))
                                 .as("%s", nodes)
@@ -151,8 +153,8 @@ class FloorPlanTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("machines")
     void noTwoRoutesShareALaneAndLegsStayInTheirBoxes(String name, TopologyReport report) {
-        FloorPlan plan = plan(report);
-        for (Lanes lanes : plan.routes()) {
+        Layout layout = layout(report);
+        for (Lanes lanes : layout.routes()) {
             Set<List<Object>> places = new HashSet<>();
             List<Trace> traces = lanes.traces();
             for (int trace = 0; trace < traces.size(); trace++) {
@@ -163,9 +165,10 @@ class FloorPlanTest {
                     assertThat(places.add(List.of(leg.index(), Math.round(x * 10))))
                             .isTrue();
                     for (String end : List.of(leg.upper(), leg.lower())) {
-                        if (plan.wiring().strip(end).isNode()) {
+                        if (layout.wiring().strip(end).isNode()) {
                             assertThat(x)
-                                    .isBetween(plan.box(end).x(), plan.box(end).right());
+                                    .isBetween(
+                                            layout.box(end).x(), layout.box(end).right());
                         }
                     }
                 }
@@ -173,8 +176,8 @@ class FloorPlanTest {
         }
     }
 
-    private static FloorPlan plan(TopologyReport report) {
-        Map<String, List<Band>> bands = Summary.bands(report);
-        return TopoSvg.plan(report, MachineView.of(report), bands);
+    private static Layout layout(TopologyReport report) {
+        Map<String, List<ChannelGroup>> groups = Summary.channelGroups(report);
+        return TopoSvg.layout(report, MachineView.of(report), groups);
     }
 }

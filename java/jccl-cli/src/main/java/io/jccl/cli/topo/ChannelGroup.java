@@ -13,16 +13,16 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Channels that visit the same ranks in the same order, some of them perhaps backwards, seen as one.
+ * Channels that visit the same ranks in the same order, some of them perhaps backwards.
  *
  * @param pattern their shape
  * @param order the ranks in the order of the first of them
  * @param forward the channels that follow this order, by number
  * @param backward the channels that follow it backwards
- * @param doors where they enter and leave the machine; empty where networks play no part
+ * @param netPorts where they enter and leave the host; empty where networks play no part
  */
-public record Band(
-        Pattern pattern, List<Integer> order, List<Integer> forward, List<Integer> backward, Set<Door> doors) {
+public record ChannelGroup(
+        Pattern pattern, List<Integer> order, List<Integer> forward, List<Integer> backward, Set<NetPort> netPorts) {
 
     /**
      * A network device that channels use, and the rank beside it.
@@ -32,10 +32,10 @@ public record Band(
      * @param enters whether data comes in through it
      * @param leaves whether data goes out through it
      */
-    public record Door(int net, int rank, boolean enters, boolean leaves) {}
+    public record NetPort(int net, int rank, boolean enters, boolean leaves) {}
 
-    /** The bands of a graph, the one with most channels first. */
-    public static List<Band> of(ChannelGraph graph) {
+    /** The groups of a graph, the one with the most channels first. */
+    public static List<ChannelGroup> of(ChannelGraph graph) {
         Map<List<Integer>, Draft> drafts = new LinkedHashMap<>();
         for (int channel = 0; channel < graph.channels(); channel++) {
             List<Integer> order = graph.orders().get(channel);
@@ -52,22 +52,22 @@ public record Band(
             }
             (forward ? draft.forward : draft.backward).add(channel);
             if (!graph.rails().isEmpty()) {
-                addDoors(draft.doors, graph, channel);
+                addNetPorts(draft.netPorts, graph, channel);
             }
         }
-        List<Band> bands = new ArrayList<>();
+        List<ChannelGroup> groups = new ArrayList<>();
         drafts.values()
-                .forEach(draft ->
-                        bands.add(new Band(graph.pattern(), draft.order, draft.forward, draft.backward, draft.doors)));
-        bands.sort((one, other) -> Integer.compare(other.channels(), one.channels()));
-        return List.copyOf(bands);
+                .forEach(draft -> groups.add(
+                        new ChannelGroup(graph.pattern(), draft.order, draft.forward, draft.backward, draft.netPorts)));
+        groups.sort((one, other) -> Integer.compare(other.channels(), one.channels()));
+        return List.copyOf(groups);
     }
 
     private static final class Draft {
         private final List<Integer> order;
         private final List<Integer> forward = new ArrayList<>();
         private final List<Integer> backward = new ArrayList<>();
-        private final Set<Door> doors = new LinkedHashSet<>();
+        private final Set<NetPort> netPorts = new LinkedHashSet<>();
 
         private Draft(List<Integer> order) {
             this.order = order;
@@ -75,17 +75,17 @@ public record Band(
     }
 
     /** A ring enters at its first rank and leaves at its last; a tree is joined at its first, and at its second if split. */
-    private static void addDoors(Set<Door> doors, ChannelGraph graph, int channel) {
+    private static void addNetPorts(Set<NetPort> netPorts, ChannelGraph graph, int channel) {
         List<Integer> order = graph.orders().get(channel);
         Rail rail = graph.rails().get(channel);
         if (graph.pattern() == Pattern.RING) {
-            doors.add(new Door(rail.in(), order.get(0), true, false));
-            doors.add(new Door(rail.out(), order.get(order.size() - 1), false, true));
+            netPorts.add(new NetPort(rail.in(), order.get(0), true, false));
+            netPorts.add(new NetPort(rail.out(), order.get(order.size() - 1), false, true));
             return;
         }
         boolean split = graph.pattern() != Pattern.TREE && order.size() > 1;
-        doors.add(new Door(rail.in(), order.get(0), true, true));
-        doors.add(new Door(rail.out(), order.get(split ? 1 : 0), true, true));
+        netPorts.add(new NetPort(rail.in(), order.get(0), true, true));
+        netPorts.add(new NetPort(rail.out(), order.get(split ? 1 : 0), true, true));
     }
 
     /** How many channels there are. */
@@ -93,9 +93,9 @@ public record Band(
         return forward.size() + backward.size();
     }
 
-    /** Whether the last rank is joined to the first on this machine. */
+    /** Whether the last rank is joined to the first on this host. */
     public boolean closed() {
-        return pattern == Pattern.RING && doors.isEmpty() && order.size() > 1;
+        return pattern == Pattern.RING && netPorts.isEmpty() && order.size() > 1;
     }
 
     /** Whether data flows one way only, so that arrows make sense. */
@@ -111,8 +111,9 @@ public record Band(
     }
 
     /** The network devices in use as text; empty where there are none. */
-    public String doorNames() {
-        List<Integer> nets = doors.stream().map(Door::net).distinct().sorted().toList();
+    public String netNames() {
+        List<Integer> nets =
+                netPorts.stream().map(NetPort::net).distinct().sorted().toList();
         return nets.isEmpty() ? "" : "NET " + Numbers.ranges(nets);
     }
 

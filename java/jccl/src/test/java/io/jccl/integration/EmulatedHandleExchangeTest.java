@@ -16,11 +16,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * How processes that share a machine get each other's device memory: as file descriptors of the driver, by CUDA IPC's handles,
- * or not at all. GPUs and driver are played by the emulator, whose memory is real.
+ * How processes that share a host get each other's device memory: as file descriptors of the driver, by CUDA IPC's
+ * handles, or not at all. GPUs and driver are emulated; their memory is real.
  */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class EmulatedHandOverTest {
+class EmulatedHandleExchangeTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(120);
     private static final String BY_HANDLE = "its device memory for other processes: CUDA IPC handle";
@@ -33,7 +33,7 @@ class EmulatedHandOverTest {
     Path folder;
 
     /**
-     * Lets ranks in processes form communicators and sum up, and returns what they print.
+     * Lets ranks in processes initialise communicators and sum up, and returns what they print.
      *
      * @param sharing by rank, what its driver can: words of {@code JCCL_EMULATED_SHARING}
      * @param variables of the environment, as {@code NAME=value}
@@ -46,7 +46,7 @@ class EmulatedHandOverTest {
                 rank -> Stream.concat(
                                 Stream.of("env", "JCCL_EMULATED_SHARING=" + sharing.get(rank)), Stream.of(variables))
                         .toList(),
-                "device-hand-over",
+                "device-handle-exchange",
                 EmulatedGpus.library())) {
             for (int rank = 0; rank < sharing.size(); rank++) {
                 assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
@@ -86,9 +86,9 @@ class EmulatedHandOverTest {
         }
     }
 
-    /** One that cannot take descriptors is enough for all to go the older way. */
+    /** One that cannot take descriptors is enough for all to use handles. */
     @Test
-    void oneRankThatTakesNoDescriptorIsToldOf() throws Exception {
+    void oneRankThatTakesNoDescriptorIsReported() throws Exception {
         List<String> outputs =
                 run(List.of("descriptors,handles", "descriptors,handles,no-import", "descriptors,handles"));
         for (int rank : new int[] {0, 2}) {
@@ -113,7 +113,7 @@ class EmulatedHandOverTest {
     @CsvSource(
             delimiter = ';',
             value = {
-                "descriptors,no-import; its driver cannot hand device memory to other processes [(]CUDA IPC[)]",
+                "descriptors,no-import; its driver cannot share device memory with other processes [(]CUDA IPC[)]",
                 "descriptors,handles,no-import,no-open;"
                         + "its device memory cannot be opened: the emulated driver refuses to open handles"
             })

@@ -4,7 +4,7 @@ import io.jccl.Communicator;
 import io.jccl.UniqueId;
 import io.jccl.bootstrap.Launch;
 import io.jccl.bootstrap.LauncherEnvironment;
-import io.jccl.cli.Main;
+import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Progress;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -18,50 +18,50 @@ import java.util.concurrent.Executors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** What {@code jccl tune} starts as the ranks of a trial: reads the trial, and rank 0 writes the times. */
-@Command(name = TrialRankCommand.NAME, hidden = true, description = "a rank of jccl tune")
-public final class TrialRankCommand implements Callable<Integer> {
+/** What {@code jccl tune} starts as the ranks of a run: reads the run, and rank 0 writes the times. */
+@Command(name = MeasurementRankCommand.NAME, hidden = true, description = "a rank of jccl tune")
+public final class MeasurementRankCommand implements Callable<Integer> {
 
     static final String NAME = "tune-rank";
 
-    @Parameters(index = "0", paramLabel = "TRIAL")
-    private Path trialFile;
+    @Parameters(index = "0", paramLabel = "RUN")
+    private Path runFile;
 
     @Parameters(index = "1", paramLabel = "TIMES")
     private Path timesFile;
 
     @Override
     public Integer call() throws IOException, InterruptedException, ExecutionException {
-        Trial trial = TrialFiles.read(trialFile, Trial.class);
+        MeasurementRun run = MeasurementProcesses.read(runFile, MeasurementRun.class);
         int rank = LauncherEnvironment.find(System.getenv()).map(Launch::rank).orElse(0);
-        Progress progress = new Progress(System.err, trial.progress() && rank == 0);
-        TrialRank mine = new TrialRank(trial, progress);
-        List<Times> times = trial.threads()
-                ? runThreads(trial, mine)
+        Progress progress = new Progress(System.err, run.progress() && rank == 0);
+        MeasurementRank mine = new MeasurementRank(run, progress);
+        List<Times> times = run.threads()
+                ? runThreads(run, mine)
                 : mine.run((index, config) -> Communicator.fromEnvironment(config));
         if (rank == 0) {
-            TrialFiles.write(timesFile, times.toArray(Times[]::new));
+            MeasurementProcesses.write(timesFile, times.toArray(Times[]::new));
         }
-        return Main.FINE;
+        return ExitCode.SUCCESS;
     }
 
     /** The first failure ends the command, and with it the process: the other ranks need not be stopped. */
-    private static List<Times> runThreads(Trial trial, TrialRank first)
+    private static List<Times> runThreads(MeasurementRun run, MeasurementRank first)
             throws InterruptedException, ExecutionException {
         List<UniqueId> ids = new ArrayList<>();
-        for (int i = 0; i < TrialRank.communicators(trial); i++) {
+        for (int i = 0; i < MeasurementRank.communicators(run); i++) {
             ids.add(UniqueId.create());
         }
-        ExecutorService threads = Executors.newFixedThreadPool(trial.ranks(), TrialRankCommand::daemon);
+        ExecutorService threads = Executors.newFixedThreadPool(run.ranks(), MeasurementRankCommand::daemon);
         ExecutorCompletionService<List<Times>> ended = new ExecutorCompletionService<>(threads);
-        for (int i = 0; i < trial.ranks(); i++) {
+        for (int i = 0; i < run.ranks(); i++) {
             int rank = i;
-            TrialRank mine = rank == 0 ? first : new TrialRank(trial, new Progress(System.err, false));
+            MeasurementRank mine = rank == 0 ? first : new MeasurementRank(run, new Progress(System.err, false));
             ended.submit(
-                    () -> mine.run((index, config) -> Communicator.init(ids.get(index), rank, trial.ranks(), config)));
+                    () -> mine.run((index, config) -> Communicator.init(ids.get(index), rank, run.ranks(), config)));
         }
         List<Times> times = List.of();
-        for (int i = 0; i < trial.ranks(); i++) {
+        for (int i = 0; i < run.ranks(); i++) {
             times = ended.take().get(); // all ranks have the same
         }
         threads.shutdown();

@@ -6,21 +6,21 @@ import java.util.List;
 import java.util.TreeSet;
 
 /**
- * What one group of ranks is to time: ways beside each other, in rounds, so that all meet the same moods of the machine.
+ * What one group of ranks is to time: configurations beside each other, in rounds, so that all meet the same noise.
  *
  * @param transport that joins the ranks; with {@code p2p} they are threads of one process, else processes
  * @param ranks how many
  * @param collective the operation
- * @param ways each forms a communicator of its own
+ * @param configurations each has a communicator of its own
  * @param seconds the time for all rounds; the first is always made in full
  * @param secondsEach the time for one measurement
  * @param progress whether to show how far it is
  */
-record Trial(
+record MeasurementRun(
         TransportKind transport,
         int ranks,
         Collective collective,
-        List<Way> ways,
+        List<Configuration> configurations,
         double seconds,
         double secondsEach,
         boolean progress) {
@@ -35,10 +35,10 @@ record Trial(
         return transport == TransportKind.P2P;
     }
 
-    /** All sizes of all ways, ascending. */
+    /** All sizes of all configurations, ascending. */
     List<Long> sizes() {
         TreeSet<Long> sizes = new TreeSet<>();
-        ways.forEach(way -> sizes.addAll(way.sizes()));
+        configurations.forEach(configuration -> sizes.addAll(configuration.sizes()));
         return List.copyOf(sizes);
     }
 }

@@ -17,14 +17,14 @@ import java.util.Optional;
  * @param blocks how many of the kernels' blocks can be on it at the same time
  * @param servedByMps whether an MPS server runs the rank's kernels together with those of other processes
  */
-record DeviceEndpoint(int ordinal, String uuid, String busId, int capability, int blocks, boolean servedByMps) {
+record PeerDevice(int ordinal, String uuid, String busId, int capability, int blocks, boolean servedByMps) {
 
     /** Threads of a block where no setting says: the registers of a multiprocessor allow it everywhere. */
     private static final int DEFAULT_THREADS = 256;
 
-    private static final int LEAST_THREADS = 64;
+    private static final int MIN_THREADS = 64;
 
-    private static final int MOST_THREADS = 384;
+    private static final int MAX_THREADS = 384;
 
     private static final int MAX_CHARS = 64;
 
@@ -33,14 +33,14 @@ record DeviceEndpoint(int ordinal, String uuid, String busId, int capability, in
      *
      * @throws io.jccl.DeviceException if it is not there, or what it takes to use it
      */
-    static Optional<DeviceEndpoint> of(Settings settings) {
+    static Optional<PeerDevice> of(Settings settings) {
         Optional<Integer> device = settings.get(AlgorithmSettings.DEVICE);
         if (device.isEmpty()) {
             return Optional.empty();
         }
         int ordinal = device.get();
         DeviceEngine.Description found = DeviceEngine.describe(ordinal);
-        return Optional.of(new DeviceEndpoint(
+        return Optional.of(new PeerDevice(
                 ordinal,
                 found.uuid(),
                 found.busId(),
@@ -52,7 +52,7 @@ record DeviceEndpoint(int ordinal, String uuid, String busId, int capability, in
     /** Threads of a block. */
     static int threads(Settings settings) {
         int asked = settings.get(AlgorithmSettings.NTHREADS);
-        return asked == 0 ? DEFAULT_THREADS : Math.max(LEAST_THREADS, Math.min(MOST_THREADS, asked));
+        return asked == 0 ? DEFAULT_THREADS : Math.max(MIN_THREADS, Math.min(MAX_THREADS, asked));
     }
 
     void write(WireWriter out) {
@@ -60,7 +60,7 @@ record DeviceEndpoint(int ordinal, String uuid, String busId, int capability, in
         out.i32(capability).i32(blocks).flag(servedByMps);
     }
 
-    static DeviceEndpoint read(WireReader in) {
-        return new DeviceEndpoint(in.i32(), in.text(MAX_CHARS), in.text(MAX_CHARS), in.i32(), in.i32(), in.flag());
+    static PeerDevice read(WireReader in) {
+        return new PeerDevice(in.i32(), in.text(MAX_CHARS), in.text(MAX_CHARS), in.i32(), in.i32(), in.flag());
     }
 }

@@ -24,15 +24,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What can go wrong while a group forms, and that it does no harm to the others. */
+/** Failures of one rank during initialisation of a group do no harm to the others. */
 @Timeout(120)
-class FormingTest {
+class GroupInitializationTest {
 
     private static Callable<Bootstrap> joining(UniqueId id, int rank, int size, BootstrapOptions options) {
         return () -> Bootstrap.join(id, rank, size, options);
     }
 
-    /** Rank 0 and an offender meet; exactly one is refused, with a message; then rank 1 comes and the group forms. */
+    /** Rank 0 and an offender meet; exactly one is refused, with a message; then rank 1 completes the group. */
     private static void assertOffenderRefused(Callable<Bootstrap> offender, UniqueId id, String message)
             throws InterruptedException {
         assertOffenderRefused(joining(id, 0, 2, Ranks.options()), offender, id, message);
@@ -43,7 +43,7 @@ class FormingTest {
             throws InterruptedException {
         CountDownLatch refused = new CountDownLatch(1);
         List<Ranks.Outcome<Bootstrap>> outcomes =
-                Ranks.together(List.of(telling(refused, zero), telling(refused, offender), () -> {
+                Ranks.together(List.of(countingDown(refused, zero), countingDown(refused, offender), () -> {
                     assertThat(refused.await(20, TimeUnit.SECONDS)).isTrue();
                     return Bootstrap.join(id, 1, 2, Ranks.options());
                 }));
@@ -57,7 +57,7 @@ class FormingTest {
                 .toList());
     }
 
-    private static Callable<Bootstrap> telling(CountDownLatch done, Callable<Bootstrap> task) {
+    private static Callable<Bootstrap> countingDown(CountDownLatch done, Callable<Bootstrap> task) {
         return () -> {
             try {
                 return task.call();
@@ -111,7 +111,7 @@ class FormingTest {
     }
 
     @Test
-    void whoeverGivesUpFirstNamesTheMissingRanksForAll() throws Exception {
+    void theRankThatGivesUpFirstNamesTheMissingRanksForAll() throws Exception {
         BootstrapOptions options = Ranks.options().withInitTimeout(Duration.ofSeconds(4));
         UniqueId id = Bootstrap.createId(options);
         List<Callable<Bootstrap>> tasks = new ArrayList<>();
@@ -127,7 +127,7 @@ class FormingTest {
     }
 
     @Test
-    void withoutRankZeroTheRootSaysSo() throws Exception {
+    void withoutRankZeroTheRendezvousServerSaysSo() throws Exception {
         BootstrapOptions options = Ranks.options().withInitTimeout(Duration.ofSeconds(2));
         UniqueId id = Bootstrap.createId(options);
         assertThatThrownBy(() -> Bootstrap.join(id, 1, 3, options))
@@ -136,7 +136,7 @@ class FormingTest {
     }
 
     @Test
-    void aRootThatHasEndedIsShownAtOnceWithEveryAddressThatWasTried() throws Exception {
+    void aRendezvousServerThatHasEndedIsShownAtOnceWithEveryAddressThatWasTried() throws Exception {
         int port;
         try (ServerSocket closed = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             port = closed.getLocalPort();
@@ -175,19 +175,19 @@ class FormingTest {
                 .isInstanceOf(IllegalArgumentException.class);
     }
 
-    /** The rank comes to the root and never to the coordinator: only the root sees it leave. */
+    /** The rank registers and never comes to the coordinator: only the rendezvous server sees it leave. */
     @Test
     void aRankThatEndsBetweenRendezvousAndCoordinatorIsNamedAtOnce() throws Exception {
         UniqueId id = Bootstrap.createId(Ranks.options());
-        Connector.Place place = new Connector.Place(id.addresses(), id.secret());
+        Connector.ServerAddress server = new Connector.ServerAddress(id.addresses(), id.secret());
         List<Ranks.Outcome<Bootstrap>> outcomes =
                 Ranks.together(List.of(joining(id, 0, 3, Ranks.options()), joining(id, 1, 3, Ranks.options()), () -> {
                     long deadline = System.nanoTime() + Ranks.SOON.toNanos();
-                    Connector connector =
-                            new Connector(Handshake.Purpose.RENDEZVOUS, "rank 2", false, Connector.Nobody.IS_THERE_ANY_MORE);
-                    try (FrameStream root = connector.connect(() -> place, deadline)) {
+                    Connector connector = new Connector(
+                            Handshake.Purpose.RENDEZVOUS, "rank 2", false, Connector.IfRefused.SERVER_ENDED);
+                    try (FrameStream rendezvous = connector.connect(() -> server, deadline)) {
                         RankRegistration.Hello hello = new RankRegistration.Hello("test 1", 2, 3, -1, "", new byte[0]);
-                        root.awaitWelcome("rank 2", hello, false, Ranks.SOON.toMillis(), deadline);
+                        rendezvous.awaitWelcome("rank 2", hello, false, Ranks.SOON.toMillis(), deadline);
                     }
                     return null;
                 }));

@@ -3,12 +3,12 @@ package io.jccl.topology;
 import java.util.List;
 
 /**
- * Decides the ways between GPUs and networks: over a CPU's chip-to-chip link, through the GPU beside the card, or through
- * host memory where card and GPU cannot or should not use GPUDirect RDMA.
+ * Decides the paths between GPUs and networks: over a CPU's chip-to-chip link, through the GPU beside the card, or
+ * through host memory where card and GPU cannot or should not use GPUDirect RDMA.
  */
-final class NetworkWays {
+final class NetworkPaths {
 
-    /** Across a CPU the reads and writes of a card to GPU memory are slow on most machines, and fail on some. */
+    /** Across a CPU the reads and writes of a card to GPU memory are slow on most hosts, and fail on some. */
     private static final PathType FARTHEST_GDR = PathType.PXB;
 
     /** From this compute capability on, a card's reads of GPU memory do not suffer from other PCI traffic. */
@@ -20,7 +20,7 @@ final class NetworkWays {
     private final List<Integer> gpus;
     private final List<Integer> nets;
 
-    NetworkWays(PathMatrix paths, PathPolicy policy) {
+    NetworkPaths(PathMatrix paths, PathPolicy policy) {
         this.paths = paths;
         this.topology = paths.topology();
         this.policy = policy;
@@ -28,7 +28,7 @@ final class NetworkWays {
         this.nets = topology.indexesOf(NodeType.NET);
     }
 
-    /** Changes the ways between GPUs and networks to what the policy and the machine allow. */
+    /** Changes the paths between GPUs and networks to what the policy and the host allow. */
     void apply() {
         for (int gpu : gpus) {
             int cpu = paths.nearestCpu(gpu);
@@ -69,7 +69,7 @@ final class NetworkWays {
 
     /**
      * Lets GPUs send to a network through the GPU beside it: over NVLink first, then near the card. Only for sending: data
-     * that arrives goes straight to the GPU that wants it.
+     * that arrives goes straight to its GPU.
      */
     private void sendThrough(int relay, int net) {
         PathType farthest = policy.networkNeighboursOverChipLink() ? PathType.P2C : PathType.PXB;

@@ -7,7 +7,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
 /** Copies a rank's output line by line, each with a prefix, so that the lines of several ranks do not mix. */
-final class LinePump implements Runnable {
+final class LineCopier implements Runnable {
 
     private static final int MAX_LINE_BYTES = 1 << 16;
 
@@ -15,7 +15,7 @@ final class LinePump implements Runnable {
     private final PrintStream to;
     private final byte[] prefix;
 
-    LinePump(InputStream from, PrintStream to, String prefix) {
+    LineCopier(InputStream from, PrintStream to, String prefix) {
         this.from = from;
         this.to = to;
         this.prefix = prefix.getBytes(StandardCharsets.UTF_8);

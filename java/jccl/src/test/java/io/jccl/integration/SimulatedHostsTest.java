@@ -21,12 +21,12 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Several machines, each a network namespace: slow and lossy networks, and machines that vanish. */
+/** Simulated hosts, each a network namespace: slow and lossy networks, and hosts that the others lose. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class ActedMachinesTest {
+class SimulatedHostsTest {
 
-    private static final int MACHINES = 4;
-    private static final int RANKS = 2 * MACHINES;
+    private static final int HOSTS = 4;
+    private static final int RANKS = 2 * HOSTS;
     private static final Duration LIMIT = Duration.ofSeconds(120);
     // Longer than a partition of 3 s and the pause before TCP tries again, which older kernels double up to 6.4 s.
     private static final long TIMEOUT_MILLIS = 10_000;
@@ -36,15 +36,15 @@ class ActedMachinesTest {
 
     @BeforeAll
     static void requireNamespaces() {
-        Optional<String> hindrance = ActedMachines.hindrance();
-        assumeTrue(hindrance.isEmpty(), hindrance.orElse(""));
+        Optional<String> reasonUnavailable = SimulatedHosts.reasonUnavailable();
+        assumeTrue(reasonUnavailable.isEmpty(), reasonUnavailable.orElse(""));
     }
 
-    private ProcessRanks twoOnEach(ActedMachines machines, String scenario, String... arguments) {
+    private ProcessRanks twoRanksOnEach(SimulatedHosts hosts, String scenario, String... arguments) {
         return ProcessRanks.startLaunched(
                 folder,
                 RANKS,
-                rank -> machines.inside(rank / 2, rank, RANKS, ActedMachines.meetingAt("10.88.0.1")),
+                rank -> hosts.inside(rank / 2, rank, RANKS, SimulatedHosts.rendezvousAt("10.88.0.1")),
                 scenario,
                 arguments);
     }
@@ -57,8 +57,8 @@ class ActedMachinesTest {
     @ParameterizedTest
     @ValueSource(strings = {"--loss 1", "--rate 50"})
     void everyCollectiveIsRightOverABadNetwork(String network) throws Exception {
-        try (ActedMachines machines = start(MACHINES, network);
-                ProcessRanks ranks = twoOnEach(machines, "launched-sample", "20")) {
+        try (SimulatedHosts hosts = start(HOSTS, network);
+                ProcessRanks ranks = twoRanksOnEach(hosts, "launched-sample", "20")) {
             for (int rank = 0; rank < RANKS; rank++) {
                 requireEnd(ranks, rank, "RESULT ok");
             }
@@ -66,26 +66,26 @@ class ActedMachinesTest {
         }
     }
 
-    private static ActedMachines start(int count, String options) {
-        return ActedMachines.start(
+    private static SimulatedHosts start(int count, String options) {
+        return SimulatedHosts.start(
                 ("--machines " + count + " " + options).trim().split(" "));
     }
 
     @Test
     void aPartitionThatHealsInTimeIsSurvivedAndOneThatDoesNotNamesTheLostRanks() throws Exception {
-        try (ActedMachines machines = start(MACHINES, "");
-                ProcessRanks ranks = twoOnEach(machines, "launched-work", Long.toString(TIMEOUT_MILLIS))) {
+        try (SimulatedHosts hosts = start(HOSTS, "");
+                ProcessRanks ranks = twoRanksOnEach(hosts, "launched-work", Long.toString(TIMEOUT_MILLIS))) {
             for (int rank = 0; rank < RANKS; rank++) {
                 ranks.awaitOutput(rank, output -> output.contains("READY"), LIMIT);
             }
-            machines.pullCables(3);
+            hosts.linkDown(3);
             pause(3000);
-            machines.putCablesBack(3);
+            hosts.linkUp(3);
             for (int rank = 0; rank < RANKS; rank++) {
                 ranks.awaitOutput(rank, output -> output.contains("WENT ON after "), LIMIT);
                 assertThat(ranks.output(rank)).doesNotContain("FAILED").doesNotContain("WRONG");
             }
-            machines.pullCables(3);
+            hosts.linkDown(3);
             for (int rank = 0; rank < RANKS; rank++) {
                 requireEnd(ranks, rank, "FAILED after ");
                 requireFailure(ranks.output(rank), rank < 6);
@@ -94,29 +94,29 @@ class ActedMachinesTest {
     }
 
     /**
-     * Connections are given up after 12 s. A kernel that is not told otherwise sends again 6.2 and 12.6 s after the first
-     * time, which is too late; one that does so every second has three more tries than it needs, for slow machines.
+     * Connections are given up after 12 s. By default a kernel sends again 6.2 and 12.6 s after the first time, which
+     * is too late. One that does so every second has three more tries than it needs, for slow hosts.
      */
     @Test
     void aPartitionOfHalfTheHeartbeatsTimeoutHeals() throws Exception {
         try (SocketChannel any = SocketChannel.open()) {
             assumeTrue(NativeSockets.boundRepetitions(any), "this kernel has no TCP_RTO_MAX_MS");
         }
-        try (ActedMachines machines = start(2, "");
+        try (SimulatedHosts hosts = start(2, "");
                 ProcessRanks ranks = ProcessRanks.startLaunched(
                         folder,
                         2,
-                        rank -> machines.inside(
-                                rank, rank, 2, ActedMachines.meetingAt("10.88.0.1"), "JCCL_HEARTBEAT_TIMEOUT=16s"),
+                        rank -> hosts.inside(
+                                rank, rank, 2, SimulatedHosts.rendezvousAt("10.88.0.1"), "JCCL_HEARTBEAT_TIMEOUT=16s"),
                         "launched-work",
                         "60000")) {
             for (int rank = 0; rank < 2; rank++) {
                 ranks.awaitOutput(rank, output -> output.contains("READY"), LIMIT);
             }
-            machines.pullCables(1);
+            hosts.linkDown(1);
             pause(8000);
-            machines.putCablesBack(1);
-            pause(6000); // by now whoever heard nothing has been given up
+            hosts.linkUp(1);
+            pause(6000); // by now a silent connection has been given up
             for (int rank = 0; rank < 2; rank++) {
                 ranks.awaitOutput(rank, output -> output.contains("WENT ON after "), LIMIT);
                 assertThat(ranks.output(rank)).doesNotContain("FAILED").doesNotContain("WRONG");
@@ -125,27 +125,27 @@ class ActedMachinesTest {
     }
 
     @Test
-    void aMachineThatHearsNothingIsNamedEvenIfItIsTheFirst() throws Exception {
-        try (ActedMachines machines = start(2, "");
+    void aHostThatDropsIngressIsNamedEvenIfItIsTheFirst() throws Exception {
+        try (SimulatedHosts hosts = start(2, "");
                 ProcessRanks ranks = ProcessRanks.startLaunched(
                         folder,
                         2,
-                        rank -> machines.inside(rank, rank, 2, ActedMachines.meetingAt("10.88.0.1")),
+                        rank -> hosts.inside(rank, rank, 2, SimulatedHosts.rendezvousAt("10.88.0.1")),
                         "launched-work",
                         "2000")) {
             for (int rank = 0; rank < 2; rank++) {
                 ranks.awaitOutput(rank, output -> output.contains("READY"), LIMIT);
             }
-            machines.deafen(0);
+            hosts.dropIngress(0);
             for (int rank = 0; rank < 2; rank++) {
                 requireEnd(ranks, rank, "FAILED after ");
             }
             assertThat(ranks.output(1))
-                    .containsPattern("FAILED after \\d+ ms (PeerFailed|JcclTimeout)Exception\\[0\\]");
+                    .containsPattern("FAILED after \\d+ ms (PeerFailed|CommunicationTimeout)Exception\\[0\\]");
         }
     }
 
-    /** The survivors name both ranks of the machine that was lost, and nobody takes much longer than the time-out. */
+    /** The survivors name both ranks of the lost host, and no rank takes much longer than the time-out. */
     private static void requireFailure(String output, boolean survivor) {
         var failure = Pattern.compile("FAILED after (\\d+) ms (\\w+)(.*)").matcher(output);
         assertThat(failure.find()).as(output).isTrue();
@@ -157,14 +157,14 @@ class ActedMachinesTest {
     }
 
     @Test
-    void aMachineWithoutIpv4MeetsThoseThatPreferItByIpv6() throws Exception {
-        try (ActedMachines machines = start(3, "")) {
-            machines.run(2, "ip", "-4", "address", "flush", "dev", "eth0");
-            String[] meetings = {"10.88.0.1", "10.88.0.1", "[fd88:0::1]"};
+    void aHostWithoutIpv4JoinsThoseThatPreferItByIpv6() throws Exception {
+        try (SimulatedHosts hosts = start(3, "")) {
+            hosts.run(2, "ip", "-4", "address", "flush", "dev", "eth0");
+            String[] addresses = {"10.88.0.1", "10.88.0.1", "[fd88:0::1]"};
             try (ProcessRanks ranks = ProcessRanks.startLaunched(
                     folder,
                     3,
-                    rank -> machines.inside(rank, rank, 3, ActedMachines.meetingAt(meetings[rank])),
+                    rank -> hosts.inside(rank, rank, 3, SimulatedHosts.rendezvousAt(addresses[rank])),
                     "launched-sample",
                     "10")) {
                 for (int rank = 0; rank < 3; rank++) {
@@ -176,15 +176,15 @@ class ActedMachinesTest {
 
     @Test
     void twoInterfacesWithIpv6AloneShareTheStreamsOfAConnection() throws Exception {
-        try (ActedMachines machines = start(2, "--interfaces 2 --family 6");
+        try (SimulatedHosts hosts = start(2, "--interfaces 2 --family 6");
                 ProcessRanks ranks = ProcessRanks.startLaunched(
                         folder,
                         2,
-                        rank -> machines.inside(
+                        rank -> hosts.inside(
                                 rank,
                                 rank,
                                 2,
-                                ActedMachines.meetingAt("[fd88:0::1]"),
+                                SimulatedHosts.rendezvousAt("[fd88:0::1]"),
                                 "JCCL_SOCKET_IFNAME==eth0,eth1",
                                 "JCCL_NSOCKS_PERTHREAD=4"),
                         "launched-sample",
@@ -192,25 +192,25 @@ class ActedMachinesTest {
             for (int rank = 0; rank < 2; rank++) {
                 requireEnd(ranks, rank, "RESULT ok");
             }
-            for (String wire : List.of("eth0", "eth1")) {
-                assertThat(machines.sentBytes(1, wire)).as(wire).isGreaterThan(200_000);
+            for (String name : List.of("eth0", "eth1")) {
+                assertThat(hosts.sentBytes(1, name)).as(name).isGreaterThan(200_000);
             }
         }
     }
 
-    /** The machines know of one device only, which is not the first interface, and number it differently. */
+    /** The hosts' descriptions have one device, which is not the first interface, and number it differently. */
     @Test
     void dataGoesByTheDeviceThatThePlanNames() throws Exception {
-        List<Path> descriptions = List.of(describeMachine("one.xml", 0, 0), describeMachine("other.xml", 1, 5));
-        try (ActedMachines machines = start(2, "--interfaces 2");
+        List<Path> descriptions = List.of(describeHost("one.xml", 0, 0), describeHost("other.xml", 1, 5));
+        try (SimulatedHosts hosts = start(2, "--interfaces 2");
                 ProcessRanks ranks = ProcessRanks.startLaunched(
                         folder,
                         2,
-                        rank -> machines.inside(
+                        rank -> hosts.inside(
                                 rank,
                                 rank,
                                 2,
-                                ActedMachines.meetingAt("10.88.0.1"),
+                                SimulatedHosts.rendezvousAt("10.88.0.1"),
                                 "JCCL_SOCKET_IFNAME==eth0,eth1",
                                 "JCCL_TOPO_FILE=" + descriptions.get(rank)),
                         "launched-sample",
@@ -218,12 +218,12 @@ class ActedMachinesTest {
             for (int rank = 0; rank < 2; rank++) {
                 requireEnd(ranks, rank, "RESULT ok");
             }
-            assertThat(machines.sentBytes(1, "eth1")).isGreaterThan(400_000);
-            assertThat(machines.sentBytes(1, "eth0")).as("control alone").isLessThan(200_000);
+            assertThat(hosts.sentBytes(1, "eth1")).isGreaterThan(400_000);
+            assertThat(hosts.sentBytes(1, "eth0")).as("control alone").isLessThan(200_000);
         }
     }
 
-    private Path describeMachine(String name, int rank, int dev) throws IOException {
+    private Path describeHost(String name, int rank, int dev) throws IOException {
         return Files.writeString(
                 folder.resolve(name),
                 "<system version='1'><cpu numaid='0' arch='x86_64'><host rank='" + rank

@@ -15,22 +15,22 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * One way to carry out an operation, forced through settings.
+ * A combination of settings that executes an operation.
  *
  * @param name for people
  * @param settings of its communicator
  * @param sharedMemory whether its buffers are shared between the ranks
  * @param sizes in bytes, that it is timed at
  */
-record Way(String name, Map<String, String> settings, boolean sharedMemory, List<Long> sizes) {
+record Configuration(String name, Map<String, String> settings, boolean sharedMemory, List<Long> sizes) {
 
-    /** A way takes part in many; peers are silent for longer than usual so that they do not disturb. */
+    /** A run has many communicators; heartbeats are rarer than usual so that they do not disturb. */
     private static final Map<String, String> QUIET = Map.of(
             TimeSettings.HEARTBEAT_INTERVAL.name(), "30s",
             TimeSettings.HEARTBEAT_TIMEOUT.name(), "120s");
 
     /** What the cost model chooses, with one channel. */
-    static Way automatic(TransportKind transport, List<Long> sizes) {
+    static Configuration automatic(TransportKind transport, List<Long> sizes) {
         Map<String, String> settings = new LinkedHashMap<>(QUIET);
         settings.put(TransportSettings.TRANSPORT.name(), transport.label());
         settings.put(AlgorithmSettings.ALGO.name(), "auto");
@@ -38,11 +38,11 @@ record Way(String name, Map<String, String> settings, boolean sharedMemory, List
         settings.put(AlgorithmSettings.CHUNK_BYTES.name(), "0");
         settings.put(AlgorithmSettings.MIN_NCHANNELS.name(), "1");
         settings.put(AlgorithmSettings.MAX_NCHANNELS.name(), "1");
-        return new Way("automatic", settings, false, sizes);
+        return new Configuration("automatic", settings, false, sizes);
     }
 
     /** An algorithm and a protocol. */
-    static Way forced(TransportKind transport, Algorithm algorithm, Protocol protocol, List<Long> sizes) {
+    static Configuration forced(TransportKind transport, Algorithm algorithm, Protocol protocol, List<Long> sizes) {
         return automatic(transport, sizes)
                 .with(AlgorithmSettings.ALGO.name(), algorithm.label())
                 .with(AlgorithmSettings.PROTO.name(), protocol.label())
@@ -50,28 +50,28 @@ record Way(String name, Map<String, String> settings, boolean sharedMemory, List
     }
 
     /** Every algorithm with every protocol. */
-    static List<Way> allForced(TransportKind transport, List<Long> sizes) {
-        List<Way> ways = new ArrayList<>();
+    static List<Configuration> allForced(TransportKind transport, List<Long> sizes) {
+        List<Configuration> configurations = new ArrayList<>();
         for (Algorithm algorithm : Algorithm.values()) {
             for (Protocol protocol : Protocol.values()) {
-                ways.add(forced(transport, algorithm, protocol, sizes));
+                configurations.add(forced(transport, algorithm, protocol, sizes));
             }
         }
-        return ways;
+        return configurations;
     }
 
-    Way named(String newName) {
-        return new Way(newName, settings, sharedMemory, sizes);
+    Configuration named(String newName) {
+        return new Configuration(newName, settings, sharedMemory, sizes);
     }
 
-    Way with(String setting, String value) {
+    Configuration with(String setting, String value) {
         Map<String, String> changed = new LinkedHashMap<>(settings);
         changed.put(setting, value);
-        return new Way(name, changed, sharedMemory, sizes);
+        return new Configuration(name, changed, sharedMemory, sizes);
     }
 
-    Way inSharedMemory() {
-        return new Way(name, settings, true, sizes);
+    Configuration inSharedMemory() {
+        return new Configuration(name, settings, true, sizes);
     }
 
     /** The configuration of its communicator. */
@@ -81,7 +81,7 @@ record Way(String name, Map<String, String> settings, boolean sharedMemory, List
         return builder.build();
     }
 
-    /** What its settings say to the choice. */
+    /** The overrides that its settings give. */
     TuningOverrides overrides() {
         Settings all = Settings.load(config());
         return TuningOverrides.of(

@@ -2,18 +2,22 @@ package io.jccl.topology;
 
 import java.util.List;
 
-/** Decides which GPUs use each other's memory; where they do not, their way leads through a CPU or is the network's. */
-final class PeerWays {
+/**
+ * Decides which GPUs use each other's memory; where they do not, their path leads through a CPU or is the network's.
+ */
+final class PeerPaths {
 
-    /** Beyond a CPU the root complexes of most machines make peer-to-peer slower than a copy in host memory, or refuse it. */
+    /**
+     * Beyond a CPU the root complexes of most hosts make peer-to-peer slower than a copy in host memory, or refuse it.
+     */
     private static final PathType FARTHEST = PathType.PXB;
 
     /** On AMD, pairs were found to be faster peer to peer at any distance. */
     private static final int GPUS_OF_A_PAIR = 2;
 
-    private PeerWays() {}
+    private PeerPaths() {}
 
-    /** Changes the ways between GPUs to what the policy and the machine allow. */
+    /** Changes the paths between GPUs to what the policy and the host allow. */
     static void apply(PathMatrix paths, PathPolicy policy) {
         Topology topology = paths.topology();
         PathType level = level(topology, policy);
@@ -31,7 +35,7 @@ final class PeerWays {
         separate(paths, policy.reach());
     }
 
-    /** What must not go from one GPU to the other and has no way through a CPU has none at all. */
+    /** What must not go from one GPU to the other and has no path through a CPU has none at all. */
     private static void divert(PathMatrix paths, int from, int cpu, int to, boolean barred) {
         if (cpu >= 0 && paths.get(from, cpu).exists() && paths.get(cpu, to).exists()) {
             paths.divert(from, cpu, to);
@@ -40,7 +44,7 @@ final class PeerWays {
         }
     }
 
-    /** Whether the GPUs at the ends of a way can use each other's memory, or that of the GPU between them. */
+    /** Whether the GPUs at the ends of a path can use each other's memory, or that of the GPU between them. */
     static boolean mayUse(NodePath path, Topology topology) {
         return path.type() == PathType.NVB || !topology.barred(path.from(), path.to());
     }
@@ -63,7 +67,9 @@ final class PeerWays {
         });
     }
 
-    /** Two GPUs that each have a card nearby which carries more than the way between them do better over the network. */
+    /**
+     * Two GPUs that each have a card nearby which carries more than the path between them do better over the network.
+     */
     private static void preferNetwork(PathMatrix paths, List<Integer> gpus) {
         double[] speed = new double[paths.topology().size()];
         for (int gpu : gpus) {

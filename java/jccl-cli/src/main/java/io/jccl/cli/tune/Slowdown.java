@@ -9,62 +9,62 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 
-/** Tells, for each size, how much slower the automatic choice is than the best way that a trial found. */
-final class Regret {
+/** How much slower, for each size, the automatic choice is than the best configuration of a run. */
+final class Slowdown {
 
     private static final int PERCENT = 100;
 
     /**
      * One size.
      *
-     * @param chosen the name of the way that the cost model chooses
+     * @param chosen the name of the configuration that the cost model chooses
      * @param chosenMicros what the automatic choice took
-     * @param best the name of the fastest way
+     * @param best the name of the fastest configuration
      * @param bestMicros what that took
      * @param percent how much slower the automatic choice is, by the median of the rounds' ratios
      */
     record Row(long bytes, String chosen, double chosenMicros, String best, double bestMicros, double percent) {}
 
-    private Regret() {}
+    private Slowdown() {}
 
-    /** The rows of a trial whose last way is the automatic choice. */
-    static List<Row> of(TunedMachine machine, Trial trial, List<Times> times) {
-        CommunicatorShape shape = machine.shape(trial.transport(), trial.ranks(), 1);
-        int automatic = trial.ways().size() - 1;
+    /** The rows of a run whose last configuration is the automatic choice. */
+    static List<Row> of(TunedMachine machine, MeasurementRun run, List<Times> times) {
+        CommunicatorShape shape = machine.shape(run.transport(), run.ranks(), 1);
+        int automatic = run.configurations().size() - 1;
         List<Row> rows = new ArrayList<>();
-        for (long bytes : trial.sizes()) {
+        for (long bytes : run.sizes()) {
             List<Times> ofSize =
                     times.stream().filter(some -> some.bytes() == bytes).toList();
             Times chosen = ofSize.stream()
-                    .filter(some -> some.way() == automatic)
+                    .filter(some -> some.configuration() == automatic)
                     .findFirst()
                     .orElseThrow();
             Times best = ofSize.stream()
-                    .filter(some -> some.way() != automatic)
+                    .filter(some -> some.configuration() != automatic)
                     .min(Comparator.comparingDouble(Times::median))
                     .orElseThrow();
-            Choice choice = machine.choice(shape, trial.ways().get(automatic), trial.collective(), bytes);
+            Choice choice = machine.choice(shape, run.configurations().get(automatic), run.collective(), bytes);
             rows.add(new Row(
                     bytes,
                     choice.algorithm().label() + "/" + choice.protocol().label(),
                     chosen.median(),
-                    trial.ways().get(best.way()).name(),
+                    run.configurations().get(best.configuration()).name(),
                     best.median(),
                     (ratio(chosen, best) - 1) * PERCENT));
         }
         return rows;
     }
 
-    /** Rounds are compared one by one: both ways met the same mood of the machine in each. */
+    /** Rounds are compared one by one: both configurations met the same noise in each. */
     private static double ratio(Times one, Times other) {
         List<Double> ratios = new ArrayList<>();
         for (int round = 0; round < Math.min(one.micros().size(), other.micros().size()); round++) {
             ratios.add(one.micros().get(round) / other.micros().get(round));
         }
-        return new Times(one.way(), one.bytes(), ratios).median();
+        return new Times(one.configuration(), one.bytes(), ratios).median();
     }
 
-    /** The rows as a table; where the automatic choice is the best way, what remains is noise. */
+    /** The rows as a table; where the automatic choice is the best configuration, what remains is noise. */
     static String toText(List<Row> rows) {
         TextTable table = new TextTable("SIZE", "AUTOMATIC", "US", "BEST", "US", "SLOWER BY");
         for (Row row : rows) {

@@ -3,28 +3,28 @@ package io.jccl.topology;
 import java.util.List;
 
 /**
- * Ways that begin with an NVLink to a neighbouring GPU and end with that neighbour's own link: to a GPU that has no NVLink
- * to the first, or to a CPU that the first reaches only through others.
+ * Paths that begin with an NVLink to a neighbouring GPU and end with that neighbour's own link: to a GPU that has no
+ * NVLink to the first, or to a CPU that the first reaches only through others.
  */
-final class NeighbourWays {
+final class NeighbourPaths {
 
-    /** A way from the source's neighbour on; a CPU that is nearer than this needs no neighbour. */
+    /** The links of a path through a neighbour; a CPU that is nearer than this needs no neighbour. */
     private static final int LINKS = 2;
 
     private final PathMatrix paths;
     private final Topology topology;
 
-    private NeighbourWays(PathMatrix paths) {
+    private NeighbourPaths(PathMatrix paths) {
         this.paths = paths;
         this.topology = paths.topology();
     }
 
-    /** Takes the way through a neighbour wherever it is wider than the own one, or as wide and shorter. */
+    /** Takes the path through a neighbour wherever it is wider than the own one, or as wide and shorter. */
     static void add(PathMatrix paths) {
-        NeighbourWays ways = new NeighbourWays(paths);
-        for (int gpu : ways.topology.indexesOf(NodeType.GPU)) {
-            ways.topology.indexesOf(NodeType.GPU).forEach(to -> ways.improve(gpu, to));
-            ways.topology.indexesOf(NodeType.CPU).forEach(to -> ways.improve(gpu, to));
+        NeighbourPaths neighbours = new NeighbourPaths(paths);
+        for (int gpu : neighbours.topology.indexesOf(NodeType.GPU)) {
+            neighbours.topology.indexesOf(NodeType.GPU).forEach(to -> neighbours.improve(gpu, to));
+            neighbours.topology.indexesOf(NodeType.CPU).forEach(to -> neighbours.improve(gpu, to));
         }
     }
 
@@ -42,7 +42,7 @@ final class NeighbourWays {
                 double width = nvLinkWidth(gpu, neighbour);
                 for (Link last : topology.links(neighbour)) {
                     if (width > 0 && last.to() == to && last.type() == back.type()) {
-                        best = better(best, way(gpu, neighbour, last, Math.min(width, last.bandwidthGBps())));
+                        best = better(best, path(gpu, neighbour, last, Math.min(width, last.bandwidthGBps())));
                     }
                 }
             }
@@ -61,7 +61,7 @@ final class NeighbourWays {
         return 0;
     }
 
-    private static NodePath way(int gpu, int neighbour, Link last, double width) {
+    private static NodePath path(int gpu, int neighbour, Link last, double width) {
         PathType type =
                 switch (last.type()) {
                     case NVL, LOC -> PathType.NVB;

@@ -11,10 +11,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** One rank's part in a trial. All ranks come to the same times, so all take the same decisions. */
-final class TrialRank {
+/** One rank's part in a run. All ranks have the same times, so all make the same decisions. */
+final class MeasurementRank {
 
-    /** A way that even at its best is so many times slower than the best of its size is not timed again. */
+    /** A configuration that even at its best is so many times slower than the best of its size is not timed again. */
     private static final double HOPELESS = 4;
 
     private static final int FAIR_ROUNDS = 2;
@@ -24,37 +24,37 @@ final class TrialRank {
      */
     private static final int WARMUP_ROUNDS = 25;
 
-    /** Forms the communicators one after the other. */
+    /** Initialises the communicators one after the other. */
     @FunctionalInterface
-    interface Forming {
-        Communicator form(int index, CommunicatorConfig config);
+    interface CommunicatorFactory {
+        Communicator create(int index, CommunicatorConfig config);
     }
 
-    private final Trial trial;
+    private final MeasurementRun run;
     private final Progress progress;
     private final List<Communicator> communicators = new ArrayList<>();
-    /** By size, then by way. */
+    /** By size, then by configuration. */
     private final Map<Long, Map<Integer, Times>> times = new TreeMap<>();
 
-    TrialRank(Trial trial, Progress progress) {
-        this.trial = trial;
+    MeasurementRank(MeasurementRun run, Progress progress) {
+        this.run = run;
         this.progress = progress;
     }
 
-    /** How many communicators a trial forms. */
-    static int communicators(Trial trial) {
-        return trial.ways().size() + 1;
+    /** How many communicators a run has. */
+    static int communicators(MeasurementRun run) {
+        return run.configurations().size() + 1;
     }
 
-    /** Forms the communicators, times all ways until the time is up, and closes them. */
-    List<Times> run(Forming forming) {
+    /** Initialises the communicators, times all configurations until the time is up, and closes them. */
+    List<Times> run(CommunicatorFactory factory) {
         try {
-            Communicator lead = form(forming, 0, Way.automatic(trial.transport(), List.of()));
-            for (int way = 0; way < trial.ways().size(); way++) {
-                form(forming, way + 1, trial.ways().get(way));
+            Communicator lead = initialise(factory, 0, Configuration.automatic(run.transport(), List.of()));
+            for (int configuration = 0; configuration < run.configurations().size(); configuration++) {
+                initialise(factory, configuration + 1, run.configurations().get(configuration));
             }
-            List<Long> sizes = trial.sizes();
-            try (Timing timing = new Timing(lead, sizes.get(sizes.size() - 1), trial.secondsEach())) {
+            List<Long> sizes = run.sizes();
+            try (Timing timing = new Timing(lead, sizes.get(sizes.size() - 1), run.secondsEach())) {
                 rounds(timing);
             }
         } finally {
@@ -62,8 +62,8 @@ final class TrialRank {
             communicators.forEach(Communicator::close);
         }
         return times.values().stream()
-                .flatMap(ways -> ways.values().stream())
-                .map(TrialRank::warm)
+                .flatMap(configurations -> configurations.values().stream())
+                .map(MeasurementRank::warm)
                 .toList();
     }
 
@@ -71,44 +71,46 @@ final class TrialRank {
     private static Times warm(Times all) {
         int rounds = all.micros().size();
         return rounds > FAIR_ROUNDS
-                ? new Times(all.way(), all.bytes(), List.copyOf(all.micros().subList(1, rounds)))
+                ? new Times(
+                        all.configuration(),
+                        all.bytes(),
+                        List.copyOf(all.micros().subList(1, rounds)))
                 : all;
     }
 
-    private Communicator form(Forming forming, int index, Way way) {
-        Communicator communicator = forming.form(index, way.config());
+    private Communicator initialise(CommunicatorFactory factory, int index, Configuration configuration) {
+        Communicator communicator = factory.create(index, configuration.config());
         communicators.add(communicator);
         return communicator;
     }
 
     private void warmUp(Timing timing) {
-        long smallest = trial.sizes().get(0);
-        progress.begin(trial.title() + ", warm-up:", WARMUP_ROUNDS);
+        long smallest = run.sizes().get(0);
+        progress.begin(run.title() + ", warm-up:", WARMUP_ROUNDS);
         for (int round = 0; round < WARMUP_ROUNDS; round++) {
             progress.step(ByteSizes.format(smallest));
-            for (int way = 0; way < trial.ways().size(); way++) {
-                micros(timing, way, smallest);
+            for (int configuration = 0; configuration < run.configurations().size(); configuration++) {
+                micros(timing, configuration, smallest);
             }
         }
     }
 
-    private double micros(Timing timing, int way, long bytes) {
+    private double micros(Timing timing, int configuration, long bytes) {
         return timing.micros(
-                communicators.get(way + 1),
-                trial.collective(),
+                communicators.get(configuration + 1),
+                run.collective(),
                 bytes,
-                trial.ways().get(way).sharedMemory());
+                run.configurations().get(configuration).sharedMemory());
     }
 
     private void rounds(Timing timing) {
         warmUp(timing);
         long begin = System.nanoTime();
         double spent = 0;
-        for (int round = 0; spent * (round + 1) <= trial.seconds() * Math.max(1, round); round++) {
+        for (int round = 0; spent * (round + 1) <= run.seconds() * Math.max(1, round); round++) {
             progress.begin(
-                    trial.title() + ", round " + (round + 1) + ":",
-                    trial.sizes().size());
-            for (long bytes : trial.sizes()) {
+                    run.title() + ", round " + (round + 1) + ":", run.sizes().size());
+            for (long bytes : run.sizes()) {
                 progress.step(ByteSizes.format(bytes));
                 time(timing, bytes, round);
             }
@@ -119,12 +121,12 @@ final class TrialRank {
     private void time(Timing timing, long bytes, int round) {
         Map<Integer, Times> ofSize = times.computeIfAbsent(bytes, any -> new TreeMap<>());
         double best = ofSize.values().stream().mapToDouble(Times::median).min().orElse(Double.POSITIVE_INFINITY);
-        int count = trial.ways().size();
+        int count = run.configurations().size();
         for (int i = 0; i < count; i++) {
-            int index = (i + round) % count; // whoever comes first does so once
-            Way way = trial.ways().get(index);
+            int index = (i + round) % count; // each configuration is the first one once
+            Configuration configuration = run.configurations().get(index);
             Times before = ofSize.get(index);
-            if (way.sizes().contains(bytes) && (before == null || !isHopeless(before, best))) {
+            if (configuration.sizes().contains(bytes) && (before == null || !isHopeless(before, best))) {
                 List<Double> micros = new ArrayList<>(before == null ? List.of() : before.micros());
                 micros.add(micros(timing, index, bytes));
                 ofSize.put(index, new Times(index, bytes, micros));

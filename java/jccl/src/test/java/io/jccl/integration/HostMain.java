@@ -15,29 +15,29 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * The ranks of one machine as threads of one process, which a launcher has started once per machine: JVMs take long to
- * start where processors are emulated. Prints {@code RESULT ok} for each rank whose every result was right.
+ * The ranks of one host as threads of one process, which a launcher has started once per host: JVMs take long to start
+ * where processors are emulated. Prints {@code RESULT ok} for each rank whose every result was right.
  */
-public final class MachineMain {
+public final class HostMain {
 
-    // The machine is emulated, and its network may be slow.
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
+    // The processor is emulated, and the network may be slow.
+    private static final Duration TIME_LIMIT = Duration.ofMinutes(3);
 
-    private MachineMain() {}
+    private HostMain() {}
 
-    /** Arguments: ranks of each machine, and how many cases they carry out. */
+    /** Arguments: ranks of each host, and how many cases they execute. */
     public static void main(String[] arguments) throws InterruptedException, ExecutionException {
         int ranksEach = Integer.parseInt(arguments[0]);
         int cases = Integer.parseInt(arguments[1]);
         CommunicatorConfig config = CommunicatorConfig.builder()
-                .initTimeout(PATIENCE)
-                .timeout(PATIENCE)
+                .initTimeout(TIME_LIMIT)
+                .timeout(TIME_LIMIT)
                 .build();
-        try (Communicator machines = Communicator.fromEnvironment(config)) {
-            UniqueId id = sharedId(machines, config);
-            int size = machines.size() * ranksEach;
+        try (Communicator hosts = Communicator.fromEnvironment(config)) {
+            UniqueId id = sharedId(hosts, config);
+            int size = hosts.size() * ranksEach;
             runAll(ranksEach, thread -> {
-                int rank = machines.rank() * ranksEach + thread;
+                int rank = hosts.rank() * ranksEach + thread;
                 try (Communicator comm = Communicator.init(id, rank, size, config)) {
                     RankMain.sample(comm, cases);
                 }
@@ -51,16 +51,16 @@ public final class MachineMain {
         void run(int thread);
     }
 
-    /** An id that the first machine makes and tells the others. */
-    private static UniqueId sharedId(Communicator machines, CommunicatorConfig config) {
-        byte[] told = new byte[1 + UniqueId.MAX_BYTES];
-        if (machines.rank() == 0) {
+    /** An id that the first host makes and broadcasts. */
+    private static UniqueId sharedId(Communicator hosts, CommunicatorConfig config) {
+        byte[] message = new byte[1 + UniqueId.MAX_BYTES];
+        if (hosts.rank() == 0) {
             byte[] made = UniqueId.create(config).toBytes();
-            told[0] = (byte) made.length;
-            System.arraycopy(made, 0, told, 1, made.length);
+            message[0] = (byte) made.length;
+            System.arraycopy(made, 0, message, 1, made.length);
         }
-        machines.broadcast(DataBuffer.of(told), 0).await();
-        return UniqueId.fromBytes(Arrays.copyOfRange(told, 1, 1 + Byte.toUnsignedInt(told[0])));
+        hosts.broadcast(DataBuffer.of(message), 0).await();
+        return UniqueId.fromBytes(Arrays.copyOfRange(message, 1, 1 + Byte.toUnsignedInt(message[0])));
     }
 
     private static void runAll(int threads, RankAction action) throws InterruptedException, ExecutionException {

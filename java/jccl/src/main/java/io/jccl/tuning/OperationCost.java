@@ -4,15 +4,15 @@ import io.jccl.Algorithm;
 import io.jccl.Collective;
 
 /**
- * What an operation has to do, counted: the amounts that the constants of {@link HostCosts} are multiplied with. The
- * cost model prices it, calibration solves for the prices.
+ * The hops, steps and bytes of an operation. The cost model multiplies them by the constants of {@link HostCosts};
+ * calibration solves for these constants.
  *
- * @param localHops hand-overs between ranks of one machine on the longest way
- * @param netHops hand-overs between machines on that way
+ * @param localHops hops between ranks of one host on the longest path
+ * @param netHops hops between hosts on that path
  * @param steps steps that the busiest rank handles one after the other
- * @param bytes bytes that the busiest rank hands on, with the filling of the pipeline
+ * @param bytes bytes that the busiest rank forwards, with the filling of the pipeline
  */
-public record Effort(double localHops, double netHops, double steps, double bytes) {
+public record OperationCost(double localHops, double netHops, double steps, double bytes) {
 
     private static final int MAX_NEIGHBOURS = 3;
     /** Slots of a connection, kSlots in the native library: so many steps a rank can take before it waits. */
@@ -22,7 +22,7 @@ public record Effort(double localHops, double netHops, double steps, double byte
     private static final int OWN_CACHE_BYTES = 1024 * 1024;
 
     /** Bytes of the operation are the larger of a rank's send and receive buffer; they are split over the channels. */
-    public static Effort of(
+    public static OperationCost of(
             Collective collective,
             Algorithm algorithm,
             CommunicatorShape shape,
@@ -33,13 +33,13 @@ public record Effort(double localHops, double netHops, double steps, double byte
         return switch (algorithm) {
             case RING -> ring(collective, shape, share, chunkBytes);
             case TREE -> tree(shape, share, chunkBytes);
-            case DIRECT -> inShards(collective, algorithm, shape, bytes)
-                    ? directInShards(shape, share, chunkBytes)
-                    : direct(collective, shape, share, chunkBytes);
+            case DIRECT -> isTwoShot(collective, algorithm, shape, bytes)
+                    ? twoShot(shape, share, chunkBytes)
+                    : oneShot(collective, shape, share, chunkBytes);
         };
     }
 
-    private static Effort ring(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
+    private static OperationCost ring(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
         int ranks = shape.ranks();
         int around = ranks - 1;
         return switch (collective) {
@@ -50,39 +50,41 @@ public record Effort(double localHops, double netHops, double steps, double byte
         };
     }
 
-    /** Every rank works on another piece in every step: the pieces rotate, in rounds of one chunk each. */
-    private static Effort rotating(CommunicatorShape shape, int steps, double piece, int chunkBytes) {
-        double rounds = Math.max(1, Math.ceil(piece / chunkBytes));
-        return new Effort(localPart(shape, steps), netPart(shape, steps), rounds * steps, steps * piece);
+    /** Every rank works on another shard in every step: the shards rotate, in rounds of one chunk each. */
+    private static OperationCost rotating(CommunicatorShape shape, int steps, double shard, int chunkBytes) {
+        double rounds = Math.max(1, Math.ceil(shard / chunkBytes));
+        return new OperationCost(localPart(shape, steps), netPart(shape, steps), rounds * steps, steps * shard);
     }
 
     /** Chunks follow each other along a chain of ranks. */
-    private static Effort pipelined(CommunicatorShape shape, int hops, double share, int chunkBytes) {
+    private static OperationCost pipelined(CommunicatorShape shape, int hops, double share, int chunkBytes) {
         double chunks = Math.max(1, Math.ceil(share / chunkBytes));
         double steps = chunks + hops; // the last rank works on the last chunk when all others are done
-        return new Effort(localPart(shape, hops), netPart(shape, hops), steps, steps * Math.min(chunkBytes, share));
+        return new OperationCost(
+                localPart(shape, hops), netPart(shape, hops), steps, steps * Math.min(chunkBytes, share));
     }
 
     /**
      * Up and down again. The busiest rank has up to three neighbours, and about half of its work for the second and the third
      * overlaps: 4 ranks of 2 cores took half as long again as the ring for 4 and 16 MiB.
      */
-    private static Effort tree(CommunicatorShape shape, double share, int chunkBytes) {
+    private static OperationCost tree(CommunicatorShape shape, double share, int chunkBytes) {
         double chunks = Math.max(1, Math.ceil(share / chunkBytes));
         int net = Math.min(shape.treeDepth(), CommunicatorShape.treeDepthOver(shape.machines()));
         int local = shape.treeDepth() - net;
         double hops = 2.0 * (local + net);
         double steps = 2 * chunks + hops - 2;
         double busy = (1 + Math.min(MAX_NEIGHBOURS, shape.ranks() - 1)) / 2.0;
-        return new Effort(2.0 * local, 2.0 * net, steps, busy * Math.max(0, steps) * Math.min(chunkBytes, share));
+        return new OperationCost(
+                2.0 * local, 2.0 * net, steps, busy * Math.max(0, steps) * Math.min(chunkBytes, share));
     }
 
     /**
-     * Whether a direct all-reduce goes in shards: two hops instead of one, and every rank hands on 2 (n-1) / n of the data
-     * instead of n-1 times. Only in memory, and only while the slots of a rank that are used in turn fit into a core's own
+     * Whether a direct all-reduce is two-shot: two hops instead of one, and every rank sends 2 (n-1) / n of the data
+     * instead of n-1 times. Only in memory, and only while the slots that a rank uses in turn fit into a core's own
      * cache: 4 ranks do so from 8 to 128 KiB.
      */
-    static boolean inShards(Collective collective, Algorithm algorithm, CommunicatorShape shape, double bytes) {
+    static boolean isTwoShot(Collective collective, Algorithm algorithm, CommunicatorShape shape, double bytes) {
         int ranks = shape.ranks();
         double saved = (ranks - 1) * (1 - 2.0 / ranks) * bytes;
         return collective == Collective.ALL_REDUCE
@@ -92,15 +94,15 @@ public record Effort(double localHops, double netHops, double steps, double byte
                 && (ranks - 1) * SLOTS * bytes / ranks <= OWN_CACHE_BYTES;
     }
 
-    private static Effort directInShards(CommunicatorShape shape, double share, int chunkBytes) {
+    private static OperationCost twoShot(CommunicatorShape shape, double share, int chunkBytes) {
         int peers = shape.ranks() - 1;
         double shard = share / shape.ranks();
         double chunks = Math.max(1, Math.ceil(shard / chunkBytes));
-        return new Effort(2, 0, 2 * chunks * peers, 2 * shard * peers);
+        return new OperationCost(2, 0, 2 * chunks * peers, 2 * shard * peers);
     }
 
     /** Every rank with every other, all in one hop. */
-    private static Effort direct(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
+    private static OperationCost oneShot(Collective collective, CommunicatorShape shape, double share, int chunkBytes) {
         int peers = shape.ranks() - 1;
         double toEach =
                 switch (collective) {
@@ -111,7 +113,7 @@ public record Effort(double localHops, double netHops, double steps, double byte
                 };
         double chunks = Math.max(1, Math.ceil(toEach / chunkBytes));
         boolean far = !shape.oneMachine();
-        return new Effort(far ? 0 : 1, far ? 1 : 0, chunks * peers, toEach * peers);
+        return new OperationCost(far ? 0 : 1, far ? 1 : 0, chunks * peers, toEach * peers);
     }
 
     private static double netPart(CommunicatorShape shape, int hops) {

@@ -6,13 +6,13 @@ import ch.qos.logback.core.read.ListAppender;
 import java.util.List;
 import org.slf4j.LoggerFactory;
 
-/** What ranks say while they form. */
-final class FormationLog implements AutoCloseable {
+/** What ranks log while they initialise. */
+final class InitLog implements AutoCloseable {
 
     private final Logger logger = (Logger) LoggerFactory.getLogger("io.jccl.init");
     private final ListAppender<ILoggingEvent> appender = new ListAppender<>();
 
-    FormationLog() {
+    InitLog() {
         appender.start();
         logger.addAppender(appender);
     }

@@ -1,0 +1,171 @@
+package io.jccl.cli.tune;
+
+import io.jccl.Algorithm;
+import io.jccl.Collective;
+import io.jccl.Protocol;
+import io.jccl.TransportKind;
+import io.jccl.config.AlgorithmSettings;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.LongStream;
+
+/**
+ * The runs that a tuning profile, or a verification, is made from.
+ *
+ * @param machine where they run
+ * @param transports which are measured
+ * @param sizes of the operations in bytes, ascending
+ * @param secondsEach the time for one measurement
+ * @param progress whether to show how far a run is
+ */
+record MeasurementPlan(
+        TunedMachine machine, Set<TransportKind> transports, List<Long> sizes, double secondsEach, boolean progress) {
+
+    /** Names of configurations with a step size begin so; the size in bytes follows. */
+    static final String CHUNK = "chunk ";
+
+    /** The configuration with two channels. */
+    static final String TWO_CHANNELS = "two channels";
+
+    /** The configuration that uses shared buffers in place. */
+    static final String IN_PLACE = "in place";
+
+    /** The configuration that has shared buffers and does not use them in place. */
+    static final String STAGED = "staged";
+
+    /** Up to this size an operation's steps show in its time, from it on the caches decide their size. */
+    static final long CHUNKS_MATTER_FROM = 256 << 10;
+
+    private static final List<Integer> CHUNKS =
+            List.of(1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10);
+    private static final int SMALLEST_CHUNK_FOR_SPEED = 16 << 10;
+    private static final long STEPS_SHOW_FROM = 16 << 10;
+
+    /** The sizes of a full run: 8 B, then 64 B times powers of four. */
+    static List<Long> ladder(long maxBytes) {
+        LongStream larger = LongStream.iterate(64, bytes -> bytes <= maxBytes, bytes -> bytes * 4);
+        return LongStream.concat(LongStream.of(8), larger).boxed().toList();
+    }
+
+    /**
+     * All that a profile needs.
+     *
+     * @param seconds for all of it
+     * @param inPlaceProfile a profile with which shared buffers are always used in place
+     * @param stagedProfile a profile with which they never are
+     */
+    List<MeasurementRun> forProfile(double seconds, Path inPlaceProfile, Path stagedProfile) {
+        List<MeasurementRun> runs = new ArrayList<>();
+        runs.add(run(TransportKind.SHM, 1, List.of(Configuration.automatic(TransportKind.SHM, sizes.subList(0, 1)))));
+        for (TransportKind transport : transports) {
+            for (int ranks : machine.dedicatedCoreRanks()) {
+                List<Configuration> configurations = Configuration.allForced(transport, sizes);
+                if (ranks == 2 && transport == TransportKind.SOCKET) {
+                    configurations.addAll(chunkConfigurations(transport));
+                }
+                if (ranks == 2 && Optional.of(transport).equals(local())) {
+                    configurations.addAll(chunkConfigurations(transport));
+                    List<Long> upTo = sizes.stream()
+                            .filter(bytes -> bytes <= CHUNKS_MATTER_FROM)
+                            .toList();
+                    Configuration shared =
+                            Configuration.automatic(transport, upTo).inSharedMemory();
+                    String profile = AlgorithmSettings.TUNING_PROFILE.name();
+                    configurations.add(
+                            shared.with(profile, inPlaceProfile.toString()).named(IN_PLACE));
+                    configurations.add(
+                            shared.with(profile, stagedProfile.toString()).named(STAGED));
+                }
+                if (ranks == 2 && Optional.of(transport).equals(local()) && machine.cores() >= 2 * ranks) {
+                    configurations.add(
+                            Configuration.forced(transport, Algorithm.RING, Protocol.SIMPLE, sizes.subList(0, 2))
+                                    .with(AlgorithmSettings.MIN_NCHANNELS.name(), "2")
+                                    .with(AlgorithmSettings.MAX_NCHANNELS.name(), "2")
+                                    .named(TWO_CHANNELS));
+                }
+                runs.add(run(transport, ranks, configurations));
+            }
+        }
+        local().ifPresent(transport -> {
+            List<Configuration> configurations = Configuration.allForced(transport, sizes);
+            configurations.addAll(chunkConfigurations(transport));
+            runs.add(run(transport, machine.oversubscribedRanks(), configurations));
+        });
+        return shared(runs, seconds);
+    }
+
+    /** Every configuration beside the automatic choice, with a core for each rank and with more ranks than cores. */
+    List<MeasurementRun> forVerification(double seconds, Collective collective) {
+        List<MeasurementRun> runs = new ArrayList<>();
+        for (TransportKind transport : transports) {
+            runs.add(verification(transport, 2));
+        }
+        local().ifPresent(transport -> runs.add(verification(transport, machine.oversubscribedRanks())));
+        return shared(runs, seconds).stream()
+                .map(run -> new MeasurementRun(
+                        run.transport(),
+                        run.ranks(),
+                        collective,
+                        run.configurations(),
+                        run.seconds(),
+                        secondsEach,
+                        progress))
+                .toList();
+    }
+
+    private MeasurementRun verification(TransportKind transport, int ranks) {
+        List<Configuration> configurations = Configuration.allForced(transport, sizes);
+        configurations.add(Configuration.automatic(transport, sizes));
+        return run(transport, ranks, configurations);
+    }
+
+    /** The transport that stands for memory: processes before threads. */
+    private Optional<TransportKind> local() {
+        return List.of(TransportKind.SHM, TransportKind.P2P).stream()
+                .filter(transports::contains)
+                .findFirst();
+    }
+
+    private List<Configuration> chunkConfigurations(TransportKind transport) {
+        List<Configuration> configurations = new ArrayList<>();
+        for (int chunk : CHUNKS) {
+            List<Long> some = sizes.stream()
+                    .filter(bytes ->
+                            transport != TransportKind.SOCKET && bytes >= STEPS_SHOW_FROM && bytes < CHUNKS_MATTER_FROM
+                                    || bytes >= CHUNKS_MATTER_FROM && chunk >= SMALLEST_CHUNK_FOR_SPEED)
+                    .toList();
+            configurations.add(Configuration.forced(transport, Algorithm.RING, Protocol.SIMPLE, some)
+                    .with(AlgorithmSettings.CHUNK_BYTES.name(), Integer.toString(chunk))
+                    .named(CHUNK + chunk));
+        }
+        return configurations;
+    }
+
+    private MeasurementRun run(TransportKind transport, int ranks, List<Configuration> configurations) {
+        return new MeasurementRun(transport, ranks, Collective.ALL_REDUCE, configurations, 0, secondsEach, progress);
+    }
+
+    /** The same runs with the time shared out by the number of measurements. */
+    private static List<MeasurementRun> shared(List<MeasurementRun> runs, double seconds) {
+        double all = runs.stream().mapToDouble(MeasurementPlan::measurements).sum();
+        return runs.stream()
+                .map(run -> new MeasurementRun(
+                        run.transport(),
+                        run.ranks(),
+                        run.collective(),
+                        run.configurations(),
+                        seconds * measurements(run) / all,
+                        run.secondsEach(),
+                        run.progress()))
+                .toList();
+    }
+
+    private static double measurements(MeasurementRun run) {
+        return run.configurations().stream()
+                .mapToInt(configuration -> configuration.sizes().size())
+                .sum();
+    }
+}
