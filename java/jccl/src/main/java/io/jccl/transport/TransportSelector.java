@@ -3,10 +3,12 @@ package io.jccl.transport;
 import io.jccl.PeerTransport;
 import io.jccl.TransportException;
 import io.jccl.TransportKind;
+import io.jccl.bootstrap.WireException;
+import io.jccl.bootstrap.WireReader;
+import io.jccl.bootstrap.WireWriter;
 import io.jccl.config.IbSettings;
 import io.jccl.config.Settings;
 import io.jccl.config.TransportSettings;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -27,9 +29,6 @@ public final class TransportSelector {
         /** Why the transport cannot reach the peer; empty if it can. */
         Optional<String> obstacle(TransportKind kind, PeerIdentity peer);
     }
-
-    private static final int RUN_BYTES = 3;
-    private static final int MAX_IN_RUN = 0xffff;
 
     private final PeerIdentity self;
     private final Optional<TransportKind> forced;
@@ -131,42 +130,52 @@ public final class TransportSelector {
         };
     }
 
+    /** Consecutive ranks that a rank uses the same transport to; its own place counts as p2p. */
+    private record Run(TransportKind kind, int begin, int end) {}
+
     /**
-     * This rank's choices as bytes for all ranks: runs of equal kinds in the order of ranks, 3 bytes each. All ranks get
-     * those of all: written out they would be as many bytes as there are ranks to the third power.
-     *
-     * <pre>
-     * | kind, u8 | ranks, u16 | kind, u8 | ranks, u16 | ...      the rank's own place counts as p2p
-     * </pre>
+     * This rank's choices as bytes for all ranks: the runs in the order of ranks, each a kind and a number of ranks. All
+     * ranks get those of all: written out they would be as many bytes as there are ranks to the third power.
      */
     public static byte[] encode(int size, List<PeerTransport> mine) {
-        byte[] kinds = new byte[size];
-        for (PeerTransport one : mine) {
-            kinds[one.peer()] = (byte) one.kind().ordinal();
-        }
-        ByteBuffer runs = ByteBuffer.allocate(size * RUN_BYTES);
+        TransportKind[] kinds = new TransportKind[size];
+        Arrays.fill(kinds, TransportKind.P2P);
+        mine.forEach(one -> kinds[one.peer()] = one.kind());
+        WireWriter out = new WireWriter();
         for (int begin = 0, end; begin < size; begin = end) {
-            for (end = begin; end < size && kinds[end] == kinds[begin] && end - begin < MAX_IN_RUN; ) {
+            for (end = begin + 1; end < size && kinds[end] == kinds[begin]; ) {
                 end++;
             }
-            runs.put(kinds[begin]).putShort((short) (end - begin));
+            out.u8(kinds[begin].ordinal()).i32(end - begin);
         }
-        return Arrays.copyOf(runs.array(), runs.position());
+        return out.toBytes();
     }
 
-    private static byte[] decode(int rank, byte[] runs, int size) {
-        byte[] kinds = new byte[size];
-        int end = 0;
-        ByteBuffer in = ByteBuffer.wrap(runs);
-        while (in.remaining() >= RUN_BYTES) {
-            byte kind = in.get();
-            int ranks = Short.toUnsignedInt(in.getShort());
-            requireSense(rank, kind >= 0 && kind < TransportKind.values().length && ranks <= size - end, runs);
-            Arrays.fill(kinds, end, end + ranks, kind);
-            end += ranks;
+    private static List<Run> decode(int rank, byte[] sent, int size) {
+        List<Run> runs = new ArrayList<>();
+        try {
+            WireReader in = new WireReader(sent);
+            for (int begin = 0, end; begin < size; begin = end) {
+                TransportKind kind = in.constant(TransportKind.class);
+                end = begin + in.i32In("ranks", 1, size - begin);
+                runs.add(new Run(kind, begin, end));
+            }
+            in.end();
+        } catch (WireException e) {
+            throw new TransportException(
+                    "peer=" + rank + ": sent transports that make no sense, length=" + sent.length + " ("
+                            + e.getMessage() + "); use the same JCCL version on all ranks",
+                    e);
         }
-        requireSense(rank, end == size && !in.hasRemaining(), runs);
-        return kinds;
+        return runs;
+    }
+
+    private static TransportKind kindTo(int peer, List<Run> runs) {
+        return runs.stream()
+                .filter(run -> peer < run.end())
+                .findFirst()
+                .orElseThrow()
+                .kind();
     }
 
     /**
@@ -176,37 +185,29 @@ public final class TransportSelector {
      * @param hosts the ranks of each host
      */
     public static TransportKind slowestInside(List<byte[]> all, List<List<Integer>> hosts) {
-        int slowest = 0;
+        TransportKind slowest = TransportKind.P2P;
         for (List<Integer> ranks : hosts) {
             for (int rank : ranks) {
-                byte[] kinds = decode(rank, all.get(rank), all.size());
+                List<Run> runs = decode(rank, all.get(rank), all.size());
                 for (int peer : ranks) {
-                    if (peer != rank) {
-                        slowest = Math.max(slowest, kinds[peer]);
+                    TransportKind kind = kindTo(peer, runs);
+                    if (peer != rank && kind.compareTo(slowest) > 0) {
+                        slowest = kind;
                     }
                 }
             }
         }
-        return TransportKind.values()[slowest];
-    }
-
-    private static void requireSense(int peer, boolean sense, byte[] runs) {
-        if (!sense) {
-            throw new TransportException("peer=" + peer + ": sent transports that make no sense, length=" + runs.length
-                    + "; use the same JCCL version on all ranks");
-        }
+        return slowest;
     }
 
     /** Two ranks that can only use sockets, as text; reads the runs, not each pair: there may be many ranks. */
     private static Optional<String> obstacleToVerbs(List<byte[]> all) {
         for (int rank = 0; rank < all.size(); rank++) {
-            ByteBuffer in = ByteBuffer.wrap(all.get(rank));
-            for (int peer = 0; in.remaining() >= RUN_BYTES; ) {
-                if (in.get() == TransportKind.SOCKET.ordinal()) {
-                    return Optional.of("no ib: rank " + rank + " cannot use it to rank " + peer
+            for (Run run : decode(rank, all.get(rank), all.size())) {
+                if (run.kind() == TransportKind.SOCKET) {
+                    return Optional.of("no ib: rank " + rank + " cannot use it to rank " + run.begin()
                             + ", and a communicator uses one network");
                 }
-                peer += Short.toUnsignedInt(in.getShort());
             }
         }
         return Optional.empty();
@@ -224,7 +225,7 @@ public final class TransportSelector {
         Optional<String> noVerbs = obstacleToVerbs(all);
         List<PeerTransport> agreed = new ArrayList<>();
         for (PeerTransport one : mine) {
-            TransportKind back = TransportKind.values()[decode(one.peer(), all.get(one.peer()), all.size())[rank]];
+            TransportKind back = kindTo(rank, decode(one.peer(), all.get(one.peer()), all.size()));
             TransportKind slower = back.compareTo(one.kind()) > 0 ? back : one.kind();
             if (slower == TransportKind.IB && noVerbs.isPresent()) {
                 agreed.add(new PeerTransport(one.peer(), TransportKind.SOCKET, noVerbs.get()));
