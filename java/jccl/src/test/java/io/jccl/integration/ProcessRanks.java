@@ -115,10 +115,12 @@ final class ProcessRanks implements AutoCloseable {
         return processes.get(rank);
     }
 
-    /** Everything that a rank has printed so far. */
+    /** The lines that a rank has printed so far, without one that it has not finished. */
     String output(int rank) {
+        boolean isWhole = !processes.get(rank).isAlive(); // before it is read
         try {
-            return Files.readString(outputs.get(rank), StandardCharsets.UTF_8);
+            String text = new String(Files.readAllBytes(outputs.get(rank)), StandardCharsets.UTF_8);
+            return isWhole ? text : text.substring(0, text.lastIndexOf('\n') + 1);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
