@@ -167,8 +167,8 @@ TEST(NetTransport, WhatAPeerWritesIntoABlockNamesNoMemory) {
   Producer producer(kShape);
   pair.connectOneWay(producer, consumer);
   fill(0);
-  const std::array<uint64_t, 3> wish = {reinterpret_cast<uintptr_t>(secret.data()), 1000, 1};
-  std::memcpy(reinterpret_cast<uint8_t*>(header) + 32, wish.data(), sizeof wish);
+  const std::array<uint64_t, 3> posted = {reinterpret_cast<uintptr_t>(secret.data()), 1000, 1};
+  std::memcpy(reinterpret_cast<uint8_t*>(header) + 32, posted.data(), sizeof posted);
   transfer(pair, producer, consumer, Protocol::Simple, {1000});
   EXPECT_EQ(std::vector<uint8_t>(4096, 0x5a), secret);
 }

@@ -71,7 +71,7 @@ public final class AlgorithmSettings {
             "NCCL_CROSS_NIC",
             integer(0, 2),
             2,
-            "Whether a ring may leave a machine by another network device than it came in by. 0: never, all traffic of a rail"
+            "Whether a ring may leave a host by another network device than it came in by. 0: never, all traffic of a rail"
                     + " stays on it; 1: wherever it gives no less bandwidth; 2: where it gives more.");
 
     /** Threads of a GPU's channel. */
@@ -106,7 +106,7 @@ public final class AlgorithmSettings {
             "",
             word("off", "auto", "force"),
             "auto",
-            "Whether the protocol LL128 may be used between GPUs. `auto`: on one machine over NVLink, between GPUs of one"
+            "Whether the protocol LL128 may be used between GPUs. `auto`: on one host over NVLink, between GPUs of one"
                     + " generation from compute capability 7.0 on, or of any from 9.0 on. `force`: everywhere; where a link"
                     + " tears 128-byte lines results are wrong and nothing says so. Between host ranks it always works.");
 

@@ -7,7 +7,7 @@ import static io.jccl.config.ValueTypes.text;
 import java.util.List;
 import java.util.Optional;
 
-/** What this process is told of the job that it belongs to. */
+/** What the launcher sets for each process of a job. */
 public final class LaunchSettings {
 
     private static final SettingGroup GROUP = new SettingGroup("Launch");
@@ -29,21 +29,21 @@ public final class LaunchSettings {
             Optional.empty(),
             "The number of ranks of the job.");
 
-    /** This process's rank among those of its machine. */
+    /** This process's rank among those of its host. */
     public static final Setting<Optional<Integer>> LOCAL_RANK = GROUP.add(
             "JCCL_LOCAL_RANK",
             "",
             optional(integer(0, Integer.MAX_VALUE - 1)),
             Optional.empty(),
-            "This process's rank among those of its machine.");
+            "This process's rank among those of its host.");
 
-    /** The number of ranks on this process's machine. */
+    /** The number of ranks on this process's host. */
     public static final Setting<Optional<Integer>> LOCAL_SIZE = GROUP.add(
             "JCCL_LOCAL_SIZE",
             "",
             optional(integer(1, Integer.MAX_VALUE)),
             Optional.empty(),
-            "The number of ranks on this process's machine; where it is not set it is found while ranks meet.");
+            "The number of ranks on this process's host; where it is not set it is found while ranks meet.");
 
     /** Where rank 0 waits for the others. */
     public static final Setting<Optional<String>> RENDEZVOUS = GROUP.add(
@@ -53,7 +53,7 @@ public final class LaunchSettings {
             Optional.empty(),
             "Where rank 0 waits for the others: `HOST:PORT`, or the text of a `UniqueId`.");
 
-    /** Which machine this rank is on. */
+    /** Which host this rank is on. */
     public static final Setting<Optional<String>> HOST_ID = GROUP.add(
             "JCCL_HOST_ID",
             "NCCL_HOSTID",

@@ -55,7 +55,7 @@ public final class NetworkSettings {
                     + " most 64 in all; must be the same on all ranks.");
 
     /** As many TCP connections carry one connection at most. */
-    private static final int MOST_STREAMS = 64;
+    private static final int MAX_STREAMS = 64;
 
     /** How far a GPU may be from a card that uses its memory. */
     public static final Setting<Optional<String>> NET_GDR_LEVEL = GROUP.add(
@@ -93,10 +93,10 @@ public final class NetworkSettings {
     public static int streamsPerConnection(Settings settings) {
         int threads = settings.get(SOCKET_NTHREADS);
         int each = settings.get(NSOCKS_PERTHREAD);
-        if (threads * each > MOST_STREAMS) {
+        if (threads * each > MAX_STREAMS) {
             throw new IllegalArgumentException(SOCKET_NTHREADS.name() + "=" + threads + " and "
                     + NSOCKS_PERTHREAD.name()
-                    + "=" + each + " make " + threads * each + " TCP connections: expected at most " + MOST_STREAMS
+                    + "=" + each + " make " + threads * each + " TCP connections: expected at most " + MAX_STREAMS
                     + "; lower one of them");
         }
         return threads * each;

@@ -26,7 +26,7 @@ public record Origin(Source source, String name) {
         }
     }
 
-    /** The place in words. */
+    /** The place as text. */
     public String place() {
         return source.place;
     }

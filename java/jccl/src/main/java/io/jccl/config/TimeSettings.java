@@ -22,7 +22,7 @@ public final class TimeSettings {
             Duration.ofMinutes(5),
             "How long one operation may take before it fails on every rank with the ranks that never entered it.");
 
-    /** How long forming a communicator may take. */
+    /** How long the initialisation of a communicator may take. */
     public static final Setting<Duration> INIT_TIMEOUT = GROUP.add(
             "JCCL_INIT_TIMEOUT",
             "",
@@ -45,7 +45,7 @@ public final class TimeSettings {
             duration(Duration.ofMillis(20), Duration.ofDays(1)),
             Duration.ofSeconds(20),
             "The silence after which a rank counts as failed; at least twice `JCCL_HEARTBEAT_INTERVAL`. A process that"
-                    + " ends is noticed at once, whatever this says: the silence finds machines that vanish. A network"
+                    + " ends is noticed at once, whatever this says: the silence finds hosts that vanish. A network"
                     + " connection fails after three quarters of it (at least 1 s) without an acknowledgement.");
 
     /** How long a waiter spins. */
@@ -55,7 +55,7 @@ public final class TimeSettings {
             longInteger(-1, 10_000_000_000L),
             -1L,
             "How many nanoseconds a waiting thread spins before it yields and then sleeps; -1 chooses by the number of"
-                    + " ranks and processors of the machine.");
+                    + " ranks and processors of the host.");
 
     /** Whether ranks that outnumber the processors spread over them. */
     public static final Setting<Boolean> RANK_PLACEMENT = GROUP.add(

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** Where the description of machines comes from, and which ways through them are used. */
+/** Where the description of hosts comes from, and which paths through them are used. */
 public final class TopologySettings {
 
     private static final SettingGroup GROUP = new SettingGroup("Topology");
@@ -38,13 +38,13 @@ public final class TopologySettings {
             true,
             "1: they may also do so where that GPU reaches its card over a chip-to-chip link and the CPU.");
 
-    /** The topology instead of this machine's. */
+    /** The topology instead of this host's. */
     public static final Setting<Optional<Path>> TOPO_FILE = GROUP.add(
             "JCCL_TOPO_FILE",
             "NCCL_TOPO_FILE",
             optional(path("an XML file")),
             Optional.empty(),
-            "An XML file that describes this machine. What it says counts; what it leaves out is looked for on the machine. One"
+            "An XML file that describes this host. What it says counts; JCCL detects on the host what it leaves out. One"
                     + " that names ranks is taken as it is.");
 
     /** Where to write the topology. */
@@ -53,9 +53,9 @@ public final class TopologySettings {
             "NCCL_TOPO_DUMP_FILE",
             optional(path("a file that can be written")),
             Optional.empty(),
-            "Where rank 0 of each machine writes the topology that it found, as XML.");
+            "Where rank 0 of each host writes the topology that it found, as XML.");
 
-    /** Which library tells of GPUs. */
+    /** Which library reports GPUs. */
     public static final Setting<String> NVML_LIBRARY = GROUP.add(
             "JCCL_NVML_LIBRARY",
             "",

@@ -23,7 +23,7 @@ public final class TransportSettings {
             choiceOrAuto(TransportKind.class),
             Optional.empty(),
             "The only transport that may join two ranks. `auto` takes the first of p2p (threads of one process), shm"
-                    + " (processes of one machine), ib (InfiniBand verbs) and socket that works.");
+                    + " (processes of one host), ib (InfiniBand verbs) and socket that works.");
 
     /** No direct memory between threads. */
     public static final Setting<Boolean> P2P_DISABLE = GROUP.add(
@@ -43,7 +43,7 @@ public final class TransportSettings {
             "The farthest that two GPUs may be apart to use each other's memory; farther ones go through host memory. Unset:"
                     + " PXB, or SYS for two GPUs on AMD.");
 
-    /** Whether device memory is handed to other processes as file descriptors. */
+    /** Whether device memory is passed to other processes as file descriptors. */
     public static final Setting<Integer> CUMEM_ENABLE = GROUP.add(
             "JCCL_CUMEM_ENABLE",
             "NCCL_CUMEM_ENABLE",
@@ -58,9 +58,9 @@ public final class TransportSettings {
             "NCCL_SHM_DISABLE",
             flag(),
             false,
-            "1: processes of one machine do not share memory; they use a network.");
+            "1: processes of one host do not share memory; they use a network.");
 
-    /** Whether the host carries out operations on device memory. */
+    /** Whether the host executes operations on device memory. */
     public static final Setting<String> GPU_HOST_STAGING = GROUP.add(
             "JCCL_GPU_HOST_STAGING",
             "JCCL_GPU_STAGED",

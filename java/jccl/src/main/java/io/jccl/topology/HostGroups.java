@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Ranks on the host that no search can tell apart: of one CPU, with links of one bandwidth. A few of each group stand for
+ * Ranks on the host that no search can distinguish: of one CPU, with links of one bandwidth. A few of each group stand for
  * all, because a channel that has come to one of them visits the others over their own links alone.
  */
 public final class HostGroups {

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.IntPredicate;
 
-/** Removes from a host what plays no part in a communicator. */
+/** Removes from a host what no communicator uses. */
 public final class Trimmer {
 
     private Trimmer() {}

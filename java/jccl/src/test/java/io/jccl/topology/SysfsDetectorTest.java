@@ -254,10 +254,10 @@ class SysfsDetectorTest {
                 files = walk.filter(Files::isRegularFile).sorted().toList();
             }
             for (Path file : files) {
-                byte[] junk = new byte[random.nextInt(40)];
-                random.nextBytes(junk);
+                byte[] garbage = new byte[random.nextInt(40)];
+                random.nextBytes(garbage);
                 if (random.nextInt(3) == 0) {
-                    Files.write(file, junk);
+                    Files.write(file, garbage);
                 }
             }
             XmlElement system = detect(fuzzed);
