@@ -293,7 +293,7 @@ class MisuseTest {
                 "timeout=PT0S: expected a time from 1 millisecond to 365 days");
         refused(
                 () -> LocalRanks.config().channels(65).build(),
-                "channels=65: expected 1 to 64, or 0 for JCCL's choice");
+                "channels=65: expected 1 to 64; leave it out for JCCL's choice");
     }
 
     @Test
