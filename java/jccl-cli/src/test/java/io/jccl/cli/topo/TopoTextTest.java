@@ -97,7 +97,7 @@ class TopoTextTest {
                 Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), Reports.machine(1, 1, 3, Reports.Fabric.PCI)));
         assertThat(text)
                 .containsSubsequence(
-                        "host 0, made", ": 4 GPUs", "\nmachine 1, made", ": 3 GPUs", "\nPlan: 7 ranks on 2 hosts, ")
+                        "host 0, made", ": 4 GPUs", "\nhost 1, made", ": 3 GPUs", "\nPlan: 7 ranks on 2 hosts, ")
                 .containsOnlyOnce("\nPlan: ")
                 .containsOnlyOnce("\nCHOICES")
                 .doesNotContain("along each channel of a host");
