@@ -15,6 +15,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /**
  * Chooses the transport to each peer: the first of p2p, shm, ib and socket that can reach it. Both ends of a pair must use the
@@ -131,7 +132,12 @@ public final class TransportSelector {
     }
 
     /** Consecutive ranks that a rank uses the same transport to; its own place counts as p2p. */
-    private record Run(TransportKind kind, int begin, int end) {}
+    private record Run(TransportKind kind, int begin, int end) {
+
+        boolean has(int rank) {
+            return begin <= rank && rank < end;
+        }
+    }
 
     /**
      * This rank's choices as bytes for all ranks: the runs in the order of ranks, each a kind and a number of ranks. All
@@ -170,9 +176,15 @@ public final class TransportSelector {
         return runs;
     }
 
+    private static List<List<Run>> decode(List<byte[]> all) {
+        return IntStream.range(0, all.size())
+                .mapToObj(rank -> decode(rank, all.get(rank), all.size()))
+                .toList();
+    }
+
     private static TransportKind kindTo(int peer, List<Run> runs) {
         return runs.stream()
-                .filter(run -> peer < run.end())
+                .filter(run -> run.has(peer))
                 .findFirst()
                 .orElseThrow()
                 .kind();
@@ -188,11 +200,10 @@ public final class TransportSelector {
         TransportKind slowest = TransportKind.P2P;
         for (List<Integer> ranks : hosts) {
             for (int rank : ranks) {
-                List<Run> runs = decode(rank, all.get(rank), all.size());
-                for (int peer : ranks) {
-                    TransportKind kind = kindTo(peer, runs);
-                    if (peer != rank && kind.compareTo(slowest) > 0) {
-                        slowest = kind;
+                for (Run run : decode(rank, all.get(rank), all.size())) {
+                    if (run.kind().compareTo(slowest) > 0
+                            && ranks.stream().anyMatch(peer -> peer != rank && run.has(peer))) {
+                        slowest = run.kind();
                     }
                 }
             }
@@ -201,9 +212,9 @@ public final class TransportSelector {
     }
 
     /** Two ranks that can only use sockets, as text; reads the runs, not each pair: there may be many ranks. */
-    private static Optional<String> obstacleToVerbs(List<byte[]> all) {
+    private static Optional<String> obstacleToVerbs(List<List<Run>> all) {
         for (int rank = 0; rank < all.size(); rank++) {
-            for (Run run : decode(rank, all.get(rank), all.size())) {
+            for (Run run : all.get(rank)) {
                 if (run.kind() == TransportKind.SOCKET) {
                     return Optional.of("no ib: rank " + rank + " cannot use it to rank " + run.begin()
                             + ", and a communicator uses one network");
@@ -222,10 +233,11 @@ public final class TransportSelector {
      * @return this rank's final transports, in rank order
      */
     public static List<PeerTransport> agree(int rank, List<PeerTransport> mine, List<byte[]> all) {
-        Optional<String> noVerbs = obstacleToVerbs(all);
+        List<List<Run>> runs = decode(all);
+        Optional<String> noVerbs = obstacleToVerbs(runs);
         List<PeerTransport> agreed = new ArrayList<>();
         for (PeerTransport one : mine) {
-            TransportKind back = kindTo(rank, decode(one.peer(), all.get(one.peer()), all.size()));
+            TransportKind back = kindTo(rank, runs.get(one.peer()));
             TransportKind slower = back.compareTo(one.kind()) > 0 ? back : one.kind();
             if (slower == TransportKind.IB && noVerbs.isPresent()) {
                 agreed.add(new PeerTransport(one.peer(), TransportKind.SOCKET, noVerbs.get()));
