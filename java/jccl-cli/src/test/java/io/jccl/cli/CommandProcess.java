@@ -2,6 +2,7 @@ package io.jccl.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.cli.perf.RankProcesses;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
@@ -14,7 +15,6 @@ import java.util.concurrent.TimeUnit;
 /** Runs the command as a process of its own. */
 final class CommandProcess {
 
-    private static final int FIRST_JDK_THAT_WARNS_OF_NATIVE_CODE = 24;
     private static final String CHECK_JNI = "-Xcheck:jni";
 
     /** How a run of the command ended and what it printed. */
@@ -48,9 +48,7 @@ final class CommandProcess {
         if (checked) {
             command.add(1, CHECK_JNI);
         }
-        if (Runtime.version().feature() >= FIRST_JDK_THAT_WARNS_OF_NATIVE_CODE) {
-            command.add(1, "--enable-native-access=ALL-UNNAMED"); // as scripts/jccl does
-        }
+        command.addAll(1, RankProcesses.nativeAccess()); // as scripts/jccl does
         command.addAll(options);
         command.add(Main.class.getName());
         command.addAll(List.of(arguments));

@@ -100,9 +100,8 @@ public final class Settings {
         names.addAll(setting.formerNames());
         names.forEach(name -> texts.put(new Origin(Origin.Source.CONFIG, name), overrides.get(name)));
         names.forEach(name -> texts.put(new Origin(Origin.Source.PROPERTY, name), properties.apply(name)));
+        names.addAll(setting.aliases()); // NCCL's are those of the environment only
         names.forEach(name -> texts.put(new Origin(Origin.Source.ENVIRONMENT, name), environment.get(name)));
-        setting.aliases()
-                .forEach(alias -> texts.put(new Origin(Origin.Source.ENVIRONMENT, alias), environment.get(alias)));
         for (Map.Entry<Origin, String> candidate : texts.entrySet()) {
             if (candidate.getValue() != null && !candidate.getValue().isBlank()) {
                 return new Entry(setting.parse(candidate.getKey(), candidate.getValue()), candidate.getKey());

@@ -10,7 +10,6 @@ import java.lang.reflect.Executable;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
-import java.lang.reflect.Parameter;
 import java.lang.reflect.Type;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -148,13 +147,9 @@ class PublicApiTest {
                 .collect(Collectors.joining(", "));
         return Modifier.toString(executable.getModifiers() & ~(Modifier.TRANSIENT | Modifier.VOLATILE)) + " " + name
                 + Arrays.stream(executable.getParameters())
-                        .map(PublicApiTest::describe)
+                        .map(parameter -> name(parameter.getAnnotatedType()))
                         .collect(Collectors.joining(", ", "(", ")"))
                 + (thrown.isEmpty() ? "" : " throws " + thrown);
-    }
-
-    private static String describe(Parameter parameter) {
-        return name(parameter.getAnnotatedType());
     }
 
     private static String name(AnnotatedType type) {

@@ -37,11 +37,11 @@ final class DeviceRegion implements Region {
     @Override
     public void write(long offsetBytes, ByteBuffer source) {
         int length = source.remaining();
-        copyOf(length).put(0, source, source.position(), length);
+        reserve(length).put(0, source, source.position(), length);
         copy(length, offsetBytes, true);
     }
 
-    private ByteBuffer copyOf(int bytes) {
+    private ByteBuffer reserve(int bytes) {
         if (copy.capacity() < bytes) {
             copy = ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
         }
@@ -49,7 +49,7 @@ final class DeviceRegion implements Region {
     }
 
     private void copy(int bytes, long offsetBytes, boolean in) {
-        long here = NativeMemory.directAddress(copyOf(bytes));
+        long here = NativeMemory.directAddress(reserve(bytes));
         long there = address + offsetBytes;
         NativeDevice.copyMemory(device, in ? there : here, in ? here : there, bytes, stream);
         NativeDevice.awaitStream(device, stream);

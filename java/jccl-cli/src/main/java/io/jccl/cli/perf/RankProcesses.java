@@ -65,6 +65,13 @@ public final class RankProcesses {
         return ExitCode.FAILURE;
     }
 
+    /** The options by which a JVM like this one loads native code without a warning, as scripts/jccl passes them. */
+    public static List<String> nativeAccess() {
+        return Runtime.version().feature() >= FIRST_JDK_THAT_WARNS_OF_NATIVE_CODE
+                ? List.of("--enable-native-access=ALL-UNNAMED")
+                : List.of();
+    }
+
     private List<String> command() {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -75,9 +82,7 @@ public final class RankProcesses {
         if (further.stream().noneMatch(option -> option.matches("-XX:\\+Use\\w*GC"))) {
             command.add("-XX:+UseSerialGC"); // a second collector would be refused
         }
-        if (Runtime.version().feature() >= FIRST_JDK_THAT_WARNS_OF_NATIVE_CODE) {
-            command.add("--enable-native-access=ALL-UNNAMED");
-        }
+        command.addAll(nativeAccess());
         command.add("-XX:-UsePerfData");
         command.add("-Xshare:auto");
         if (System.getProperty(ARCHIVE) != null) {
