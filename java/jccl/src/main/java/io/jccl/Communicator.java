@@ -1,5 +1,6 @@
 package io.jccl;
 
+import io.jccl.internal.Arguments;
 import io.jccl.runtime.CommunicatorImpl;
 import java.util.Collection;
 import java.util.List;

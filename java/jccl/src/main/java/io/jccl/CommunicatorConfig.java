@@ -1,6 +1,7 @@
 package io.jccl;
 
 import io.jccl.config.AlgorithmSettings;
+import io.jccl.internal.Arguments;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;

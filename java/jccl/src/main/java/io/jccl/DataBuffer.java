@@ -1,5 +1,6 @@
 package io.jccl;
 
+import io.jccl.internal.Arguments;
 import io.jccl.internal.HeapAccess;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;

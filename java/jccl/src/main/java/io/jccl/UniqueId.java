@@ -1,5 +1,6 @@
 package io.jccl;
 
+import io.jccl.internal.Arguments;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;

@@ -1,5 +1,6 @@
 package io.jccl.cuda;
 
+import io.jccl.internal.Arguments;
 import jcuda.NativePointerObject;
 import jcuda.Pointer;
 import jcuda.driver.CUstream;
@@ -17,10 +18,7 @@ final class Addresses {
 
     /** The address of the memory that it points to, its offset included. */
     static long of(Pointer pointer) {
-        if (pointer == null) {
-            throw new IllegalArgumentException("pointer=null: expected one from cudaMalloc or cuMemAlloc");
-        }
-        return new Memory(pointer).address();
+        return new Memory(Arguments.required("pointer", pointer, "one from cudaMalloc or cuMemAlloc")).address();
     }
 
     /** One method for each type: a call that widens one would load JCuda's classes with the caller's. */

@@ -4,6 +4,7 @@ import io.jccl.DataBuffer;
 import io.jccl.ReduceOp;
 import io.jccl.bootstrap.RankList;
 import io.jccl.cuda.CudaSupport;
+import io.jccl.internal.Arguments;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
@@ -14,18 +15,6 @@ import java.util.TreeSet;
 final class Checks {
 
     private Checks() {}
-
-    /**
-     * The argument, unless it is null.
-     *
-     * @param expected what it has to be
-     */
-    static <T> T required(String name, T value, String expected) {
-        if (value == null) {
-            throw new IllegalArgumentException(name + "=null: expected " + expected);
-        }
-        return value;
-    }
 
     static void root(int root, int size) {
         if (root < 0 || root >= size) {
@@ -45,8 +34,8 @@ final class Checks {
     static SortedSet<Integer> excluded(Collection<Integer> ranks, int rank, int size) {
         String expected = "ranks of this communicator; an empty collection leaves out none";
         SortedSet<Integer> excluded = new TreeSet<>();
-        for (Integer each : required("excludedRanks", ranks, expected)) {
-            excluded.add(required("excludedRanks", each, expected));
+        for (Integer each : Arguments.required("excludedRanks", ranks, expected)) {
+            excluded.add(Arguments.required("excludedRanks", each, expected));
         }
         if (!excluded.isEmpty() && (excluded.first() < 0 || excluded.last() >= size)) {
             throw new IllegalArgumentException("excludedRanks=" + RankList.text(excluded) + " size=" + size

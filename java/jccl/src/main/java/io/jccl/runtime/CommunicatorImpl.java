@@ -13,6 +13,7 @@ import io.jccl.bootstrap.ControlNetwork;
 import io.jccl.init.CommunicatorInitializer;
 import io.jccl.init.ConnectedDevice;
 import io.jccl.init.InitializedCommunicator;
+import io.jccl.internal.Arguments;
 import io.jccl.nativelib.DeviceEngine;
 import java.util.Collection;
 import java.util.List;
@@ -157,10 +158,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
 
     @Override
     public StreamOperations on(DeviceStream stream) {
-        if (stream == null) {
-            throw new IllegalArgumentException(
-                    "stream=null: expected a stream; DeviceStream.DEFAULT is the default one");
-        }
+        Arguments.required("stream", stream, "a stream; DeviceStream.DEFAULT is the default one");
         if (device == null) {
             throw new DeviceException(
                     "stream=" + stream + ": this communicator's ranks have no GPU, so no stream orders"
@@ -185,7 +183,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
 
     @Override
     public Communicator shrink(Collection<Integer> excludedRanks, Quorum quorum) {
-        Checks.required(
+        Arguments.required(
                 "quorum", quorum, "how many ranks must be left; Quorum.MAJORITY unless the application knows better");
         boolean needsMajority = quorum == Quorum.MAJORITY && failures.current() != null;
         if (needsMajority) {

@@ -2,6 +2,7 @@ package io.jccl.runtime;
 
 import io.jccl.Execution;
 import io.jccl.Work;
+import io.jccl.internal.Arguments;
 import io.jccl.tuning.Choice;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -103,7 +104,7 @@ public non-sealed class OperationWork implements Work {
 
     @Override
     public final void await(Duration timeout) {
-        if (Checks.required("timeout", timeout, "at least 1 millisecond").toMillis() < 1) {
+        if (Arguments.required("timeout", timeout, "at least 1 millisecond").toMillis() < 1) {
             throw new IllegalArgumentException("timeout=" + timeout + ": expected at least 1 millisecond");
         }
         if (!isOver()) {

@@ -5,6 +5,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.JcclException;
 import io.jccl.UniqueId;
 import io.jccl.init.CommunicatorInitializer;
+import io.jccl.internal.Arguments;
 import io.jccl.internal.JcclProvider;
 import io.jccl.nativelib.NativeMemory;
 import java.nio.Buffer;
@@ -36,8 +37,8 @@ public final class Provider implements JcclProvider {
         if (rank < 0 || rank >= size) {
             throw new IllegalArgumentException("rank=" + rank + " size=" + size + ": expected 0 to " + (size - 1));
         }
-        Checks.required("id", id, "what UniqueId.create() returned on one rank; move it to every rank");
-        Checks.required("config", config, "settings; CommunicatorConfig.defaults() sets none");
+        Arguments.required("id", id, "what UniqueId.create() returned on one rank; move it to every rank");
+        Arguments.required("config", config, "settings; CommunicatorConfig.defaults() sets none");
         return CommunicatorImpl.started(VirtualThreads.callOnPlatformThread(
                 "jccl-init", () -> CommunicatorInitializer.initialize(id, rank, size, config)));
     }

@@ -1,9 +1,9 @@
-package io.jccl;
+package io.jccl.internal;
 
 import org.jspecify.annotations.Nullable;
 
 /** What must hold of every argument of the API that is an object. */
-final class Arguments {
+public final class Arguments {
 
     private Arguments() {}
 
@@ -12,7 +12,7 @@ final class Arguments {
      *
      * @param expected what it has to be
      */
-    static <T> T required(String name, @Nullable T value, String expected) {
+    public static <T> T required(String name, @Nullable T value, String expected) {
         if (value == null) {
             throw new IllegalArgumentException(name + "=null: expected " + expected);
         }
