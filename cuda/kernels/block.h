@@ -20,7 +20,7 @@ JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, con
 
 // Storage for an object in shared memory, which is not initialised.
 template <class T>
-struct Room {
+struct Storage {
   alignas(T) unsigned char bytes[sizeof(T)];
 
   JCCL_DEVICE T& get() { return *reinterpret_cast<T*>(bytes); }
@@ -31,19 +31,19 @@ struct Room {
   }
 };
 
-// The works of a launch that this block has a part in, one after the other; `room` and `wait` are the block's own. run(work)
-// returns whether it ended well; after a failure no further one begins.
+// The works of a launch that this block has a part in, one after the other; `storage` and `wait` are the block's own.
+// run(work) returns whether it ended well; after a failure no further one begins.
 template <class AnyLaunch, class Run>
-JCCL_DEVICE void forWorks(const AnyLaunch& works, Room<Work>& room, WaitControl& wait, Run&& run) {
+JCCL_DEVICE void forWorks(const AnyLaunch& works, Storage<Work>& storage, WaitControl& wait, Run&& run) {
   const auto index = [&] { return static_cast<uint32_t>(wait.sequence - works.control.sequence); };
-  if (simt::threadIndex() == 0) room.make(static_cast<const Work&>(works));
+  if (simt::threadIndex() == 0) storage.make(static_cast<const Work&>(works));
   for (;;) {
     simt::syncBlock();
-    if (simt::blockIndex() < room.get().choice.channels && !run(room.get())) return;
+    if (simt::blockIndex() < storage.get().choice.channels && !run(storage.get())) return;
     if (index() == works.moreCount) return;
     simt::syncBlock();  // before the next takes the place of this one
     if (simt::threadIndex() == 0) {
-      room.make(works.more[index()]);
+      storage.make(works.more[index()]);
       ++wait.sequence;
       wait.startNanos = simt::nanos();
     }

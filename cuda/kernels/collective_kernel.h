@@ -52,14 +52,14 @@ class CollectiveKernel {
   // Whatever is the same for all threads is in shared memory: registers are for what moves.
   struct Shared {
     BlockState block;
-    Room<Work> work;
+    Storage<Work> work;
     DeviceTransfer transfer;
-    Room<Primitives> primitives;
-    Room<Primitives> down;  // of a tree
-    Room<RingPlan> ring;
-    Room<TreePlan> tree;
-    Room<DirectPlan> direct;
-    Room<PartPlan> parts;
+    Storage<Primitives> primitives;
+    Storage<Primitives> down;  // of a tree
+    Storage<RingPlan> ring;
+    Storage<TreePlan> tree;
+    Storage<DirectPlan> direct;
+    Storage<PartPlan> parts;
     uint64_t staging[P == Protocol::LL128 ? kMaxBlockThreads / simt::kWarpThreads * kStagingWords : 1];
   };
 
@@ -194,8 +194,8 @@ class CollectiveKernel {
     const DirectPlan& plan = shared.direct.get();
     switch (work.code.collective) {
       case Collective::AllReduce:
-        if ((work.choice.flags & Choice::kInShards) != 0) {
-          directAllReduceInShards(primitives, plan);
+        if ((work.choice.flags & Choice::kTwoShot) != 0) {
+          directAllReduceTwoShot(primitives, plan);
         } else {
           directAllReduce(primitives, plan);
         }

@@ -57,8 +57,8 @@ class ExchangeKernel {
 
  private:
   // Smaller than a slot may be, so that the receiver starts early.
-  static constexpr uint32_t kMostChunkBytes = 64 * 1024;
-  static constexpr int kLooks = 32;
+  static constexpr uint32_t kMaxChunkBytes = 64 * 1024;
+  static constexpr int kPolls = 32;
   static constexpr uint32_t kRoundsPerClock = 64;
   enum Barrier : int { kReady = 1, kFailed = 2 };
 
@@ -136,10 +136,10 @@ class ExchangeKernel {
   // Returns whether all has been moved.
   JCCL_DEVICE bool moveAll() {
     const Waiter waiter(shared_.wait);
-    Waiter::Watch watch;
+    Waiter::WaitMemory memory;
     for (uint32_t round = 0;; ++round) {
       bool ready = false, failed = false, waits = false;
-      for (int look = 0; look < kLooks && !ready && !failed; ++look) {
+      for (int poll = 0; poll < kPolls && !ready && !failed; ++poll) {
         waits = false;
         forQueues([&](Queue& queue) {
           queue.ready = queue.task != queue.end && !failed && canMove(waiter, queue, failed);
@@ -149,12 +149,12 @@ class ExchangeKernel {
         if (!waits) break;
         simt::pause();
       }
-      if (!ready && waits && !failed) failed = !waiter.goesOn(watch, placeOf());
+      if (!ready && waits && !failed) failed = !waiter.goesOn(memory, placeOf());
       if (ready) {
-        waiter.forget(watch);
-        watch = {};
+        waiter.forget(memory);
+        memory = {};
         // A rank that is never held up checks the abort word as well.
-        if (round % kRoundsPerClock == 0) failed = failed || !waiter.goesOn(watch, placeOf());
+        if (round % kRoundsPerClock == 0) failed = failed || !waiter.goesOn(memory, placeOf());
       }
       const bool any = simt::syncOr(kReady, static_cast<int>(threads_), ready || waits);
       if (simt::syncOr(kFailed, static_cast<int>(threads_), failed)) return false;
@@ -187,15 +187,15 @@ class ExchangeKernel {
   JCCL_DEVICE bool canMove(const Waiter& waiter, Queue& queue, bool& failed) {
     ActiveLink& link = queue.link;
     const size_t left = queue.share - queue.done;
-    const uint32_t most = static_cast<uint32_t>(ring::smaller(launch_.shape.simpleSlotBytes(), kMostChunkBytes));
-    queue.chunk = left < most ? static_cast<uint32_t>(left) : most;
-    uint8_t* piece = link.slots + launch_.shape.simplePieceInSlots(link.step, queue.chunk, link.rotates);
+    const uint32_t maxBytes = static_cast<uint32_t>(ring::smaller(launch_.shape.simpleSlotBytes(), kMaxChunkBytes));
+    queue.chunk = left < maxBytes ? static_cast<uint32_t>(left) : maxBytes;
+    uint8_t* chunk = link.slots + launch_.shape.simpleChunkInSlots(link.step, queue.chunk, link.rotates);
     if (queue.sends) {
       if (link.step >= link.cachedHead + kSlots) {
         link.cachedHead = simt::loadAcquire(link.head);
         if (link.step >= link.cachedHead + kSlots) return false;
       }
-      queue.destination = piece;
+      queue.destination = chunk;
       return true;
     }
     const uint8_t* header = link.block + launch_.shape.slotHeader(link.step);
@@ -205,7 +205,7 @@ class ExchangeKernel {
       failed = true;
       return false;
     }
-    queue.source = piece;
+    queue.source = chunk;
     return true;
   }
 

@@ -22,7 +22,7 @@ class InPlaceKernel {
  public:
   struct Shared {
     WaitControl wait;
-    Room<Work> work;
+    Storage<Work> work;
     const uint8_t* sends[kMaxLinks + 1];  // by rank
     uint8_t* recvs[kMaxLinks + 1];
     const uint8_t* sources[kMaxLinks + 1];
@@ -45,7 +45,7 @@ class InPlaceKernel {
 
  private:
   // From here on reading everything n times costs more than writing it n times saves.
-  static constexpr size_t kMostOneShotBytes = 256 * 1024;
+  static constexpr size_t kMaxOneShotBytes = 256 * 1024;
   enum Barrier : int { kFailed = 1, kOverwrites = 2 };
 
   JCCL_DEVICE InPlaceKernel(const InPlaceLaunch& launch, const Work& work, const DeviceChannel& channel, Shared& shared)
@@ -64,12 +64,12 @@ class InPlaceKernel {
   }
 
   // The buffer-exchange descriptor that `writer` writes at its reader.
-  JCCL_DEVICE Board* boardOf(Board* boards, int writer) const {
-    return boards + static_cast<size_t>(simt::blockIndex()) * launch_.size + writer;
+  JCCL_DEVICE ExchangeDescriptor* descriptorOf(ExchangeDescriptor* descriptors, int writer) const {
+    return descriptors + static_cast<size_t>(simt::blockIndex()) * launch_.size + writer;
   }
 
   JCCL_DEVICE WaitPlace placeOf(int peer) const {
-    return {peer, TransportKind::P2p, WaitFor::Board, Protocol::Simple, sequence_};
+    return {peer, TransportKind::P2p, WaitFor::BufferExchange, Protocol::Simple, sequence_};
   }
 
   // Writes buffer-exchange descriptors to the peers, and reads theirs. Returns false after a failure.
@@ -77,12 +77,12 @@ class InPlaceKernel {
     const uint64_t print = work_.fingerprint ^ fingerprintOf(sequence_, work_.code, work_.count, work_.root);
     const bool overwrites = work_.send == work_.recv;
     forPeers([&](int peer) {
-      Board* board = boardOf(work_.peers[peer].boards, launch_.rank);
-      simt::storePeer<8>(&board->send, work_.peers[peer].sendThere);
-      simt::storePeer<8>(&board->recv, work_.peers[peer].recvThere);
-      simt::storePeer<8>(&board->fingerprint, print);
-      simt::storePeer<8>(&board->overwrites, uint64_t{overwrites});
-      simt::storeRelease(&board->posted, sequence_);
+      ExchangeDescriptor* descriptor = descriptorOf(work_.peers[peer].descriptors, launch_.rank);
+      simt::storePeer<8>(&descriptor->send, work_.peers[peer].sendThere);
+      simt::storePeer<8>(&descriptor->recv, work_.peers[peer].recvThere);
+      simt::storePeer<8>(&descriptor->fingerprint, print);
+      simt::storePeer<8>(&descriptor->overwrites, uint64_t{overwrites});
+      simt::storeRelease(&descriptor->posted, sequence_);
     });
     if (thread_ == 0) {
       shared_.sends[launch_.rank] = work_.send;
@@ -91,23 +91,23 @@ class InPlaceKernel {
     const Waiter waiter(shared_.wait);
     bool failed = false, anyOverwrites = overwrites;
     forPeers([&](int peer) {
-      const Board* board = boardOf(launch_.boards, peer);
-      const auto posted = [&] { return simt::loadAcquire(&board->posted) == sequence_; };
+      const ExchangeDescriptor* descriptor = descriptorOf(launch_.descriptors, peer);
+      const auto posted = [&] { return simt::loadAcquire(&descriptor->posted) == sequence_; };
       if (failed || !waiter.wait(posted, placeOf(peer))) {
         failed = true;
         return;
       }
-      if (simt::loadPeer<8>(&board->fingerprint) != print) {
+      if (simt::loadPeer<8>(&descriptor->fingerprint) != print) {
         waiter.fail(Code::Mismatch, placeOf(peer));
         failed = true;
         return;
       }
-      shared_.sends[peer] = reinterpret_cast<const uint8_t*>(simt::loadPeer<8>(&board->send));
-      shared_.recvs[peer] = reinterpret_cast<uint8_t*>(simt::loadPeer<8>(&board->recv));
-      anyOverwrites = anyOverwrites || simt::loadPeer<8>(&board->overwrites) != 0;
+      shared_.sends[peer] = reinterpret_cast<const uint8_t*>(simt::loadPeer<8>(&descriptor->send));
+      shared_.recvs[peer] = reinterpret_cast<uint8_t*>(simt::loadPeer<8>(&descriptor->recv));
+      anyOverwrites = anyOverwrites || simt::loadPeer<8>(&descriptor->overwrites) != 0;
     });
     if (simt::syncOr(kFailed, threads_, failed)) return false;
-    const bool small = work_.count * sizeOf(work_.code.type) <= kMostOneShotBytes;
+    const bool small = work_.count * sizeOf(work_.code.type) <= kMaxOneShotBytes;
     oneShot = !simt::syncOr(kOverwrites, threads_, anyOverwrites) && small;
     return true;
   }
@@ -159,13 +159,13 @@ class InPlaceKernel {
   JCCL_DEVICE bool meetAfter() {
     forPeers([&](int peer) {
       if constexpr (!Faults::kSkipsFence) simt::fence();
-      simt::storeRelaxed(&boardOf(work_.peers[peer].boards, launch_.rank)->finished, sequence_);
+      simt::storeRelaxed(&descriptorOf(work_.peers[peer].descriptors, launch_.rank)->finished, sequence_);
     });
     const Waiter waiter(shared_.wait);
     bool failed = false;
     forPeers([&](int peer) {
-      const Board* board = boardOf(launch_.boards, peer);
-      const auto finished = [&] { return simt::loadAcquire(&board->finished) == sequence_; };
+      const ExchangeDescriptor* descriptor = descriptorOf(launch_.descriptors, peer);
+      const auto finished = [&] { return simt::loadAcquire(&descriptor->finished) == sequence_; };
       failed = failed || !waiter.wait(finished, placeOf(peer));
     });
     return !simt::syncOr(kFailed, threads_, failed);

@@ -72,7 +72,7 @@ struct Launch : Works {
 
 // The buffer-exchange descriptor of operations over each other's buffers; in the reader's memory, one per channel and
 // rank.
-struct alignas(128) Board {
+struct alignas(128) ExchangeDescriptor {
   uint64_t posted;      // of the operation; written last
   uint64_t send, recv;  // the writer's buffers in the reader's address space
   uint64_t fingerprint;
@@ -81,8 +81,8 @@ struct alignas(128) Board {
 };
 
 struct InPlacePeer {
-  Board* boards;       // the peer's, in our address space: channel x size + rank of the writer
-  uint64_t sendThere;  // where our buffers are in the peer's address space
+  ExchangeDescriptor* descriptors;  // the peer's, in our address space: channel x size + rank of the writer
+  uint64_t sendThere;               // where our buffers are in the peer's address space
   uint64_t recvThere;
 };
 
@@ -92,7 +92,7 @@ struct InPlaceLaunch : Works {
   int32_t size;
   DeviceChannel* channels;
   LaunchControl control;
-  Board* boards;  // our own: channel x size + rank of the writer
+  ExchangeDescriptor* descriptors;  // our own: channel x size + rank of the writer
 };
 
 // One message of a group of sends and receives, or a copy within the rank.

@@ -48,8 +48,7 @@ class DevicePrimitives {
 
   // The threads that wait and move, of a block of so many.
   JCCL_DEVICE static unsigned teamThreads(unsigned blockThreads) {
-    return P == Protocol::Simple && blockThreads >= kLeastSpecialised ? blockThreads - simt::kWarpThreads
-                                                                      : blockThreads;
+    return P == Protocol::Simple && blockThreads >= kMinSpecialised ? blockThreads - simt::kWarpThreads : blockThreads;
   }
 
   JCCL_DEVICE bool failed() const { return failed_; }
@@ -84,12 +83,12 @@ class DevicePrimitives {
   JCCL_DEVICE void reduceCopy(size_t in, size_t out, size_t count) { own(input(in), output(out), count, true); }
 
   // Chunks go to slots in device memory: no address is posted for a network.
-  JCCL_DEVICE static constexpr bool wants() { return false; }
-  JCCL_DEVICE void want(size_t, size_t, uint64_t) {}
+  JCCL_DEVICE static constexpr bool postsReceives() { return false; }
+  JCCL_DEVICE void postReceive(size_t, size_t, uint64_t) {}
 
  private:
   // From here on one warp only publishes.
-  static constexpr unsigned kLeastSpecialised = 128;
+  static constexpr unsigned kMinSpecialised = 128;
   enum Barrier : int { kTeam = 1, kAll = 2 };
 
   JCCL_DEVICE const uint8_t* input(size_t offset) const { return transfer_.input + offset * transfer_.elementBytes; }
@@ -139,22 +138,22 @@ class DevicePrimitives {
     for (int i = static_cast<int>(team.thread); i < links.sendCount; i += static_cast<int>(team.threads)) {
       ActiveLink& link = state_.sends[links.firstSend + i];
       if (!waitForCredit(waiter, link)) return false;
-      state_.sent[links.firstSend + i] = pieceOf(link, bytes);
+      state_.sent[links.firstSend + i] = chunkOf(link, bytes);
       ++link.step;
     }
     for (int i = static_cast<int>(team.thread); i < links.recvCount; i += static_cast<int>(team.threads)) {
       ActiveLink& link = state_.recvs[links.firstRecv + i];
       if (P == Protocol::Simple && !waitForSlot(waiter, link, check)) return false;
-      state_.received[links.firstRecv + i] = pieceOf(link, bytes);
+      state_.received[links.firstRecv + i] = chunkOf(link, bytes);
       ++link.step;
     }
     if (P == Protocol::Simple) listOperands(team, in, out, links);
     return true;
   }
 
-  JCCL_DEVICE Piece pieceOf(const ActiveLink& link, uint32_t bytes) const {
+  JCCL_DEVICE SlotChunk chunkOf(const ActiveLink& link, uint32_t bytes) const {
     if constexpr (P == Protocol::Simple) {
-      return {link.slots + shape_.simplePieceInSlots(link.step, bytes, link.rotates), link.step};
+      return {link.slots + shape_.simpleChunkInSlots(link.step, bytes, link.rotates), link.step};
     } else {
       return {link.block + (P == Protocol::LL ? shape_.llSlot(link.step) : shape_.ll128Slot(link.step)), link.step};
     }

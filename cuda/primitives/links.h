@@ -45,7 +45,7 @@ struct ActiveLink {
 };
 
 // What one step moves, by link: written by the threads that wait for the links, read by all after they have met.
-struct Piece {
+struct SlotChunk {
   uint8_t* at;  // the slot; for SIMPLE the chunk in it
   uint64_t step;
 };
@@ -58,8 +58,8 @@ struct BlockState {
   uint64_t* staging;  // LL128: for each warp
   ActiveLink sends[kMaxLinks];
   ActiveLink recvs[kMaxLinks];
-  Piece received[kMaxLinks];
-  Piece sent[kMaxLinks];
+  SlotChunk received[kMaxLinks];
+  SlotChunk sent[kMaxLinks];
   // SIMPLE: all that a step reads and writes, own buffers included.
   const uint8_t* sources[kMaxLinks + 1];
   uint8_t* destinations[kMaxLinks + 1];

@@ -36,22 +36,22 @@ class LLMover {
   JCCL_DEVICE static uint64_t cell(uint32_t payload, uint64_t step) {
     return payload | uint64_t{Flags::flagOf(step)} << 32;
   }
-  JCCL_DEVICE static uint64_t* cellAt(const Piece& piece, uint32_t index) {
-    return reinterpret_cast<uint64_t*>(piece.at) + index;
+  JCCL_DEVICE static uint64_t* cellAt(const SlotChunk& chunk, uint32_t index) {
+    return reinterpret_cast<uint64_t*>(chunk.at) + index;
   }
 
   JCCL_DEVICE bool moveCheck(const Waiter& waiter, uint32_t check) const {
     for (int i = 0; i < links_.sendCount; ++i) {
-      const Piece& piece = state_.sent[links_.firstSend + i];
-      simt::storeCell(cellAt(piece, 0), cell(check, piece.step));
+      const SlotChunk& chunk = state_.sent[links_.firstSend + i];
+      simt::storeCell(cellAt(chunk, 0), cell(check, chunk.step));
     }
     for (int i = 0; i < links_.recvCount; ++i) {
-      const Piece& piece = state_.received[links_.firstRecv + i];
-      const WaitPlace place = state_.recvs[links_.firstRecv + i].place(WaitFor::Data, Protocol::LL, piece.step);
+      const SlotChunk& chunk = state_.received[links_.firstRecv + i];
+      const WaitPlace place = state_.recvs[links_.firstRecv + i].place(WaitFor::Data, Protocol::LL, chunk.step);
       uint64_t found = 0;
       const auto ready = [&] {
-        found = simt::loadRelaxed(cellAt(piece, 0));
-        return static_cast<uint32_t>(found >> 32) == Flags::flagOf(piece.step);
+        found = simt::loadRelaxed(cellAt(chunk, 0));
+        return static_cast<uint32_t>(found >> 32) == Flags::flagOf(chunk.step);
       };
       if (!waiter.wait(ready, place)) return false;
       if (static_cast<uint32_t>(found) != check) {
@@ -73,11 +73,11 @@ class LLMover {
     }
     if (out != nullptr) storeGranule(out + at, bytes, result);
     for (int i = 0; i < links_.sendCount; ++i) {
-      const Piece& piece = state_.sent[links_.firstSend + i];
-      uint64_t* to = cellAt(piece, 1 + at / kLLPayloadBytes);
-      const uint64_t first = cell(static_cast<uint32_t>(result), piece.step);
+      const SlotChunk& chunk = state_.sent[links_.firstSend + i];
+      uint64_t* to = cellAt(chunk, 1 + at / kLLPayloadBytes);
+      const uint64_t first = cell(static_cast<uint32_t>(result), chunk.step);
       if (bytes > kLLPayloadBytes) {
-        simt::storeCells(to, {first, cell(static_cast<uint32_t>(result >> 32), piece.step)});
+        simt::storeCells(to, {first, cell(static_cast<uint32_t>(result >> 32), chunk.step)});
       } else {
         simt::storeCell(to, first);
       }
@@ -110,9 +110,9 @@ class LLMover {
   }
 
   JCCL_DEVICE bool receive(const Waiter& waiter, int link, uint32_t at, uint32_t bytes, uint64_t& word) const {
-    const Piece& piece = state_.received[links_.firstRecv + link];
-    const uint64_t* from = cellAt(piece, 1 + at / kLLPayloadBytes);
-    const uint32_t flag = Flags::flagOf(piece.step);
+    const SlotChunk& chunk = state_.received[links_.firstRecv + link];
+    const uint64_t* from = cellAt(chunk, 1 + at / kLLPayloadBytes);
+    const uint32_t flag = Flags::flagOf(chunk.step);
     const bool two = bytes > kLLPayloadBytes;
     simt::Vec16 cells{};
     const auto ready = [&] {
@@ -120,19 +120,19 @@ class LLMover {
       return static_cast<uint32_t>(cells.low >> 32) == flag &&
              (!two || static_cast<uint32_t>(cells.high >> 32) == flag);
     };
-    if (!waiter.wait(ready, state_.recvs[links_.firstRecv + link].place(WaitFor::Data, Protocol::LL, piece.step)))
+    if (!waiter.wait(ready, state_.recvs[links_.firstRecv + link].place(WaitFor::Data, Protocol::LL, chunk.step)))
       return false;
     word = static_cast<uint32_t>(cells.low) | (two ? cells.high << 32 : 0);
     return true;
   }
 
   // See LLFlags: what the step did not write loses its old flags.
-  JCCL_DEVICE void scrub(const Piece& piece, uint32_t bytes, const ConnectionShape& shape) const {
-    if (!Flags::mustScrub(piece.step)) return;
+  JCCL_DEVICE void scrub(const SlotChunk& chunk, uint32_t bytes, const ConnectionShape& shape) const {
+    if (!Flags::mustScrub(chunk.step)) return;
     const uint32_t written = 1 + (bytes + kLLPayloadBytes - 1) / kLLPayloadBytes;
-    const uint64_t never = uint64_t{Flags::neverFlagOf(piece.step)} << 32;
+    const uint64_t never = uint64_t{Flags::neverFlagOf(chunk.step)} << 32;
     for (uint32_t i = written + team_.thread; i < shape.llSlotBytes() / kLLCellBytes; i += team_.threads) {
-      simt::storeCell(cellAt(piece, i), never);
+      simt::storeCell(cellAt(chunk, i), never);
     }
   }
 

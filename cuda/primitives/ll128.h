@@ -31,8 +31,8 @@ class LL128Mover {
     const uint32_t stride = team_.threads / kLanes;
     uint32_t first = team_.thread / simt::kWarpThreads * kLines;
     if (links_.recvCount <= 1) {
-      for (; first + (kTurns - 1) * stride + kLines <= lines; first += kTurns * stride) {
-        if (!moveLines<kTurns>(waiter, step, first, kLines)) return false;
+      for (; first + (kPasses - 1) * stride + kLines <= lines; first += kPasses * stride) {
+        if (!moveLines<kPasses>(waiter, step, first, kLines)) return false;
       }
     }
     for (; first < lines; first += stride) {
@@ -46,7 +46,7 @@ class LL128Mover {
   static constexpr uint32_t kLines = UserLines::kLines;
   static constexpr uint32_t kFirstPayload = kLL128PayloadBytes - kLL128HeaderBytes;
   // Of how many passes the loads are in flight together.
-  static constexpr int kTurns = 4;
+  static constexpr int kPasses = 4;
 
   struct Step {
     const uint8_t* in;
@@ -60,10 +60,10 @@ class LL128Mover {
     bool mine;         // whether this lane is one of them
     bool flag;         // whether it has the line's flag
     size_t offset;     // of its part of its first line in the slot
-    size_t turnBytes;  // from one pass's lines to the next one's
+    size_t passBytes;  // from one pass's lines to the next one's
   };
 
-  template <int Turns>
+  template <int Passes>
   JCCL_DEVICE bool moveLines(const Waiter& waiter, const Step& step, uint32_t first, uint32_t here) const {
     const uint32_t lane = simt::laneIndex();
     const uint32_t stride = team_.threads / kLanes;
@@ -71,36 +71,36 @@ class LL128Mover {
                       lane % kLanes == kLanes - 1, size_t{first} * kLL128LineBytes + lane * 16,
                       size_t{stride} * kLL128LineBytes};
     uint64_t* staging = state_.staging + team_.thread / simt::kWarpThreads * kStagingWords;
-    simt::Vec16 result[Turns] = {};
+    simt::Vec16 result[Passes] = {};
     if (step.in != nullptr) {
       JCCL_UNROLL
-      for (int t = 0; t < Turns; ++t) {
+      for (int t = 0; t < Passes; ++t) {
         result[t] = UserLines(staging, step.in, first + t * stride, step.bytes).loadVector();
       }
       JCCL_UNROLL
-      for (int t = 0; t < Turns; ++t) {
+      for (int t = 0; t < Passes; ++t) {
         result[t] = UserLines(staging, step.in, first + t * stride, step.bytes).granules(result[t]);
       }
     }
     if (links_.recvCount == 1) {
-      if (!receiveOne<Turns>(waiter, place, step, result)) return false;
+      if (!receiveOne<Passes>(waiter, place, step, result)) return false;
     } else if (links_.recvCount > 1) {
       if (!reduce(waiter, place, step, result[0])) return false;
     }
     if (step.out != nullptr) {
       JCCL_UNROLL
-      for (int t = 0; t < Turns; ++t) {
+      for (int t = 0; t < Passes; ++t) {
         UserLines(staging, step.out, first + t * stride, step.bytes).store(result[t]);
       }
     }
     if (place.offset == 0) result[0].low = step.check;
     if constexpr (!Faults::kDivergesAtLines) simt::syncWarp(simt::kFullMask);
     for (int i = 0; i < links_.sendCount; ++i) {
-      const Piece& piece = state_.sent[links_.firstSend + i];
+      const SlotChunk& chunk = state_.sent[links_.firstSend + i];
       JCCL_UNROLL
-      for (int t = 0; t < Turns; ++t) {
-        if (place.flag) result[t].high = piece.step + 1;
-        if (place.mine) storeLine(piece.at + place.offset + t * place.turnBytes, result[t], place.mask);
+      for (int t = 0; t < Passes; ++t) {
+        if (place.flag) result[t].high = chunk.step + 1;
+        if (place.mine) storeLine(chunk.at + place.offset + t * place.passBytes, result[t], place.mask);
       }
     }
     return true;
@@ -119,14 +119,14 @@ class LL128Mover {
   }
 
   // What comes from the only link, reduced with the own part where there is one.
-  template <int Turns>
+  template <int Passes>
   JCCL_DEVICE bool receiveOne(const Waiter& waiter, const Place& place, const Step& step,
-                              simt::Vec16 (&result)[Turns]) const {
-    simt::Vec16 words[Turns] = {};
-    if (!receive<Turns>(waiter, place, 0, step.check, words)) return false;
+                              simt::Vec16 (&result)[Passes]) const {
+    simt::Vec16 words[Passes] = {};
+    if (!receive<Passes>(waiter, place, 0, step.check, words)) return false;
     const bool ownFirst = links_.ownPosition == 0;
     JCCL_UNROLL
-    for (int t = 0; t < Turns; ++t) {
+    for (int t = 0; t < Passes; ++t) {
       if (step.in == nullptr) {
         result[t] = words[t];
       } else {
@@ -175,23 +175,23 @@ class LL128Mover {
   }
 
   // Waits until all lines of the warp have their flag, and then reads them again: only that copy is known to be whole.
-  template <int Turns>
+  template <int Passes>
   JCCL_DEVICE bool receive(const Waiter& waiter, const Place& place, int link, uint32_t check,
-                           simt::Vec16 (&words)[Turns]) const {
-    const Piece& piece = state_.received[links_.firstRecv + link];
-    const WaitPlace waits = state_.recvs[links_.firstRecv + link].place(WaitFor::Data, Protocol::LL128, piece.step);
+                           simt::Vec16 (&words)[Passes]) const {
+    const SlotChunk& chunk = state_.received[links_.firstRecv + link];
+    const WaitPlace waits = state_.recvs[links_.firstRecv + link].place(WaitFor::Data, Protocol::LL128, chunk.step);
     const auto load = [&] {
       if (!place.mine) return;
       JCCL_UNROLL
-      for (int t = 0; t < Turns; ++t) {
-        words[t] = simt::loadLine(piece.at + place.offset + t * place.turnBytes, place.mask);
+      for (int t = 0; t < Passes; ++t) {
+        words[t] = simt::loadLine(chunk.at + place.offset + t * place.passBytes, place.mask);
       }
     };
     const auto ready = [&] {
       load();
       bool current = true;
       JCCL_UNROLL
-      for (int t = 0; t < Turns; ++t) current = current && words[t].high == piece.step + 1;
+      for (int t = 0; t < Passes; ++t) current = current && words[t].high == chunk.step + 1;
       return simt::all(simt::kFullMask, !place.mine || !place.flag || current);
     };
     simt::syncWarp(simt::kFullMask);

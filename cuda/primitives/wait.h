@@ -26,7 +26,7 @@ class Waiter {
   JCCL_DEVICE explicit Waiter(const WaitControl& control) : control_(control) {}
 
   // One thread's memory of a wait.
-  struct Watch {
+  struct WaitMemory {
     uint64_t start = 0;
     uint64_t shown = 0;  // when the record was last written; 0: never
   };
@@ -45,35 +45,35 @@ class Waiter {
 
   // For loops that wait for several things: whether to poll again. Reads clock and abort word, so not in every
   // iteration.
-  JCCL_DEVICE bool goesOn(Watch& watch, const WaitPlace& place) const {
+  JCCL_DEVICE bool goesOn(WaitMemory& memory, const WaitPlace& place) const {
     const uint64_t now = simt::nanos();
-    if (watch.start == 0) watch.start = now;
+    if (memory.start == 0) memory.start = now;
     if (const uint32_t code = simt::loadRelaxed(control_.abort); code != 0) {
-      show(place, now - watch.start);
+      show(place, now - memory.start);
       fail(code);
       return false;
     }
     if (simt::loadAcquire(control_.result) != 0) {
       // The channel that failed has recorded where; other channels record where that left them.
-      if (simt::loadRelaxed(&control_.record->sequence) != control_.sequence + 1) show(place, now - watch.start);
+      if (simt::loadRelaxed(&control_.record->sequence) != control_.sequence + 1) show(place, now - memory.start);
       return false;
     }
     if (control_.timeoutNanos != 0 && now - control_.startNanos >= control_.timeoutNanos) {
-      show(place, now - watch.start);
+      show(place, now - memory.start);
       fail(static_cast<uint32_t>(Code::Timeout));
       return false;
     }
-    const uint64_t since = watch.shown == 0 ? watch.start : watch.shown;
+    const uint64_t since = memory.shown == 0 ? memory.start : memory.shown;
     if (now - since >= kLongWaitNanos) {
-      show(place, now - watch.start);
-      watch.shown = now;
+      show(place, now - memory.start);
+      memory.shown = now;
     }
     return true;
   }
 
   // The wait is over.
-  JCCL_DEVICE void forget(const Watch& watch) const {
-    if (watch.shown != 0) simt::storeRelaxed(&control_.record->sequence, uint64_t{0});
+  JCCL_DEVICE void forget(const WaitMemory& memory) const {
+    if (memory.shown != 0) simt::storeRelaxed(&control_.record->sequence, uint64_t{0});
   }
 
   // The operation fails, and the progress record keeps the place.
@@ -83,22 +83,22 @@ class Waiter {
   }
 
  private:
-  static constexpr int kFirstLooks = 64;
-  static constexpr int kLooksPerClock = 32;
+  static constexpr int kFirstPolls = 64;
+  static constexpr int kPollsPerClock = 32;
   static constexpr uint64_t kLongWaitNanos = 1'000'000;
 
   // vote(goesOn) combines the answers of the threads that wait together.
   template <class Ready, class Vote>
   JCCL_DEVICE bool waitUntil(Ready& ready, const WaitPlace& place, Vote&& vote) const {
-    for (int look = 0; look < kFirstLooks; ++look) {
+    for (int poll = 0; poll < kFirstPolls; ++poll) {
       if (ready()) return true;
       simt::pause();
     }
-    Watch watch;
-    while (vote(goesOn(watch, place))) {
-      for (int look = 0; look < kLooksPerClock; ++look) {
+    WaitMemory memory;
+    while (vote(goesOn(memory, place))) {
+      for (int poll = 0; poll < kPollsPerClock; ++poll) {
         if (ready()) {
-          forget(watch);
+          forget(memory);
           return true;
         }
         simt::pause();

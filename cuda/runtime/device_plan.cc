@@ -71,7 +71,7 @@ bool DevicePlan::uses(int peer) const {
 
 void DevicePlan::place() {
   offsets_.assign(static_cast<size_t>(size_) * channels_, kNone);
-  size_t next = pages(boardOffset(channels_, size_, 0));
+  size_t next = pages(descriptorOffset(channels_, size_, 0));
   for (int peer = 0; peer < size_; ++peer) {
     for (int channel = 0; channel < channels_; ++channel) {
       if (!uses(peer, channel) || staged_[peer]) continue;

@@ -38,8 +38,8 @@ class DevicePlan {
   // Where the blocks of all pairs begin in the segment, peer x channels + channel; kNone: not used.
   const std::vector<uint64_t>& blockOffsets() const { return offsets_; }
   size_t segmentBytes() const { return segmentBytes_; }
-  static size_t boardOffset(int channel, int size, int poster) {
-    return (static_cast<size_t>(channel) * size + poster) * sizeof(Board);
+  static size_t descriptorOffset(int channel, int size, int poster) {
+    return (static_cast<size_t>(channel) * size + poster) * sizeof(ExchangeDescriptor);
   }
 
   // A peer's segment in our address space; or, where its memory is not reached, the ends of connections in pinned memory of

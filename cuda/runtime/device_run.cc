@@ -34,7 +34,7 @@ Choice DeviceCommunicator::adjustChoice(Choice choice, Collective collective) co
   }
   const bool inPlace =
       choice.algorithm == Algorithm::Direct && (choice.flags & Choice::kTryZeroCopy) != 0 && inPlaceFits(collective);
-  choice.flags &= Choice::kInShards;
+  choice.flags &= Choice::kTwoShot;
   if (inPlace) {
     choice.flags |= Choice::kZeroCopyUsed;
     choice.protocol = Protocol::Simple;
@@ -137,7 +137,7 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, ArgumentArea* area) 
     auto* peers = area->put<InPlacePeer>(n);
     for (size_t peer = 0; peer < n; ++peer) {
       uint8_t* base = static_cast<int>(peer) == config_.rank ? segment_.base() : peers_[peer].base;
-      peers[peer] = {reinterpret_cast<Board*>(base), reinterpret_cast<uint64_t>(operation.send),
+      peers[peer] = {reinterpret_cast<ExchangeDescriptor*>(base), reinterpret_cast<uint64_t>(operation.send),
                      reinterpret_cast<uint64_t>(operation.recv)};
     }
     work.peers = peers;
@@ -175,7 +175,7 @@ Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operatio
   if (operations.front().isInPlace()) {
     InPlaceLaunch launch{};
     describe(launch);
-    launch.boards = segment_.as<Board>();
+    launch.descriptors = segment_.as<ExchangeDescriptor>();
     return issue(launch, std::move(area), operations, timeoutNanos, stream);
   }
   Launch launch{};

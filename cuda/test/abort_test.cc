@@ -66,7 +66,7 @@ emulator::Report run(const Trial& trial, StagedOperation& staged, uint64_t& took
   const auto abort = [&](int rank) {
     simt::storeRelaxed(const_cast<uint32_t*>(staged.ranks.abortWord(rank)), static_cast<uint32_t>(Code::Aborted));
   };
-  uint64_t beats = 0;
+  uint64_t rounds = 0;
   machine.launch(
       1, 1,
       [&] {
@@ -85,7 +85,7 @@ emulator::Report run(const Trial& trial, StagedOperation& staged, uint64_t& took
         const uint64_t from = simt::nanos();
         // Memory that changes keeps the clock from leaping.
         while (running > 0) {
-          simt::storeRelaxed(&beats, beats + 1);
+          simt::storeRelaxed(&rounds, rounds + 1);
           simt::pause();
         }
         took = simt::nanos() - from;
@@ -162,7 +162,7 @@ void expectSlotsIntact(const DeviceRanks& found, const DeviceRanks& whole, int c
 
 void expectPlaces(const Job& job, const std::set<Place>& places) {
   if (job.family == KernelFamily::InPlace) {
-    EXPECT_EQ(places, (std::set<Place>{{WaitFor::Board, Protocol::Simple}}));
+    EXPECT_EQ(places, (std::set<Place>{{WaitFor::BufferExchange, Protocol::Simple}}));
     return;
   }
   EXPECT_TRUE(places.contains({WaitFor::Data, job.protocol}));

@@ -3,7 +3,7 @@
 
 #include "cuda/test/compared_cases.h"
 #include "cuda/test/exchange_group.h"
-#include "cuda/test/in_place_boards.h"
+#include "cuda/test/in_place_descriptors.h"
 
 namespace jccl::test {
 namespace {
@@ -120,10 +120,10 @@ void inPlace(int size, DataType type, ReduceOp op, Collective collective, size_t
     inputs.push_back(sends[rank].data());
     outputs.push_back(outputOf(sends, recvs, rank));
   }
-  InPlaceBoards boards(channels, inputs, outputs);
+  InPlaceDescriptors descriptors(channels, inputs, outputs);
   std::vector<device::InPlaceLaunch> launches;
   for (int rank = 0; rank < size; ++rank) {
-    launches.push_back(boards.launchOf(ranks, rank, {collective, type, op}, count));
+    launches.push_back(descriptors.launchOf(ranks, rank, {collective, type, op}, count));
   }
   runKernels(options, size, channels, [&](int rank) { inPlaceKernel(launches[rank]); });
   if (::testing::Test::HasFatalFailure()) return;

@@ -89,9 +89,8 @@ class KernelMatrix : public ::testing::TestWithParam<Parameter> {
   // Runs the cases one after the other on one set of connections, on the host and on the device.
   void compare(const std::vector<Case>& cases, int channels, unsigned threads, uint32_t chunkBytes = kChunkBytes,
                uint32_t ll128SlotBytes = 1024) {
-    const auto [size, algorithm, protocol, inShards] = GetParam();
-    const Choice choice =
-        choiceOf(algorithm, protocol, channels, chunkBytes, inShards ? Choice::kInShards : uint16_t{0});
+    const auto [size, algorithm, protocol, twoShot] = GetParam();
+    const Choice choice = choiceOf(algorithm, protocol, channels, chunkBytes, twoShot ? Choice::kTwoShot : uint16_t{0});
     std::vector<std::vector<Buffers>> host(size), device(size);
     for (int rank = 0; rank < size; ++rank) {
       for (size_t i = 0; i < cases.size(); ++i) {
@@ -137,14 +136,14 @@ class KernelMatrix : public ::testing::TestWithParam<Parameter> {
 constexpr size_t kSkews[] = {0, 0, 1, 0, 8, 4, 0, 2};
 
 TEST_P(KernelMatrix, ReductionsEqualTheHostsBitForBit) {
-  const auto [size, algorithm, protocol, inShards] = GetParam();
+  const auto [size, algorithm, protocol, twoShot] = GetParam();
   for (int type = 0; type < kDataTypeCount; ++type) {
     std::vector<Case> cases;
     for (int op = 0; op < kReduceOpCount; ++op) {
       for (const size_t count : {size_t{0}, size_t{1}, size_t{3}, size_t{37}, size_t{250}, size_t{1023}}) {
         for (const bool inPlace : {false, true}) {
           for (const Collective collective : {Collective::AllReduce, Collective::ReduceScatter, Collective::Reduce}) {
-            if ((algorithm == Algorithm::Tree || inShards) && collective != Collective::AllReduce) continue;
+            if ((algorithm == Algorithm::Tree || twoShot) && collective != Collective::AllReduce) continue;
             if (collective == Collective::ReduceScatter && count > 400) continue;
             const OperationCode code{collective, static_cast<DataType>(type), static_cast<ReduceOp>(op)};
             const int root = static_cast<int>(cases.size()) % size;
@@ -197,8 +196,8 @@ TEST_P(KernelLines, EqualTheHostsBitForBit) {
 }
 
 std::string nameOfParameter(const ::testing::TestParamInfo<Parameter>& info) {
-  const auto [ranks, algorithm, protocol, inShards] = info.param;
-  return std::string(nameOf(algorithm)) + (inShards ? "shards_" : "_") + nameOf(protocol) + "_ranks" +
+  const auto [ranks, algorithm, protocol, twoShot] = info.param;
+  return std::string(nameOf(algorithm)) + (twoShot ? "_two_shot_" : "_") + nameOf(protocol) + "_ranks" +
          std::to_string(ranks);
 }
 
@@ -219,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(All, KernelLines,
                                             ::testing::Values(Algorithm::Ring, Algorithm::Direct),
                                             ::testing::Values(Protocol::LL128), ::testing::Values(false)),
                          nameOfParameter);
-INSTANTIATE_TEST_SUITE_P(Shards, KernelMatrix,
+INSTANTIATE_TEST_SUITE_P(TwoShot, KernelMatrix,
                          ::testing::Combine(::testing::Values(2, 3, 4, 5), ::testing::Values(Algorithm::Direct),
                                             ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
                                             ::testing::Values(true)),

@@ -7,7 +7,7 @@
 
 #include "cuda/test/compared_cases.h"
 #include "cuda/test/exchange_group.h"
-#include "cuda/test/in_place_boards.h"
+#include "cuda/test/in_place_descriptors.h"
 
 namespace jccl::test {
 namespace {
@@ -171,7 +171,7 @@ TEST_P(InPlaceParts, EqualTheHostsBitForBit) {
     AllBuffers host = buffersOf(cases, size), device = buffersOf(cases, size);
     runHost(cases, choiceOf(Algorithm::Direct, Protocol::Simple, 1), 1, host);
     DeviceRanks ranks(size, channels);
-    std::vector<std::unique_ptr<InPlaceBoards>> boards;
+    std::vector<std::unique_ptr<InPlaceDescriptors>> descriptors;
     for (size_t i = 0; i < cases.size(); ++i) {
       std::vector<const uint8_t*> inputs;
       std::vector<uint8_t*> outputs;
@@ -180,7 +180,7 @@ TEST_P(InPlaceParts, EqualTheHostsBitForBit) {
         outputs.push_back(device[rank][i].output());
       }
       // A communicator has one set of buffer-exchange descriptors; here all cases are operation 1 on sets of their own.
-      boards.push_back(std::make_unique<InPlaceBoards>(channels, inputs, outputs));
+      descriptors.push_back(std::make_unique<InPlaceDescriptors>(channels, inputs, outputs));
     }
     for (size_t i = 0; i < cases.size(); ++i) {
       for (int rank = 0; rank < size; ++rank) {
@@ -188,7 +188,7 @@ TEST_P(InPlaceParts, EqualTheHostsBitForBit) {
       }
       std::vector<device::InPlaceLaunch> launches;
       for (int rank = 0; rank < size; ++rank) {
-        launches.push_back(boards[i]->launchOf(ranks, rank, cases[i].code, 0));
+        launches.push_back(descriptors[i]->launchOf(ranks, rank, cases[i].code, 0));
         takeParts(launches.back(), cases[i].parts, size);
       }
       runKernels(bySeed(size * 10 + type), size, channels, [&](int rank) { inPlaceKernel(launches[rank]); });

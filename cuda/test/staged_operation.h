@@ -9,7 +9,7 @@
 
 #include "cuda/test/emulated_kernels.h"
 #include "cuda/test/exchange_group.h"
-#include "cuda/test/in_place_boards.h"
+#include "cuda/test/in_place_descriptors.h"
 
 namespace jccl::test {
 
@@ -21,14 +21,14 @@ struct Job {
   Collective collective = Collective::AllReduce;
   Algorithm algorithm = Algorithm::Direct;
   Protocol protocol = Protocol::Simple;
-  bool inShards = false;
+  bool twoShot = false;
   bool parts = false;       // ranks have parts of different sizes (the v-forms)
   bool overwrites = false;  // the output is the input
 
   std::string name() const {
     std::string text = family == KernelFamily::InPlace ? "in_place" : nameOf(algorithm);
     if (family == KernelFamily::Exchange) text = "exchange";
-    if (family == KernelFamily::Collective) text += std::string(inShards ? "shards_" : "_") + nameOf(protocol);
+    if (family == KernelFamily::Collective) text += std::string(twoShot ? "_two_shot_" : "_") + nameOf(protocol);
     return text + "_" + nameOf(collective) + (parts ? "_v" : "") + (overwrites ? "_overwrites" : "");
   }
 };
@@ -39,8 +39,8 @@ inline std::vector<Job> allJobs() {
   constexpr Collective kParts[] = {Collective::AllGather, Collective::ReduceScatter};
   for (int p = 0; p < kProtocolCount; ++p) {
     const Protocol protocol = static_cast<Protocol>(p);
-    const auto add = [&](Collective collective, Algorithm algorithm, bool inShards, bool parts) {
-      jobs.push_back({KernelFamily::Collective, collective, algorithm, protocol, inShards, parts, false});
+    const auto add = [&](Collective collective, Algorithm algorithm, bool twoShot, bool parts) {
+      jobs.push_back({KernelFamily::Collective, collective, algorithm, protocol, twoShot, parts, false});
     };
     for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct}) {
       add(Collective::AllReduce, algorithm, false, false);
@@ -196,7 +196,7 @@ class StagedOperation {
         inputs.push_back(sends_[rank].data());
         outputs.push_back(output(rank));
       }
-      boards_ = std::make_unique<InPlaceBoards>(channels_, inputs, outputs);
+      descriptors_ = std::make_unique<InPlaceDescriptors>(channels_, inputs, outputs);
     }
     groups_.resize(size_);
     for (int rank = 0; rank < size_; ++rank) {
@@ -204,13 +204,13 @@ class StagedOperation {
         Launch& launch = launches_.emplace_back(ranks.launchOf(rank));
         launch.code = code;
         launch.choice =
-            choiceOf(job_.algorithm, job_.protocol, channels_, 0, job_.inShards ? Choice::kInShards : uint16_t{0});
+            choiceOf(job_.algorithm, job_.protocol, channels_, 0, job_.twoShot ? Choice::kTwoShot : uint16_t{0});
         launch.send = sends_[rank].data();
         launch.recv = output(rank);
         launch.count = count_;
         withParts(launch);
       } else if (job_.family == KernelFamily::InPlace) {
-        withParts(inPlaceLaunches_.emplace_back(boards_->launchOf(ranks, rank, code, count_)));
+        withParts(inPlaceLaunches_.emplace_back(descriptors_->launchOf(ranks, rank, code, count_)));
       } else {
         exchange(rank);
       }
@@ -253,7 +253,7 @@ class StagedOperation {
   std::vector<device::InPlaceLaunch> inPlaceLaunches_;
   std::vector<ExchangeLaunch> exchangeLaunches_;
   std::vector<ExchangeGroup> groups_;
-  std::unique_ptr<InPlaceBoards> boards_;
+  std::unique_ptr<InPlaceDescriptors> descriptors_;
 };
 
 }  // namespace jccl::test

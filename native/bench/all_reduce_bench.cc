@@ -1,6 +1,6 @@
 // Two or more forked processes over the real engine, without Java: microseconds per all-reduce.
 //
-//     all_reduce_bench [ranks=2] [bytes=8] [ring|tree|direct|shards|zero] [ll|ll128|simple] [chunkBytes=0] [runs=15] [channels=1]
+//     all_reduce_bench [ranks=2] [bytes=8] [ring|tree|direct|two-shot|zero] [ll|ll128|simple] [chunkBytes=0] [runs=15] [channels=1]
 //                      [slotBytes=262144] [iterations=0]
 //
 // Prints the minimum and the median over the runs, each of so many operations; 0: enough to be timed. "zero": buffers read
@@ -31,7 +31,7 @@ Choice choiceOf(const std::string& algorithm, const std::string& protocol, uint3
   Choice choice;
   choice.algorithm = algorithm == "tree" ? Algorithm::Tree : algorithm == "ring" ? Algorithm::Ring : Algorithm::Direct;
   choice.protocol = protocol == "ll" ? Protocol::LL : protocol == "ll128" ? Protocol::LL128 : Protocol::Simple;
-  choice.flags = algorithm == "zero" ? Choice::kTryZeroCopy : algorithm == "shards" ? Choice::kInShards : 0;
+  choice.flags = algorithm == "zero" ? Choice::kTryZeroCopy : algorithm == "two-shot" ? Choice::kTwoShot : 0;
   choice.chunkBytes = chunkBytes;
   choice.channels = static_cast<uint8_t>(channels);
   return choice;

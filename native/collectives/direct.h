@@ -47,7 +47,7 @@ JCCL_FN void directAllReduce(Primitives& p, const DirectPlan& plan) {
 // Two hops: every rank reduces one shard of the others' data and sends the result to all. Rounds of a chunk per rank; the
 // first hop of a round comes before the second of the one before.
 template <class Primitives>
-JCCL_FN void directAllReduceInShards(Primitives& p, const DirectPlan& plan) {
+JCCL_FN void directAllReduceTwoShot(Primitives& p, const DirectPlan& plan) {
   const size_t n = static_cast<size_t>(plan.size);
   const size_t whole = plan.chunkCount * n;
   const size_t rounds = plan.count <= whole ? 1 : (plan.count + whole - 1) / whole;

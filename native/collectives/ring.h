@@ -172,12 +172,12 @@ JCCL_FN void ringAllReduce(Primitives& p, const RingPlan& plan) {
   ring::ActionSequence later = actions;
   size_t received = 0;  // chunks
   size_t posted = 0;    // chunks that `later` has passed
-  const bool posts = p.wants();
+  const bool posts = p.postsReceives();
   for (; !actions.done(); actions.next()) {
     for (; posts && !later.done() && posted < received + kSlots; later.next()) {
       if (later.action() == 0) continue;
       const Chunk chunk = chunkOf(later);
-      if (later.action() >= static_cast<size_t>(n)) p.want(chunk.at, chunk.size, posted - received);
+      if (later.action() >= static_cast<size_t>(n)) p.postReceive(chunk.at, chunk.size, posted - received);
       ++posted;
     }
     const Chunk chunk = chunkOf(actions);

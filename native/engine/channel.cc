@@ -152,8 +152,8 @@ void Channel::runDirect(const Operation& operation, const Transfer& transfer) {
   HostPrimitives<P> primitives(waiter_, transfer, links, space);
   switch (operation.code.collective) {
     case Collective::AllReduce:
-      if ((operation.choice.flags & Choice::kInShards) != 0) {
-        directAllReduceInShards(primitives, plan);
+      if ((operation.choice.flags & Choice::kTwoShot) != 0) {
+        directAllReduceTwoShot(primitives, plan);
         break;
       }
       [[fallthrough]];

@@ -21,7 +21,7 @@
 #include "engine/point_to_point.h"
 #include "engine/segment.h"
 #include "engine/staging.h"
-#include "engine/store_trials.h"
+#include "engine/store_policy.h"
 #include "engine/workers.h"
 #include "engine/zero_copy.h"
 #include "primitives/wait.h"
@@ -133,9 +133,9 @@ class Communicator {
   uint64_t sequence_ = 0;
   size_t streamingBytes_ = 0;  // larger buffers hardly fit into the cache: the output is written past it unless tried
   Choice lastChoice_;
-  StoreTrials slots_;           // how peers' slots are written,
-  StoreTrials outputs_{1};      // outputs of operations through slots,
-  StoreTrials inPlaceOutputs_;  // and of those in place
+  StorePolicy slots_;           // how peers' slots are written,
+  StorePolicy outputs_{1};      // outputs of operations through slots,
+  StorePolicy inPlaceOutputs_;  // and of those in place
   ZeroCopy zeroCopy_;
   PointToPoint pointToPoint_;
   CoreSharing coreSharing_;

@@ -78,7 +78,7 @@ struct OperationCode {
 struct Choice {
   static constexpr uint16_t kTryZeroCopy = 1;   // the same on all ranks of an operation
   static constexpr uint16_t kZeroCopyUsed = 2;  // only in what is reported back
-  static constexpr uint16_t kInShards = 4;      // direct all-reduce: two-shot, every rank reduces a shard
+  static constexpr uint16_t kTwoShot = 4;       // direct all-reduce: two-shot, every rank reduces a shard
 
   Algorithm algorithm = Algorithm::Ring;
   Protocol protocol = Protocol::Simple;

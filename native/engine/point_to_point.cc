@@ -139,7 +139,7 @@ bool PointToPoint::advanceSend(Queue& queue, const PointToPointTask& task, SendC
     sendZeroCopy(connection, task.address + queue.done, bytes);
     connection.memory.zeroCopySlot(connection.step).awaitsAddress = true;
   } else if (bytes != 0) {
-    std::memcpy(connection.memory.simplePiece(connection.step, bytes), task.address + queue.done, bytes);
+    std::memcpy(connection.memory.simpleChunk(connection.step, bytes), task.address + queue.done, bytes);
   }
   header->check = checkWord(task.fingerprint, bytes);
   header->bytes = bytes;
@@ -159,7 +159,7 @@ bool PointToPoint::advanceRecv(Queue& queue, const PointToPointTask& task, RecvC
     return true;
   }
   uint8_t* const place = task.address + queue.done;
-  const uint8_t* const chunk = connection.simplePiece(bytes);
+  const uint8_t* const chunk = connection.simpleChunk(bytes);
   if (bytes != 0 && chunk != place) std::memcpy(place, chunk, bytes);
   connection.memory.head->head.store(++connection.step, std::memory_order_release);
   if (connection.senderEvents != nullptr) connection.senderEvents->notifyIfWaiting();

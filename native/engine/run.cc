@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kOperationsPerUpdate = 64;
 
-// From these sizes on, both kinds of store are measured (store_trials.h). Below, chunks are written so quickly that
+// From these sizes on, both kinds of store are measured (store_policy.h). Below, chunks are written so quickly that
 // reading the clock costs more than it can gain, and an output may still be in the core's own cache when its user reads
 // it.
 constexpr size_t kMinTriedSlots = 16u << 10;

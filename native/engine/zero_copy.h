@@ -79,7 +79,9 @@ class ZeroCopy {
   bool finish(Waiter& waiter);
   void reclaimBuffers(const Operation& operation, size_t recvBytes);
   bool waitUntilOutside(int peer, int64_t deadline);
-  WaitPlace placeOf(int peer) const { return {peer, kinds_[peer], WaitFor::Board, Protocol::Simple, sequence_}; }
+  WaitPlace placeOf(int peer) const {
+    return {peer, kinds_[peer], WaitFor::BufferExchange, Protocol::Simple, sequence_};
+  }
 
   int rank_;
   int size_;

@@ -24,13 +24,13 @@ static_assert(JAVA(INTERNAL) == static_cast<int>(Code::Internal));
 static_assert(JAVA(NO_MEMORY) == static_cast<int>(Code::NoMemory));
 static_assert(JAVA(FLAG_TRY_ZERO_COPY) == Choice::kTryZeroCopy);
 static_assert(JAVA(FLAG_ZERO_COPY_USED) == Choice::kZeroCopyUsed);
-static_assert(JAVA(FLAG_IN_SHARDS) == Choice::kInShards);
+static_assert(JAVA(FLAG_TWO_SHOT) == Choice::kTwoShot);
 static_assert(JAVA(STATE_RUNNING) == static_cast<int>(OperationState::Running));
 static_assert(JAVA(STATE_DONE) == static_cast<int>(OperationState::Done));
 static_assert(JAVA(STATE_FAILED) == static_cast<int>(OperationState::Failed));
 static_assert(JAVA(WAIT_DATA) == static_cast<int>(WaitFor::Data));
 static_assert(JAVA(WAIT_CREDIT) == static_cast<int>(WaitFor::Credit));
-static_assert(JAVA(WAIT_BUFFER_EXCHANGE) == static_cast<int>(WaitFor::Board));
+static_assert(JAVA(WAIT_BUFFER_EXCHANGE) == static_cast<int>(WaitFor::BufferExchange));
 
 constexpr int64_t kMaxRanks = 1 << 16;
 constexpr int64_t kMaxChannels = 32;

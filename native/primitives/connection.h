@@ -31,10 +31,10 @@ struct ConnectionMemory {
   SlotHeader* slotHeader(uint64_t step) const { return reinterpret_cast<SlotHeader*>(block + shape.slotHeader(step)); }
   ZeroCopySlot& zeroCopySlot(uint64_t step) const { return zeroCopySlots[step % kSlots]; }
   uint8_t* simpleSlot(uint64_t step) const {
-    if (deviceSlots != nullptr) return deviceSlots + shape.simplePieceInSlots(step, 0, false);
+    if (deviceSlots != nullptr) return deviceSlots + shape.simpleChunkInSlots(step, 0, false);
     return reinterpret_cast<uint8_t*>(slotHeader(step)) + kSimpleHeaderBytes;
   }
-  uint8_t* simplePiece(uint64_t step, uint32_t bytes) const { return block + shape.simplePiece(step, bytes, rotates); }
+  uint8_t* simpleChunk(uint64_t step, uint32_t bytes) const { return block + shape.simpleChunk(step, bytes, rotates); }
   // Where the data of the slot begins, by protocol.
   uint8_t* slotData(Protocol protocol, uint64_t step) const {
     return protocol == Protocol::LL ? llSlot(step) : protocol == Protocol::LL128 ? ll128Slot(step) : simpleSlot(step);
@@ -77,9 +77,9 @@ struct RecvConnection {
   bool isNet() const { return transport == TransportKind::Net; }
 
   // Where the chunk of the next step is, once its slot is published with protocol SIMPLE.
-  const uint8_t* simplePiece(uint32_t bytes) const {
+  const uint8_t* simpleChunk(uint32_t bytes) const {
     const uint8_t* userData = isNet() ? memory.zeroCopySlot(step).userData : nullptr;
-    return userData != nullptr ? userData : memory.simplePiece(step, bytes);
+    return userData != nullptr ? userData : memory.simpleChunk(step, bytes);
   }
 };
 

@@ -50,9 +50,9 @@ class HostPrimitives {
 
   // Posts where a chunk that is received with recv or recvCopySend will go, `ahead` receives from now, so that a network
   // can put it there at once. Until then the schedule writes nothing there, and what it sends from there is something that
-  // the awaited chunk depends on. Worth calling if wants() holds.
-  bool wants() const { return transfer_.zeroCopy && links_.recvCount == 1 && links_.recv[0]->isNet(); }
-  void want(size_t out, size_t count, uint64_t ahead) {
+  // the awaited chunk depends on. Worth calling if postsReceives() holds.
+  bool postsReceives() const { return transfer_.zeroCopy && links_.recvCount == 1 && links_.recv[0]->isNet(); }
+  void postReceive(size_t out, size_t count, uint64_t ahead) {
     if (count <= transfer_.sliceCount) postAddress(*links_.recv[0], output(out), count * transfer_.elementBytes, ahead);
   }
 
@@ -135,7 +135,7 @@ class HostPrimitives {
       if (i == links.ownPosition && in != nullptr) sources[sourceCount++] = in;
       RecvConnection& connection = *links.recv[i];
       if (!waitForSlot(connection, check)) return;
-      sources[sourceCount++] = connection.simplePiece(bytes);
+      sources[sourceCount++] = connection.simpleChunk(bytes);
     }
     if (sourceCount == recvCount && in != nullptr) sources[sourceCount++] = in;
     if (out != nullptr && !waitUntilSent(out, bytes)) return;
@@ -153,7 +153,7 @@ class HostPrimitives {
       const SendConnection& connection = *links.send[i];
       if (sendable != nullptr && connection.isNet()) continue;
       if (transfer_.streamingSlots && !connection.isNet() && destinationCount < 32) streamed |= 1u << destinationCount;
-      destinations[destinationCount++] = connection.memory.simplePiece(connection.step, bytes);
+      destinations[destinationCount++] = connection.memory.simpleChunk(connection.step, bytes);
     }
     if (count != 0 && destinationCount != 0) {
       combine(destinations, destinationCount, sources, sourceCount, count, bytes, post, streamed);

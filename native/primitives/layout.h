@@ -67,7 +67,7 @@ inline constexpr uint32_t kLL128PayloadBytes = 120;
 inline constexpr uint32_t kLL128HeaderBytes = 8;  // of the first line's payload
 
 inline constexpr uint32_t kSimpleHeaderBytes = 128;
-// Smaller chunks are always at the begin of their slot; see ConnectionMemory::simplePiece.
+// Smaller chunks are always at the begin of their slot; see ConnectionMemory::simpleChunk.
 inline constexpr uint32_t kRotatingBytes = 4096;
 
 // The same numbers as io.jccl's protocol choice.
@@ -160,7 +160,7 @@ class ConnectionShape {
   // slot. Elsewhere chunks smaller than the slot alternate between its parts: a line that was not used for a while has
   // left the reader's own cache, and the writer gets it several times faster from the shared one. For that a slot is
   // larger than a step.
-  JCCL_FN size_t simplePiece(uint64_t step, uint32_t bytes, bool rotates) const {
+  JCCL_FN size_t simpleChunk(uint64_t step, uint32_t bytes, bool rotates) const {
     const size_t slot = slotHeader(step) + kSimpleHeaderBytes;
     if (!rotates || bytes < kRotatingBytes) return slot;
     const uint32_t part = (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
@@ -169,8 +169,8 @@ class ConnectionShape {
   }
   // The same counted from the first slot on: the data of SIMPLE slots may be in memory of its own, with the layout of
   // this part of the block, whose headers are unused there.
-  JCCL_FN size_t simplePieceInSlots(uint64_t step, uint32_t bytes, bool rotates) const {
-    return simplePiece(step, bytes, rotates) - simpleOffset();
+  JCCL_FN size_t simpleChunkInSlots(uint64_t step, uint32_t bytes, bool rotates) const {
+    return simpleChunk(step, bytes, rotates) - simpleOffset();
   }
   JCCL_FN size_t simpleSlotsBytes() const { return roundUp(kSlots * simpleStride(), 4096); }
 

@@ -16,7 +16,7 @@ constexpr int64_t kExpensiveNanos = 800'000;
 // program measurements cost next to nothing.
 constexpr int64_t kLongestAvoidedNanos = 1'000'000'000;
 // Beside a busy program, too, most yields are short: only every fourth to tenth gives the core to it.
-constexpr int kTrials = 16;
+constexpr int kTimedYields = 16;
 
 }  // namespace
 
@@ -35,15 +35,15 @@ bool YieldPolicy::took(int64_t nanos, int64_t now) {
     avoidedUntil_ = now + avoidNanos_;
     return true;
   }
-  if (trials_ > 0 && --trials_ == 0) avoidNanos_ = 0;
-  untimed_ = trials_ > 0 ? 1 : kYieldsPerClock;
+  if (timedYields_ > 0 && --timedYields_ == 0) avoidNanos_ = 0;
+  untimed_ = timedYields_ > 0 ? 1 : kYieldsPerClock;
   return false;
 }
 
 bool YieldPolicy::triesAgain(int64_t now) {
   if (now < avoidedUntil_) return false;
   avoidedUntil_ = 0;
-  trials_ = kTrials;
+  timedYields_ = kTimedYields;
   untimed_ = 1;
   return true;
 }

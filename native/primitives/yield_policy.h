@@ -36,9 +36,9 @@ class YieldPolicy {
   bool yieldTimed();
 
   int untimed_ = kYieldsPerClock;
-  int trials_ = 0;            // yields still to be timed in a row
+  int timedYields_ = 0;       // yields still to be timed in a row
   int64_t avoidedUntil_ = 0;  // 0: not avoided
-  int64_t avoidNanos_ = 0;    // how long it was avoided last; 0 once the trials went well
+  int64_t avoidNanos_ = 0;    // how long it was avoided last; 0 once yields were fast again
 };
 
 }  // namespace jccl

@@ -48,7 +48,7 @@ std::string nameOfParameter(const ::testing::TestParamInfo<Parameter>& info) {
   return std::string(nameOf(algorithm)) + "_" + nameOf(protocol) + "_ranks" + std::to_string(ranks) + "_channels" +
          std::to_string(channels) +
          (flags == Choice::kTryZeroCopy ? "_inplace"
-          : flags == Choice::kInShards  ? "_shards"
+          : flags == Choice::kTwoShot   ? "_two_shot"
                                         : "");
 }
 
@@ -69,10 +69,10 @@ INSTANTIATE_TEST_SUITE_P(ZeroCopy, AllReduceTest,
                                             ::testing::Values(Protocol::Simple), ::testing::Values(1),
                                             ::testing::Values(Choice::kTryZeroCopy)),
                          nameOfParameter);
-INSTANTIATE_TEST_SUITE_P(Shards, AllReduceTest,
+INSTANTIATE_TEST_SUITE_P(TwoShot, AllReduceTest,
                          ::testing::Combine(::testing::Values(2, 3, 4, 5, 8), ::testing::Values(Algorithm::Direct),
                                             ::testing::Values(Protocol::LL, Protocol::LL128, Protocol::Simple),
-                                            ::testing::Values(1, 3), ::testing::Values(Choice::kInShards)),
+                                            ::testing::Values(1, 3), ::testing::Values(Choice::kTwoShot)),
                          nameOfParameter);
 
 // Chunks of many sizes, one after the other, so that they land in all parts of the slots, written through the cache and past it; and

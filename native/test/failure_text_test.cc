@@ -52,7 +52,7 @@ void reset(int socket) {
 
 void reduceUntilItFails(NetRanks& ranks, size_t rank, std::atomic<int>& rounds) {
   std::vector<float> data(kCount, 1);
-  const Way ring{"ring", Algorithm::Ring};
+  const Variant ring{"ring", Algorithm::Ring};
   while (ranks.allReduce(rank, ring, data.data(), data.data(), kCount) == Code::Ok) ++rounds;
 }
 

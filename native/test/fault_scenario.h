@@ -70,11 +70,11 @@ inline Scenario::Scenario(uint64_t seed, bool loses)
         Step step;
         step.code = {static_cast<Collective>(collective), static_cast<DataType>(random.below(kDataTypeCount)),
                      static_cast<ReduceOp>(random.below(kReduceOpCount))};
-        const bool inShards = step.code.collective == Collective::AllReduce && random.oneIn(2);
+        const bool twoShot = step.code.collective == Collective::AllReduce && random.oneIn(2);
         step.choice = choiceOf(static_cast<Algorithm>(algorithm), static_cast<Protocol>(protocol),
                                1 + static_cast<int>(random.below(channels)),
                                random.oneIn(2) ? 0 : 256 + static_cast<uint32_t>(random.below(20'000)),
-                               inShards ? Choice::kInShards : uint16_t{0});
+                               twoShot ? Choice::kTwoShot : uint16_t{0});
         step.count = drawCount(random);
         step.root = hasRoot(step.code.collective) ? static_cast<int>(random.below(ranks)) : 0;
         step.inPlace = random.oneIn(3);

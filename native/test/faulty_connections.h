@@ -98,7 +98,7 @@ class FaultySendConnection final : public NetSendConnection {
     const uint32_t length = wire.part(parcel->message.bytes - parcel->taken);
     const size_t at = wire.offsetOf(*parcel, parcel->taken, length);
     if (length != 0) std::memcpy(parcel->bytes.data() + at, parcel->source + at, length);
-    if (parcel->taken == 0 && length < parcel->message.bytes) ++wire.counters.inPieces;
+    if (parcel->taken == 0 && length < parcel->message.bytes) ++wire.counters.inParts;
     parcel->taken += length;
     parcel->arriveAt = std::max(parcel->arriveAt, now + wire.delay());
     ++*work;

@@ -188,7 +188,7 @@ NetMaker FaultyNetwork::maker() const {
 uint64_t FaultyNetwork::losses() const { return state_->counters.losses; }
 uint64_t FaultyNetwork::messages() const { return state_->counters.messages; }
 uint64_t FaultyNetwork::overtaken() const { return state_->counters.overtaken; }
-uint64_t FaultyNetwork::inPieces() const { return state_->counters.inPieces; }
+uint64_t FaultyNetwork::inParts() const { return state_->counters.inParts; }
 uint64_t FaultyNetwork::atPostedAddress() const { return state_->counters.atPostedAddress; }
 uint64_t FaultyNetwork::flushed() const { return state_->counters.flushed; }
 int64_t FaultyNetwork::registered() const { return state_->counters.registered; }

@@ -55,7 +55,7 @@ class FaultyNetwork {
   uint64_t losses() const;
   uint64_t messages() const;
   uint64_t overtaken() const;  // messages complete at the receiver before an older one
-  uint64_t inPieces() const;
+  uint64_t inParts() const;
   uint64_t atPostedAddress() const;  // messages that went to the receiver-posted address
   uint64_t flushed() const;          // messages in memory of GPUs
   int64_t registered() const;        // ranges of memory that are registered at this moment

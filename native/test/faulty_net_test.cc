@@ -88,7 +88,7 @@ NetFaults faultsOf(uint64_t seed, bool loses) {
 }
 
 TEST(FaultyNet, BuffersHoldGarbageUntilTheirMessageIsDone) {
-  uint64_t unfinished = 0, overtaken = 0, inPieces = 0;
+  uint64_t unfinished = 0, overtaken = 0, inParts = 0;
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     Ends ends(faultsOf(seed, false));
     ends.postAll();
@@ -111,13 +111,13 @@ TEST(FaultyNet, BuffersHoldGarbageUntilTheirMessageIsDone) {
           << seed;
     }
     overtaken += ends.network.overtaken();
-    inPieces += ends.network.inPieces();
+    inParts += ends.network.inParts();
     ends.send->close();
     ends.recv->close();
   }
   EXPECT_GT(unfinished, 0u);
   EXPECT_GT(overtaken, 0u);
-  EXPECT_GT(inPieces, 0u);
+  EXPECT_GT(inParts, 0u);
 }
 
 TEST(FaultyNet, ALossIsReportedToBothEndsOrOneOrNone) {

@@ -84,7 +84,7 @@ struct Counters {
   std::atomic<uint64_t> losses{0};
   std::atomic<uint64_t> messages{0};
   std::atomic<uint64_t> overtaken{0};
-  std::atomic<uint64_t> inPieces{0};
+  std::atomic<uint64_t> inParts{0};
   std::atomic<uint64_t> atPostedAddress{0};
   std::atomic<uint64_t> flushed{0};
   std::atomic<int64_t> registered{0};
@@ -127,7 +127,7 @@ struct WirePlan {
   int64_t maxDelayNanos;
   int64_t maxHiccupNanos;
   uint32_t hiccupOneIn;
-  bool inPieces;
+  bool inParts;
   bool reorders;
   bool backwards;            // parts come from the end
   bool waitsForReceives;     // like verbs: nothing leaves before the receiver has posted a buffer
@@ -145,7 +145,7 @@ inline WirePlan planOf(const NetFaults& faults, const NetRoute& route, SeededRan
   plan.maxDelayNanos = random.oneIn(3) ? 0 : static_cast<int64_t>(random.below(faults.maxDelayNanos + 1));
   plan.maxHiccupNanos = faults.maxHiccupNanos;
   plan.hiccupOneIn = faults.hiccupOneIn;
-  plan.inPieces = !random.oneIn(3);
+  plan.inParts = !random.oneIn(3);
   plan.reorders = !random.oneIn(3);
   plan.backwards = random.oneIn(2);
   plan.waitsForReceives = random.oneIn(2);
@@ -179,7 +179,7 @@ class Wire {
   }
 
   uint32_t part(uint32_t rest) {
-    return !plan.inPieces || rest < 2 || random.oneIn(3) ? rest : 1 + static_cast<uint32_t>(random.below(rest));
+    return !plan.inParts || rest < 2 || random.oneIn(3) ? rest : 1 + static_cast<uint32_t>(random.below(rest));
   }
 
   // Where the bytes that follow the first `done` are.

@@ -154,18 +154,18 @@ TEST_P(LargeMessages, CollectivesAreExactToo) {
   std::vector<std::thread> threads;
   for (size_t rank = 0; rank < 3; ++rank) {
     threads.emplace_back([&, rank] {
-      for (const Way& way :
-           {Way{"ring", Algorithm::Ring}, Way{"tree", Algorithm::Tree}, Way{"direct", Algorithm::Direct}}) {
+      for (const Variant& variant :
+           {Variant{"ring", Algorithm::Ring}, Variant{"tree", Algorithm::Tree}, Variant{"direct", Algorithm::Direct}}) {
         for (const bool inPlace : {false, true}) {
           std::vector<float> send(kCount);
           std::vector<float> recv(kCount);
           for (size_t i = 0; i < kCount; ++i) send[i] = static_cast<float>(i % 1000 + rank);
           float* out = inPlace ? send.data() : recv.data();
-          ASSERT_EQ(Code::Ok, all.allReduce(rank, way, send.data(), out, kCount))
+          ASSERT_EQ(Code::Ok, all.allReduce(rank, variant, send.data(), out, kCount))
               << all.communicators[rank]->lastError();
           size_t wrong = 0;
           for (size_t i = 0; i < kCount; ++i) wrong += out[i] != static_cast<float>(3 * (i % 1000) + 3) ? 1 : 0;
-          ASSERT_EQ(0u, wrong) << way.name << " inPlace=" << inPlace;
+          ASSERT_EQ(0u, wrong) << variant.name << " inPlace=" << inPlace;
         }
       }
       std::vector<uint8_t> gathered(3 * kLarge);

@@ -307,7 +307,7 @@ TEST_F(NetIbPortDown, AnAdapterThatFailsEndsBothRanks) {
   void* library = ::dlopen(JCCL_FAILING_VERBS, RTLD_NOW);
   ASSERT_NE(nullptr, library) << ::dlerror();  // NOLINT(concurrency-mt-unsafe)
   const auto arm = reinterpret_cast<void (*)()>(::dlsym(library, "failing_verbs_arm"));
-  const auto reported = reinterpret_cast<int (*)()>(::dlsym(library, "failing_verbs_told"));
+  const auto reported = reinterpret_cast<int (*)()>(::dlsym(library, "failing_verbs_reported"));
   std::array<std::string, 2> texts;
   // Nothing is sent before the event: it would find the port down.
   const auto fail = [arm, reported]() -> ::testing::AssertionResult {

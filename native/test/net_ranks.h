@@ -16,7 +16,7 @@ namespace jccl::test {
 inline constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
 
 // How an all-reduce runs.
-struct Way {
+struct Variant {
   const char* name;
   Algorithm algorithm;
   uint16_t flags = 0;
@@ -57,11 +57,11 @@ class NetRanks {
     }
   }
 
-  Code allReduce(size_t rank, const Way& way, const float* send, float* recv, size_t count,
+  Code allReduce(size_t rank, const Variant& variant, const float* send, float* recv, size_t count,
                  int64_t timeoutNanos = kTimeoutNanos) {
-    return communicators[rank]->communicator().run(kSum, choiceOf(way.algorithm, Protocol::Simple, 1, 0, way.flags),
-                                                   reinterpret_cast<uint64_t>(send), reinterpret_cast<uint64_t>(recv),
-                                                   static_cast<int64_t>(count), 0, timeoutNanos);
+    return communicators[rank]->communicator().run(
+        kSum, choiceOf(variant.algorithm, Protocol::Simple, 1, 0, variant.flags), reinterpret_cast<uint64_t>(send),
+        reinterpret_cast<uint64_t>(recv), static_cast<int64_t>(count), 0, timeoutNanos);
   }
 
   std::vector<std::unique_ptr<HostCommunicator>> communicators;

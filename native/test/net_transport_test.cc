@@ -160,7 +160,7 @@ TEST(NetTransport, WhatAPeerWritesIntoABlockNamesNoMemory) {
     }
   };
   fill(reinterpret_cast<uintptr_t>(secret.data()));
-  EXPECT_EQ(connection.memory.simplePiece(0, 100), connection.simplePiece(100));
+  EXPECT_EQ(connection.memory.simpleChunk(0, 100), connection.simpleChunk(100));
 
   // All that posts an address for the payload, in case the transport reads it from there.
   Pair pair;

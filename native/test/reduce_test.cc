@@ -167,7 +167,7 @@ class ReduceKernelTest : public testing::TestWithParam<std::tuple<Isa, DataType>
   std::mt19937_64 random{static_cast<uint64_t>(type) * 8 + static_cast<uint64_t>(isa)};
 };
 
-TEST_P(ReduceKernelTest, everySmallCountMatchesTheReferenceForEveryShape) {
+TEST_P(ReduceKernelTest, EverySmallCountMatchesTheReferenceForEveryShape) {
   constexpr std::pair<int, int> shapes[] = {{1, 1}, {1, 2}, {1, 3}, {2, 1}, {2, 2}, {2, 3}, {3, 1}, {4, 2}, {8, 5}};
   for (const ReduceOp op : kOps) {
     for (size_t count = 0; count <= 300; ++count) {
@@ -179,7 +179,7 @@ TEST_P(ReduceKernelTest, everySmallCountMatchesTheReferenceForEveryShape) {
   }
 }
 
-TEST_P(ReduceKernelTest, largeCountsMatchTheReferenceWhateverIsStreamed) {
+TEST_P(ReduceKernelTest, LargeCountsMatchTheReferenceWhateverIsStreamed) {
   constexpr std::pair<int, int> shapes[] = {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {2, 4}, {5, 1}};
   for (const ReduceOp op : kOps) {
     for (const auto& [nsrc, ndst] : shapes) {
@@ -195,7 +195,7 @@ TEST_P(ReduceKernelTest, largeCountsMatchTheReferenceWhateverIsStreamed) {
   }
 }
 
-TEST_P(ReduceKernelTest, aDestinationMayBeAnyOfTheSources) {
+TEST_P(ReduceKernelTest, ADestinationMayBeAnyOfTheSources) {
   for (const ReduceOp op : kOps) {
     for (int nsrc = 1; nsrc <= 4; ++nsrc) {
       for (int inPlace = 0; inPlace < nsrc; ++inPlace) {
@@ -211,7 +211,7 @@ TEST_P(ReduceKernelTest, aDestinationMayBeAnyOfTheSources) {
   }
 }
 
-TEST_P(ReduceKernelTest, noDestinationIsNoWork) {
+TEST_P(ReduceKernelTest, NoDestinationIsNoWork) {
   for (const ReduceOp op : kOps) {
     for (const int nsrc : {1, 2, 3}) {
       ASSERT_NO_FATAL_FAILURE(expectCallMatchesReference({type, op, isa, 1000, nsrc, 0}, random));
@@ -219,7 +219,7 @@ TEST_P(ReduceKernelTest, noDestinationIsNoWork) {
   }
 }
 
-TEST_P(ReduceKernelTest, moreDestinationsThanTheMaskHasBits) {
+TEST_P(ReduceKernelTest, MoreDestinationsThanTheMaskHasBits) {
   for (const ReduceOp op : kOps) {
     ASSERT_NO_FATAL_FAILURE(expectCallMatchesReference({type, op, isa, 777, 1, 40, 1, ~0u}, random));
     ASSERT_NO_FATAL_FAILURE(expectCallMatchesReference({type, op, isa, 777, 3, 40, 7, ~0u}, random));
@@ -227,7 +227,7 @@ TEST_P(ReduceKernelTest, moreDestinationsThanTheMaskHasBits) {
 }
 
 // The later source wins at every element of every call, whatever register or word it is in.
-TEST_P(ReduceKernelTest, betweenZerosOfDifferentSignMinimumAndMaximumTakeTheLaterSource) {
+TEST_P(ReduceKernelTest, BetweenZerosOfDifferentSignMinimumAndMaximumTakeTheLaterSource) {
   const size_t bytes = sizeOf(type);
   if (type < DataType::Float16) return;  // integers have one zero
   const auto fillZeros = [&](char* to, size_t count) {
@@ -254,7 +254,7 @@ TEST_P(ReduceKernelTest, betweenZerosOfDifferentSignMinimumAndMaximumTakeTheLate
   }
 }
 
-TEST_P(ReduceKernelTest, averagesDivideByAnyNumberOfRanks) {
+TEST_P(ReduceKernelTest, AveragesDivideByAnyNumberOfRanks) {
   for (const uint32_t divisor :
        {2u, 3u, 8u, 10u, 127u, 128u, 129u, 255u, 256u, 1000u, 65536u, 0x7fffffffu, 0x80000000u, ~0u}) {
     for (const auto& [nsrc, ndst] : {std::pair{1, 1}, std::pair{2, 1}, std::pair{3, 2}}) {
@@ -307,7 +307,7 @@ class ReduceValueTest : public testing::TestWithParam<Isa> {
 INSTANTIATE_TEST_SUITE_P(AllIsas, ReduceValueTest, testing::Values(Isa::Portable, Isa::Avx2, Isa::Avx512),
                          [](const auto& info) { return std::string(nameOf(info.param)); });
 
-TEST_P(ReduceValueTest, float16RoundsOnceAndToNearestEven) {
+TEST_P(ReduceValueTest, Float16RoundsOnceAndToNearestEven) {
   using V = std::vector<uint16_t>;
   const auto sum = [&](V values) { return fold<uint16_t>(DataType::Float16, ReduceOp::Sum, values); };
   EXPECT_EQ(sum({0x3c00, 0x3c00}), 0x4000);          // 1 + 1
@@ -327,7 +327,7 @@ TEST_P(ReduceValueTest, float16RoundsOnceAndToNearestEven) {
             0x7bff);  // the sum may exceed 65504
 }
 
-TEST_P(ReduceValueTest, bfloat16RoundsOnceAndToNearestEven) {
+TEST_P(ReduceValueTest, Bfloat16RoundsOnceAndToNearestEven) {
   using V = std::vector<uint16_t>;
   const auto sum = [&](V values) { return fold<uint16_t>(DataType::Bfloat16, ReduceOp::Sum, values); };
   EXPECT_EQ(sum({0x3f80, 0x3f80}), 0x4000);          // 1 + 1
@@ -340,7 +340,7 @@ TEST_P(ReduceValueTest, bfloat16RoundsOnceAndToNearestEven) {
   EXPECT_EQ(fold<uint16_t>(DataType::Bfloat16, ReduceOp::Avg, V{0x4000, 0x4040}, 2), 0x4020);  // 2.5
 }
 
-TEST_P(ReduceValueTest, e4m3RoundsOnceAndSaturates) {
+TEST_P(ReduceValueTest, E4m3RoundsOnceAndSaturates) {
   using V = std::vector<uint8_t>;
   const auto sum = [&](V values) { return fold<uint8_t>(DataType::Float8E4m3, ReduceOp::Sum, values); };
   EXPECT_EQ(sum({0x38, 0x38}), 0x40);        // 1 + 1
@@ -364,7 +364,7 @@ TEST_P(ReduceValueTest, e4m3RoundsOnceAndSaturates) {
   EXPECT_EQ(fold<uint8_t>(DataType::Float8E4m3, ReduceOp::Avg, V{0x7e, 0x7e}, 2), 0x7e);  // the sum may exceed 448
 }
 
-TEST_P(ReduceValueTest, e5m2RoundsOnceAndSaturates) {
+TEST_P(ReduceValueTest, E5m2RoundsOnceAndSaturates) {
   using V = std::vector<uint8_t>;
   const auto sum = [&](V values) { return fold<uint8_t>(DataType::Float8E5m2, ReduceOp::Sum, values); };
   EXPECT_EQ(sum({0x3c, 0x3c}), 0x40);        // 1 + 1
@@ -384,7 +384,7 @@ TEST_P(ReduceValueTest, e5m2RoundsOnceAndSaturates) {
   EXPECT_EQ(fold<uint8_t>(DataType::Float8E5m2, ReduceOp::Avg, V{0x40, 0x42}, 2), 0x41);  // 2.5
 }
 
-TEST_P(ReduceValueTest, everyFloat16AndBfloat16SurvivesTheConversionThroughFloat32) {
+TEST_P(ReduceValueTest, EveryFloat16AndBfloat16SurvivesTheConversionThroughFloat32) {
   std::vector<uint16_t> all(65536);
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
   const std::vector<uint16_t> negativeZero(65536, 0x8000);
@@ -402,7 +402,7 @@ TEST_P(ReduceValueTest, everyFloat16AndBfloat16SurvivesTheConversionThroughFloat
   }
 }
 
-TEST_P(ReduceValueTest, minimumAndMaximumPropagateNan) {
+TEST_P(ReduceValueTest, MinimumAndMaximumPropagateNan) {
   const float nan = reference::bits<float>(0x7fc00123u);
   const float otherNan = reference::bits<float>(0xffc00456u);
   const auto word = [](float f) { return reference::bits<uint32_t>(f); };
@@ -419,7 +419,7 @@ TEST_P(ReduceValueTest, minimumAndMaximumPropagateNan) {
   EXPECT_EQ(fold<float>(DataType::Float32, ReduceOp::Max, {1.0f, infinity, 3.0f}), infinity);
 }
 
-TEST_P(ReduceValueTest, theFirstNanOfASumOrProductIsKept) {
+TEST_P(ReduceValueTest, TheFirstNanOfASumOrProductIsKept) {
   const double first = reference::bits<double>(uint64_t{0x7ff8000000000111});
   const double second = reference::bits<double>(uint64_t{0xfff8000000000222});
   for (const ReduceOp op : {ReduceOp::Sum, ReduceOp::Prod}) {
@@ -428,7 +428,7 @@ TEST_P(ReduceValueTest, theFirstNanOfASumOrProductIsKept) {
   }
 }
 
-TEST_P(ReduceValueTest, integersWrapAndAveragesTruncateTowardsZero) {
+TEST_P(ReduceValueTest, IntegersWrapAndAveragesTruncateTowardsZero) {
   EXPECT_EQ(fold<int8_t>(DataType::Int8, ReduceOp::Sum, {127, 1}), -128);
   EXPECT_EQ(fold<uint8_t>(DataType::Uint8, ReduceOp::Prod, {200, 200}), 64);
   EXPECT_EQ(fold<int32_t>(DataType::Int32, ReduceOp::Prod, {0x10001, 0x10001}), 0x20001);
@@ -448,14 +448,14 @@ TEST_P(ReduceValueTest, integersWrapAndAveragesTruncateTowardsZero) {
   EXPECT_EQ(fold<uint8_t>(DataType::Uint8, ReduceOp::Max, {255, 1}), 255);
 }
 
-TEST(ReduceDispatchTest, numbersOutsideTheEnumerationsHaveNoKernel) {
+TEST(ReduceDispatchTest, NumbersOutsideTheEnumerationsHaveNoKernel) {
   EXPECT_EQ(reduceCopyKernel(static_cast<DataType>(kDataTypeCount), ReduceOp::Sum), nullptr);
   EXPECT_EQ(reduceCopyKernel(DataType::Int8, static_cast<ReduceOp>(kReduceOpCount)), nullptr);
   EXPECT_EQ(reduceCopyKernel(DataType::Int8, ReduceOp::Sum, static_cast<Isa>(kIsaCount)), nullptr);
   EXPECT_EQ(sizeOf(static_cast<DataType>(kDataTypeCount)), 0u);
 }
 
-TEST(ReduceDispatchTest, theWidestSupportedInstructionSetIsTaken) {
+TEST(ReduceDispatchTest, TheWidestSupportedInstructionSetIsTaken) {
   EXPECT_TRUE(isaSupported(Isa::Portable));
   EXPECT_TRUE(isaSupported(bestIsa()));
   for (int wider = static_cast<int>(bestIsa()) + 1; wider < kIsaCount; ++wider) {

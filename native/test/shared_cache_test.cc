@@ -34,7 +34,7 @@ class SharedCacheTest : public ::testing::Test {
   std::filesystem::path directory_;
 };
 
-TEST_F(SharedCacheTest, isTheOneOfTheHighestLevel) {
+TEST_F(SharedCacheTest, IsTheOneOfTheHighestLevel) {
   add(0, "1", "48K", "1");
   add(1, "1", "32K", "1");
   add(2, "3", "32768K", "ff,00ff0003");
@@ -43,21 +43,21 @@ TEST_F(SharedCacheTest, isTheOneOfTheHighestLevel) {
   EXPECT_EQ(found().cores, 18);
 }
 
-TEST_F(SharedCacheTest, isTheSecondLevelWhereThatIsTheLast) {
+TEST_F(SharedCacheTest, IsTheSecondLevelWhereThatIsTheLast) {
   add(0, "1", "32K", "1");
   add(1, "2", "2M", "f");
   EXPECT_EQ(found().bytes, 2u << 20);
   EXPECT_EQ(found().cores, 4);
 }
 
-TEST_F(SharedCacheTest, isAssumedWhereNothingIsReported) {
+TEST_F(SharedCacheTest, IsAssumedWhereNothingIsReported) {
   EXPECT_EQ(found().bytes, 32u << 20);
   EXPECT_EQ(found().cores, 1);
   add(0, "3", nullptr, nullptr);
   EXPECT_EQ(found().bytes, 32u << 20);
 }
 
-TEST_F(SharedCacheTest, isOneCoresOwnWhereNothingReportsWhoSharesIt) {
+TEST_F(SharedCacheTest, IsOneCoresOwnWhereNothingReportsWhoSharesIt) {
   add(0, "3", "16M", nullptr);
   EXPECT_EQ(found().bytes, 16u << 20);
   EXPECT_EQ(found().cores, 1);

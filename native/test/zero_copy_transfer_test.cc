@@ -15,24 +15,25 @@
 namespace jccl::test {
 namespace {
 
-constexpr Way kWays[] = {{"tree", Algorithm::Tree},
-                         {"ring", Algorithm::Ring},
-                         {"direct", Algorithm::Direct},
-                         {"direct_in_shards", Algorithm::Direct, Choice::kInShards}};
+constexpr Variant kVariants[] = {{"tree", Algorithm::Tree},
+                                 {"ring", Algorithm::Ring},
+                                 {"direct", Algorithm::Direct},
+                                 {"direct_two_shot", Algorithm::Direct, Choice::kTwoShot}};
 // In which of two ranks both send the same chunks.
-constexpr std::span kSymmetricWays = std::span(kWays).subspan(1);
+constexpr std::span kSymmetricVariants = std::span(kVariants).subspan(1);
 
-std::string nameOfWay(const ::testing::TestParamInfo<Way>& info) { return info.param.name; }
+std::string nameOfVariant(const ::testing::TestParamInfo<Variant>& info) { return info.param.name; }
 
 float valueOf(size_t rank, size_t i, int round) { return static_cast<float>((i * 7 + rank * 3 + round) % 1000); }
 
-void reduceAgainAndAgain(NetRanks& ranks, size_t rank, const Way& way, size_t count, bool inPlace) {
+void reduceAgainAndAgain(NetRanks& ranks, size_t rank, const Variant& variant, size_t count, bool inPlace) {
   std::vector<float> send(count);
   std::vector<float> recv(count);
   for (int round = 0; round < 10; ++round) {
     for (size_t i = 0; i < count; ++i) send[i] = valueOf(rank, i, round);
     float* out = inPlace ? send.data() : recv.data();
-    ASSERT_EQ(Code::Ok, ranks.allReduce(rank, way, send.data(), out, count)) << ranks.communicators[rank]->lastError();
+    ASSERT_EQ(Code::Ok, ranks.allReduce(rank, variant, send.data(), out, count))
+        << ranks.communicators[rank]->lastError();
     size_t wrong = 0;
     for (size_t i = 0; i < count; ++i) {
       float sum = 0;
@@ -46,14 +47,14 @@ void reduceAgainAndAgain(NetRanks& ranks, size_t rank, const Way& way, size_t co
   }
 }
 
-class ZeroCopyTransfer : public ::testing::TestWithParam<Way> {};
+class ZeroCopyTransfer : public ::testing::TestWithParam<Variant> {};
 
-void expectExactSums(NetRanks& ranks, const Way& way) {
+void expectExactSums(NetRanks& ranks, const Variant& variant) {
   for (const size_t count : {1, 4095, 4096, 4097, 32768, 100'003, 1'000'003}) {
     for (const bool inPlace : {false, true}) {
       std::vector<std::thread> threads;
       for (size_t rank = 0; rank < ranks.communicators.size(); ++rank) {
-        threads.emplace_back([&, rank] { reduceAgainAndAgain(ranks, rank, way, count, inPlace); });
+        threads.emplace_back([&, rank] { reduceAgainAndAgain(ranks, rank, variant, count, inPlace); });
       }
       for (std::thread& thread : threads) thread.join();
     }
@@ -89,7 +90,7 @@ TEST_P(ZeroCopyTransfer, AFailedOperationLeavesNothingThatTouchesItsBuffer) {
   ::munmap(memory, kBytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, ZeroCopyTransfer, ::testing::ValuesIn(kWays), nameOfWay);
+INSTANTIATE_TEST_SUITE_P(Algorithms, ZeroCopyTransfer, ::testing::ValuesIn(kVariants), nameOfVariant);
 
 // Simulates the peer of a rank and the network to it: every chunk comes back as the peer's. Its sends from user memory end
 // when endSending() says so.
@@ -126,7 +127,7 @@ class EchoingNetwork final : public ProgressEngine {
   bool zeroCopy_ = false;
 };
 
-class ZeroCopySendTest : public ::testing::TestWithParam<Way> {};
+class ZeroCopySendTest : public ::testing::TestWithParam<Variant> {};
 
 TEST_P(ZeroCopySendTest, AnOperationReturnsOnlyWhenItsUserMemoryHasBeenSent) {
   CommunicatorConfig config;
@@ -163,7 +164,7 @@ TEST_P(ZeroCopySendTest, AnOperationReturnsOnlyWhenItsUserMemoryHasBeenSent) {
   EXPECT_EQ(recv, std::vector<float>(recv.size(), 6));
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, ZeroCopySendTest, ::testing::ValuesIn(kSymmetricWays), nameOfWay);
+INSTANTIATE_TEST_SUITE_P(Algorithms, ZeroCopySendTest, ::testing::ValuesIn(kSymmetricVariants), nameOfVariant);
 
 }  // namespace
 }  // namespace jccl::test

@@ -19,7 +19,7 @@ Status ShmViews::resolve(int peer, const ShmProcess& process, uint64_t segment, 
     dropFreed();
     View view{peer, segment, nullptr, 0};
     if (Status status = registry_->import(process, segment, 0, {}, &view.memory); !status) return status;
-    if (views_.size() >= most_) views_.pop_back();
+    if (views_.size() >= max_) views_.pop_back();
     found = views_.insert(views_.begin(), std::move(view));
   } else if (found - views_.begin() >= kUnordered) {
     std::rotate(views_.begin(), found, found + 1);

@@ -42,7 +42,7 @@ class SocketStream : public EventHandler {
   uint32_t index() const { return index_; }
   std::string describe() const;  // "rank 3 at 10.0.0.4:4711 from 10.0.0.3:4242"
 
-  // Best effort: announces that the coming end of the stream is intended. A stream with unsent frames is cut off
+  // Best effort: reports to the peer that the coming end of the stream is intended. A stream with unsent frames is cut off
   // instead: the peer must not take what it has for all.
   void sendFin();
   bool sentFin() const { return sentFin_; }

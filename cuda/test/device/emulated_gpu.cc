@@ -226,7 +226,7 @@ void EmulatedGpu::run() {
     options.stepBudget = ~uint64_t{0};
     Machine machine(options);
     machine.launch(
-        1, 1, [&] { pump(machine); }, "streams");
+        1, 1, [&] { runStreams(machine); }, "streams");
     const Report report = machine.run();
     if (!report.finished()) {
       const std::lock_guard lock(mutex_);
@@ -238,7 +238,7 @@ void EmulatedGpu::run() {
 
 // A thread of the machine that takes what the streams have, until they have nothing for a while, or nothing but waits for the
 // host, which then gets the core for a moment.
-void EmulatedGpu::pump(Machine& machine) {
+void EmulatedGpu::runStreams(Machine& machine) {
   constexpr int kIdleLimit = 1000;
   constexpr std::chrono::microseconds kSleep{50};
   size_t running = 0;

@@ -65,7 +65,7 @@ class EmulatedGpu {
   EmulatedGpu() = default;
   Status put(Stream* stream, Item item);
   void run();
-  void pump(Machine& machine);
+  void runStreams(Machine& machine);
   bool hasWork() const;
   Status failed() const;
 

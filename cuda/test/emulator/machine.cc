@@ -282,7 +282,7 @@ bool Machine::Implementation::stillHope() {
     if (++idleRounds_ > kIdleRounds) std::this_thread::yield();
     return true;
   }
-  if (++idleRounds_ <= kIdleRounds || (weak_ != nullptr && weak_->settle())) return true;
+  if (++idleRounds_ <= kIdleRounds || (weak_ != nullptr && weak_->commit())) return true;
   if (weak_ != nullptr) weak_->fresh(true);
   scheduler_.fair(true);
   leap_ = std::min(std::max<uint64_t>(leap_ * 2, 64), kLongestLeap);

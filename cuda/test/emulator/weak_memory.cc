@@ -230,16 +230,16 @@ void WeakMemory::makeVisible(PendingStore* store) {
   for (PendingStore* member : line_) apply(member, now_);
 }
 
-void WeakMemory::settleSome(size_t count) {
+void WeakMemory::commitSome(size_t count) {
   for (; count != 0 && !pending_.empty(); --count) {
     const auto size = static_cast<uint32_t>(pending_.size());
     makeVisible(pending_[newestFirst_ && !random_.oneIn(4) ? size - 1 : random_.below(size)]);
   }
 }
 
-bool WeakMemory::settle() {
+bool WeakMemory::commit() {
   if (pending_.empty()) return false;
-  settleSome(1 + random_.below(static_cast<uint32_t>(pending_.size())));
+  commitSome(1 + random_.below(static_cast<uint32_t>(pending_.size())));
   return true;
 }
 
@@ -304,7 +304,7 @@ void WeakMemory::load(Thread& thread, const void* address, void* value, size_t b
 }
 
 void WeakMemory::store(Thread& thread, void* address, const void* value, size_t bytes, bool release) {
-  if (pending_.size() >= kMaxPending) settleSome(16);
+  if (pending_.size() >= kMaxPending) commitSome(16);
   uint64_t belongs = thread.weak->fence;
   if (release) {
     makeKnownVisible(thread);
@@ -326,7 +326,7 @@ void WeakMemory::fence(Thread& thread) {
 }
 
 void WeakMemory::storeLines(const Warp& warp, const LineMeeting& meeting) {
-  if (pending_.size() >= kMaxPending) settleSome(16);
+  if (pending_.size() >= kMaxPending) commitSome(16);
   for (uint32_t left = meeting.mask; left != 0;) {
     const auto line = reinterpret_cast<uint64_t>(meeting.addresses[std::countr_zero(left)]) / 128;
     PendingStore* first = nullptr;

@@ -108,10 +108,10 @@ class WeakMemory {
 
   // Time passes: something may become visible.
   void tick() {
-    if (!pending_.empty() && random_.oneIn(lazy_)) settleSome(1);
+    if (!pending_.empty() && random_.oneIn(lazy_)) commitSome(1);
   }
   // Some of what is pending, at least one, becomes visible; false if nothing is pending.
-  bool settle();
+  bool commit();
   // From here on loads see what is current.
   void fresh(bool fresh) { fresh_ = fresh; }
 
@@ -125,7 +125,7 @@ class WeakMemory {
   void makePredecessorsVisible(const PendingStore* store);
   void apply(PendingStore* store, uint64_t time);
   void unlink(PendingStore* store);
-  void settleSome(size_t count);
+  void commitSome(size_t count);
   void makeKnownVisible(Thread& thread);
   static bool knows(const Thread& thread, uint32_t block, uint32_t writer, uint32_t number);
   int oldestAllowed(const Thread& thread, const Cell& cell) const;

@@ -61,6 +61,6 @@ SHIM void failing_verbs_fail_read(int number) { readThatFails = number < 0 ? -1 
 SHIM void failing_verbs_arm() { armed = true; }
 
 // For the test: how many failures have been reported.
-SHIM int failing_verbs_told() { return reported; }
+SHIM int failing_verbs_reported() { return reported; }
 
 }  // namespace jccl::verbs

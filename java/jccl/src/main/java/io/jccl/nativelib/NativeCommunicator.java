@@ -137,7 +137,7 @@ public final class NativeCommunicator {
     /** In what {@link #run} returns: the buffers were read and written in place. */
     public static final int FLAG_ZERO_COPY_USED = 2;
     /** A direct all-reduce is two-shot; the same on all ranks of the operation. */
-    public static final int FLAG_IN_SHARDS = 4;
+    public static final int FLAG_TWO_SHOT = 4;
 
     // Point-to-point tasks.
 

@@ -7,16 +7,16 @@
 
 namespace jccl::test {
 
-class InPlaceBoards {
+class InPlaceDescriptors {
  public:
   // Buffers by rank.
-  InPlaceBoards(int channels, const std::vector<const uint8_t*>& sends, const std::vector<uint8_t*>& recvs)
-      : channels_(channels), sends_(sends), recvs_(recvs), boards_(sends.size()), peers_(sends.size()) {
-    for (auto& boards : boards_) boards.resize(sends.size() * channels);
+  InPlaceDescriptors(int channels, const std::vector<const uint8_t*>& sends, const std::vector<uint8_t*>& recvs)
+      : channels_(channels), sends_(sends), recvs_(recvs), descriptors_(sends.size()), peers_(sends.size()) {
+    for (auto& descriptors : descriptors_) descriptors.resize(sends.size() * channels);
     for (size_t rank = 0; rank < sends.size(); ++rank) {
       for (size_t peer = 0; peer < sends.size(); ++peer) {
-        peers_[rank].push_back(
-            {boards_[peer].data(), reinterpret_cast<uint64_t>(sends[rank]), reinterpret_cast<uint64_t>(recvs[rank])});
+        peers_[rank].push_back({descriptors_[peer].data(), reinterpret_cast<uint64_t>(sends[rank]),
+                                reinterpret_cast<uint64_t>(recvs[rank])});
       }
     }
   }
@@ -33,7 +33,7 @@ class InPlaceBoards {
     launch.send = sends_[rank];
     launch.recv = recvs_[rank];
     launch.count = count;
-    launch.boards = boards_[rank].data();
+    launch.descriptors = descriptors_[rank].data();
     launch.peers = peers_[rank].data();
     return launch;
   }
@@ -42,7 +42,7 @@ class InPlaceBoards {
   int channels_;
   std::vector<const uint8_t*> sends_;
   std::vector<uint8_t*> recvs_;
-  std::vector<std::vector<device::Board>> boards_;
+  std::vector<std::vector<device::ExchangeDescriptor>> descriptors_;
   std::vector<std::vector<device::InPlacePeer>> peers_;
 };
 

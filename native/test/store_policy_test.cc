@@ -1,6 +1,6 @@
-// StoreTrials with made-up times: ranks must find the faster kind of store together, keep it, and notice when that
+// StorePolicy with made-up times: ranks must find the faster kind of store together, keep it, and notice when that
 // changes.
-#include "engine/store_trials.h"
+#include "engine/store_policy.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class Host {
   }
 
   // Runs so many operations; returns the share of them that both ranks streamed.
-  double run(std::array<StoreTrials, 2>& ranks, int operations, size_t bytes = kBytes,
+  double run(std::array<StorePolicy, 2>& ranks, int operations, size_t bytes = kBytes,
              Collective collective = Collective::AllReduce) {
     int streamedByBoth = 0;
     for (int i = 0; i < operations; ++i) {
@@ -41,18 +41,18 @@ class Host {
   int64_t operations_ = 0;
 };
 
-TEST(StoreTrials, staysInTheCacheWhereThatIsFaster) {
-  std::array<StoreTrials, 2> ranks;
+TEST(StorePolicy, StaysInTheCacheWhereThatIsFaster) {
+  std::array<StorePolicy, 2> ranks;
   EXPECT_LT(Host(60'000, 140'000).run(ranks, 10'000), 0.05);
 }
 
-TEST(StoreTrials, writesPastTheCacheWhereThatIsFaster) {
-  std::array<StoreTrials, 2> ranks;
+TEST(StorePolicy, WritesPastTheCacheWhereThatIsFaster) {
+  std::array<StorePolicy, 2> ranks;
   EXPECT_GT(Host(640'000, 120'000).run(ranks, 10'000), 0.95);
 }
 
-TEST(StoreTrials, followsTheRanksToOtherCores) {
-  std::array<StoreTrials, 2> ranks;
+TEST(StorePolicy, FollowsTheRanksToOtherCores) {
+  std::array<StorePolicy, 2> ranks;
   Host host(60'000, 140'000);
   host.run(ranks, 1'000);
   host.become(640'000, 120'000);
@@ -64,8 +64,8 @@ TEST(StoreTrials, followsTheRanksToOtherCores) {
 }
 
 // Where only one sees a difference, so that they disagree, the next measurement still has both use the same kind.
-TEST(StoreTrials, measuresTheSameKindOnAllRanksAtATime) {
-  std::array<StoreTrials, 2> ranks;
+TEST(StorePolicy, MeasuresTheSameKindOnAllRanksAtATime) {
+  std::array<StorePolicy, 2> ranks;
   int together[2] = {0, 0};
   for (int i = 0; i < 10'000; ++i) {
     const bool first = ranks[0].streams(Collective::AllReduce, kBytes);
@@ -78,8 +78,8 @@ TEST(StoreTrials, measuresTheSameKindOnAllRanksAtATime) {
   EXPECT_GT(together[1], 20);
 }
 
-TEST(StoreTrials, decidesForEverySizeOfItsOwn) {
-  std::array<StoreTrials, 2> ranks;
+TEST(StorePolicy, DecidesForEverySizeOfItsOwn) {
+  std::array<StorePolicy, 2> ranks;
   Host small(5'000, 12'000);
   Host large(9'000'000, 3'000'000);
   EXPECT_LT(small.run(ranks, 1'000, 64 << 10), 0.05);
@@ -87,8 +87,8 @@ TEST(StoreTrials, decidesForEverySizeOfItsOwn) {
   EXPECT_LT(small.run(ranks, 1'000, 64 << 10), 0.05);
 }
 
-TEST(StoreTrials, decidesForEveryCollectiveOfItsOwn) {
-  std::array<StoreTrials, 2> ranks;
+TEST(StorePolicy, DecidesForEveryCollectiveOfItsOwn) {
+  std::array<StorePolicy, 2> ranks;
   Host reducing(5'000, 12'000);
   Host gathering(9'000, 3'000);
   for (int i = 0; i < 2'000; ++i) {
@@ -99,8 +99,8 @@ TEST(StoreTrials, decidesForEveryCollectiveOfItsOwn) {
   EXPECT_GT(gathering.run(ranks, 1'000, kBytes, Collective::AllGather), 0.95);
 }
 
-TEST(StoreTrials, keepsToTheGuessUntilAMeasurementHasEnded) {
-  StoreTrials second(1);
+TEST(StorePolicy, KeepsToTheGuessUntilAMeasurementHasEnded) {
+  StorePolicy second(1);
   int streamed = 0, operations = 0;
   // Its measurement begins after that of the first, four operations for each kind.
   for (; operations < 8; ++operations) {
@@ -116,8 +116,8 @@ TEST(StoreTrials, keepsToTheGuessUntilAMeasurementHasEnded) {
   EXPECT_FALSE(second.streams(Collective::AllReduce, kBytes, true));
 }
 
-TEST(StoreTrials, differentOrdersNeverMeasureAtTheSameTime) {
-  std::array<StoreTrials, 2> questions{StoreTrials(0), StoreTrials(1)};
+TEST(StorePolicy, DifferentOrdersNeverMeasureAtTheSameTime) {
+  std::array<StorePolicy, 2> questions{StorePolicy(0), StorePolicy(1)};
   int both = 0, each[2] = {0, 0};
   for (int i = 0; i < 10'000; ++i) {
     bool streams[2];

@@ -18,7 +18,7 @@
 // ranks get (virtual machines move), and it changes while they run; nor how much of a shared cache a host can use. So
 // each rank times its own operations, by collective and size, and keeps to the faster one.
 //
-// An operation takes as long as its slowest rank, so a rank that tries the faster one alone sees no gain: all must try at
+// An operation takes as long as its slowest rank, so a rank that uses the faster one alone sees no gain: all must change at
 // the same time. They count operations for that. All ranks of a communicator run the same ones in the same order; of
 // every so many of a kind, the first few are measured on all ranks, one kind of store first, then the other, and each
 // rank decides by its own times.
@@ -36,34 +36,34 @@
 
 namespace jccl {
 
-class StoreTrials {
+class StorePolicy {
  public:
   // Two measurements of the same operations follow each other, 0 or 1, so that neither disturbs the other.
-  explicit StoreTrials(int order = 0) : order_(order) {}
+  explicit StorePolicy(int order = 0) : order_(order) {}
 
   // Whether the operation that starts now is to store past the cache; `guess` is the answer until a measurement has
   // given one. took() follows, before the next of any kind.
   bool streams(Collective collective, size_t bytes, bool guess = false) {
     Kind& kind = of(collective, bytes);
-    const int trials = trialsOf(bytes);
-    const int place = kind.place - beginOf(trials);
-    if (place >= 0 && place < 2 * trials) return place >= trials;
+    const int samples = samplesOf(bytes);
+    const int place = kind.place - beginOf(samples);
+    if (place >= 0 && place < 2 * samples) return place >= samples;
     return kind.decided ? kind.streaming : guess;
   }
 
   // The operation is over.
   void took(Collective collective, size_t bytes, int64_t nanos) {
     Kind& kind = of(collective, bytes);
-    const int trials = trialsOf(bytes);
-    const int place = kind.place - beginOf(trials);
+    const int samples = samplesOf(bytes);
+    const int place = kind.place - beginOf(samples);
     kind.place = kind.place + 1 < periodOf(bytes) ? kind.place + 1 : 0;
-    if (place < 0 || place >= 2 * trials) return;
+    if (place < 0 || place >= 2 * samples) return;
     // The first of a kind finds slots and caches as the other has left them, which counts only where it is a small part
     // of an operation. Waiting for a late peer only ever adds to the others.
-    int64_t& best = kind.best[place / trials];
+    int64_t& best = kind.best[place / samples];
     const int fresh = bytes < kLargeBytes ? 1 : 0;
-    best = place % trials <= fresh ? nanos : std::min(best, nanos);
-    if (place + 1 < 2 * trials) return;
+    best = place % samples <= fresh ? nanos : std::min(best, nanos);
+    if (place + 1 < 2 * samples) return;
     kind.streaming = kind.best[1] < kind.best[0];
     kind.decided = true;
   }
@@ -72,9 +72,9 @@ class StoreTrials {
   // Large operations take long, and few of them suffice. A measurement takes some 2 % of the time where one kind of
   // store takes twice as long as the other.
   static constexpr size_t kLargeBytes = 8u << 20;
-  static constexpr int trialsOf(size_t bytes) { return bytes < kLargeBytes ? 4 : 2; }
+  static constexpr int samplesOf(size_t bytes) { return bytes < kLargeBytes ? 4 : 2; }
   static constexpr int periodOf(size_t bytes) { return bytes < kLargeBytes ? 512 : 128; }
-  int beginOf(int trials) const { return order_ * 2 * trials; }
+  int beginOf(int samples) const { return order_ * 2 * samples; }
 
   struct Kind {
     int64_t best[2] = {0, 0};  // nanoseconds, [streaming], of this measurement
