@@ -12,10 +12,11 @@ else()
 endif()
 option(JCCL_PRECOMPILE "Compile the standard library's headers beforehand; clang-tidy cannot read them" ${jccl_precompile})
 
-# For the sources of a target but those that are compiled with options of their own.
+# jccl_precompile_headers(TARGET [HEADER]...): those of the standard library and the headers named, for the sources of a
+# target but those that are compiled with options of their own.
 function(jccl_precompile_headers target)
   if(JCCL_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <functional> <map>
-      <memory> <mutex> <set> <span> <string> <thread> <utility> <vector>)
+      <memory> <mutex> <set> <span> <string> <thread> <utility> <vector> ${ARGN})
   endif()
 endfunction()
