@@ -59,7 +59,7 @@ public final class HostCosts {
         /** The same when ranks are time-sliced. */
         OVERSUBSCRIBED_DIRECT_MAX_BYTES("oversubscribed_direct_max_bytes"),
         /** The same between two ranks over a network, which send zero-copy. */
-        ZERO_COPY_SEND_DIRECT_MAX_BYTES("lent_direct_max_bytes");
+        ZERO_COPY_SEND_DIRECT_MAX_BYTES("zero_copy_send_direct_max_bytes");
 
         private final String key;
 

@@ -7,11 +7,16 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 
 /** Reads the text form of {@link HostCosts}, and refuses what is missing, unknown or no number. */
 final class HostCostsReader {
+
+    /** Former names of keys: profiles that users keep may have them. */
+    private static final Map<String, String> FORMER_KEYS =
+            Map.of("lent_direct_max_bytes", General.ZERO_COPY_SEND_DIRECT_MAX_BYTES.key());
 
     private final Properties properties = new Properties();
     private final Set<String> left;
@@ -25,7 +30,14 @@ final class HostCostsReader {
             throw new IllegalArgumentException(
                     name + ": is no properties file (" + e.getMessage() + "): expected lines of KEY=VALUE", e);
         }
+        FORMER_KEYS.forEach(this::rename);
         left = new HashSet<>(properties.stringPropertyNames());
+    }
+
+    private void rename(String former, String key) {
+        if (properties.containsKey(former) && !properties.containsKey(key)) {
+            properties.put(key, properties.remove(former));
+        }
     }
 
     HostCosts read() {
