@@ -9,8 +9,10 @@
 
 namespace jccl {
 
+inline bool isPeer(int other, int rank, int size) { return other >= 0 && other < size && other != rank; }
+
 inline Status checkPeer(int peer, int rank, int size) {
-  if (peer >= 0 && peer < size && peer != rank) return Status::ok();
+  if (isPeer(peer, rank, size)) return Status::ok();
   return Status::invalid("peer=" + std::to_string(peer) + ", expected another rank below size=" + std::to_string(size));
 }
 
@@ -29,9 +31,9 @@ inline Status checkRing(int channel, const std::vector<int>& order, int size, in
 
 inline Status checkTree(int channel, int up, const std::vector<int>& down, int rank, int size, int channels,
                         int maxChildren) {
-  const auto isPeer = [&](int other) { return other >= 0 && other < size && other != rank; };
-  if (channel >= 0 && channel < channels && (up == -1 || isPeer(up)) && static_cast<int>(down.size()) <= maxChildren &&
-      std::all_of(down.begin(), down.end(), isPeer)) {
+  if (channel >= 0 && channel < channels && (up == -1 || isPeer(up, rank, size)) &&
+      static_cast<int>(down.size()) <= maxChildren &&
+      std::all_of(down.begin(), down.end(), [&](int child) { return isPeer(child, rank, size); })) {
     return Status::ok();
   }
   return Status::invalid("tree of channel=" + std::to_string(channel) + " has up=" + std::to_string(up) +

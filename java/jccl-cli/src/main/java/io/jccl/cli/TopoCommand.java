@@ -2,6 +2,7 @@ package io.jccl.cli;
 
 import io.jccl.CommunicatorConfig;
 import io.jccl.cli.output.ExitCode;
+import io.jccl.cli.topo.ThisHost;
 import io.jccl.cli.topo.TopoJson;
 import io.jccl.cli.topo.TopoText;
 import io.jccl.cli.topo.TopologyReport;
@@ -61,7 +62,7 @@ final class TopoCommand implements Callable<Integer> {
             names = "--machines",
             paramLabel = "N",
             description = "the plan for N such hosts (default: as many as there are files, or 1)")
-    private Integer machines;
+    private Integer hosts;
 
     @Option(names = "--local-only", description = "networks play no part")
     private boolean localOnly;
@@ -90,8 +91,8 @@ final class TopoCommand implements Callable<Integer> {
         if (!FORMATS.contains(wanted)) {
             throw usage("format=\"" + format + "\": unknown; name one of " + FORMATS);
         }
-        if (machines != null && machines < 1 || ranks < 0) {
-            throw usage("machines=" + machines + " ranks=" + ranks + ": expected at least 1 of each");
+        if (hosts != null && hosts < 1 || ranks < 0) {
+            throw usage("machines=" + hosts + " ranks=" + ranks + ": expected at least 1 of each");
         }
         if (files.size() > 1) {
             checkSeveral(wanted);
@@ -121,8 +122,8 @@ final class TopoCommand implements Callable<Integer> {
     }
 
     private void checkSeveral(String wanted) {
-        if (machines != null && machines != files.size()) {
-            throw usage("machines=" + machines + " files=" + files.size()
+        if (hosts != null && hosts != files.size()) {
+            throw usage("machines=" + hosts + " files=" + files.size()
                     + ": each file is one host; leave out --machines, or give one file");
         }
         if (localOnly) {
@@ -154,13 +155,13 @@ final class TopoCommand implements Callable<Integer> {
     private List<TopologyReporter.Request> requests() {
         Settings settings = Settings.load(CommunicatorConfig.defaults());
         PlanningOptions options = PlanningOptions.of(settings, HostCosts.of(settings));
-        int here = ranks == 0 ? ThisMachine.cores() : ranks;
+        int here = ranks == 0 ? ThisHost.cores() : ranks;
         List<Optional<Path>> sources = files.isEmpty()
                 ? List.of(Optional.empty())
                 : files.stream().map(Optional::of).toList();
-        int all = machines == null ? sources.size() : machines;
+        int all = hosts == null ? sources.size() : hosts;
         return sources.stream()
-                .map(file -> ThisMachine.request(file, here, all, localOnly, settings, options))
+                .map(file -> ThisHost.request(file, here, all, localOnly, settings, options))
                 .toList();
     }
 }

@@ -34,7 +34,7 @@ class ColdStartTest {
     @EnumSource(Reports.Fabric.class)
     void topoOfSixteenGpusTakesLittleProcessorTime(Reports.Fabric fabric) throws IOException, InterruptedException {
         Path description = directory.resolve("machine.xml");
-        Files.writeString(description, Reports.machine(2, 2, 4, fabric));
+        Files.writeString(description, Reports.host(2, 2, 4, fabric));
         assertThat(processorSeconds("topo", "--file", description.toString(), "--machines", "2"))
                 .isBetween(0.05, MAX_SECONDS);
     }

@@ -18,8 +18,8 @@ import io.jccl.config.TimeSettings;
 import io.jccl.config.TransportSettings;
 import io.jccl.init.EngineConnector.Connections;
 import io.jccl.nativelib.NativeEngine;
-import io.jccl.plan.Machine;
 import io.jccl.plan.Plan;
+import io.jccl.plan.PlannedHost;
 import io.jccl.planning.CommunicatorPlan;
 import io.jccl.planning.NetworkLimits;
 import io.jccl.planning.NetworkMap;
@@ -237,7 +237,7 @@ public final class CommunicatorInitializer {
         LOG.info(
                 "rank={} GPUs: hosts={} channels={} ring={}{}",
                 context.rank(),
-                plan.machines().size(),
+                plan.hosts().size(),
                 plan.channels(),
                 Arrays.toString(plan.ring(0)),
                 sharing.isEmpty() ? "" : " ranks on one GPU=" + sharing);
@@ -245,7 +245,7 @@ public final class CommunicatorInitializer {
 
     /** Once on each host, about its own devices. */
     private void logNetwork(Plan plan, NodePaths paths) {
-        Machine mine = plan.machineOf(context.rank());
+        PlannedHost mine = plan.hostOf(context.rank());
         if (mine.ranks().get(0) == context.rank()) {
             NetworkMap.describe(plan, mine.index(), paths)
                     .ifPresent(map -> LOG.info("host={} of ranks={} network: {}", mine.index(), mine.ranks(), map));
@@ -276,7 +276,7 @@ public final class CommunicatorInitializer {
                 id,
                 rank,
                 communicator.size(),
-                communicator.plan().machines().size(),
+                communicator.plan().hosts().size(),
                 communicator.plan().channels(),
                 timeline.describe());
     }

@@ -6,10 +6,10 @@ import io.jccl.bootstrap.NetworkInterfaces;
 import io.jccl.config.TransportSettings;
 import io.jccl.nativelib.Engine;
 import io.jccl.nativelib.NativeEngine;
-import io.jccl.plan.Machine;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlannedDevices;
 import io.jccl.plan.PlannedDevices.NetworkPath;
+import io.jccl.plan.PlannedHost;
 import io.jccl.plan.TreeLinks;
 import io.jccl.topology.Topology;
 import io.jccl.transport.PeerIdentity;
@@ -119,7 +119,7 @@ final class EngineConnector {
                 .toList();
         List<byte[]> all = context.allGather(TransportSelector.encode(context.size(), mine));
         TransportKind slowestInside = TransportSelector.slowestInside(
-                all, plan.machines().stream().map(Machine::ranks).toList());
+                all, plan.hosts().stream().map(PlannedHost::ranks).toList());
         return new Connections(TransportSelector.agree(context.rank(), mine, all), slowestInside, addresses);
     }
 
@@ -151,7 +151,7 @@ final class EngineConnector {
 
     /** The rows of {@link NativeEngine#setPaths}; none where all ranks are on one host. */
     static int[] paths(Plan plan, int channels, int rank) {
-        if (plan.machines().size() == 1) {
+        if (plan.hosts().size() == 1) {
             return new int[0];
         }
         return IntStream.range(0, channels)

@@ -56,7 +56,7 @@ final class Peers {
      * @throws BootstrapException if settings differ that must be the same
      */
     static Peers exchange(InitContext context, HostCosts costs) {
-        SysfsDetector host = SysfsDetector.ofThisMachine();
+        SysfsDetector host = SysfsDetector.ofThisHost();
         Settings settings = context.settings();
         PeerInfo mine = new PeerInfo(
                 settings.get(LaunchSettings.HOST_ID).orElseGet(HostIdentity::host),

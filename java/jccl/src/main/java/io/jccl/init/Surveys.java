@@ -10,10 +10,10 @@ import io.jccl.planning.Surveyor.LocalSurvey;
 import io.jccl.search.SearchOptions;
 import io.jccl.topology.GraphBuilder;
 import io.jccl.topology.HostRank;
-import io.jccl.topology.MachineSource;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.PathPolicy;
 import io.jccl.topology.Topology;
+import io.jccl.topology.TopologySource;
 import io.jccl.topology.TopologyXmlWriter;
 import io.jccl.topology.XmlElement;
 import java.io.IOException;
@@ -66,7 +66,7 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
     /** Detects or reads the topology and surveys it. */
     static LocalSurvey host(Settings settings, int rank, Peers peers) {
         List<HostRank> hostRanks = peers.ranksOfHost(rank);
-        XmlElement description = MachineSource.describe(settings, hostRanks);
+        XmlElement description = TopologySource.describe(settings, hostRanks);
         if (hostRanks.get(0).rank() == rank) {
             settings.get(TopologySettings.TOPO_DUMP_FILE).ifPresent(file -> dump(file, description));
         }
@@ -88,7 +88,7 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
                 .computeIfAbsent(peers.get(one.rank()).device().orElseThrow().busId(), busId -> new ArrayList<>())
                 .add(one.rank()));
         Surveyor surveyor = surveyor(settings, rank, peers);
-        return MachineSource.describeGpus(settings, ranksOfGpu)
+        return TopologySource.describeGpus(settings, ranksOfGpu)
                 .map(GraphBuilder::build)
                 .map(whole -> surveyor.paths(whole, rank))
                 .filter(paths -> ranksOf(paths.topology()).equals(new TreeSet<>(peers.ranksOfDomain(rank))))

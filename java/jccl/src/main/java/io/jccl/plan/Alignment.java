@@ -37,28 +37,28 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
     /**
      * Aligns.
      *
-     * @param machines what was found on each
+     * @param hosts what was found on each
      * @param alone whether there is one rank only
      */
-    static Alignment of(List<RankChannels> machines, boolean alone, PlanOptions options) {
-        boolean gpu = machines.stream().allMatch(RankChannels::gpu);
-        int found = alone ? 1 : distinct(machines, gpu, options);
-        GraphSummary rings = agree(machines, RankChannels::rings, found);
-        GraphSummary trees = agree(machines, RankChannels::trees, found);
-        int copies = alone ? 1 : copies(machines.size() > 1, gpu, rings);
+    static Alignment of(List<RankChannels> hosts, boolean alone, PlanOptions options) {
+        boolean gpu = hosts.stream().allMatch(RankChannels::gpu);
+        int found = alone ? 1 : distinct(hosts, gpu, options);
+        GraphSummary rings = agree(hosts, RankChannels::rings, found);
+        GraphSummary trees = agree(hosts, RankChannels::trees, found);
+        int copies = alone ? 1 : copies(hosts.size() > 1, gpu, rings);
         int channels = Math.min(options.maxChannels(), Math.max(options.minChannels(), found * copies));
         return new Alignment(rings, trees, channels);
     }
 
-    private static int distinct(List<RankChannels> machines, boolean gpu, PlanOptions options) {
-        int limit = Math.min(options.maxChannels(), gpu ? maxOnGpus(machines) : fewestRings(machines));
-        double bestRings = best(limit, found -> total(machines, RankChannels::rings, found));
-        double bestTrees = best(limit, found -> total(machines, RankChannels::trees, found));
+    private static int distinct(List<RankChannels> hosts, boolean gpu, PlanOptions options) {
+        int limit = Math.min(options.maxChannels(), gpu ? maxOnGpus(hosts) : fewestRings(hosts));
+        double bestRings = best(limit, found -> total(hosts, RankChannels::rings, found));
+        double bestTrees = best(limit, found -> total(hosts, RankChannels::trees, found));
         int chosen = 1;
         double score = 0;
         for (int found = 1; found <= limit; found++) {
-            double reached = total(machines, RankChannels::rings, found) / bestRings
-                    + total(machines, RankChannels::trees, found) / bestTrees;
+            double reached = total(hosts, RankChannels::rings, found) / bestRings
+                    + total(hosts, RankChannels::trees, found) / bestTrees;
             if (reached > score + ROUNDING) {
                 chosen = found;
                 score = reached;
@@ -67,20 +67,16 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
         return chosen;
     }
 
-    private static int maxOnGpus(List<RankChannels> machines) {
+    private static int maxOnGpus(List<RankChannels> hosts) {
         int max = REPEATED_LIMIT;
-        for (RankChannels machine : machines) {
-            max = Math.max(
-                    max, Math.max(machine.rings().channels(), machine.trees().channels()));
+        for (RankChannels host : hosts) {
+            max = Math.max(max, Math.max(host.rings().channels(), host.trees().channels()));
         }
         return max;
     }
 
-    private static int fewestRings(List<RankChannels> machines) {
-        return machines.stream()
-                .mapToInt(machine -> machine.rings().channels())
-                .min()
-                .orElseThrow();
+    private static int fewestRings(List<RankChannels> hosts) {
+        return hosts.stream().mapToInt(host -> host.rings().channels()).min().orElseThrow();
     }
 
     private static double best(int limit, IntToDoubleFunction total) {
@@ -91,11 +87,11 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
         return best;
     }
 
-    private static double total(List<RankChannels> machines, Function<RankChannels, ChannelGraph> kind, int found) {
-        boolean networks = machines.size() > 1;
+    private static double total(List<RankChannels> hosts, Function<RankChannels, ChannelGraph> kind, int found) {
+        boolean networks = hosts.size() > 1;
         double min = Double.POSITIVE_INFINITY;
-        for (RankChannels machine : machines) {
-            ChannelGraph channels = kind.apply(machine);
+        for (RankChannels host : hosts) {
+            ChannelGraph channels = kind.apply(host);
             double each = networks ? Math.min(channels.bwIntra(), channels.bwInter()) : channels.bwIntra();
             min = Math.min(min, each / repeats(channels, found));
         }
@@ -108,22 +104,21 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
     }
 
     /** Of the shapes of all hosts' trees the one that puts the most on one rank counts: chains first, then split trees. */
-    private static GraphSummary agree(
-            List<RankChannels> machines, Function<RankChannels, ChannelGraph> kind, int found) {
+    private static GraphSummary agree(List<RankChannels> hosts, Function<RankChannels, ChannelGraph> kind, int found) {
         double bwIntra = Double.POSITIVE_INFINITY;
         double bwInter = Double.POSITIVE_INFINITY;
         PathType typeIntra = PathType.LOC;
-        for (RankChannels machine : machines) {
-            ChannelGraph channels = kind.apply(machine);
+        for (RankChannels host : hosts) {
+            ChannelGraph channels = kind.apply(host);
             bwIntra = Math.min(bwIntra, channels.bwIntra() / repeats(channels, found));
             bwInter = Math.min(bwInter, channels.bwInter() / repeats(channels, found));
             typeIntra = typeIntra.max(channels.typeIntra());
         }
-        Pattern pattern = machines.stream()
-                .map(machine -> kind.apply(machine).pattern())
+        Pattern pattern = hosts.stream()
+                .map(host -> kind.apply(host).pattern())
                 .min(Comparator.naturalOrder())
                 .orElseThrow();
-        return new GraphSummary(pattern, found, bwIntra, machines.size() > 1 ? bwInter : bwIntra, typeIntra);
+        return new GraphSummary(pattern, found, bwIntra, hosts.size() > 1 ? bwInter : bwIntra, typeIntra);
     }
 
     private static int copies(boolean networks, boolean gpu, GraphSummary rings) {

@@ -18,8 +18,8 @@ import java.util.Optional;
 public final class Plan {
 
     private final int size;
-    private final List<Machine> machines;
-    private final int[] machineOfRank;
+    private final List<PlannedHost> hosts;
+    private final int[] hostOfRank;
     private final boolean gpu;
     private final Alignment alignment;
     private final List<RankChannels> found;
@@ -29,17 +29,17 @@ public final class Plan {
     private final TreeOfRanks[] trees;
 
     Plan(
-            List<Machine> machines,
+            List<PlannedHost> hosts,
             List<RankChannels> found,
-            int[] machineOfRank,
+            int[] hostOfRank,
             Alignment alignment,
             int[][] ringChoice,
             int[][] treeChoice,
             int[][] rings,
             TreeOfRanks[] trees) {
-        this.size = machineOfRank.length;
-        this.machines = List.copyOf(machines);
-        this.machineOfRank = machineOfRank;
+        this.size = hostOfRank.length;
+        this.hosts = List.copyOf(hosts);
+        this.hostOfRank = hostOfRank;
         this.gpu = found.stream().allMatch(RankChannels::gpu);
         this.alignment = alignment;
         this.found = List.copyOf(found);
@@ -87,14 +87,13 @@ public final class Plan {
     }
 
     /** The network devices by which the ring of a channel comes into a host and leaves it, where they are known. */
-    public Optional<Rail> ringRail(int channel, int machine) {
-        return rail(found.get(machine).rings(), ringChoice[machine], checkChannel(channel));
+    public Optional<Rail> ringRail(int channel, int host) {
+        return rail(found.get(host).rings(), ringChoice[host], checkChannel(channel));
     }
 
     /** The network device by which the tree of a channel comes into a host and leaves it, where it is known. */
-    public Optional<Rail> treeRail(int channel, int machine) {
-        return rail(
-                found.get(machine).trees(), treeChoice[machine], treeOfChannel(checkChannel(channel), machines.size()));
+    public Optional<Rail> treeRail(int channel, int host) {
+        return rail(found.get(host).trees(), treeChoice[host], treeOfChannel(checkChannel(channel), hosts.size()));
     }
 
     private static Optional<Rail> rail(ChannelGraph channels, int[] choice, int channel) {
@@ -104,23 +103,23 @@ public final class Plan {
     }
 
     /** Both trees over the hosts use one found tree, so that together they load its devices evenly. */
-    static int treeOfChannel(int channel, int machines) {
-        return machines > 1 ? channel / 2 : channel;
+    static int treeOfChannel(int channel, int hosts) {
+        return hosts > 1 ? channel / 2 : channel;
     }
 
     /** The hosts, numbered by their lowest rank. */
-    public List<Machine> machines() {
-        return machines;
+    public List<PlannedHost> hosts() {
+        return hosts;
     }
 
     /** The host that a rank runs on. */
-    public Machine machineOf(int rank) {
-        return machines.get(machineOfRank[checkRank(rank)]);
+    public PlannedHost hostOf(int rank) {
+        return hosts.get(hostOfRank[checkRank(rank)]);
     }
 
     /** Whether two ranks are on the same host. */
-    public boolean sameMachine(int rank, int other) {
-        return machineOfRank[checkRank(rank)] == machineOfRank[checkRank(other)];
+    public boolean sameHost(int rank, int other) {
+        return hostOfRank[checkRank(rank)] == hostOfRank[checkRank(other)];
     }
 
     /** A copy of the ring of a channel: all ranks in the order in which data travels, the last sends to the first. */
@@ -144,8 +143,8 @@ public final class Plan {
     }
 
     /** How many of the ring's steps cross from one host to another; 0 on one host. */
-    public int machineCrossings() {
-        return machines.size() == 1 ? 0 : machines.size();
+    public int hostCrossings() {
+        return hosts.size() == 1 ? 0 : hosts.size();
     }
 
     private int checkRank(int rank) {

@@ -12,9 +12,9 @@ final class PlanBuilder {
 
     private final PlanOptions options;
     private final RankChannels[] byRank;
-    private final List<Machine> machines = new ArrayList<>();
+    private final List<PlannedHost> hosts = new ArrayList<>();
     private final List<RankChannels> found = new ArrayList<>();
-    private final int[] machineOfRank;
+    private final int[] hostOfRank;
 
     PlanBuilder(List<RankChannels> ranks, PlanOptions options) {
         if (ranks.isEmpty()) {
@@ -22,7 +22,7 @@ final class PlanBuilder {
         }
         this.options = options;
         this.byRank = new RankChannels[ranks.size()];
-        this.machineOfRank = new int[ranks.size()];
+        this.hostOfRank = new int[ranks.size()];
         for (RankChannels rank : ranks) {
             if (rank.rank() >= byRank.length) {
                 throw new IllegalArgumentException("rank=" + rank.rank() + ": expected 0 to " + (byRank.length - 1)
@@ -36,24 +36,24 @@ final class PlanBuilder {
     }
 
     Plan build() {
-        groupByMachine();
-        machines.forEach(machine -> found.add(agree(machine)));
+        groupByHost();
+        hosts.forEach(host -> found.add(agree(host)));
         Alignment alignment = Alignment.of(found, byRank.length == 1, options);
         int distinct = alignment.rings().channels();
         int[][] ringChoice = chooseRings(distinct);
         int[][] treeChoice = chooseTrees(distinct);
         int[][] rings = new int[alignment.channels()][];
         TreeOfRanks[] trees = new TreeOfRanks[alignment.channels()];
-        DoubleBinaryTree shape = new DoubleBinaryTree(machines.size());
+        DoubleBinaryTree shape = new DoubleBinaryTree(hosts.size());
         for (int channel = 0; channel < alignment.channels(); channel++) {
             rings[channel] = ring(ringChoice, channel % distinct);
-            int tree = Plan.treeOfChannel(channel, machines.size());
+            int tree = Plan.treeOfChannel(channel, hosts.size());
             trees[channel] = tree(shape, channel % 2, treeChoice, tree % distinct);
         }
-        return new Plan(machines, found, machineOfRank, alignment, ringChoice, treeChoice, rings, trees);
+        return new Plan(hosts, found, hostOfRank, alignment, ringChoice, treeChoice, rings, trees);
     }
 
-    private void groupByMachine() {
+    private void groupByHost() {
         Map<String, List<Integer>> ranksOfHost = new LinkedHashMap<>();
         for (RankChannels rank : byRank) {
             ranksOfHost
@@ -62,20 +62,20 @@ final class PlanBuilder {
         }
         ranksOfHost.forEach((host, members) -> {
             for (int rank : members) {
-                machineOfRank[rank] = machines.size();
+                hostOfRank[rank] = hosts.size();
             }
-            machines.add(new Machine(machines.size(), host, members));
+            hosts.add(new PlannedHost(hosts.size(), host, members));
         });
     }
 
     /** The lowest rank's orders at the worst of all its ranks' bandwidths and types. */
-    private RankChannels agree(Machine machine) {
-        RankChannels agreed = byRank[machine.ranks().get(0)];
-        for (int rank : machine.ranks()) {
+    private RankChannels agree(PlannedHost host) {
+        RankChannels agreed = byRank[host.ranks().get(0)];
+        for (int rank : host.ranks()) {
             agreed = agreed.worst(byRank[rank]);
         }
-        requirePermutations(machine, agreed.rings(), "ring");
-        requirePermutations(machine, agreed.trees(), "tree");
+        requirePermutations(host, agreed.rings(), "ring");
+        requirePermutations(host, agreed.trees(), "tree");
         if (!agreed.trees().orders().isEmpty()) {
             return agreed;
         }
@@ -87,36 +87,36 @@ final class PlanBuilder {
                 agreed.trees().along(agreed.rings()));
     }
 
-    private static void requirePermutations(Machine machine, ChannelGraph found, String kind) {
+    private static void requirePermutations(PlannedHost host, ChannelGraph found, String kind) {
         for (int channel = 0; channel < found.orders().size(); channel++) {
             List<Integer> order = found.orders().get(channel);
-            if (!order.stream().sorted().toList().equals(machine.ranks())) {
+            if (!order.stream().sorted().toList().equals(host.ranks())) {
                 throw new IllegalArgumentException(kind + " order=" + order + " of channel=" + channel + " on host="
-                        + machine.hostId() + ": expected a permutation of its ranks " + machine.ranks());
+                        + host.hostId() + ": expected a permutation of its ranks " + host.ranks());
             }
         }
     }
 
     /** A ring comes into a host by the rail on which it left the one before; hosts that cross rails so alternate. */
     private int[][] chooseRings(int distinct) {
-        int[][] chosen = new int[machines.size()][];
+        int[][] chosen = new int[hosts.size()][];
         int[] outs = null;
-        for (int machine = 0; machine < chosen.length; machine++) {
-            RailMatcher matcher = new RailMatcher(found.get(machine).rings(), distinct);
-            chosen[machine] = outs == null ? matcher.inOrder() : matcher.matching(outs);
-            outs = matcher.outs(chosen[machine]);
+        for (int host = 0; host < chosen.length; host++) {
+            RailMatcher matcher = new RailMatcher(found.get(host).rings(), distinct);
+            chosen[host] = outs == null ? matcher.inOrder() : matcher.matching(outs);
+            outs = matcher.outs(chosen[host]);
         }
         return chosen;
     }
 
     /** Any two hosts may be neighbours in a tree, so all of them follow the rails of the first. */
     private int[][] chooseTrees(int distinct) {
-        int[][] chosen = new int[machines.size()][];
+        int[][] chosen = new int[hosts.size()][];
         int[] rails = null;
-        for (int machine = 0; machine < chosen.length; machine++) {
-            RailMatcher matcher = new RailMatcher(found.get(machine).trees(), distinct);
-            chosen[machine] = rails == null ? matcher.inOrder() : matcher.matching(rails);
-            rails = rails == null ? matcher.ins(chosen[machine]) : rails;
+        for (int host = 0; host < chosen.length; host++) {
+            RailMatcher matcher = new RailMatcher(found.get(host).trees(), distinct);
+            chosen[host] = rails == null ? matcher.inOrder() : matcher.matching(rails);
+            rails = rails == null ? matcher.ins(chosen[host]) : rails;
         }
         return chosen;
     }
@@ -124,8 +124,8 @@ final class PlanBuilder {
     private int[] ring(int[][] choice, int distinct) {
         int[] ring = new int[byRank.length];
         int at = 0;
-        for (Machine machine : machines) {
-            for (int rank : order(machine, found.get(machine.index()).rings(), choice, distinct)) {
+        for (PlannedHost host : hosts) {
+            for (int rank : order(host, found.get(host.index()).rings(), choice, distinct)) {
                 ring[at++] = rank;
             }
         }
@@ -135,20 +135,20 @@ final class PlanBuilder {
     /** Edges between hosts come first, so that the data that has far to go is the first to be passed on. */
     private TreeOfRanks tree(DoubleBinaryTree shape, int which, int[][] choice, int distinct) {
         TreeOfRanks tree = new TreeOfRanks(byRank.length);
-        for (Machine machine : machines) {
-            List<Integer> chain = chain(machine, choice, distinct);
-            Pattern pattern = found.get(machine.index()).trees().pattern();
+        for (PlannedHost host : hosts) {
+            List<Integer> chain = chain(host, choice, distinct);
+            Pattern pattern = found.get(host.index()).trees().pattern();
             for (int child = 0; child < 2; child++) {
-                int below = shape.child(which, machine.index(), child);
+                int below = shape.child(which, host.index(), child);
                 if (below != DoubleBinaryTree.NONE) {
                     tree.connect(
                             chain.get(childPlace(pattern, child, chain.size())),
-                            chain(machines.get(below), choice, distinct).get(0));
+                            chain(hosts.get(below), choice, distinct).get(0));
                 }
             }
         }
-        for (Machine machine : machines) {
-            List<Integer> chain = chain(machine, choice, distinct);
+        for (PlannedHost host : hosts) {
+            List<Integer> chain = chain(host, choice, distinct);
             for (int place = 1; place < chain.size(); place++) {
                 tree.connect(chain.get(place - 1), chain.get(place));
             }
@@ -172,11 +172,11 @@ final class PlanBuilder {
         return Math.min(place, ranks - 1);
     }
 
-    private List<Integer> chain(Machine machine, int[][] choice, int distinct) {
-        return order(machine, found.get(machine.index()).trees(), choice, distinct);
+    private List<Integer> chain(PlannedHost host, int[][] choice, int distinct) {
+        return order(host, found.get(host.index()).trees(), choice, distinct);
     }
 
-    private static List<Integer> order(Machine machine, ChannelGraph channels, int[][] choice, int distinct) {
-        return channels.orders().isEmpty() ? machine.ranks() : channels.orders().get(choice[machine.index()][distinct]);
+    private static List<Integer> order(PlannedHost host, ChannelGraph channels, int[][] choice, int distinct) {
+        return channels.orders().isEmpty() ? host.ranks() : channels.orders().get(choice[host.index()][distinct]);
     }
 }

@@ -51,21 +51,17 @@ public final class PlannedDevices {
     }
 
     private static void addRing(Plan plan, int channel, int from, int to, List<NetworkPath> paths) {
-        if (!plan.sameMachine(from, to)) {
+        if (!plan.sameHost(from, to)) {
             paths.add(new NetworkPath(channel, from, to, ringOut(plan, channel, from), ringIn(plan, channel, to)));
         }
     }
 
     private static int ringOut(Plan plan, int channel, int rank) {
-        return plan.ringRail(channel, plan.machineOf(rank).index())
-                .map(Rail::out)
-                .orElse(UNKNOWN);
+        return plan.ringRail(channel, plan.hostOf(rank).index()).map(Rail::out).orElse(UNKNOWN);
     }
 
     private static int ringIn(Plan plan, int channel, int rank) {
-        return plan.ringRail(channel, plan.machineOf(rank).index())
-                .map(Rail::in)
-                .orElse(UNKNOWN);
+        return plan.ringRail(channel, plan.hostOf(rank).index()).map(Rail::in).orElse(UNKNOWN);
     }
 
     /** Sums go up by the path by which they come down. */
@@ -76,7 +72,7 @@ public final class PlannedDevices {
             neighbours.add(links.up());
         }
         for (int other : neighbours) {
-            if (!plan.sameMachine(rank, other)) {
+            if (!plan.sameHost(rank, other)) {
                 int here = treeDevice(plan, channel, rank);
                 int there = treeDevice(plan, channel, other);
                 paths.add(new NetworkPath(channel, rank, other, here, there));
@@ -88,8 +84,8 @@ public final class PlannedDevices {
     /** The first rank of the chain inside a host uses the one device, further ones the other. */
     private static int treeDevice(Plan plan, int channel, int rank) {
         TreeLinks links = plan.tree(channel, rank);
-        boolean first = links.isRoot() || !plan.sameMachine(rank, links.up());
-        return plan.treeRail(channel, plan.machineOf(rank).index())
+        boolean first = links.isRoot() || !plan.sameHost(rank, links.up());
+        return plan.treeRail(channel, plan.hostOf(rank).index())
                 .map(first ? Rail::in : Rail::out)
                 .orElse(UNKNOWN);
     }

@@ -1,7 +1,7 @@
 package io.jccl.planning;
 
 import io.jccl.plan.RankChannels;
-import io.jccl.tuning.MachineTraits;
+import io.jccl.tuning.HostTraits;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -15,7 +15,7 @@ import java.util.Map;
  * @param netGBps the bandwidth of the host's best network device, in GB/s
  * @param cores the processors that the host's ranks share: as many as affinities and quotas let them keep busy
  */
-public record MachineSurvey(RankChannels channels, MachineTraits traits, double netGBps, int cores) {
+public record MachineSurvey(RankChannels channels, HostTraits traits, double netGBps, int cores) {
 
     /** Checks the numbers. */
     public MachineSurvey {

@@ -22,21 +22,21 @@ public final class NetworkLimits {
      * What somebody should know who set limits: a sentence for each device that is not used, and one for all whose limit is
      * exceeded.
      *
-     * @param machine the host, by its number in the plan
+     * @param host the host, by its number in the plan
      * @param topology that host, as the search saw it
      */
-    public static List<String> notes(Plan plan, int machine, Topology topology) {
+    public static List<String> notes(Plan plan, int host, Topology topology) {
         List<String> notes = new ArrayList<>();
         List<String> exceeded = new ArrayList<>();
         int within = plan.channels();
         for (Node node : topology.nodes()) {
             if (node instanceof Node.Net net) {
-                int all = connections(plan, machine, net, plan.channels());
+                int all = connections(plan, host, net, plan.channels());
                 if (net.maxConnections() == 0) {
                     notes.add(net.label() + " maxconn=0: no channel uses it");
                 } else if (all > net.maxConnections()) {
                     exceeded.add(net.label() + " " + all + " of " + net.maxConnections());
-                    while (connections(plan, machine, net, within) > net.maxConnections()) {
+                    while (connections(plan, host, net, within) > net.maxConnections()) {
                         within--;
                     }
                 }
@@ -51,10 +51,10 @@ public final class NetworkLimits {
     }
 
     /** How many rings, or trees if these are more, of the first channels use a device. */
-    private static int connections(Plan plan, int machine, Node.Net net, int channels) {
+    private static int connections(Plan plan, int host, Node.Net net, int channels) {
         return Math.max(
-                through(channels, net.dev(), channel -> plan.ringRail(channel, machine)),
-                through(channels, net.dev(), channel -> plan.treeRail(channel, machine)));
+                through(channels, net.dev(), channel -> plan.ringRail(channel, host)),
+                through(channels, net.dev(), channel -> plan.treeRail(channel, host)));
     }
 
     private static int through(int channels, int dev, IntFunction<Optional<Rail>> railOf) {

@@ -1,8 +1,8 @@
 package io.jccl.planning;
 
-import io.jccl.plan.Machine;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlannedDevices;
+import io.jccl.plan.PlannedHost;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodePath;
 import io.jccl.topology.NodePaths;
@@ -18,14 +18,14 @@ import java.util.TreeMap;
 public final class NetworkMap {
 
     private final Plan plan;
-    private final Machine machine;
+    private final PlannedHost host;
     private final NodePaths paths;
     /** By rank, then by device number: the channels that use it. */
     private final Map<Integer, Map<Integer, BitSet>> uses = new TreeMap<>();
 
-    private NetworkMap(Plan plan, Machine machine, NodePaths paths) {
+    private NetworkMap(Plan plan, PlannedHost host, NodePaths paths) {
         this.plan = plan;
-        this.machine = machine;
+        this.host = host;
         this.paths = paths;
     }
 
@@ -33,20 +33,20 @@ public final class NetworkMap {
      * For example {@code GPU/0: NET/0 (mlx5_0) PIX channels 0-3; GPU/1: NET/1 (mlx5_1) PIX channels 4-7; unused: NET/2 (eth0)};
      * empty where no channel leaves the host by a known device.
      *
-     * @param machine the host, by its number in the plan
+     * @param host the host, by its number in the plan
      * @param paths of that host, as the search saw it; its endpoints have the numbers of the plan's ranks
      */
-    public static Optional<String> describe(Plan plan, int machine, NodePaths paths) {
-        NetworkMap map = new NetworkMap(plan, plan.machines().get(machine), paths);
+    public static Optional<String> describe(Plan plan, int host, NodePaths paths) {
+        NetworkMap map = new NetworkMap(plan, plan.hosts().get(host), paths);
         map.collect();
         return map.uses.isEmpty() ? Optional.empty() : Optional.of(map.describe());
     }
 
     private void collect() {
-        if (plan.machines().size() == 1) {
+        if (plan.hosts().size() == 1) {
             return;
         }
-        for (int rank : machine.ranks()) {
+        for (int rank : host.ranks()) {
             for (int channel = 0; channel < plan.channels(); channel++) {
                 for (PlannedDevices.NetworkPath path : PlannedDevices.of(plan, channel, rank)) {
                     use(rank, path.from() == rank ? path.out() : path.in(), channel);

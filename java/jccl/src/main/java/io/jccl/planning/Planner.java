@@ -1,8 +1,8 @@
 package io.jccl.planning;
 
 import io.jccl.TransportKind;
-import io.jccl.plan.Machine;
 import io.jccl.plan.Plan;
+import io.jccl.plan.PlannedHost;
 import io.jccl.planning.CommunicatorPlan.GpuPlan;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.CommunicatorShape;
@@ -10,7 +10,7 @@ import io.jccl.tuning.CostModel;
 import io.jccl.tuning.DeviceModel;
 import io.jccl.tuning.GpuShape;
 import io.jccl.tuning.GraphCostModel;
-import io.jccl.tuning.MachineTraits;
+import io.jccl.tuning.HostTraits;
 import io.jccl.tuning.TimeModel;
 import java.util.Comparator;
 import java.util.List;
@@ -59,14 +59,14 @@ public final class Planner {
     private static CommunicatorShape hostShape(
             Plan plan, List<MachineSurvey> surveys, TransportKind local, PlanningOptions options) {
         int localRanks = maxLocalRanks(plan);
-        int fullest = plan.machines().stream()
-                .min(Comparator.comparingDouble(machine -> coresPerRank(machine, surveys)))
+        int fullest = plan.hosts().stream()
+                .min(Comparator.comparingDouble(host -> coresPerRank(host, surveys)))
                 .orElseThrow()
                 .ranks()
                 .get(0);
         return new CommunicatorShape(
                 plan.size(),
-                plan.machines().size(),
+                plan.hosts().size(),
                 localRanks,
                 surveys.get(fullest).cores(),
                 plan.channels(),
@@ -77,20 +77,16 @@ public final class Planner {
     }
 
     private static int maxLocalRanks(Plan plan) {
-        return plan.machines().stream()
-                .mapToInt(machine -> machine.ranks().size())
-                .max()
-                .orElseThrow();
+        return plan.hosts().stream().mapToInt(host -> host.ranks().size()).max().orElseThrow();
     }
 
-    private static double coresPerRank(Machine machine, List<MachineSurvey> surveys) {
-        return (double) surveys.get(machine.ranks().get(0)).cores()
-                / machine.ranks().size();
+    private static double coresPerRank(PlannedHost host, List<MachineSurvey> surveys) {
+        return (double) surveys.get(host.ranks().get(0)).cores() / host.ranks().size();
     }
 
     private static GpuShape gpuShape(Plan plan, List<MachineSurvey> surveys, PlanningOptions options) {
-        MachineTraits traits = MachineTraits.together(
-                surveys.stream().map(MachineSurvey::traits).toList());
+        HostTraits traits =
+                HostTraits.together(surveys.stream().map(MachineSurvey::traits).toList());
         return GpuShape.of(plan, traits, options.slots()).withChannels(Math.min(plan.channels(), MAX_DEVICE_CHANNELS));
     }
 

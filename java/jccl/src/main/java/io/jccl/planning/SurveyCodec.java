@@ -10,7 +10,7 @@ import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.search.Rail;
 import io.jccl.topology.PathType;
-import io.jccl.tuning.MachineTraits;
+import io.jccl.tuning.HostTraits;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -56,7 +56,7 @@ public final class SurveyCodec {
     }
 
     private static void write(WireWriter out, MachineSurvey survey, boolean lowest) {
-        MachineTraits traits = survey.traits();
+        HostTraits traits = survey.traits();
         out.f64(survey.netGBps()).i32(survey.cores()).flag(survey.channels().gpu());
         out.i32(traits.minCapability()).i32(traits.maxCapability()).flag(traits.amdProcessors());
         ChannelGraph rings = survey.channels().rings();
@@ -104,7 +104,7 @@ public final class SurveyCodec {
         double netGBps = in.f64();
         int cores = in.i32();
         boolean gpu = in.flag();
-        MachineTraits traits = new MachineTraits(in.i32(), in.i32(), in.flag());
+        HostTraits traits = new HostTraits(in.i32(), in.i32(), in.flag());
         boolean lowest = ranks.get(0) == rank;
         ChannelGraph rings = graph(in, ranks, lowest);
         ChannelGraph trees = graph(in, ranks, lowest);

@@ -12,7 +12,7 @@ import io.jccl.topology.NodeType;
 import io.jccl.topology.PathPolicy;
 import io.jccl.topology.Topology;
 import io.jccl.topology.Trimmer;
-import io.jccl.tuning.MachineTraits;
+import io.jccl.tuning.HostTraits;
 import java.util.function.LongSupplier;
 
 /**
@@ -51,7 +51,7 @@ public record Surveyor(PathPolicy policy, SearchOptions.CrossNic crossNic, boole
     public LocalSurvey survey(NodePaths paths, int rank, String hostId, int cores) {
         Topology topology = paths.topology();
         ChannelSearch search = new ChannelSearch(
-                paths, SearchOptions.forMachine(topology, cores, networks).withCrossNic(crossNic));
+                paths, SearchOptions.forHost(topology, cores, networks).withCrossNic(crossNic));
         long begin = nanoClock.getAsLong();
         ChannelGraph rings = search.search(Pattern.RING);
         long middle = nanoClock.getAsLong();
@@ -60,7 +60,7 @@ public record Surveyor(PathPolicy policy, SearchOptions.CrossNic crossNic, boole
         boolean gpu = topology.indexesOf(NodeType.HOST).isEmpty();
         MachineSurvey survey = new MachineSurvey(
                 new RankChannels(rank, hostId, gpu, rings, trees),
-                MachineTraits.of(topology),
+                HostTraits.of(topology),
                 networkGBps(topology),
                 cores);
         return new LocalSurvey(survey, paths, (middle - begin) / 1e6, (end - middle) / 1e6);

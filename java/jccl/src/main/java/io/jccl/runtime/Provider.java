@@ -19,7 +19,7 @@ public final class Provider implements JcclProvider {
     /** How many communicators this process initialised from its launcher's environment. */
     private final AtomicInteger launched = new AtomicInteger();
 
-    private final MachineMemory memory = new MachineMemory(Path.of("/"));
+    private final SystemMemory memory = new SystemMemory(Path.of("/"));
 
     /** Called by {@link java.util.ServiceLoader}. */
     public Provider() {}

@@ -84,7 +84,7 @@ public record SearchOptions(
      *
      * @param cores cores of the host; host ranks get no more channels than these
      */
-    public static SearchOptions forMachine(Topology topology, int cores, boolean networks) {
+    public static SearchOptions forHost(Topology topology, int cores, boolean networks) {
         return topology.indexesOf(NodeType.HOST).isEmpty()
                 ? forGpus(topology, networks)
                 : forHost(cores, topology.endpoints().size(), networks);

@@ -61,20 +61,20 @@ public final class SysfsDetector {
     }
 
     /** This host without what a management library would report. */
-    public static SysfsDetector ofThisMachine() {
+    public static SysfsDetector ofThisHost() {
         return new SysfsDetector(Path.of("/"), System.getProperty("os.arch", ""));
     }
 
     /** Describes the host that this program runs on, without asking a management library. */
-    public static XmlElement detectThisMachine(List<HostRank> ranks) {
-        return ofThisMachine().detect(ranks);
+    public static XmlElement detectThisHost(List<HostRank> ranks) {
+        return ofThisHost().detect(ranks);
     }
 
     /**
      * Describes the host that this program runs on; the settings name the management library, and say whether verbs are
      * tried.
      */
-    public static XmlElement detectThisMachine(Settings settings, List<HostRank> ranks) {
+    public static XmlElement detectThisHost(Settings settings, List<HostRank> ranks) {
         return new SysfsDetector(
                         Path.of("/"),
                         System.getProperty("os.arch", ""),

@@ -11,7 +11,7 @@ import java.util.Objects;
  * differently: take those agreed in the bootstrap, not this rank's own.
  *
  * @param ranks the number of ranks
- * @param machines the number of hosts
+ * @param hosts the number of hosts
  * @param localRanks the most ranks on one host
  * @param cores cores of the host that has the fewest per rank
  * @param channels the plan's channels
@@ -22,7 +22,7 @@ import java.util.Objects;
  */
 public record CommunicatorShape(
         int ranks,
-        int machines,
+        int hosts,
         int localRanks,
         int cores,
         int channels,
@@ -84,38 +84,37 @@ public record CommunicatorShape(
     public CommunicatorShape {
         Objects.requireNonNull(localTransport, "localTransport");
         Objects.requireNonNull(slots, "slots");
-        if (ranks < 1 || machines < 1 || machines > ranks || localRanks < 1 || localRanks > ranks - machines + 1) {
-            throw new IllegalArgumentException("ranks=" + ranks + " machines=" + machines + " localRanks=" + localRanks
-                    + ": expected 1 <= machines <= ranks and 1 <= localRanks <= ranks - machines + 1");
+        if (ranks < 1 || hosts < 1 || hosts > ranks || localRanks < 1 || localRanks > ranks - hosts + 1) {
+            throw new IllegalArgumentException("ranks=" + ranks + " hosts=" + hosts + " localRanks=" + localRanks
+                    + ": expected 1 <= hosts <= ranks and 1 <= localRanks <= ranks - hosts + 1");
         }
         if (cores < 1 || channels < 1 || treeDepth < 0) {
             throw new IllegalArgumentException("cores=" + cores + " channels=" + channels + " treeDepth=" + treeDepth
                     + ": expected at least 1, 1 and 0");
         }
-        if (machines > 1 && !(netGBps > 0)) {
+        if (hosts > 1 && !(netGBps > 0)) {
             throw new IllegalArgumentException("netGBps=" + netGBps + ": expected more than 0 between hosts");
         }
     }
 
     /** Edges between the root and the deepest host of a double binary tree over so many hosts. */
-    public static int treeDepthOver(int machines) {
-        return machines == 1 ? 0 : Integer.SIZE - Integer.numberOfLeadingZeros(machines - 1);
+    public static int treeDepthOver(int hosts) {
+        return hosts == 1 ? 0 : Integer.SIZE - Integer.numberOfLeadingZeros(hosts - 1);
     }
 
     /** The same communicator with another transport between ranks of one host. */
     public CommunicatorShape over(TransportKind transport) {
-        return new CommunicatorShape(
-                ranks, machines, localRanks, cores, channels, treeDepth, transport, netGBps, slots);
+        return new CommunicatorShape(ranks, hosts, localRanks, cores, channels, treeDepth, transport, netGBps, slots);
     }
 
     /** Whether all ranks are on one host. */
-    public boolean oneMachine() {
-        return machines == 1;
+    public boolean oneHost() {
+        return hosts == 1;
     }
 
     /** Whether all ranks can reach each other's memory. */
     public boolean sharesMemory() {
-        return oneMachine() && !localTransport.isNetwork();
+        return oneHost() && !localTransport.isNetwork();
     }
 
     /** Ranks per core on the fullest host, at least 1: how many ranks are time-sliced. */

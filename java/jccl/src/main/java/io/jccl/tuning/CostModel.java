@@ -48,7 +48,7 @@ public final class CostModel implements TimeModel {
 
     @Override
     public String described() {
-        return "ranks=" + shape.ranks() + " on machines=" + shape.machines();
+        return "ranks=" + shape.ranks() + " on hosts=" + shape.hosts();
     }
 
     /** Every protocol works wherever the algorithm does. */
@@ -87,7 +87,7 @@ public final class CostModel implements TimeModel {
         boolean twoShot = OperationCost.isTwoShot(collective, algorithm, shape, bytes);
         double nanosPerByte =
                 local.nanosPerByte(bytes) * shape.ranksPerCore() * (twoShot ? 1 : oversubscription(algorithm));
-        if (!shape.oneMachine()) {
+        if (!shape.oneHost()) {
             double wire = (protocol == Protocol.LL ? 2 : 1) / shape.netGBps();
             nanosPerByte = Math.max(nanosPerByte, Math.max(net.nanosPerByte(bytes), wire));
         }
@@ -108,7 +108,7 @@ public final class CostModel implements TimeModel {
     int largestChunk(Protocol protocol) {
         General largest = oversubscribed()
                 ? General.OVERSUBSCRIBED_CHUNK_BYTES
-                : shape.oneMachine() ? General.CHUNK_BYTES : General.NET_CHUNK_BYTES;
+                : shape.oneHost() ? General.CHUNK_BYTES : General.NET_CHUNK_BYTES;
         return wholeLines(Math.min(shape.slots().of(protocol), costs.bytes(largest)));
     }
 

@@ -9,7 +9,7 @@ import java.util.Objects;
  * those agreed in the bootstrap, not this rank's own.
  *
  * @param ranks the number of ranks
- * @param machines the number of hosts
+ * @param hosts the number of hosts
  * @param localRanks the most ranks on one host
  * @param channels the plan's channels
  * @param treeDepth edges between the root of a tree and its deepest rank, as the plan counts them
@@ -22,7 +22,7 @@ import java.util.Objects;
  */
 public record GpuShape(
         int ranks,
-        int machines,
+        int hosts,
         int localRanks,
         int channels,
         int treeDepth,
@@ -38,9 +38,9 @@ public record GpuShape(
         Objects.requireNonNull(ring, "ring");
         Objects.requireNonNull(tree, "tree");
         Objects.requireNonNull(slots, "slots");
-        if (ranks < 1 || machines < 1 || machines > ranks || localRanks < 1 || localRanks > ranks - machines + 1) {
-            throw new IllegalArgumentException("ranks=" + ranks + " machines=" + machines + " localRanks=" + localRanks
-                    + ": expected 1 <= machines <= ranks and 1 <= localRanks <= ranks - machines + 1");
+        if (ranks < 1 || hosts < 1 || hosts > ranks || localRanks < 1 || localRanks > ranks - hosts + 1) {
+            throw new IllegalArgumentException("ranks=" + ranks + " hosts=" + hosts + " localRanks=" + localRanks
+                    + ": expected 1 <= hosts <= ranks and 1 <= localRanks <= ranks - hosts + 1");
         }
         if (channels < 1 || treeDepth < 0 || minCapability < 0 || maxCapability < minCapability) {
             throw new IllegalArgumentException("channels=" + channels + " treeDepth=" + treeDepth + " minCapability="
@@ -54,14 +54,14 @@ public record GpuShape(
      *
      * @param traits those of all hosts together
      */
-    public static GpuShape of(Plan plan, MachineTraits traits, CommunicatorShape.SlotBytes slots) {
-        int localRanks = plan.machines().stream()
-                .mapToInt(machine -> machine.ranks().size())
+    public static GpuShape of(Plan plan, HostTraits traits, CommunicatorShape.SlotBytes slots) {
+        int localRanks = plan.hosts().stream()
+                .mapToInt(host -> host.ranks().size())
                 .max()
                 .orElseThrow();
         return new GpuShape(
                 plan.size(),
-                plan.machines().size(),
+                plan.hosts().size(),
                 localRanks,
                 plan.channels(),
                 plan.treeDepth(0),
@@ -77,7 +77,7 @@ public record GpuShape(
     public GpuShape withChannels(int number) {
         return new GpuShape(
                 ranks,
-                machines,
+                hosts,
                 localRanks,
                 number,
                 treeDepth,
@@ -97,7 +97,7 @@ public record GpuShape(
     public GpuShape throughHost(double gbps) {
         return new GpuShape(
                 ranks,
-                machines,
+                hosts,
                 localRanks,
                 channels,
                 treeDepth,
@@ -110,7 +110,7 @@ public record GpuShape(
     }
 
     /** Whether all ranks are on one host. */
-    public boolean oneMachine() {
-        return machines == 1;
+    public boolean oneHost() {
+        return hosts == 1;
     }
 }

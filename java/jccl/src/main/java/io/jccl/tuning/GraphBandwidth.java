@@ -41,7 +41,7 @@ final class GraphBandwidth {
     GraphBandwidth(GpuShape shape) {
         this.shape = shape;
         this.generation = Generation.of(shape.minCapability());
-        this.llGBps = GraphCosts.llGBps(generation, shape.machines(), shape.amdProcessors());
+        this.llGBps = GraphCosts.llGBps(generation, shape.hosts(), shape.amdProcessors());
     }
 
     /** Bytes of the operation per nanosecond: the larger of a rank's buffers, as the perf table's algbw. */
@@ -56,7 +56,7 @@ final class GraphBandwidth {
     /** What the rings carry together without any protocol's costs. */
     double ringGBps() {
         GraphSummary ring = shape.ring();
-        double each = shape.oneMachine() ? ring.bwIntra() : Math.min(ring.bwIntra(), ring.bwInter());
+        double each = shape.oneHost() ? ring.bwIntra() : Math.min(ring.bwIntra(), ring.bwInter());
         return each * usable(ring);
     }
 
@@ -72,7 +72,7 @@ final class GraphBandwidth {
     }
 
     private double ringLl(Collective collective) {
-        return shape.oneMachine() && !GraphLatency.twoPhases(collective) && collective != Collective.REDUCE
+        return shape.oneHost() && !GraphLatency.twoPhases(collective) && collective != Collective.REDUCE
                 ? RING_LL_COPYING_LOCALLY
                 : RING_LL;
     }
@@ -89,13 +89,13 @@ final class GraphBandwidth {
 
     private double carriedByTree(Protocol protocol) {
         GraphSummary tree = shape.tree();
-        double simple = Math.min(treeGBps() * TREE, usable(tree) * GraphCosts.treeGBps(generation, shape.machines()));
+        double simple = Math.min(treeGBps() * TREE, usable(tree) * GraphCosts.treeGBps(generation, shape.hosts()));
         double carried =
                 switch (protocol) {
                     case LL -> Math.min(simple * TREE_LL, llGBps);
                     case LL128 -> Math.min(
-                            simple * (shape.oneMachine() ? TREE_LL128_ONE_MACHINE : TREE_LL128),
-                            usable(tree) * GraphCosts.treeLl128GBps(generation, shape.machines()));
+                            simple * (shape.oneHost() ? TREE_LL128_ONE_MACHINE : TREE_LL128),
+                            usable(tree) * GraphCosts.treeLl128GBps(generation, shape.hosts()));
                     case SIMPLE -> simple;
                 };
         return tree.pattern() == Pattern.TREE ? carried * TREE_AT_ONE_RANK : carried;
@@ -108,7 +108,7 @@ final class GraphBandwidth {
     private double treeGBps() {
         GraphSummary tree = shape.tree();
         double each =
-                switch (shape.machines()) {
+                switch (shape.hosts()) {
                     case 1 -> tree.bwIntra();
                     case 2 -> Math.min(tree.bwIntra(), 2 * tree.bwInter());
                     default -> Math.min(tree.bwIntra(), tree.bwInter());
@@ -121,7 +121,7 @@ final class GraphBandwidth {
      */
     private double direct(Collective collective, Protocol protocol) {
         double all = ringGBps();
-        if (collective != Collective.SEND_RECV && !shape.oneMachine()) {
+        if (collective != Collective.SEND_RECV && !shape.oneHost()) {
             double toOthers = (shape.ranks() - shape.localRanks()) / (double) shape.ranks();
             boolean everyRankSends = collective == Collective.ALL_TO_ALL;
             double perRank = all / (everyRankSends ? shape.localRanks() : 1) / toOthers;

@@ -53,7 +53,7 @@ public final class GraphCostModel implements TimeModel {
 
     @Override
     public String described() {
-        String text = "GPU ranks=" + shape.ranks() + " on machines=" + shape.machines();
+        String text = "GPU ranks=" + shape.ranks() + " on hosts=" + shape.hosts();
         if (ll128 == Ll128.OFF) {
             return text + " and JCCL_LL128=off";
         }

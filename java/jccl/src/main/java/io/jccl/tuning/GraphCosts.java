@@ -137,11 +137,11 @@ final class GraphCosts {
     }
 
     /** The most that all channels together carry with LL. */
-    static double llGBps(Generation generation, int machines, boolean amdProcessors) {
-        if (machines == 1) {
+    static double llGBps(Generation generation, int hosts, boolean amdProcessors) {
+        if (hosts == 1) {
             return LL_LOCAL_GBPS[generation.ordinal()];
         }
-        int column = machines == 2 ? 0 : 1;
+        int column = hosts == 2 ? 0 : 1;
         return amdProcessors ? LL_AMD_GBPS[generation.ordinal()][column] : LL_INTEL_GBPS[column];
     }
 
@@ -151,17 +151,17 @@ final class GraphCosts {
     }
 
     /** The most that one channel of a tree carries with LL128. */
-    static double treeLl128GBps(Generation generation, int machines) {
-        return TREE_LL128_GBPS[generation.ordinal()][scale(machines)];
+    static double treeLl128GBps(Generation generation, int hosts) {
+        return TREE_LL128_GBPS[generation.ordinal()][scale(hosts)];
     }
 
     /** The most that one channel of a tree carries. */
-    static double treeGBps(Generation generation, int machines) {
-        return TREE_GBPS[generation.ordinal()][scale(machines)];
+    static double treeGBps(Generation generation, int hosts) {
+        return TREE_GBPS[generation.ordinal()][scale(hosts)];
     }
 
-    private static int scale(int machines) {
-        return Math.min(machines, 3) - 1;
+    private static int scale(int hosts) {
+        return Math.min(hosts, 3) - 1;
     }
 
     /** The part of a tree's bandwidth that an all-reduce of this size reaches; between the sizes of the table, in line. */

@@ -34,10 +34,10 @@ final class GraphLatency {
     private double ringHops(Collective collective, Protocol protocol) {
         int phases = twoPhases(collective) ? 2 : 1;
         double hops = (double) phases * (shape.ranks() - 1);
-        if (shape.oneMachine()) {
+        if (shape.oneHost()) {
             return hops * GraphCosts.hopMicros(within(shape.ring()), Algorithm.RING, protocol);
         }
-        double netHops = Math.min(hops, (double) phases * shape.machines());
+        double netHops = Math.min(hops, (double) phases * shape.hosts());
         // Where each host has one rank no other hop hides the network's latency, as in a tree.
         Algorithm asIn = shape.localRanks() == 1 ? Algorithm.TREE : Algorithm.RING;
         double net = GraphCosts.hopMicros(Medium.NET, asIn, protocol);
@@ -49,14 +49,14 @@ final class GraphLatency {
     }
 
     private double plateau(Collective collective, Protocol protocol, long bytes) {
-        boolean concerned = !shape.oneMachine() && twoPhases(collective) && protocol == Protocol.SIMPLE;
+        boolean concerned = !shape.oneHost() && twoPhases(collective) && protocol == Protocol.SIMPLE;
         long shard = bytes / ((long) shape.ring().channels() * shape.ranks());
         return concerned ? GraphCosts.ringPlateau(shape.minCapability(), shard) : 1;
     }
 
     /** Up and down again: along the chain of a host, and over the tree of hosts. */
     private double treeHops(Protocol protocol) {
-        int net = Math.min(shape.treeDepth(), CommunicatorShape.treeDepthOver(shape.machines()));
+        int net = Math.min(shape.treeDepth(), CommunicatorShape.treeDepthOver(shape.hosts()));
         int local = shape.treeDepth() - net;
         return 2
                 * (local * GraphCosts.hopMicros(within(shape.tree()), Algorithm.TREE, protocol)
@@ -65,7 +65,7 @@ final class GraphLatency {
 
     /** One hop, and passing to the network what goes to each rank of other hosts. */
     private double directHops(Collective collective, Protocol protocol) {
-        if (shape.oneMachine()) {
+        if (shape.oneHost()) {
             return GraphCosts.hopMicros(within(shape.ring()), Algorithm.RING, protocol);
         }
         int farPeers = collective == Collective.SEND_RECV ? 1 : shape.ranks() - shape.localRanks();

@@ -19,7 +19,7 @@ final class Ll128Rule {
 
     /** Why LL128 must not be used on these channels; nothing where it is safe. */
     static Optional<String> danger(GpuShape shape, GraphSummary graph) {
-        if (!shape.oneMachine()) {
+        if (!shape.oneHost()) {
             return Optional.of("networks may tear its lines");
         }
         if (graph.typeIntra().compareTo(PathType.NVB) > 0) {

@@ -70,7 +70,7 @@ public record OperationCost(double localHops, double netHops, double steps, doub
      */
     private static OperationCost tree(CommunicatorShape shape, double share, int chunkBytes) {
         double chunks = Math.max(1, Math.ceil(share / chunkBytes));
-        int net = Math.min(shape.treeDepth(), CommunicatorShape.treeDepthOver(shape.machines()));
+        int net = Math.min(shape.treeDepth(), CommunicatorShape.treeDepthOver(shape.hosts()));
         int local = shape.treeDepth() - net;
         double hops = 2.0 * (local + net);
         double steps = 2 * chunks + hops - 2;
@@ -112,12 +112,12 @@ public record OperationCost(double localHops, double netHops, double steps, doub
                     default -> share / shape.ranks();
                 };
         double chunks = Math.max(1, Math.ceil(toEach / chunkBytes));
-        boolean far = !shape.oneMachine();
+        boolean far = !shape.oneHost();
         return new OperationCost(far ? 0 : 1, far ? 1 : 0, chunks * peers, toEach * peers);
     }
 
     private static double netPart(CommunicatorShape shape, int hops) {
-        return shape.oneMachine() ? 0 : (double) hops * shape.machines() / shape.ranks();
+        return shape.oneHost() ? 0 : (double) hops * shape.hosts() / shape.ranks();
     }
 
     private static double localPart(CommunicatorShape shape, int hops) {

@@ -11,7 +11,7 @@ import java.util.List;
  */
 public interface TimeModel {
 
-    /** A description of the communicator for messages, such as {@code ranks=8 on machines=1}. */
+    /** A description of the communicator for messages, such as {@code ranks=8 on hosts=1}. */
     String described();
 
     /** Whether this communicator can execute an operation so. */

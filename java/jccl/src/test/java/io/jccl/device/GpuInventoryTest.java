@@ -17,7 +17,7 @@ class GpuInventoryTest {
     };
 
     @Test
-    void reads_the_layout_that_the_native_side_writes() {
+    void readsTheLayoutThatTheNativeSideWrites() {
         GpuInventory.Gpu gpu =
                 GpuInventory.decode("nvml", ONE, List.of()).gpus().get(0);
         assertThat(gpu.index()).isEqualTo(3);
@@ -34,7 +34,7 @@ class GpuInventoryTest {
     }
 
     @Test
-    void refuses_numbers_that_end_early_late_or_are_no_counts() {
+    void refusesNumbersThatEndEarlyLateOrAreNoCounts() {
         for (int length = 0; length < ONE.length; length++) {
             long[] cut = Arrays.copyOf(ONE, length);
             assertThatThrownBy(() -> GpuInventory.decode("nvml", cut, List.of()))

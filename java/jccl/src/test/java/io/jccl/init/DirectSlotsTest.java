@@ -11,7 +11,7 @@ import io.jccl.plan.RankChannels;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.search.Rail;
-import io.jccl.topology.Machines;
+import io.jccl.topology.DescribedHosts;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.PathPolicy;
 import io.jccl.topology.PathType;
@@ -48,7 +48,7 @@ class DirectSlotsTest {
 
     @Test
     void devicesBesideAGpuUseItsMemoryAndThoseBesideANeighbourDoNot() {
-        NodePaths paths = NodePaths.compute(Machines.topology("gpu4-nvswitch"), PathPolicy.defaults());
+        NodePaths paths = NodePaths.compute(DescribedHosts.topology("gpu4-nvswitch"), PathPolicy.defaults());
         assertThat(Devices.of(paths, 0)).isEqualTo(BOTH);
         assertThat(Devices.of(paths, 3)).isEqualTo(new Devices(Set.of(1), Set.of(1)));
         assertThat(Devices.of(paths, 9)).isEqualTo(Devices.NONE);
@@ -60,7 +60,7 @@ class DirectSlotsTest {
         int[] ring = plan.ring(0);
         for (int place = 0; place < ring.length; place++) {
             int next = ring[(place + 1) % ring.length];
-            boolean leaves = !plan.sameMachine(ring[place], next);
+            boolean leaves = !plan.sameHost(ring[place], next);
             assertThat(uses(plan, ring[place], BOTH).contains(new Use(next, 0, true, 0)))
                     .isEqualTo(leaves);
             assertThat(uses(plan, next, BOTH).contains(new Use(ring[place], 0, false, 0)))
@@ -70,7 +70,7 @@ class DirectSlotsTest {
             int self = rank;
             assertThat(uses(plan, rank, BOTH))
                     .doesNotHaveDuplicates()
-                    .noneMatch(use -> plan.sameMachine(use.peer(), self));
+                    .noneMatch(use -> plan.sameHost(use.peer(), self));
         }
     }
 

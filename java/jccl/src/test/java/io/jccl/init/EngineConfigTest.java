@@ -31,7 +31,7 @@ class EngineConfigTest {
     }
 
     @Test
-    void a_host_that_acknowledges_nothing_is_given_up_after_15_seconds() {
+    void aHostThatAcknowledgesNothingIsGivenUpAfter15Seconds() {
         assertThat(peerTimeout(CommunicatorConfig.builder())).isEqualTo(Duration.ofSeconds(15));
     }
 
@@ -65,7 +65,7 @@ class EngineConfigTest {
     /** The connection's error, which says more, comes before the coordinator's agreed failure. */
     @ParameterizedTest
     @CsvSource({"8s, 6000", "2s, 1500", "1h, 2700000"})
-    void it_is_given_up_before_the_silent_rank_is(String heartbeatTimeout, long millis) {
+    void itIsGivenUpBeforeTheSilentRankIs(String heartbeatTimeout, long millis) {
         assertThat(peerTimeout(CommunicatorConfig.builder().setting("JCCL_HEARTBEAT_TIMEOUT", heartbeatTimeout)))
                 .isEqualTo(Duration.ofMillis(millis));
     }

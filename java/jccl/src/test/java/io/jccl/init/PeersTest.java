@@ -47,7 +47,7 @@ class PeersTest {
     }
 
     @Test
-    void ranks_of_a_host_that_share_everything_are_one_isolation_domain() {
+    void ranksOfAHostThatShareEverythingAreOneIsolationDomain() {
         Peers map = map("a/x", "a/x", "b/y", "a/x");
         assertThat(map.domainOf(0)).isEqualTo("a");
         assertThat(map.ranksOfDomain(3)).containsExactly(0, 1, 3);
@@ -60,7 +60,7 @@ class PeersTest {
     }
 
     @Test
-    void containers_are_isolation_domains_of_their_own() {
+    void containersAreIsolationDomainsOfTheirOwn() {
         Peers map = map("a/x", "a/y", "b/y", "a/x");
         assertThat(map.domainOf(0)).isEqualTo(map.domainOf(3)).isNotEqualTo(map.domainOf(1));
         assertThat(map.domainOf(1)).isNotEqualTo(map.domainOf(2));
@@ -74,7 +74,7 @@ class PeersTest {
     }
 
     @Test
-    void domains_of_a_host_share_its_processors() {
+    void domainsOfAHostShareItsProcessors() {
         List<PeerInfo> peers = List.of(
                 peer("a", "x", "3"),
                 peer("a", "x", "c"),
@@ -94,7 +94,7 @@ class PeersTest {
     }
 
     @Test
-    void what_ranks_send_of_themselves_arrives_as_it_was_sent() {
+    void whatRanksSendOfThemselvesArrivesAsItWasSent() {
         PeerInfo mine = peer("host", HostIdentity.isolationDomain(), "ff");
         byte[] bytes = mine.encode();
         assertThat(PeerInfo.decode(3, bytes)).isEqualTo(mine);
@@ -108,7 +108,7 @@ class PeersTest {
 
     /** A file may name all ranks of a host: each container's ranks find channels through their own only. */
     @Test
-    void a_split_host_is_searched_domain_by_domain(@TempDir Path folder) throws Exception {
+    void aSplitHostIsSearchedDomainByDomain(@TempDir Path folder) throws Exception {
         StringBuilder xml = new StringBuilder("<system version='1'><cpu numaid='0'>");
         for (int rank = 0; rank < 4; rank++) {
             xml.append("<host rank='").append(rank).append("'/>");

@@ -2,7 +2,7 @@ package io.jccl.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.topology.Machines;
+import io.jccl.topology.DescribedHosts;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -19,7 +19,7 @@ class DescribedGpusTest {
 
     @Test
     void channelsAndChoicesOfGpusGiveTheExactResult() throws Exception {
-        Path file = Files.writeString(folder.resolve("gpus.xml"), Machines.text("gpu4-nvswitch"));
+        Path file = Files.writeString(folder.resolve("gpus.xml"), DescribedHosts.text("gpu4-nvswitch"));
         try (InitLog log = new InitLog();
                 LocalRanks ranks = LocalRanks.start(
                         4,
@@ -37,7 +37,7 @@ class DescribedGpusTest {
 
     @Test
     void gpusOfTwoHostsLogWhichNetworkDeviceEachUses() throws Exception {
-        String host = Machines.text("/io/jccl/search/two-sockets");
+        String host = DescribedHosts.text("/io/jccl/search/two-sockets");
         Path first = Files.writeString(folder.resolve("first.xml"), host);
         for (int rank = 3; rank >= 0; rank--) {
             host = host.replace("rank=\"" + rank + "\"", "rank=\"" + (rank + 4) + "\"");

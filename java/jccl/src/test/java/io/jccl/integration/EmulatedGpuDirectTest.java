@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.jccl.TransportKind;
-import io.jccl.topology.Machines;
+import io.jccl.topology.DescribedHosts;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,7 +32,7 @@ class EmulatedGpuDirectTest {
     }
 
     private String topology() throws IOException {
-        String text = Machines.text("gpu4-nvswitch")
+        String text = DescribedHosts.text("gpu4-nvswitch")
                 .replaceAll(" rank=\"\\d\"", "")
                 .replace("\"ib0\"", "\"rxe0\"")
                 .replace("\"ib1\"", "\"rxe1\"");

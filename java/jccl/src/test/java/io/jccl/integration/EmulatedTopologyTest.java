@@ -3,7 +3,7 @@ package io.jccl.integration;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.CommunicatorConfig;
-import io.jccl.topology.Machines;
+import io.jccl.topology.DescribedHosts;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,7 +28,7 @@ class EmulatedTopologyTest {
 
     /** A host with the emulator's GPUs at 0000:11:00.0 and 0000:12:00.0, and two more that nobody has. */
     private String host() throws IOException {
-        String text = Machines.text("gpu4-nvswitch").replaceAll(" rank=\"\\d\"", "");
+        String text = DescribedHosts.text("gpu4-nvswitch").replaceAll(" rank=\"\\d\"", "");
         return Files.writeString(folder.resolve("host.xml"), text).toString();
     }
 

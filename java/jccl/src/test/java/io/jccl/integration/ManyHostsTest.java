@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Timeout;
 
 /**
  * Many simulated hosts, a rank each, as threads of this JVM: everything up to the first operation; {@code
- * -Djccl.scale.machines=8,64} for other numbers than that of every build. docs/scale.md has a table of what this prints.
+ * -Djccl.scale.hosts=8,64} for other numbers than that of every build. docs/scale.md has a table of what this prints.
  */
 @Timeout(value = 600, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ManyHostsTest {
@@ -24,7 +24,7 @@ class ManyHostsTest {
     @Test
     void manyHostsInitialiseOneCommunicatorInTime() {
         List<Integer> numbers = Stream.of(
-                        System.getProperty("jccl.scale.machines", "16").split(","))
+                        System.getProperty("jccl.scale.hosts", "16").split(","))
                 .map(Integer::valueOf)
                 .toList();
         for (int hosts : numbers) {
@@ -34,7 +34,7 @@ class ManyHostsTest {
                 long nanos = System.nanoTime() - start;
                 Resources.Snapshot held = Resources.now();
                 System.out.printf(
-                        "machines=%d init_ms=%d descriptors=%d threads=%d native_mib=%d%n",
+                        "hosts=%d init_ms=%d descriptors=%d threads=%d native_mib=%d%n",
                         hosts,
                         TimeUnit.NANOSECONDS.toMillis(nanos),
                         held.descriptors(),

@@ -18,7 +18,7 @@ class AlignmentTest {
     private final List<RankChannels> ranks = new ArrayList<>();
 
     @Test
-    void equal_hosts_keep_what_they_found_and_carry_each_channel_by_two() {
+    void equalHostsKeepWhatTheyFoundAndCarryEachChannelByTwo() {
         host(8, rings(8, 24, straight(8)));
         host(8, rings(8, 24, straight(8)));
         Plan plan = plan();
@@ -27,7 +27,7 @@ class AlignmentTest {
     }
 
     @Test
-    void eight_gpus_and_four_with_half_the_network_meet_at_the_smaller_ones_bandwidth() {
+    void eightGpusAndFourWithHalfTheNetworkMeetAtTheSmallerOnesBandwidth() {
         host(8, rings(8, 24, straight(8)));
         host(4, rings(4, 24, straight(4)));
         GraphSummary agreed = plan().ringGraph();
@@ -37,7 +37,7 @@ class AlignmentTest {
 
     /** Taking the smaller number and the smaller bandwidth would leave half of what both can carry. */
     @Test
-    void a_host_of_few_wide_channels_splits_them_for_one_of_many_narrow_ones() {
+    void aHostOfFewWideChannelsSplitsThemForOneOfManyNarrowOnes() {
         host(8, rings(8, 12, straight(8)));
         host(4, rings(4, 24, straight(4)));
         GraphSummary agreed = plan().ringGraph();
@@ -46,7 +46,7 @@ class AlignmentTest {
     }
 
     @Test
-    void numbers_that_do_not_divide_each_other_meet_at_a_multiple() {
+    void numbersThatDoNotDivideEachOtherMeetAtAMultiple() {
         host(6, rings(3, 10, straight(3)));
         host(4, rings(2, 15, straight(2)));
         GraphSummary agreed = plan().ringGraph();
@@ -55,14 +55,14 @@ class AlignmentTest {
     }
 
     @Test
-    void the_farthest_type_counts() {
+    void theFarthestTypeCounts() {
         host(2, rings(1, 10, straight(1)));
         host(2, Found.rings(9, 8, PathType.SYS, PathType.PHB, true, orders(2, 1), straight(1)));
         assertThat(plan().ringGraph()).isEqualTo(new GraphSummary(Pattern.RING, 1, 9, 8, PathType.SYS));
     }
 
     @Test
-    void ranks_of_one_host_that_differ_take_the_lowest_ranks_orders_and_the_worst_numbers() {
+    void ranksOfOneHostThatDifferTakeTheLowestRanksOrdersAndTheWorstNumbers() {
         ChannelGraph good = Found.rings(20, 20, PathType.NVL, PathType.PIX, false, orders(2, 2), List.of());
         ChannelGraph bad = Found.rings(5, 20, PathType.SYS, PathType.PIX, false, List.of(List.of(1, 0)), List.of());
         ranks.add(Found.rank(0, "a", false, good, Pattern.TREE));
@@ -75,7 +75,7 @@ class AlignmentTest {
     }
 
     @Test
-    void wide_channels_of_gpus_are_carried_by_four_until_there_are_sixteen() {
+    void wideChannelsOfGpusAreCarriedByFourUntilThereAreSixteen() {
         host(4, rings(4, 48, straight(4)));
         host(4, rings(4, 48, straight(4)));
         assertThat(plan().channels()).isEqualTo(16);
@@ -86,7 +86,7 @@ class AlignmentTest {
     }
 
     @Test
-    void one_host_of_gpus_carries_each_channel_by_two_and_one_of_host_ranks_by_one() {
+    void oneHostOfGpusCarriesEachChannelByTwoAndOneOfHostRanksByOne() {
         host(8, rings(12, 20, List.of()));
         assertThat(plan().channels()).isEqualTo(24);
         ChannelGraph found = Found.rings(orders(2, 3));
@@ -96,7 +96,7 @@ class AlignmentTest {
     }
 
     @Test
-    void host_ranks_take_no_more_channels_than_the_host_with_the_fewest() {
+    void hostRanksTakeNoMoreChannelsThanTheHostWithTheFewest() {
         ChannelGraph three = Found.rings(1, 1, PathType.SYS, PathType.PHB, false, orders(2, 3), List.of());
         ChannelGraph one = Found.rings(9, 9, PathType.SYS, PathType.PHB, false, List.of(List.of(2)), List.of());
         List<RankChannels> host = List.of(
@@ -109,14 +109,14 @@ class AlignmentTest {
     }
 
     @Test
-    void a_rank_alone_has_one_channel() {
+    void aRankAloneHasOneChannel() {
         host(1, rings(8, 24, straight(8)));
         assertThat(plan().channels()).isEqualTo(1);
     }
 
     /** In at 0 and out at 1 must be followed by in at 1 and out at 0: every other host swaps the pair. */
     @Test
-    void rings_that_cross_rails_alternate_so_that_each_step_between_hosts_stays_on_one() {
+    void ringsThatCrossRailsAlternateSoThatEachStepBetweenHostsStaysOnOne() {
         List<Rail> crossing = List.of(new Rail(0, 1), new Rail(1, 0), new Rail(2, 3), new Rail(3, 2));
         for (int host = 0; host < 6; host++) {
             host(4, rings(4, 48, crossing));
@@ -126,7 +126,7 @@ class AlignmentTest {
 
     /** An odd number of swaps cannot come home on the same rail, but all the steps before the last do. */
     @Test
-    void an_odd_number_of_crossing_hosts_changes_rails_at_the_last_step_only() {
+    void anOddNumberOfCrossingHostsChangesRailsAtTheLastStepOnly() {
         List<Rail> crossing = List.of(new Rail(0, 1), new Rail(1, 0));
         for (int host = 0; host < 5; host++) {
             host(4, rings(2, 48, crossing));
@@ -135,7 +135,7 @@ class AlignmentTest {
     }
 
     @Test
-    void hosts_that_list_their_devices_in_another_order_meet_on_the_same_rails() {
+    void hostsThatListTheirDevicesInAnotherOrderMeetOnTheSameRails() {
         host(4, rings(4, 24, straight(4)));
         host(4, rings(4, 24, List.of(new Rail(2, 2), new Rail(0, 0), new Rail(3, 3), new Rail(1, 1))));
         host(8, rings(8, 24, reversed(8)));
@@ -144,7 +144,7 @@ class AlignmentTest {
         for (int channel = 0; channel < plan.channels(); channel++) {
             for (int rank = 0; rank < plan.size(); rank++) {
                 int above = plan.tree(channel, rank).up();
-                if (above >= 0 && !plan.sameMachine(rank, above)) {
+                if (above >= 0 && !plan.sameHost(rank, above)) {
                     assertThat(treeRail(plan, channel, rank)).isEqualTo(channel / 2 % 4);
                 }
             }
@@ -152,7 +152,7 @@ class AlignmentTest {
     }
 
     @Test
-    void a_device_that_the_next_host_lacks_leaves_the_other_channels_on_their_rails() {
+    void aDeviceThatTheNextHostLacksLeavesTheOtherChannelsOnTheirRails() {
         host(4, rings(4, 24, straight(4)));
         host(4, rings(4, 24, List.of(new Rail(7, 7), new Rail(1, 1), new Rail(0, 0), new Rail(2, 2))));
         Plan plan = plan();
@@ -164,14 +164,14 @@ class AlignmentTest {
 
     /** In {@link #rings} channel {@code c} of a host starts at its rank {@code c mod members}. */
     private int treeRail(Plan plan, int channel, int rank) {
-        List<Integer> members = plan.machineOf(rank).ranks();
+        List<Integer> members = plan.hostOf(rank).ranks();
         ChannelGraph found = ranks.get(rank).trees();
         int start = members.indexOf(rank);
         return found.rails().get(start).in();
     }
 
     private static void assertRailsMeet(Plan plan, boolean closed) {
-        int hosts = plan.machines().size();
+        int hosts = plan.hosts().size();
         for (int channel = 0; channel < plan.channels(); channel++) {
             for (int host = 0; host < (closed ? hosts : hosts - 1); host++) {
                 Rail here = plan.ringRail(channel, host).orElseThrow();

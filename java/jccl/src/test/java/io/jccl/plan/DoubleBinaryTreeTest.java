@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class DoubleBinaryTreeTest {
 
     @Test
-    void both_trees_span_and_are_shallow_up_to_200_members() {
+    void bothTreesSpanAndAreShallowUpTo200Members() {
         for (int size = 1; size <= 200; size++) {
             DoubleBinaryTree tree = new DoubleBinaryTree(size);
             int allowed = size == 1 ? 0 : 32 - Integer.numberOfLeadingZeros(size - 1);
@@ -47,7 +47,7 @@ class DoubleBinaryTreeTest {
 
     /** Every member is a leaf in one tree at least; where their number is odd, one may be inner in both. */
     @Test
-    void inner_members_of_one_tree_are_leaves_of_the_other() {
+    void innerMembersOfOneTreeAreLeavesOfTheOther() {
         for (int size = 1; size <= 200; size++) {
             DoubleBinaryTree tree = new DoubleBinaryTree(size);
             int innerInBoth = 0;
@@ -61,7 +61,7 @@ class DoubleBinaryTreeTest {
     }
 
     @Test
-    void equals_the_reference_for_1_to_64_members() throws IOException {
+    void equalsTheReferenceFor1To64Members() throws IOException {
         Optional<Path> file = SharedMaterial.find("reference/double_binary_trees.json");
         assumeTrue(file.isPresent(), "no reference beside the project");
         Matcher sizes =
@@ -93,7 +93,7 @@ class DoubleBinaryTreeTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 1000, 65_536, 1 << 30, Integer.MAX_VALUE})
-    void large_numbers_do_not_overflow(int size) {
+    void largeNumbersDoNotOverflow(int size) {
         DoubleBinaryTree tree = new DoubleBinaryTree(size);
         for (int member : new int[] {0, size / 2, size - 1}) {
             assertThat(tree.depth(0, member)).isLessThanOrEqualTo(31);
@@ -102,7 +102,7 @@ class DoubleBinaryTreeTest {
     }
 
     @Test
-    void refuses_what_is_no_member() {
+    void refusesWhatIsNoMember() {
         assertThatThrownBy(() -> new DoubleBinaryTree(0)).hasMessageContaining("size=0");
         DoubleBinaryTree tree = new DoubleBinaryTree(4);
         assertThatThrownBy(() -> tree.parent(0, 4)).hasMessageContaining("member=4: the tree has members 0 to 3");

@@ -18,7 +18,7 @@ public final class PlanChecks {
             ringVisitsEveryRankOnce(plan, channel);
             treeSpans(plan, channel);
             treeIsAChainInsideEachHost(plan, channel);
-            if (plan.machines().size() > 1) {
+            if (plan.hosts().size() > 1) {
                 treeFollowsTheDoubleBinaryTree(plan, channel);
             }
         }
@@ -44,12 +44,12 @@ public final class PlanChecks {
         int crossings = 0;
         for (int i = 0; i < ring.length; i++) {
             visited.set(ring[i]);
-            crossings += plan.sameMachine(ring[i], ring[(i + 1) % ring.length]) ? 0 : 1;
+            crossings += plan.sameHost(ring[i], ring[(i + 1) % ring.length]) ? 0 : 1;
         }
         assertThat(ring).hasSize(plan.size());
         assertThat(visited.cardinality()).isEqualTo(plan.size());
         assertThat(visited.length()).isEqualTo(plan.size());
-        assertThat(crossings).isEqualTo(plan.machineCrossings());
+        assertThat(crossings).isEqualTo(plan.hostCrossings());
     }
 
     /** From the one root all ranks are reached, each once, and every child names the parent that names it. */
@@ -75,13 +75,13 @@ public final class PlanChecks {
     }
 
     private static void treeIsAChainInsideEachHost(Plan plan, int channel) {
-        for (Machine machine : plan.machines()) {
+        for (PlannedHost host : plan.hosts()) {
             int entries = 0;
-            for (int rank : machine.ranks()) {
+            for (int rank : host.ranks()) {
                 TreeLinks links = plan.tree(channel, rank);
-                entries += links.isRoot() || !plan.sameMachine(rank, links.up()) ? 1 : 0;
+                entries += links.isRoot() || !plan.sameHost(rank, links.up()) ? 1 : 0;
                 long inside = links.down().stream()
-                        .filter(child -> plan.sameMachine(rank, child))
+                        .filter(child -> plan.sameHost(rank, child))
                         .count();
                 assertThat(inside).isLessThanOrEqualTo(1);
             }
@@ -90,34 +90,33 @@ public final class PlanChecks {
     }
 
     private static void treeFollowsTheDoubleBinaryTree(Plan plan, int channel) {
-        DoubleBinaryTree shape = new DoubleBinaryTree(plan.machines().size());
-        for (Machine machine : plan.machines()) {
+        DoubleBinaryTree shape = new DoubleBinaryTree(plan.hosts().size());
+        for (PlannedHost host : plan.hosts()) {
             int above = DoubleBinaryTree.NONE;
-            for (int rank : machine.ranks()) {
+            for (int rank : host.ranks()) {
                 int up = plan.tree(channel, rank).up();
-                if (up >= 0 && !plan.sameMachine(rank, up)) {
-                    above = plan.machineOf(up).index();
+                if (up >= 0 && !plan.sameHost(rank, up)) {
+                    above = plan.hostOf(up).index();
                 }
             }
-            assertThat(above).isEqualTo(shape.parent(channel % 2, machine.index()));
+            assertThat(above).isEqualTo(shape.parent(channel % 2, host.index()));
         }
     }
 
     /** With an odd number of hosts, one is inner in both. */
     private static void innerHostsOfOneTreeAreLeavesOfTheOther(Plan plan) {
-        int machines = plan.machines().size();
-        for (int channel = 0; channel + 1 < plan.channels() && machines > 1; channel += 2) {
+        int hosts = plan.hosts().size();
+        for (int channel = 0; channel + 1 < plan.channels() && hosts > 1; channel += 2) {
             int inBoth = 0;
-            for (Machine machine : plan.machines()) {
-                inBoth +=
-                        isInner(plan, channel, machine.ranks()) && isInner(plan, channel + 1, machine.ranks()) ? 1 : 0;
+            for (PlannedHost host : plan.hosts()) {
+                inBoth += isInner(plan, channel, host.ranks()) && isInner(plan, channel + 1, host.ranks()) ? 1 : 0;
             }
-            assertThat(inBoth).isLessThanOrEqualTo(machines % 2);
+            assertThat(inBoth).isLessThanOrEqualTo(hosts % 2);
         }
     }
 
     private static boolean isInner(Plan plan, int channel, List<Integer> ranks) {
         return ranks.stream().anyMatch(rank -> plan.tree(channel, rank).down().stream()
-                .anyMatch(child -> !plan.sameMachine(rank, child)));
+                .anyMatch(child -> !plan.sameHost(rank, child)));
     }
 }

@@ -21,26 +21,26 @@ class PlanPropertiesTest {
 
     @Test
     @Timeout(value = 5, unit = TimeUnit.MINUTES)
-    void every_plan_has_rings_that_visit_all_and_complementary_trees_that_span() {
+    void everyPlanHasRingsThatVisitAllAndComplementaryTreesThatSpan() {
         for (int round = 0; round < ROUNDS; round++) {
             Random random = new Random(round);
-            int machines = 1 + random.nextInt(round % 4 == 0 ? 40 : 6);
-            List<RankChannels> ranks = new RandomMachines(random, machines).ranks();
+            int hosts = 1 + random.nextInt(round % 4 == 0 ? 40 : 6);
+            List<RankChannels> ranks = new RandomHosts(random, hosts).ranks();
             int min = random.nextInt(3) == 0 ? 1 + random.nextInt(8) : 1;
             int max = random.nextInt(3) == 0 ? min + random.nextInt(20) : 2 + min;
             PlanOptions options = new PlanOptions(min, max);
             Plan plan = Plan.build(ranks, options);
-            assertThat(plan.machines()).hasSize(machines);
+            assertThat(plan.hosts()).hasSize(hosts);
             assertThat(plan.channels()).isBetween(min, max);
             PlanChecks.check(plan);
         }
     }
 
     @Test
-    void every_rank_comes_to_the_same_plan_in_whatever_order_it_hears_of_the_others() {
+    void everyRankComesToTheSamePlanInWhateverOrderItHearsOfTheOthers() {
         for (int round = 0; round < 300; round++) {
             Random random = new Random(-round);
-            List<RankChannels> ranks = new RandomMachines(random, 1 + random.nextInt(8)).ranks();
+            List<RankChannels> ranks = new RandomHosts(random, 1 + random.nextInt(8)).ranks();
             Plan plan = Plan.build(ranks, PlanOptions.defaults());
             Collections.shuffle(ranks, random);
             PlanChecks.assertSame(plan, Plan.build(ranks, PlanOptions.defaults()));
@@ -49,13 +49,13 @@ class PlanPropertiesTest {
 
     /** Worked out anew from what went in: how often the plan uses each host's channels bounds what it may claim. */
     @Test
-    void no_host_is_asked_for_more_than_it_found() {
+    void noHostIsAskedForMoreThanItFound() {
         for (int round = 0; round < 1000; round++) {
             Random random = new Random(7000 + round);
-            List<RankChannels> ranks = new RandomMachines(random, 1 + random.nextInt(12)).ranks();
+            List<RankChannels> ranks = new RandomHosts(random, 1 + random.nextInt(12)).ranks();
             Plan plan = Plan.build(ranks, PlanOptions.defaults());
             for (RankChannels rank : ranks) {
-                int lowest = plan.machineOf(rank.rank()).ranks().get(0);
+                int lowest = plan.hostOf(rank.rank()).ranks().get(0);
                 int rings = Math.max(1, ranks.get(lowest).rings().orders().size());
                 requireCarried(plan, plan.ringGraph(), rank.rings(), rings);
                 int trees = ranks.get(lowest).trees().orders().size();
@@ -67,7 +67,7 @@ class PlanPropertiesTest {
     private static void requireCarried(Plan plan, GraphSummary agreed, ChannelGraph brought, int found) {
         double uses = Math.ceil((double) agreed.channels() / found);
         assertThat(agreed.bwIntra() * uses).isLessThanOrEqualTo(brought.bwIntra() * (1 + 1e-9));
-        if (plan.machines().size() > 1) {
+        if (plan.hosts().size() > 1) {
             assertThat(agreed.bwInter() * uses).isLessThanOrEqualTo(brought.bwInter() * (1 + 1e-9));
         }
         assertThat(agreed.typeIntra()).isGreaterThanOrEqualTo(brought.typeIntra());
@@ -75,21 +75,20 @@ class PlanPropertiesTest {
 
     /** Each plan channel's ring is made of found orders, and no found order is used more than its even share. */
     @Test
-    void rings_consist_of_orders_that_were_found() {
+    void ringsConsistOfOrdersThatWereFound() {
         for (int round = 0; round < 500; round++) {
-            List<RankChannels> ranks = new RandomMachines(new Random(90_000 + round), 1 + round % 9).ranks();
+            List<RankChannels> ranks = new RandomHosts(new Random(90_000 + round), 1 + round % 9).ranks();
             Plan plan = Plan.build(ranks, PlanOptions.defaults());
             for (int channel = 0; channel < plan.channels(); channel++) {
                 int at = 0;
-                for (Machine machine : plan.machines()) {
+                for (PlannedHost host : plan.hosts()) {
                     List<Integer> part = new ArrayList<>();
-                    for (int i = 0; i < machine.ranks().size(); i++) {
+                    for (int i = 0; i < host.ranks().size(); i++) {
                         part.add(plan.ring(channel)[at++]);
                     }
                     List<List<Integer>> found =
-                            ranks.get(machine.ranks().get(0)).rings().orders();
-                    assertThat(found.isEmpty() ? List.of(machine.ranks()) : found)
-                            .contains(part);
+                            ranks.get(host.ranks().get(0)).rings().orders();
+                    assertThat(found.isEmpty() ? List.of(host.ranks()) : found).contains(part);
                 }
             }
         }
@@ -97,7 +96,7 @@ class PlanPropertiesTest {
 
     @Test
     @Timeout(value = 20, unit = TimeUnit.SECONDS)
-    void a_thousand_ranks_are_planned_without_delay() {
+    void aThousandRanksArePlannedWithoutDelay() {
         for (int perHost : new int[] {1, 8, 16}) {
             List<RankChannels> ranks = new ArrayList<>();
             for (int host = 0; host < 1024 / perHost; host++) {

@@ -12,32 +12,32 @@ import org.junit.jupiter.api.Test;
 class PlanTest {
 
     @Test
-    void one_host_gets_one_ring_and_one_chain() {
+    void oneHostGetsOneRingAndOneChain() {
         Plan plan = Plan.build(ranks("aaaa"), PlanOptions.defaults());
         assertThat(plan.channels()).isEqualTo(1);
-        assertThat(plan.machines()).hasSize(1);
+        assertThat(plan.hosts()).hasSize(1);
         assertThat(plan.ring(0)).containsExactly(0, 1, 2, 3);
         assertThat(plan.tree(0, 0)).isEqualTo(new TreeLinks(-1, List.of(1)));
         assertThat(plan.tree(0, 2)).isEqualTo(new TreeLinks(1, List.of(3)));
         assertThat(plan.treeDepth(0)).isEqualTo(3);
-        assertThat(plan.machineCrossings()).isZero();
+        assertThat(plan.hostCrossings()).isZero();
     }
 
     @Test
-    void two_hosts_get_both_trees() {
+    void twoHostsGetBothTrees() {
         Plan plan = Plan.build(ranks("abab"), PlanOptions.defaults());
         assertThat(plan.channels()).isEqualTo(2);
         assertThat(plan.ring(0)).containsExactly(0, 2, 1, 3);
         assertThat(plan.tree(0, 0)).isEqualTo(new TreeLinks(-1, List.of(1, 2)));
         assertThat(plan.tree(1, 1)).isEqualTo(new TreeLinks(-1, List.of(0, 3)));
-        assertThat(plan.sameMachine(0, 2)).isTrue();
-        assertThat(plan.sameMachine(0, 1)).isFalse();
-        assertThat(plan.machineOf(3).hostId()).isEqualTo("b");
-        assertThat(plan.machineCrossings()).isEqualTo(2);
+        assertThat(plan.sameHost(0, 2)).isTrue();
+        assertThat(plan.sameHost(0, 1)).isFalse();
+        assertThat(plan.hostOf(3).hostId()).isEqualTo("b");
+        assertThat(plan.hostCrossings()).isEqualTo(2);
     }
 
     @Test
-    void each_host_attaches_its_trees_where_its_own_search_says() {
+    void eachHostAttachesItsTreesWhereItsOwnSearchSays() {
         List<RankChannels> ranks = new ArrayList<>();
         for (RankChannels rank : ranks("aabbcc")) {
             Pattern shape = rank.hostId().equals("a") ? Pattern.SPLIT_TREE : Pattern.TREE;
@@ -51,7 +51,7 @@ class PlanTest {
     }
 
     @Test
-    void uses_the_orders_that_were_found() {
+    void usesTheOrdersThatWereFound() {
         List<List<Integer>> orders = List.of(List.of(2, 0, 1), List.of(1, 2, 0));
         List<RankChannels> ranks = new ArrayList<>();
         for (int rank = 0; rank < 3; rank++) {
@@ -65,20 +65,20 @@ class PlanTest {
     }
 
     @Test
-    void keeps_to_the_channel_bounds() {
+    void keepsToTheChannelBounds() {
         assertThat(Plan.build(ranks("ab"), new PlanOptions(1, 1)).channels()).isEqualTo(1);
         assertThat(Plan.build(ranks("ab"), new PlanOptions(7, 7)).channels()).isEqualTo(7);
         assertThatThrownBy(() -> new PlanOptions(3, 2)).hasMessageContaining("minChannels=3");
     }
 
     @Test
-    void thousands_of_hosts_are_planned_in_linear_time_and_logarithmic_depth() {
+    void thousandsOfHostsArePlannedInLinearTimeAndLogarithmicDepth() {
         List<RankChannels> ranks = new ArrayList<>();
         for (int rank = 0; rank < 4096 * 8; rank++) {
             ranks.add(Found.rank(rank, "machine-" + rank / 8));
         }
         Plan plan = Plan.build(ranks, PlanOptions.defaults());
-        assertThat(plan.machines()).hasSize(4096);
+        assertThat(plan.hosts()).hasSize(4096);
         assertThat(plan.treeDepth(0)).isLessThanOrEqualTo(2 * 12 + 7);
         long roots = IntStream.range(0, plan.size())
                 .filter(rank -> plan.tree(1, rank).isRoot())
@@ -87,7 +87,7 @@ class PlanTest {
     }
 
     @Test
-    void refuses_ranks_that_are_missing_doubled_or_out_of_order() {
+    void refusesRanksThatAreMissingDoubledOrOutOfOrder() {
         assertThatThrownBy(() -> Plan.build(List.of(), PlanOptions.defaults())).hasMessageContaining("at least one");
         assertThatThrownBy(() -> build(Found.rank(0, "a"), Found.rank(0, "a")))
                 .hasMessageContaining("rank=0: given twice");

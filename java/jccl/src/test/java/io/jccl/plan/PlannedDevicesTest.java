@@ -19,15 +19,15 @@ class PlannedDevicesTest {
     /** Hosts of two ranks, each with its own rails. */
     private static Plan plan(List<List<Rail>> railsOfHosts) {
         List<RankChannels> ranks = new ArrayList<>();
-        for (int machine = 0; machine < railsOfHosts.size(); machine++) {
-            int base = 2 * machine;
-            List<Rail> rails = railsOfHosts.get(machine);
+        for (int host = 0; host < railsOfHosts.size(); host++) {
+            int base = 2 * host;
+            List<Rail> rails = railsOfHosts.get(host);
             List<List<Integer>> orders = IntStream.range(0, Math.max(1, rails.size()))
                     .mapToObj(channel -> List.of(base, base + 1))
                     .toList();
             ChannelGraph found = Found.rings(12, 12, PathType.PIX, PathType.PIX, true, orders, rails);
             for (int rank : List.of(base, base + 1)) {
-                ranks.add(Found.rank(rank, "host-" + machine, true, found, Pattern.BALANCED_TREE));
+                ranks.add(Found.rank(rank, "host-" + host, true, found, Pattern.BALANCED_TREE));
             }
         }
         return Plan.build(ranks, PlanOptions.defaults());
@@ -59,7 +59,7 @@ class PlannedDevicesTest {
             Set<NetworkPath> ofReceivers = new HashSet<>();
             for (int rank = 0; rank < plan.size(); rank++) {
                 for (NetworkPath path : PlannedDevices.of(plan, channel, rank)) {
-                    assertThat(plan.sameMachine(path.from(), path.to())).isFalse();
+                    assertThat(plan.sameHost(path.from(), path.to())).isFalse();
                     (path.from() == rank ? ofSenders : ofReceivers).add(path);
                 }
             }

@@ -21,7 +21,7 @@ class NetworkLimitsTest {
 
     /** Each of two found channels is carried by two, so each device gets two. */
     @Test
-    void a_plan_that_exceeds_a_device_says_how_to_keep_to_it() {
+    void aPlanThatExceedsADeviceSaysHowToKeepToIt() {
         Plan plan = Plan.build(ranks(), PlanOptions.defaults());
         assertThat(plan.channels()).isEqualTo(4);
         assertThat(NetworkLimits.notes(plan, 0, host(1, 2)))
@@ -35,13 +35,13 @@ class NetworkLimitsTest {
     }
 
     @Test
-    void the_remedy_helps() {
+    void theRemedyHelps() {
         Plan plan = Plan.build(ranks(), new PlanOptions(1, 1));
         assertThat(NetworkLimits.notes(plan, 0, host(1, 1))).isEmpty();
     }
 
     @Test
-    void a_device_that_allows_nothing_is_named_and_one_without_limit_is_not() {
+    void aDeviceThatAllowsNothingIsNamedAndOneWithoutLimitIsNot() {
         Plan plan = Plan.build(ranks(), PlanOptions.defaults());
         assertThat(NetworkLimits.notes(plan, 0, host(-1, 0)))
                 .containsExactly("NET/1 (mlx1) maxconn=0: no channel uses it");

@@ -31,7 +31,7 @@ class NetworkMapTest {
                     + "<nic><net name='eth0' dev='2' speed='10000'/></nic></cpu></system>")));
 
     @Test
-    void each_gpu_is_named_with_its_devices_their_distance_and_channels() {
+    void eachGpuIsNamedWithItsDevicesTheirDistanceAndChannels() {
         Plan plan = Plan.build(ranks(2, new Rail(0, 0), new Rail(1, 1)), PlanOptions.defaults());
         assertThat(plan.channels()).isEqualTo(4);
         assertThat(NetworkMap.describe(plan, 0, HOST))
@@ -42,14 +42,14 @@ class NetworkMapTest {
     }
 
     @Test
-    void a_ring_that_crosses_rails_comes_in_by_one_device_and_leaves_by_the_other() {
+    void aRingThatCrossesRailsComesInByOneDeviceAndLeavesByTheOther() {
         Plan plan = Plan.build(ranks(2, new Rail(0, 1)), new PlanOptions(1, 1));
         assertThat(NetworkMap.describe(plan, 0, HOST)).hasValueSatisfying(map -> assertThat(map)
                 .startsWith("GPU/0: NET/0 (mlx0) PIX channels 0; GPU/1: NET/1 (mlx1) PIX channels 0;"));
     }
 
     @Test
-    void neighbouring_channels_are_shown_as_a_range() {
+    void neighbouringChannelsAreShownAsARange() {
         Plan plan = Plan.build(ranks(2, new Rail(0, 0)), PlanOptions.defaults());
         assertThat(plan.channels()).isEqualTo(2);
         assertThat(NetworkMap.describe(plan, 0, HOST))
@@ -57,7 +57,7 @@ class NetworkMapTest {
     }
 
     @Test
-    void nothing_is_said_where_no_channel_leaves_the_host() {
+    void nothingIsSaidWhereNoChannelLeavesTheHost() {
         assertThat(NetworkMap.describe(Plan.build(ranks(1, new Rail(0, 0)), PlanOptions.defaults()), 0, HOST))
                 .isEmpty();
         assertThat(NetworkMap.describe(Plan.build(ranks(2), PlanOptions.defaults()), 0, HOST))

@@ -10,8 +10,8 @@ import io.jccl.plan.PlanChecks;
 import io.jccl.plan.PlanOptions;
 import io.jccl.planning.Surveyor.LocalSurvey;
 import io.jccl.search.ChannelGraph;
+import io.jccl.topology.DescribedHosts;
 import io.jccl.topology.HostRank;
-import io.jccl.topology.Machines;
 import io.jccl.topology.PathType;
 import io.jccl.topology.SharedGpus;
 import io.jccl.topology.SharedRanks;
@@ -35,11 +35,11 @@ class PlannerTest {
     private static final long LARGE = 256L << 20;
 
     private static XmlElement described(String name) {
-        return TopologyXmlReader.read(Machines.text(name));
+        return TopologyXmlReader.read(DescribedHosts.text(name));
     }
 
     @Test
-    void a_host_alone_is_planned_by_its_memory() {
+    void aHostAloneIsPlannedByItsMemory() {
         LocalSurvey found = DescribedPlans.survey(described("host-2numa"), false);
         assertThat(found.survey().channels().rings().orders()).first().isEqualTo(List.of(0, 2, 1, 3));
         assertThat(found.ringMillis()).isEqualTo(1.0);
@@ -51,10 +51,10 @@ class PlannerTest {
     }
 
     @Test
-    void rings_of_several_hosts_enter_and_leave_by_the_faster_device() {
+    void ringsOfSeveralHostsEnterAndLeaveByTheFasterDevice() {
         Plan plan = DescribedPlans.plan(described("host-2numa"), 3).host();
         assertThat(plan.size()).isEqualTo(12);
-        assertThat(plan.machines()).hasSize(3);
+        assertThat(plan.hosts()).hasSize(3);
         // Each host is left where it was entered: beside its faster network device.
         assertThat(plan.ring(0)).containsExactly(0, 1, 3, 2, 4, 5, 7, 6, 8, 9, 11, 10);
         PlanChecks.check(plan);
@@ -62,7 +62,7 @@ class PlannerTest {
 
     /** What communicators have always agreed on: the fewest processors for each rank, and the narrowest best device. */
     @Test
-    void the_fullest_host_and_the_narrowest_network_bound_all() {
+    void theFullestHostAndTheNarrowestNetworkBoundAll() {
         MachineSurvey wide =
                 DescribedPlans.survey(described("host-2numa"), true).survey();
         MachineSurvey narrow = new MachineSurvey(wide.channels(), wide.traits(), 0.5, 2);
@@ -73,7 +73,7 @@ class PlannerTest {
     }
 
     @Test
-    void the_transport_that_ranks_agreed_on_replaces_the_expected_one() {
+    void theTransportThatRanksAgreedOnReplacesTheExpectedOne() {
         CommunicatorPlan planned = DescribedPlans.plan(described("host-2numa"), 1);
         assertThat(Planner.connected(planned, TransportKind.SHM, DescribedPlans.options()))
                 .isSameAs(planned);
@@ -87,14 +87,14 @@ class PlannerTest {
     }
 
     @Test
-    void a_rank_alone_on_its_host_has_no_transport_to_wait_for() {
+    void aRankAloneOnItsHostHasNoTransportToWaitFor() {
         XmlElement alone = TopologyXmlReader.read(
                 "<system version='1'><cpu numaid='0' arch='x86_64'><host rank='0'/></cpu></system>");
         assertThat(DescribedPlans.plan(alone, 3).shape().localTransport()).isEqualTo(TransportKind.P2P);
     }
 
     @Test
-    void gpus_are_predicted_from_their_channels() {
+    void gpusArePredictedFromTheirChannels() {
         CommunicatorPlan plan = DescribedPlans.plan(described("gpu4-nvswitch"), 1);
         ChannelGraph ring = DescribedPlans.survey(described("gpu4-nvswitch"), false)
                 .survey()
@@ -113,7 +113,7 @@ class PlannerTest {
 
     /** What a description's GPUs are predicted to do is what kernels on such GPUs do once they are connected. */
     @Test
-    void connected_gpus_follow_the_choices_of_their_description() {
+    void connectedGpusFollowTheChoicesOfTheirDescription() {
         for (int hosts : new int[] {1, 2, 4}) {
             List<MachineSurvey> ranks = MachineSurvey.together(Collections.nCopies(
                     hosts,
@@ -132,7 +132,7 @@ class PlannerTest {
     }
 
     @Test
-    void a_gpus_part_has_no_more_channels_than_blocks_wait_for_each_other() {
+    void aGpusPartHasNoMoreChannelsThanBlocksWaitForEachOther() {
         List<MachineSurvey> ranks = MachineSurvey.together(
                 List.of(DescribedPlans.survey(described("gpu4-nvswitch"), false).survey()));
         PlanningOptions many = new PlanningOptions(
@@ -146,9 +146,9 @@ class PlannerTest {
 
     /** 2 and 3 hosts of four GPUs with uneven numbers of ranks: every plan visits a GPU's ranks after one another. */
     @Test
-    void plans_visit_the_ranks_of_a_gpu_after_one_another() {
+    void plansVisitTheRanksOfAGpuAfterOneAnother() {
         XmlElement description = TopologyXmlReader.read(
-                SharedRanks.on(Machines.text("gpu4-nvswitch"), SharedRanks.ascending(3, 1, 2, 1)));
+                SharedRanks.on(DescribedHosts.text("gpu4-nvswitch"), SharedRanks.ascending(3, 1, 2, 1)));
         Collection<List<Integer>> shared = SharedGpus.of(
                         DescribedPlans.survey(description, false).paths().topology())
                 .ranks()
@@ -185,7 +185,7 @@ class PlannerTest {
 
     /** Large broadcasts among eight ranks on an H100 take what eight hops in its memory take, and not the time of any link. */
     @Test
-    void ranks_that_share_the_only_gpu_are_predicted_by_its_memory() {
+    void ranksThatShareTheOnlyGpuArePredictedByItsMemory() {
         XmlElement shared = TopologyXmlReader.read("<system version='1'><cpu numaid='0' arch='x86_64'>"
                 + "<pci busid='0000:11:00.0' class='0x030200' link_speed='8.0 GT/s PCIe' link_width='16'>"
                 + IntStream.range(0, 8)
@@ -196,8 +196,8 @@ class PlannerTest {
     }
 
     @Test
-    void this_host_is_planned() {
-        XmlElement here = SysfsDetector.detectThisMachine(List.of(new HostRank(0, -1), new HostRank(1, -1)));
+    void thisHostIsPlanned() {
+        XmlElement here = SysfsDetector.detectThisHost(List.of(new HostRank(0, -1), new HostRank(1, -1)));
         assertThat(DescribedPlans.plan(here, 2).host().size()).isEqualTo(4);
     }
 }

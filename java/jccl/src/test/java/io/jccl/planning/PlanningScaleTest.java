@@ -3,7 +3,7 @@ package io.jccl.planning;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
-import io.jccl.topology.Machines;
+import io.jccl.topology.DescribedHosts;
 import io.jccl.topology.TopologyXmlReader;
 import io.jccl.topology.XmlElement;
 import java.lang.management.ManagementFactory;
@@ -24,8 +24,8 @@ class PlanningScaleTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"gpu4-nvswitch", "host-2numa"})
-    void memory_grows_no_faster_than_the_number_of_hosts(String name) {
-        XmlElement description = TopologyXmlReader.read(Machines.text(name));
+    void memoryGrowsNoFasterThanTheNumberOfHosts(String name) {
+        XmlElement description = TopologyXmlReader.read(DescribedHosts.text(name));
         minBytes(() -> plan(description, 64)); // classes are loaded
         long few = minBytes(() -> plan(description, 256));
         long more = minBytes(() -> plan(description, 512));
@@ -38,7 +38,7 @@ class PlanningScaleTest {
     }
 
     @Test
-    void memory_grows_no_faster_than_the_number_of_host_ranks() {
+    void memoryGrowsNoFasterThanTheNumberOfHostRanks() {
         minBytes(() -> plan(64));
         long few = minBytes(() -> plan(200));
         long more = minBytes(() -> plan(400));
@@ -59,7 +59,7 @@ class PlanningScaleTest {
     }
 
     private static void plan(XmlElement description, int hosts) {
-        assertThat(DescribedPlans.plan(description, hosts).host().machines()).hasSize(hosts);
+        assertThat(DescribedPlans.plan(description, hosts).host().hosts()).hasSize(hosts);
     }
 
     /** What is allocated, of several runs in the one in which the virtual machine allocates least for itself. */

@@ -10,7 +10,7 @@ import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.search.Rail;
 import io.jccl.topology.PathType;
-import io.jccl.tuning.MachineTraits;
+import io.jccl.tuning.HostTraits;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
@@ -40,11 +40,11 @@ class SurveyCodecTest {
             Pattern.SPLIT_TREE,
             Found.rings(30, 12.5, PathType.NVB, PathType.PHB, false, List.of(List.of(3, 5, 9)), List.of()));
     private static final MachineSurvey HOST =
-            new MachineSurvey(new RankChannels(3, "a", true, RINGS, TREES), new MachineTraits(70, 90, true), 50, 12);
+            new MachineSurvey(new RankChannels(3, "a", true, RINGS, TREES), new HostTraits(70, 90, true), 50, 12);
     private static final SurveyCodec.Found FOUND = new SurveyCodec.Found(HOST, Optional.empty());
 
     @Test
-    void reads_what_it_wrote() {
+    void readsWhatItWrote() {
         assertThat(SurveyCodec.decode(3, "a", RANKS, SurveyCodec.encode(FOUND, true)))
                 .isEqualTo(FOUND);
         SurveyCodec.Found both = new SurveyCodec.Found(HOST, Optional.of(HOST));
@@ -53,7 +53,7 @@ class SurveyCodecTest {
     }
 
     @Test
-    void only_the_lowest_rank_of_a_host_sends_orders() {
+    void onlyTheLowestRankOfAHostSendsOrders() {
         byte[] bytes = SurveyCodec.encode(FOUND, false);
         SurveyCodec.Found read = SurveyCodec.decode(5, "a", RANKS, bytes);
         assertThat(read.host().channels().rings()).isEqualTo(RINGS.withoutOrders());
@@ -65,7 +65,7 @@ class SurveyCodecTest {
     }
 
     @Test
-    void names_the_rank_and_what_is_wrong() {
+    void namesTheRankAndWhatIsWrong() {
         byte[] bytes = SurveyCodec.encode(FOUND, true);
         refuses(Arrays.copyOf(bytes, bytes.length - 1), "rank=3", "ends early", "same JCCL version");
         refuses(Arrays.copyOf(bytes, bytes.length + 1), "remaining=1");
@@ -87,7 +87,7 @@ class SurveyCodecTest {
 
     /** Whatever arrives, it is read or refused; nothing else happens, and nothing big is allocated for it. */
     @Test
-    void garbage_is_read_or_refused() {
+    void garbageIsReadOrRefused() {
         Random random = new Random(3);
         byte[] good = SurveyCodec.encode(FOUND, true);
         int read = 0;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import io.jccl.topology.DescribedHosts;
 import io.jccl.topology.GraphBuilder;
-import io.jccl.topology.Machines;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.PathType;
 import io.jccl.topology.Topology;
@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ChannelSearchTest {
 
     @Test
-    void visits_the_ranks_of_a_numa_node_together() {
+    void visitsTheRanksOfANumaNodeTogether() {
         ChannelGraph ring = search("host-2numa", new SearchOptions(1, false), Pattern.RING);
         assertThat(ring.orders()).containsExactly(List.of(0, 2, 1, 3));
         assertThat(ring.typeIntra()).isEqualTo(PathType.SYS);
@@ -28,7 +28,7 @@ class ChannelSearchTest {
     }
 
     @Test
-    void channels_share_what_the_links_carry() {
+    void channelsShareWhatTheLinksCarry() {
         ChannelGraph ring = search("host-2numa", new SearchOptions(3, false), Pattern.RING);
         assertThat(ring.channels()).isEqualTo(3);
         assertThat(ring.bwIntra()).isCloseTo(4, within(1e-9));
@@ -36,7 +36,7 @@ class ChannelSearchTest {
     }
 
     @Test
-    void starts_beside_the_network() {
+    void startsBesideTheNetwork() {
         ChannelGraph ring = search("host-2numa", new SearchOptions(1, true), Pattern.RING);
         assertThat(ring.rails()).containsExactly(new Rail(0, 0));
         assertThat(ring.orders().get(0).get(0)).isEqualTo(0);
@@ -44,8 +44,8 @@ class ChannelSearchTest {
     }
 
     @Test
-    void spreads_channels_over_network_devices_that_are_equally_near() {
-        String xml = Machines.text("host-2numa").replace("speed=\"10000\"", "speed=\"100000\"");
+    void spreadsChannelsOverNetworkDevicesThatAreEquallyNear() {
+        String xml = DescribedHosts.text("host-2numa").replace("speed=\"10000\"", "speed=\"100000\"");
         NodePaths paths = NodePaths.compute(GraphBuilder.build(TopologyXmlReader.read(xml)));
         ChannelGraph ring = new ChannelSearch(paths, new SearchOptions(2, true)).search(Pattern.RING);
         // The device that hangs on the CPU itself carries 12.5 GB/s, more than a rank; both are as near.
@@ -54,24 +54,24 @@ class ChannelSearchTest {
 
     @ParameterizedTest
     @CsvSource({"1, 1, 1", "2, 2, 1", "8, 2, 4", "64, 2, 4", "2, 8, 1", "6, 2, 3"})
-    void a_host_rank_gets_a_channel_per_core(int cores, int ranks, int channels) {
+    void aHostRankGetsAChannelPerCore(int cores, int ranks, int channels) {
         assertThat(SearchOptions.forHost(cores, ranks, false).maxChannels()).isEqualTo(channels);
     }
 
     /** What all channels put on each directed link is at most its bandwidth, counted independently of the search. */
     @Test
-    void never_claims_more_than_the_links_carry() {
-        for (String machine : Machines.NAMES) {
+    void neverClaimsMoreThanTheLinksCarry() {
+        for (String host : DescribedHosts.NAMES) {
             for (int channels = 1; channels <= 4; channels++) {
                 for (Pattern pattern : Pattern.values()) {
                     for (boolean networks : new boolean[] {false, true}) {
-                        NodePaths paths = trimmed(Machines.topology(machine), networks);
+                        NodePaths paths = trimmed(DescribedHosts.topology(host), networks);
                         ChannelGraph graph =
                                 new ChannelSearch(paths, new SearchOptions(channels, networks)).search(pattern);
                         // The only network device with a link to the ranks of one host allows one channel.
                         assertThat(graph.channels())
-                                .isEqualTo(machine.equals("every-attribute") && networks ? 1 : channels);
-                        ChannelChecker.check(paths, graph, machine);
+                                .isEqualTo(host.equals("every-attribute") && networks ? 1 : channels);
+                        ChannelChecker.check(paths, graph, host);
                     }
                 }
             }
@@ -79,7 +79,7 @@ class ChannelSearchTest {
     }
 
     @Test
-    void refuses_a_machine_without_ranks() {
+    void refusesAHostWithoutRanks() {
         NodePaths empty = NodePaths.compute(
                 GraphBuilder.build(TopologyXmlReader.read("<system version='1'><cpu numaid='0'/></system>")));
         assertThatThrownBy(() -> new ChannelSearch(empty, new SearchOptions(1, false)).search(Pattern.RING))
@@ -91,7 +91,7 @@ class ChannelSearchTest {
         return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole), first, networks));
     }
 
-    private static ChannelGraph search(String machine, SearchOptions options, Pattern pattern) {
-        return new ChannelSearch(Machines.paths(machine), options).search(pattern);
+    private static ChannelGraph search(String host, SearchOptions options, Pattern pattern) {
+        return new ChannelSearch(DescribedHosts.paths(host), options).search(pattern);
     }
 }

@@ -18,24 +18,24 @@ import org.junit.jupiter.api.Test;
 class HostGroupsTest {
 
     @Test
-    void a_small_machine_is_searched_as_it_is() {
-        Topology machine = machine(4, 3);
-        HostGroups groups = HostGroups.of(machine);
+    void aSmallHostIsSearchedAsItIs() {
+        Topology host = host(4, 3);
+        HostGroups groups = HostGroups.of(host);
         assertThat(groups.reduces()).isFalse();
-        assertThat(groups.reduced()).isSameAs(machine);
+        assertThat(groups.reduced()).isSameAs(host);
     }
 
     @Test
-    void the_others_come_behind_the_last_of_their_group_and_never_at_the_end() {
-        HostGroups groups = HostGroups.of(machine(6, 5)); // ranks 0 to 5, and 6 to 10
+    void theOthersComeBehindTheLastOfTheirGroupAndNeverAtTheEnd() {
+        HostGroups groups = HostGroups.of(host(6, 5)); // ranks 0 to 5, and 6 to 10
         assertThat(groups.reduced().endpoints()).hasSize(8);
         assertThat(groups.expand(List.of(List.of(0, 1, 6, 7, 8, 9, 3, 2), List.of(9, 8, 7, 6, 2, 0, 1, 3))))
                 .containsExactly(List.of(0, 1, 6, 7, 8, 9, 10, 3, 4, 5, 2), List.of(9, 8, 7, 6, 10, 2, 0, 1, 4, 5, 3));
     }
 
     @Test
-    void where_all_channels_are_one_the_ranks_of_a_group_are_in_ascending_order() {
-        HostGroups groups = HostGroups.of(machine(6, 5));
+    void whereAllChannelsAreOneTheRanksOfAGroupAreInAscendingOrder() {
+        HostGroups groups = HostGroups.of(host(6, 5));
         List<Integer> order = List.of(0, 1, 6, 7, 8, 9, 3, 2);
         assertThat(groups.expand(List.of(order, order)))
                 .containsOnly(List.of(0, 1, 6, 7, 8, 9, 10, 2, 3, 4, 5))
@@ -43,11 +43,11 @@ class HostGroupsTest {
     }
 
     @Test
-    void ranks_with_links_of_another_bandwidth_are_another_group() {
-        Topology machine = GraphBuilder.build(TopologyXmlReader.read(
+    void ranksWithLinksOfAnotherBandwidthAreAnotherGroup() {
+        Topology host = GraphBuilder.build(TopologyXmlReader.read(
                 "<system version='1'><cpu numaid='0' arch='x86_64'><host rank='0'/><host rank='1' bw='3'/><host rank='2'/>"
                         + "<host rank='3' bw='3'/><host rank='4'/><host rank='5'/><host rank='6'/></cpu></system>"));
-        HostGroups groups = HostGroups.of(machine);
+        HostGroups groups = HostGroups.of(host);
         assertThat(groups.reduced().endpoints()).hasSize(6);
         assertThat(groups.expand(List.of(List.of(1, 3, 0, 2, 4, 5)))).containsExactly(List.of(1, 3, 0, 2, 4, 5, 6));
         assertThat(groups.minGBpsOfOthers()).isEqualTo(12);
@@ -58,7 +58,7 @@ class HostGroupsTest {
      * of a rank: they have a link less than ranks, which matters only where there are few.
      */
     @Test
-    void channels_through_all_ranks_carry_what_is_claimed_and_as_much_as_through_those_that_stand_for_them() {
+    void channelsThroughAllRanksCarryWhatIsClaimedAndAsMuchAsThroughThoseThatStandForThem() {
         for (int seed = 0; seed < 200; seed++) {
             Random random = new Random(seed);
             int[] ranks = random.ints(1 + random.nextInt(3), 1, 14).toArray();
@@ -91,11 +91,11 @@ class HostGroupsTest {
     }
 
     private static NodePaths paths(int[] ranks, boolean networks) {
-        return NodePaths.compute(Trimmer.trim(NodePaths.compute(machine(ranks)), 0, networks));
+        return NodePaths.compute(Trimmer.trim(NodePaths.compute(host(ranks)), 0, networks));
     }
 
     /** CPUs with so many ranks each, and a network device at the last. */
-    private static Topology machine(int... ranksByCpu) {
+    private static Topology host(int... ranksByCpu) {
         StringBuilder xml = new StringBuilder("<system version='1'>");
         int next = 0;
         for (int cpu = 0; cpu < ranksByCpu.length; cpu++) {

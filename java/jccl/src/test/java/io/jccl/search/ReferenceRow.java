@@ -22,7 +22,7 @@ import java.util.Optional;
  * @param nvLinkOnly whether ranks exchange data by NVLink alone
  */
 record ReferenceRow(
-        String machine,
+        String host,
         boolean networks,
         int ranks,
         int ncclRanks,
@@ -42,27 +42,27 @@ record ReferenceRow(
     static final double ROUNDING = 1e-9;
 
     static final List<String> HEADER = List.of(
-            "| machine | machines | NCCL rings | JCCL rings | ratio | bound | why | NCCL trees | JCCL trees |",
+            "| host | hosts | NCCL rings | JCCL rings | ratio | bound | why | NCCL trees | JCCL trees |",
             "|---|---|---:|---:|---:|---:|---|---:|---:|");
 
     /** Searches; empty if networks are asked for and the host has none. */
-    static Optional<ReferenceRow> of(ReferenceMachine machine, boolean networks) {
-        if (networks && !machine.hasNetworks()) {
+    static Optional<ReferenceRow> of(ReferenceHost host, boolean networks) {
+        if (networks && !host.hasNetworks()) {
             return Optional.empty();
         }
-        ReferenceMachine.Found nccl = machine.nccl(networks, "ring");
-        NodePaths paths = machine.paths(networks);
+        ReferenceHost.Found nccl = host.nccl(networks, "ring");
+        NodePaths paths = host.paths(networks);
         SearchOptions options = SearchOptions.forGpus(paths.topology(), networks);
-        ChannelGraph ring = search(paths, options, machine.name());
+        ChannelGraph ring = search(paths, options, host.name());
         ChannelGraph tree = new ChannelSearch(paths, options).searchTree(ring);
-        ChannelChecker.check(paths, tree, machine.name());
+        ChannelChecker.check(paths, tree, host.name());
         int ranks = paths.topology().endpoints().size();
         double part = nccl.ranks().size() == ranks
                 ? ring.interBandwidthGBps()
-                : search(machine.pathsAmong(nccl.ranks(), networks), options, machine.name() + " in part")
+                : search(host.pathsAmong(nccl.ranks(), networks), options, host.name() + " in part")
                         .interBandwidthGBps();
         return Optional.of(new ReferenceRow(
-                machine.name(),
+                host.name(),
                 networks,
                 ranks,
                 nccl.ranks().size(),
@@ -73,7 +73,7 @@ record ReferenceRow(
                 CutBound.ofRings(paths.topology(), networks),
                 reachable(paths, networks),
                 ring.typeIntra().compareTo(PathType.NVB) <= 0,
-                machine.nccl(networks, "tree").total(),
+                host.nccl(networks, "tree").total(),
                 tree.interBandwidthGBps()));
     }
 
@@ -136,7 +136,7 @@ record ReferenceRow(
         return String.format(
                 Locale.ROOT,
                 "| %s | %s | %s | %s | %s | %s | %s | %s | %s |",
-                machine,
+                host,
                 networks ? "several" : "one",
                 number(ncclRing),
                 number(ring),

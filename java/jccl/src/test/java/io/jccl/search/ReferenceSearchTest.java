@@ -29,12 +29,12 @@ class ReferenceSearchTest {
     @BeforeAll
     static void searches() throws IOException {
         rows = new ArrayList<>();
-        for (ReferenceMachine machine : ReferenceMachine.all()) {
+        for (ReferenceHost host : ReferenceHost.all()) {
             for (boolean networks : new boolean[] {false, true}) {
-                ReferenceRow.of(machine, networks).ifPresent(rows::add);
+                ReferenceRow.of(host, networks).ifPresent(rows::add);
             }
         }
-        assertThat(rows.stream().map(ReferenceRow::machine).distinct()).hasSize(46);
+        assertThat(rows.stream().map(ReferenceRow::host).distinct()).hasSize(46);
         List<String> text = new ArrayList<>(ReferenceRow.HEADER);
         rows.forEach(row -> text.add(row.toString()));
         text.add(averages("found", found()));
@@ -70,7 +70,7 @@ class ReferenceSearchTest {
     }
 
     @Test
-    void rings_of_whole_machines_carry_at_least_what_nccl_finds() {
+    void ringsOfWholeHostsCarryAtLeastWhatNcclFinds() {
         assertThat(rows)
                 .filteredOn(row -> !row.isSplit())
                 .hasSizeGreaterThan(80)
@@ -79,7 +79,7 @@ class ReferenceSearchTest {
 
     /** No other choice of rings over these paths carries more; what is above lies beside the paths. */
     @Test
-    void rings_reach_the_smallest_cut_over_the_links_that_paths_use() {
+    void ringsReachTheSmallestCutOverTheLinksThatPathsUse() {
         assertThat(rows).filteredOn(row -> !row.alone()).allSatisfy(row -> {
             assertThat(row.ring()).isBetween(row.reachable() * (1 - ROUNDING), row.reachable() * (1 + ROUNDING));
             assertThat(row.ring()).isLessThanOrEqualTo(row.bound() * (1 + ROUNDING));
@@ -88,7 +88,7 @@ class ReferenceSearchTest {
 
     /** GPUs that NVLinks join do not use their PCI links to each other. */
     @Test
-    void only_links_beside_nvlink_are_left() {
+    void onlyLinksBesideNvlinkAreLeft() {
         assertThat(rows)
                 .filteredOn(row -> !row.alone() && row.ring() < row.bound() * (1 - ROUNDING))
                 .isNotEmpty()
@@ -99,7 +99,7 @@ class ReferenceSearchTest {
     }
 
     @Test
-    void where_nccl_finds_nothing_rings_reach_the_bound() {
+    void whereNcclFindsNothingRingsReachTheBound() {
         assertThat(rows).filteredOn(ReferenceRow::token).hasSize(6).allSatisfy(row -> {
             assertThat(row.ring()).isGreaterThanOrEqualTo(row.bound() * (1 - ROUNDING));
             assertThat(row.ring()).isGreaterThan(50 * row.ncclRing());
@@ -111,7 +111,7 @@ class ReferenceSearchTest {
      * where the links between the sockets forbid that, and then it is all that these allow.
      */
     @Test
-    void torn_machines_stay_whole_and_lose_nothing() {
+    void tornHostsStayWholeAndLoseNothing() {
         assertThat(rows).filteredOn(ReferenceRow::isSplit).hasSize(8).allSatisfy(row -> {
             assertThat(row.ncclRanks()).isEqualTo(row.ranks() / 2);
             assertThat(row.part()).isGreaterThanOrEqualTo(row.ncclRing() * (1 - ROUNDING));
@@ -119,14 +119,14 @@ class ReferenceSearchTest {
         });
         assertThat(rows)
                 .filteredOn(row -> row.isSplit() && row.ring() < row.ncclRing() * (1 - ROUNDING))
-                .extracting(ReferenceRow::machine)
+                .extracting(ReferenceRow::host)
                 .containsExactly("bcm_gen4_nested", "bcm_gen5_nested", "l40s_8gpu_4nic");
         assertThat(rows).filteredOn(row -> row.isSplit() && row.networks()).allSatisfy(row -> assertThat(row.ring())
                 .isGreaterThanOrEqualTo(row.ncclRing() * (1 - ROUNDING)));
     }
 
     @Test
-    void trees_carry_at_least_what_nccls_do() {
+    void treesCarryAtLeastWhatNcclsDo() {
         assertThat(rows)
                 .allSatisfy(row -> assertThat(row.tree()).isGreaterThanOrEqualTo(row.ncclTree() * (1 - ROUNDING)));
     }
@@ -136,7 +136,7 @@ class ReferenceSearchTest {
      * where the same rings are charged with all that NCCL charges, for which they were not searched.
      */
     @Test
-    void rings_carry_more_than_nccls_on_average() {
+    void ringsCarryMoreThanNcclsOnAverage() {
         assertThat(average(found(), ReferenceRow::ratio)).isGreaterThan(1.035);
         assertThat(average(comparable(), ReferenceRow::ratio)).isGreaterThan(1.05);
         assertThat(average(comparable(), row -> row.charged() / row.ncclRing())).isGreaterThan(1.025);
@@ -144,23 +144,21 @@ class ReferenceSearchTest {
 
     /** Why rings are not charged a fifth for peer-to-peer through Intel CPUs: where nothing is set, there is none. */
     @Test
-    void no_device_uses_gpu_memory_across_an_intel_cpu() throws IOException {
+    void noDeviceUsesGpuMemoryAcrossAnIntelCpu() throws IOException {
         int across = 0;
-        for (ReferenceMachine machine : ReferenceMachine.all()) {
-            NodePaths paths = machine.paths(machine.hasNetworks());
+        for (ReferenceHost host : ReferenceHost.all()) {
+            NodePaths paths = host.paths(host.hasNetworks());
             for (int gpu : paths.topology().indexesOf(NodeType.GPU)) {
                 for (int other : paths.topology().endpoints()) {
                     if (NcclCharges.crossesIntelCpu(paths.topology(), paths.path(gpu, other))) {
-                        assertThat(paths.peerToPeer(gpu, other))
-                                .as(machine.name())
-                                .isFalse();
+                        assertThat(paths.peerToPeer(gpu, other)).as(host.name()).isFalse();
                         across++;
                     }
                 }
                 for (int net : paths.topology().indexesOf(NodeType.NET)) {
                     if (NcclCharges.crossesIntelCpu(paths.topology(), paths.path(gpu, net))) {
                         assertThat(paths.gpuDirect(gpu, net, true))
-                                .as(machine.name())
+                                .as(host.name())
                                 .isFalse();
                         across++;
                     }

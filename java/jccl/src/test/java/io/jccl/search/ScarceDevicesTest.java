@@ -41,9 +41,9 @@ class ScarceDevicesTest {
         "cube-mesh, 1, 4, 48, 48",
         "shared-port, 1, 2, 12.5, 12.5"
     })
-    void all_links_are_used_by_as_few_channels_as_devices_allow(
-            String machine, int maxconn, int channels, double rings, double trees) {
-        NodePaths paths = paths(text(machine).replace("maxconn=\"65536\"", "maxconn=\"" + maxconn + "\""));
+    void allLinksAreUsedByAsFewChannelsAsDevicesAllow(
+            String host, int maxconn, int channels, double rings, double trees) {
+        NodePaths paths = paths(text(host).replace("maxconn=\"65536\"", "maxconn=\"" + maxconn + "\""));
         ChannelSearch search = new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), true));
         ChannelGraph ring = search.search(Pattern.RING);
         ChannelGraph tree = search.searchTree(ring);
@@ -51,12 +51,12 @@ class ScarceDevicesTest {
         assertThat(tree.interBandwidthGBps()).isCloseTo(trees, within(0.001));
         assertThat(ring.channels()).isEqualTo(channels);
         assertThat(tree.channels()).isEqualTo(channels);
-        ChannelChecker.check(paths, ring, machine);
-        ChannelChecker.check(paths, tree, machine);
+        ChannelChecker.check(paths, ring, host);
+        ChannelChecker.check(paths, tree, host);
     }
 
     @Test
-    void a_device_that_allows_no_channel_is_not_used() {
+    void aDeviceThatAllowsNoChannelIsNotUsed() {
         NodePaths paths = paths(text("rails").replaceFirst("maxconn=\"65536\"", "maxconn=\"0\""));
         ChannelGraph ring =
                 new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), true)).search(Pattern.RING);
@@ -66,7 +66,7 @@ class ScarceDevicesTest {
     }
 
     @Test
-    void without_any_device_channels_are_those_of_the_machine_alone() {
+    void withoutAnyDeviceChannelsAreThoseOfTheHostAlone() {
         NodePaths paths = paths(text("rails").replace("maxconn=\"65536\"", "maxconn=\"0\""));
         ChannelGraph ring =
                 new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), true)).search(Pattern.RING);
@@ -76,7 +76,7 @@ class ScarceDevicesTest {
 
     /** 0.125 GB/s for each of two channels would be less than one of 48. */
     @Test
-    void no_channel_is_added_over_a_device_that_holds_the_others_up() {
+    void noChannelIsAddedOverADeviceThatHoldsTheOthersUp() {
         String xml = text("rails")
                 .replace("maxconn=\"65536\"", "maxconn=\"9\"")
                 .replace("speed=\"400000\"", "speed=\"1000\"")
@@ -91,7 +91,7 @@ class ScarceDevicesTest {
     }
 
     @Test
-    void random_machines_keep_to_what_their_devices_allow() {
+    void randomHostsKeepToWhatTheirDevicesAllow() {
         for (int seed = 0; seed < Seeds.of(1500); seed++) {
             search(seed, 8, STEPS);
         }
@@ -101,7 +101,7 @@ class ScarceDevicesTest {
     }
 
     @Test
-    void also_without_steps_and_the_same_again() {
+    void alsoWithoutStepsAndTheSameAgain() {
         for (int seed = 0; seed < Seeds.of(300); seed++) {
             assertThat(search(seed, 14, 0)).isEqualTo(search(seed, 14, 0));
         }
@@ -109,9 +109,9 @@ class ScarceDevicesTest {
 
     /** Whatever devices allow, one channel by the best of them is among what can be had. */
     @Test
-    void many_channels_carry_no_less_than_one() {
+    void manyChannelsCarryNoLessThanOne() {
         for (int seed = 0; seed < Seeds.of(300); seed++) {
-            NodePaths paths = paths(RandomMachine.scarceDescription(seed, 8));
+            NodePaths paths = paths(RandomHost.scarceDescription(seed, 8));
             SearchOptions options = SearchOptions.forGpus(paths.topology(), true);
             List<ChannelGraph> one = search(paths, options.withChannels(1), "one, seed=" + seed);
             List<ChannelGraph> many = search(paths, options, "seed=" + seed);
@@ -128,16 +128,16 @@ class ScarceDevicesTest {
 
     /** A limit that no search comes to changes nothing. */
     @Test
-    void wide_limits_are_none() {
+    void wideLimitsAreNone() {
         for (int seed = 0; seed < Seeds.of(200); seed++) {
-            String xml = RandomMachine.description(seed, 8);
+            String xml = RandomHost.description(seed, 8);
             List<ChannelGraph> limited = search(paths(xml.replace("'65536'", "'33'")), STEPS, "seed=" + seed);
             assertThat(limited).isEqualTo(search(paths(xml.replace("maxconn='65536'", "")), STEPS, "seed=" + seed));
         }
     }
 
     private static List<ChannelGraph> search(long seed, int maxGpus, long steps) {
-        return search(paths(RandomMachine.scarceDescription(seed, maxGpus)), steps, "seed=" + seed);
+        return search(paths(RandomHost.scarceDescription(seed, maxGpus)), steps, "seed=" + seed);
     }
 
     private static List<ChannelGraph> search(NodePaths paths, long steps, String what) {
@@ -160,8 +160,8 @@ class ScarceDevicesTest {
         return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole), first, true));
     }
 
-    private static String text(String machine) {
-        try (InputStream in = ScarceDevicesTest.class.getResourceAsStream(machine + ".xml")) {
+    private static String text(String host) {
+        try (InputStream in = ScarceDevicesTest.class.getResourceAsStream(host + ".xml")) {
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException(e);

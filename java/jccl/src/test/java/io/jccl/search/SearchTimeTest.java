@@ -59,7 +59,7 @@ class SearchTimeTest {
 
     @ParameterizedTest
     @MethodSource("descriptions")
-    void a_warm_search_takes_less_than_a_hundred_milliseconds(Path description) {
+    void aWarmSearchTakesLessThanAHundredMilliseconds(Path description) {
         for (boolean networks : new boolean[] {false, true}) {
             for (int i = 0; i < WARM_UPS; i++) {
                 search(description, networks);
@@ -86,7 +86,7 @@ class SearchTimeTest {
         }
         int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
         NodePaths paths = NodePaths.compute(Trimmer.trim(NodePaths.compute(whole), first, networks));
-        ChannelSearch search = new ChannelSearch(paths, SearchOptions.forMachine(paths.topology(), CORES, networks));
+        ChannelSearch search = new ChannelSearch(paths, SearchOptions.forHost(paths.topology(), CORES, networks));
         search.searchTree(search.search(Pattern.RING));
     }
 

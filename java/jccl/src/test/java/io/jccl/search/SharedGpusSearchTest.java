@@ -40,7 +40,7 @@ class SharedGpusSearchTest {
 
     /** An H100 copies 1675 GB/s: eight hops of a ring that closes there, seven of a chain. */
     @Test
-    void eight_ranks_on_the_only_gpu_share_its_memory() {
+    void eightRanksOnTheOnlyGpuShareItsMemory() {
         NodePaths paths = paths(SharedRanks.on(ONE_GPU, SharedRanks.ascending(8)), false);
         ChannelSearch search = new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), false));
         ChannelGraph ring = search.search(Pattern.RING);
@@ -55,7 +55,7 @@ class SharedGpusSearchTest {
     }
 
     @Test
-    void among_machines_of_one_gpu_the_network_is_the_bottleneck() {
+    void amongHostsOfOneGpuTheNetworkIsTheBottleneck() {
         NodePaths paths = paths(SharedRanks.on(ONE_GPU, SharedRanks.ascending(8)), true);
         ChannelSearch search = new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), true));
         ChannelGraph ring = search.search(Pattern.RING);
@@ -84,22 +84,22 @@ class SharedGpusSearchTest {
         "cube-mesh, 5 1 1 1 1 1 1 1, 112.5, 48",
         "shared-port, 4 4, 80, 12.5",
     })
-    void rings_have_what_links_and_memory_leave(String machine, String counts, double alone, double several) {
+    void ringsHaveWhatLinksAndMemoryLeave(String host, String counts, double alone, double several) {
         int[] ranks = Stream.of(counts.split(" ")).mapToInt(Integer::parseInt).toArray();
-        String xml = SharedRanks.on(text(machine), SharedRanks.ascending(ranks));
+        String xml = SharedRanks.on(text(host), SharedRanks.ascending(ranks));
         for (boolean networks : new boolean[] {false, true}) {
             NodePaths paths = paths(xml, networks);
             ChannelSearch search = new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), networks));
             ChannelGraph ring = search.search(Pattern.RING);
             ChannelGraph tree = search.searchTree(ring);
             assertThat(ring.interBandwidthGBps()).isCloseTo(networks ? several : alone, within(0.001));
-            ChannelChecker.check(paths, ring, machine);
-            ChannelChecker.check(paths, tree, machine);
+            ChannelChecker.check(paths, ring, host);
+            ChannelChecker.check(paths, tree, host);
         }
     }
 
     @Test
-    void rings_of_opposite_directions_are_so_inside_gpus_too() {
+    void ringsOfOppositeDirectionsAreSoInsideGpusToo() {
         String xml = SharedRanks.on(text("two-sockets"), SharedRanks.ascending(2, 1, 3, 1));
         NodePaths paths = paths(xml, true);
         ChannelGraph ring =
@@ -108,31 +108,31 @@ class SharedGpusSearchTest {
     }
 
     @Test
-    void random_machines_with_shared_gpus_carry_what_is_claimed() {
+    void randomHostsWithSharedGpusCarryWhatIsClaimed() {
         for (int seed = 0; seed < Seeds.of(500); seed++) {
-            search(RandomMachine.description(seed, 8), seed, STEPS);
+            search(RandomHost.description(seed, 8), seed, STEPS);
         }
         for (int seed = 0; seed < Seeds.of(50); seed++) {
-            search(RandomMachine.description(seed, 30), seed, STEPS);
+            search(RandomHost.description(seed, 30), seed, STEPS);
         }
         for (int seed = 0; seed < Seeds.of(150); seed++) {
-            search(RandomMachine.scarceDescription(seed, 14), seed, 0);
+            search(RandomHost.scarceDescription(seed, 14), seed, 0);
         }
     }
 
     @Test
-    void a_repeated_search_finds_the_same() {
+    void aRepeatedSearchFindsTheSame() {
         for (int seed = 0; seed < Seeds.of(100); seed++) {
-            String xml = RandomMachine.description(seed, 12);
+            String xml = RandomHost.description(seed, 12);
             assertThat(search(xml, seed, STEPS)).isEqualTo(search(xml, seed, STEPS));
         }
     }
 
     /** With the lowest rank of each GPU alone on it the channels are the same, but for what memory takes from them. */
     @Test
-    void channels_over_shared_gpus_are_those_over_the_gpus() {
+    void channelsOverSharedGpusAreThoseOverTheGpus() {
         for (int seed = 0; seed < Seeds.of(150); seed++) {
-            String xml = RandomMachine.description(seed, 8);
+            String xml = RandomHost.description(seed, 8);
             List<List<Integer>> ranks = SharedRanks.random(xml, 4, seed);
             List<List<Integer>> lowest = ranks.stream()
                     .map(here -> List.of(here.stream().min(Integer::compare).orElseThrow()))
@@ -155,9 +155,9 @@ class SharedGpusSearchTest {
 
     /** The paths of every rank on a GPU are those of one that has it alone, and cost nothing among themselves but its memory. */
     @Test
-    void ranks_on_a_gpu_have_its_paths() {
+    void ranksOnAGpuHaveItsPaths() {
         for (int seed = 0; seed < Seeds.of(300); seed++) {
-            String xml = RandomMachine.description(seed, 8);
+            String xml = RandomHost.description(seed, 8);
             Topology topology =
                     GraphBuilder.build(TopologyXmlReader.read(SharedRanks.on(xml, SharedRanks.random(xml, 3, seed))));
             SharedGpus gpus = SharedGpus.of(topology);
@@ -226,8 +226,8 @@ class SharedGpusSearchTest {
         return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole), first, networks));
     }
 
-    private static String text(String machine) {
-        try (InputStream in = SharedGpusSearchTest.class.getResourceAsStream(machine + ".xml")) {
+    private static String text(String host) {
+        try (InputStream in = SharedGpusSearchTest.class.getResourceAsStream(host + ".xml")) {
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException(e);

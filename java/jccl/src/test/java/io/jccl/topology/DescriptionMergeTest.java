@@ -49,7 +49,7 @@ class DescriptionMergeTest {
 
     /** Descriptions that clouds give say where devices are and nothing of what they are. */
     @Test
-    void devices_come_to_the_places_that_a_file_gives_them() {
+    void devicesComeToThePlacesThatAFileGivesThem() {
         XmlElement merged = merge(
                 """
                 <system version="1">
@@ -83,7 +83,7 @@ class DescriptionMergeTest {
     }
 
     @Test
-    void what_a_file_says_counts_and_numbers_stay_different() {
+    void whatAFileSaysCountsAndNumbersStayDifferent() {
         XmlElement merged = merge(
                 """
                 <system version="1">
@@ -123,7 +123,7 @@ class DescriptionMergeTest {
     }
 
     @Test
-    void another_processor_or_card_is_not_filled() {
+    void anotherProcessorOrCardIsNotFilled() {
         XmlElement merged = merge(
                 """
                 <system version="1">
@@ -141,7 +141,7 @@ class DescriptionMergeTest {
     }
 
     @Test
-    void a_network_device_is_known_by_its_name_wherever_a_file_places_it() {
+    void aNetworkDeviceIsKnownByItsNameWhereverAFilePlacesIt() {
         XmlElement merged = merge(
                 """
                 <system version="1">
@@ -162,10 +162,10 @@ class DescriptionMergeTest {
 
     /** Whatever is cut out of a description comes back from the host. */
     @Test
-    void any_hole_is_filled() {
+    void anyHoleIsFilled() {
         int holes = 0;
         for (String name : List.of("gpu4-nvswitch", "arm-c2c", "gpu2-virtual", "host-2numa", "paths/nvlink-mesh")) {
-            XmlElement whole = withoutRanks(TopologyXmlReader.read(Machines.text(name)));
+            XmlElement whole = withoutRanks(TopologyXmlReader.read(DescribedHosts.text(name)));
             for (int seed = 0; seed < 300; seed++) {
                 XmlElement damaged = damaged(whole, new SplittableRandom(seed));
                 holes += damaged.equals(whole) ? 0 : 1;
@@ -177,9 +177,9 @@ class DescriptionMergeTest {
     }
 
     @Test
-    void a_description_without_holes_stays_as_it_is() {
-        for (String name : Machines.NAMES) {
-            XmlElement whole = TopologyXmlReader.read(Machines.text(name));
+    void aDescriptionWithoutHolesStaysAsItIs() {
+        for (String name : DescribedHosts.NAMES) {
+            XmlElement whole = TopologyXmlReader.read(DescribedHosts.text(name));
             XmlElement found = new SysfsDetector(Path.of("/nonexistent"), "amd64").detect(List.of());
             XmlElement withoutNodes = found.withChildren(List.of());
             assertThat(DescriptionMerge.merge(whole, withoutNodes)).isEqualTo(whole);
@@ -187,16 +187,15 @@ class DescriptionMergeTest {
     }
 
     @Test
-    void a_damaged_file_and_a_real_kernel_make_a_description_or_a_clear_error(@TempDir Path root) {
+    void aDamagedFileAndARealKernelMakeADescriptionOrAClearError(@TempDir Path root) {
         XmlElement found =
                 new SysfsDetector(new SysfsTree(root).unpack("virtual-machine").root(), "amd64").detect(List.of());
         int merged = 0;
         for (int seed = 0; seed < 5_000; seed++) {
-            String machine = Machines.text(Machines.NAMES.get(seed % Machines.NAMES.size()));
+            String host = DescribedHosts.text(DescribedHosts.NAMES.get(seed % DescribedHosts.NAMES.size()));
             XmlElement given;
             try {
-                given = TopologyXmlReader.read(
-                        new ByteArrayInputStream(new Mutations(seed).mutate(machine)), "mutation");
+                given = TopologyXmlReader.read(new ByteArrayInputStream(new Mutations(seed).mutate(host)), "mutation");
             } catch (TopologyException e) {
                 continue;
             }

@@ -20,7 +20,7 @@ class GpuDevicesTest {
     Path libraries;
 
     @Test
-    void describes_gpus_that_meet_at_switches() {
+    void describesGpusThatMeetAtSwitches() {
         SysfsTree tree = new SysfsTree(root).processor("GenuineIntel", 6, 143);
         tree.node(0, "000000ff", "10 21").node(1, "0000ff00", "21 10");
         tree.gpu("pci0000:00/0000:00:01.0/0000:07:00.0", 0).gpu("pci0000:80/0000:80:01.0/0000:87:00.0", 1);
@@ -60,7 +60,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void describes_gpus_with_links_to_each_other_and_to_their_processors() {
+    void describesGpusWithLinksToEachOtherAndToTheirProcessors() {
         SysfsTree tree = new SysfsTree(root).node(0, "ff", "10").gpu("pci0009:00/0009:01:00.0", 0);
         tree.gpu("pci0019:00/0019:01:00.0", 0);
         XmlElement system = detect(
@@ -85,7 +85,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void a_link_into_what_is_not_visible_is_taken_for_one_to_a_switch_and_said() {
+    void aLinkIntoWhatIsNotVisibleIsTakenForOneToASwitchAndSaid() {
         new SysfsTree(root).gpu("pci0000:00/0000:00:05.0", 0);
         XmlElement gpu = gpus(detect("gpu 00000000:00:05.0 8 0\nlink 0 0 1 255 nonsense\nlink 0 7 1 255 nonsense\n"))
                 .get(0);
@@ -95,7 +95,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void gpus_that_may_not_reach_each_other_say_so() {
+    void gpusThatMayNotReachEachOtherSaySo() {
         XmlElement system = detect(
                 """
             gpu 00000000:05:00.0 8 9
@@ -111,7 +111,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void a_gpu_that_the_kernel_hides_hangs_on_the_first_cpu() {
+    void aGpuThatTheKernelHidesHangsOnTheFirstCpu() {
         XmlElement pci = detect("gpu 00000000:05:00.0 12 0\n")
                 .children()
                 .get(0)
@@ -125,7 +125,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void a_gpu_that_the_library_does_not_give_belongs_to_somebody_else() {
+    void aGpuThatTheLibraryDoesNotGiveBelongsToSomebodyElse() {
         new SysfsTree(root).gpu("pci0000:00/0000:00:05.0", 0).gpu("pci0000:00/0000:00:06.0", 0);
         List<XmlElement> gpus = gpus(detect("gpu 00000000:00:06.0 8 6\n"));
         assertThat(gpus.get(0).text("dev")).contains("0");
@@ -134,7 +134,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void gpus_are_known_by_the_kernel_where_no_library_answers() {
+    void gpusAreKnownByTheKernelWhereNoLibraryAnswers() {
         SysfsTree tree = new SysfsTree(root).gpu("pci0000:00/0000:00:01.0/0000:01:00.0", 0);
         tree.device("pci0000:00/0000:00:02.0", "0x030000", 0);
         GpuInventory failed = FakeNvml.emulate(libraries, "gpu 00000000:01:00.0 8 0\nfail nvmlInit_v2 9\n");
@@ -147,7 +147,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void open_drivers_on_new_kernels_give_cards_gpu_memory_by_themselves() {
+    void openDriversOnNewKernelsGiveCardsGpuMemoryByThemselves() {
         SysfsTree tree = new SysfsTree(root)
                 .file("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.1\n");
         tree.file("proc/sys/kernel/osrelease", "5.11.0-generic\n");
@@ -160,7 +160,7 @@ class GpuDevicesTest {
     }
 
     @Test
-    void settings_choose_the_library() {
+    void settingsChooseTheLibrary() {
         assertThat(FakeNvml.ask("off").remarks()).containsExactly("JCCL_NVML_LIBRARY=off");
         GpuInventory missing = FakeNvml.ask("/nowhere/libnvidia-ml.so.1");
         assertThat(missing.available()).isFalse();

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class GpuElementsTest {
 
     private static final XmlElement SYSTEM =
-            TopologyXmlReader.read(Machines.text("gpu4-nvswitch").replaceAll(" rank=\"\\d\"", ""));
+            TopologyXmlReader.read(DescribedHosts.text("gpu4-nvswitch").replaceAll(" rank=\"\\d\"", ""));
 
     @Test
     void gpusGetTheRanksThatOwnThem() {

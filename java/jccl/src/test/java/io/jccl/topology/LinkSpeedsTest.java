@@ -23,7 +23,7 @@ class LinkSpeedsTest {
         "8 GT/s, 0, 12",
         "1e999 GT/s, 16, 12",
     })
-    void knows_pci_speeds_in_every_spelling(String speed, int lanes, double expected) {
+    void knowsPciSpeedsInEverySpelling(String speed, int lanes, double expected) {
         assertThat(LinkSpeeds.pci(speed, lanes)).isEqualTo(expected);
     }
 
@@ -43,7 +43,7 @@ class LinkSpeedsTest {
         "120, 40.1",
         "0, 20"
     })
-    void knows_nvlink_speeds(int sm, double expected) {
+    void knowsNvlinkSpeeds(int sm, double expected) {
         assertThat(LinkSpeeds.nvLink(sm)).isEqualTo(expected);
     }
 
@@ -63,7 +63,7 @@ class LinkSpeedsTest {
         "120, 896",
         "0, 160"
     })
-    void knows_what_is_copied_in_the_memory_of_a_gpu(int sm, double expected) {
+    void knowsWhatIsCopiedInTheMemoryOfAGpu(int sm, double expected) {
         assertThat(LinkSpeeds.deviceMemory(sm)).isEqualTo(expected);
     }
 
@@ -82,7 +82,7 @@ class LinkSpeedsTest {
         "ppc64, '', -1, -1, 32",
         "riscv64, '', -1, -1, 6",
     })
-    void knows_links_between_sockets(String arch, String vendor, int family, int model, double expected) {
+    void knowsLinksBetweenSockets(String arch, String vendor, int family, int model, double expected) {
         assertThat(LinkSpeeds.interSocket(new CpuModel(arch, vendor, family, model)))
                 .isEqualTo(expected);
     }

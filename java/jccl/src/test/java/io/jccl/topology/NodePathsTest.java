@@ -31,9 +31,9 @@ class NodePathsTest {
         "arm-c2c, GPU/0, NET/0, P2C, 25, 3",
         "arm-c2c, GPU/0, GPU/1, NVL, 123.6, 1",
     })
-    void finds_the_widest_then_shortest_path(
-            String machine, String from, String to, PathType type, double bandwidth, int hops) {
-        NodePaths paths = Machines.paths(machine);
+    void findsTheWidestThenShortestPath(
+            String host, String from, String to, PathType type, double bandwidth, int hops) {
+        NodePaths paths = DescribedHosts.paths(host);
         Topology topology = paths.topology();
         NodePath path =
                 paths.path(topology.find(from).orElseThrow(), topology.find(to).orElseThrow());
@@ -43,10 +43,10 @@ class NodePathsTest {
     }
 
     @Test
-    void no_path_is_wider_or_as_wide_and_shorter_on_random_machines() {
+    void noPathIsWiderOrAsWideAndShorterOnRandomHosts() {
         Random random = new Random(7);
         for (int round = 0; round < 60; round++) {
-            Topology topology = randomMachine(random);
+            Topology topology = randomHost(random);
             NodePaths paths = NodePaths.compute(topology);
             for (int from : topology.endpoints()) {
                 for (int to : topology.endpoints()) {
@@ -63,7 +63,7 @@ class NodePathsTest {
     }
 
     @Test
-    void endpoints_without_a_link_are_apart() {
+    void endpointsWithoutALinkAreApart() {
         Topology.Builder builder = new Topology.Builder();
         builder.add(new Node.Host(0, 1));
         builder.add(new Node.Host(1, 1));
@@ -73,8 +73,8 @@ class NodePathsTest {
     }
 
     @Test
-    void switches_are_no_ends_of_paths() {
-        NodePaths paths = Machines.paths("gpu4-nvswitch");
+    void switchesAreNoEndsOfPaths() {
+        NodePaths paths = DescribedHosts.paths("gpu4-nvswitch");
         int pci = paths.topology().find("PCI/0000:10:00.0").orElseThrow();
         assertThatThrownBy(() -> paths.path(pci, pci))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -82,8 +82,8 @@ class NodePathsTest {
     }
 
     @Test
-    void trimming_drops_networks_cards_and_foreign_gpus() {
-        NodePaths paths = Machines.paths("gpu4-nvswitch");
+    void trimmingDropsNetworksCardsAndForeignGpus() {
+        NodePaths paths = DescribedHosts.paths("gpu4-nvswitch");
         Topology local = Trimmer.trim(paths, 0, false);
         assertThat(local.indexesOf(NodeType.NET)).isEmpty();
         assertThat(local.indexesOf(NodeType.NIC)).isEmpty();
@@ -139,7 +139,7 @@ class NodePathsTest {
         }
     }
 
-    private static Topology randomMachine(Random random) {
+    private static Topology randomHost(Random random) {
         Topology.Builder builder = new Topology.Builder();
         int cpus = 2 + random.nextInt(4);
         for (int i = 0; i < cpus; i++) {

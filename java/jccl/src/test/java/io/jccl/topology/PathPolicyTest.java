@@ -31,25 +31,25 @@ class PathPolicyTest {
         "chip-to-chip, JCCL_PXN_C2C, 0, GPU/0, NET/1, PXN, 48",
         "shared-gpus, JCCL_P2P_DISABLE, 1, GPU/0, GPU/1, LOC, 777.5",
     })
-    void settings_change_paths(
-            String machine, String setting, String value, String from, String to, PathType type, double bandwidth) {
-        NodePaths paths = NodePaths.compute(Machines.topology("paths/" + machine), policy(Map.of(setting, value)));
+    void settingsChangePaths(
+            String host, String setting, String value, String from, String to, PathType type, double bandwidth) {
+        NodePaths paths = NodePaths.compute(DescribedHosts.topology("paths/" + host), policy(Map.of(setting, value)));
         NodePath path = paths.path(node(paths, from), node(paths, to));
         assertThat(path.type()).isEqualTo(type);
         assertThat(path.bandwidthGBps()).isEqualTo(bandwidth);
     }
 
     @Test
-    void what_is_diverted_leads_through_a_cpu() {
-        NodePaths paths =
-                NodePaths.compute(Machines.topology("paths/nvlink-mesh"), policy(Map.of("JCCL_P2P_DISABLE", "1")));
+    void whatIsDivertedLeadsThroughACpu() {
+        NodePaths paths = NodePaths.compute(
+                DescribedHosts.topology("paths/nvlink-mesh"), policy(Map.of("JCCL_P2P_DISABLE", "1")));
         assertThat(paths.path(node(paths, "GPU/0"), node(paths, "GPU/1")).via())
                 .extracting(node -> paths.topology().node(node).name())
                 .containsExactly("PCI/0000:10:00.0", "CPU/0", "PCI/0000:10:00.0", "GPU/1");
     }
 
     @Test
-    void unset_settings_are_the_defaults() {
+    void unsetSettingsAreTheDefaults() {
         assertThat(policy(Map.of())).isEqualTo(PathPolicy.defaults());
         assertThatThrownBy(() -> policy(Map.of("JCCL_P2P_LEVEL", "NEAR")))
                 .hasMessageContaining("JCCL_P2P_LEVEL")
@@ -66,13 +66,13 @@ class PathPolicyTest {
         "pcie-network-faster, GPU/0, GPU/2, false",
         "shared-gpus, GPU/0, GPU/1, true",
     })
-    void gpus_use_each_others_memory_where_it_pays(String machine, String one, String other, boolean expected) {
-        NodePaths paths = Machines.paths("paths/" + machine);
+    void gpusUseEachOthersMemoryWhereItPays(String host, String one, String other, boolean expected) {
+        NodePaths paths = DescribedHosts.paths("paths/" + host);
         assertThat(paths.peerToPeer(node(paths, one), node(paths, other))).isEqualTo(expected);
     }
 
     @Test
-    void a_pair_on_amd_is_peer_to_peer_at_any_distance() {
+    void aPairOnAmdIsPeerToPeerAtAnyDistance() {
         assertThat(pairOnTwoSockets("AuthenticAMD").peerToPeer(0, 1)).isTrue();
         assertThat(pairOnTwoSockets("GenuineIntel").peerToPeer(0, 1)).isFalse();
     }
@@ -105,21 +105,21 @@ class PathPolicyTest {
         "chip-to-chip, JCCL_NET_GDR_C2C=0, GPU/0, NET/0, false, false",
         "power-nvlink, '', GPU/0, NET/0, false, false",
     })
-    void cards_use_gpu_memory_where_it_pays(
-            String machine, String setting, String gpu, String net, boolean reading, boolean expected) {
+    void cardsUseGpuMemoryWhereItPays(
+            String host, String setting, String gpu, String net, boolean reading, boolean expected) {
         Map<String, String> environment = setting.isEmpty()
                 ? Map.of()
                 : Map.of(setting.substring(0, setting.indexOf('=')), setting.substring(setting.indexOf('=') + 1));
-        NodePaths paths = NodePaths.compute(Machines.topology("paths/" + machine), policy(environment));
+        NodePaths paths = NodePaths.compute(DescribedHosts.topology("paths/" + host), policy(environment));
         assertThat(paths.gpuDirect(node(paths, gpu), node(paths, net), reading)).isEqualTo(expected);
     }
 
     @Test
-    void containers_keep_ranks_apart() {
+    void containersKeepRanksApart() {
         PathPolicy policy = PathPolicy.defaults()
                 .withReach(
                         PeerReach.sameIsolationDomain(Map.of(0, "host/23", 1, "host/23", 2, "host/42", 3, "host/42")));
-        NodePaths paths = NodePaths.compute(Machines.topology("paths/nvlink-mesh"), policy);
+        NodePaths paths = NodePaths.compute(DescribedHosts.topology("paths/nvlink-mesh"), policy);
         assertThat(paths.path(node(paths, "GPU/0"), node(paths, "GPU/1")).type())
                 .isEqualTo(PathType.NVL);
         assertThat(paths.path(node(paths, "GPU/0"), node(paths, "GPU/2")).exists())
@@ -135,8 +135,8 @@ class PathPolicyTest {
     }
 
     @Test
-    void a_faster_network_does_not_split_a_host() {
-        NodePaths paths = Machines.paths("paths/pcie-network-faster");
+    void aFasterNetworkDoesNotSplitAHost() {
+        NodePaths paths = DescribedHosts.paths("paths/pcie-network-faster");
         Topology trimmed = Trimmer.trim(paths, 0, true);
         assertThat(ranks(trimmed)).containsExactly(0, 1, 2, 3, 4);
         NodePaths alone = NodePaths.compute(Trimmer.trim(paths, 0, false));
@@ -145,13 +145,13 @@ class PathPolicyTest {
     }
 
     @Test
-    void gpus_that_share_cards_take_different_ones_in_turn() {
-        NodePaths paths = Machines.paths("paths/multiport-card");
+    void gpusThatShareCardsTakeDifferentOnesInTurn() {
+        NodePaths paths = DescribedHosts.paths("paths/multiport-card");
         int gpu0 = node(paths, "GPU/0");
         int gpu1 = node(paths, "GPU/1");
         assertThat(List.of(paths.networkOf(gpu0, 0), paths.networkOf(gpu1, 0)))
                 .containsExactly(node(paths, "NET/0"), node(paths, "NET/1"));
-        NodePaths none = Machines.paths("paths/linked-switches");
+        NodePaths none = DescribedHosts.paths("paths/linked-switches");
         assertThat(none.networkOf(node(none, "GPU/0"), 0)).isEqualTo(-1);
     }
 
@@ -168,7 +168,7 @@ class PathPolicyTest {
         "0, 1, '', GPU/0, GPU/3, NVB, true",
         "0, 1, '', GPU/2, GPU/3, NVL, true",
     })
-    void gpus_that_are_barred_meet_in_host_memory(
+    void gpusThatAreBarredMeetInHostMemory(
             int one, int other, String setting, String from, String to, PathType type, boolean peerToPeer) {
         Map<String, String> environment = setting.isEmpty()
                 ? Map.of()
@@ -179,7 +179,7 @@ class PathPolicyTest {
     }
 
     @Test
-    void no_path_leads_over_an_nvlink_that_is_barred() {
+    void noPathLeadsOverAnNvlinkThatIsBarred() {
         // 0 is barred from both its NVLink neighbours: neither they nor what lies behind them is reached by NVLink.
         NodePaths paths = NodePaths.compute(barring(Map.of(0, List.of(1, 2))), PathPolicy.defaults());
         for (String other : List.of("GPU/1", "GPU/2", "GPU/3")) {
@@ -200,7 +200,7 @@ class PathPolicyTest {
     }
 
     @Test
-    void barred_gpus_without_a_cpu_have_no_path() {
+    void barredGpusWithoutACpuHaveNoPath() {
         Topology.Builder builder = new Topology.Builder();
         for (int i = 0; i < 2; i++) {
             builder.add(new Node.Gpu("0000:0" + i + ":00.0", i, i, 80, true, List.of("0000:0" + (1 - i) + ":00.0")));
@@ -214,7 +214,7 @@ class PathPolicyTest {
     /** The mesh, in which some GPUs name others that they cannot reach. */
     private static Topology barring(Map<Integer, List<Integer>> barred) {
         List<String> ids = List.of("0000:11:00.0", "0000:12:00.0", "0000:21:00.0", "0000:22:00.0");
-        String[] text = {Machines.text("paths/nvlink-mesh")};
+        String[] text = {DescribedHosts.text("paths/nvlink-mesh")};
         barred.forEach((gpu, others) -> text[0] = text[0].replace(
                 "<gpu dev=\"" + gpu + "\"",
                 "<gpu dev=\"" + gpu + "\" nop2p=\""

@@ -20,7 +20,7 @@ class ProcessorsTest {
     }
 
     @Test
-    void processesThatMayRunAnywhereShareTheMachine() {
+    void processesThatMayRunAnywhereShareTheHost() {
         assertThat(Processors.together(List.of(new Processors(4, "f"), new Processors(4, "0000000f"))))
                 .isEqualTo(4);
     }

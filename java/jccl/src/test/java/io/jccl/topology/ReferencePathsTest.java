@@ -21,13 +21,13 @@ class ReferencePathsTest {
     private static final List<String> KINDS = List.of("gpu_gpu", "gpu_net", "net_gpu", "gpu_cpu", "cpu_gpu", "net_cpu");
 
     @Test
-    void paths_equal_those_of_nccl() throws IOException {
+    void pathsEqualThoseOfNccl() throws IOException {
         int rows = 0;
         List<String> differences = new ArrayList<>();
-        for (Map.Entry<Path, JsonNode> machine : references().entrySet()) {
+        for (Map.Entry<Path, JsonNode> host : references().entrySet()) {
             PathTable table = new PathTable();
             for (String kind : KINDS) {
-                for (JsonNode path : machine.getValue().get("paths").path(kind)) {
+                for (JsonNode path : host.getValue().get("paths").path(kind)) {
                     table.add(new PathTable.Expected(
                             path.get("from").asText(),
                             path.get("to").asText(),
@@ -36,8 +36,8 @@ class ReferencePathsTest {
                 }
             }
             rows += table.size();
-            table.differences(paths(machine.getKey()))
-                    .forEach(line -> differences.add(machine.getKey().getFileName() + ": " + line));
+            table.differences(paths(host.getKey()))
+                    .forEach(line -> differences.add(host.getKey().getFileName() + ": " + line));
         }
         assertThat(rows).isGreaterThan(4000);
         // All are equal today. One that is to differ is to be explained in docs/paths.md.
@@ -45,9 +45,9 @@ class ReferencePathsTest {
     }
 
     @Test
-    void nodes_and_links_equal_those_of_nccl() throws IOException {
-        for (Map.Entry<Path, JsonNode> machine : references().entrySet()) {
-            Topology topology = paths(machine.getKey()).topology();
+    void nodesAndLinksEqualThoseOfNccl() throws IOException {
+        for (Map.Entry<Path, JsonNode> host : references().entrySet()) {
+            Topology topology = paths(host.getKey()).topology();
             Map<String, List<String>> found = new TreeMap<>();
             for (int node = 0; node < topology.size(); node++) {
                 found.put(
@@ -61,7 +61,7 @@ class ReferencePathsTest {
                                 .toList());
             }
             Map<String, List<String>> expected = new TreeMap<>();
-            for (JsonNode node : machine.getValue().get("nodes")) {
+            for (JsonNode node : host.getValue().get("nodes")) {
                 List<String> links = new ArrayList<>();
                 for (JsonNode link : node.get("links")) {
                     links.add(link(
@@ -71,7 +71,7 @@ class ReferencePathsTest {
                 }
                 expected.put(node.get("name").asText(), links.stream().sorted().toList());
             }
-            assertThat(found).as(machine.getKey().toString()).isEqualTo(expected);
+            assertThat(found).as(host.getKey().toString()).isEqualTo(expected);
         }
     }
 
@@ -79,18 +79,18 @@ class ReferencePathsTest {
         return String.format(java.util.Locale.ROOT, "%s %.3f %s", type, bandwidth, to);
     }
 
-    private static NodePaths paths(Path machine) {
-        Topology whole = GraphBuilder.build(TopologyXmlReader.read(machine));
+    private static NodePaths paths(Path host) {
+        Topology whole = GraphBuilder.build(TopologyXmlReader.read(host));
         int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
         return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole), first, true));
     }
 
     private static Map<Path, JsonNode> references() throws IOException {
-        Path machines = SharedMaterial.find("topologies").orElse(null);
+        Path hosts = SharedMaterial.find("topologies").orElse(null);
         Path references = SharedMaterial.find("reference").orElse(null);
-        assumeTrue(machines != null && references != null, "no references on this host");
+        assumeTrue(hosts != null && references != null, "no references on this host");
         Map<Path, JsonNode> found = new TreeMap<>();
-        try (Stream<Path> files = Files.list(machines)) {
+        try (Stream<Path> files = Files.list(hosts)) {
             for (Path file :
                     files.filter(path -> path.toString().endsWith(".xml")).toList()) {
                 Path reference =

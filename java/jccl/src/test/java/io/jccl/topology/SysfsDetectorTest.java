@@ -26,7 +26,7 @@ class SysfsDetectorTest {
     Path root;
 
     @Test
-    void describes_a_server_with_two_numa_nodes_and_a_card_behind_a_switch() {
+    void describesAServerWithTwoNumaNodesAndACardBehindASwitch() {
         server(root);
         XmlElement system = detect();
         assertThat(TopologyXmlWriter.write(system))
@@ -52,7 +52,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void describes_a_captured_virtual_machine_with_a_flat_bus() {
+    void describesACapturedVirtualHostWithAFlatBus() {
         new SysfsTree(root).unpack("virtual-machine");
         assertThat(TopologyXmlWriter.write(detect()))
                 .isEqualTo(
@@ -78,7 +78,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void says_what_it_assumed_where_a_container_hides_almost_everything() {
+    void saysWhatItAssumedWhereAContainerHidesAlmostEverything() {
         SysfsTree tree = new SysfsTree(root).file("proc/cpuinfo", "processor : 0\n");
         tree.device("pci0000:00/0000:00:03.0", "0x020000", -1);
         tree.net("eth0", "pci0000:00/0000:00:03.0/virtio2/net/eth0", "-1", "up");
@@ -97,14 +97,14 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void uses_a_virtual_device_where_a_container_has_nothing_else() {
+    void usesAVirtualDeviceWhereAContainerHasNothingElse() {
         new SysfsTree(root).net("eth0", "virtual/net/eth0", "10000", "up");
         XmlElement nic = detect().children().get(0).children(ElementType.NIC).get(0);
         assertThat(nic.children().get(0).text("dev")).contains("0");
     }
 
     @Test
-    void an_empty_system_is_one_cpu_with_its_ranks() {
+    void anEmptySystemIsOneCpuWithItsRanks() {
         XmlElement system = detect();
         assertThat(system.children()).hasSize(1);
         assertThat(system.children().get(0).children(ElementType.HOST)).hasSize(2);
@@ -126,7 +126,7 @@ class SysfsDetectorTest {
         "Unknown speed, 255, 12",
         "'', 0, 12"
     })
-    void reads_link_speeds_in_every_spelling(String speed, String width, double gbps) {
+    void readsLinkSpeedsInEverySpelling(String speed, String width, double gbps) {
         SysfsTree tree = new SysfsTree(root).gpu("pci0000:00/0000:00:05.0", 0);
         tree.speed("pci0000:00/0000:00:05.0", speed, width);
         XmlElement system = detect();
@@ -140,7 +140,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void two_bridges_are_one_switch_at_every_level() {
+    void twoBridgesAreOneSwitchAtEveryLevel() {
         String port = "pci0000:10/0000:10:01.0";
         String outer = port + "/0000:11:00.0/0000:12:04.0";
         String inner = outer + "/0000:13:00.0/0000:14:08.0";
@@ -164,7 +164,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void a_device_without_a_numa_node_takes_that_of_the_bridges_above_it() {
+    void aDeviceWithoutANumaNodeTakesThatOfTheBridgesAboveIt() {
         server(root);
         new SysfsTree(root).file("sys/devices/" + CARD + "/numa_node", "-1\n");
         XmlElement far = detect().children().get(1);
@@ -173,7 +173,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void a_device_that_knows_only_its_processors_goes_to_their_node() {
+    void aDeviceThatKnowsOnlyItsProcessorsGoesToTheirNode() {
         SysfsTree tree = new SysfsTree(root).node(0, "000000ff", "10 21").node(1, "0000ff00", "21 10");
         tree.gpu("pci0000:80/0000:80:05.0", -1).file("sys/devices/pci0000:80/0000:80:05.0/local_cpus", "ff00\n");
         tree.gpu("pci0000:00/0000:00:05.0", -1).file("sys/devices/pci0000:00/0000:00:05.0/local_cpus", "ffff\n");
@@ -185,7 +185,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void a_node_of_memory_only_is_no_cpu_and_its_devices_go_to_the_nearest() {
+    void aNodeOfMemoryOnlyIsNoCpuAndItsDevicesGoToTheNearest() {
         SysfsTree tree = new SysfsTree(root)
                 .node(0, "000000ff", "10 40 80 80")
                 .node(1, "0000ff00", "40 10 80 80")
@@ -198,7 +198,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void survives_links_that_go_in_circles_and_into_nothing() throws IOException {
+    void survivesLinksThatGoInCirclesAndIntoNothing() throws IOException {
         Files.createDirectories(root.resolve("sys/class/net"));
         Files.createDirectories(root.resolve("sys/class/infiniband"));
         Files.createDirectories(root.resolve("sys/bus/pci/devices"));
@@ -214,7 +214,7 @@ class SysfsDetectorTest {
 
     /** Folders in the place of files cannot be read by anybody, the superuser of the tests included. */
     @Test
-    void says_which_files_could_not_be_read() throws IOException {
+    void saysWhichFilesCouldNotBeRead() throws IOException {
         server(root);
         for (String file : List.of("max_link_speed", "class", "subsystem_device")) {
             Path path = root.resolve("sys/devices/" + CARD + "/" + file);
@@ -233,7 +233,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void does_not_wait_for_a_pipe_in_the_place_of_a_file() throws Exception {
+    void doesNotWaitForAPipeInThePlaceOfAFile() throws Exception {
         server(root);
         Path file = root.resolve("proc/cpuinfo");
         Files.delete(file);
@@ -243,7 +243,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void whatever_the_files_contain_the_description_can_be_read_back() throws IOException {
+    void whateverTheFilesContainTheDescriptionCanBeReadBack() throws IOException {
         Random random = new Random(3);
         for (int round = 0; round < 30; round++) {
             Path fuzzed = Files.createDirectory(root.resolve("round" + round));
@@ -267,7 +267,7 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void knows_the_numa_node_of_a_bound_process() {
+    void knowsTheNumaNodeOfABoundProcess() {
         server(root);
         SysfsTree tree = new SysfsTree(root).file("proc/self/status", "Name:\tjava\nCpus_allowed:\t00000f00\n");
         assertThat(new SysfsDetector(root, "amd64").numaNodeOfThisProcess()).isEqualTo(1);
@@ -276,9 +276,9 @@ class SysfsDetectorTest {
     }
 
     @Test
-    void describes_this_machine() {
+    void describesThisHost() {
         assumeTrue(Files.isDirectory(Path.of("/sys")), "no sysfs");
-        XmlElement system = SysfsDetector.detectThisMachine(List.of(new HostRank(0, -1), new HostRank(1, 0)));
+        XmlElement system = SysfsDetector.detectThisHost(List.of(new HostRank(0, -1), new HostRank(1, 0)));
         Topology topology = GraphBuilder.build(system);
         assertThat(topology.endpoints()).hasSize(2);
         assertThat(NodePaths.compute(topology)

@@ -27,34 +27,34 @@ class TopologyXmlFuzzTest {
 
     /** Every mutation has a seed of its own, so that each can be repeated, whichever thread made it. */
     @Test
-    void a_mutated_description_is_read_or_refused_clearly() throws IOException {
-        List<String> machines = machines();
+    void aMutatedDescriptionIsReadOrRefusedClearly() throws IOException {
+        List<String> hosts = hosts();
         long refused = IntStream.range(0, MUTATIONS)
                 .parallel()
-                .filter(seed -> isRefused(machines.get(seed % machines.size()), seed))
+                .filter(seed -> isRefused(hosts.get(seed % hosts.size()), seed))
                 .count();
         assertThat(refused).isBetween(MUTATIONS / 5L, MUTATIONS - MUTATIONS / 20L);
     }
 
     /** The project's own hosts, and those beside it that are small enough to be read often. */
-    private static List<String> machines() throws IOException {
-        List<String> machines = new ArrayList<>();
-        Machines.NAMES.forEach(name -> machines.add(Machines.text(name)));
+    private static List<String> hosts() throws IOException {
+        List<String> hosts = new ArrayList<>();
+        DescribedHosts.NAMES.forEach(name -> hosts.add(DescribedHosts.text(name)));
         Optional<Path> folder = SharedMaterial.find("topologies");
         if (folder.isPresent()) {
             try (Stream<Path> files = Files.list(folder.get())) {
                 for (Path file : files.sorted().toList()) {
                     if (Files.size(file) < 3_000) {
-                        machines.add(Files.readString(file));
+                        hosts.add(Files.readString(file));
                     }
                 }
             }
         }
-        return machines;
+        return hosts;
     }
 
-    private static boolean isRefused(String machine, int seed) {
-        byte[] bytes = new Mutations(seed).mutate(machine);
+    private static boolean isRefused(String host, int seed) {
+        byte[] bytes = new Mutations(seed).mutate(host);
         try {
             XmlElement read = TopologyXmlReader.read(new ByteArrayInputStream(bytes), "mutation");
             requireSame(read, TopologyXmlReader.read(TopologyXmlWriter.write(read)), seed);

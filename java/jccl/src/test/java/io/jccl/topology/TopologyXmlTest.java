@@ -34,17 +34,17 @@ import org.slf4j.LoggerFactory;
 
 class TopologyXmlTest {
 
-    static final List<String> NAMES = Machines.NAMES;
+    static final List<String> NAMES = DescribedHosts.NAMES;
 
     @ParameterizedTest
     @FieldSource("NAMES")
-    void writes_what_it_reads_letter_by_letter(String name) {
-        String text = Machines.text(name);
+    void writesWhatItReadsLetterByLetter(String name) {
+        String text = DescribedHosts.text(name);
         assertThat(TopologyXmlWriter.write(TopologyXmlReader.read(text))).isEqualTo(text);
     }
 
     @Test
-    void reads_back_every_given_machine_as_it_wrote_it() throws IOException {
+    void readsBackEveryGivenHostAsItWroteIt() throws IOException {
         Optional<Path> folder = SharedMaterial.find("topologies");
         assumeTrue(folder.isPresent(), "no host descriptions beside the project");
         List<Path> files;
@@ -64,10 +64,10 @@ class TopologyXmlTest {
 
     /** What no host of the tests has is not damaged by {@link TopologyXmlFuzzTest} either. */
     @Test
-    void the_machines_of_the_tests_have_every_element_and_attribute() {
+    void theHostsOfTheTestsHaveEveryElementAndAttribute() {
         Map<ElementType, Set<String>> seen = new EnumMap<>(ElementType.class);
         for (String name : NAMES) {
-            collect(TopologyXmlReader.read(Machines.text(name)), seen);
+            collect(TopologyXmlReader.read(DescribedHosts.text(name)), seen);
         }
         for (ElementType type : ElementType.values()) {
             assertThat(seen.getOrDefault(type, Set.of())).as(type.tag()).containsAll(type.attributeNames());
@@ -82,7 +82,7 @@ class TopologyXmlTest {
     }
 
     @Test
-    void keeps_characters_that_xml_treats_specially() {
+    void keepsCharactersThatXmlTreatsSpecially() {
         String value = "a<b>&\"'\t\n c";
         XmlElement cpu = new XmlElement(ElementType.CPU, Map.of("numaid", "0", "vendor", value), List.of(), 0);
         XmlElement system = new XmlElement(ElementType.SYSTEM, Map.of("version", "1"), List.of(cpu), 0);
@@ -119,7 +119,7 @@ class TopologyXmlTest {
                 "<system version='1'><cpu numaid='0'><pci busid='0000:01:00.0'><gpu nop2p='0000:02:00.0,0000:03:00.0'/></pci></cpu></system> | expected bus ids such as",
                 "<system version='1'><cpu numaid='99999999999'/></system> | numaid=\"99999999999\": expected a whole number",
             })
-    void names_the_line_and_what_was_expected(String xml, String expected) {
+    void namesTheLineAndWhatWasExpected(String xml, String expected) {
         assertThatThrownBy(() -> TopologyXmlReader.read(xml.replace("\\n", "\n")))
                 .isInstanceOf(TopologyException.class)
                 .hasMessageContaining(expected);
@@ -127,7 +127,7 @@ class TopologyXmlTest {
 
     /** As NCCL 2.28 and later write them; {@code net="0"} is there for GPUs only, or a part of another device. */
     @Test
-    void a_net_element_is_a_network_device_unless_it_says_otherwise() {
+    void aNetElementIsANetworkDeviceUnlessItSaysOtherwise() {
         String text =
                 """
                 <system version="2">
@@ -170,7 +170,7 @@ class TopologyXmlTest {
             """;
 
     @Test
-    void what_it_does_not_know_is_kept_for_writing() {
+    void whatItDoesNotKnowIsKeptForWriting() {
         XmlElement system = TopologyXmlReader.read(LATER);
         assertThat(TopologyXmlWriter.write(system)).isEqualTo(LATER);
         assertThat(TopologyXmlReader.read(LATER)).isEqualTo(system).hasSameHashCodeAs(system);
@@ -180,7 +180,7 @@ class TopologyXmlTest {
     }
 
     @Test
-    void what_it_does_not_know_stays_when_the_machine_and_ranks_are_added() {
+    void whatItDoesNotKnowStaysWhenTheHostAndRanksAreAdded() {
         XmlElement found = TopologyXmlReader.read(
                 "<system version='1'><cpu numaid='0' vendor='GenuineIntel'>"
                         + "<pci busid='0000:01:00.0' class='0x030200' link_width='16'><gpu dev='0' sm='90'/></pci></cpu></system>");
@@ -195,9 +195,9 @@ class TopologyXmlTest {
     }
 
     @Test
-    void one_warning_names_what_it_does_not_know(@TempDir Path directory) throws IOException {
+    void oneWarningNamesWhatItDoesNotKnow(@TempDir Path directory) throws IOException {
         Path later = Files.writeString(directory.resolve("later.xml"), LATER);
-        Path known = Files.writeString(directory.resolve("known.xml"), Machines.text("gpu4-nvswitch"));
+        Path known = Files.writeString(directory.resolve("known.xml"), DescribedHosts.text("gpu4-nvswitch"));
         Logger logger = (Logger) LoggerFactory.getLogger(UnknownNames.class);
         ListAppender<ILoggingEvent> log = new ListAppender<>();
         log.start();
@@ -223,7 +223,7 @@ class TopologyXmlTest {
     /** A cloud's file says which switch a device hangs on, and leaves the rest to the host. */
     @ParameterizedTest
     @ValueSource(strings = {"link_speed='' link_width='0'", "link_speed=''", "link_width='0'", ""})
-    void files_of_clouds_without_gpus_and_link_speeds_are_read(String link) {
+    void filesOfCloudsWithoutGpusAndLinkSpeedsAreRead(String link) {
         XmlElement template = TopologyXmlReader.read("<system version='1'><cpu numaid='0' affinity='ff' arch='x86_64'"
                 + " vendor='AuthenticAMD' familyid='23' modelid='49'><pci busid='ffff:ff:01.0' class='0x060400' " + link
                 + "><pci busid='0001:00:00.0' class='0x030200' " + link
@@ -236,14 +236,14 @@ class TopologyXmlTest {
     }
 
     @Test
-    void reads_the_bus_id_that_old_libraries_cut_short() {
+    void readsTheBusIdThatOldLibrariesCutShort() {
         XmlElement system = TopologyXmlReader.read("<system version='1'><cpu numaid='0'><pci busid='0000:01:00.0'><gpu>"
                 + "<nvlink target='fffffff:ffff:ff' count='12' tclass='0x068000'/></gpu></pci></cpu></system>");
         assertThat(GraphBuilder.build(system).find("NVS/0")).isPresent();
     }
 
     @Test
-    void refuses_entities_without_touching_what_they_name() {
+    void refusesEntitiesWithoutTouchingWhatTheyName() {
         String bomb = "<!DOCTYPE system [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>"
                 + "<!ENTITY f SYSTEM 'file:///etc/hostname'>]><system version='&b;'/>";
         assertThatThrownBy(() -> TopologyXmlReader.read(bomb))
@@ -252,7 +252,7 @@ class TopologyXmlTest {
     }
 
     @Test
-    void refuses_deep_nesting() {
+    void refusesDeepNesting() {
         String open = "<pci busid=\"0000:00:00.0\">";
         String xml = "<system version=\"1\"><cpu numaid=\"0\">" + open.repeat(100_000);
         assertThatThrownBy(() -> TopologyXmlReader.read(xml))
@@ -261,7 +261,7 @@ class TopologyXmlTest {
     }
 
     @Test
-    void refuses_more_elements_than_a_machine_has() {
+    void refusesMoreElementsThanAHostHas() {
         String xml = "<system version=\"1\">" + "<cpu numaid=\"0\"/>".repeat(70_000) + "</system>";
         assertThatThrownBy(() -> TopologyXmlReader.read(xml))
                 .isInstanceOf(TopologyException.class)
@@ -269,7 +269,7 @@ class TopologyXmlTest {
     }
 
     @Test
-    void refuses_more_nodes_than_tables_of_all_pairs_can_hold() {
+    void refusesMoreNodesThanTablesOfAllPairsCanHold() {
         StringBuilder xml = new StringBuilder("<system version=\"1\">");
         for (int i = 0; i < 300; i++) {
             xml.append("<cpu numaid=\"").append(i).append("\"/>");
@@ -281,7 +281,7 @@ class TopologyXmlTest {
     }
 
     @Test
-    void prints_nothing_about_bytes_that_are_no_text() {
+    void printsNothingAboutBytesThatAreNoText() {
         PrintStream before = System.err;
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         System.setErr(new PrintStream(printed, true, StandardCharsets.UTF_8));
@@ -297,7 +297,7 @@ class TopologyXmlTest {
     }
 
     @Test
-    void refuses_a_file_that_never_ends() {
+    void refusesAFileThatNeverEnds() {
         InputStream endless = new InputStream() {
             @Override
             public int read() {
@@ -310,7 +310,7 @@ class TopologyXmlTest {
     }
 
     @Test
-    void refuses_names_given_twice() {
+    void refusesNamesGivenTwice() {
         XmlElement twoCpus =
                 TopologyXmlReader.read("<system version='1'>\n<cpu numaid='0'/>\n<cpu numaid='0'/></system>");
         assertThatThrownBy(() -> GraphBuilder.build(twoCpus))

@@ -29,7 +29,7 @@ class VerbsDevicesTest {
     }
 
     @Test
-    void a_port_with_verbs_and_an_interface_is_one_device() {
+    void aPortWithVerbsAndAnInterfaceIsOneDevice() {
         cluster(root);
         assertThat(nets(true))
                 .containsExactly(
@@ -42,7 +42,7 @@ class VerbsDevicesTest {
     }
 
     @Test
-    void without_verbs_only_ports_with_an_interface_are_used() {
+    void withoutVerbsOnlyPortsWithAnInterfaceAreUsed() {
         cluster(root);
         assertThat(nets(false).get(0))
                 .contains("name=\"mlx5_0\" dev=\"-1\"")
@@ -52,7 +52,7 @@ class VerbsDevicesTest {
     }
 
     @Test
-    void a_port_that_is_not_active_is_not_used() {
+    void aPortThatIsNotActiveIsNotUsed() {
         cluster(root);
         SysfsTree tree = new SysfsTree(root);
         tree.file("sys/devices/" + FIRST + "/infiniband/mlx5_0/ports/1/state", "1: DOWN\n");
@@ -63,7 +63,7 @@ class VerbsDevicesTest {
     }
 
     @Test
-    void a_port_that_reports_nothing_but_its_name_is_described_all_the_same() {
+    void aPortThatReportsNothingButItsNameIsDescribedAllTheSame() {
         SysfsTree tree = new SysfsTree(root).device(FIRST, "0x020700", 0);
         tree.verbs("hfi1_0", FIRST, "garbage", "4: ACTIVE", "", "0000:0000:0000:0000");
         assertThat(nets(true))
@@ -72,7 +72,7 @@ class VerbsDevicesTest {
     }
 
     @Test
-    void ports_of_one_card_find_their_interfaces_by_number() {
+    void portsOfOneCardFindTheirInterfacesByNumber() {
         SysfsTree tree = new SysfsTree(root).device(FIRST, "0x020700", 0);
         tree.verbs("mlx4_0", FIRST, "56 Gb/sec (4X FDR)", "4: ACTIVE", "InfiniBand", "506b:4b03:00a1:0000");
         String second = "sys/devices/" + FIRST + "/infiniband/mlx4_0/ports/2/";
@@ -87,7 +87,7 @@ class VerbsDevicesTest {
     }
 
     @Test
-    void interfaces_that_a_bonded_adapter_carries_are_not_used_twice() {
+    void interfacesThatABondedAdapterCarriesAreNotUsedTwice() {
         SysfsTree tree = new SysfsTree(root).device(FIRST, "0x020000", 0);
         tree.verbs("mlx5_bond_0", FIRST, "200 Gb/sec (2X NDR)", "4: ACTIVE", "Ethernet", "506b:4b03:00a1:0000");
         tree.net("bond0", "virtual/net/bond0", "200000", "up");

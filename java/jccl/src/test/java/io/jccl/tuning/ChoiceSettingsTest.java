@@ -31,7 +31,7 @@ class ChoiceSettingsTest {
 
     @ParameterizedTest
     @CsvSource({"JCCL", "NCCL"})
-    void each_changes_the_choice_under_both_names(String prefix) {
+    void eachChangesTheChoiceUnderBothNames(String prefix) {
         for (Algorithm algorithm : new Algorithm[] {Algorithm.RING, Algorithm.TREE}) {
             for (long bytes = 8; bytes <= 1L << 30; bytes *= 8) {
                 assertThat(choice(settings(prefix + "_ALGO", algorithm.label()), bytes)
@@ -70,7 +70,7 @@ class ChoiceSettingsTest {
         "CROSS_NIC, 3, a whole number from 0 to 2",
         "THREAD_THRESHOLDS, 1 2 3 4 5 6 7, up to 6 whole numbers",
     })
-    void nonsense_is_refused_by_the_name_that_was_used(String name, String value, String expected) {
+    void nonsenseIsRefusedByTheNameThatWasUsed(String name, String value, String expected) {
         for (String prefix : new String[] {"JCCL_", "NCCL_"}) {
             assertThatThrownBy(() -> settings(prefix + name, value))
                     .isInstanceOf(IllegalArgumentException.class)

@@ -36,7 +36,7 @@ class ChoiceTableTest {
     }
 
     @Test
-    void two_ranks_start_direct_and_end_in_the_ring() {
+    void twoRanksStartDirectAndEndInTheRing() {
         ChoiceTable table = table(shape(2, 1, 2, 1), TuningOverrides.none());
         assertThat(table.choice(Collective.ALL_REDUCE, 8))
                 .extracting(Choice::algorithm, Choice::protocol, Choice::tryZeroCopy)
@@ -47,14 +47,14 @@ class ChoiceTableTest {
     }
 
     @Test
-    void oversubscribed_ranks_stay_direct_longer() {
+    void oversubscribedRanksStayDirectLonger() {
         long oversubscribed = directUpTo(table(shape(8, 1, 2, 1), TuningOverrides.none()));
         long coreEach = directUpTo(table(shape(8, 1, 64, 1), TuningOverrides.none()));
         assertThat(oversubscribed).isGreaterThanOrEqualTo(coreEach).isGreaterThan(16L << 10);
     }
 
     @Test
-    void oversubscribed_ranks_leave_direct_where_its_chunks_cost_more_than_context_switches() {
+    void oversubscribedRanksLeaveDirectWhereItsChunksCostMoreThanContextSwitches() {
         assertThat(directUpTo(table(shape(4, 1, 2, 1), TuningOverrides.none()))).isBetween(64L << 10, 256L << 10);
         assertThat(directUpTo(table(shape(8, 1, 2, 1), TuningOverrides.none()))).isBetween(64L << 10, 256L << 10);
     }
@@ -68,12 +68,12 @@ class ChoiceTableTest {
     }
 
     @Test
-    void every_choice_can_be_executed() {
+    void everyChoiceCanBeExecuted() {
         Random random = new Random(5);
         for (int round = 0; round < 40; round++) {
-            int machines = 1 + random.nextInt(5);
+            int hosts = 1 + random.nextInt(5);
             int local = 1 + random.nextInt(9);
-            CommunicatorShape shape = shape(machines * local, machines, 1 + random.nextInt(16), 1 + random.nextInt(8));
+            CommunicatorShape shape = shape(hosts * local, hosts, 1 + random.nextInt(16), 1 + random.nextInt(8));
             CostModel model = new CostModel(HostCosts.builtIn(), shape);
             ChoiceTable table = ChoiceTable.build(model, TuningOverrides.none());
             for (Collective collective : Collective.values()) {
@@ -86,14 +86,14 @@ class ChoiceTableTest {
                     assertThat(table.predictedMicros(collective, bytes))
                             .isPositive()
                             .isFinite();
-                    assertThat(choice.tryZeroCopy() && machines > 1).isFalse();
+                    assertThat(choice.tryZeroCopy() && hosts > 1).isFalse();
                 }
             }
         }
     }
 
     @Test
-    void no_allowed_choice_is_predicted_faster_at_a_tabulated_size() {
+    void noAllowedChoiceIsPredictedFasterAtATabulatedSize() {
         CommunicatorShape shape = shape(4, 1, 8, 2);
         CostModel model = new CostModel(HostCosts.builtIn(), shape);
         ChoiceTable table = ChoiceTable.build(model, TuningOverrides.none());
@@ -110,9 +110,9 @@ class ChoiceTableTest {
     }
 
     @Test
-    void predicted_time_grows_with_the_size() {
-        for (int machines : new int[] {1, 3}) {
-            ChoiceTable table = table(shape(6, machines, 4, 2), TuningOverrides.none());
+    void predictedTimeGrowsWithTheSize() {
+        for (int hosts : new int[] {1, 3}) {
+            ChoiceTable table = table(shape(6, hosts, 4, 2), TuningOverrides.none());
             for (Collective collective : Collective.values()) {
                 double before = 0;
                 for (long bytes = 1; bytes <= 1L << 32; bytes *= 4) {
@@ -125,7 +125,7 @@ class ChoiceTableTest {
     }
 
     @Test
-    void buckets_hold_every_size_once_and_start_at_powers_of_two() {
+    void bucketsHoldEverySizeOnceAndStartAtPowersOfTwo() {
         for (long bytes = 0; bytes < 5000; bytes++) {
             int bucket = ChoiceTable.bucket(bytes);
             assertThat(ChoiceTable.smallestSize(bucket)).isLessThanOrEqualTo(bytes);
@@ -139,7 +139,7 @@ class ChoiceTableTest {
     }
 
     @Test
-    void forced_algorithm_and_protocol_are_used_at_every_size() {
+    void forcedAlgorithmAndProtocolAreUsedAtEverySize() {
         for (Algorithm algorithm : Algorithm.values()) {
             for (Protocol protocol : Protocol.values()) {
                 TuningOverrides forced = TuningOverrides.of(algorithm.label(), protocol.label(), 0, 0, 0);
@@ -156,25 +156,25 @@ class ChoiceTableTest {
     }
 
     @Test
-    void a_setting_that_cannot_hold_for_a_collective_is_noted_and_not_applied_to_it() {
+    void aSettingThatCannotHoldForACollectiveIsNotedAndNotAppliedToIt() {
         ChoiceTable table = table(shape(4, 1, 4, 1), TuningOverrides.of("tree", null, 0, 0, 0));
         assertThat(table.choice(Collective.BROADCAST, 1024).algorithm()).isNotEqualTo(Algorithm.TREE);
         assertThat(table.notes()).anySatisfy(note -> assertThat(note).contains("JCCL_ALGO=tree: broadcast has only"));
     }
 
     @Test
-    void a_setting_that_names_a_collective_must_hold_for_it() {
+    void aSettingThatNamesACollectiveMustHoldForIt() {
         CommunicatorShape shape = shape(4, 2, 4, 1);
         assertThatThrownBy(() -> table(shape, TuningOverrides.of("broadcast:tree", null, 0, 0, 0)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("JCCL_ALGO=broadcast:tree: broadcast has only [ring, direct]");
         assertThatThrownBy(() -> table(shape(66, 2, 33, 1), TuningOverrides.of("direct", null, 0, 0, 0)))
                 .hasMessageContaining("JCCL_ALGO=direct: all_reduce has only [ring, tree]")
-                .hasMessageContaining("machines=2");
+                .hasMessageContaining("hosts=2");
     }
 
     @Test
-    void channels_and_chunk_can_be_forced() {
+    void channelsAndChunkCanBeForced() {
         ChoiceTable table = table(shape(2, 1, 8, 4), TuningOverrides.of(null, null, 3, 3, 4096));
         Choice choice = table.choice(Collective.ALL_REDUCE, 1 << 20);
         assertThat(choice.channels()).isEqualTo(3);
@@ -191,7 +191,7 @@ class ChoiceTableTest {
         "8, 1024, false",
         "8, 4096, true"
     })
-    void direct_all_reduces_of_medium_size_are_two_shot(int ranks, long bytes, boolean twoShot) {
+    void directAllReducesOfMediumSizeAreTwoShot(int ranks, long bytes, boolean twoShot) {
         CommunicatorShape shape = shape(ranks, 1, 64, 1);
         CostModel model = new CostModel(HostCosts.builtIn(), shape);
         assertThat(model.candidates(
@@ -206,7 +206,7 @@ class ChoiceTableTest {
     }
 
     @Test
-    void packing_keeps_every_part() {
+    void packingKeepsEveryPart() {
         for (Algorithm algorithm : Algorithm.values()) {
             for (Protocol protocol : Protocol.values()) {
                 for (int channels : List.of(1, 7, 255)) {
@@ -236,7 +236,7 @@ class ChoiceTableTest {
                 "all_gather:^direct | ALL_GATHER | ring tree",
                 "all_gather:^direct | ALL_REDUCE | ring tree direct",
             })
-    void settings_follow_nccl_syntax(String text, Collective collective, String allowed) {
+    void settingsFollowNcclSyntax(String text, Collective collective, String allowed) {
         Selection<Algorithm> selection = Selection.parse(Algorithm.class, "JCCL_ALGO", text);
         List<String> labels = List.of(allowed.split(" "));
         for (Algorithm algorithm : Algorithm.values()) {
@@ -255,7 +255,7 @@ class ChoiceTableTest {
                 "foo:ring | unknown collective='foo'",
                 "^ | unknown name=''",
             })
-    void bad_settings_are_quoted(String text, String expected) {
+    void badSettingsAreQuoted(String text, String expected) {
         assertThatThrownBy(() -> Selection.parse(Algorithm.class, "JCCL_ALGO", text))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("JCCL_ALGO=" + text)
@@ -263,7 +263,7 @@ class ChoiceTableTest {
     }
 
     @Test
-    void a_single_rank_needs_no_partner() {
+    void aSingleRankNeedsNoPartner() {
         ChoiceTable table = table(shape(1, 1, 1, 1), TuningOverrides.none());
         for (Collective collective : Collective.values()) {
             assertThat(table.predictedMicros(collective, 1 << 20)).isPositive();
@@ -275,7 +275,7 @@ class ChoiceTableTest {
     }
 
     @Test
-    void ranks_joined_by_sockets_save_a_hop_and_share_no_buffers() {
+    void ranksJoinedBySocketsSaveAHopAndShareNoBuffers() {
         CommunicatorShape local = shape(2, 1, 2, 1);
         CommunicatorShape sockets =
                 new CommunicatorShape(2, 1, 2, 2, 1, local.treeDepth(), TransportKind.SOCKET, 1.25, SLOTS);
@@ -288,25 +288,25 @@ class ChoiceTableTest {
     }
 
     @Test
-    void the_depth_of_trees_over_machines_is_that_of_the_double_binary_tree() {
-        for (int machines = 1; machines < 200; machines++) {
-            DoubleBinaryTree tree = new DoubleBinaryTree(machines);
-            int deepest = IntStream.range(0, machines)
+    void theDepthOfTreesOverHostsIsThatOfTheDoubleBinaryTree() {
+        for (int hosts = 1; hosts < 200; hosts++) {
+            DoubleBinaryTree tree = new DoubleBinaryTree(hosts);
+            int deepest = IntStream.range(0, hosts)
                     .map(member -> tree.depth(0, member))
                     .max()
                     .orElseThrow();
-            assertThat(CommunicatorShape.treeDepthOver(machines)).isEqualTo(deepest);
+            assertThat(CommunicatorShape.treeDepthOver(hosts)).isEqualTo(deepest);
         }
     }
 
-    static CommunicatorShape shape(int ranks, int machines, int cores, int channels) {
+    static CommunicatorShape shape(int ranks, int hosts, int cores, int channels) {
         return new CommunicatorShape(
                 ranks,
-                machines,
-                ranks / machines,
+                hosts,
+                ranks / hosts,
                 cores,
                 channels,
-                CommunicatorShape.treeDepthOver(machines) + ranks / machines - 1,
+                CommunicatorShape.treeDepthOver(hosts) + ranks / hosts - 1,
                 TransportKind.SHM,
                 1.25,
                 SLOTS);

@@ -21,25 +21,25 @@ final class GpuShapes {
     private GpuShapes() {}
 
     /** Hosts whose rings and trees have the same channels. */
-    static GpuShape of(int localRanks, int machines, int channels, double gbps, PathType type, int capability) {
+    static GpuShape of(int localRanks, int hosts, int channels, double gbps, PathType type, int capability) {
         GraphSummary ring = new GraphSummary(Pattern.RING, channels, gbps, gbps, type);
         GraphSummary tree = new GraphSummary(Pattern.BALANCED_TREE, channels, gbps, gbps, type);
-        return of(localRanks, machines, channels, ring, tree, capability, capability, false);
+        return of(localRanks, hosts, channels, ring, tree, capability, capability, false);
     }
 
     static GpuShape of(
             int localRanks,
-            int machines,
+            int hosts,
             int channels,
             GraphSummary ring,
             GraphSummary tree,
             int minCapability,
             int maxCapability,
             boolean amd) {
-        int depth = localRanks - 1 + CommunicatorShape.treeDepthOver(machines);
+        int depth = localRanks - 1 + CommunicatorShape.treeDepthOver(hosts);
         return new GpuShape(
-                localRanks * machines,
-                machines,
+                localRanks * hosts,
+                hosts,
                 localRanks,
                 channels,
                 depth,
@@ -59,19 +59,19 @@ final class GpuShapes {
             return shapes;
         }
         shapes.put(1, of(description, 1, 1));
-        for (int machines : new int[] {2, 4, 32}) {
-            shapes.put(machines, of(description, 2, machines));
+        for (int hosts : new int[] {2, 4, 32}) {
+            shapes.put(hosts, of(description, 2, hosts));
         }
         return shapes;
     }
 
     /** Of so many hosts, with the channels that a plan over {@code planned} has. */
-    private static GpuShape of(XmlElement description, int planned, int machines) {
+    private static GpuShape of(XmlElement description, int planned, int hosts) {
         MachineSurvey found = DescribedPlans.survey(description, planned > 1).survey();
         ChannelGraph ring = found.channels().rings();
         return of(
                 ring.orders().get(0).size(),
-                machines,
+                hosts,
                 DescribedPlans.plan(description, planned).host().channels(),
                 summary(ring),
                 summary(found.channels().trees()),

@@ -6,7 +6,7 @@ import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.plan.GraphSummary;
-import io.jccl.topology.Machines;
+import io.jccl.topology.DescribedHosts;
 import io.jccl.topology.PathType;
 import io.jccl.topology.SharedMaterial;
 import io.jccl.topology.TopologyXmlReader;
@@ -36,13 +36,13 @@ class GraphCostModelPropertiesTest {
     private static final long LARGE = 1L << 38;
     private static final Map<String, GpuShape> SHAPES = shapes();
 
-    static Stream<Named<GpuShape>> machines() {
+    static Stream<Named<GpuShape>> hosts() {
         return SHAPES.entrySet().stream().map(entry -> Named.of(entry.getKey(), entry.getValue()));
     }
 
     private static Map<String, GpuShape> shapes() {
         Map<String, XmlElement> descriptions = new LinkedHashMap<>();
-        Machines.NAMES.forEach(name -> descriptions.put(name, TopologyXmlReader.read(Machines.text(name))));
+        DescribedHosts.NAMES.forEach(name -> descriptions.put(name, TopologyXmlReader.read(DescribedHosts.text(name))));
         SharedMaterial.find("topologies").ifPresent(folder -> {
             try (Stream<Path> files = Files.list(folder)) {
                 files.filter(file -> file.toString().endsWith(".xml"))
@@ -54,18 +54,18 @@ class GraphCostModelPropertiesTest {
         });
         Map<String, GpuShape> shapes = new LinkedHashMap<>();
         descriptions.forEach((name, description) ->
-                GpuShapes.of(description).forEach((machines, shape) -> shapes.put(machines + " x " + name, shape)));
+                GpuShapes.of(description).forEach((hosts, shape) -> shapes.put(hosts + " x " + name, shape)));
         return shapes;
     }
 
     @Test
-    void there_are_machines_with_gpus() {
+    void thereAreHostsWithGpus() {
         assertThat(SHAPES).hasSizeGreaterThanOrEqualTo(4);
     }
 
     @ParameterizedTest
-    @MethodSource("machines")
-    void times_grow_with_the_size(GpuShape shape) {
+    @MethodSource("hosts")
+    void timesGrowWithTheSize(GpuShape shape) {
         TuningOverrides none = TuningOverrides.none();
         GraphCostModel model = new GraphCostModel(shape, none);
         for (Collective collective : Collective.values()) {
@@ -91,8 +91,8 @@ class GraphCostModelPropertiesTest {
     }
 
     @ParameterizedTest
-    @MethodSource("machines")
-    void small_sizes_take_ll_and_large_ones_simple(GpuShape shape) {
+    @MethodSource("hosts")
+    void smallSizesTakeLlAndLargeOnesSimple(GpuShape shape) {
         ChoiceTable table = table(shape, "auto");
         for (Collective collective : KERNELS) {
             assertThat(table.choice(collective, 8).protocol())
@@ -105,10 +105,10 @@ class GraphCostModelPropertiesTest {
     }
 
     @ParameterizedTest
-    @MethodSource("machines")
-    void rings_come_close_to_the_bandwidth_of_their_channels_and_never_exceed_it(GpuShape shape) {
+    @MethodSource("hosts")
+    void ringsComeCloseToTheBandwidthOfTheirChannelsAndNeverExceedIt(GpuShape shape) {
         GraphSummary ring = shape.ring();
-        double each = shape.oneMachine() ? ring.bwIntra() : Math.min(ring.bwIntra(), ring.bwInter());
+        double each = shape.oneHost() ? ring.bwIntra() : Math.min(ring.bwIntra(), ring.bwInter());
         double all = each * Math.min(ring.channels(), shape.channels());
         ChoiceTable table = table(shape, "ring");
         for (Collective collective : KERNELS) {
@@ -124,8 +124,8 @@ class GraphCostModelPropertiesTest {
     }
 
     @ParameterizedTest
-    @MethodSource("machines")
-    void trees_never_exceed_the_bandwidth_of_their_channels(GpuShape shape) {
+    @MethodSource("hosts")
+    void treesNeverExceedTheBandwidthOfTheirChannels(GpuShape shape) {
         if (shape.ranks() == 1) {
             return;
         }
@@ -134,9 +134,9 @@ class GraphCostModelPropertiesTest {
             double gbps = bytes / table.predictedMicros(Collective.ALL_REDUCE, bytes) / 1000;
             assertThat(gbps * busFactor(Collective.ALL_REDUCE, shape.ranks()))
                     .isLessThanOrEqualTo(shape.tree().channels() * shape.tree().bwIntra());
-            if (!shape.oneMachine()) {
+            if (!shape.oneHost()) {
                 // Over a network each byte goes up and down once, two hosts share the directions.
-                double trips = shape.machines() == 2 ? 1 : 2;
+                double trips = shape.hosts() == 2 ? 1 : 2;
                 assertThat(gbps)
                         .isLessThanOrEqualTo(
                                 shape.tree().channels() * shape.tree().bwInter() / trips);
@@ -145,9 +145,9 @@ class GraphCostModelPropertiesTest {
     }
 
     @ParameterizedTest
-    @MethodSource("machines")
-    void over_many_machines_small_sizes_take_trees_and_large_ones_rings(GpuShape shape) {
-        if (shape.machines() < 4) {
+    @MethodSource("hosts")
+    void overManyHostsSmallSizesTakeTreesAndLargeOnesRings(GpuShape shape) {
+        if (shape.hosts() < 4) {
             return;
         }
         ChoiceTable ring = table(shape, "ring");
@@ -171,22 +171,22 @@ class GraphCostModelPropertiesTest {
     /** Up to where hops must outweigh bytes: the more hops a ring has and the wider the network is, the farther. */
     private static long lastSizeOfTrees(GpuShape shape) {
         double network = shape.tree().channels() * shape.tree().bwInter();
-        if (shape.machines() == 32) {
+        if (shape.hosts() == 32) {
             return network >= 10 ? 512 << 10 : network >= 1 ? 16 << 10 : 1 << 10;
         }
         return network >= 10 && shape.localRanks() >= 8 ? 16 << 10 : 512;
     }
 
     @ParameterizedTest
-    @MethodSource("machines")
-    void ll128_stays_on_nvlink(GpuShape shape) {
+    @MethodSource("hosts")
+    void ll128StaysOnNvlink(GpuShape shape) {
         ChoiceTable table = table(shape, "auto");
         for (Collective collective : KERNELS) {
             for (long bytes = 8; bytes <= 1L << 30; bytes *= 2) {
                 Choice choice = table.choice(collective, bytes);
                 if (choice.protocol() == Protocol.LL128) {
                     GraphSummary graph = choice.algorithm() == Algorithm.RING ? shape.ring() : shape.tree();
-                    assertThat(shape.machines()).isEqualTo(1);
+                    assertThat(shape.hosts()).isEqualTo(1);
                     assertThat(graph.typeIntra()).isIn(PathType.LOC, PathType.NVL, PathType.NVB);
                     assertThat(shape.minCapability()).isGreaterThanOrEqualTo(70);
                 }

@@ -32,9 +32,9 @@ class GraphCostModelTest {
         "8 A10G in a VM,    8, 1,  1, 12, SYS, 86, 11",
         "8 L40S behind CPU, 8, 1,  1, 24, PHB, 89, 22",
     })
-    void bus_bandwidth_is_what_such_machines_are_known_for(
-            String name, int local, int machines, int channels, double gbps, PathType type, int sm, double known) {
-        GpuShape shape = GpuShapes.of(local, machines, channels, gbps, type, sm);
+    void busBandwidthIsWhatSuchHostsAreKnownFor(
+            String name, int local, int hosts, int channels, double gbps, PathType type, int sm, double known) {
+        GpuShape shape = GpuShapes.of(local, hosts, channels, gbps, type, sm);
         long bytes = 4L << 30;
         double micros = table(shape, TuningOverrides.none()).predictedMicros(Collective.ALL_REDUCE, bytes);
         double busbw = bytes / micros / 1000 * 2 * (shape.ranks() - 1) / shape.ranks();
@@ -42,7 +42,7 @@ class GraphCostModelTest {
     }
 
     @Test
-    void eight_bytes_take_as_long_as_a_launch_and_the_hops() {
+    void eightBytesTakeAsLongAsALaunchAndTheHops() {
         // 6.6 µs to launch, 14 hops of 0.6 µs.
         assertThat(micros(DGX_A100, "ring", "ll", 8)).isCloseTo(15.0, within(0.01));
         // 6.8 µs to launch, 3 levels of hosts and back over a network of 5 µs, 7 hops of 0.6 µs each way.
@@ -51,7 +51,7 @@ class GraphCostModelTest {
     }
 
     @Test
-    void every_kernels_collective_has_its_own_share_of_the_ring() {
+    void everyKernelsCollectiveHasItsOwnShareOfTheRing() {
         long bytes = 1L << 36;
         ChoiceTable table = table(DGX_A100, TuningOverrides.of("ring", "simple", 0, 0, 0));
         assertThat(gbps(table, Collective.ALL_REDUCE, bytes)).isCloseTo(240 * 8 / 14.0, within(1.0));
@@ -62,7 +62,7 @@ class GraphCostModelTest {
     }
 
     @Test
-    void what_has_no_kernel_goes_point_to_point_and_shares_the_network() {
+    void whatHasNoKernelGoesPointToPointAndSharesTheNetwork() {
         GpuShape shape = GpuShapes.of(8, 4, 8, 24, PathType.NVL, 80);
         ChoiceTable table = table(shape, TuningOverrides.none());
         for (Collective collective :
@@ -76,7 +76,7 @@ class GraphCostModelTest {
     }
 
     @Test
-    void two_machines_may_use_trees_twice_as_wide_as_the_network() {
+    void twoHostsMayUseTreesTwiceAsWideAsTheNetwork() {
         GraphSummary ring = new GraphSummary(Pattern.RING, 4, 12, 12, PathType.NVL);
         GraphSummary tree = new GraphSummary(Pattern.BALANCED_TREE, 4, 24, 12, PathType.NVL);
         GpuShape two = GpuShapes.of(8, 2, 8, ring, tree, 80, 80, false);
@@ -89,7 +89,7 @@ class GraphCostModelTest {
     }
 
     @Test
-    void repeated_channels_carry_no_more_and_missing_ones_carry_less() {
+    void repeatedChannelsCarryNoMoreAndMissingOnesCarryLess() {
         GraphSummary ring = new GraphSummary(Pattern.RING, 8, 24, 24, PathType.NVL);
         double once = gbps(ringOnly(GpuShapes.of(8, 2, 8, ring, ring, 80, 80, false)), Collective.BROADCAST, 1L << 36);
         double twice =
@@ -100,7 +100,7 @@ class GraphCostModelTest {
     }
 
     @Test
-    void processors_of_amd_slow_the_network_down() {
+    void processorsOfAmdSlowTheNetworkDown() {
         GraphSummary graph = new GraphSummary(Pattern.RING, 8, 24, 24, PathType.NVL);
         GpuShape intel = GpuShapes.of(8, 4, 8, graph, graph, 80, 80, false);
         GpuShape amd = GpuShapes.of(8, 4, 8, graph, graph, 80, 80, true);
@@ -122,9 +122,9 @@ class GraphCostModelTest {
         "SYS, 1, 80, 80, false",
         "NVL, 2, 90, 90, false",
     })
-    void ll128_only_where_lines_arrive_whole(PathType type, int machines, int min, int max, boolean safe) {
+    void ll128OnlyWhereLinesArriveWhole(PathType type, int hosts, int min, int max, boolean safe) {
         GraphSummary ring = new GraphSummary(Pattern.RING, 8, 24, 24, type);
-        GpuShape shape = GpuShapes.of(4, machines, 8, ring, ring, min, max, false);
+        GpuShape shape = GpuShapes.of(4, hosts, 8, ring, ring, min, max, false);
         assertThat(uses(table(shape, TuningOverrides.none()), Protocol.LL128)).isEqualTo(safe);
         TuningOverrides off = TuningOverrides.none().with(Ll128.OFF, ThreadThresholds.defaults());
         assertThat(uses(table(shape, off), Protocol.LL128)).isFalse();
@@ -158,7 +158,7 @@ class GraphCostModelTest {
     }
 
     @Test
-    void settings_are_followed_or_refused_with_what_there_is() {
+    void settingsAreFollowedOrRefusedWithWhatThereIs() {
         ChoiceTable tree = table(DGX_A100, TuningOverrides.of("tree", "^ll128,ll", 0, 0, 0));
         assertThat(tree.choice(Collective.ALL_REDUCE, 8))
                 .extracting(Choice::algorithm, Choice::protocol)
@@ -173,13 +173,13 @@ class GraphCostModelTest {
         assertThat(named.choice(Collective.BROADCAST, 1 << 30).protocol()).isEqualTo(Protocol.LL);
         assertThatThrownBy(() -> table(DGX_A100, TuningOverrides.of("direct", null, 0, 0, 0)))
                 .hasMessageContaining("JCCL_ALGO=direct: all_reduce has only [ring, tree]")
-                .hasMessageContaining("GPU ranks=8 on machines=1");
+                .hasMessageContaining("GPU ranks=8 on hosts=1");
         assertThatThrownBy(() -> table(DGX_A100, TuningOverrides.of("all_gather:tree", null, 0, 0, 0)))
                 .hasMessageContaining("all_gather has only [ring]");
     }
 
     @Test
-    void channels_grow_with_the_size_within_the_bounds() {
+    void channelsGrowWithTheSizeWithinTheBounds() {
         ChoiceTable free = table(DGX_A100, TuningOverrides.none());
         assertThat(free.choice(Collective.ALL_REDUCE, 8).channels()).isEqualTo(1);
         assertThat(free.choice(Collective.ALL_REDUCE, 1 << 30).channels()).isEqualTo(12);
@@ -199,7 +199,7 @@ class GraphCostModelTest {
     }
 
     @Test
-    void thresholds_say_when_a_further_channel_pays() {
+    void thresholdsSayWhenAFurtherChannelPays() {
         // Threads of SIMPLE in a ring are the sixth number; 512 of them make a channel, 256 on slow links.
         ThreadThresholds eager = new ThreadThresholds(List.of(-2, -2, -2, -2, -2, 1));
         TuningOverrides overrides =
@@ -221,7 +221,7 @@ class GraphCostModelTest {
     }
 
     @Test
-    void chunks_of_trees_shrink_until_the_pipeline_fills() {
+    void chunksOfTreesShrinkUntilThePipelineFills() {
         ChoiceTable tree =
                 table(GpuShapes.of(8, 32, 8, 24, PathType.NVL, 80), TuningOverrides.of("tree", "simple", 0, 0, 0));
         assertThat(tree.choice(Collective.ALL_REDUCE, 64 << 10).chunkBytes()).isEqualTo(32 << 10);
@@ -231,7 +231,7 @@ class GraphCostModelTest {
     }
 
     @Test
-    void a_single_rank_only_copies() {
+    void aSingleRankOnlyCopies() {
         ChoiceTable table = table(GpuShapes.of(1, 1, 1, 40, PathType.LOC, 90), TuningOverrides.none());
         for (Collective collective : Collective.values()) {
             assertThat(table.predictedMicros(collective, 1 << 20)).isPositive().isLessThan(1000);
@@ -239,10 +239,10 @@ class GraphCostModelTest {
     }
 
     @Test
-    void shapes_that_contradict_themselves_are_refused() {
+    void shapesThatContradictThemselvesAreRefused() {
         GraphSummary ring = new GraphSummary(Pattern.RING, 1, 24, 24, PathType.NVL);
         assertThatThrownBy(() -> new GpuShape(4, 5, 1, 1, 3, ring, ring, 80, 80, false, GpuShapes.SLOTS))
-                .hasMessageContaining("machines=5");
+                .hasMessageContaining("hosts=5");
         assertThatThrownBy(() -> new GpuShape(4, 1, 4, 0, 3, ring, ring, 80, 80, false, GpuShapes.SLOTS))
                 .hasMessageContaining("channels=0");
         assertThatThrownBy(() -> new GpuShape(4, 1, 4, 1, 3, ring, ring, 80, 70, false, GpuShapes.SLOTS))

@@ -38,7 +38,7 @@ class HostCostsTest {
                 "step_us=\\S+ | step_us=-1 | step_us=-1: expected a number from 0 up",
                 "step_us=\\S+ | step_us=1\\nstep_ns=1 | unknown key=step_ns",
             })
-    void a_bad_table_is_refused_by_name(String row, String replacement, String expected) throws IOException {
+    void aBadTableIsRefusedByName(String row, String replacement, String expected) throws IOException {
         String rest = replacement == null ? "" : replacement.replace("\\n", "\n");
         String text = builtIn().replaceFirst(row, rest);
         assertThatThrownBy(() -> HostCosts.read(new StringReader(text), "mine"))
@@ -48,7 +48,7 @@ class HostCostsTest {
     }
 
     @Test
-    void a_time_per_byte_lies_between_those_of_the_sizes_beside_it() {
+    void aTimePerByteLiesBetweenThoseOfTheSizesBesideIt() {
         LinkCost cost = new LinkCost(0, List.of(1.0, 2.0, 3.0, 4.0, 5.0));
         assertThat(cost.nanosPerByte(8)).isEqualTo(1);
         assertThat(cost.nanosPerByte(8 << 10)).isEqualTo(2);
@@ -57,7 +57,7 @@ class HostCostsTest {
     }
 
     @Test
-    void the_settings_name_a_table_by_its_file(@TempDir Path directory) throws IOException {
+    void theSettingsNameATableByItsFile(@TempDir Path directory) throws IOException {
         Path file = directory.resolve("mine.properties");
         HostCosts mine = HostCosts.builtIn().with(General.STEP_US, 0.77);
         Files.writeString(file, builtIn().replaceFirst("step_us=\\S+", "step_us=0.77"));
@@ -71,7 +71,14 @@ class HostCostsTest {
     }
 
     @Test
-    void a_file_that_is_no_table_is_refused_by_name(@TempDir Path directory) throws IOException {
+    void aFormerNameOfAKeyIsRead() throws IOException {
+        String text = builtIn().replaceFirst("zero_copy_send_direct_max_bytes=\\d+", "lent_direct_max_bytes=4711");
+        HostCosts costs = HostCosts.read(new StringReader(text), "mine");
+        assertThat(costs.get(General.ZERO_COPY_SEND_DIRECT_MAX_BYTES)).isEqualTo(4711);
+    }
+
+    @Test
+    void aFileThatIsNoTableIsRefusedByName(@TempDir Path directory) throws IOException {
         Path missing = directory.resolve("missing");
         assertThatThrownBy(() -> HostCosts.of(settings(missing.toString())))
                 .isInstanceOf(IllegalArgumentException.class)

@@ -7,5 +7,5 @@ import java.util.List;
 interface Check {
 
     /** Checks; returns several findings if there is more than one thing to report. */
-    List<Finding> examine(Machine machine);
+    List<Finding> examine(Host host);
 }

@@ -11,9 +11,9 @@ final class ControlGroups {
     private ControlGroups() {}
 
     /** The directories that may limit this process, its own group first and the root last. */
-    static List<String> directories(Machine machine, String controller) {
+    static List<String> directories(Host host, String controller) {
         List<String> directories = new ArrayList<>();
-        for (String line : machine.read("/proc/self/cgroup").orElse("").split("\n")) {
+        for (String line : host.read("/proc/self/cgroup").orElse("").split("\n")) {
             String[] parts = line.split(":", 3);
             if (parts.length == 3 && parts[1].isEmpty()) {
                 addUpwards(directories, MOUNT, parts[2]);

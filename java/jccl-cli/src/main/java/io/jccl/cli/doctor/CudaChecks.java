@@ -17,20 +17,20 @@ final class CudaChecks {
 
     private CudaChecks() {}
 
-    static List<Finding> parts(Machine machine) {
+    static List<Finding> parts(Host host) {
         boolean library = CudaLoader.isPresent();
-        return hasDriver(machine)
-                ? parts(machine, JCudaLibrary.state(), library, CudaInventory.ask(), CudaSupport.missing())
+        return hasDriver(host)
+                ? parts(host, JCudaLibrary.state(), library, CudaInventory.ask(), CudaSupport.missing())
                 : List.of(Finding.ok(
                         NAME,
-                        seen(machine, JCudaLibrary.state(), library)
+                        seen(host, JCudaLibrary.state(), library)
                                 + ": no GPU can be used; the host backend needs none"));
     }
 
     /** For a host that has a driver. */
     static List<Finding> parts(
-            Machine machine, JCudaLibrary.State jcuda, boolean library, CudaInventory inventory, List<String> missing) {
-        String seen = seen(machine, jcuda, library)
+            Host host, JCudaLibrary.State jcuda, boolean library, CudaInventory inventory, List<String> missing) {
+        String seen = seen(host, jcuda, library)
                 + inventory.devices().stream().map(CudaChecks::describe).collect(Collectors.joining());
         return List.of(
                 missing.isEmpty()
@@ -43,14 +43,14 @@ final class CudaChecks {
                 + (device.memoryBytes() >> 30) + " GiB, at " + device.busId() + ", " + device.uuid();
     }
 
-    private static boolean hasDriver(Machine machine) {
-        return machine.library("libcuda.so.1").isPresent() || version(machine).isPresent();
+    private static boolean hasDriver(Host host) {
+        return host.library("libcuda.so.1").isPresent() || version(host).isPresent();
     }
 
-    private static String seen(Machine machine, JCudaLibrary.State jcuda, boolean library) {
-        return "driver=" + machine.library("libcuda.so.1").orElse("missing")
-                + version(machine).map(text -> " (" + text + ")").orElse("")
-                + " nvml=" + machine.library("libnvidia-ml.so.1").orElse("missing")
+    private static String seen(Host host, JCudaLibrary.State jcuda, boolean library) {
+        return "driver=" + host.library("libcuda.so.1").orElse("missing")
+                + version(host).map(text -> " (" + text + ")").orElse("")
+                + " nvml=" + host.library("libnvidia-ml.so.1").orElse("missing")
                 + " jcuda="
                 + switch (jcuda) {
                     case READY, NO_DRIVER -> "present";
@@ -60,8 +60,8 @@ final class CudaChecks {
                 + " " + NativeLoader.CUDA_LIBRARY + "=" + (library ? "present" : "missing");
     }
 
-    private static Optional<String> version(Machine machine) {
-        return machine.read("/proc/driver/nvidia/version")
+    private static Optional<String> version(Host host) {
+        return host.read("/proc/driver/nvidia/version")
                 .flatMap(text -> text.lines().findFirst());
     }
 }

@@ -19,21 +19,20 @@ final class DeviceChecks {
 
     private DeviceChecks() {}
 
-    static List<Finding> numa(Machine machine) {
+    static List<Finding> numa(Host host) {
         List<String> nodes = new ArrayList<>();
-        for (XmlElement cpu :
-                detect(machine, GpuInventory.absent("", List.of())).children(ElementType.CPU)) {
+        for (XmlElement cpu : detect(host, GpuInventory.absent("", List.of())).children(ElementType.CPU)) {
             nodes.add("node " + cpu.text("numaid").orElse("?") + " cpu mask "
                     + cpu.text("affinity").orElse("unknown") + origin(cpu));
         }
         return List.of(Finding.ok("numa", String.join(", ", nodes)));
     }
 
-    static List<Finding> networks(Machine machine) {
+    static List<Finding> networks(Host host) {
         List<String> used = new ArrayList<>();
         List<String> others = new ArrayList<>();
         boolean[] speedless = {false};
-        walk(detect(machine, GpuInventory.absent("", List.of())), Optional.empty(), (busId, element) -> {
+        walk(detect(host, GpuInventory.absent("", List.of())), Optional.empty(), (busId, element) -> {
             if (element.type() == ElementType.NET) {
                 boolean isUsed = element.integer("dev", -1) >= 0;
                 int mbps = element.integer("speed", 0);
@@ -54,10 +53,10 @@ final class DeviceChecks {
         return List.of(Finding.ok("networks", seen));
     }
 
-    static List<Finding> gpus(Machine machine) {
-        GpuInventory inventory = inventory(machine);
+    static List<Finding> gpus(Host host) {
+        GpuInventory inventory = inventory(host);
         List<String> gpus = new ArrayList<>();
-        walk(detect(machine, inventory), Optional.empty(), (busId, element) -> {
+        walk(detect(host, inventory), Optional.empty(), (busId, element) -> {
             if (element.type() == ElementType.GPU) {
                 gpus.add(element.text("dev").orElse("?") + " at " + busId.orElse("?")
                         + element.text("sm").map(sm -> " sm " + sm).orElse("") + origin(element));
@@ -82,15 +81,15 @@ final class DeviceChecks {
     }
 
     /** Devices slow their links down while idle, but do not give up lanes. */
-    static List<Finding> pciLinks(Machine machine) {
+    static List<Finding> pciLinks(Host host) {
         List<String> narrow = new ArrayList<>();
         List<String> seen = new ArrayList<>();
-        walk(detect(machine, inventory(machine)), Optional.empty(), (busId, element) -> {
+        walk(detect(host, inventory(host)), Optional.empty(), (busId, element) -> {
             boolean device = element.type() == ElementType.GPU || element.type() == ElementType.NIC;
             if (device && busId.isPresent() && !seen.contains(busId.get())) {
                 seen.add(busId.get());
-                Optional<Integer> now = width(machine, busId.get(), "current_link_width");
-                Optional<Integer> max = width(machine, busId.get(), "max_link_width");
+                Optional<Integer> now = width(host, busId.get(), "current_link_width");
+                Optional<Integer> max = width(host, busId.get(), "max_link_width");
                 if (now.isPresent() && max.isPresent() && now.get() < max.get()) {
                     narrow.add(busId.get() + " x" + now.get() + " of x" + max.get());
                 }
@@ -105,24 +104,24 @@ final class DeviceChecks {
                 "seat the card again, or move it to a slot with all its lanes"));
     }
 
-    private static Optional<Integer> width(Machine machine, String busId, String file) {
-        return machine.read(PCI + busId + "/" + file)
+    private static Optional<Integer> width(Host host, String busId, String file) {
+        return host.read(PCI + busId + "/" + file)
                 .filter(text -> text.matches("[0-9]{1,2}"))
                 .map(Integer::valueOf)
                 .filter(lanes -> lanes > 0);
     }
 
-    private static GpuInventory inventory(Machine machine) {
+    private static GpuInventory inventory(Host host) {
         try {
             return ManagementLibrary.ask(
-                    Settings.load(CommunicatorConfig.defaults(), System::getProperty, machine.environment()));
+                    Settings.load(CommunicatorConfig.defaults(), System::getProperty, host.environment()));
         } catch (IllegalArgumentException e) {
             return GpuInventory.absent("nvml", List.of("the settings cannot be read")); // a check of its own says why
         }
     }
 
-    private static XmlElement detect(Machine machine, GpuInventory inventory) {
-        return new SysfsDetector(machine.root(), System.getProperty("os.arch", ""), inventory).detect(List.of());
+    private static XmlElement detect(Host host, GpuInventory inventory) {
+        return new SysfsDetector(host.root(), System.getProperty("os.arch", ""), inventory).detect(List.of());
     }
 
     /** Every element with the bus id of the PCI device that it is or belongs to. */

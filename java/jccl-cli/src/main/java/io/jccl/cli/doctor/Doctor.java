@@ -42,11 +42,11 @@ final class Doctor {
     private Doctor() {}
 
     /** All findings; a check that fails is a warning, never the end of the examination. */
-    static List<Finding> examine(Machine machine) {
+    static List<Finding> examine(Host host) {
         List<Finding> findings = new ArrayList<>();
         for (Check check : CHECKS) {
             try {
-                findings.addAll(check.examine(machine));
+                findings.addAll(check.examine(host));
             } catch (RuntimeException | ServiceConfigurationError e) {
                 findings.add(Finding.warn("doctor", "a check failed: " + e, "report this as a bug"));
             }

@@ -55,17 +55,17 @@ public final class DoctorCommand implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "ranks=" + ranks + ": expected at least 1; set it with -n");
         }
-        Machine machine = Machine.here(ranks);
-        List<Finding> findings = peers ? examinePeers(machine) : Doctor.examine(machine);
+        Host host = Host.here(ranks);
+        List<Finding> findings = peers ? examinePeers(host) : Doctor.examine(host);
         if (!findings.isEmpty()) {
             System.out.print(json ? toJson(findings) + "\n" : toText(findings, Terminal.colours(Terminal.Stream.OUT)));
         }
         return Doctor.worst(findings) == Status.FAIL ? ExitCode.FAILURE : ExitCode.SUCCESS;
     }
 
-    private List<Finding> examinePeers(Machine machine) {
+    private List<Finding> examinePeers(Host host) {
         try {
-            return PeerChecks.examine(machine);
+            return PeerChecks.examine(host);
         } catch (BootstrapException | IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), e.getMessage(), e);
         }

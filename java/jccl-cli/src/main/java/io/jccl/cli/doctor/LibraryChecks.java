@@ -12,7 +12,7 @@ final class LibraryChecks {
 
     private LibraryChecks() {}
 
-    static List<Finding> nativeLibrary(Machine machine) {
+    static List<Finding> nativeLibrary(Host host) {
         try {
             NativeLoader.load();
         } catch (RuntimeException | LinkageError e) {
@@ -31,10 +31,10 @@ final class LibraryChecks {
                         : Finding.ok("native-library", "loaded; reductions use " + isa));
     }
 
-    static List<Finding> settings(Machine machine) {
+    static List<Finding> settings(Host host) {
         Settings settings;
         try {
-            settings = Settings.load(CommunicatorConfig.defaults(), System::getProperty, machine.environment());
+            settings = Settings.load(CommunicatorConfig.defaults(), System::getProperty, host.environment());
         } catch (IllegalArgumentException e) {
             return List.of(
                     Finding.fail("settings", e.getMessage(), "correct or unset it; jccl env lists all settings"));

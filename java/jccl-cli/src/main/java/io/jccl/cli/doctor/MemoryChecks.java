@@ -18,7 +18,7 @@ final class MemoryChecks {
     private MemoryChecks() {}
 
     /** Makes shared memory just as operations do, and uses it. */
-    static List<Finding> sharedMemory(Machine machine) {
+    static List<Finding> sharedMemory(Host host) {
         try (HostBuffer buffer = HostBuffer.allocate(PROBE_BYTES)) {
             buffer.asByteBuffer(PROBE_BYTES - Long.BYTES, Long.BYTES).putLong(0, 42);
             boolean kept =
@@ -40,9 +40,9 @@ final class MemoryChecks {
     }
 
     /** /dev/shm is the fallback where memfd_create is forbidden. */
-    static List<Finding> devShm(Machine machine) {
+    static List<Finding> devShm(Host host) {
         try {
-            FileStore store = Files.getFileStore(machine.at("/dev/shm"));
+            FileStore store = Files.getFileStore(host.at("/dev/shm"));
             String seen = "free=" + ByteSizes.format(store.getUsableSpace()) + " of "
                     + ByteSizes.format(store.getTotalSpace());
             return List.of(
@@ -61,39 +61,39 @@ final class MemoryChecks {
     }
 
     /** What the host and the control groups leave. */
-    static List<Finding> available(Machine machine) {
-        OptionalLong free = machine.field("/proc/meminfo", "MemAvailable:");
+    static List<Finding> available(Host host) {
+        OptionalLong free = host.field("/proc/meminfo", "MemAvailable:");
         long bytes = free.isPresent() ? free.getAsLong() * 1024 : Long.MAX_VALUE;
         String seen = free.isPresent() ? "available=" + ByteSizes.format(bytes) : "available memory not visible";
         long limit = Long.MAX_VALUE;
-        for (String group : ControlGroups.directories(machine, "memory")) {
-            limit = Math.min(limit, limit(machine, group + "/memory.max"));
-            limit = Math.min(limit, limit(machine, group + "/memory.limit_in_bytes"));
+        for (String group : ControlGroups.directories(host, "memory")) {
+            limit = Math.min(limit, limit(host, group + "/memory.max"));
+            limit = Math.min(limit, limit(host, group + "/memory.limit_in_bytes"));
         }
         seen += limit < 1L << 60 ? ", cgroup limit=" + ByteSizes.format(limit) : ", no cgroup limit";
         long usable = Math.min(bytes, limit);
         return List.of(
-                usable >= SMALL_MEMORY_BYTES * machine.ranks()
+                usable >= SMALL_MEMORY_BYTES * host.ranks()
                         ? Finding.ok("memory", seen)
                         : Finding.warn(
                                 "memory",
                                 seen + ": less than " + ByteSizes.format(SMALL_MEMORY_BYTES) + " for each of ranks="
-                                        + machine.ranks() + "; shared segments count against the limit",
+                                        + host.ranks() + "; shared segments count against the limit",
                                 "raise the container's memory limit, or run fewer ranks"));
     }
 
-    private static long limit(Machine machine, String file) {
-        return machine.read(file)
+    private static long limit(Host host, String file) {
+        return host.read(file)
                 .filter(text -> text.matches("\\d+"))
                 .map(Long::parseLong)
                 .orElse(Long.MAX_VALUE);
     }
 
-    static List<Finding> hugePages(Machine machine) {
+    static List<Finding> hugePages(Host host) {
         String path = "/sys/kernel/mm/transparent_hugepage/";
-        String enabled = chosen(machine, path + "enabled");
+        String enabled = chosen(host, path + "enabled");
         String seen =
-                "transparent huge pages=" + enabled + ", for shared memory=" + chosen(machine, path + "shmem_enabled");
+                "transparent huge pages=" + enabled + ", for shared memory=" + chosen(host, path + "shmem_enabled");
         return List.of(
                 !enabled.equals("never")
                         ? Finding.ok("huge-pages", seen)
@@ -103,8 +103,8 @@ final class MemoryChecks {
                                 "echo madvise > " + path + "enabled"));
     }
 
-    private static String chosen(Machine machine, String file) {
-        return machine.read(file)
+    private static String chosen(Host host, String file) {
+        return host.read(file)
                 .map(text -> text.replaceAll(".*\\[(\\w+)].*", "$1"))
                 .orElse("not visible");
     }

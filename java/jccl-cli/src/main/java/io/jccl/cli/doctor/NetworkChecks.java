@@ -34,7 +34,7 @@ final class NetworkChecks {
     private NetworkChecks() {}
 
     /** A round trip over loopback, which ranks of one host use for the bootstrap. */
-    static List<Finding> loopback(Machine machine) {
+    static List<Finding> loopback(Host host) {
         try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 Socket client = new Socket()) {
             client.connect(new InetSocketAddress(server.getInetAddress(), server.getLocalPort()), CONNECT_MILLIS);
@@ -56,10 +56,10 @@ final class NetworkChecks {
     }
 
     /** The interfaces in the order in which ranks on several hosts try them. */
-    static List<Finding> interfaces(Machine machine) {
+    static List<Finding> interfaces(Host host) {
         List<InterfaceCandidate> candidates;
         try {
-            candidates = candidates(machine);
+            candidates = candidates(host);
         } catch (BootstrapException | IllegalArgumentException e) {
             return List.of(
                     Finding.fail("interfaces", e.getMessage(), "correct JCCL_SOCKET_IFNAME or JCCL_SOCKET_FAMILY"));
@@ -90,17 +90,17 @@ final class NetworkChecks {
                                 "fine on one host; else bring up an interface to the other hosts"));
     }
 
-    private static List<InterfaceCandidate> candidates(Machine machine) {
-        Settings settings = Settings.load(CommunicatorConfig.defaults(), System::getProperty, machine.environment());
+    private static List<InterfaceCandidate> candidates(Host host) {
+        Settings settings = Settings.load(CommunicatorConfig.defaults(), System::getProperty, host.environment());
         return NetworkInterfaces.candidates(BootstrapOptions.defaults("doctor")
                 .withInterfaces(
                         settings.text(NetworkSettings.SOCKET_IFNAME), settings.text(NetworkSettings.SOCKET_FAMILY)));
     }
 
     /** Whether a port that this host opens on an address of its own can be connected to. */
-    static List<Finding> ownAddresses(Machine machine) {
+    static List<Finding> ownAddresses(Host host) {
         try {
-            return ownAddresses(candidates(machine), NetworkChecks::connectTo);
+            return ownAddresses(candidates(host), NetworkChecks::connectTo);
         } catch (BootstrapException | IllegalArgumentException e) {
             return List.of(); // the check of the interfaces reports it
         }
@@ -146,10 +146,10 @@ final class NetworkChecks {
     }
 
     /** Cards of one host that packets leave in different sizes. */
-    static List<Finding> mtus(Machine machine) {
+    static List<Finding> mtus(Host host) {
         Map<Long, List<String>> bySize = new TreeMap<>();
-        for (String name : cards(machine)) {
-            mtu(machine, name).ifPresent(mtu -> bySize.computeIfAbsent(mtu, any -> new ArrayList<>())
+        for (String name : cards(host)) {
+            mtu(host, name).ifPresent(mtu -> bySize.computeIfAbsent(mtu, any -> new ArrayList<>())
                     .add(name));
         }
         String seen = bySize.isEmpty() ? "no card has a link" : bySize.toString();
@@ -164,13 +164,13 @@ final class NetworkChecks {
     }
 
     /** Several cards, and a kernel that drops what comes in by another than it would answer by. */
-    static List<Finding> reversePathFilter(Machine machine) {
-        List<String> cards = cards(machine);
+    static List<Finding> reversePathFilter(Host host) {
+        List<String> cards = cards(host);
         String all = "/proc/sys/net/ipv4/conf/all/rp_filter";
         List<String> strict = cards.stream()
-                .filter(name -> Math.max(
-                                number(machine, all), number(machine, "/proc/sys/net/ipv4/conf/" + name + "/rp_filter"))
-                        == 1)
+                .filter(name ->
+                        Math.max(number(host, all), number(host, "/proc/sys/net/ipv4/conf/" + name + "/rp_filter"))
+                                == 1)
                 .toList();
         return List.of(
                 cards.size() < 2 || strict.isEmpty()
@@ -182,29 +182,29 @@ final class NetworkChecks {
                                 "sysctl -w net.ipv4.conf.all.rp_filter=2"));
     }
 
-    private static long number(Machine machine, String file) {
-        return machine.read(file)
+    private static long number(Host host, String file) {
+        return host.read(file)
                 .filter(text -> text.matches("\\d{1,9}"))
                 .map(Long::parseLong)
                 .orElse(0L);
     }
 
     /** Ethernet interfaces of hardware that have a link. */
-    private static List<String> cards(Machine machine) {
-        return machine.list("/sys/class/net").stream()
-                .filter(name -> machine.exists("/sys/class/net/" + name + "/device"))
-                .filter(name -> machine.read("/sys/class/net/" + name + "/operstate")
+    private static List<String> cards(Host host) {
+        return host.list("/sys/class/net").stream()
+                .filter(name -> host.exists("/sys/class/net/" + name + "/device"))
+                .filter(name -> host.read("/sys/class/net/" + name + "/operstate")
                         .orElse("")
                         .equals("up"))
                 .toList();
     }
 
-    static OptionalLong mtu(Machine machine, String name) {
-        long mtu = number(machine, "/sys/class/net/" + name + "/mtu");
+    static OptionalLong mtu(Host host, String name) {
+        long mtu = number(host, "/sys/class/net/" + name + "/mtu");
         return mtu > 0 ? OptionalLong.of(mtu) : OptionalLong.empty();
     }
 
-    static List<Finding> hostName(Machine machine) {
+    static List<Finding> hostName(Host host) {
         long begin = System.nanoTime();
         try {
             InetAddress address =

@@ -58,18 +58,18 @@ final class PeerChecks {
      *
      * @throws BootstrapException if no launcher's environment is there
      */
-    static List<Finding> examine(Machine machine) {
-        Settings settings = Settings.load(CommunicatorConfig.defaults(), System::getProperty, machine.environment());
-        Launch launch = LauncherEnvironment.detect(machine.environment());
+    static List<Finding> examine(Host host) {
+        Settings settings = Settings.load(CommunicatorConfig.defaults(), System::getProperty, host.environment());
+        Launch launch = LauncherEnvironment.detect(host.environment());
         BootstrapOptions options = BootstrapOptions.defaults(PROTOCOL)
                 .withInitTimeout(settings.get(TimeSettings.INIT_TIMEOUT))
                 .withInterfaces(
                         settings.text(NetworkSettings.SOCKET_IFNAME), settings.text(NetworkSettings.SOCKET_FAMILY));
-        String host = settings.get(LaunchSettings.HOST_ID)
-                .or(() -> machine.read("/proc/sys/kernel/hostname"))
+        String hostId = settings.get(LaunchSettings.HOST_ID)
+                .or(() -> host.read("/proc/sys/kernel/hostname"))
                 .orElse("a host");
         try {
-            Result result = PeerProbe.run(launch, host, options);
+            Result result = PeerProbe.run(launch, hostId, options);
             return launch.rank() == 0 ? judge(result) : List.of();
         } catch (JcclException | UncheckedIOException e) {
             return List.of(Finding.fail(

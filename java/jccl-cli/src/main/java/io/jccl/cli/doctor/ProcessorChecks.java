@@ -17,22 +17,22 @@ final class ProcessorChecks {
 
     private ProcessorChecks() {}
 
-    static List<Finding> cores(Machine machine) {
-        String seen = "cores=" + machine.cores() + " ranks=" + machine.ranks();
+    static List<Finding> cores(Host host) {
+        String seen = "cores=" + host.cores() + " ranks=" + host.ranks();
         return List.of(
-                machine.ranks() <= machine.cores()
+                host.ranks() <= host.cores()
                         ? Finding.ok("cores", seen)
                         : Finding.warn(
                                 "cores",
                                 seen + ": ranks are time-sliced, which works but costs latency",
-                                "run at most " + machine.cores() + " ranks here, or give this job more cores"));
+                                "run at most " + host.cores() + " ranks here, or give this job more cores"));
     }
 
-    static List<Finding> governor(Machine machine) {
+    static List<Finding> governor(Host host) {
         Map<String, Integer> governors = new TreeMap<>();
-        for (String cpu : machine.list(CPUS)) {
+        for (String cpu : host.list(CPUS)) {
             if (cpu.matches("cpu\\d+")) {
-                machine.read(CPUS + "/" + cpu + "/cpufreq/scaling_governor")
+                host.read(CPUS + "/" + cpu + "/cpufreq/scaling_governor")
                         .ifPresent(governor -> governors.merge(governor, 1, Integer::sum));
             }
         }
@@ -49,8 +49,8 @@ final class ProcessorChecks {
                                 "cpupower frequency-set -g performance"));
     }
 
-    static List<Finding> clock(Machine machine) {
-        Optional<String> source = machine.read(CLOCK);
+    static List<Finding> clock(Host host) {
+        Optional<String> source = host.read(CLOCK);
         if (source.isEmpty() || FAST_CLOCKS.contains(source.get())) {
             return List.of(Finding.ok("clock", "clocksource=" + source.orElse("unknown")));
         }
@@ -62,16 +62,16 @@ final class ProcessorChecks {
     }
 
     /** CPU quotas of this process's control groups: the tightest of its group and all groups above. */
-    static List<Finding> quota(Machine machine) {
+    static List<Finding> quota(Host host) {
         double tightest = Double.POSITIVE_INFINITY;
-        for (String group : ControlGroups.directories(machine, "cpu")) {
-            tightest = Math.min(tightest, quota(machine, group));
+        for (String group : ControlGroups.directories(host, "cpu")) {
+            tightest = Math.min(tightest, quota(host, group));
         }
         if (Double.isInfinite(tightest)) {
             return List.of(Finding.ok("cgroup-cpu", "no CPU quota"));
         }
-        String seen = String.format(Locale.ROOT, "quota=%.2f cores, visible cores=%d", tightest, machine.cores());
-        boolean enough = tightest >= Math.min(machine.cores(), machine.ranks());
+        String seen = String.format(Locale.ROOT, "quota=%.2f cores, visible cores=%d", tightest, host.cores());
+        boolean enough = tightest >= Math.min(host.cores(), host.ranks());
         return List.of(new Finding(
                 "cgroup-cpu",
                 enough ? Status.OK : Status.WARN,
@@ -79,20 +79,18 @@ final class ProcessorChecks {
                 enough ? null : "raise the container's CPU limit to whole cores, or remove it and use a cpuset"));
     }
 
-    private static double quota(Machine machine, String group) {
-        Optional<String> unified = machine.read(group + "/cpu.max");
+    private static double quota(Host host, String group) {
+        Optional<String> unified = host.read(group + "/cpu.max");
         if (unified.isPresent()) {
             String[] parts = unified.get().split("\\s+");
             return parts.length < 2 || parts[0].equals("max")
                     ? Double.POSITIVE_INFINITY
                     : Double.parseDouble(parts[0]) / Double.parseDouble(parts[1]);
         }
-        double quota = machine.read(group + "/cpu.cfs_quota_us")
-                .map(Double::parseDouble)
-                .orElse(-1.0);
-        double period = machine.read(group + "/cpu.cfs_period_us")
-                .map(Double::parseDouble)
-                .orElse(100_000.0);
+        double quota =
+                host.read(group + "/cpu.cfs_quota_us").map(Double::parseDouble).orElse(-1.0);
+        double period =
+                host.read(group + "/cpu.cfs_period_us").map(Double::parseDouble).orElse(100_000.0);
         return quota > 0 ? quota / period : Double.POSITIVE_INFINITY;
     }
 }

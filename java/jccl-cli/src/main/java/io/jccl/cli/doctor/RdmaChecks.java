@@ -21,15 +21,15 @@ final class RdmaChecks {
     private record Port(
             String device, String number, String state, String physicalState, String linkLayer, String rate) {
 
-        static Port of(Machine machine, String device, String number) {
+        static Port of(Host host, String device, String number) {
             String folder = folder(device, number);
             return new Port(
                     device,
                     number,
-                    afterColon(machine.read(folder + "/state")),
-                    afterColon(machine.read(folder + "/phys_state")),
-                    machine.read(folder + "/link_layer").orElse("link layer unknown"),
-                    machine.read(folder + "/rate").orElse("rate unknown"));
+                    afterColon(host.read(folder + "/state")),
+                    afterColon(host.read(folder + "/phys_state")),
+                    host.read(folder + "/link_layer").orElse("link layer unknown"),
+                    host.read(folder + "/rate").orElse("rate unknown"));
         }
 
         private static String afterColon(Optional<String> text) { // "4: ACTIVE"
@@ -57,20 +57,20 @@ final class RdmaChecks {
         }
     }
 
-    private static List<Port> ports(Machine machine) {
+    private static List<Port> ports(Host host) {
         List<Port> ports = new ArrayList<>();
-        for (String device : machine.list(CLASS)) {
-            for (String number : machine.list(CLASS + device + "/ports")) {
-                ports.add(Port.of(machine, device, number));
+        for (String device : host.list(CLASS)) {
+            for (String number : host.list(CLASS + device + "/ports")) {
+                ports.add(Port.of(host, device, number));
             }
         }
         return ports;
     }
 
     /** The adapters, the library and the device files that lead to them. */
-    static List<Finding> devices(Machine machine) {
-        Optional<String> library = machine.library("libibverbs.so.1");
-        List<String> devices = machine.list(CLASS);
+    static List<Finding> devices(Host host) {
+        Optional<String> library = host.library("libibverbs.so.1");
+        List<String> devices = host.list(CLASS);
         if (devices.isEmpty()) {
             return List.of(Finding.ok("rdma", "no device; libibverbs=" + library.orElse("not installed")));
         }
@@ -81,7 +81,7 @@ final class RdmaChecks {
                     seen + ": ranks use sockets between hosts",
                     "install libibverbs1 and ibverbs-providers (Debian), or libibverbs (Red Hat)"));
         }
-        List<String> files = machine.list("/dev/infiniband");
+        List<String> files = host.list("/dev/infiniband");
         if (files.stream().noneMatch(file -> file.startsWith("uverbs"))) {
             return List.of(Finding.warn(
                     "rdma",
@@ -92,8 +92,8 @@ final class RdmaChecks {
     }
 
     /** Whether ports have a link, and on InfiniBand a subnet manager. */
-    static List<Finding> portStates(Machine machine) {
-        List<Port> ports = ports(machine);
+    static List<Finding> portStates(Host host) {
+        List<Port> ports = ports(host);
         if (ports.isEmpty()) {
             return List.of(Finding.ok("rdma-ports", "none"));
         }
@@ -113,7 +113,7 @@ final class RdmaChecks {
                         "rdma-ports",
                         seen + ", physical state " + port.physicalState() + ": it is not used",
                         port.ethernet()
-                                ? "ip link set " + netInterface(machine, port)
+                                ? "ip link set " + netInterface(host, port)
                                         + " up; check the cable if that does not help"
                                 : "check the cable and the port of the switch"));
             }
@@ -124,33 +124,33 @@ final class RdmaChecks {
         return findings;
     }
 
-    private static String netInterface(Machine machine, Port port) {
-        return machine.list(port.folder() + "/gid_attrs/ndevs").stream()
-                .flatMap(index -> machine.read(port.folder() + "/gid_attrs/ndevs/" + index).stream())
+    private static String netInterface(Host host, Port port) {
+        return host.list(port.folder() + "/gid_attrs/ndevs").stream()
+                .flatMap(index -> host.read(port.folder() + "/gid_attrs/ndevs/" + index).stream())
                 .findFirst()
-                .or(() -> machine.list(CLASS + port.device() + "/device/net").stream()
+                .or(() -> host.list(CLASS + port.device() + "/device/net").stream()
                         .findFirst())
                 .orElse("its interface");
     }
 
     /** Whether ports over Ethernet have an address that can be routed to, in the second version of RoCE. */
-    static List<Finding> gids(Machine machine) {
+    static List<Finding> gids(Host host) {
         List<Finding> findings = new ArrayList<>();
         List<String> usable = new ArrayList<>();
-        for (Port port : ports(machine)) {
+        for (Port port : ports(host)) {
             if (!port.active() || !port.ethernet()) {
                 continue;
             }
-            List<String> own = machine.list(port.folder() + "/gids").stream()
-                    .filter(index -> isRoutable(machine, port, index))
-                    .map(index -> "GID " + index + " " + gid(machine, port, index))
+            List<String> own = host.list(port.folder() + "/gids").stream()
+                    .filter(index -> isRoutable(host, port, index))
+                    .map(index -> "GID " + index + " " + gid(host, port, index))
                     .toList();
             if (own.isEmpty()) {
                 findings.add(Finding.warn(
                         "rdma-gids",
                         port.name() + " has no RoCE v2 GID but link-local ones: hosts of other subnets cannot reach it",
                         "give its interface an address: ip address add ADDRESS/PREFIX dev "
-                                + netInterface(machine, port)));
+                                + netInterface(host, port)));
             } else {
                 usable.add(port.name() + " " + String.join(", ", own));
             }
@@ -165,26 +165,26 @@ final class RdmaChecks {
         return findings;
     }
 
-    private static String gid(Machine machine, Port port, String index) {
-        return machine.read(port.folder() + "/gids/" + index).orElse(NO_GID);
+    private static String gid(Host host, Port port, String index) {
+        return host.read(port.folder() + "/gids/" + index).orElse(NO_GID);
     }
 
-    private static boolean isRoutable(Machine machine, Port port, String index) {
-        String gid = gid(machine, port, index);
-        String type = machine.read(port.folder() + "/gid_attrs/types/" + index).orElse("");
+    private static boolean isRoutable(Host host, Port port, String index) {
+        String gid = gid(host, port, index);
+        String type = host.read(port.folder() + "/gid_attrs/types/" + index).orElse("");
         return type.equals("RoCE v2") && !gid.equals(NO_GID) && !gid.startsWith("fe80:");
     }
 
     /** The interface under RoCE bounds the path MTU: the largest power of two that fits with the headers. */
-    static List<Finding> pathMtu(Machine machine) {
+    static List<Finding> pathMtu(Host host) {
         List<Finding> findings = new ArrayList<>();
         List<String> seen = new ArrayList<>();
-        for (Port port : ports(machine)) {
+        for (Port port : ports(host)) {
             if (!port.active() || !port.ethernet()) {
                 continue;
             }
-            String link = netInterface(machine, port);
-            OptionalLong mtu = NetworkChecks.mtu(machine, link);
+            String link = netInterface(host, port);
+            OptionalLong mtu = NetworkChecks.mtu(host, link);
             if (mtu.isEmpty()) {
                 continue;
             }
@@ -209,23 +209,23 @@ final class RdmaChecks {
     }
 
     /** What is registered with an adapter is locked in memory, which the limit counts. */
-    static List<Finding> locked(Machine machine) {
-        OptionalLong limit = machine.softLimit("Max locked memory");
+    static List<Finding> locked(Host host) {
+        OptionalLong limit = host.softLimit("Max locked memory");
         if (limit.isEmpty()) {
             return List.of(Finding.ok("memlock", "limit not visible"));
         }
         boolean unlimited = limit.getAsLong() == Long.MAX_VALUE;
         String seen = "limit=" + (unlimited ? "unlimited" : ByteSizes.format(limit.getAsLong()));
-        if (machine.list(CLASS).isEmpty()) {
+        if (host.list(CLASS).isEmpty()) {
             return List.of(Finding.ok("memlock", seen + "; without an RDMA device nothing is locked"));
         }
-        long wanted = LOCKED_PER_PEER * machine.ranks();
+        long wanted = LOCKED_PER_PEER * host.ranks();
         return List.of(
                 unlimited || limit.getAsLong() >= wanted
                         ? Finding.ok("memlock", seen)
                         : Finding.warn(
                                 "memlock",
-                                seen + ": with " + machine.ranks() + " peers a rank registers about "
+                                seen + ": with " + host.ranks() + " peers a rank registers about "
                                         + ByteSizes.format(wanted) + " with RDMA devices",
                                 "ulimit -l unlimited (limits.conf: memlock unlimited; systemd: LimitMEMLOCK=infinity;"
                                         + " a container: --ulimit memlock=-1)"));

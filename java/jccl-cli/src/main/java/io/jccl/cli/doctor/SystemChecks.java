@@ -18,28 +18,28 @@ final class SystemChecks {
 
     private SystemChecks() {}
 
-    static List<Finding> openFiles(Machine machine) {
-        OptionalLong limit = machine.softLimit("Max open files");
+    static List<Finding> openFiles(Host host) {
+        OptionalLong limit = host.softLimit("Max open files");
         if (limit.isEmpty()) {
             return List.of(Finding.ok("open-files", "limit not visible"));
         }
-        long wanted = FILES_OF_A_JVM + FILES_PER_PEER * machine.ranks();
+        long wanted = FILES_OF_A_JVM + FILES_PER_PEER * host.ranks();
         String seen = "limit=" + (limit.getAsLong() == Long.MAX_VALUE ? "unlimited" : limit.getAsLong());
         return List.of(
                 limit.getAsLong() >= wanted
                         ? Finding.ok("open-files", seen)
                         : Finding.warn(
                                 "open-files",
-                                seen + ": a rank with " + machine.ranks() + " peers may open " + wanted,
+                                seen + ": a rank with " + host.ranks() + " peers may open " + wanted,
                                 "ulimit -n " + Math.max(4096, wanted)));
     }
 
     /** What other libraries need and this one does not: reported so that nobody grants it in vain. */
-    static List<Finding> privileges(Machine machine) {
-        String ptrace = machine.read("/proc/sys/kernel/yama/ptrace_scope")
+    static List<Finding> privileges(Host host) {
+        String ptrace = host.read("/proc/sys/kernel/yama/ptrace_scope")
                 .map(scope -> "ptrace_scope=" + scope)
                 .orElse("no yama");
-        String namespaces = machine.read("/proc/sys/user/max_user_namespaces")
+        String namespaces = host.read("/proc/sys/user/max_user_namespaces")
                 .map(max -> "max_user_namespaces=" + max)
                 .orElse("user namespaces not visible");
         return List.of(Finding.ok(
@@ -49,7 +49,7 @@ final class SystemChecks {
     }
 
     /** Ranks pass descriptors of shared memory through Unix sockets. */
-    static List<Finding> unixSockets(Machine machine) {
+    static List<Finding> unixSockets(Host host) {
         Path directory = null;
         try {
             directory = Files.createTempDirectory("jccl-doctor");

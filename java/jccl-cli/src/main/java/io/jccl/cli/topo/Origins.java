@@ -21,8 +21,8 @@ final class Origins {
     }
 
     /** A line for each origin, with the nodes that it applies to; of the nodes shown only. */
-    static List<String> lines(XmlElement description, MachineView machine) {
-        Origins origins = new Origins(Set.copyOf(machine.names()));
+    static List<String> lines(XmlElement description, HostView host) {
+        Origins origins = new Origins(Set.copyOf(host.names()));
         origins.collect(description, "");
         List<String> lines = new ArrayList<>();
         origins.namesByOrigin.forEach((origin, names) -> lines.add(together(names) + ": " + origin));

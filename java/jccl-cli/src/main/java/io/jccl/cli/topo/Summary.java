@@ -28,29 +28,29 @@ public final class Summary {
     }
 
     /** What a host is made of. */
-    public static String machine(MachineView machine) {
+    public static String host(HostView host) {
         List<String> parts = new ArrayList<>();
-        int gpus = distinctGpus(machine);
+        int gpus = distinctGpus(host);
         if (gpus > 0) {
-            int nodes = machine.ofType(NodeType.GPU).size();
+            int nodes = host.ofType(NodeType.GPU).size();
             String ranks = nodes > gpus ? " with " + Numbers.count(nodes, "rank") : "";
-            parts.add(Numbers.count(gpus, "GPU") + architectures(machine) + ranks);
+            parts.add(Numbers.count(gpus, "GPU") + architectures(host) + ranks);
         }
-        add(parts, machine.ofType(NodeType.HOST).size(), "rank", " in host memory");
-        if (!machine.ofType(NodeType.NVS).isEmpty()) {
+        add(parts, host.ofType(NodeType.HOST).size(), "rank", " in host memory");
+        if (!host.ofType(NodeType.NVS).isEmpty()) {
             parts.add("NVLink switches");
         }
-        add(parts, machine.ofType(NodeType.PCI).size(), "PCI switch", "");
-        add(parts, machine.ofType(NodeType.NIC).size(), "network card", "");
-        add(parts, machine.ofType(NodeType.NET).size(), "network port", speeds(machine));
-        add(parts, machine.ofType(NodeType.CPU).size(), "NUMA node", processors(machine));
+        add(parts, host.ofType(NodeType.PCI).size(), "PCI switch", "");
+        add(parts, host.ofType(NodeType.NIC).size(), "network card", "");
+        add(parts, host.ofType(NodeType.NET).size(), "network port", speeds(host));
+        add(parts, host.ofType(NodeType.CPU).size(), "NUMA node", processors(host));
         return String.join(", ", parts);
     }
 
     /** Those that several ranks share count once. */
-    private static int distinctGpus(MachineView machine) {
-        return (int) machine.ofType(NodeType.GPU).stream()
-                .map(name -> machine.detail(name)
+    private static int distinctGpus(HostView host) {
+        return (int) host.ofType(NodeType.GPU).stream()
+                .map(name -> host.detail(name)
                         .filter(Node.Gpu.class::isInstance)
                         .map(node -> ((Node.Gpu) node).busId())
                         .orElse(name))
@@ -73,9 +73,9 @@ public final class Summary {
         }
     }
 
-    private static String architectures(MachineView machine) {
+    private static String architectures(HostView host) {
         TreeSet<Integer> found = new TreeSet<>();
-        machine.ofType(NodeType.GPU).forEach(name -> machine.detail(name).ifPresent(node -> {
+        host.ofType(NodeType.GPU).forEach(name -> host.detail(name).ifPresent(node -> {
             if (node instanceof Node.Gpu gpu && gpu.sm() > 0) {
                 found.add(gpu.sm());
             }
@@ -85,9 +85,9 @@ public final class Summary {
                 : found.stream().map(sm -> sm / 10 + "." + sm % 10).collect(Collectors.joining(" and ", " (sm ", ")"));
     }
 
-    private static String speeds(MachineView machine) {
+    private static String speeds(HostView host) {
         TreeSet<Double> found = new TreeSet<>();
-        machine.ofType(NodeType.NET).forEach(name -> machine.detail(name).ifPresent(node -> {
+        host.ofType(NodeType.NET).forEach(name -> host.detail(name).ifPresent(node -> {
             if (node instanceof Node.Net net) {
                 found.add(net.bandwidthGBps());
             }
@@ -97,9 +97,9 @@ public final class Summary {
                 : found.stream().map(Numbers::bandwidth).collect(Collectors.joining(" or ", " of ", " GB/s"));
     }
 
-    private static String processors(MachineView machine) {
-        return machine.ofType(NodeType.CPU).stream()
-                .flatMap(name -> machine.detail(name).stream())
+    private static String processors(HostView host) {
+        return host.ofType(NodeType.CPU).stream()
+                .flatMap(name -> host.detail(name).stream())
                 .map(node -> node instanceof Node.Cpu cpu
                         ? (cpu.model().arch() + " " + cpu.model().vendor()).strip()
                         : "")
@@ -158,7 +158,7 @@ public final class Summary {
     /** The plan in a line. */
     public static String plan(Plan plan) {
         return "Plan: " + Numbers.count(plan.size(), "rank") + " on "
-                + Numbers.count(plan.machines().size(), "host") + ", "
+                + Numbers.count(plan.hosts().size(), "host") + ", "
                 + Numbers.count(plan.channels(), "channel");
     }
 
@@ -204,7 +204,7 @@ public final class Summary {
     }
 
     /** A tree over hosts in a line. */
-    public static String tree(MachineTree tree) {
+    public static String tree(HostTree tree) {
         return capital(numbers(tree.channels())) + ": root is host " + tree.root() + ", depth " + tree.depth();
     }
 }

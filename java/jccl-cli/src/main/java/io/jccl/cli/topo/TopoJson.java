@@ -45,7 +45,7 @@ public final class TopoJson {
         json.writeStartObject();
         json.writeStringField("source", report.source());
         json.writeStringField("version", report.version());
-        writeMachine(0);
+        writeHost(0);
         if (report.plan().isPresent()) {
             writePlan(report.plan().get());
         } else {
@@ -54,10 +54,10 @@ public final class TopoJson {
         writeTuning(json, report.tuning());
         if (all.size() > 1) {
             json.writeArrayFieldStart("others");
-            for (int machine = 1; machine < all.size(); machine++) {
+            for (int host = 1; host < all.size(); host++) {
                 json.writeStartObject();
-                json.writeStringField("source", all.get(machine).source());
-                writeMachine(machine);
+                json.writeStringField("source", all.get(host).source());
+                writeHost(host);
                 json.writeEndObject();
             }
             json.writeEndArray();
@@ -65,16 +65,16 @@ public final class TopoJson {
         json.writeEndObject();
     }
 
-    private void writeMachine(int machine) throws IOException {
-        writeNodes(json, all.get(machine).nodes());
-        writePaths(json, paths(machine));
+    private void writeHost(int host) throws IOException {
+        writeNodes(json, all.get(host).nodes());
+        writePaths(json, paths(host));
         json.writeObjectFieldStart("graphs");
         for (Map.Entry<String, TopologyReport.GraphRow> graph :
-                all.get(machine).graphs().entrySet()) {
+                all.get(host).graphs().entrySet()) {
             writeGraph(json, graph.getKey(), graph.getValue());
         }
         json.writeEndObject();
-        writeSharedGpus(all.get(machine).sharedGpus());
+        writeSharedGpus(all.get(host).sharedGpus());
     }
 
     private void writeSharedGpus(Map<String, List<Integer>> shared) throws IOException {
@@ -92,28 +92,28 @@ public final class TopoJson {
         json.writeEndArray();
     }
 
-    private List<TopologyReport.PathRow> paths(int machine) {
-        List<TopologyReport.PathRow> paths = all.get(machine).paths();
+    private List<TopologyReport.PathRow> paths(int host) {
+        List<TopologyReport.PathRow> paths = all.get(host).paths();
         if (rank.isEmpty() || report.plan().isEmpty()) {
             return paths;
         }
         Plan plan = report.plan().get();
-        if (all.size() > 1 && plan.machineOf(rank.getAsInt()).index() != machine) {
+        if (all.size() > 1 && plan.hostOf(rank.getAsInt()).index() != host) {
             return List.of();
         }
-        String end = endpoint(plan, all.get(machine));
+        String end = endpoint(plan, all.get(host));
         return paths.stream()
                 .filter(path -> path.from().equals(end) || path.to().equals(end))
                 .toList();
     }
 
     /** The endpoint of the rank: ranks of a host have places in the order of their numbers there. */
-    private String endpoint(Plan plan, TopologyReport machine) {
-        int place = plan.machineOf(rank.getAsInt()).ranks().indexOf(rank.getAsInt());
-        List<Integer> local = machine.graphs().get("ring").graph().orders().get(0).stream()
+    private String endpoint(Plan plan, TopologyReport host) {
+        int place = plan.hostOf(rank.getAsInt()).ranks().indexOf(rank.getAsInt());
+        List<Integer> local = host.graphs().get("ring").graph().orders().get(0).stream()
                 .sorted()
                 .toList();
-        return machine.nodes().stream()
+        return host.nodes().stream()
                 .filter(node -> NodeType.valueOf(node.type()).isEndpoint()
                         && node.name().endsWith("/" + local.get(place)))
                 .findFirst()
@@ -184,7 +184,7 @@ public final class TopoJson {
     private void writePlan(Plan plan) throws IOException {
         json.writeObjectFieldStart("plan");
         json.writeNumberField("ranks", plan.size());
-        json.writeNumberField("machines", plan.machines().size());
+        json.writeNumberField("machines", plan.hosts().size());
         json.writeNumberField("channels", plan.channels());
         if (rank.isPresent()) {
             json.writeNumberField("rank", rank.getAsInt());

@@ -21,12 +21,12 @@ public final class TopoText {
     private static final int MAX_MACHINES_DRAWN = 16;
 
     private final TopologyReport report;
-    private final MachineView machine;
+    private final HostView host;
     private final StringBuilder out = new StringBuilder();
 
     private TopoText(TopologyReport report) {
         this.report = report;
-        this.machine = MachineView.of(report);
+        this.host = HostView.of(report);
     }
 
     /**
@@ -36,9 +36,9 @@ public final class TopoText {
      */
     public static String write(List<TopologyReport> reports) {
         StringBuilder all = new StringBuilder();
-        for (int machine = 0; machine < reports.size(); machine++) {
-            String title = reports.size() > 1 ? "host " + machine + ", " : "";
-            all.append(machine > 0 ? "\n" : "").append(new TopoText(reports.get(machine)).writeMachine(title));
+        for (int host = 0; host < reports.size(); host++) {
+            String title = reports.size() > 1 ? "host " + host + ", " : "";
+            all.append(host > 0 ? "\n" : "").append(new TopoText(reports.get(host)).writeHost(title));
         }
         all.append(new TopoText(reports.get(0)).writePlanAndChoices(reports.size() > 1));
         reports.stream().flatMap(report -> report.notes().stream()).distinct().forEach(note -> all.append("\nnote: ")
@@ -47,10 +47,10 @@ public final class TopoText {
         return all.toString().stripTrailing();
     }
 
-    private String writeMachine(String title) {
-        line(title + report.source() + ": " + Summary.machine(machine));
+    private String writeHost(String title) {
+        line(title + report.source() + ": " + Summary.host(host));
         Summary.sharedGpus(report).ifPresent(this::line);
-        writeMachine();
+        writeHost();
         writePaths();
         writeChannels();
         return out.toString();
@@ -70,24 +70,24 @@ public final class TopoText {
         out.append('\n').append(text).append('\n');
     }
 
-    private void writeMachine() {
+    private void writeHost() {
         heading("TOPOLOGY (links with GB/s each way)");
-        for (String root : machine.roots()) {
+        for (String root : host.roots()) {
             writeTree(root, "", "", "");
         }
-        for (String nvs : machine.ofType(NodeType.NVS)) {
+        for (String nvs : host.ofType(NodeType.NVS)) {
             line(nvs + others(nvs));
         }
-        machine.evenMesh().ifPresent(wire -> line("between any two NUMA nodes: " + wire.type() + " " + wire.label()));
-        Origins.lines(report.description(), machine).forEach(origin -> line("origin of " + origin));
+        host.evenMesh().ifPresent(wire -> line("between any two NUMA nodes: " + wire.type() + " " + wire.label()));
+        Origins.lines(report.description(), host).forEach(origin -> line("origin of " + origin));
     }
 
     private void writeTree(String node, String indent, String branch, String below) {
-        String link = machine.upward(node)
+        String link = host.upward(node)
                 .map(wire -> wire.type() + " " + wire.label() + " ")
                 .orElse("");
         line(indent + branch + link + node + others(node));
-        List<String> children = machine.children(node);
+        List<String> children = host.children(node);
         for (int i = 0; i < children.size(); i++) {
             boolean last = i == children.size() - 1;
             writeTree(children.get(i), indent + below, last ? "└─ " : "├─ ", last ? "   " : "│  ");
@@ -97,11 +97,11 @@ public final class TopoText {
     /** The links of a node that are neither in the tree nor shown once for all; equal ones together. */
     private String others(String node) {
         Map<String, List<String>> ends = new LinkedHashMap<>();
-        for (Wire wire : machine.wiresAt(node)) {
+        for (Wire wire : host.wiresAt(node)) {
             String other = wire.opposite(node);
-            boolean shown = machine.upward(node).filter(wire::equals).isPresent()
-                    || machine.upward(other).filter(wire::equals).isPresent()
-                    || wire.type() == LinkType.SYS && machine.evenMesh().isPresent();
+            boolean shown = host.upward(node).filter(wire::equals).isPresent()
+                    || host.upward(other).filter(wire::equals).isPresent()
+                    || wire.type() == LinkType.SYS && host.evenMesh().isPresent();
             if (!shown) {
                 String label = wire.type() + " " + wire.label();
                 ends.computeIfAbsent(label, key -> new ArrayList<>()).add(other);
@@ -114,8 +114,8 @@ public final class TopoText {
     }
 
     private void writePaths() {
-        List<String> ends = new ArrayList<>(machine.ofType(NodeType.GPU));
-        ends.addAll(machine.ofType(NodeType.HOST));
+        List<String> ends = new ArrayList<>(host.ofType(NodeType.GPU));
+        ends.addAll(host.ofType(NodeType.HOST));
         if (ends.isEmpty()) {
             return;
         }
@@ -124,8 +124,8 @@ public final class TopoText {
         report.paths().forEach(path -> paths.computeIfAbsent(path.from(), from -> new HashMap<>())
                 .put(path.to(), path));
         writePathTable(paths, ends, ends);
-        writePathTable(paths, ends, machine.ofType(NodeType.NET));
-        writePathTable(paths, ends, machine.ofType(NodeType.CPU));
+        writePathTable(paths, ends, host.ofType(NodeType.NET));
+        writePathTable(paths, ends, host.ofType(NodeType.CPU));
     }
 
     private void writePathTable(
@@ -198,20 +198,20 @@ public final class TopoText {
 
     private void writePlan(boolean several) {
         (several ? report.plan().map(Summary::plan) : Summary.plan(report)).ifPresent(this::heading);
-        report.plan().filter(plan -> plan.machines().size() > 1).ifPresent(plan -> {
-            for (MachineTree tree : MachineTree.of(plan)) {
-                String drawn = plan.machines().size() <= MAX_MACHINES_DRAWN ? ": " + nested(tree, tree.root()) : "";
+        report.plan().filter(plan -> plan.hosts().size() > 1).ifPresent(plan -> {
+            for (HostTree tree : HostTree.of(plan)) {
+                String drawn = plan.hosts().size() <= MAX_MACHINES_DRAWN ? ": " + nested(tree, tree.root()) : "";
                 line("  " + Summary.tree(tree) + drawn);
             }
         });
     }
 
     /** A host with those below it in parentheses. */
-    private static String nested(MachineTree tree, int machine) {
-        List<String> below = tree.below().get(machine).stream()
+    private static String nested(HostTree tree, int host) {
+        List<String> below = tree.below().get(host).stream()
                 .map(child -> nested(tree, child))
                 .toList();
-        return below.isEmpty() ? "" + machine : machine + " (" + String.join(" ", below) + ")";
+        return below.isEmpty() ? "" + host : host + " (" + String.join(" ", below) + ")";
     }
 
     private void writeTuning() {

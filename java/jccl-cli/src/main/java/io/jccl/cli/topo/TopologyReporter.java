@@ -45,7 +45,7 @@ public final class TopologyReporter {
      * @param source where the description comes from
      * @param version of the library
      * @param description the host
-     * @param machines how many such hosts
+     * @param hosts how many such hosts
      * @param localOnly whether networks play no part although there are several hosts
      * @param pathPolicy what paths may use
      * @param crossNic whether rings may change network devices
@@ -57,7 +57,7 @@ public final class TopologyReporter {
             String source,
             String version,
             XmlElement description,
-            int machines,
+            int hosts,
             boolean localOnly,
             PathPolicy pathPolicy,
             SearchOptions.CrossNic crossNic,
@@ -67,9 +67,9 @@ public final class TopologyReporter {
 
         /** Refuses counts below one. */
         public Request {
-            if (machines < 1 || cores < 1) {
+            if (hosts < 1 || cores < 1) {
                 throw new IllegalArgumentException(
-                        "machines=" + machines + " cores=" + cores + ": expected at least 1 of each");
+                        "machines=" + hosts + " cores=" + cores + ": expected at least 1 of each");
             }
         }
     }
@@ -91,9 +91,9 @@ public final class TopologyReporter {
                     List.of(),
                     List.of("no rank is on this host: no channels, no plan"));
         }
-        LocalSurvey machine = survey(request, whole, nanoClock);
-        CommunicatorPlan plan = plan(request, Collections.nCopies(request.machines, machine.survey()));
-        return report(request, machine, 0, plan, tuning(plan.choices()), plan.notes());
+        LocalSurvey host = survey(request, whole, nanoClock);
+        CommunicatorPlan plan = plan(request, Collections.nCopies(request.hosts, host.survey()));
+        return report(request, host, 0, plan, tuning(plan.choices()), plan.notes());
     }
 
     /**
@@ -105,22 +105,22 @@ public final class TopologyReporter {
      * @throws TopologyException if a description is contradictory, or no rank is on a host
      */
     public static List<TopologyReport> reportUnlike(List<Request> requests, LongSupplier nanoClock) {
-        List<LocalSurvey> machines = new ArrayList<>();
+        List<LocalSurvey> hosts = new ArrayList<>();
         for (Request request : requests) {
             Topology whole = GraphBuilder.build(request.description);
             if (whole.endpoints().isEmpty()) {
-                throw new TopologyException("machine=" + machines.size() + " source=\"" + request.source
+                throw new TopologyException("host=" + hosts.size() + " source=\"" + request.source
                         + "\": no rank is on it; give its gpu elements ranks, or add host elements");
             }
-            machines.add(survey(request, whole, nanoClock));
+            hosts.add(survey(request, whole, nanoClock));
         }
         CommunicatorPlan plan =
-                plan(requests.get(0), machines.stream().map(LocalSurvey::survey).toList());
+                plan(requests.get(0), hosts.stream().map(LocalSurvey::survey).toList());
         List<TopologyReport.TuningRow> tuning = tuning(plan.choices());
         List<TopologyReport> reports = new ArrayList<>();
-        for (int index = 0; index < machines.size(); index++) {
+        for (int index = 0; index < hosts.size(); index++) {
             List<String> notes = index == 0 ? plan.notes() : List.of();
-            reports.add(report(requests.get(index), machines.get(index), index, plan, tuning, notes));
+            reports.add(report(requests.get(index), hosts.get(index), index, plan, tuning, notes));
         }
         return reports;
     }
@@ -131,20 +131,19 @@ public final class TopologyReporter {
      * @throws TopologyException if the description is contradictory
      */
     public static CommunicatorShape shape(Request request) {
-        LocalSurvey machine = survey(request, GraphBuilder.build(request.description), System::nanoTime);
-        return plan(request, Collections.nCopies(request.machines, machine.survey()))
-                .shape();
+        LocalSurvey host = survey(request, GraphBuilder.build(request.description), System::nanoTime);
+        return plan(request, Collections.nCopies(request.hosts, host.survey())).shape();
     }
 
     private static LocalSurvey survey(Request request, Topology whole, LongSupplier nanoClock) {
         int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
-        boolean networks = request.machines > 1 && !request.localOnly;
+        boolean networks = request.hosts > 1 && !request.localOnly;
         Surveyor surveyor = new Surveyor(request.pathPolicy, request.crossNic, networks, nanoClock);
         return surveyor.survey(surveyor.paths(whole, first), first, request.source, request.cores);
     }
 
-    private static CommunicatorPlan plan(Request request, List<MachineSurvey> machines) {
-        return Planner.plan(MachineSurvey.together(machines), List.of(), request.local, request.options);
+    private static CommunicatorPlan plan(Request request, List<MachineSurvey> hosts) {
+        return Planner.plan(MachineSurvey.together(hosts), List.of(), request.local, request.options);
     }
 
     private static List<TopologyReport.TuningRow> tuning(ChoiceTable choices) {
@@ -164,20 +163,18 @@ public final class TopologyReporter {
 
     private static TopologyReport report(
             Request request,
-            LocalSurvey machine,
+            LocalSurvey host,
             int index,
             CommunicatorPlan plan,
             List<TopologyReport.TuningRow> tuning,
             List<String> planNotes) {
         Map<String, TopologyReport.GraphRow> graphs = new LinkedHashMap<>();
-        graphs.put(
-                "ring", new TopologyReport.GraphRow(machine.survey().channels().rings(), machine.ringMillis()));
-        graphs.put(
-                "tree", new TopologyReport.GraphRow(machine.survey().channels().trees(), machine.treeMillis()));
+        graphs.put("ring", new TopologyReport.GraphRow(host.survey().channels().rings(), host.ringMillis()));
+        graphs.put("tree", new TopologyReport.GraphRow(host.survey().channels().trees(), host.treeMillis()));
         List<String> notes = new ArrayList<>(
-                NetworkLimits.notes(plan.host(), index, machine.paths().topology()));
+                NetworkLimits.notes(plan.host(), index, host.paths().topology()));
         notes.addAll(planNotes);
-        return report(request, machine.paths(), graphs, Optional.of(plan.host()), tuning, notes);
+        return report(request, host.paths(), graphs, Optional.of(plan.host()), tuning, notes);
     }
 
     private static TopologyReport report(

@@ -55,21 +55,21 @@ final class Calibration {
         }
     }
 
-    private final TunedMachine machine;
+    private final TunedHost host;
     private final Consumer<String> notes;
     private final List<Series> all = new ArrayList<>();
 
     /**
      * @param notes receives a description of what stays as it was, and why
      */
-    Calibration(TunedMachine machine, Consumer<String> notes) {
-        this.machine = machine;
+    Calibration(TunedHost host, Consumer<String> notes) {
+        this.host = host;
         this.notes = notes;
     }
 
     /** Takes in what a run gave. */
     void add(MeasurementRun run, List<Times> times) {
-        CommunicatorShape shape = machine.shape(run.transport(), run.ranks(), 1);
+        CommunicatorShape shape = host.shape(run.transport(), run.ranks(), 1);
         for (int i = 0; i < run.configurations().size(); i++) {
             int configuration = i;
             List<Times> mine = times.stream()
@@ -81,7 +81,7 @@ final class Calibration {
 
     /** The profile that the runs give. */
     HostCosts profile(String source) {
-        HostCosts costs = machine.costs();
+        HostCosts costs = host.costs();
         costs = with(costs, General.OPERATION_US, alone());
         costs = with(
                 costs,
@@ -136,7 +136,7 @@ final class Calibration {
                 .map(times -> new Measurement(
                         series.shape(),
                         series.run().collective(),
-                        machine.choice(
+                        host.choice(
                                 series.shape(),
                                 series.configuration(),
                                 series.run().collective(),

@@ -129,7 +129,7 @@ final class HostCostsFit {
     }
 
     private static TransportKind transport(CommunicatorShape shape) {
-        return shape.oneMachine() ? shape.localTransport() : TransportKind.SOCKET;
+        return shape.oneHost() ? shape.localTransport() : TransportKind.SOCKET;
     }
 
     /** Least squares over the hop time and the times per byte, none below zero. */

@@ -15,14 +15,14 @@ import java.util.stream.LongStream;
 /**
  * The runs that a tuning profile, or a verification, is made from.
  *
- * @param machine where they run
+ * @param host where they run
  * @param transports which are measured
  * @param sizes of the operations in bytes, ascending
  * @param secondsEach the time for one measurement
  * @param progress whether to show how far a run is
  */
 record MeasurementPlan(
-        TunedMachine machine, Set<TransportKind> transports, List<Long> sizes, double secondsEach, boolean progress) {
+        TunedHost host, Set<TransportKind> transports, List<Long> sizes, double secondsEach, boolean progress) {
 
     /** Names of configurations with a step size begin so; the size in bytes follows. */
     static final String CHUNK = "chunk ";
@@ -61,7 +61,7 @@ record MeasurementPlan(
         List<MeasurementRun> runs = new ArrayList<>();
         runs.add(run(TransportKind.SHM, 1, List.of(Configuration.automatic(TransportKind.SHM, sizes.subList(0, 1)))));
         for (TransportKind transport : transports) {
-            for (int ranks : machine.dedicatedCoreRanks()) {
+            for (int ranks : host.dedicatedCoreRanks()) {
                 List<Configuration> configurations = Configuration.allForced(transport, sizes);
                 if (ranks == 2 && transport == TransportKind.SOCKET) {
                     configurations.addAll(chunkConfigurations(transport));
@@ -79,7 +79,7 @@ record MeasurementPlan(
                     configurations.add(
                             shared.with(profile, stagedProfile.toString()).named(STAGED));
                 }
-                if (ranks == 2 && Optional.of(transport).equals(local()) && machine.cores() >= 2 * ranks) {
+                if (ranks == 2 && Optional.of(transport).equals(local()) && host.cores() >= 2 * ranks) {
                     configurations.add(
                             Configuration.forced(transport, Algorithm.RING, Protocol.SIMPLE, sizes.subList(0, 2))
                                     .with(AlgorithmSettings.MIN_NCHANNELS.name(), "2")
@@ -92,7 +92,7 @@ record MeasurementPlan(
         local().ifPresent(transport -> {
             List<Configuration> configurations = Configuration.allForced(transport, sizes);
             configurations.addAll(chunkConfigurations(transport));
-            runs.add(run(transport, machine.oversubscribedRanks(), configurations));
+            runs.add(run(transport, host.oversubscribedRanks(), configurations));
         });
         return shared(runs, seconds);
     }
@@ -103,7 +103,7 @@ record MeasurementPlan(
         for (TransportKind transport : transports) {
             runs.add(verification(transport, 2));
         }
-        local().ifPresent(transport -> runs.add(verification(transport, machine.oversubscribedRanks())));
+        local().ifPresent(transport -> runs.add(verification(transport, host.oversubscribedRanks())));
         return shared(runs, seconds).stream()
                 .map(run -> new MeasurementRun(
                         run.transport(),

@@ -28,8 +28,8 @@ final class Slowdown {
     private Slowdown() {}
 
     /** The rows of a run whose last configuration is the automatic choice. */
-    static List<Row> of(TunedMachine machine, MeasurementRun run, List<Times> times) {
-        CommunicatorShape shape = machine.shape(run.transport(), run.ranks(), 1);
+    static List<Row> of(TunedHost host, MeasurementRun run, List<Times> times) {
+        CommunicatorShape shape = host.shape(run.transport(), run.ranks(), 1);
         int automatic = run.configurations().size() - 1;
         List<Row> rows = new ArrayList<>();
         for (long bytes : run.sizes()) {
@@ -43,7 +43,7 @@ final class Slowdown {
                     .filter(some -> some.configuration() != automatic)
                     .min(Comparator.comparingDouble(Times::median))
                     .orElseThrow();
-            Choice choice = machine.choice(shape, run.configurations().get(automatic), run.collective(), bytes);
+            Choice choice = host.choice(shape, run.configurations().get(automatic), run.collective(), bytes);
             rows.add(new Row(
                     bytes,
                     choice.algorithm().label() + "/" + choice.protocol().label(),

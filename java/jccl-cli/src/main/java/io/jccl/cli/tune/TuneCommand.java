@@ -115,7 +115,7 @@ public final class TuneCommand implements Callable<Integer> {
         }
         Settings settings = Settings.load(CommunicatorConfig.defaults());
         return new MeasurementPlan(
-                TunedMachine.here(settings),
+                TunedHost.here(settings),
                 wanted(),
                 MeasurementPlan.ladder(largest),
                 secondsEach,
@@ -141,8 +141,8 @@ public final class TuneCommand implements Callable<Integer> {
         if (output != null) {
             requireWritable(output);
         }
-        HostCosts inUse = plan.machine().costs();
-        Calibration calibration = new Calibration(plan.machine(), this::note);
+        HostCosts inUse = plan.host().costs();
+        Calibration calibration = new Calibration(plan.host(), this::note);
         try (JobDirectory directory = JobDirectory.create(Duration.ZERO)) {
             Path inPlace = directory.resolve("in-place.properties");
             Path staged = directory.resolve("staged.properties");
@@ -152,7 +152,7 @@ public final class TuneCommand implements Callable<Integer> {
                 calibration.add(run, MeasurementProcesses.run(run, System.out, System.err));
             }
         }
-        String profile = HostCostsWriter.write(calibration.profile(source(plan.machine())));
+        String profile = HostCostsWriter.write(calibration.profile(source(plan.host())));
         if (output == null) {
             System.out.print(profile);
         } else {
@@ -176,7 +176,7 @@ public final class TuneCommand implements Callable<Integer> {
     }
 
     private int verify(MeasurementPlan plan, Collective verified) throws IOException, InterruptedException {
-        System.out.println("# profile in use: " + plan.machine().costs().source());
+        System.out.println("# profile in use: " + plan.host().costs().source());
         for (MeasurementRun run : plan.forVerification(budget, verified)) {
             List<Times> times = MeasurementProcesses.run(run, System.out, System.err);
             System.out.println();
@@ -185,7 +185,7 @@ public final class TuneCommand implements Callable<Integer> {
                             .mapToInt(some -> some.micros().size())
                             .max()
                             .orElse(0));
-            System.out.print(Slowdown.toText(Slowdown.of(plan.machine(), run, times)));
+            System.out.print(Slowdown.toText(Slowdown.of(plan.host(), run, times)));
         }
         return ExitCode.SUCCESS;
     }
@@ -194,12 +194,12 @@ public final class TuneCommand implements Callable<Integer> {
         System.err.println("jccl tune: " + text);
     }
 
-    private String source(TunedMachine machine) {
+    private String source(TunedHost host) {
         String command =
                 String.join(" ", spec.commandLine().getParent().getParseResult().originalArgs());
-        return "measured on " + machine.processor() + ", " + machine.cores() + " cores, "
-                + machine.dedicatedCoreRanks().stream().map(String::valueOf).collect(Collectors.joining(" and "))
-                + " ranks, and " + machine.oversubscribedRanks() + " that are oversubscribed, on "
+        return "measured on " + host.processor() + ", " + host.cores() + " cores, "
+                + host.dedicatedCoreRanks().stream().map(String::valueOf).collect(Collectors.joining(" and "))
+                + " ranks, and " + host.oversubscribedRanks() + " that are oversubscribed, on "
                 + LocalDate.now(ZoneOffset.UTC) + " by `jccl " + command + "`";
     }
 }

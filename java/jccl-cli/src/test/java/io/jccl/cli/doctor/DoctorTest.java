@@ -53,12 +53,12 @@ class DoctorTest {
         Files.writeString(file, content);
     }
 
-    private Machine machine(int ranks, Map<String, String> environment) {
-        return new Machine(root, environment, CORES, ranks);
+    private Host host(int ranks, Map<String, String> environment) {
+        return new Host(root, environment, CORES, ranks);
     }
 
-    private Machine machine() {
-        return machine(CORES, Map.of());
+    private Host host() {
+        return host(CORES, Map.of());
     }
 
     private static void requireOk(List<Finding> findings) {
@@ -99,7 +99,7 @@ class DoctorTest {
                 "rdma-ports",
                 "rdma-gids",
                 "rdma-mtu");
-        List<Finding> findings = Doctor.examine(machine()).stream()
+        List<Finding> findings = Doctor.examine(host()).stream()
                 .filter(finding -> ofTheFiles.contains(finding.check()))
                 .toList();
         assertThat(findings.stream().map(Finding::check).collect(Collectors.toSet()))
@@ -109,7 +109,7 @@ class DoctorTest {
 
     @Test
     void aHostThatShowsNothingHasNoWarnings() {
-        Machine bare = new Machine(root.resolve("nothing"), Map.of(), CORES, CORES);
+        Host bare = new Host(root.resolve("nothing"), Map.of(), CORES, CORES);
         requireOk(ProcessorChecks.quota(bare));
         requireOk(ProcessorChecks.governor(bare));
         requireOk(ProcessorChecks.clock(bare));
@@ -125,7 +125,7 @@ class DoctorTest {
     @Test
     void moreRanksThanCoresAreTimeSliced() {
         requireBad(
-                ProcessorChecks.cores(machine(9, Map.of())),
+                ProcessorChecks.cores(host(9, Map.of())),
                 Status.WARN,
                 "cores=8 ranks=9: ranks are time-sliced",
                 "run at most 8 ranks here");
@@ -135,11 +135,11 @@ class DoctorTest {
     void aQuotaOfAGroupAboveCounts() throws IOException {
         write("/sys/fs/cgroup/user/cpu.max", "150000 100000\n");
         requireBad(
-                ProcessorChecks.quota(machine()),
+                ProcessorChecks.quota(host()),
                 Status.WARN,
                 "quota=1.50 cores, visible cores=8",
                 "raise the container's CPU limit");
-        requireOk(ProcessorChecks.quota(machine(1, Map.of())));
+        requireOk(ProcessorChecks.quota(host(1, Map.of())));
     }
 
     @Test
@@ -148,22 +148,22 @@ class DoctorTest {
         write("/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "200000\n");
         write("/sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n");
         write("/sys/fs/cgroup/memory/box/memory.limit_in_bytes", Long.toString(1L << 30));
-        requireBad(ProcessorChecks.quota(machine()), Status.WARN, "quota=2.00 cores", "CPU limit");
-        requireBad(MemoryChecks.available(machine()), Status.WARN, "cgroup limit=1 GiB", "memory limit");
+        requireBad(ProcessorChecks.quota(host()), Status.WARN, "quota=2.00 cores", "CPU limit");
+        requireBad(MemoryChecks.available(host()), Status.WARN, "cgroup limit=1 GiB", "memory limit");
     }
 
     @Test
     void littleMemoryForTheRanksIsSaid() throws IOException {
         write("/proc/meminfo", "MemAvailable:   1048576 kB\n");
-        requireBad(MemoryChecks.available(machine()), Status.WARN, "for each of ranks=8", "run fewer ranks");
-        requireOk(MemoryChecks.available(machine(2, Map.of())));
+        requireBad(MemoryChecks.available(host()), Status.WARN, "for each of ranks=8", "run fewer ranks");
+        requireOk(MemoryChecks.available(host(2, Map.of())));
     }
 
     @Test
     void hugePagesThatAreSwitchedOffAreSaid() throws IOException {
         write("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
         requireBad(
-                MemoryChecks.hugePages(machine()),
+                MemoryChecks.hugePages(host()),
                 Status.WARN,
                 "transparent huge pages=never",
                 "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");
@@ -174,18 +174,18 @@ class DoctorTest {
         write("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n");
         write("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
         requireBad(
-                ProcessorChecks.governor(machine()),
+                ProcessorChecks.governor(host()),
                 Status.WARN,
                 "governors={performance=1, powersave=1}",
                 "cpupower frequency-set -g performance");
-        requireBad(ProcessorChecks.clock(machine()), Status.WARN, "clocksource=hpet", "TSC");
+        requireBad(ProcessorChecks.clock(host()), Status.WARN, "clocksource=hpet", "TSC");
     }
 
     @Test
     void fewOpenFilesAreSaidWithTheNumberThatIsWanted() throws IOException {
         write("/proc/self/limits", "Max open files            256                  256                  files\n");
         requireBad(
-                SystemChecks.openFiles(machine()),
+                SystemChecks.openFiles(host()),
                 Status.WARN,
                 "limit=256: a rank with 8 peers may open 384",
                 "ulimit -n 4096");
@@ -193,15 +193,15 @@ class DoctorTest {
 
     @Test
     void thePartsOfCudaThatAreMissingAreSaidWithTheirRemedies() throws IOException {
-        assertThat(CudaChecks.parts(machine())).singleElement().satisfies(finding -> assertThat(finding.detail())
+        assertThat(CudaChecks.parts(host())).singleElement().satisfies(finding -> assertThat(finding.detail())
                 .startsWith("driver=missing nvml=missing jcuda=")
                 .endsWith(": no GPU can be used; the host backend needs none"));
         write("/opt/driver/libcuda.so.1", "");
         write("/proc/driver/nvidia/version", "NVRM version: 550.54\nGCC version: 12\n");
-        Machine machine = machine(2, Map.of("LD_LIBRARY_PATH", "/opt/driver"));
+        Host host = host(2, Map.of("LD_LIBRARY_PATH", "/opt/driver"));
         requireBad(
                 CudaChecks.parts(
-                        machine,
+                        host,
                         JCudaLibrary.State.NO_NATIVES,
                         false,
                         new CudaInventory(List.of(), List.of("natives")),
@@ -212,7 +212,7 @@ class DoctorTest {
                 "put natives on the class path; use a build with libjccl_cuda.so");
         CudaDevice device = new CudaDevice(0, "NVIDIA H200", 90, 141L << 30, "0000:1b:00.0", "GPU-1");
         List<Finding> whole = CudaChecks.parts(
-                machine, JCudaLibrary.State.READY, true, new CudaInventory(List.of(device), List.of()), List.of());
+                host, JCudaLibrary.State.READY, true, new CudaInventory(List.of(device), List.of()), List.of());
         requireOk(whole);
         assertThat(whole.get(0).detail())
                 .endsWith(
@@ -250,23 +250,23 @@ class DoctorTest {
     @Test
     void devicesAreReportedWithWhereTheirValuesComeFrom() throws IOException {
         devices();
-        Machine machine = machine(2, Map.of("JCCL_NVML_LIBRARY", "off"));
-        requireOk(DeviceChecks.numa(machine));
-        assertThat(DeviceChecks.numa(machine).get(0).detail())
+        Host host = host(2, Map.of("JCCL_NVML_LIBRARY", "off"));
+        requireOk(DeviceChecks.numa(host));
+        assertThat(DeviceChecks.numa(host).get(0).detail())
                 .startsWith("node 0 cpu mask f")
                 .contains(", node 1 cpu mask f0");
-        requireOk(DeviceChecks.networks(machine));
-        assertThat(DeviceChecks.networks(machine).get(0).detail())
+        requireOk(DeviceChecks.networks(host));
+        assertThat(DeviceChecks.networks(host).get(0).detail())
                 .isEqualTo(
                         "ens2 speed unknown at 0000:02:00.0; besides docker0 (sysfs without speed; not used because it"
                                 + " is virtual); an unknown speed counts as 10 Gb/s");
         requireBad(
-                DeviceChecks.gpus(machine),
+                DeviceChecks.gpus(host),
                 Status.WARN,
                 "1: 0 at 0000:01:00.0 (sysfs without sm nvlink c2c gdr): nvml reports nothing (JCCL_NVML_LIBRARY=off)",
                 "JCCL_NVML_LIBRARY");
         requireBad(
-                DeviceChecks.pciLinks(machine),
+                DeviceChecks.pciLinks(host),
                 Status.WARN,
                 "narrower than the device can be: 0000:01:00.0 x8 of x16",
                 "seat the card again");
@@ -275,12 +275,12 @@ class DoctorTest {
     @Test
     void settingsThatAreUnknownOrBadAreQuoted() {
         requireBad(
-                LibraryChecks.settings(machine(1, Map.of("JCCL_TIMEOUTT", "3"))),
+                LibraryChecks.settings(host(1, Map.of("JCCL_TIMEOUTT", "3"))),
                 Status.WARN,
                 "JCCL_TIMEOUTT (from environment) is no setting",
                 "correct or unset it");
         requireBad(
-                LibraryChecks.settings(machine(1, Map.of("JCCL_TIMEOUT", "soon"))),
+                LibraryChecks.settings(host(1, Map.of("JCCL_TIMEOUT", "soon"))),
                 Status.FAIL,
                 "soon",
                 "correct or unset it");

@@ -26,12 +26,12 @@ class NetworkDoctorTest {
     @TempDir
     Path root;
 
-    private Machine machine;
+    private Host host;
 
     /** An adapter over Ethernet with all that it needs, on an interface with large packets. */
     @BeforeEach
     void healthy() throws IOException {
-        machine = new Machine(root, Map.of(), 8, 8);
+        host = new Host(root, Map.of(), 8, 8);
         write("/usr/lib64/libibverbs.so.1", "");
         write("/dev/infiniband/uverbs0", "");
         write("/proc/self/limits", "Max locked memory         unlimited            unlimited            bytes\n");
@@ -82,20 +82,20 @@ class NetworkDoctorTest {
 
     @Test
     void aHealthyAdapterIsReported() {
-        requireOk(RdmaChecks.devices(machine), "devices=[mlx5_0] libibverbs=/usr/lib64/libibverbs.so.1");
-        requireOk(RdmaChecks.portStates(machine), "mlx5_0:1 ACTIVE, Ethernet, 100 Gb/sec (4X EDR)");
-        requireOk(RdmaChecks.gids(machine), "mlx5_0:1 GID 3 0000:0000:0000:0000:0000:ffff:0a01:0203");
-        requireOk(RdmaChecks.pathMtu(machine), "mlx5_0:1 on ens2 mtu=9000: path MTU 4096");
-        requireOk(RdmaChecks.locked(machine), "limit=unlimited");
-        requireOk(NetworkChecks.mtus(machine), "{9000=[ens2]}");
+        requireOk(RdmaChecks.devices(host), "devices=[mlx5_0] libibverbs=/usr/lib64/libibverbs.so.1");
+        requireOk(RdmaChecks.portStates(host), "mlx5_0:1 ACTIVE, Ethernet, 100 Gb/sec (4X EDR)");
+        requireOk(RdmaChecks.gids(host), "mlx5_0:1 GID 3 0000:0000:0000:0000:0000:ffff:0a01:0203");
+        requireOk(RdmaChecks.pathMtu(host), "mlx5_0:1 on ens2 mtu=9000: path MTU 4096");
+        requireOk(RdmaChecks.locked(host), "limit=unlimited");
+        requireOk(NetworkChecks.mtus(host), "{9000=[ens2]}");
     }
 
     @Test
     void anAdapterThatCannotBeOpenedIsSaid() throws IOException {
         Files.delete(root.resolve("dev/infiniband/uverbs0"));
-        requireWarning(RdmaChecks.devices(machine), "no /dev/infiniband/uverbs*", "--device=/dev/infiniband");
+        requireWarning(RdmaChecks.devices(host), "no /dev/infiniband/uverbs*", "--device=/dev/infiniband");
         Files.delete(root.resolve("usr/lib64/libibverbs.so.1"));
-        requireWarning(RdmaChecks.devices(machine), "libibverbs=not installed", "ibverbs-providers");
+        requireWarning(RdmaChecks.devices(host), "libibverbs=not installed", "ibverbs-providers");
     }
 
     @Test
@@ -106,7 +106,7 @@ class NetworkDoctorTest {
         write(second + "/link_layer", "Ethernet\n");
         write(second + "/rate", "40 Gb/sec (4X QDR)\n");
         write(second + "/gid_attrs/ndevs/0", "ens3\n");
-        List<Finding> findings = RdmaChecks.portStates(machine);
+        List<Finding> findings = RdmaChecks.portStates(host);
         assertThat(findings).extracting(Finding::status).containsExactly(Status.OK, Status.WARN);
         assertThat(findings.get(1).detail())
                 .isEqualTo("mlx5_1:1 DOWN, Ethernet, 40 Gb/sec (4X QDR), physical state Disabled: it is not used");
@@ -117,47 +117,46 @@ class NetworkDoctorTest {
     void aFabricWithoutASubnetManagerIsSaid() throws IOException {
         write(PORT + "/state", "2: INIT\n");
         write(PORT + "/link_layer", "InfiniBand\n");
-        requireWarning(RdmaChecks.portStates(machine), "no subnet manager", "opensm");
-        requireOk(RdmaChecks.gids(machine), "no active port over Ethernet");
+        requireWarning(RdmaChecks.portStates(host), "no subnet manager", "opensm");
+        requireOk(RdmaChecks.gids(host), "no active port over Ethernet");
     }
 
     @Test
     void aPortWithoutAnAddressThatOthersReachIsSaid() throws IOException {
         gid(3, "fe80:0000:0000:0000:0202:c9ff:fe00:0002", "RoCE v2");
-        requireWarning(RdmaChecks.gids(machine), "mlx5_0:1 has no RoCE v2 GID", "dev ens2");
+        requireWarning(RdmaChecks.gids(host), "mlx5_0:1 has no RoCE v2 GID", "dev ens2");
     }
 
     @Test
     void smallPacketsUnderRoceAreSaid() throws IOException {
         card("ens2", 1500);
-        requireWarning(
-                RdmaChecks.pathMtu(machine), "ens2 mtu=1500: path MTU 1024 of 4096", "ip link set ens2 mtu 9000");
+        requireWarning(RdmaChecks.pathMtu(host), "ens2 mtu=1500: path MTU 1024 of 4096", "ip link set ens2 mtu 9000");
     }
 
     @Test
     void aLimitOfLockedMemoryCountsWhereThereIsAnAdapter() throws IOException {
         write("/proc/self/limits", "Max locked memory         65536                65536                bytes\n");
         requireWarning(
-                RdmaChecks.locked(machine), "limit=64 KiB: with 8 peers a rank registers about 256 MiB", "ulimit -l");
-        requireOk(RdmaChecks.locked(new Machine(root, Map.of(), 8, 0)), "limit=64 KiB");
+                RdmaChecks.locked(host), "limit=64 KiB: with 8 peers a rank registers about 256 MiB", "ulimit -l");
+        requireOk(RdmaChecks.locked(new Host(root, Map.of(), 8, 0)), "limit=64 KiB");
     }
 
     @Test
     void cardsThatDifferInTheirPacketSizeAreSaid() throws IOException {
         card("ens3", 1500);
-        requireWarning(NetworkChecks.mtus(machine), "{1500=[ens3], 9000=[ens2]}", "ip link set NAME mtu");
+        requireWarning(NetworkChecks.mtus(host), "{1500=[ens3], 9000=[ens2]}", "ip link set NAME mtu");
         write("/sys/class/net/ens3/operstate", "down\n");
-        requireOk(NetworkChecks.mtus(machine), "{9000=[ens2]}");
+        requireOk(NetworkChecks.mtus(host), "{9000=[ens2]}");
     }
 
     @Test
     void aStrictReversePathFilterCountsWithSeveralCards() throws IOException {
         write("/proc/sys/net/ipv4/conf/all/rp_filter", "1\n");
-        requireOk(NetworkChecks.reversePathFilter(machine), "1 cards with a link, strict on [ens2]");
+        requireOk(NetworkChecks.reversePathFilter(host), "1 cards with a link, strict on [ens2]");
         card("ens3", 9000);
-        requireWarning(NetworkChecks.reversePathFilter(machine), "strict on [ens2, ens3]", "rp_filter=2");
+        requireWarning(NetworkChecks.reversePathFilter(host), "strict on [ens2, ens3]", "rp_filter=2");
         write("/proc/sys/net/ipv4/conf/all/rp_filter", "2\n");
-        requireOk(NetworkChecks.reversePathFilter(machine), "2 cards with a link, strict on []");
+        requireOk(NetworkChecks.reversePathFilter(host), "2 cards with a link, strict on []");
     }
 
     @Test
@@ -174,7 +173,7 @@ class NetworkDoctorTest {
         assertThat(findings.get(0).detail()).isEqualTo("connected: ens2 10.1.2.3");
         assertThat(findings.get(1).detail()).startsWith("ens3 10.9.2.3: a port").contains("(Connect timed out)");
         assertThat(findings.get(1).remedy()).contains("JCCL_SOCKET_IFNAME=^=ens3");
-        assertThat(NetworkChecks.ownAddresses(new Machine(root, Map.of("JCCL_SOCKET_IFNAME", "=lo"), 8, 8)))
+        assertThat(NetworkChecks.ownAddresses(new Host(root, Map.of("JCCL_SOCKET_IFNAME", "=lo"), 8, 8)))
                 .extracting(Finding::status)
                 .containsOnly(Status.OK);
     }

@@ -159,7 +159,7 @@ class PeerDoctorTest {
 
     @Test
     void aRankThatIsAloneSaysWhoIsMissing() throws IOException {
-        Machine machine = new Machine(
+        Host host = new Host(
                 Path.of("/"),
                 Map.of(
                         "JCCL_RANK", "1",
@@ -168,7 +168,7 @@ class PeerDoctorTest {
                         "JCCL_RENDEZVOUS", "127.0.0.1:" + freePort() + "/0123456789abcdef0123456789abcdef"),
                 1,
                 1);
-        assertThat(PeerChecks.examine(machine)).singleElement().satisfies(finding -> {
+        assertThat(PeerChecks.examine(host)).singleElement().satisfies(finding -> {
             assertThat(finding.status()).isEqualTo(Status.FAIL);
             assertThat(finding.detail()).startsWith("rank 1 of 2 does not reach the others: ");
             assertThat(finding.remedy()).contains("JCCL_RENDEZVOUS");

@@ -50,23 +50,23 @@ public final class Reports {
     private Reports() {}
 
     /** The report of a description. */
-    public static TopologyReport of(String xml, int machines) {
-        return TopologyReporter.report(request(xml, machines), () -> 0);
+    public static TopologyReport of(String xml, int hosts) {
+        return TopologyReporter.report(request(xml, hosts), () -> 0);
     }
 
     /** The reports of hosts that are described one by one. */
-    public static List<TopologyReport> ofUnlike(String... machines) {
+    public static List<TopologyReport> ofUnlike(String... hosts) {
         return TopologyReporter.reportUnlike(
-                Stream.of(machines).map(xml -> request(xml, machines.length)).toList(), () -> 0);
+                Stream.of(hosts).map(xml -> request(xml, hosts.length)).toList(), () -> 0);
     }
 
-    private static TopologyReporter.Request request(String xml, int machines) {
+    private static TopologyReporter.Request request(String xml, int hosts) {
         XmlElement description = TopologyXmlReader.read(xml);
         return new TopologyReporter.Request(
                 "made <up> & \"so\".xml",
                 "test",
                 description,
-                machines,
+                hosts,
                 false,
                 PathPolicy.defaults(),
                 SearchOptions.CrossNic.IF_BETTER,
@@ -80,7 +80,7 @@ public final class Reports {
     }
 
     /** A host of NUMA nodes that have PCI switches that have GPUs and, each, one network card with two ports. */
-    public static String machine(int cpus, int switches, int gpus, Fabric fabric) {
+    public static String host(int cpus, int switches, int gpus, Fabric fabric) {
         StringBuilder xml = new StringBuilder("<system version=\"1\">");
         int all = cpus * switches * gpus;
         int rank = 0;

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 
 class TopoJsonTest {
 
-    private static final TopologyReport REPORT = Reports.of(Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), 3);
+    private static final TopologyReport REPORT = Reports.of(Reports.host(1, 2, 2, Reports.Fabric.SWITCH), 3);
 
     @Test
     void oneRankHasWhatTheWholePlanSaysOfIt() throws IOException {
@@ -57,7 +57,7 @@ class TopoJsonTest {
 
     @Test
     void oneRankOfManyHostsIsShort() throws IOException {
-        TopologyReport many = Reports.of(Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), 256);
+        TopologyReport many = Reports.of(Reports.host(1, 2, 2, Reports.Fabric.SWITCH), 256);
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         TopoJson.write(List.of(many), OptionalInt.of(700), out);
         ByteArrayOutputStream few = new ByteArrayOutputStream();
@@ -68,7 +68,7 @@ class TopoJsonTest {
     @Test
     void ofHostsThatDifferTheFirstIsWrittenAsIfItWereAloneAndTheOthersBeside() throws IOException {
         List<TopologyReport> reports = Reports.ofUnlike(
-                Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), Reports.machine(1, 1, 3, Reports.Fabric.PCI));
+                Reports.host(1, 2, 2, Reports.Fabric.SWITCH), Reports.host(1, 1, 3, Reports.Fabric.PCI));
         JsonNode whole = json(reports, OptionalInt.empty());
         JsonNode alone = json(List.of(reports.get(0)), OptionalInt.empty());
         assertThat(whole.at("/plan/ranks").asInt()).isEqualTo(7);

@@ -5,14 +5,13 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.jccl.CommunicatorConfig;
 import io.jccl.UniqueId;
-import io.jccl.cli.ThisMachine;
 import io.jccl.config.Settings;
 import io.jccl.init.CommunicatorInitializer;
 import io.jccl.init.ConnectedDevice;
 import io.jccl.init.InitializedCommunicator;
 import io.jccl.plan.Plan;
 import io.jccl.planning.PlanningOptions;
-import io.jccl.topology.MachineSource;
+import io.jccl.topology.TopologySource;
 import io.jccl.topology.TopologyXmlWriter;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.HostCosts;
@@ -74,7 +73,7 @@ class TopoShowsCommunicatorsTest {
     @ParameterizedTest
     @CsvSource({"1", "2"})
     void hostRanksOnADescriptionOfGpusUseWhatIsShown(int hosts) throws Exception {
-        String gpus = Reports.machine(1, 1, 2, Reports.Fabric.SWITCH)
+        String gpus = Reports.host(1, 1, 2, Reports.Fabric.SWITCH)
                 .replace("rank=\"0\"", "rank=\"RANK0\"")
                 .replace("rank=\"1\"", "rank=\"RANK1\"");
         requireShownOnHost(gpus, 2, hosts, AS_PROCESSES);
@@ -99,7 +98,7 @@ class TopoShowsCommunicatorsTest {
         Path library = Path.of(System.getProperty("jccl.emulated.cuda", "none"));
         assumeTrue(Files.exists(library), library + " was not built");
         System.setProperty("jccl.cuda.path", library.toString());
-        String unranked = Reports.machine(1, 1, 2, Reports.Fabric.SWITCH)
+        String unranked = Reports.host(1, 1, 2, Reports.Fabric.SWITCH)
                 .replaceAll(" rank=\"\\d\"", "")
                 .replace("0000:01:00.0", "0000:11:00.0")
                 .replace("0000:02:00.0", "0000:12:00.0");
@@ -108,7 +107,7 @@ class TopoShowsCommunicatorsTest {
                 "JCCL_TOPO_FILE", file.toString(),
                 "JCCL_NTHREADS", "64",
                 "JCCL_MAX_NCHANNELS", "2"); // the emulated GPUs hold few blocks
-        String described = TopologyXmlWriter.write(MachineSource.describeGpus(
+        String described = TopologyXmlWriter.write(TopologySource.describeGpus(
                         load(settings), Map.of("0000:11:00.0", List.of(0), "0000:12:00.0", List.of(1)))
                 .orElseThrow());
         TopologyReport shown = shown(described, 2, Map.of("JCCL_NTHREADS", "64", "JCCL_MAX_NCHANNELS", "2"));
@@ -173,7 +172,7 @@ class TopoShowsCommunicatorsTest {
         Settings loaded = load(settings);
         PlanningOptions options = PlanningOptions.of(loaded, HostCosts.of(loaded));
         return TopologyReporter.report(
-                ThisMachine.request(Optional.of(file), 1, hosts, false, loaded, options), System::nanoTime);
+                ThisHost.request(Optional.of(file), 1, hosts, false, loaded, options), System::nanoTime);
     }
 
     private static void requirePlan(Plan shown, Plan used) {

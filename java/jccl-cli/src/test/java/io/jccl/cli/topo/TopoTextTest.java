@@ -12,30 +12,30 @@ class TopoTextTest {
     @ParameterizedTest
     @EnumSource(Reports.Fabric.class)
     void everyNodeHasItsLineAndEveryLinkIsShown(Reports.Fabric fabric) {
-        TopologyReport report = Reports.of(Reports.machine(2, 1, 2, fabric), 2);
+        TopologyReport report = Reports.of(Reports.host(2, 1, 2, fabric), 2);
         String text = TopoText.write(List.of(report));
-        String machine = text.substring(text.indexOf("TOPOLOGY"), text.indexOf("PATHS"));
+        String host = text.substring(text.indexOf("TOPOLOGY"), text.indexOf("PATHS"));
         for (TopologyReport.NodeRow node : report.nodes()) {
-            assertThat(machine.lines().map(line -> line.replaceAll("^[ │├└─]*([A-Z0-9]+ [0-9.]+ )?", "") + " "))
+            assertThat(host.lines().map(line -> line.replaceAll("^[ │├└─]*([A-Z0-9]+ [0-9.]+ )?", "") + " "))
                     .filteredOn(line -> line.startsWith(node.name() + " "))
                     .as(node.name())
                     .hasSize(1);
         }
-        for (Wire wire : MachineView.of(report).wires()) {
-            assertThat(machine).contains(wire.type() + " " + wire.label());
+        for (Wire wire : HostView.of(report).wires()) {
+            assertThat(host).contains(wire.type() + " " + wire.label());
         }
         assertThat(text).contains("CHANNELS\nRing: ", "\nTree: ", "\nPlan: 8 ranks on 2 hosts, ");
     }
 
     @Test
     void aMeshOfNumaNodesIsShownOnce() {
-        String text = TopoText.write(List.of(Reports.of(Reports.machine(4, 1, 1, Reports.Fabric.PCI), 1)));
+        String text = TopoText.write(List.of(Reports.of(Reports.host(4, 1, 1, Reports.Fabric.PCI), 1)));
         assertThat(text).containsOnlyOnce("between any two NUMA nodes: SYS 10");
     }
 
     @Test
     void manyRanksAreCountedInsteadOfListed() {
-        String text = TopoText.write(List.of(Reports.of(Reports.machine(2, 2, 5, Reports.Fabric.PCI), 1)));
+        String text = TopoText.write(List.of(Reports.of(Reports.host(2, 2, 5, Reports.Fabric.PCI), 1)));
         assertThat(text).contains("GPU to GPU  PIX 24  80 pairs", "GPU to GPU  SYS 10  200 pairs");
     }
 
@@ -47,7 +47,7 @@ class TopoTextTest {
                         ": 2 GPUs (sm 9.0) with 4 ranks, 1 NUMA node",
                         "\nranks that share a GPU: ranks {0-2} on 0000:11:00.0\n",
                         "LOC 1675");
-        assertThat(TopoText.write(List.of(Reports.of(Reports.machine(1, 1, 2, Reports.Fabric.PCI), 1))))
+        assertThat(TopoText.write(List.of(Reports.of(Reports.host(1, 1, 2, Reports.Fabric.PCI), 1))))
                 .doesNotContain("share a GPU");
     }
 
@@ -74,8 +74,8 @@ class TopoTextTest {
                 </cpu></system>
                 """,
                 2)));
-        String machine = text.substring(text.indexOf("TOPOLOGY"), text.indexOf("\nPATHS"));
-        assertThat(machine.lines().filter(line -> line.startsWith("origin of ")))
+        String host = text.substring(text.indexOf("TOPOLOGY"), text.indexOf("\nPATHS"));
+        assertThat(host.lines().filter(line -> line.startsWith("origin of ")))
                 .containsExactly(
                         "origin of CPU/0: sysfs without affinity",
                         "origin of NIC/0000:03:00.0, GPU/0: sysfs without link_speed",
@@ -84,7 +84,7 @@ class TopoTextTest {
 
     @Test
     void typesOfPathsAreDescribed() {
-        String text = TopoText.write(List.of(Reports.of(Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), 2)));
+        String text = TopoText.write(List.of(Reports.of(Reports.host(1, 2, 2, Reports.Fabric.SWITCH), 2)));
         assertThat(text)
                 .containsPattern(
                         "Ring: .* GB/s inside, over NVLink \\(NVL\\); .* to the network ports, through one PCI")
@@ -94,7 +94,7 @@ class TopoTextTest {
     @Test
     void hostsThatDifferAreShownOneByOneUnderOnePlan() {
         String text = TopoText.write(Reports.ofUnlike(
-                Reports.machine(1, 2, 2, Reports.Fabric.SWITCH), Reports.machine(1, 1, 3, Reports.Fabric.PCI)));
+                Reports.host(1, 2, 2, Reports.Fabric.SWITCH), Reports.host(1, 1, 3, Reports.Fabric.PCI)));
         assertThat(text)
                 .containsSubsequence(
                         "host 0, made", ": 4 GPUs", "\nhost 1, made", ": 3 GPUs", "\nPlan: 7 ranks on 2 hosts, ")

@@ -22,8 +22,8 @@ import org.junit.jupiter.api.Test;
 /** Profiles and slowdowns from times that a model predicts instead of measured ones. */
 class CalibrationTest {
 
-    private static final TunedMachine MACHINE =
-            new TunedMachine(2, Settings.load(CommunicatorConfig.defaults()), HostCosts.builtIn());
+    private static final TunedHost MACHINE =
+            new TunedHost(2, Settings.load(CommunicatorConfig.defaults()), HostCosts.builtIn());
     private static final MeasurementPlan PLAN = new MeasurementPlan(
             MACHINE, EnumSet.allOf(TransportKind.class), MeasurementPlan.ladder(16 << 20), 0.01, false);
 
@@ -61,7 +61,7 @@ class CalibrationTest {
     }
 
     @Test
-    void the_constants_behind_the_times_are_found() {
+    void theConstantsBehindTheTimesAreFound() {
         HostCosts truth = HostCosts.builtIn()
                 .with(General.OPERATION_US, 0.2)
                 .with(General.STEP_US, 0.11)
@@ -85,7 +85,7 @@ class CalibrationTest {
     }
 
     @Test
-    void a_row_that_contradicts_itself_stays_with_a_note() {
+    void aRowThatContradictsItselfStaysWithANote() {
         List<String> notes = new ArrayList<>();
         Calibration calibration = new Calibration(MACHINE, notes::add);
         for (MeasurementRun run : forProfile()) {
@@ -107,7 +107,7 @@ class CalibrationTest {
     }
 
     @Test
-    void slowdown_compares_round_by_round_with_the_fastest_configuration() {
+    void slowdownComparesRoundByRoundWithTheFastestConfiguration() {
         MeasurementRun run = PLAN.forVerification(1, Collective.ALL_REDUCE).get(0);
         int automatic = run.configurations().size() - 1;
         List<Times> times = new ArrayList<>();

@@ -24,21 +24,21 @@ import org.junit.jupiter.api.Test;
 
 class HostCostsFitTest {
 
-    private static CommunicatorShape shape(int ranks, int machines, int cores, int channels) {
+    private static CommunicatorShape shape(int ranks, int hosts, int cores, int channels) {
         return new CommunicatorShape(
                 ranks,
-                machines,
-                ranks / machines,
+                hosts,
+                ranks / hosts,
                 cores,
                 channels,
-                CommunicatorShape.treeDepthOver(machines) + ranks / machines - 1,
+                CommunicatorShape.treeDepthOver(hosts) + ranks / hosts - 1,
                 TransportKind.SHM,
                 1.25,
                 new CommunicatorShape.SlotBytes(8192, 30_712, 262_144));
     }
 
     @Test
-    void a_written_profile_reads_back_the_same() throws IOException {
+    void aWrittenProfileReadsBackTheSame() throws IOException {
         String text = HostCostsWriter.write(HostCosts.builtIn());
         HostCosts copy = HostCosts.read(new StringReader(text), "copy");
         assertThat(HostCostsWriter.write(copy)).isEqualTo(text);
@@ -50,24 +50,24 @@ class HostCostsFitTest {
     }
 
     @Test
-    void equations_that_hold_are_solved() {
+    void equationsThatHoldAreSolved() {
         double[][] factors = {{1, 2, 0}, {0, 1, 1}, {3, 0, 1}, {1, 1, 1}};
         assertThat(leastSquares(factors, 5, 5, 6, 6)).containsExactly(new double[] {1, 2, 3}, within(1e-9));
     }
 
     @Test
-    void no_unknown_is_negative_and_the_others_do_without_it() {
+    void noUnknownIsNegativeAndTheOthersDoWithoutIt() {
         double[] solution = leastSquares(new double[][] {{1, 1}, {1, 3}}, 1, 0);
         assertThat(solution).containsExactly(new double[] {0.5, 0}, within(1e-9));
     }
 
     @Test
-    void an_unknown_without_an_equation_is_zero() {
+    void anUnknownWithoutAnEquationIsZero() {
         assertThat(leastSquares(new double[][] {{2, 0}}, 3)).containsExactly(new double[] {1.5, 0}, within(1e-9));
     }
 
     @Test
-    void costs_of_steps_and_oversubscription_are_recovered_from_predictions() {
+    void costsOfStepsAndOversubscriptionAreRecoveredFromPredictions() {
         HostCosts real = HostCosts.builtIn()
                 .with(General.STEP_US, 0.31)
                 .with(General.OVERSUBSCRIBED_HOP_US, 2.5)
@@ -110,7 +110,7 @@ class HostCostsFitTest {
 
     /** Times that the model itself predicts lead back to the constants they were predicted with. */
     @Test
-    void calibration_recovers_the_constants_behind_its_measurements() {
+    void calibrationRecoversTheConstantsBehindItsMeasurements() {
         HostCosts base = HostCosts.builtIn();
         LinkCost truth = new LinkCost(0.4, List.of(0.09, 0.07, 0.05, 0.06, 0.2));
         for (Algorithm algorithm : Algorithm.values()) {
@@ -138,7 +138,7 @@ class HostCostsFitTest {
     }
 
     @Test
-    void one_size_alone_changes_nothing() {
+    void oneSizeAloneChangesNothing() {
         HostCosts base = HostCosts.builtIn();
         Choice choice = new Choice(Algorithm.RING, Protocol.LL, 1, 1024, false);
         Measurement only = new Measurement(shape(2, 1, 2, 1), Collective.ALL_REDUCE, choice, 8, 77);

@@ -1,6 +1,6 @@
 package io.jccl.cli.topo.svg;
 
-import io.jccl.cli.topo.MachineView;
+import io.jccl.cli.topo.HostView;
 import io.jccl.topology.NodeType;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -17,7 +17,7 @@ final class Columns {
     private static final double PORT_GAP = 4;
 
     private final Wiring wiring;
-    private final MachineView machine;
+    private final HostView host;
     private final Labels labels;
     private final int[] lanes;
     private final double pitch;
@@ -35,31 +35,31 @@ final class Columns {
      */
     Columns(Wiring wiring, Labels labels, int[] lanes, double pitch) {
         this.wiring = wiring;
-        this.machine = wiring.machine();
+        this.host = wiring.host();
         this.labels = labels;
         this.lanes = lanes;
         this.pitch = pitch;
         this.legX = new double[wiring.legs().size()];
-        machine.roots().forEach(this::number);
+        host.roots().forEach(this::number);
         double left = 0;
-        for (String root : machine.roots()) {
+        for (String root : host.roots()) {
             double inner = needed(root);
             frames.put(root, new double[] {left, left + inner + 2 * FRAME_PADDING});
             place(root, left + FRAME_PADDING, inner);
             left += inner + 2 * FRAME_PADDING + FRAME_GAP;
         }
         width = Math.max(0, left - FRAME_GAP);
-        machine.ofType(NodeType.NVS).forEach(this::placeBelow);
+        host.ofType(NodeType.NVS).forEach(this::placeBelow);
     }
 
     private void number(String node) {
         places.put(node, places.size());
-        machine.children(node).forEach(this::number);
+        host.children(node).forEach(this::number);
     }
 
     private double needed(String node) {
         double children = -GAP;
-        for (String child : machine.children(node)) {
+        for (String child : host.children(node)) {
             children += needed(child) + GAP;
         }
         double own = Math.max(labels.width(node), labels.minWidth(node));
@@ -71,7 +71,7 @@ final class Columns {
         spans.put(node, new double[] {left, left + width});
         placePorts(node, true);
         placePorts(node, false);
-        List<String> children = machine.children(node);
+        List<String> children = host.children(node);
         double spare = width;
         for (String child : children) {
             spare -= needed(child);

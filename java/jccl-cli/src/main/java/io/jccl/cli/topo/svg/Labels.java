@@ -1,6 +1,6 @@
 package io.jccl.cli.topo.svg;
 
-import io.jccl.cli.topo.MachineView;
+import io.jccl.cli.topo.HostView;
 import io.jccl.cli.topo.Numbers;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodeType;
@@ -18,17 +18,17 @@ final class Labels {
     /** More ranks in host memory than this have their numbers only, so that a picture of all is not too wide. */
     private static final int MAX_HOSTS_NAMED = 16;
 
-    private final MachineView machine;
+    private final HostView host;
     private final boolean manyHosts;
 
-    Labels(MachineView machine) {
-        this.machine = machine;
-        this.manyHosts = machine.ofType(NodeType.HOST).size() > MAX_HOSTS_NAMED;
+    Labels(HostView host) {
+        this.host = host;
+        this.manyHosts = host.ofType(NodeType.HOST).size() > MAX_HOSTS_NAMED;
     }
 
     /** Whether the box is a bar with one line of text, wider than high. */
     boolean isBar(String node) {
-        return switch (machine.type(node)) {
+        return switch (host.type(node)) {
             case CPU, PCI, NVS -> true;
             case GPU, HOST, NIC, NET -> false;
         };
@@ -37,7 +37,7 @@ final class Labels {
     /** The first line. */
     String name(String node) {
         String number = node.substring(node.indexOf('/') + 1);
-        return switch (machine.type(node)) {
+        return switch (host.type(node)) {
             case GPU -> node.startsWith("GPU/") ? "GPU " + number : "GPU";
             case HOST -> manyHosts ? number : "rank " + number;
             case CPU -> "NUMA " + number;
@@ -51,7 +51,7 @@ final class Labels {
     /** The lines below it. */
     List<String> details(String node) {
         List<String> lines = new ArrayList<>();
-        machine.detail(node).ifPresent(detail -> {
+        host.detail(node).ifPresent(detail -> {
             if (detail instanceof Node.Gpu gpu) {
                 if (gpu.sm() > 0) {
                     lines.add("sm " + gpu.sm() / 10 + "." + gpu.sm() % 10);
@@ -80,7 +80,7 @@ final class Labels {
 
     /** The minimum width of a box, which makes boxes of one kind alike. */
     double minWidth(String node) {
-        boolean small = isBar(node) || machine.type(node) == NodeType.HOST && manyHosts;
+        boolean small = isBar(node) || host.type(node) == NodeType.HOST && manyHosts;
         return small ? 0 : LEAF_WIDTH;
     }
 
@@ -92,7 +92,7 @@ final class Labels {
     /** The text that appears when the pointer is on the box. */
     String tooltip(String node) {
         StringBuilder text = new StringBuilder(node);
-        machine.detail(node).ifPresent(detail -> {
+        host.detail(node).ifPresent(detail -> {
             if (detail instanceof Node.Cpu cpu) {
                 text.append(" ")
                         .append(cpu.model().arch())
@@ -105,7 +105,7 @@ final class Labels {
                 text.append(' ').append(gpu.busId());
             }
         });
-        machine.wiresAt(node).forEach(wire -> text.append('\n')
+        host.wiresAt(node).forEach(wire -> text.append('\n')
                 .append(wire.type())
                 .append(' ')
                 .append(wire.label())
@@ -116,8 +116,8 @@ final class Labels {
 
     /** Whether a node is drawn in the row of boxes below the trees of switches. */
     boolean isLeaf(String node) {
-        NodeType type = machine.type(node);
-        return !isBar(node) && !(type == NodeType.NET && machine.parent(node).isPresent());
+        NodeType type = host.type(node);
+        return !isBar(node) && !(type == NodeType.NET && host.parent(node).isPresent());
     }
 
     private static String shortBusId(String busId) {

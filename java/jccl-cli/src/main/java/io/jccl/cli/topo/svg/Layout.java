@@ -1,6 +1,6 @@
 package io.jccl.cli.topo.svg;
 
-import io.jccl.cli.topo.MachineView;
+import io.jccl.cli.topo.HostView;
 import io.jccl.topology.NodeType;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -65,18 +65,18 @@ final class Layout {
     }
 
     private void placeRows() {
-        MachineView machine = wiring.machine();
+        HostView host = wiring.host();
         int leafLevel = 1;
         Map<Integer, List<String>> bars = new HashMap<>();
         List<String> leaves = new ArrayList<>();
         List<String> ports = new ArrayList<>();
-        for (String name : machine.names()) {
+        for (String name : host.names()) {
             if (labels.isLeaf(name)) {
                 leaves.add(name);
             } else if (!labels.isBar(name)) {
                 ports.add(name);
-            } else if (machine.type(name) != NodeType.NVS) {
-                int level = machine.depth(name);
+            } else if (host.type(name) != NodeType.NVS) {
+                int level = host.depth(name);
                 bars.computeIfAbsent(level, key -> new ArrayList<>()).add(name);
                 leafLevel = Math.max(leafLevel, level + 1);
             }
@@ -92,7 +92,7 @@ final class Layout {
         y = leaves(leaves, ports, y) + PADDING;
         frame(frameTop, y);
         y = tracksBelow(y);
-        for (String nvs : machine.ofType(NodeType.NVS)) {
+        for (String nvs : host.ofType(NodeType.NVS)) {
             y = row(List.of(nvs), y + LEG_GAP + 6);
         }
         height = y + PADDING;
@@ -114,7 +114,7 @@ final class Layout {
         double cards = 0;
         double others = 0;
         for (String leaf : leaves) {
-            if (wiring.machine().type(leaf) == NodeType.NIC) {
+            if (wiring.host().type(leaf) == NodeType.NIC) {
                 cards = Math.max(cards, nodeHeight(leaf));
             } else {
                 others = Math.max(others, nodeHeight(leaf));
@@ -123,7 +123,7 @@ final class Layout {
         double below = ports.isEmpty() ? y : row(ports, y + cards + LEG_GAP - 4);
         double bottom = Math.max(Math.max(below, y + cards), y + others);
         for (String leaf : leaves) {
-            put(leaf, y, wiring.machine().type(leaf) == NodeType.NIC ? cards : bottom - y);
+            put(leaf, y, wiring.host().type(leaf) == NodeType.NIC ? cards : bottom - y);
         }
         return bottom;
     }
@@ -206,7 +206,7 @@ final class Layout {
     }
 
     private void frame(double top, double bottom) {
-        for (String root : wiring.machine().roots()) {
+        for (String root : wiring.host().roots()) {
             double[] span = columns.frame(root);
             frames.put(root, new Box(span[0], top, span[1] - span[0], bottom - top));
         }
@@ -255,7 +255,7 @@ final class Layout {
     }
 
     private boolean isBelow(String node) {
-        return wiring.machine().type(node) == NodeType.NVS;
+        return wiring.host().type(node) == NodeType.NVS;
     }
 
     /** The baseline of the first line of text in a node's box; routes end at the edges of boxes that are no bars. */

@@ -1,6 +1,6 @@
 package io.jccl.cli.topo.svg;
 
-import io.jccl.cli.topo.MachineView;
+import io.jccl.cli.topo.HostView;
 import io.jccl.topology.LinkType;
 import io.jccl.topology.NodeType;
 import java.util.ArrayList;
@@ -18,16 +18,16 @@ final class Legend {
     private record Entry(String text, NodeType node, LinkType link, double x, double y) {}
 
     /** A legend that is at most this wide. */
-    Legend(MachineView machine, double width) {
+    Legend(HostView host, double width) {
         double x = 0;
         List<Entry> found = new ArrayList<>();
         for (NodeType type : NodeType.values()) {
-            if (!machine.ofType(type).isEmpty()) {
+            if (!host.ofType(type).isEmpty()) {
                 found.add(new Entry(Theme.meaning(type), type, null, 0, 0));
             }
         }
         for (LinkType type : LinkType.values()) {
-            if (machine.wires().stream().anyMatch(wire -> wire.type() == type)) {
+            if (host.wires().stream().anyMatch(wire -> wire.type() == type)) {
                 found.add(new Entry(Theme.meaning(type), null, type, 0, 0));
             }
         }

@@ -1,8 +1,8 @@
 package io.jccl.cli.topo.svg;
 
 import io.jccl.cli.topo.ChannelGroup;
-import io.jccl.cli.topo.MachineTree;
-import io.jccl.cli.topo.MachineView;
+import io.jccl.cli.topo.HostTree;
+import io.jccl.cli.topo.HostView;
 import io.jccl.cli.topo.Numbers;
 import io.jccl.cli.topo.Summary;
 import io.jccl.cli.topo.TopologyReport;
@@ -26,25 +26,25 @@ public final class TopoSvg {
     private static final int MAX_GROUPS = 16;
 
     private final TopologyReport report;
-    private final MachineView machine;
+    private final HostView host;
     private final Map<String, List<ChannelGroup>> groups;
     private final Layout layout;
     private final List<TreePainter> trees = new ArrayList<>();
-    private final List<MachineTree> machineTrees;
+    private final List<HostTree> hostTrees;
     private final Svg body = new Svg();
     private final double width;
     private double y = MARGIN;
 
     private TopoSvg(TopologyReport report) {
         this.report = report;
-        this.machine = MachineView.of(report);
+        this.host = HostView.of(report);
         this.groups = Summary.channelGroups(report);
-        this.layout = layout(report, machine, groups);
-        this.machineTrees = report.plan()
-                .filter(made -> made.machines().size() > 1)
-                .map(MachineTree::of)
+        this.layout = layout(report, host, groups);
+        this.hostTrees = report.plan()
+                .filter(made -> made.hosts().size() > 1)
+                .map(HostTree::of)
                 .orElse(List.of());
-        machineTrees.forEach(tree -> trees.add(new TreePainter(tree)));
+        hostTrees.forEach(tree -> trees.add(new TreePainter(tree)));
         double widest = Math.max(NARROWEST, layout.width());
         for (TreePainter tree : trees) {
             widest = Math.max(widest, tree.width());
@@ -58,13 +58,13 @@ public final class TopoSvg {
     }
 
     /** Where the host of a report and its routes lie. */
-    static Layout layout(TopologyReport report, MachineView machine, Map<String, List<ChannelGroup>> groups) {
-        Wiring wiring = new Wiring(machine);
+    static Layout layout(TopologyReport report, HostView host, Map<String, List<ChannelGroup>> groups) {
+        Wiring wiring = new Wiring(host);
         Traces traces = new Traces(wiring, report);
         int max = groups.values().stream().mapToInt(TopoSvg::drawn).max().orElse(0);
         return new Layout(
                 wiring,
-                new Labels(machine),
+                new Labels(host),
                 groups.values().stream()
                         .map(list -> traces.of(list.subList(0, drawn(list))))
                         .toList(),
@@ -77,8 +77,8 @@ public final class TopoSvg {
 
     private String write() {
         header();
-        machinePanel();
-        machineBelowRoutes();
+        hostPanel();
+        hostBelowRoutes();
         int set = 0;
         for (Map.Entry<String, List<ChannelGroup>> graph : groups.entrySet()) {
             routePanel(graph.getKey(), graph.getValue(), layout.routes().get(set));
@@ -107,7 +107,7 @@ public final class TopoSvg {
         y += 18;
         body.text(MARGIN, y, "title", report.source());
         y += 4;
-        line("figures", Summary.machine(machine));
+        line("figures", Summary.host(host));
         Summary.sharedGpus(report).ifPresent(text -> line("figures", text));
         Summary.channels(report).forEach(text -> line("figures", text));
         Summary.plan(report).ifPresent(text -> line("figures", text));
@@ -142,12 +142,12 @@ public final class TopoSvg {
         y += 8;
     }
 
-    private void machinePanel() {
+    private void hostPanel() {
         heading("The host", "The number beside a link is its bandwidth in GB/s each way; the thicker, the more.");
-        new Legend(machine, width - 2 * MARGIN).draw(body, MARGIN, y);
-        y += new Legend(machine, width - 2 * MARGIN).height() + 4;
+        new Legend(host, width - 2 * MARGIN).draw(body, MARGIN, y);
+        y += new Legend(host, width - 2 * MARGIN).height() + 4;
         Layout bare = layout.withoutRoutes();
-        MachinePainter painter = new MachinePainter(bare);
+        HostPainter painter = new HostPainter(bare);
         beginPanel();
         painter.links(body);
         painter.boxes(body);
@@ -158,8 +158,8 @@ public final class TopoSvg {
     }
 
     /** The host in layers between which routes are drawn. */
-    private void machineBelowRoutes() {
-        MachinePainter painter = new MachinePainter(layout);
+    private void hostBelowRoutes() {
+        HostPainter painter = new HostPainter(layout);
         Map<String, Consumer<Svg>> layers = new LinkedHashMap<>();
         layers.put("links", painter::links);
         layers.put("boxes", painter::boxes);
@@ -241,10 +241,10 @@ public final class TopoSvg {
     }
 
     private void treePanel() {
-        if (machineTrees.isEmpty()) {
+        if (hostTrees.isEmpty()) {
             return;
         }
-        int count = report.plan().orElseThrow().machines().size();
+        int count = report.plan().orElseThrow().hosts().size();
         heading(
                 "The trees over " + count + " hosts",
                 "Each chip is a whole host. Sums flow up from host to host, results down; inside each, along the "
@@ -254,7 +254,7 @@ public final class TopoSvg {
         double tallest = 0;
         for (int number = 0; number < trees.size(); number++) {
             TreePainter painter = trees.get(number);
-            String caption = Summary.tree(machineTrees.get(number));
+            String caption = Summary.tree(hostTrees.get(number));
             double needed = Math.max(painter.width(), Theme.width(caption, 12)) + MARGIN;
             if (x > 0 && x + needed > width - 2 * MARGIN) {
                 y += tallest + LINE;

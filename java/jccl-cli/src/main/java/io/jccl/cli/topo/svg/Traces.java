@@ -21,8 +21,8 @@ final class Traces {
         for (TopologyReport.PathRow path : report.paths()) {
             paths.computeIfAbsent(path.from(), from -> new HashMap<>()).put(path.to(), path);
         }
-        for (String name : wiring.machine().names()) {
-            wiring.machine().detail(name).ifPresent(node -> nodeOfRank.put(Topology.rankOf(node), name));
+        for (String name : wiring.host().names()) {
+            wiring.host().detail(name).ifPresent(node -> nodeOfRank.put(Topology.rankOf(node), name));
         }
     }
 

@@ -1,6 +1,6 @@
 package io.jccl.cli.topo.svg;
 
-import io.jccl.cli.topo.MachineTree;
+import io.jccl.cli.topo.HostTree;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,14 +17,14 @@ final class TreePainter {
 
     private final Map<Integer, Box> chips = new LinkedHashMap<>();
     private final Map<Integer, Integer> hidden = new LinkedHashMap<>();
-    private final MachineTree tree;
+    private final HostTree tree;
     private final List<List<Integer>> below;
     private final double chipWidth;
     private final int levels;
     private double next;
     private double height;
 
-    TreePainter(MachineTree tree) {
+    TreePainter(HostTree tree) {
         this.tree = tree;
         this.below = tree.below();
         this.levels = levels();
@@ -43,17 +43,17 @@ final class TreePainter {
         while (!row.isEmpty() && (chipsSoFar + row.size() <= MAX_CHIPS || count < 2)) {
             chipsSoFar += row.size();
             count++;
-            row = row.stream().flatMap(machine -> below.get(machine).stream()).toList();
+            row = row.stream().flatMap(host -> below.get(host).stream()).toList();
         }
         return count;
     }
 
-    private double place(int machine, int level) {
+    private double place(int host, int level) {
         List<Double> middles = new ArrayList<>();
         if (level + 1 < levels) {
-            below.get(machine).forEach(child -> middles.add(place(child, level + 1)));
-        } else if (!below.get(machine).isEmpty()) {
-            hidden.put(machine, size(machine) - 1);
+            below.get(host).forEach(child -> middles.add(place(child, level + 1)));
+        } else if (!below.get(host).isEmpty()) {
+            hidden.put(host, size(host) - 1);
         }
         double middle;
         if (middles.isEmpty()) {
@@ -63,14 +63,14 @@ final class TreePainter {
             middle = (middles.get(0) + middles.get(middles.size() - 1)) / 2;
         }
         Box chip = new Box(middle - chipWidth / 2, level * ROW, chipWidth, CHIP_HEIGHT);
-        chips.put(machine, chip);
-        height = Math.max(height, chip.bottom() + (hidden.containsKey(machine) ? 16 : 0));
+        chips.put(host, chip);
+        height = Math.max(height, chip.bottom() + (hidden.containsKey(host) ? 16 : 0));
         return middle;
     }
 
-    private int size(int machine) {
+    private int size(int host) {
         int count = 0;
-        List<Integer> open = new ArrayList<>(List.of(machine));
+        List<Integer> open = new ArrayList<>(List.of(host));
         while (!open.isEmpty()) {
             count++;
             open.addAll(below.get(open.remove(open.size() - 1)));
@@ -92,8 +92,8 @@ final class TreePainter {
     }
 
     void draw(Svg svg) {
-        chips.forEach((machine, chip) -> {
-            int above = tree.up().get(machine);
+        chips.forEach((host, chip) -> {
+            int above = tree.up().get(host);
             if (above >= 0) {
                 Box parent = chips.get(above);
                 double middle = (parent.bottom() + chip.y()) / 2;
@@ -104,7 +104,7 @@ final class TreePainter {
                 svg.empty("path", "class", "wire", "d", path, "stroke", Theme.PLAIN, "stroke-width", 2.0);
             }
         });
-        chips.forEach((machine, chip) -> {
+        chips.forEach((host, chip) -> {
             svg.empty(
                     "rect",
                     "x",
@@ -122,10 +122,10 @@ final class TreePainter {
                     "stroke",
                     Theme.PLAIN,
                     "data-machine",
-                    machine);
-            svg.text(chip.middleX(), chip.y() + 15, "name middle", Integer.toString(machine));
-            if (hidden.containsKey(machine)) {
-                svg.text(chip.middleX(), chip.bottom() + 12, "small middle", "+" + hidden.get(machine));
+                    host);
+            svg.text(chip.middleX(), chip.y() + 15, "name middle", Integer.toString(host));
+            if (hidden.containsKey(host)) {
+                svg.text(chip.middleX(), chip.bottom() + 12, "small middle", "+" + hidden.get(host));
             }
         });
     }

@@ -1,6 +1,6 @@
 package io.jccl.cli.topo.svg;
 
-import io.jccl.cli.topo.MachineView;
+import io.jccl.cli.topo.HostView;
 import io.jccl.cli.topo.Wire;
 import io.jccl.topology.LinkType;
 import io.jccl.topology.NodeType;
@@ -28,21 +28,21 @@ final class Wiring {
 
     static final String BUS = "bus";
 
-    private final MachineView machine;
+    private final HostView host;
     private final Map<String, Strip> strips = new LinkedHashMap<>();
     private final List<Leg> legs = new ArrayList<>();
     private final Map<Wire, List<Leg>> legsOfWire = new LinkedHashMap<>();
     private final Map<String, Leg> busLegs = new LinkedHashMap<>();
 
-    Wiring(MachineView machine) {
-        this.machine = machine;
-        machine.names().forEach(name -> strips.put(name, new Strip(name, Strip.Kind.NODE, null, -1)));
-        Optional<Wire> mesh = machine.evenMesh();
+    Wiring(HostView host) {
+        this.host = host;
+        host.names().forEach(name -> strips.put(name, new Strip(name, Strip.Kind.NODE, null, -1)));
+        Optional<Wire> mesh = host.evenMesh();
         mesh.ifPresent(wire -> {
             strips.put(BUS, new Strip(BUS, Strip.Kind.BUS, wire, 0));
-            machine.ofType(NodeType.CPU).forEach(cpu -> busLegs.put(cpu, leg(wire, BUS, cpu, cpu, false)));
+            host.ofType(NodeType.CPU).forEach(cpu -> busLegs.put(cpu, leg(wire, BUS, cpu, cpu, false)));
         });
-        for (Wire wire : machine.wires()) {
+        for (Wire wire : host.wires()) {
             if (wire.type() == LinkType.SYS && mesh.isPresent()) {
                 legsOfWire.put(wire, List.of(busLegs.get(wire.one()), busLegs.get(wire.other())));
             } else {
@@ -59,17 +59,17 @@ final class Wiring {
         }
         for (String gpu : List.of(one, other)) {
             String nvs = wire.opposite(gpu);
-            if (isGpu(gpu) && machine.type(nvs) == NodeType.NVS) {
+            if (isGpu(gpu) && host.type(nvs) == NodeType.NVS) {
                 return List.of(leg(wire, gpu, nvs, gpu, true));
             }
         }
-        if (machine.above(one, other)) {
+        if (host.above(one, other)) {
             return List.of(leg(wire, one, other, other, true));
         }
-        if (machine.above(other, one)) {
+        if (host.above(other, one)) {
             return List.of(leg(wire, other, one, one, true));
         }
-        return around(wire, Strip.Kind.ABOVE, Math.min(machine.depth(one), machine.depth(other)));
+        return around(wire, Strip.Kind.ABOVE, Math.min(host.depth(one), host.depth(other)));
     }
 
     private List<Leg> around(Wire wire, Strip.Kind kind, int level) {
@@ -90,11 +90,11 @@ final class Wiring {
     }
 
     private boolean isGpu(String name) {
-        return machine.type(name) == NodeType.GPU;
+        return host.type(name) == NodeType.GPU;
     }
 
-    MachineView machine() {
-        return machine;
+    HostView host() {
+        return host;
     }
 
     List<Strip> strips() {
@@ -125,7 +125,7 @@ final class Wiring {
 
     /** The legs of the widest link between two nodes, beginning with that at the first; empty if there is no link. */
     List<Leg> between(String from, String to) {
-        Optional<Wire> wire = machine.widest(from, to);
+        Optional<Wire> wire = host.widest(from, to);
         if (wire.isEmpty()) {
             return List.of();
         }

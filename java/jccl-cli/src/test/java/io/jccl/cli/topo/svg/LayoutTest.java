@@ -3,7 +3,7 @@ package io.jccl.cli.topo.svg;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.cli.topo.ChannelGroup;
-import io.jccl.cli.topo.MachineView;
+import io.jccl.cli.topo.HostView;
 import io.jccl.cli.topo.Reports;
 import io.jccl.cli.topo.Reports.Fabric;
 import io.jccl.cli.topo.Summary;
@@ -24,12 +24,12 @@ class LayoutTest {
 
     private static final double ROUNDING = 1e-6;
 
-    static Stream<Arguments> machines() {
+    static Stream<Arguments> hosts() {
         List<Arguments> all = new ArrayList<>();
         for (Fabric fabric : Fabric.values()) {
             for (int[] shape : new int[][] {{1, 1, 2}, {2, 1, 2}, {2, 2, 2}, {4, 1, 2}, {2, 4, 1}, {2, 2, 4}}) {
                 for (int channels : new int[] {1, 3, 8, 20}) {
-                    String xml = Reports.machine(shape[0], shape[1], shape[2], fabric);
+                    String xml = Reports.host(shape[0], shape[1], shape[2], fabric);
                     boolean networks = channels % 2 == 0;
                     TopologyReport report = Reports.of(xml, networks ? 2 : 1);
                     String name = fabric + " " + shape[0] + "x" + shape[1] + "x" + shape[2] + " channels " + channels;
@@ -41,10 +41,10 @@ class LayoutTest {
     }
 
     @ParameterizedTest(name = "{0}")
-    @MethodSource("machines")
+    @MethodSource("hosts")
     void nothingLiesOnAnother(String name, TopologyReport report) {
         Layout layout = layout(report);
-        MachineView machine = layout.wiring().machine();
+        HostView host = layout.wiring().host();
         List<Strip> strips = layout.wiring().strips();
         for (int i = 0; i < strips.size(); i++) {
             Box box = layout.box(strips.get(i).id());
@@ -55,9 +55,9 @@ class LayoutTest {
                         .isFalse();
             }
         }
-        List<MachinePainter.LinkLabel> labels = new MachinePainter(layout).labels();
+        List<HostPainter.LinkLabel> labels = new HostPainter(layout).labels();
         for (int i = 0; i < labels.size(); i++) {
-            for (String node : machine.names()) {
+            for (String node : host.names()) {
                 assertThat(labels.get(i).box().overlaps(layout.box(node)))
                         .as("%s on %s", labels.get(i), node)
                         .isFalse();
@@ -81,7 +81,7 @@ class LayoutTest {
     }
 
     @ParameterizedTest(name = "{0}")
-    @MethodSource("machines")
+    @MethodSource("hosts")
     void boxesHoldTheirTextAndFramesTheirNodes(String name, TopologyReport report) {
         Layout layout = layout(report);
         checkBoxes(layout);
@@ -89,15 +89,15 @@ class LayoutTest {
     }
 
     private static void checkBoxes(Layout layout) {
-        MachineView machine = layout.wiring().machine();
-        for (String node : machine.names()) {
+        HostView host = layout.wiring().host();
+        for (String node : host.names()) {
             assertThat(layout.box(node).width()).isGreaterThan(layout.labels().width(node) - ROUNDING);
             assertThat(layout.box(node).height()).isGreaterThan(layout.labels().height(node) - ROUNDING);
             String root = node;
-            while (machine.parent(root).isPresent()) {
-                root = machine.parent(root).get();
+            while (host.parent(root).isPresent()) {
+                root = host.parent(root).get();
             }
-            if (machine.type(node) != NodeType.NVS) {
+            if (host.type(node) != NodeType.NVS) {
                 assertThat(layout.frames().get(root).contains(layout.box(node)))
                         .as("%s in %s", node, root)
                         .isTrue();
@@ -106,26 +106,26 @@ class LayoutTest {
     }
 
     @ParameterizedTest(name = "{0}")
-    @MethodSource("machines")
+    @MethodSource("hosts")
     void withoutRoutesASwitchIsAsHighAsItsTextAndEverythingStaysBelowTheSame(String name, TopologyReport report) {
         Layout layout = layout(report);
         Layout bare = layout.withoutRoutes();
         assertThat(bare.width()).isEqualTo(layout.width());
         assertThat(bare.height()).isLessThan(layout.height());
-        for (String node : layout.wiring().machine().names()) {
+        for (String node : layout.wiring().host().names()) {
             assertThat(bare.box(node).x()).isEqualTo(layout.box(node).x());
             assertThat(bare.box(node).width()).isEqualTo(layout.box(node).width());
-            if (layout.wiring().machine().type(node) == NodeType.NVS) {
+            if (layout.wiring().host().type(node) == NodeType.NVS) {
                 assertThat(bare.box(node).height()).isEqualTo(layout.labels().height(node));
             }
         }
     }
 
     @ParameterizedTest(name = "{0}")
-    @MethodSource("machines")
+    @MethodSource("hosts")
     void routesFollowLinksAndVisitEveryRank(String name, TopologyReport report) {
         Layout layout = layout(report);
-        MachineView machine = layout.wiring().machine();
+        HostView host = layout.wiring().host();
         List<List<ChannelGroup>> sets =
                 List.copyOf(Summary.channelGroups(report).values());
         for (int set = 0; set < sets.size(); set++) {
@@ -138,20 +138,20 @@ class LayoutTest {
                 traces.stream().filter(trace -> trace.group() == number).forEach(trace -> {
                     List<String> nodes = trace.nodes(layout.wiring());
                     for (int i = 0; i + 1 < nodes.size(); i++) {
-                        assertThat(machine.widest(nodes.get(i), nodes.get(i + 1)))
+                        assertThat(host.widest(nodes.get(i), nodes.get(i + 1)))
                                 .as("%s", nodes)
                                 .isPresent();
                     }
                     visited.add(nodes.get(0));
                     visited.add(nodes.get(nodes.size() - 1));
                 });
-                assertThat(visited).containsAll(machine.ofType(NodeType.GPU));
+                assertThat(visited).containsAll(host.ofType(NodeType.GPU));
             }
         }
     }
 
     @ParameterizedTest(name = "{0}")
-    @MethodSource("machines")
+    @MethodSource("hosts")
     void noTwoRoutesShareALaneAndLegsStayInTheirBoxes(String name, TopologyReport report) {
         Layout layout = layout(report);
         for (Lanes lanes : layout.routes()) {
@@ -178,6 +178,6 @@ class LayoutTest {
 
     private static Layout layout(TopologyReport report) {
         Map<String, List<ChannelGroup>> groups = Summary.channelGroups(report);
-        return TopoSvg.layout(report, MachineView.of(report), groups);
+        return TopoSvg.layout(report, HostView.of(report), groups);
     }
 }

@@ -2,7 +2,7 @@ package io.jccl.cli.topo.svg;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.jccl.cli.topo.MachineTree;
+import io.jccl.cli.topo.HostTree;
 import io.jccl.cli.topo.Reports;
 import io.jccl.cli.topo.Reports.Fabric;
 import io.jccl.cli.topo.TopologyReport;
@@ -55,7 +55,7 @@ class TopoSvgTest {
     @ParameterizedTest
     @EnumSource(Fabric.class)
     void everyNodeIsDrawnOnceAndRoutesFollowDrawnLinks(Fabric fabric) throws Exception {
-        TopologyReport report = Reports.of(Reports.machine(2, 2, 2, fabric), 2);
+        TopologyReport report = Reports.of(Reports.host(2, 2, 2, fabric), 2);
         Document svg = parse(TopoSvg.write(Reports.withRandomChannels(report, 5, true, 1)));
         List<String> nodes =
                 report.nodes().stream().map(TopologyReport.NodeRow::name).toList();
@@ -79,7 +79,7 @@ class TopoSvgTest {
 
     @Test
     void equalReportsGiveEqualPictures() {
-        String xml = Reports.machine(2, 2, 2, Fabric.MESH);
+        String xml = Reports.host(2, 2, 2, Fabric.MESH);
         TopologyReport one = Reports.withRandomChannels(Reports.of(xml, 2), 6, true, 3);
         TopologyReport other = Reports.withRandomChannels(Reports.of(xml, 2), 6, true, 3);
         assertThat(TopoSvg.write(one)).isEqualTo(TopoSvg.write(other));
@@ -87,7 +87,7 @@ class TopoSvgTest {
 
     @Test
     void channelsOnOneRouteAreOneLineWithTheirNumber() throws Exception {
-        TopologyReport report = Reports.of(Reports.machine(1, 1, 2, Fabric.SWITCH), 1);
+        TopologyReport report = Reports.of(Reports.host(1, 1, 2, Fabric.SWITCH), 1);
         String svg = TopoSvg.write(Reports.withRandomChannels(report, 12, false, 1));
         // Two ranks have one ring and one chain, whatever their order.
         assertThat(with(parse(svg), "data-group")).hasSize(2);
@@ -96,13 +96,13 @@ class TopoSvgTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 16, 64, 300})
-    void treesOverHostsDoNotOverlapAndHideNothingUpTo64(int machines) throws Exception {
-        TopologyReport report = Reports.of(HOSTS, machines);
-        for (MachineTree tree : MachineTree.of(report.plan().orElseThrow())) {
+    void treesOverHostsDoNotOverlapAndHideNothingUpTo64(int hosts) throws Exception {
+        TopologyReport report = Reports.of(HOSTS, hosts);
+        for (HostTree tree : HostTree.of(report.plan().orElseThrow())) {
             TreePainter painter = new TreePainter(tree);
             List<Box> chips = new ArrayList<>(painter.chips().values());
-            if (machines <= 64) {
-                assertThat(chips).hasSize(machines);
+            if (hosts <= 64) {
+                assertThat(chips).hasSize(hosts);
             } else {
                 assertThat(chips).hasSizeBetween(20, 64);
             }

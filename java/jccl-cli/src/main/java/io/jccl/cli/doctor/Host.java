@@ -19,7 +19,7 @@ import java.util.stream.Stream;
  * @param cores processors that this process may use
  * @param ranks how many ranks are meant to run here
  */
-record Machine(Path root, Map<String, String> environment, int cores, int ranks) {
+record Host(Path root, Map<String, String> environment, int cores, int ranks) {
 
     private static final List<String> LIBRARY_DIRECTORIES = List.of(
             "/usr/lib/x86_64-linux-gnu",
@@ -32,9 +32,9 @@ record Machine(Path root, Map<String, String> environment, int cores, int ranks)
             "/usr/local/nvidia/lib64");
 
     /** This host. */
-    static Machine here(int ranks) {
+    static Host here(int ranks) {
         int cores = Runtime.getRuntime().availableProcessors();
-        return new Machine(Path.of("/"), System.getenv(), cores, ranks == 0 ? cores : ranks);
+        return new Host(Path.of("/"), System.getenv(), cores, ranks == 0 ? cores : ranks);
     }
 
     /** A file's content without surrounding blanks, if it exists and can be read. */

@@ -9,10 +9,10 @@ import java.util.List;
  * @param hostId the id its ranks gave
  * @param ranks its ranks in ascending order
  */
-public record Machine(int index, String hostId, List<Integer> ranks) {
+public record PlannedHost(int index, String hostId, List<Integer> ranks) {
 
     /** Takes a copy of {@code ranks}. */
-    public Machine {
+    public PlannedHost {
         ranks = List.copyOf(ranks);
     }
 }

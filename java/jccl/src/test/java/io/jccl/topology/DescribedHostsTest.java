@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Hosts of every kind, each with the table of its paths worked out by hand. */
-class DescribedMachinesTest {
+class DescribedHostsTest {
 
     @ParameterizedTest
     @ValueSource(
@@ -26,9 +26,9 @@ class DescribedMachinesTest {
                 "linked-switches",
                 "nvlink-across-sockets",
             })
-    void paths_are_those_of_the_table(String machine) {
-        NodePaths paths = Machines.paths("paths/" + machine);
-        PathTable table = PathTable.ofResource("paths/" + machine + ".paths");
+    void pathsAreThoseOfTheTable(String host) {
+        NodePaths paths = DescribedHosts.paths("paths/" + host);
+        PathTable table = PathTable.ofResource("paths/" + host + ".paths");
         assertThat(table.missing(paths.topology())).isEmpty();
         assertThat(table.differences(paths)).isEmpty();
         int first = Topology.rankOf(
@@ -38,8 +38,8 @@ class DescribedMachinesTest {
     }
 
     @Test
-    void a_neighbour_is_asked_only_for_what_is_wider_or_shorter() {
-        String amd = Machines.text("paths/nvlink-across-sockets").replace("GenuineIntel", "AuthenticAMD");
+    void aNeighbourIsAskedOnlyForWhatIsWiderOrShorter() {
+        String amd = DescribedHosts.text("paths/nvlink-across-sockets").replace("GenuineIntel", "AuthenticAMD");
         NodePaths paths = NodePaths.compute(GraphBuilder.build(TopologyXmlReader.read(amd)));
         Topology topology = paths.topology();
         NodePath path = paths.path(
@@ -49,16 +49,16 @@ class DescribedMachinesTest {
     }
 
     @Test
-    void a_switch_that_shows_as_several_is_one() {
-        Topology topology = Machines.topology("paths/split-switches");
+    void aSwitchThatShowsAsSeveralIsOne() {
+        Topology topology = DescribedHosts.topology("paths/split-switches");
         assertThat(topology.indexesOf(NodeType.PCI))
                 .extracting(node -> topology.node(node).name())
                 .containsExactly("PCI/0000:10:00.0", "PCI/0000:40:00.0");
     }
 
     @Test
-    void every_rank_on_a_gpu_has_all_of_its_links() {
-        Topology topology = Machines.topology("paths/shared-gpus");
+    void everyRankOnAGpuHasAllOfItsLinks() {
+        Topology topology = DescribedHosts.topology("paths/shared-gpus");
         assertThat(links(topology, "CPU/0"))
                 .containsOnly(
                         "PCI 24.0 GPU/0",
@@ -71,23 +71,23 @@ class DescribedMachinesTest {
     }
 
     @Test
-    void with_one_rank_on_each_gpu_left_nothing_but_the_other_ranks_is_missing() {
-        SharedGpus gpus = SharedGpus.of(Machines.topology("paths/shared-gpus"));
+    void withOneRankOnEachGpuLeftNothingButTheOtherRanksIsMissing() {
+        SharedGpus gpus = SharedGpus.of(DescribedHosts.topology("paths/shared-gpus"));
         assertThat(gpus.ranks())
                 .containsExactly(Map.entry("0000:11:00.0", List.of(0, 1)), Map.entry("0000:12:00.0", List.of(2, 3)));
         assertThat(links(gpus.distinct(), "GPU/2")).containsExactly("NVL 80.0 GPU/0", "PCI 24.0 CPU/0");
-        Topology alone = Machines.topology("paths/nvlink-mesh");
+        Topology alone = DescribedHosts.topology("paths/nvlink-mesh");
         assertThat(SharedGpus.of(alone).any()).isFalse();
         assertThat(SharedGpus.of(alone).distinct()).isSameAs(alone);
     }
 
     @Test
-    void links_are_sorted_by_width_and_the_link_up_is_last() {
-        Topology topology = Machines.topology("paths/pcie-network-faster");
+    void linksAreSortedByWidthAndTheLinkUpIsLast() {
+        Topology topology = DescribedHosts.topology("paths/pcie-network-faster");
         assertThat(links(topology, "PCI/0000:20:00.0")).last().isEqualTo("PCI 24.0 CPU/1");
         assertThat(links(topology, "CPU/1"))
                 .containsExactly("PCI 24.0 PCI/0000:20:00.0", "PCI 24.0 PCI/0000:30:00.0", "SYS 6.0 CPU/0");
-        assertThat(links(Machines.topology("paths/nvlink-mesh"), "GPU/0"))
+        assertThat(links(DescribedHosts.topology("paths/nvlink-mesh"), "GPU/0"))
                 .containsExactly("NVL 40.0 GPU/1", "NVL 20.0 GPU/2", "PCI 12.0 PCI/0000:10:00.0");
     }
 

@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class MachineMemoryTest {
+class SystemMemoryTest {
 
     private static final long GIB = 1L << 30;
 
@@ -31,11 +31,11 @@ class MachineMemoryTest {
     }
 
     private void fits(long bytes) {
-        assertThatCode(() -> new MachineMemory(root).requireFits(bytes)).doesNotThrowAnyException();
+        assertThatCode(() -> new SystemMemory(root).requireFits(bytes)).doesNotThrowAnyException();
     }
 
     private void refused(long bytes, String message) {
-        assertThatThrownBy(() -> new MachineMemory(root).requireFits(bytes))
+        assertThatThrownBy(() -> new SystemMemory(root).requireFits(bytes))
                 .isInstanceOf(JcclException.class)
                 .hasMessage(message);
     }

@@ -11,9 +11,9 @@ import java.util.function.Supplier;
  * Where the description of this host comes from: detection, and before it the file that the settings name. What the
  * file says counts; what it leaves out is filled with what detection finds. A file that names ranks is complete.
  */
-public final class MachineSource {
+public final class TopologySource {
 
-    private MachineSource() {}
+    private TopologySource() {}
 
     /** What it is called: {@code this host}, or the file. */
     public static String name(Settings settings) {
@@ -29,7 +29,7 @@ public final class MachineSource {
      * @throws TopologyException if the file is no acceptable description
      */
     public static XmlElement describe(Settings settings, List<HostRank> ranks) {
-        return describe(settings, ranks, () -> SysfsDetector.detectThisMachine(settings, List.of()));
+        return describe(settings, ranks, () -> SysfsDetector.detectThisHost(settings, List.of()));
     }
 
     /**
@@ -44,7 +44,7 @@ public final class MachineSource {
         if (given.filter(HostElements::namesRank).isPresent()) {
             return Optional.empty();
         }
-        XmlElement found = SysfsDetector.detectThisMachine(settings, List.of());
+        XmlElement found = SysfsDetector.detectThisHost(settings, List.of());
         return GpuElements.add(
                 given.map(file -> DescriptionMerge.merge(file, found)).orElse(found), ranks);
     }

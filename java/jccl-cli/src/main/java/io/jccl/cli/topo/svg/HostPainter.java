@@ -1,13 +1,13 @@
 package io.jccl.cli.topo.svg;
 
-import io.jccl.cli.topo.MachineView;
+import io.jccl.cli.topo.HostView;
 import io.jccl.cli.topo.Wire;
 import io.jccl.topology.NodeType;
 import java.util.ArrayList;
 import java.util.List;
 
 /** Draws the boxes and links of a layout. */
-final class MachinePainter {
+final class HostPainter {
 
     private static final double LABEL_SIZE = 11;
 
@@ -21,7 +21,7 @@ final class MachinePainter {
 
     private final Layout layout;
     private final Wiring wiring;
-    private final MachineView machine;
+    private final HostView host;
 
     /** The bandwidth beside a link. */
     record LinkLabel(String text, double x, double y, boolean middle) {
@@ -31,10 +31,10 @@ final class MachinePainter {
         }
     }
 
-    MachinePainter(Layout layout) {
+    HostPainter(Layout layout) {
         this.layout = layout;
         this.wiring = layout.wiring();
-        this.machine = wiring.machine();
+        this.host = wiring.host();
     }
 
     /** The frames round NUMA nodes and all links that end at the boxes they touch. */
@@ -61,7 +61,7 @@ final class MachinePainter {
 
     /** The boxes of all nodes. */
     void boxes(Svg svg) {
-        for (String name : machine.names()) {
+        for (String name : host.names()) {
             svg.open("g", "data-node", name);
             svg.leaf("title", layout.labels().tooltip(name));
             drawBox(svg, name);
@@ -130,7 +130,7 @@ final class MachinePainter {
 
     private boolean passesOverBox(Leg leg) {
         Box line = layout.line(leg);
-        return machine.names().stream()
+        return host.names().stream()
                 .filter(name -> !name.equals(leg.upper()) && !name.equals(leg.lower()))
                 .anyMatch(name -> layout.box(name).overlaps(line));
     }
@@ -174,11 +174,11 @@ final class MachinePainter {
 
     /** What stands in the boxes: a group of its own, because it has to be read where routes pass. */
     void names(Svg svg) {
-        machine.names().forEach(name -> writeName(svg, name));
+        host.names().forEach(name -> writeName(svg, name));
     }
 
     private void drawBox(Svg svg, String name) {
-        NodeType type = machine.type(name);
+        NodeType type = host.type(name);
         rectangle(svg, layout.box(name), 5, Theme.fill(type), Theme.edge(type));
     }
 
@@ -186,7 +186,7 @@ final class MachinePainter {
         Box box = layout.box(name);
         double y = layout.textY(name);
         String text = layout.labels().name(name);
-        String fill = Theme.fill(machine.type(name));
+        String fill = Theme.fill(host.type(name));
         if (layout.labels().isBar(name)) {
             double x = barTextX(name, box);
             double middle = x + Theme.width(text, Labels.NAME_SIZE) * LIKELY / 2;

@@ -8,7 +8,7 @@ import java.util.Random;
  * Host descriptions made up from a number: sockets of several makers, nested PCI switches, GPUs with NVLinks to each
  * other, to switches or to none, and network devices in odd places, some sharing a port.
  */
-final class RandomMachine {
+final class RandomHost {
 
     private static final String[] CPUS = {
         "arch='x86_64' vendor='GenuineIntel' familyid='6' modelid='85'",
@@ -34,7 +34,7 @@ final class RandomMachine {
     private int nextGpu;
     private int nextNet;
 
-    private RandomMachine(long seed, int maxGpus, boolean scarce) {
+    private RandomHost(long seed, int maxGpus, boolean scarce) {
         random = new Random(seed);
         limits = new Random(~seed);
         this.scarce = scarce;
@@ -57,12 +57,12 @@ final class RandomMachine {
 
     /** A description with 1 to {@code maxGpus} GPUs; the same for the same seed. */
     static String description(long seed, int maxGpus) {
-        return new RandomMachine(seed, maxGpus, false).describe();
+        return new RandomHost(seed, maxGpus, false).describe();
     }
 
     /** The same host, but its network devices allow 0 to 4 channels each. */
     static String scarceDescription(long seed, int maxGpus) {
-        return new RandomMachine(seed, maxGpus, true).describe();
+        return new RandomHost(seed, maxGpus, true).describe();
     }
 
     private String describe() {

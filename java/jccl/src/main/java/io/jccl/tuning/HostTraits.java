@@ -12,12 +12,12 @@ import java.util.List;
  * @param maxCapability the highest
  * @param amdProcessors whether any host has processors of AMD, which pass data to the network differently from Intel's
  */
-public record MachineTraits(int minCapability, int maxCapability, boolean amdProcessors) {
+public record HostTraits(int minCapability, int maxCapability, boolean amdProcessors) {
 
     private static final String AMD = "AuthenticAMD";
 
     /** Checks that the numbers fit each other. */
-    public MachineTraits {
+    public HostTraits {
         if (minCapability < 0 || maxCapability < minCapability) {
             throw new IllegalArgumentException("minCapability=" + minCapability + " maxCapability=" + maxCapability
                     + ": expected capabilities from 0 up, the lower first");
@@ -25,7 +25,7 @@ public record MachineTraits(int minCapability, int maxCapability, boolean amdPro
     }
 
     /** Those of one host; capabilities are 0 where its ranks own no GPUs. */
-    public static MachineTraits of(Topology topology) {
+    public static HostTraits of(Topology topology) {
         int min = Integer.MAX_VALUE;
         int max = 0;
         for (int endpoint : topology.endpoints()) {
@@ -36,16 +36,16 @@ public record MachineTraits(int minCapability, int maxCapability, boolean amdPro
         boolean amd = topology.indexesOf(NodeType.CPU).stream()
                 .anyMatch(
                         cpu -> ((Node.Cpu) topology.node(cpu)).model().vendor().equals(AMD));
-        return new MachineTraits(Math.min(min, max), max, amd);
+        return new HostTraits(Math.min(min, max), max, amd);
     }
 
     /** Those of several hosts together. */
-    public static MachineTraits together(List<MachineTraits> machines) {
-        return machines.stream()
-                .reduce((one, other) -> new MachineTraits(
+    public static HostTraits together(List<HostTraits> hosts) {
+        return hosts.stream()
+                .reduce((one, other) -> new HostTraits(
                         Math.min(one.minCapability, other.minCapability),
                         Math.max(one.maxCapability, other.maxCapability),
                         one.amdProcessors || other.amdProcessors))
-                .orElseThrow(() -> new IllegalArgumentException("machines=[]: expected at least one"));
+                .orElseThrow(() -> new IllegalArgumentException("hosts=[]: expected at least one"));
     }
 }

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Hosts of known kinds, and what can be said about them with paper and pencil. */
-class DescribedMachinesSearchTest {
+class DescribedHostsSearchTest {
 
     /**
      * Rings and trees in GB/s. A GPU of the cube mesh has six NVLinks of 20; its switch has a link of 12 to a card. One
@@ -40,20 +40,20 @@ class DescribedMachinesSearchTest {
         "shared-port, false, 80, 160",
         "shared-port, true, 12.5, 12.5"
     })
-    void uses_what_the_links_have(String machine, boolean networks, double rings, double trees) {
-        NodePaths paths = paths(machine, networks);
+    void usesWhatTheLinksHave(String host, boolean networks, double rings, double trees) {
+        NodePaths paths = paths(host, networks);
         ChannelSearch search = new ChannelSearch(paths, SearchOptions.forGpus(paths.topology(), networks));
         ChannelGraph ring = search.search(Pattern.RING);
         ChannelGraph tree = search.searchTree(ring);
         assertThat(ring.interBandwidthGBps()).isCloseTo(rings, within(0.001));
         assertThat(tree.interBandwidthGBps()).isCloseTo(trees, within(0.001));
         assertThat(tree.channels()).isEqualTo(ring.channels());
-        ChannelChecker.check(paths, ring, machine);
-        ChannelChecker.check(paths, tree, machine);
+        ChannelChecker.check(paths, ring, host);
+        ChannelChecker.check(paths, tree, host);
     }
 
     @Test
-    void rings_that_cross_rails_come_in_pairs_of_opposite_directions() {
+    void ringsThatCrossRailsComeInPairsOfOppositeDirections() {
         ChannelGraph ring = ring("two-sockets", CrossNic.IF_BETTER);
         assertThat(ring.crossNic()).isTrue();
         assertThat(ring.orders()).containsExactly(List.of(0, 1, 2, 3), List.of(3, 2, 1, 0));
@@ -61,7 +61,7 @@ class DescribedMachinesSearchTest {
     }
 
     @Test
-    void rings_stay_on_their_rail_where_that_is_asked_for() {
+    void ringsStayOnTheirRailWhereThatIsAskedFor() {
         ChannelGraph ring = ring("two-sockets", CrossNic.NEVER);
         assertThat(ring.crossNic()).isFalse();
         assertThat(ring.interBandwidthGBps()).isCloseTo(16, within(0.001));
@@ -69,13 +69,13 @@ class DescribedMachinesSearchTest {
     }
 
     @Test
-    void rings_stay_on_their_rail_where_crossing_gives_nothing() {
+    void ringsStayOnTheirRailWhereCrossingGivesNothing() {
         assertThat(ring("cube-mesh", CrossNic.IF_BETTER).crossNic()).isFalse();
         assertThat(ring("cube-mesh", CrossNic.ALWAYS).crossNic()).isTrue();
     }
 
     @Test
-    void a_channel_gets_no_more_than_it_can_use() {
+    void aChannelGetsNoMoreThanItCanUse() {
         NodePaths paths = paths("rails", false);
         SearchOptions narrow = new SearchOptions(1, 32, 20, false, CrossNic.NEVER, 100_000);
         ChannelGraph ring = new ChannelSearch(paths, narrow).search(Pattern.RING);
@@ -89,26 +89,25 @@ class DescribedMachinesSearchTest {
     /** The bound is the links' alone: PCI counts beside NVLink, although no path uses both. */
     @ParameterizedTest
     @CsvSource({"cube-mesh, false, 130", "rails, false, 418.8", "rails, true, 384", "two-sockets, true, 24"})
-    void no_ring_exceeds_the_smallest_cut(String machine, boolean networks, double bound) {
-        assertThat(CutBound.ofRings(paths(machine, networks).topology(), networks))
-                .isCloseTo(bound, within(0.001));
+    void noRingExceedsTheSmallestCut(String host, boolean networks, double bound) {
+        assertThat(CutBound.ofRings(paths(host, networks).topology(), networks)).isCloseTo(bound, within(0.001));
     }
 
-    private static ChannelGraph ring(String machine, CrossNic crossNic) {
-        NodePaths paths = paths(machine, true);
+    private static ChannelGraph ring(String host, CrossNic crossNic) {
+        NodePaths paths = paths(host, true);
         SearchOptions options = SearchOptions.forGpus(paths.topology(), true).withCrossNic(crossNic);
         ChannelGraph ring = new ChannelSearch(paths, options).search(Pattern.RING);
-        ChannelChecker.check(paths, ring, machine);
+        ChannelChecker.check(paths, ring, host);
         return ring;
     }
 
-    private static NodePaths paths(String machine, boolean networks) {
-        Topology whole = GraphBuilder.build(TopologyXmlReader.read(text(machine)));
+    private static NodePaths paths(String host, boolean networks) {
+        Topology whole = GraphBuilder.build(TopologyXmlReader.read(text(host)));
         return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole), 0, networks));
     }
 
-    private static String text(String machine) {
-        try (InputStream in = DescribedMachinesSearchTest.class.getResourceAsStream(machine + ".xml")) {
+    private static String text(String host) {
+        try (InputStream in = DescribedHostsSearchTest.class.getResourceAsStream(host + ".xml")) {
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** How much memory this process could use at most: that of the host, or what its control groups allow, and swap. */
-final class MachineMemory {
+final class SystemMemory {
 
     private static final String CONTROL_GROUPS = "sys/fs/cgroup";
 
@@ -17,7 +17,7 @@ final class MachineMemory {
     private final Path root;
 
     /** @param root where the file system of the host begins */
-    MachineMemory(Path root) {
+    SystemMemory(Path root) {
         this.root = root;
     }
 

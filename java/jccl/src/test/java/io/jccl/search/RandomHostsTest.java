@@ -15,40 +15,40 @@ import org.junit.jupiter.api.Timeout;
 
 /** What must hold on any host, tried on thousands of random ones. */
 @Timeout(300)
-class RandomMachinesTest {
+class RandomHostsTest {
 
     private static final long STEPS = 20_000;
 
     @Test
-    void channels_can_be_carried_and_cost_no_more_steps_than_allowed() {
+    void channelsCanBeCarriedAndCostNoMoreStepsThanAllowed() {
         for (int seed = 0; seed < Seeds.of(2000); seed++) {
             searchBothCases(seed, 8, STEPS);
         }
     }
 
     @Test
-    void machines_with_more_gpus_than_all_orders_can_be_tried_for() {
+    void hostsWithMoreGpusThanAllOrdersCanBeTriedFor() {
         for (int seed = 0; seed < Seeds.of(300); seed++) {
             searchBothCases(seed, 40, STEPS);
         }
     }
 
     @Test
-    void a_search_without_steps_still_finds_channels() {
+    void aSearchWithoutStepsStillFindsChannels() {
         for (int seed = 0; seed < Seeds.of(500); seed++) {
             searchBothCases(seed, 14, 0);
         }
     }
 
     @Test
-    void a_repeated_search_finds_the_same() {
+    void aRepeatedSearchFindsTheSame() {
         for (int seed = 0; seed < Seeds.of(300); seed++) {
             assertThat(searchBothCases(seed, 12, STEPS)).isEqualTo(searchBothCases(seed, 12, STEPS));
         }
     }
 
     @Test
-    void rings_come_close_to_the_bound_of_the_smallest_cut() {
+    void ringsComeCloseToTheBoundOfTheSmallestCut() {
         int close = 0;
         int all = 0;
         for (int seed = 0; seed < Seeds.of(400); seed++) {
@@ -88,7 +88,7 @@ class RandomMachinesTest {
     }
 
     private static NodePaths paths(long seed, int maxGpus, boolean networks) {
-        Topology whole = GraphBuilder.build(TopologyXmlReader.read(RandomMachine.description(seed, maxGpus)));
+        Topology whole = GraphBuilder.build(TopologyXmlReader.read(RandomHost.description(seed, maxGpus)));
         int first = Topology.rankOf(whole.node(whole.endpoints().get(0)));
         return NodePaths.compute(Trimmer.trim(NodePaths.compute(whole), first, networks));
     }

@@ -8,13 +8,13 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** What holds of the paths of every host, tried on a thousand made-up ones. */
-class RandomMachinesPathsTest {
+class RandomHostsPathsTest {
 
     private static final int MACHINES = 1000;
 
     @Test
-    void every_path_is_a_chain_of_links_as_wide_as_its_narrowest() {
-        forEachMachine((paths, seed) -> forEachPath(paths, path -> {
+    void everyPathIsAChainOfLinksAsWideAsItsNarrowest() {
+        forEachHost((paths, seed) -> forEachPath(paths, path -> {
             Topology topology = paths.topology();
             int at = path.from();
             double width = LinkSpeeds.LOCAL_GBPS;
@@ -29,8 +29,8 @@ class RandomMachinesPathsTest {
     }
 
     @Test
-    void types_say_what_paths_are_made_of() {
-        forEachMachine((paths, seed) -> forEachPath(paths, path -> {
+    void typesSayWhatPathsAreMadeOf() {
+        forEachHost((paths, seed) -> forEachPath(paths, path -> {
             Topology topology = paths.topology();
             List<NodeType> inner = path.via().stream()
                     .limit(Math.max(0, path.hops() - 1))
@@ -55,8 +55,8 @@ class RandomMachinesPathsTest {
     }
 
     @Test
-    void gpus_that_are_not_peers_meet_in_host_memory() {
-        forEachMachine((paths, seed) -> {
+    void gpusThatAreNotPeersMeetInHostMemory() {
+        forEachHost((paths, seed) -> {
             List<Integer> gpus = paths.topology().indexesOf(NodeType.GPU);
             for (int from : gpus) {
                 for (int to : gpus) {
@@ -73,8 +73,8 @@ class RandomMachinesPathsTest {
     }
 
     @Test
-    void trimming_again_changes_nothing() {
-        forEachMachine((paths, seed) -> {
+    void trimmingAgainChangesNothing() {
+        forEachHost((paths, seed) -> {
             int rank = Topology.rankOf(
                     paths.topology().node(paths.topology().endpoints().get(0)));
             Topology once = Trimmer.trim(paths, rank, true);
@@ -83,7 +83,7 @@ class RandomMachinesPathsTest {
         });
     }
 
-    private interface MachineCheck {
+    private interface HostCheck {
         void check(NodePaths paths, int seed);
     }
 
@@ -91,9 +91,9 @@ class RandomMachinesPathsTest {
         void check(NodePath path);
     }
 
-    private static void forEachMachine(MachineCheck check) {
+    private static void forEachHost(HostCheck check) {
         for (int seed = 0; seed < MACHINES; seed++) {
-            check.check(NodePaths.compute(machine(new Random(seed))), seed);
+            check.check(NodePaths.compute(host(new Random(seed))), seed);
         }
     }
 
@@ -122,7 +122,7 @@ class RandomMachinesPathsTest {
                 .orElseThrow();
     }
 
-    private static Topology machine(Random random) {
+    private static Topology host(Random random) {
         Topology.Builder builder = new Topology.Builder();
         List<String> ports = new ArrayList<>();
         int cpus = 1 + random.nextInt(3);

@@ -17,20 +17,20 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class MachineTreeTest {
+class HostTreeTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 8, 64, 200})
-    void treesOfThePlanSpanAllHosts(int machines) {
-        TopologyReport report = Reports.of(Reports.machine(1, 1, 2, Reports.Fabric.SWITCH), machines);
+    void treesOfThePlanSpanAllHosts(int hosts) {
+        TopologyReport report = Reports.of(Reports.host(1, 1, 2, Reports.Fabric.SWITCH), hosts);
         Plan plan = report.plan().orElseThrow();
-        List<MachineTree> trees = MachineTree.of(plan);
+        List<HostTree> trees = HostTree.of(plan);
         assertThat(trees.stream().mapToInt(tree -> tree.channels().size()).sum())
                 .isEqualTo(plan.channels());
-        for (MachineTree tree : trees) {
-            assertThat(tree.up()).hasSize(machines).containsOnlyOnce(-1);
-            assertThat(tree.below().stream().mapToInt(List::size).sum()).isEqualTo(machines - 1);
-            assertThat(tree.depth()).isBetween(1, 33 - Integer.numberOfLeadingZeros(machines));
+        for (HostTree tree : trees) {
+            assertThat(tree.up()).hasSize(hosts).containsOnlyOnce(-1);
+            assertThat(tree.below().stream().mapToInt(List::size).sum()).isEqualTo(hosts - 1);
+            assertThat(tree.depth()).isBetween(1, 33 - Integer.numberOfLeadingZeros(hosts));
         }
     }
 
@@ -44,8 +44,8 @@ class MachineTreeTest {
         for (int seed = 0; seed < 50; seed++) {
             List<String> hosts = new ArrayList<>();
             int[] sizes = {8, 4, 1, 3, 16};
-            for (int machine = 0; machine < sizes.length; machine++) {
-                hosts.addAll(Collections.nCopies(sizes[machine], "host-" + machine));
+            for (int host = 0; host < sizes.length; host++) {
+                hosts.addAll(Collections.nCopies(sizes[host], "host-" + host));
             }
             if (seed > 0) {
                 Collections.shuffle(hosts, new Random(seed));
@@ -55,10 +55,10 @@ class MachineTreeTest {
                     ranks.add(new RankChannels(ranks.size(), host, false, found(Pattern.RING), found(Pattern.TREE))));
             Plan plan = Plan.build(ranks, new PlanOptions(4, 4));
             DoubleBinaryTree shape = new DoubleBinaryTree(sizes.length);
-            for (MachineTree tree : MachineTree.of(plan)) {
-                for (int machine = 0; machine < sizes.length; machine++) {
-                    assertThat(tree.up().get(machine))
-                            .isEqualTo(shape.parent(tree.channels().get(0) % 2, machine));
+            for (HostTree tree : HostTree.of(plan)) {
+                for (int host = 0; host < sizes.length; host++) {
+                    assertThat(tree.up().get(host))
+                            .isEqualTo(shape.parent(tree.channels().get(0) % 2, host));
                 }
             }
         }

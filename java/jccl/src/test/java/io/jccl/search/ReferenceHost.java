@@ -32,7 +32,7 @@ import java.util.stream.Stream;
  * @param description its XML
  * @param reference NCCL's answers, JSON
  */
-record ReferenceMachine(String name, String description, String reference) {
+record ReferenceHost(String name, String description, String reference) {
 
     /**
      * What NCCL found.
@@ -43,21 +43,21 @@ record ReferenceMachine(String name, String description, String reference) {
     record Found(double total, Set<Integer> ranks) {}
 
     /** All of them by name; where they are not at hand, the test that asks is skipped. */
-    static List<ReferenceMachine> all() throws IOException {
+    static List<ReferenceHost> all() throws IOException {
         Optional<Path> topologies = SharedMaterial.find("topologies");
         Optional<Path> references = SharedMaterial.find("reference");
         assumeTrue(topologies.isPresent() && references.isPresent(), "no reference material beside the project");
-        List<ReferenceMachine> machines = new ArrayList<>();
+        List<ReferenceHost> hosts = new ArrayList<>();
         try (Stream<Path> files = Files.list(topologies.get())) {
             for (Path file : files.sorted().toList()) {
                 String name = file.getFileName().toString().replace(".xml", "");
-                machines.add(new ReferenceMachine(
+                hosts.add(new ReferenceHost(
                         name,
                         Files.readString(file),
                         Files.readString(references.get().resolve(name + ".json"))));
             }
         }
-        return machines;
+        return hosts;
     }
 
     /** Paths between all ranks. */

@@ -2,7 +2,7 @@ package io.jccl.cli.tune;
 
 import io.jccl.Collective;
 import io.jccl.TransportKind;
-import io.jccl.cli.ThisMachine;
+import io.jccl.cli.topo.ThisHost;
 import io.jccl.cli.topo.TopologyReporter;
 import io.jccl.config.Settings;
 import io.jccl.plan.PlanOptions;
@@ -26,10 +26,10 @@ import java.util.TreeMap;
  * @param settings that hold here
  * @param costs the profile in use here
  */
-record TunedMachine(int cores, Settings settings, HostCosts costs) {
+record TunedHost(int cores, Settings settings, HostCosts costs) {
 
-    static TunedMachine here(Settings settings) {
-        return new TunedMachine(ThisMachine.cores(), settings, HostCosts.of(settings));
+    static TunedHost here(Settings settings) {
+        return new TunedHost(ThisHost.cores(), settings, HostCosts.of(settings));
     }
 
     /** The processors as Linux names them. */
@@ -54,7 +54,7 @@ record TunedMachine(int cores, Settings settings, HostCosts costs) {
         PlanningOptions all = PlanningOptions.of(settings, costs);
         PlanningOptions options =
                 new PlanningOptions(new PlanOptions(channels, channels), all.slots(), all.overrides(), costs);
-        return TopologyReporter.shape(ThisMachine.request(Optional.empty(), ranks, 1, false, settings, options))
+        return TopologyReporter.shape(ThisHost.request(Optional.empty(), ranks, 1, false, settings, options))
                 .over(transport);
     }
 

@@ -14,26 +14,26 @@ import java.util.stream.IntStream;
  * @param up by host, the host above it, or -1 at the root
  * @param channels the channels, ascending
  */
-public record MachineTree(List<Integer> up, List<Integer> channels) {
+public record HostTree(List<Integer> up, List<Integer> channels) {
 
     /** The different trees of a plan over hosts, in the order of their first channels. */
-    public static List<MachineTree> of(Plan plan) {
-        int[] machineOf = new int[plan.size()];
-        plan.machines().forEach(machine -> machine.ranks().forEach(rank -> machineOf[rank] = machine.index()));
+    public static List<HostTree> of(Plan plan) {
+        int[] hostOf = new int[plan.size()];
+        plan.hosts().forEach(host -> host.ranks().forEach(rank -> hostOf[rank] = host.index()));
         Map<List<Integer>, List<Integer>> channelsOf = new LinkedHashMap<>();
         for (int channel = 0; channel < plan.channels(); channel++) {
-            Integer[] up = new Integer[plan.machines().size()];
+            Integer[] up = new Integer[plan.hosts().size()];
             Arrays.fill(up, -1);
             for (int rank = 0; rank < plan.size(); rank++) {
                 int above = plan.treeParent(channel, rank);
-                if (above >= 0 && machineOf[above] != machineOf[rank]) {
-                    up[machineOf[rank]] = machineOf[above];
+                if (above >= 0 && hostOf[above] != hostOf[rank]) {
+                    up[hostOf[rank]] = hostOf[above];
                 }
             }
             channelsOf.computeIfAbsent(List.of(up), key -> new ArrayList<>()).add(channel);
         }
-        List<MachineTree> trees = new ArrayList<>();
-        channelsOf.forEach((up, channels) -> trees.add(new MachineTree(up, List.copyOf(channels))));
+        List<HostTree> trees = new ArrayList<>();
+        channelsOf.forEach((up, channels) -> trees.add(new HostTree(up, List.copyOf(channels))));
         return trees;
     }
 
@@ -45,19 +45,18 @@ public record MachineTree(List<Integer> up, List<Integer> channels) {
     /** The hosts below each host, by number and ascending. */
     public List<List<Integer>> below() {
         List<List<Integer>> below = new ArrayList<>();
-        IntStream.range(0, up.size()).forEach(machine -> below.add(new ArrayList<>()));
-        IntStream.range(0, up.size())
-                .filter(machine -> up.get(machine) >= 0)
-                .forEach(machine -> below.get(up.get(machine)).add(machine));
+        IntStream.range(0, up.size()).forEach(host -> below.add(new ArrayList<>()));
+        IntStream.range(0, up.size()).filter(host -> up.get(host) >= 0).forEach(host -> below.get(up.get(host))
+                .add(host));
         return below;
     }
 
     /** The number of steps from the root to the farthest host. */
     public int depth() {
         int deepest = 0;
-        for (int machine = 0; machine < up.size(); machine++) {
+        for (int host = 0; host < up.size(); host++) {
             int depth = 0;
-            for (int at = up.get(machine); at >= 0; at = up.get(at)) {
+            for (int at = up.get(host); at >= 0; at = up.get(at)) {
                 depth++;
             }
             deepest = Math.max(deepest, depth);

@@ -10,44 +10,44 @@ import java.util.List;
 import java.util.Random;
 
 /** Sets of hosts as unlike each other as a cluster can be. */
-final class RandomMachines {
+final class RandomHosts {
 
     private static final List<Pattern> TREES = List.of(Pattern.TREE, Pattern.SPLIT_TREE, Pattern.BALANCED_TREE);
 
     private final Random random;
-    private final int machines;
+    private final int hosts;
 
-    RandomMachines(Random random, int machines) {
+    RandomHosts(Random random, int hosts) {
         this.random = random;
-        this.machines = machines;
+        this.hosts = hosts;
     }
 
     /** What all ranks bring, in rank order; the ranks of a host lie anywhere. */
     List<RankChannels> ranks() {
         List<Integer> hostOf = new ArrayList<>();
-        for (int machine = 0; machine < machines; machine++) {
+        for (int host = 0; host < hosts; host++) {
             int members = random.nextInt(5) == 0 ? 1 : 1 + random.nextInt(16);
-            hostOf.addAll(Collections.nCopies(members, machine));
+            hostOf.addAll(Collections.nCopies(members, host));
         }
         if (random.nextBoolean()) {
             Collections.shuffle(hostOf, random);
         }
         RankChannels[] ranks = new RankChannels[hostOf.size()];
-        int gpuMachines = random.nextInt(3);
-        for (int machine = 0; machine < machines; machine++) {
+        int gpuHosts = random.nextInt(3);
+        for (int host = 0; host < hosts; host++) {
             List<Integer> members = new ArrayList<>();
             for (int rank = 0; rank < ranks.length; rank++) {
-                if (hostOf.get(rank) == machine) {
+                if (hostOf.get(rank) == host) {
                     members.add(rank);
                 }
             }
-            boolean gpu = gpuMachines == 0 || gpuMachines == 1 && random.nextBoolean();
-            machine("host-" + machine, gpu, members, ranks);
+            boolean gpu = gpuHosts == 0 || gpuHosts == 1 && random.nextBoolean();
+            host("host-" + host, gpu, members, ranks);
         }
         return new ArrayList<>(List.of(ranks));
     }
 
-    private void machine(String host, boolean gpu, List<Integer> members, RankChannels[] ranks) {
+    private void host(String host, boolean gpu, List<Integer> members, RankChannels[] ranks) {
         ChannelGraph rings = found(members, random.nextInt(gpu ? 33 : 5));
         ChannelGraph trees = found(members, random.nextInt(4) == 0 ? 0 : random.nextInt(gpu ? 33 : 5));
         Pattern shape = TREES.get(random.nextInt(TREES.size()));

@@ -1,13 +1,12 @@
-package io.jccl.cli;
+package io.jccl.cli.topo;
 
-import io.jccl.cli.topo.TopologyReporter;
 import io.jccl.config.Settings;
 import io.jccl.planning.PlanningOptions;
 import io.jccl.search.SearchOptions;
 import io.jccl.topology.HostRank;
-import io.jccl.topology.MachineSource;
 import io.jccl.topology.PathPolicy;
 import io.jccl.topology.SysfsDetector;
+import io.jccl.topology.TopologySource;
 import io.jccl.topology.TopologyXmlReader;
 import io.jccl.topology.XmlElement;
 import io.jccl.transport.TransportSelector;
@@ -16,19 +15,19 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 
 /** Requests for reports on this host, with the settings that hold here. */
-public final class ThisMachine {
+public final class ThisHost {
 
-    private ThisMachine() {}
+    private ThisHost() {}
 
     /** The processors that ranks here share: as many as this process may keep busy by affinity and quota. */
     public static int cores() {
-        return SysfsDetector.ofThisMachine().processorsOfThisProcess().count();
+        return SysfsDetector.ofThisHost().processorsOfThisProcess().count();
     }
 
     /** The host with so many ranks on the NUMA node of this process. */
     private static XmlElement describe(int ranks, Settings settings) {
-        int numa = SysfsDetector.ofThisMachine().numaNodeOfThisProcess();
-        return MachineSource.describe(
+        int numa = SysfsDetector.ofThisHost().numaNodeOfThisProcess();
+        return TopologySource.describe(
                 settings,
                 IntStream.range(0, ranks)
                         .mapToObj(rank -> new HostRank(rank, numa))
@@ -40,23 +39,18 @@ public final class ThisMachine {
      *
      * @param file a description to use instead of this host's
      * @param ranks on this host
-     * @param machines how many such hosts
+     * @param hosts how many such hosts
      * @param localOnly whether networks play no part
      * @throws io.jccl.topology.TopologyException if the file cannot be read
      */
     public static TopologyReporter.Request request(
-            Optional<Path> file,
-            int ranks,
-            int machines,
-            boolean localOnly,
-            Settings settings,
-            PlanningOptions options) {
-        String version = ThisMachine.class.getPackage().getImplementationVersion();
+            Optional<Path> file, int ranks, int hosts, boolean localOnly, Settings settings, PlanningOptions options) {
+        String version = ThisHost.class.getPackage().getImplementationVersion();
         return new TopologyReporter.Request(
-                file.map(Path::toString).orElseGet(() -> MachineSource.name(settings)),
+                file.map(Path::toString).orElseGet(() -> TopologySource.name(settings)),
                 version == null ? "unknown" : version,
                 file.map(TopologyXmlReader::read).orElseGet(() -> describe(ranks, settings)),
-                machines,
+                hosts,
                 localOnly,
                 PathPolicy.of(settings),
                 SearchOptions.CrossNic.of(settings),

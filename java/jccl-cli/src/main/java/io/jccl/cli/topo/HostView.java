@@ -20,7 +20,7 @@ import java.util.function.Predicate;
 /**
  * The nodes of a report as people see a host: a tree below each NUMA node, and the wires beside these trees. Immutable.
  */
-public final class MachineView {
+public final class HostView {
 
     private static final Set<LinkType> TREE_LINKS = EnumSet.of(LinkType.PCI, LinkType.MEM, LinkType.NET);
 
@@ -32,11 +32,11 @@ public final class MachineView {
     private final Map<String, List<String>> children = new HashMap<>();
     private final List<String> roots = new ArrayList<>();
 
-    private MachineView() {}
+    private HostView() {}
 
     /** The host of a report. */
-    public static MachineView of(TopologyReport report) {
-        MachineView view = new MachineView();
+    public static HostView of(TopologyReport report) {
+        HostView view = new HostView();
         Topology described = GraphBuilder.build(report.description());
         for (TopologyReport.NodeRow row : report.nodes()) {
             view.types.put(row.name(), NodeType.valueOf(row.type()));

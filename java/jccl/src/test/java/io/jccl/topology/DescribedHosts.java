@@ -7,15 +7,15 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /** The host descriptions of the project's own tests. */
-public final class Machines {
+public final class DescribedHosts {
 
     public static final List<String> NAMES =
             List.of("host-2numa", "gpu4-nvswitch", "gpu2-virtual", "arm-c2c", "every-attribute");
 
-    private Machines() {}
+    private DescribedHosts() {}
 
     public static String text(String name) {
-        try (InputStream in = Machines.class.getResourceAsStream(name + ".xml")) {
+        try (InputStream in = DescribedHosts.class.getResourceAsStream(name + ".xml")) {
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException(e);

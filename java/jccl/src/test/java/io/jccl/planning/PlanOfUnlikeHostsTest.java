@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.jccl.TransportKind;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlanChecks;
-import io.jccl.topology.Machines;
+import io.jccl.topology.DescribedHosts;
 import io.jccl.topology.SharedMaterial;
 import io.jccl.topology.TopologyXmlReader;
 import io.jccl.topology.XmlElement;
@@ -24,18 +24,18 @@ import org.junit.jupiter.api.Timeout;
 
 /** From descriptions to the plan, with hosts that have little in common. */
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
-class PlanOfUnlikeMachinesTest {
+class PlanOfUnlikeHostsTest {
 
     @Test
-    void hosts_of_this_project_are_planned_together_in_any_mixture() {
-        List<MachineSurvey> kinds = Machines.NAMES.stream()
-                .map(name -> found(TopologyXmlReader.read(Machines.text(name))))
+    void hostsOfThisProjectArePlannedTogetherInAnyMixture() {
+        List<MachineSurvey> kinds = DescribedHosts.NAMES.stream()
+                .map(name -> found(TopologyXmlReader.read(DescribedHosts.text(name))))
                 .toList();
         mixtures(kinds, 300);
     }
 
     @Test
-    void the_hosts_beside_the_project_are_planned_together_in_any_mixture() throws IOException {
+    void theHostsBesideTheProjectArePlannedTogetherInAnyMixture() throws IOException {
         Optional<Path> folder = SharedMaterial.find("topologies");
         assumeTrue(folder.isPresent(), "no descriptions beside the project");
         List<MachineSurvey> kinds = new ArrayList<>();
@@ -58,7 +58,7 @@ class PlanOfUnlikeMachinesTest {
                 hosts.add(kinds.get(random.nextInt(kinds.size())));
             }
             Plan plan = DescribedPlans.plan(hosts, TransportKind.SHM).host();
-            assertThat(plan.machines()).hasSize(hosts.size());
+            assertThat(plan.hosts()).hasSize(hosts.size());
             assertThat(plan.size())
                     .isEqualTo(hosts.stream()
                             .mapToInt(host ->
