@@ -34,15 +34,15 @@ final class ElfHeader {
                     + Files.size(library) + " bytes that is none; build or download it again");
         }
         header.order(start[DATA_OFFSET] == BIG_ENDIAN ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN);
-        int host = Short.toUnsignedInt(header.getShort(MACHINE_OFFSET));
-        return switch (host) {
+        int machine = Short.toUnsignedInt(header.getShort(MACHINE_OFFSET));
+        return switch (machine) {
             case 3 -> "x86";
             case 21 -> "ppc64";
             case 40 -> "arm";
             case 62 -> "x86_64";
             case 183 -> "aarch64";
             case 243 -> "riscv";
-            default -> "elf-machine-" + host;
+            default -> "elf-machine-" + machine;
         };
     }
 }
