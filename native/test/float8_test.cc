@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(All, Float8Test,
                            return std::string(nameOf(std::get<0>(info.param))) + "_" + nameOf(std::get<1>(info.param));
                          });
 
-TEST_P(Float8Test, everyCodeIsTheNumberOfItsDefinitionAndComesBack) {
+TEST_P(Float8Test, EveryCodeIsTheNumberOfItsDefinitionAndComesBack) {
   std::vector<uint8_t> codes(256);
   for (int i = 0; i < 256; ++i) codes[i] = static_cast<uint8_t>(i);
   std::vector<float> numbers(256);
@@ -62,13 +62,13 @@ TEST_P(Float8Test, everyCodeIsTheNumberOfItsDefinitionAndComesBack) {
   }
 }
 
-TEST_P(Float8Test, everyBoundaryBetweenTwoCodesRoundsToNearestEven) { expectNarrowed(boundariesOf(format)); }
+TEST_P(Float8Test, EveryBoundaryBetweenTwoCodesRoundsToNearestEven) { expectNarrowed(boundariesOf(format)); }
 
-TEST_P(Float8Test, numbersAllOverFloat32RoundToNearestEven) { expectNarrowed(spreadNumbers()); }
+TEST_P(Float8Test, NumbersAllOverFloat32RoundToNearestEven) { expectNarrowed(spreadNumbers()); }
 
-TEST_P(Float8Test, extremesSaturateAndNansStay) { expectNarrowed(extremes()); }
+TEST_P(Float8Test, ExtremesSaturateAndNansStay) { expectNarrowed(extremes()); }
 
-TEST(Float8DefinitionTest, chosenCodesAreTheNumbersOfTheSpecification) {
+TEST(Float8DefinitionTest, ChosenCodesAreTheNumbersOfTheSpecification) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(reference::fromE4m3(0x7e), 448.0f);
   EXPECT_EQ(reference::fromE4m3(0x38), 1.0f);
@@ -83,7 +83,7 @@ TEST(Float8DefinitionTest, chosenCodesAreTheNumbersOfTheSpecification) {
   EXPECT_TRUE(std::isnan(reference::fromE5m2(0x7d)));
 }
 
-TEST(Float8DefinitionTest, chosenNumbersRoundAndSaturate) {
+TEST(Float8DefinitionTest, ChosenNumbersRoundAndSaturate) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(reference::toE4m3(464.0f), 0x7e);
   EXPECT_EQ(reference::toE4m3(-465.0f), 0xfe);
