@@ -19,6 +19,8 @@ final class Control implements ControlNetwork {
 
         void send(FrameType type, WireWriter content);
 
+        boolean coordinatorIsSilent();
+
         void failed(FailureReport report);
     }
 
@@ -132,6 +134,11 @@ final class Control implements ControlNetwork {
                 new TreeSet<>(),
                 List.of(status(sequence)),
                 text + "; rank 0 has closed its communicator, so that other ranks could not be asked");
+    }
+
+    @Override
+    public boolean coordinatorIsSilent() {
+        return output.coordinatorIsSilent();
     }
 
     @Override

@@ -46,6 +46,9 @@ public interface ControlNetwork {
      */
     void timedOut(long sequence, Duration waited, String text);
 
+    /** Whether nothing has come from the coordinator for half the heartbeat time-out. */
+    boolean coordinatorIsSilent();
+
     /** The agreed failure, once there is one. */
     Optional<FailureReport> agreedFailure();
 }

@@ -33,7 +33,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner {
     private final Control control;
     private final CountDownLatch finAcked = new CountDownLatch(1);
     private final Standstill standstill;
-    private long heardAt;
+    private volatile long heardAt; // written by the reactor's thread
     private long lastHeartbeat;
     private volatile boolean closing;
     private volatile boolean cutOff;
@@ -53,6 +53,11 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner {
             @Override
             public void send(FrameType type, WireWriter content) {
                 CoordinatorConnection.this.send(type, content);
+            }
+
+            @Override
+            public boolean coordinatorIsSilent() {
+                return clock.getAsLong() - heardAt >= timeoutNanos / 2;
             }
 
             @Override
@@ -133,7 +138,7 @@ final class CoordinatorConnection implements Closeable, FrameLink.Owner {
     private long tick(long now) {
         long gap = standstill.tick(now);
         if (gap > timeoutNanos / 2) {
-            heardAt += gap; // it was this process that stood still
+            heardAt = heardAt + gap; // it was this process that stood still
         }
         if (now - lastHeartbeat >= intervalNanos) {
             lastHeartbeat = now;

@@ -28,7 +28,10 @@ import java.util.function.Supplier;
  */
 final class FailureState {
 
-    private static final Duration AGREEMENT_TIMEOUT = Duration.ofSeconds(3);
+    /** The coordinator answers within about a second; on a starved host it takes longer. */
+    private static final Duration MIN_AGREEMENT = Duration.ofSeconds(3);
+
+    private static final Duration MAX_AGREEMENT = Duration.ofSeconds(30);
     private static final long MIN_SLEEP_NANOS = 50_000;
     private static final long MAX_SLEEP_NANOS = 1_000_000;
 
@@ -124,9 +127,10 @@ final class FailureState {
         } else if (status != NativeCommunicator.ABORTED) {
             control.report(kind(status), sequence, text);
         }
+        long start = System.nanoTime();
         awaitAgreedFailure();
         cause = failure.get();
-        return cause != null ? cause : fail(ownView(status, text));
+        return cause != null ? cause : fail(ownView(status, text, Duration.ofNanos(System.nanoTime() - start)));
     }
 
     /** A thread that waits for something that has begun was interrupted; the other ranks must not wait for this one. */
@@ -151,9 +155,14 @@ final class FailureState {
         return cause;
     }
 
+    /** Waits for the agreed failure while the coordinator is heard. */
     private void awaitAgreedFailure() {
-        long deadline = Deadlines.after(AGREEMENT_TIMEOUT);
-        IdleStrategy.await(() -> failure.get() != null, deadline, MIN_SLEEP_NANOS, MAX_SLEEP_NANOS);
+        long soonest = Deadlines.after(MIN_AGREEMENT);
+        IdleStrategy.await(
+                () -> failure.get() != null || System.nanoTime() - soonest >= 0 && control.coordinatorIsSilent(),
+                Deadlines.after(MAX_AGREEMENT),
+                MIN_SLEEP_NANOS,
+                MAX_SLEEP_NANOS);
     }
 
     private Failure fail(JcclException cause) {
@@ -177,11 +186,10 @@ final class FailureState {
         };
     }
 
-    private JcclException ownView(int status, String text) {
+    private JcclException ownView(int status, String text, Duration waited) {
         boolean lost = rank != COORDINATOR;
         String unanswered = lost
-                ? text + "; rank=" + COORDINATOR + ", which coordinates, did not answer within "
-                        + AGREEMENT_TIMEOUT.toMillis()
+                ? text + "; rank=" + COORDINATOR + ", which coordinates, did not answer within " + waited.toMillis()
                         + " ms: it or its host is gone, or a network does not lead there and back"
                 : text;
         Set<Integer> silent = lost ? Set.of(COORDINATOR) : Set.of();

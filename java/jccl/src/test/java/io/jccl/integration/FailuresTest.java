@@ -96,6 +96,21 @@ class FailuresTest {
     }
 
     @Test
+    void aCoordinatorThatIsSlowToAnswerIsNotBlamed() throws Exception {
+        try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", millis(2000), "1", "absent")) {
+            for (int rank : new int[] {0, 2}) {
+                ranks.awaitOutput(rank, text -> text.contains("READY"), LIMIT);
+            }
+            Thread.sleep(1000L * LocalRanks.SLOWNESS);
+            ranks.stop(0); // until after the others have run into their time-out and waited a while
+            Thread.sleep(5000);
+            ranks.resume(0);
+            ranks.awaitOutput(2, text -> text.contains("CLOSED"), LIMIT);
+            assertThat(ranks.output(2)).contains("CommunicationTimeoutException[1]");
+        }
+    }
+
+    @Test
     void aRankThatNeverCallsIsNamedAfterTheTimeout() throws Exception {
         try (ProcessRanks ranks = ProcessRanks.start(folder, 3, "work", millis(2000), "1", "absent")) {
             for (int rank : new int[] {0, 2}) {
