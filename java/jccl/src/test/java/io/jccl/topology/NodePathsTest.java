@@ -102,7 +102,8 @@ class NodePathsTest {
         return width;
     }
 
-    private static double linkWidth(Topology topology, int from, int to) {
+    /** The bandwidth of the widest link from one node to another. */
+    static double linkWidth(Topology topology, int from, int to) {
         return topology.links(from).stream()
                 .filter(link -> link.to() == to)
                 .mapToDouble(Link::bandwidthGBps)

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 /** What holds of the paths of every host, tried on a thousand made-up ones. */
 class RandomHostsPathsTest {
 
-    private static final int MACHINES = 1000;
+    private static final int HOSTS = 1000;
 
     @Test
     void everyPathIsAChainOfLinksAsWideAsItsNarrowest() {
@@ -19,7 +19,7 @@ class RandomHostsPathsTest {
             int at = path.from();
             double width = LinkSpeeds.LOCAL_GBPS;
             for (int next : path.via()) {
-                width = Math.min(width, linkWidth(topology, at, next));
+                width = Math.min(width, NodePathsTest.linkWidth(topology, at, next));
                 at = next;
             }
             String as = seed + " " + path;
@@ -92,7 +92,7 @@ class RandomHostsPathsTest {
     }
 
     private static void forEachHost(HostCheck check) {
-        for (int seed = 0; seed < MACHINES; seed++) {
+        for (int seed = 0; seed < HOSTS; seed++) {
             check.check(NodePaths.compute(host(new Random(seed))), seed);
         }
     }
@@ -112,14 +112,6 @@ class RandomHostsPathsTest {
                 new ArrayList<>(List.of(topology.node(path.from()).type()));
         path.via().forEach(node -> types.add(topology.node(node).type()));
         return types;
-    }
-
-    private static double linkWidth(Topology topology, int from, int to) {
-        return topology.links(from).stream()
-                .filter(link -> link.to() == to)
-                .mapToDouble(Link::bandwidthGBps)
-                .max()
-                .orElseThrow();
     }
 
     private static Topology host(Random random) {

@@ -18,7 +18,7 @@ public final class TopoText {
     /** More columns than this do not fit on a screen: pairs are counted instead. */
     private static final int MAX_COLUMNS = 16;
 
-    private static final int MAX_MACHINES_DRAWN = 16;
+    private static final int MAX_HOSTS_DRAWN = 16;
 
     private final TopologyReport report;
     private final HostView host;
@@ -200,7 +200,7 @@ public final class TopoText {
         (several ? report.plan().map(Summary::plan) : Summary.plan(report)).ifPresent(this::heading);
         report.plan().filter(plan -> plan.hosts().size() > 1).ifPresent(plan -> {
             for (HostTree tree : HostTree.of(plan)) {
-                String drawn = plan.hosts().size() <= MAX_MACHINES_DRAWN ? ": " + nested(tree, tree.root()) : "";
+                String drawn = plan.hosts().size() <= MAX_HOSTS_DRAWN ? ": " + nested(tree, tree.root()) : "";
                 line("  " + Summary.tree(tree) + drawn);
             }
         });

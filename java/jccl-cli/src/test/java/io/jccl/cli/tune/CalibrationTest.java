@@ -22,10 +22,10 @@ import org.junit.jupiter.api.Test;
 /** Profiles and slowdowns from times that a model predicts instead of measured ones. */
 class CalibrationTest {
 
-    private static final TunedHost MACHINE =
+    private static final TunedHost HOST =
             new TunedHost(2, Settings.load(CommunicatorConfig.defaults()), HostCosts.builtIn());
     private static final MeasurementPlan PLAN = new MeasurementPlan(
-            MACHINE, EnumSet.allOf(TransportKind.class), MeasurementPlan.ladder(16 << 20), 0.01, false);
+            HOST, EnumSet.allOf(TransportKind.class), MeasurementPlan.ladder(16 << 20), 0.01, false);
 
     private static List<Times> times(MeasurementRun run, ToDoubleFunction<Times> micros) {
         List<Times> times = new ArrayList<>();
@@ -39,12 +39,12 @@ class CalibrationTest {
     }
 
     private static double predicted(HostCosts costs, MeasurementRun run, Times which) {
-        CommunicatorShape shape = MACHINE.shape(run.transport(), run.ranks(), 1);
+        CommunicatorShape shape = HOST.shape(run.transport(), run.ranks(), 1);
         Configuration configuration = run.configurations().get(which.configuration());
         double micros = new CostModel(costs, shape)
                 .micros(
                         run.collective(),
-                        MACHINE.choice(shape, configuration, run.collective(), which.bytes()),
+                        HOST.choice(shape, configuration, run.collective(), which.bytes()),
                         which.bytes());
         // In place is worth it from 4 KiB on, and a step of 32 KiB is best for large operations.
         if (configuration.name().equals(MeasurementPlan.IN_PLACE)) {
@@ -67,7 +67,7 @@ class CalibrationTest {
                 .with(General.STEP_US, 0.11)
                 .with(General.OVERSUBSCRIBED_HOP_US, 1.7);
         List<String> notes = new ArrayList<>();
-        Calibration calibration = new Calibration(MACHINE, notes::add);
+        Calibration calibration = new Calibration(HOST, notes::add);
         for (MeasurementRun run : forProfile()) {
             calibration.add(run, times(run, which -> predicted(truth, run, which)));
         }
@@ -87,7 +87,7 @@ class CalibrationTest {
     @Test
     void aRowThatContradictsItselfStaysWithANote() {
         List<String> notes = new ArrayList<>();
-        Calibration calibration = new Calibration(MACHINE, notes::add);
+        Calibration calibration = new Calibration(HOST, notes::add);
         for (MeasurementRun run : forProfile()) {
             calibration.add(run, times(run, which -> {
                 double micros = predicted(HostCosts.builtIn(), run, which);
@@ -116,7 +116,7 @@ class CalibrationTest {
             times.add(new Times(1, bytes, List.of(50.0)));
             times.add(new Times(automatic, bytes, List.of(12.0, 24.0, 90.0)));
         }
-        List<Slowdown.Row> rows = Slowdown.of(MACHINE, run, times);
+        List<Slowdown.Row> rows = Slowdown.of(HOST, run, times);
         assertThat(rows).hasSize(run.sizes().size()).allSatisfy(row -> {
             assertThat(row.best()).isEqualTo(run.configurations().get(0).name());
             assertThat(row.bestMicros()).isEqualTo(20);
