@@ -1,5 +1,14 @@
-# The library runs on every x86-64: code for newer instruction sets lives in files that end in the set's name and is
-# chosen at run time.
+# The library runs on every x86-64 and on every 64-bit ARM: code for newer instruction sets lives in files that end in the
+# set's name and is chosen at run time.
+
+# Removes the sources of other processors from the list of that name.
+function(jccl_keep_own_instruction_sets list)
+  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    list(FILTER ${list} EXCLUDE REGEX "_(avx2|avx512)\\.cc$")
+    set(${list} "${${list}}" PARENT_SCOPE)
+  endif()
+endfunction()
+
 function(jccl_instruction_sets)
   set(avx2 -mavx2 -mf16c -mfma)
   set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq)

@@ -59,6 +59,7 @@ endfunction()
 
 if(JCCL_HAS_GTEST)
   file(GLOB JCCL_TEST_SOURCES CONFIGURE_DEPENDS native/test/*.cc)
+  jccl_keep_own_instruction_sets(JCCL_TEST_SOURCES)
   jccl_instruction_sets(${JCCL_TEST_SOURCES})
   jccl_test_program(jccl_native_test ${JCCL_TEST_SOURCES})
   foreach(library IN LISTS jccl_loaded)

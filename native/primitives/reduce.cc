@@ -1,5 +1,7 @@
 #include "primitives/reduce.h"
 
+#include <iterator>
+
 #include "primitives/reduce_tables.h"
 
 namespace jccl {
@@ -16,6 +18,8 @@ const char* nameOf(Isa isa) noexcept {
   return "unknown";
 }
 
+#if defined(__x86_64__)
+
 // The builtin reads CPUID and XCR0, so that a register file which the kernel does not save is not used.
 bool isaSupported(Isa isa) noexcept {
   switch (isa) {
@@ -30,6 +34,12 @@ bool isaSupported(Isa isa) noexcept {
   return false;
 }
 
+#else
+
+bool isaSupported(Isa isa) noexcept { return isa == Isa::Portable; }
+
+#endif
+
 Isa bestIsa() noexcept {
   static const Isa best = isaSupported(Isa::Avx512) ? Isa::Avx512 : isaSupported(Isa::Avx2) ? Isa::Avx2 : Isa::Portable;
   return best;
@@ -38,11 +48,15 @@ Isa bestIsa() noexcept {
 ReduceCopyFn reduceCopyKernel(DataType type, ReduceOp op) noexcept { return reduceCopyKernel(type, op, bestIsa()); }
 
 ReduceCopyFn reduceCopyKernel(DataType type, ReduceOp op, Isa isa) noexcept {
-  constexpr const ReduceTable* tables[kIsaCount] = {&kReducePortable, &kReduceAvx2, &kReduceAvx512};
+#if defined(__x86_64__)
+  constexpr const ReduceTable* tables[] = {&kReducePortable, &kReduceAvx2, &kReduceAvx512};
+#else
+  constexpr const ReduceTable* tables[] = {&kReducePortable};
+#endif
   const auto typeIndex = static_cast<unsigned>(type);
   const auto opIndex = static_cast<unsigned>(op);
   const auto isaIndex = static_cast<unsigned>(isa);
-  if (typeIndex >= kDataTypeCount || opIndex >= kReduceOpCount || isaIndex >= kIsaCount) {
+  if (typeIndex >= kDataTypeCount || opIndex >= kReduceOpCount || isaIndex >= std::size(tables)) {
     return nullptr;
   }
   return tables[isaIndex]->kernels[opIndex][typeIndex];

@@ -55,7 +55,7 @@ using Bfloat16Element = InWords<Bfloat16Format, uint16_t>;
 using E4m3Element = InWords<Float8Format<E4m3Layout>, uint8_t>;
 using E5m2Element = InWords<Float8Format<E5m2Layout>, uint8_t>;
 
-#if defined(__F16C__)
+#if defined(__F16C__) || defined(__aarch64__)
 struct Float16Element {
   using Scalar = float;
   using Stored = uint16_t;
@@ -75,7 +75,8 @@ struct Float16Element {
 using Float16Element = InWords<Float16Format, uint16_t>;
 #endif
 
-// An operation folds accumulators with apply() and changes the result with finish(). One is made per kernel call.
+// An operation folds accumulators with apply() and changes the result with finish(). One is made per kernel call. Where a
+// NaN of apply() may differ between processors, applyExactly() makes the right one.
 
 struct NoFinish {
   explicit NoFinish(const PostOp&) {}
@@ -85,54 +86,68 @@ struct NoFinish {
   }
 };
 
-// The operation of a copy: there is never a second source.
-struct CopyOp : NoFinish {
+// Operations that choose one of their operands.
+struct ChoosingOp : NoFinish {
   using NoFinish::NoFinish;
+  static constexpr bool kMakesNan = false;
+};
+
+// The operation of a copy: there is never a second source.
+struct CopyOp : ChoosingOp {
+  using ChoosingOp::ChoosingOp;
   template <class S, int W>
   static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W>) {
     return a;
   }
 };
 
-struct SumOp : NoFinish {
-  using NoFinish::NoFinish;
+struct Adding {
+  static constexpr bool kMakesNan = kNanNeedsRule;
   template <class S, int W>
   static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W> b) {
     return addVec<S, W>(a, b);
   }
+  template <class S, int W>
+  static JCCL_INLINE Vec<S, W> applyExactly(Vec<S, W> a, Vec<S, W> b) {
+    return nanRule<S, W>(a, b, addVec<S, W>(a, b));
+  }
+};
+
+struct SumOp : NoFinish, Adding {
+  using NoFinish::NoFinish;
 };
 
 struct ProdOp : NoFinish {
   using NoFinish::NoFinish;
+  static constexpr bool kMakesNan = kNanNeedsRule;
   template <class S, int W>
   static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W> b) {
     return mulVec<S, W>(a, b);
   }
+  template <class S, int W>
+  static JCCL_INLINE Vec<S, W> applyExactly(Vec<S, W> a, Vec<S, W> b) {
+    return nanRule<S, W>(a, b, mulVec<S, W>(a, b));
+  }
 };
 
-struct MinOp : NoFinish {
-  using NoFinish::NoFinish;
+struct MinOp : ChoosingOp {
+  using ChoosingOp::ChoosingOp;
   template <class S, int W>
   static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W> b) {
     return minVec<S, W>(a, b);
   }
 };
 
-struct MaxOp : NoFinish {
-  using NoFinish::NoFinish;
+struct MaxOp : ChoosingOp {
+  using ChoosingOp::ChoosingOp;
   template <class S, int W>
   static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W> b) {
     return maxVec<S, W>(a, b);
   }
 };
 
-struct AvgOp {
+struct AvgOp : Adding {
   explicit AvgOp(const PostOp& post) : divisor(post.divisor) {}
-
-  template <class S, int W>
-  static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W> b) {
-    return addVec<S, W>(a, b);
-  }
 
   template <class S, int W>
   JCCL_INLINE Vec<S, W> finish(Vec<S, W> acc) const {

@@ -127,11 +127,25 @@ class Kernel {
 
     JCCL_INLINE void load(Packed<W> packed) { Element::template unpack<W>(packed, parts); }
 
+    template <bool Exact>
     JCCL_INLINE void fold(Packed<W> packed) {
       Accumulator other;
       other.load(packed);
       JCCL_UNROLL
-      for (int p = 0; p < kParts; ++p) parts[p] = Op::template apply<Scalar, W>(parts[p], other.parts[p]);
+      for (int p = 0; p < kParts; ++p) {
+        if constexpr (Exact) {
+          parts[p] = Op::template applyExactly<Scalar, W>(parts[p], other.parts[p]);
+        } else {
+          parts[p] = Op::template apply<Scalar, W>(parts[p], other.parts[p]);
+        }
+      }
+    }
+
+    JCCL_INLINE bool hasNan() const {
+      bool found = false;
+      JCCL_UNROLL
+      for (int p = 0; p < kParts; ++p) found |= anyNan<Scalar, W>(parts[p]);
+      return found;
     }
 
     JCCL_INLINE Packed<W> finish(const Op& op) {
@@ -141,16 +155,30 @@ class Kernel {
     }
   };
 
-  template <int W, int N>
-  JCCL_INLINE void registers(size_t at, unsigned streaming) const {
-    Accumulator<W> acc[N];
+  template <bool Exact, int W, int N>
+  JCCL_INLINE void accumulate(Accumulator<W> (&acc)[N], size_t at) const {
     const char* first = src[0] + at;
     JCCL_UNROLL
     for (int i = 0; i < N; ++i) acc[i].load(loadUnaligned<Packed<W>>(first + i * packedBytes<W>));
     for (int s = 1; s < src.size(); ++s) {
       const char* next = src[s] + at;
       JCCL_UNROLL
-      for (int i = 0; i < N; ++i) acc[i].fold(loadUnaligned<Packed<W>>(next + i * packedBytes<W>));
+      for (int i = 0; i < N; ++i) acc[i].template fold<Exact>(loadUnaligned<Packed<W>>(next + i * packedBytes<W>));
+    }
+  }
+
+  // Every later sum and product of a NaN is NaN, so one look at the results of a block is enough.
+  static constexpr bool kChecksNan = Op::kMakesNan && isFloating<Scalar>;
+
+  template <int W, int N>
+  JCCL_INLINE void registers(size_t at, unsigned streaming) const {
+    Accumulator<W> acc[N];
+    accumulate<false>(acc, at);
+    if constexpr (kChecksNan) {
+      bool found = false;
+      JCCL_UNROLL
+      for (int i = 0; i < N; ++i) found |= acc[i].hasNan();
+      if (__builtin_expect(found, 0)) accumulate<true>(acc, at);
     }
     Packed<W> packed[N];
     JCCL_UNROLL
@@ -204,7 +232,7 @@ class Kernel {
       Accumulator<16> acc;
       acc.load(packedWord(loadWord<Bytes>(src[0] + at)));
       for (int s = 1; s < src.size(); ++s) {
-        acc.fold(packedWord(loadWord<Bytes>(src[s] + at)));
+        acc.template fold<kChecksNan>(packedWord(loadWord<Bytes>(src[s] + at)));
       }
       const uint64_t result = lowerWord(acc.finish(op));
       for (int d = 0; d < dst.size(); ++d) {

@@ -10,7 +10,9 @@ struct ReduceTable {
 };
 
 extern const ReduceTable kReducePortable;
+#if defined(__x86_64__)
 extern const ReduceTable kReduceAvx2;
 extern const ReduceTable kReduceAvx512;
+#endif
 
 }  // namespace jccl

@@ -19,6 +19,8 @@
 #endif
 #include <immintrin.h>
 #pragma GCC diagnostic pop
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #define JCCL_INLINE inline __attribute__((always_inline))
@@ -140,8 +142,9 @@ constexpr bool isFloating = static_cast<S>(0.5) != static_cast<S>(0);
 
 // ---- arithmetic
 //
-// A compiler may swap the operands of + and *, and then the payload of NaN op NaN depends on its register allocation.
-// The instructions themselves take the first operand's, so for floating point they are named here.
+// The payload of NaN op NaN is the first operand's, and a NaN that an operation makes is negative, on every processor: ranks
+// of different processors must agree. A compiler may swap the operands of + and *; x86's instructions themselves keep the
+// rule, so for floating point they are named here. Other processors differ where a result is NaN: see nanRule.
 
 #if defined(__AVX__)
 #define JCCL_ORDERED(mnemonic, r, a, b) __asm__("v" mnemonic " %2, %1, %0" : "=v"(r) : "v"(a), "v"(b))
@@ -150,6 +153,32 @@ constexpr bool isFloating = static_cast<S>(0.5) != static_cast<S>(0);
   r = a;                                \
   __asm__(mnemonic " %1, %0" : "+x"(r) : "x"(b))
 #endif
+
+#if defined(JCCL_ORDERED)
+constexpr bool kNanNeedsRule = false;
+#else
+constexpr bool kNanNeedsRule = true;
+#endif
+
+// Whether an element is NaN.
+template <class S, int W>
+JCCL_INLINE bool anyNan(Vec<S, W> v) {
+  const auto words = bitsOf<Vec<uint64_t, W>>(v != v);
+  uint64_t any = 0;
+  JCCL_UNROLL
+  for (int i = 0; i < W / 8; ++i) any |= words[i];
+  return any != 0;
+}
+
+// The result of a sum or product of a and b, with x86's NaN where it is NaN.
+template <class S, int W>
+JCCL_INLINE Vec<S, W> nanRule(Vec<S, W> a, Vec<S, W> b, Vec<S, W> result) {
+  using U = Vec<WordOf<sizeof(S)>, W>;
+  constexpr auto quiet = static_cast<WordOf<sizeof(S)>>(WordOf<sizeof(S)>{1} << (sizeof(S) == 4 ? 22 : 51));
+  const U made = U{} - quiet;  // all ones from the quiet bit on
+  const U nan = a != a ? bitsOf<U>(a) | quiet : b != b ? bitsOf<U>(b) | quiet : made;
+  return result != result ? bitsOf<Vec<S, W>>(nan) : result;
+}
 
 template <class S, int W>
 JCCL_INLINE Vec<S, W> addVec(Vec<S, W> a, Vec<S, W> b) {
@@ -227,7 +256,19 @@ struct Bfloat16Format {
   }
 };
 
-#if defined(__F16C__)
+#if defined(__aarch64__)
+
+template <int W>
+JCCL_INLINE Vec<float, W> widenFloat16(Vec<uint16_t, W / 2> h) {
+  return bitsOf<Vec<float, W>>(vcvt_f32_f16(bitsOf<float16x4_t>(h)));
+}
+
+template <int W>
+JCCL_INLINE Vec<uint16_t, W / 2> narrowFloat16(Vec<float, W> f) {
+  return bitsOf<Vec<uint16_t, W / 2>>(vcvt_f16_f32(bitsOf<float32x4_t>(f)));
+}
+
+#elif defined(__F16C__)
 
 template <int W>
 JCCL_INLINE Vec<float, W> widenFloat16(Vec<uint16_t, W / 2> h) {

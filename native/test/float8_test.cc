@@ -31,7 +31,11 @@ class Float8Test : public testing::TestWithParam<std::tuple<Isa, DataType>> {
     }
   }
   const Float8Vectors& vectors() const {
+#if defined(__x86_64__)
     const Float8VectorsOfIsa* const sets[] = {&kFloat8Portable, &kFloat8Avx2, &kFloat8Avx512};
+#else
+    const Float8VectorsOfIsa* const sets[] = {&kFloat8Portable};
+#endif
     const Float8VectorsOfIsa& set = *sets[static_cast<int>(isa)];
     return format.type == DataType::Float8E4m3 ? set.e4m3 : set.e5m2;
   }

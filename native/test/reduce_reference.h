@@ -111,7 +111,8 @@ inline uint8_t toE4m3(float f) { return toFloat8<3, false>(f); }
 inline float fromE5m2(uint8_t code) { return fromFloat8<2, true>(code); }
 inline uint8_t toE5m2(float f) { return toFloat8<2, true>(f); }
 
-// a op b. A NaN operand is returned itself, made quiet by sums and products as IEEE 754 asks; the first one wins.
+// a op b. A NaN operand is returned itself, made quiet by sums and products as IEEE 754 asks; the first one wins. A NaN that
+// an operation makes is negative.
 template <class S>
 S fold(ReduceOp op, S a, S b) {
   if constexpr (std::is_floating_point_v<S>) {
@@ -122,8 +123,10 @@ S fold(ReduceOp op, S a, S b) {
       const Word word = bits<Word>(std::isnan(a) ? a : b);
       return bits<S>(arithmetic ? word | quiet : word);
     }
-    if (op == ReduceOp::Prod) return a * b;
-    if (arithmetic) return a + b;
+    if (arithmetic) {
+      const S result = op == ReduceOp::Prod ? a * b : a + b;
+      return std::isnan(result) ? bits<S>(static_cast<Word>(~Word{0} << (std::numeric_limits<S>::digits - 2))) : result;
+    }
   } else {
     using U = std::make_unsigned_t<S>;
     using Wide = std::conditional_t<sizeof(S) == 8, uint64_t, uint32_t>;

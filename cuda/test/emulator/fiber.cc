@@ -1,6 +1,7 @@
 #include "cuda/test/emulator/fiber.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -15,6 +16,9 @@
 extern "C" void jcclEmulatorSwitch(void** from, void* to);
 
 // Saves what a call must preserve on the old stack and takes it from the new one.
+#if defined(__x86_64__)
+constexpr int kSavedWords = 6;
+constexpr int kReturnAddress = kSavedWords;  // its place among the words
 asm(R"(
   .text
   .p2align 4
@@ -37,6 +41,43 @@ jcclEmulatorSwitch:
   retq
   .size jcclEmulatorSwitch, .-jcclEmulatorSwitch
 )");
+#elif defined(__aarch64__)
+constexpr int kSavedWords = 20;
+constexpr int kReturnAddress = 11;  // x30
+asm(R"(
+  .text
+  .p2align 4
+  .type jcclEmulatorSwitch, %function
+jcclEmulatorSwitch:
+  sub sp, sp, #160
+  stp x19, x20, [sp, #0]
+  stp x21, x22, [sp, #16]
+  stp x23, x24, [sp, #32]
+  stp x25, x26, [sp, #48]
+  stp x27, x28, [sp, #64]
+  stp x29, x30, [sp, #80]
+  stp d8, d9, [sp, #96]
+  stp d10, d11, [sp, #112]
+  stp d12, d13, [sp, #128]
+  stp d14, d15, [sp, #144]
+  mov x9, sp
+  str x9, [x0]
+  mov sp, x1
+  ldp x19, x20, [sp, #0]
+  ldp x21, x22, [sp, #16]
+  ldp x23, x24, [sp, #32]
+  ldp x25, x26, [sp, #48]
+  ldp x27, x28, [sp, #64]
+  ldp x29, x30, [sp, #80]
+  ldp d8, d9, [sp, #96]
+  ldp d10, d11, [sp, #112]
+  ldp d12, d13, [sp, #128]
+  ldp d14, d15, [sp, #144]
+  add sp, sp, #160
+  ret
+  .size jcclEmulatorSwitch, .-jcclEmulatorSwitch
+)");
+#endif
 
 namespace jccl::emulator {
 namespace {
@@ -46,12 +87,17 @@ constexpr size_t kStackBytes = 256 << 10;
 #else
 constexpr size_t kStackBytes = 64 << 10;
 #endif
-constexpr size_t kGuardBytes = 4096;
+
+// A page, whose size differs between ARM systems.
+size_t guardBytes() {
+  static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 
 class StackPool {
  public:
   ~StackPool() {
-    for (const Stack& stack : free_) munmap(stack.bottom - kGuardBytes, stack.size + kGuardBytes);
+    for (const Stack& stack : free_) munmap(stack.bottom - guardBytes(), stack.size + guardBytes());
   }
 
   Stack take() {
@@ -65,12 +111,12 @@ class StackPool {
 
  private:
   static Stack make() {
-    void* memory = mmap(nullptr, kStackBytes + kGuardBytes, PROT_READ | PROT_WRITE,
+    void* memory = mmap(nullptr, kStackBytes + guardBytes(), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED || mprotect(memory, kGuardBytes, PROT_NONE) != 0) {
+    if (memory == MAP_FAILED || mprotect(memory, guardBytes(), PROT_NONE) != 0) {
       throw std::system_error(errno, std::generic_category(), "no memory for the stack of an emulated thread");
     }
-    return {static_cast<std::byte*>(memory) + kGuardBytes, kStackBytes};
+    return {static_cast<std::byte*>(memory) + guardBytes(), kStackBytes};
   }
 
   std::vector<Stack> free_;
@@ -100,9 +146,9 @@ void beginFiber(Fiber& fiber, void (*entry)()) {
   // Stacks begin at different places of their pages: else all of them would share a few sets of the cache.
   static thread_local unsigned begun = 0;
   void** top = reinterpret_cast<void**>(fiber.stack.bottom + fiber.stack.size - begun++ % 32 * 128);
-  *--top = nullptr;  // where an entry would return to
-  *--top = reinterpret_cast<void*>(entry);
-  for (int i = 0; i < 6; ++i) *--top = nullptr;  // the registers that the switch takes
+  // What the switch takes, and above it what an entry would return to.
+  for (int i = 0; i < kSavedWords + 2; ++i) *--top = nullptr;
+  top[kReturnAddress] = reinterpret_cast<void*>(entry);
   fiber.stackPointer = top;
 }
 

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Creating one is cheap, but loops over small operations gain by keeping it. Immutable; safe for use by any thread.
  */
-public final class DataBuffer {
+public final class DataBuffer extends DataBufferOnJdk22 {
 
     /** Where the elements live. */
     public enum Memory {
@@ -47,7 +47,7 @@ public final class DataBuffer {
     private final long address; // 0 for heap memory
     private final boolean readOnly;
     private final @Nullable Object owner; // keeps the memory alive; the heap buffer itself for heap memory
-    private final @Nullable HostMemory hostMemory; // null for memory that is no host buffer's
+    private final @Nullable MemoryLife life; // null where nobody can end it
 
     private DataBuffer(
             Memory memory,
@@ -56,14 +56,14 @@ public final class DataBuffer {
             long address,
             boolean readOnly,
             @Nullable Object owner,
-            @Nullable HostMemory hostMemory) {
+            @Nullable MemoryLife life) {
         this.memory = memory;
         this.type = type;
         this.count = count;
         this.address = address;
         this.readOnly = readOnly;
         this.owner = owner;
-        this.hostMemory = hostMemory;
+        this.life = life;
     }
 
     /** Elements of type {@link DataType#FLOAT32} from position to limit. */
@@ -211,6 +211,13 @@ public final class DataBuffer {
         return new DataBuffer(Memory.DEVICE, type, count, address, false, null, null);
     }
 
+    static DataBuffer ofSegment(
+            long address, long count, DataType type, boolean readOnly, Object owner, MemoryLife life) {
+        HostMemory hostMemory = HostMemory.at(address);
+        return new DataBuffer(
+                Memory.DIRECT, type, count, address, readOnly, owner, hostMemory == null ? life : hostMemory);
+    }
+
     static DataBuffer shared(HostBuffer owner, HostMemory memory, long offsetBytes, long count, DataType type) {
         return new DataBuffer(Memory.SHARED, type, count, memory.address() + offsetBytes, false, owner, memory);
     }
@@ -246,8 +253,8 @@ public final class DataBuffer {
      * @throws IllegalStateException if the memory is that of a {@link HostBuffer} that was closed
      */
     public long address() {
-        if (hostMemory != null) {
-            hostMemory.requireOpen();
+        if (life != null) {
+            life.requireOpen();
         }
         return address;
     }
@@ -260,8 +267,8 @@ public final class DataBuffer {
      * @throws IllegalStateException if the memory is that of a {@link HostBuffer} that was closed
      */
     public void pin() {
-        if (hostMemory != null) {
-            hostMemory.pin();
+        if (life != null) {
+            life.pin();
         }
     }
 
@@ -271,8 +278,8 @@ public final class DataBuffer {
      * @throws IllegalStateException if the memory is that of a {@link HostBuffer} and nobody has pinned it
      */
     public void unpin() {
-        if (hostMemory != null) {
-            hostMemory.unpin();
+        if (life != null) {
+            life.unpin();
         }
     }
 
@@ -302,7 +309,7 @@ public final class DataBuffer {
                     .position(begin);
             return new DataBuffer(memory, type, length, 0, readOnly, part, null);
         }
-        return new DataBuffer(memory, type, length, address + offset * type.bytes(), readOnly, owner, hostMemory);
+        return new DataBuffer(memory, type, length, address + offset * type.bytes(), readOnly, owner, life);
     }
 
     /** For example {@code DataBuffer[type=float32, count=1024, memory=direct]}. */
@@ -339,7 +346,8 @@ public final class DataBuffer {
         return Arguments.required("buffer", buffer, "the elements from position to limit of an NIO buffer");
     }
 
-    private static <A> A required(A array) {
+    /** The array, unless it is null. */
+    static <A> A required(A array) {
         return Arguments.required("array", array, "an array of the elements");
     }
 

@@ -4,6 +4,8 @@ import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
 
 /**
  * Memory on the host that the other ranks of this host can read and write in place, so that large operations move no
@@ -17,7 +19,7 @@ import java.nio.ByteOrder;
  * <p>The garbage collector frees a buffer that is never closed, when the buffer, its slices, its views and what was
  * derived from these are unreachable. All methods may be called by any thread.
  */
-public final class HostBuffer implements AutoCloseable {
+public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable {
 
     private final HostMemory memory;
     private final Cleaner.Cleanable cleanable;
@@ -50,6 +52,11 @@ public final class HostBuffer implements AutoCloseable {
     public long address() {
         memory.requireOpen();
         return memory.address();
+    }
+
+    @Override
+    HostMemory memory() {
+        return memory;
     }
 
     /** The size in bytes. */
@@ -113,6 +120,193 @@ public final class HostBuffer implements AutoCloseable {
         ByteBuffer view = memory.view(offsetBytes, lengthBytes);
         Reference.reachabilityFence(this);
         return view.order(ByteOrder.nativeOrder());
+    }
+
+    /**
+     * Like {@link #asByteBuffer}, as elements of type {@code float}.
+     *
+     * @param offsetBytes where the view begins
+     * @param count how many elements, so many that a {@code ByteBuffer} can hold them
+     * @throws IllegalArgumentException if the view does not lie within the buffer, or is 2 GiB or larger
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public FloatBuffer asFloatBuffer(long offsetBytes, int count) {
+        long length = (long) count * Float.BYTES;
+        if (length > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException("count=" + count + ": expected at most " + Integer.MAX_VALUE / Float.BYTES
+                    + " elements in a view; take several");
+        }
+        return asByteBuffer(offsetBytes, (int) length).asFloatBuffer();
+    }
+
+    /**
+     * Like {@link #asByteBuffer}, as elements of type {@code double}.
+     *
+     * @param offsetBytes where the view begins
+     * @param count how many elements, so many that a {@code ByteBuffer} can hold them
+     * @throws IllegalArgumentException if the view does not lie within the buffer, or is 2 GiB or larger
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public DoubleBuffer asDoubleBuffer(long offsetBytes, int count) {
+        long length = (long) count * Double.BYTES;
+        if (length > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException("count=" + count + ": expected at most " + Integer.MAX_VALUE / Double.BYTES
+                    + " elements in a view; take several");
+        }
+        return asByteBuffer(offsetBytes, (int) length).asDoubleBuffer();
+    }
+
+    /**
+     * Copies all elements of an array into the memory.
+     *
+     * @param offsetBytes where they go
+     * @throws IllegalArgumentException if they do not fit there
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public void put(long offsetBytes, byte[] source) {
+        copy(offsetBytes, DataBuffer.required(source).length, Byte.BYTES, (part, from, count) -> part.put(source, from, count));
+    }
+
+    /**
+     * Fills an array with elements of the memory.
+     *
+     * @param offsetBytes where they begin
+     * @throws IllegalArgumentException if there are not as many
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public void get(long offsetBytes, byte[] destination) {
+        copy(
+                offsetBytes,
+                DataBuffer.required(destination).length,
+                Byte.BYTES,
+                (part, from, count) -> part.get(destination, from, count));
+    }
+
+    /**
+     * Copies all elements of an array into the memory.
+     *
+     * @param offsetBytes where they go
+     * @throws IllegalArgumentException if they do not fit there
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public void put(long offsetBytes, int[] source) {
+        copy(offsetBytes, DataBuffer.required(source).length, Integer.BYTES, (part, from, count) -> part.asIntBuffer().put(source, from, count));
+    }
+
+    /**
+     * Fills an array with elements of the memory.
+     *
+     * @param offsetBytes where they begin
+     * @throws IllegalArgumentException if there are not as many
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public void get(long offsetBytes, int[] destination) {
+        copy(
+                offsetBytes,
+                DataBuffer.required(destination).length,
+                Integer.BYTES,
+                (part, from, count) -> part.asIntBuffer().get(destination, from, count));
+    }
+
+    /**
+     * Copies all elements of an array into the memory.
+     *
+     * @param offsetBytes where they go
+     * @throws IllegalArgumentException if they do not fit there
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public void put(long offsetBytes, long[] source) {
+        copy(offsetBytes, DataBuffer.required(source).length, Long.BYTES, (part, from, count) -> part.asLongBuffer().put(source, from, count));
+    }
+
+    /**
+     * Fills an array with elements of the memory.
+     *
+     * @param offsetBytes where they begin
+     * @throws IllegalArgumentException if there are not as many
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public void get(long offsetBytes, long[] destination) {
+        copy(
+                offsetBytes,
+                DataBuffer.required(destination).length,
+                Long.BYTES,
+                (part, from, count) -> part.asLongBuffer().get(destination, from, count));
+    }
+
+    /**
+     * Copies all elements of an array into the memory.
+     *
+     * @param offsetBytes where they go
+     * @throws IllegalArgumentException if they do not fit there
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public void put(long offsetBytes, float[] source) {
+        copy(offsetBytes, DataBuffer.required(source).length, Float.BYTES, (part, from, count) -> part.asFloatBuffer().put(source, from, count));
+    }
+
+    /**
+     * Fills an array with elements of the memory.
+     *
+     * @param offsetBytes where they begin
+     * @throws IllegalArgumentException if there are not as many
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public void get(long offsetBytes, float[] destination) {
+        copy(
+                offsetBytes,
+                DataBuffer.required(destination).length,
+                Float.BYTES,
+                (part, from, count) -> part.asFloatBuffer().get(destination, from, count));
+    }
+
+    /**
+     * Copies all elements of an array into the memory.
+     *
+     * @param offsetBytes where they go
+     * @throws IllegalArgumentException if they do not fit there
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public void put(long offsetBytes, double[] source) {
+        copy(offsetBytes, DataBuffer.required(source).length, Double.BYTES, (part, from, count) -> part.asDoubleBuffer().put(source, from, count));
+    }
+
+    /**
+     * Fills an array with elements of the memory.
+     *
+     * @param offsetBytes where they begin
+     * @throws IllegalArgumentException if there are not as many
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public void get(long offsetBytes, double[] destination) {
+        copy(
+                offsetBytes,
+                DataBuffer.required(destination).length,
+                Double.BYTES,
+                (part, from, count) -> part.asDoubleBuffer().get(destination, from, count));
+    }
+
+    /** Moves elements between an array and the memory, in parts that a buffer can show. */
+    private void copy(long offsetBytes, int count, int elementBytes, PartCopy action) {
+        memory.requireOpen();
+        long length = (long) count * elementBytes;
+        if (offsetBytes < 0 || length > bytes() - offsetBytes) {
+            throw new IllegalArgumentException("offsetBytes=" + offsetBytes + " length=" + count + " elementBytes="
+                    + elementBytes + ": lies outside of this buffer of bytes=" + bytes());
+        }
+        memory.copy(offsetBytes, count, elementBytes, action);
+        Reference.reachabilityFence(this);
+    }
+
+    /** Copies one part. */
+    @FunctionalInterface
+    interface PartCopy {
+        /**
+         * @param part the part of the memory, in native byte order
+         * @param from the part's first element in the array
+         * @param count how many elements it has
+         */
+        void copy(ByteBuffer part, int from, int count);
     }
 
     /**

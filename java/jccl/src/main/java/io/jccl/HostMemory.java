@@ -4,6 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Cleaner;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Map;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -16,12 +17,14 @@ import org.jspecify.annotations.Nullable;
  * pins it. Holders, the buffer and its views, keep the addresses: these are freed when the garbage collector has found
  * all holders unreachable. The last holder that goes closes the memory.
  */
-final class HostMemory {
+final class HostMemory implements MemoryLife {
 
     private static final Cleaner CLEANER = Cleaner.create();
 
     /** All memory whose addresses are not freed, by its address. */
     private static final ConcurrentNavigableMap<Long, HostMemory> ALL = new ConcurrentSkipListMap<>();
+
+    private static final int MAX_PART_BYTES = 1 << 26;
 
     private static final int CLOSED = 1;
     private static final int PIN = 2;
@@ -76,14 +79,16 @@ final class HostMemory {
         return ((int) STATE.getVolatile(this) & CLOSED) != 0;
     }
 
-    void requireOpen() {
+    @Override
+    public void requireOpen() {
         if (isClosed()) {
             throw new IllegalStateException("HostBuffer bytes=" + bytes + " is closed: close it after its last use");
         }
     }
 
     /** Keeps the pages until {@link #unpin}, unless the memory is closed. */
-    void pin() {
+    @Override
+    public void pin() {
         int before = (int) STATE.getVolatile(this);
         while ((before & CLOSED) == 0) {
             int found = (int) STATE.compareAndExchange(this, before, before + PIN);
@@ -95,7 +100,8 @@ final class HostMemory {
         requireOpen();
     }
 
-    void unpin() {
+    @Override
+    public void unpin() {
         int before = (int) STATE.getAndAdd(this, -PIN);
         if (before < PIN) {
             STATE.getAndAdd(this, PIN);
@@ -122,13 +128,33 @@ final class HostMemory {
         return CLEANER.register(holder, this::dropHolder);
     }
 
+    /** As {@link #hold}, unless the memory is closed. */
+    synchronized void holdOpen(Object holder) {
+        requireOpen();
+        hold(holder);
+    }
+
     /** Memory as a direct buffer that, as all that are derived from it, keeps the addresses. */
     ByteBuffer view(long offset, int length) {
-        synchronized (this) {
-            requireOpen();
-            ByteBuffer view = Providers.provider().view(address + offset, length);
-            hold(view);
-            return view;
+        ByteBuffer view = Providers.provider().view(address + offset, length);
+        holdOpen(view);
+        return view;
+    }
+
+    /** Shows the memory of so many elements to an action, part by part, and keeps it meanwhile. */
+    void copy(long offset, int count, int elementBytes, HostBuffer.PartCopy action) {
+        pin();
+        try {
+            int max = MAX_PART_BYTES / elementBytes;
+            for (int done = 0; done < count; done += Math.min(max, count - done)) {
+                int part = Math.min(max, count - done);
+                ByteBuffer view = Providers.provider()
+                        .view(address + offset + (long) done * elementBytes, part * elementBytes)
+                        .order(ByteOrder.nativeOrder());
+                action.copy(view, done, part);
+            }
+        } finally {
+            unpin();
         }
     }
 

@@ -9,6 +9,7 @@ import io.jccl.cli.tune.MeasurementRankCommand;
 import io.jccl.cli.tune.TuneCommand;
 import java.io.PrintWriter;
 import java.util.Locale;
+import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Ansi;
@@ -28,7 +29,9 @@ import picocli.CommandLine.ScopeType;
             TuneCommand.class,
             MeasurementRankCommand.class,
             DoctorCommand.class,
-            EnvCommand.class
+            EnvCommand.class,
+            CommandLine.HelpCommand.class,
+            AutoComplete.GenerateCompletion.class
         },
         footer = {"", "jccl COMMAND --help describes one of them."})
 public final class Main {

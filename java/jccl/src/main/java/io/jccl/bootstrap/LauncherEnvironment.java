@@ -18,6 +18,7 @@ import org.slf4j.LoggerFactory;
  *
  * <ol>
  *   <li>JCCL's own: {@code JCCL_RANK}, {@code JCCL_SIZE}, {@code JCCL_RENDEZVOUS}, optionally {@code JCCL_LOCAL_RANK}
+ *   <li>an Indexed Job of Kubernetes: {@code JOB_COMPLETION_INDEX} in the place of {@code JCCL_RANK}
  *   <li>torchrun: {@code RANK}, {@code WORLD_SIZE}, {@code MASTER_ADDR}, {@code MASTER_PORT}, {@code LOCAL_RANK}
  *   <li>Open MPI: {@code OMPI_COMM_WORLD_RANK}, {@code _SIZE}, {@code _LOCAL_RANK}, {@code _LOCAL_SIZE}
  *   <li>PMI, as with MPICH: {@code PMI_RANK}, {@code PMI_SIZE}, {@code MPI_LOCALRANKID}, {@code MPI_LOCALNRANKS}
@@ -34,6 +35,7 @@ public final class LauncherEnvironment {
 
     private static final Logger LOG = LoggerFactory.getLogger(LauncherEnvironment.class);
     private static final String RENDEZVOUS = "JCCL_RENDEZVOUS";
+    private static final String KUBERNETES = "kubernetes";
     private static final int FIRST_JOB_PORT = 20_000;
     private static final int JOB_PORTS = 10_000;
     /** Slurm numbers from here on what is no step of srun: the batch script, the shell of an allocation, and so on. */
@@ -50,6 +52,8 @@ public final class LauncherEnvironment {
 
     private static final List<Dialect> DIALECTS = List.of(
             new Dialect("jccl", "JCCL_RANK", "JCCL_SIZE", "JCCL_LOCAL_RANK", "JCCL_LOCAL_SIZE"),
+            new Dialect(
+                    KUBERNETES, "JOB_COMPLETION_INDEX", "JCCL_SIZE", "JCCL_LOCAL_RANK", "JCCL_LOCAL_SIZE"),
             new Dialect("torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
             new Dialect(
                     "openmpi",
@@ -103,8 +107,10 @@ public final class LauncherEnvironment {
     }
 
     private Optional<Launch> read(Dialect dialect, List<String> incomplete) {
-        boolean anything =
-                get(dialect.rank()).isPresent() || get(dialect.size()).isPresent();
+        boolean hasRank = get(dialect.rank()).isPresent();
+        boolean hasSize = get(dialect.size()).isPresent();
+        // Pods of any Indexed Job have the index, and JCCL_SIZE alone is JCCL's own.
+        boolean anything = dialect.name().equals(KUBERNETES) ? hasRank && hasSize : hasRank || hasSize;
         if (!anything || dialect.name().equals("slurm") && !insideSlurmStep()) {
             return Optional.empty();
         }

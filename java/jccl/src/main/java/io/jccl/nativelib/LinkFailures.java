@@ -20,7 +20,8 @@ final class LinkFailures {
                     + NativeLibraryFinder.PATH_PROPERTY + " (" + message + ")";
         }
         if (message.contains("GLIBC")) {
-            return start + "needs a newer C library than this host has; build JCCL on this host (" + message + ")";
+            return start + "needs a newer C library than this host has; take a released jar, which needs glibc 2.28, or build JCCL on"
+                    + " this host (" + message + ")";
         }
         if (message.contains("cannot open shared object file")) {
             return start + "a library that it needs is missing; install what the message names (" + message + ")";

@@ -24,6 +24,7 @@ final class NativeLibraryFinder {
 
     static final String PATH_PROPERTY = "jccl.native.path";
     private static final String RESOURCES = "META-INF/native/";
+    private static final String BUILD_ID = "build-id";
 
     private final Platform platform;
     private final Optional<Path> override;
@@ -64,6 +65,11 @@ final class NativeLibraryFinder {
      * @throws NativeLoadException if there is none that loads, or it belongs to other classes
      */
     void load(Consumer<String> loader, Supplier<String> loadedBuildId) {
+        if (override.isEmpty()) {
+            platform.obstacle().ifPresent(obstacle -> {
+                throw new NativeLoadException(obstacle);
+            });
+        }
         String expected = expectedBuildId();
         String file = platform.libraryFile();
         Path loaded = override.isPresent() ? loadOverride(override.get(), loader) : loadEmbedded(file, loader);
@@ -100,6 +106,11 @@ final class NativeLibraryFinder {
 
     private static Path beside(Path override, String file) {
         return Files.isDirectory(override) ? override.resolve(file) : override.resolveSibling(file);
+    }
+
+    /** The build id of the library in the jar, if it has one for the platform. */
+    Optional<String> embeddedBuildId() {
+        return resources.getResource(resource(BUILD_ID)) == null ? Optional.empty() : Optional.of(expectedBuildId());
     }
 
     /** Whether there is such a file beside the library: in the directory that was named, otherwise in the jar. */
@@ -172,11 +183,10 @@ final class NativeLibraryFinder {
     }
 
     private String expectedBuildId() {
-        try (InputStream in = open("build-id")) {
+        try (InputStream in = open(BUILD_ID)) {
             return new String(in.readAllBytes(), StandardCharsets.US_ASCII).strip();
         } catch (IOException e) {
-            throw new NativeLoadException(
-                    "resource=" + resource("build-id") + ": cannot be read: " + e.getMessage(), e);
+            throw new NativeLoadException("resource=" + resource(BUILD_ID) + ": cannot be read: " + e.getMessage(), e);
         }
     }
 
@@ -199,9 +209,7 @@ final class NativeLibraryFinder {
     private InputStream open(String name) {
         InputStream in = resources.getResourceAsStream(resource(name));
         if (in == null) {
-            throw new NativeLoadException("platform=" + platform.directory() + ": this jar has no " + resource(name)
-                    + "; JCCL is built for linux-x86_64. Natives must stay in the jar when it is packed into a larger one,"
-                    + " or be named with -D" + PATH_PROPERTY);
+            throw new NativeLoadException(platform.absence());
         }
         return in;
     }

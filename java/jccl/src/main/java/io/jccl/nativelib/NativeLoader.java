@@ -1,5 +1,10 @@
 package io.jccl.nativelib;
 
+import java.util.List;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
 /**
  * Loads the native library, once for the class loader. Every class with native methods calls {@link #load()} in its
  * static initializer.
@@ -30,6 +35,17 @@ public final class NativeLoader {
     public static String buildId() {
         load();
         return NativeLibrary.buildId();
+    }
+
+    /** The platforms that the jar has a library for, each with the id of its build; nothing is loaded. */
+    public static SortedMap<String, String> embeddedBuilds() {
+        SortedMap<String, String> builds = new TreeMap<>();
+        for (Platform platform : Platform.RELEASED) {
+            new NativeLibraryFinder(platform, Optional.empty(), List.of(), NativeLoader.class.getClassLoader())
+                    .embeddedBuildId()
+                    .ifPresent(id -> builds.put(platform.directory(), id));
+        }
+        return builds;
     }
 
     private static final class Holder {

@@ -1,21 +1,55 @@
 package io.jccl.nativelib;
 
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
- * An operating system and processor as they are named in {@code META-INF/native/<os>-<arch>/}.
+ * An operating system and processor as they are named in {@code META-INF/native/<os>-<arch>/}, and the C library.
  *
  * @param os for example {@code linux}
  * @param arch for example {@code x86_64}
+ * @param cLibrary {@code musl}, {@code glibc-2.17} where the file's name has the version, which it has below 2.34; otherwise
+ *     empty
  */
-record Platform(String os, String arch) {
+record Platform(String os, String arch, String cLibrary) {
+
+    private static final int MIN_GLIBC_MINOR = 28;
+    private static final Pattern GLIBC = Pattern.compile("/libc-2\\.(\\d+)\\.so\\b");
+    private static final Path MAPS = Path.of("/proc/self/maps");
+    private static final String WITHOUT_LIBRARY =
+            "; what needs no native library works here, such as `jccl topo --file` and planning";
+
+    /** Those that a release has libraries for. */
+    static final List<Platform> RELEASED = List.of(of("linux", "x86_64"), of("linux", "aarch64"));
 
     static Platform ofThisJvm() {
-        return of(System.getProperty("os.name"), System.getProperty("os.arch"));
+        String maps;
+        try {
+            maps = Files.readString(MAPS, StandardCharsets.ISO_8859_1);
+        } catch (IOException e) { // no Linux, or no /proc
+            maps = "";
+        }
+        return of(System.getProperty("os.name"), System.getProperty("os.arch"), maps);
     }
 
-    /** From the values of {@code os.name} and {@code os.arch}. */
+    /** From the values of {@code os.name} and {@code os.arch}, with an unknown C library. */
     static Platform of(String osName, String osArch) {
+        return of(osName, osArch, "");
+    }
+
+    /**
+     * From the values of {@code os.name} and {@code os.arch}.
+     *
+     * @param maps what the process has mapped, as in {@code /proc/self/maps}
+     */
+    static Platform of(String osName, String osArch, String maps) {
         String os = osName.toLowerCase(Locale.ROOT).replace(' ', '_');
         String arch = osArch.toLowerCase(Locale.ROOT);
         return new Platform(
@@ -24,7 +58,42 @@ record Platform(String os, String arch) {
                     case "amd64", "x86_64", "x64" -> "x86_64";
                     case "arm64", "aarch64" -> "aarch64";
                     default -> arch;
-                });
+                },
+                cLibrary(maps));
+    }
+
+    private static String cLibrary(String maps) {
+        if (maps.contains("/ld-musl-")) {
+            return "musl";
+        }
+        Matcher glibc = GLIBC.matcher(maps);
+        return glibc.find() ? "glibc-2." + glibc.group(1) : "";
+    }
+
+    /** Why no library of a jar can be loaded here, whatever the jar contains. */
+    Optional<String> obstacle() {
+        if (!os.equals("linux")) {
+            return Optional.of("os=" + os + ": expected linux; run ranks on Linux, of which a container or a virtual machine"
+                    + " is enough" + WITHOUT_LIBRARY);
+        }
+        if (cLibrary.equals("musl")) {
+            return Optional.of("C library=musl: expected glibc 2." + MIN_GLIBC_MINOR + " or newer; use an image with glibc,"
+                    + " such as one of Debian, Ubuntu or RHEL instead of Alpine" + WITHOUT_LIBRARY);
+        }
+        if (cLibrary.startsWith("glibc-2.")
+                && Integer.parseInt(cLibrary.substring("glibc-2.".length())) < MIN_GLIBC_MINOR) {
+            return Optional.of("C library=" + cLibrary + ": expected glibc 2." + MIN_GLIBC_MINOR
+                    + " or newer; use a newer distribution or image, or build JCCL on this host and name its library with -D"
+                    + NativeLibraryFinder.PATH_PROPERTY + WITHOUT_LIBRARY);
+        }
+        return Optional.empty();
+    }
+
+    /** Why a jar has no library for this platform. */
+    String absence() {
+        return "platform=" + directory() + ": this jar has no native library for it: expected linux-x86_64 or linux-aarch64;"
+                + " keep META-INF/native when jars are packed into a larger one, build JCCL on this host, or name a library"
+                + " with -D" + NativeLibraryFinder.PATH_PROPERTY + WITHOUT_LIBRARY;
     }
 
     String directory() {

@@ -52,6 +52,28 @@ class LauncherEnvironmentTest {
     }
 
     @Test
+    void anIndexedJobOfKubernetesGivesTheRank() {
+        Launch launch = LauncherEnvironment.detect(
+                env("JOB_COMPLETION_INDEX=2", "JCCL_SIZE=4", "JCCL_RENDEZVOUS=train-0.train:2900/feed"));
+        assertThat(launch.launcher()).isEqualTo("kubernetes");
+        assertThat(launch.rank()).isEqualTo(2);
+        assertThat(launch.size()).isEqualTo(4);
+        assertThat(address(launch).host()).isEqualTo("train-0.train");
+    }
+
+    @Test
+    void thePodsOfAnotherIndexedJobAreNoLaunch() {
+        assertThat(LauncherEnvironment.find(env("JOB_COMPLETION_INDEX=2"))).isEmpty();
+    }
+
+    @Test
+    void jcclsOwnRankCountsBeforeThatOfKubernetes() {
+        Launch launch = LauncherEnvironment.detect(
+                env("JOB_COMPLETION_INDEX=2", "JCCL_RANK=3", "JCCL_SIZE=4", "JCCL_RENDEZVOUS=h:1"));
+        assertThat(launch.rank()).isEqualTo(3);
+    }
+
+    @Test
     void torchrun() {
         Launch launch = LauncherEnvironment.detect(
                 env("RANK=3", "WORLD_SIZE=8", "LOCAL_RANK=1", "MASTER_ADDR=10.0.0.1", "MASTER_PORT=29500"));

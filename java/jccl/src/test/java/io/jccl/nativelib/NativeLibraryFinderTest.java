@@ -12,6 +12,9 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class NativeLibraryFinderTest {
 
@@ -123,7 +126,37 @@ class NativeLibraryFinderTest {
                                 List.of(directory),
                                 getClass().getClassLoader())
                         .load(path -> {}, () -> ""))
-                .hasMessageStartingWith("platform=linux-riscv64: this jar has no META-INF/native/linux-riscv64/");
+                .hasMessageStartingWith("platform=linux-riscv64: this jar has no native library for it")
+                .hasMessageContaining("META-INF/native")
+                .hasMessageContaining("-Djccl.native.path");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "Mac OS X | aarch64 | '' | os=mac_os_x: expected linux",
+                "Windows 11 | amd64 | '' | os=windows_11: expected linux",
+                "Linux | amd64 | /lib/ld-musl-x86_64.so.1 | C library=musl: expected glibc 2.28",
+                "Linux | amd64 | /usr/lib64/libc-2.17.so | C library=glibc-2.17: expected glibc 2.28",
+            })
+    void namesWhatTheHostLacksBeforeAnythingIsExtracted(String os, String arch, String mapped, String expected) {
+        Platform platform = Platform.of(os, arch, "7f00-7f01 r-xp 00000000 08:01 42   " + mapped + "\n");
+        NativeLibraryFinder finder = new NativeLibraryFinder(
+                platform, Optional.empty(), List.of(directory), getClass().getClassLoader());
+
+        assertThatThrownBy(() -> finder.load(path -> loaded.add(Path.of(path)), () -> ""))
+                .isInstanceOf(NativeLoadException.class)
+                .hasMessageStartingWith(expected)
+                .hasMessageContaining("jccl topo --file");
+        assertThat(loaded).isEmpty();
+        assertThat(directory).isEmptyDirectory();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/usr/lib64/libc-2.28.so", "/usr/lib/x86_64-linux-gnu/libc.so.6", ""})
+    void hasNothingAgainstNewerHosts(String mapped) {
+        assertThat(Platform.of("Linux", "aarch64", mapped).obstacle()).isEmpty();
     }
 
     private static String permissionsOf(Path path) {

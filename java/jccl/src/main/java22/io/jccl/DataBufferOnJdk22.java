@@ -1,0 +1,60 @@
+package io.jccl;
+
+import io.jccl.internal.Arguments;
+import java.lang.foreign.MemorySegment;
+
+/** What {@link DataBuffer} has on JDK 22 and later in addition. */
+abstract sealed class DataBufferOnJdk22 permits DataBuffer {
+
+    /**
+     * All elements of a native memory segment, without a copy.
+     *
+     * <p>The segment's arena must stay open until the operations over the buffer have ended; an arena that the garbage
+     * collector closes does so by itself. A closed arena is refused when an operation is issued.
+     *
+     * @param segment native, of a size that is a multiple of the type's, and of an arena that any thread may use
+     * @param type the type of the elements, which are in native byte order
+     * @throws IllegalArgumentException if the segment is on the heap, of a confined arena, or of another size
+     * @throws IllegalStateException if its arena is closed
+     */
+    public static DataBuffer of(MemorySegment segment, DataType type) {
+        Arguments.required("segment", segment, "a native memory segment");
+        DataBuffer.required(type);
+        if (!segment.isNative()) {
+            throw new IllegalArgumentException("segment=" + segment
+                    + ": expected native memory; give the array itself to DataBuffer.of, or allocate in an Arena");
+        }
+        SegmentLife life = new SegmentLife(segment);
+        life.requireOpen();
+        if (!segment.isAccessibleBy(new Thread(() -> {}))) {
+            throw new IllegalArgumentException("segment=" + segment + " arena=confined: expected memory that the threads of a"
+                    + " communicator may use; allocate it in Arena.ofAuto() or Arena.ofShared()");
+        }
+        if (segment.byteSize() % type.bytes() != 0) {
+            throw new IllegalArgumentException("byteSize=" + segment.byteSize() + " type=" + type.label()
+                    + ": expected a multiple of " + type.bytes() + " bytes; take a slice of the segment");
+        }
+        return DataBuffer.ofSegment(
+                segment.address(), segment.byteSize() / type.bytes(), type, segment.isReadOnly(), segment, life);
+    }
+
+    /** An arena cannot be kept open: what is found when an operation is issued is all that can be said. */
+    private record SegmentLife(MemorySegment segment) implements MemoryLife {
+
+        @Override
+        public void requireOpen() {
+            if (!segment.scope().isAlive()) {
+                throw new IllegalStateException("segment=" + segment
+                        + ": its arena is closed; close it after the last operation over it has ended");
+            }
+        }
+
+        @Override
+        public void pin() {
+            requireOpen();
+        }
+
+        @Override
+        public void unpin() {}
+    }
+}

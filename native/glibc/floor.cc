@@ -1,0 +1,107 @@
+// Lets the shared libraries load where the C library is older than the one that they are linked with: down to glibc 2.28.
+//
+// A linker binds every symbol to its newest version, also for the objects of the static libstdc++ and libgcc. A symbol that
+// is in PIN is bound to its first version instead: cmake/SharedLibraries.cmake has the linker send all uses of it through
+// __wrap_NAME, which is a jump. Symbols that older C libraries do not have at all are defined here. scripts/check-natives
+// finds those that are missing from this file.
+//
+// Up to glibc 2.33 these functions are in libpthread and libdl, so the libraries name these two.
+#include <features.h>
+
+#if defined(__GLIBC__)
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+#if defined(__x86_64__)
+#define JCCL_FIRST_VERSION(version) "GLIBC_" version
+#define JCCL_JUMP(symbol) "jmp *" symbol "@GOTPCREL(%rip)"
+#elif defined(__aarch64__)
+#define JCCL_FIRST_VERSION(version) "GLIBC_2.17"  // the first on this processor
+#define JCCL_JUMP(symbol) "b " symbol
+#endif
+
+// The version is x86-64's.
+#define PIN(name, version)                                                  \
+  asm(".symver jccl_first_" #name "," #name "@" JCCL_FIRST_VERSION(version) \
+      "\n.text"                                                             \
+      "\n.globl __wrap_" #name                                              \
+      "\n.hidden __wrap_" #name                                             \
+      "\n.type __wrap_" #name ", %function"                                 \
+      "\n__wrap_" #name ": " JCCL_JUMP("jccl_first_" #name) "\n")
+
+// clang-format off
+PIN(__pthread_key_create, "2.2.5");
+PIN(dlclose, "2.2.5");
+PIN(dlerror, "2.2.5");
+PIN(dlopen, "2.2.5");
+PIN(dlsym, "2.2.5");
+PIN(pthread_create, "2.2.5");
+PIN(pthread_detach, "2.2.5");
+PIN(pthread_join, "2.2.5");
+PIN(pthread_mutex_trylock, "2.2.5");
+PIN(pthread_once, "2.2.5");
+PIN(pthread_setname_np, "2.12");
+PIN(pthread_sigmask, "2.2.5");
+// clang-format on
+
+extern "C" {
+
+// glibc 2.32: whether there is one thread only. A JVM always has several.
+char __libc_single_threaded = 0;
+
+// glibc 2.36, for std::random_device.
+uint32_t arc4random() noexcept {
+  uint32_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) std::abort();
+  return number;
+}
+
+// glibc 2.33; before, the headers made other calls of them. The kernel's structure is that of the C library.
+int fstat(int descriptor, struct stat* status) noexcept {
+  return static_cast<int>(::syscall(SYS_fstat, descriptor, status));
+}
+int fstat64(int descriptor, struct stat64* status) noexcept {
+  return static_cast<int>(::syscall(SYS_fstat, descriptor, status));
+}
+int stat(const char* path, struct stat* status) noexcept {
+  return static_cast<int>(::syscall(SYS_newfstatat, AT_FDCWD, path, status, 0));
+}
+
+// glibc 2.35: where an exception's frames are described.
+#if defined(DLFO_STRUCT_HAS_EH_DBASE)
+int _dl_find_object(void* address, dl_find_object* result) noexcept {
+  struct Search {
+    uintptr_t address;
+    dl_find_object* result;
+  } search{reinterpret_cast<uintptr_t>(address), result};
+  const auto visit = [](dl_phdr_info* object, size_t, void* argument) {
+    const Search& search = *static_cast<Search*>(argument);
+    const ElfW(Phdr)* frames = nullptr;
+    bool inside = false;
+    for (int i = 0; i < object->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& part = object->dlpi_phdr[i];
+      const uintptr_t begin = object->dlpi_addr + part.p_vaddr;
+      if (part.p_type == PT_GNU_EH_FRAME) frames = &part;
+      if (part.p_type == PT_LOAD && search.address - begin < part.p_memsz) inside = true;
+    }
+    if (!inside || frames == nullptr) return 0;
+    *search.result = {};
+    search.result->dlfo_eh_frame = reinterpret_cast<void*>(object->dlpi_addr + frames->p_vaddr);
+    return 1;
+  };
+  return ::dl_iterate_phdr(visit, &search) == 1 ? 0 : -1;
+}
+#endif
+
+}  // extern "C"
+
+#endif
