@@ -109,7 +109,8 @@ TEST(ShmSegment, MemoryThatShrinksJustBeforeItIsSealedIsMappedAtItsLastSize) {
       while (ready.load() < 2) {
       }
       for (int i = 0; i < round % 500; ++i) __atomic_signal_fence(__ATOMIC_SEQ_CST);
-      ::ftruncate(fd.get(), kShort);
+      const int cut = ::ftruncate(fd.get(), kShort);  // fails where the seal came first
+      static_cast<void>(cut);
       ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK);
     });
     ++ready;
