@@ -13,6 +13,8 @@ import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
 
@@ -62,11 +64,13 @@ public final class Main {
         }
     }
 
+    private static final String HELP = "--help";
+    private static final String HELP_DESCRIPTION = "show this help";
+
     @Option(
-            names = {"-h", "--help"},
+            names = {"-h", HELP},
             usageHelp = true,
-            scope = ScopeType.INHERIT,
-            description = "show this help")
+            description = HELP_DESCRIPTION)
     private boolean help;
 
     @Option(
@@ -107,6 +111,7 @@ public final class Main {
     /** The command line, ready to execute. */
     static CommandLine commandLine() {
         CommandLine line = new CommandLine(new Main());
+        line.getSubcommands().values().forEach(Main::addHelp);
         line.setColorScheme(
                 CommandLine.Help.defaultColorScheme(Terminal.colours(Terminal.Stream.OUT) ? Ansi.ON : Ansi.OFF));
         line.setUsageHelpWidth(100);
@@ -115,6 +120,19 @@ public final class Main {
         line.setExecutionExceptionHandler(Main::failure);
         line.setExitCodeExceptionMapper(Main::statusOf);
         return line;
+    }
+
+    /** An inherited option would clash with the one that picocli's own commands have. */
+    private static void addHelp(CommandLine subcommand) {
+        CommandSpec spec = subcommand.getCommandSpec();
+        if (spec.findOption(HELP) == null) {
+            spec.addOption(OptionSpec.builder("-h", HELP)
+                    .arity("0")
+                    .type(boolean.class)
+                    .usageHelp(true)
+                    .description(HELP_DESCRIPTION)
+                    .build());
+        }
     }
 
     private static int usage(CommandLine.ParameterException exception, String[] arguments) {
