@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The command from the outside: exit status, standard output, standard error. */
 @Timeout(180)
@@ -29,6 +30,7 @@ class CommandTest {
             delimiter = '|',
             value = {
                 "perf all_sum | collective=\"all_sum\": unknown; name one of [all_reduce",
+                "perf allReduce | , barrier]; did you mean all_reduce?",
                 "perf all_reduce --backend cuda | backend=cuda memory=direct: a backend works on its own memory; use --memory device",
                 "perf all_reduce --backend host --memory device | backend=host memory=device: a backend works on its own memory",
                 "perf all_reduce -r 2 -n 2 | root=2: expected 0 to 1 for ranks=2",
@@ -79,10 +81,21 @@ class CommandTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"all_reduce, ''", "all_reduce, --threads", "send_recv, ''", "gather, --threads", "barrier, ''"})
-    void perfChecksAndPrintsATable(String collective, String mode) throws IOException, InterruptedException {
-        String command = "perf " + collective + " -n 2 -e 64 --iters 5 --check " + mode;
-        Result result = run(command.trim().split(" "));
+    @ValueSource(
+            strings = {
+                "all_reduce -n 2",
+                "all_reduce -n 2 --threads",
+                "send_recv -n 2",
+                "gather -n 2 --threads",
+                "barrier -n 2",
+                "all_gather_v -n 3 --threads",
+                "reduce_scatter_v -n 3 --threads",
+                "all_to_all_v -n 3 --threads",
+                "all_to_all_v -n 2 --memory heap",
+                "all_gather_v -n 3 --threads --memory shared"
+            })
+    void perfChecksAndPrintsATable(String run) throws IOException, InterruptedException {
+        Result result = run(("perf " + run + " -b 4 -e 64 --iters 5 --check").split(" "));
         assertThat(result.status()).as(result.err()).isZero();
         assertThat(result.out()).contains("out-of-place").contains("# wrong elements: 0");
     }

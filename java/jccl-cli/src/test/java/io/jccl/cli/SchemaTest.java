@@ -24,7 +24,7 @@ class SchemaTest {
     @ParameterizedTest
     @CsvSource({
         "perf, perf all_reduce -n 2 -e 64 --check --iters 5 --json -",
-        "perf, perf all_to_all -n 2 --threads -e 64 --check --iters 5 --json -",
+        "perf, perf all_to_all_v -n 3 --threads -e 64 --check --iters 5 --json -",
         "env, env --json",
         "doctor, doctor --json",
         "topo, topo -n 2 --json",

@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.Optional;
 
 /** Which known name a misspelt one is nearest to. */
-final class NearestName {
+public final class NearestName {
 
     private NearestName() {}
 
@@ -15,7 +15,7 @@ final class NearestName {
     }
 
     /** The known name with the fewest edits, if they are few enough to be a slip. */
-    static Optional<String> nearest(String name, Collection<String> known) {
+    public static Optional<String> nearest(String name, Collection<String> known) {
         int slip = Math.max(2, name.length() / 4);
         return known.stream()
                 .filter(candidate -> edits(name, candidate) <= slip)

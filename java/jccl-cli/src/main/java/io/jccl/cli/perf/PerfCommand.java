@@ -53,7 +53,8 @@ public final class PerfCommand implements Callable<Integer> {
     @Parameters(
             paramLabel = "COLLECTIVE",
             description = "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter, "
-                    + "send_recv (a ring: to the next rank, from the previous) or barrier")
+                    + "send_recv (a ring: to the next rank, from the previous), barrier, or one of all_gather_v, "
+                    + "reduce_scatter_v, all_to_all_v (uneven blocks: 1 : 2 : ... : n)")
     private String collective;
 
     @Option(
@@ -271,9 +272,10 @@ public final class PerfCommand implements Callable<Integer> {
         if (growth.step != null && step == 0) {
             throw new IllegalArgumentException("step=0: expected at least 1 byte; set it with -i");
         }
-        Collective parsed = Collective.parse(collective);
-        long min = parsed == Collective.BARRIER ? 1 : ByteSizes.parse(minBytes);
-        long max = parsed == Collective.BARRIER ? 1 : ByteSizes.parse(maxBytes);
+        PerfCollective parsed = PerfCollective.parse(collective);
+        boolean sized = parsed.kind() != Collective.BARRIER;
+        long min = sized ? ByteSizes.parse(minBytes) : 1;
+        long max = sized ? ByteSizes.parse(maxBytes) : 1;
         return new PerfOptions(
                 parsed,
                 new SizeLadder(min, max, factor, step),

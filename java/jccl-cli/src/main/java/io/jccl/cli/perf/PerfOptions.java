@@ -1,7 +1,6 @@
 package io.jccl.cli.perf;
 
 import io.jccl.Algorithm;
-import io.jccl.Collective;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataType;
 import io.jccl.Protocol;
@@ -33,7 +32,7 @@ import java.util.Optional;
  * @param tolerancePercent how much slower than the baseline is no regression yet
  */
 record PerfOptions(
-        Collective collective,
+        PerfCollective collective,
         SizeLadder ladder,
         DataType type,
         ReduceOp op,

@@ -13,7 +13,7 @@ import java.io.IOException;
  * @param transport the transports in use between ranks, joined by {@code +}
  * @param ranks how many
  * @param bytes the size of the larger buffer
- * @param count elements as the call counts them
+ * @param count elements as the call counts them; the largest count in v-forms
  * @param type by its label
  * @param op by its label, {@code none} where nothing is reduced
  * @param root -1 where there is none

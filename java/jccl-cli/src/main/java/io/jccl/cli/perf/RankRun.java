@@ -1,6 +1,5 @@
 package io.jccl.cli.perf;
 
-import io.jccl.Collective;
 import io.jccl.Communicator;
 import io.jccl.Execution;
 import io.jccl.PeerTransport;
@@ -59,11 +58,11 @@ final class RankRun {
     }
 
     private PerfRow measure(Shape shape, Region send, Region recv, String transport) {
-        Collective collective = shape.collective();
+        PerfCollective collective = shape.collective();
         Workload twoBuffers = new Workload(communicator, shape, options, send, recv, false);
         PerfRow.Side outOfPlace = measure(shape, twoBuffers);
         Execution execution = execution(twoBuffers);
-        PerfRow.Side inPlace = Shape.hasInPlace(collective)
+        PerfRow.Side inPlace = Shape.hasInPlace(collective.kind())
                 ? measure(shape, new Workload(communicator, shape, options, send, recv, true))
                 : PerfRow.Side.absent(options.check());
         return new PerfRow(
@@ -86,7 +85,7 @@ final class RankRun {
         workload.zero();
         Stopwatch.Times times = stopwatch.measure(workload.call());
         long bytes = shape.elements() * options.type().bytes();
-        return PerfRow.Side.of(times, bytes, Shape.busFactor(shape.collective(), communicator.size()), wrong);
+        return PerfRow.Side.of(times, bytes, Shape.busFactor(shape.collective().kind(), communicator.size()), wrong);
     }
 
     /** How the library executes this workload, read from one more call. */

@@ -8,27 +8,46 @@ import io.jccl.Collective;
  *
  * @param collective which
  * @param ranks how many take part
- * @param count elements as the call counts them: per pair of ranks where buffers are made of blocks, else the buffer
+ * @param count elements as the call counts them: per pair of ranks where buffers are made of blocks, else the buffer; in
+ *     v-forms the largest of the call's counts
  * @param elements elements of the larger buffer
  */
-record Shape(Collective collective, int ranks, long count, long elements) {
+record Shape(PerfCollective collective, int ranks, long count, long elements) {
 
-    /** The shape nearest below a size; never less than one element a block. */
-    static Shape of(Collective collective, int ranks, long bytes, int elementBytes) {
-        if (collective == Collective.BARRIER) {
+    /** The shape nearest below a size; never less than one element a block, or in v-forms less than one element. */
+    static Shape of(PerfCollective collective, int ranks, long bytes, int elementBytes) {
+        if (collective.kind() == Collective.BARRIER) {
             return new Shape(collective, ranks, 0, 0);
         }
-        long elements = bytes / elementBytes;
-        if (isBlocked(collective)) {
+        long elements = Math.max(1, bytes / elementBytes);
+        if (collective.vector()) {
+            long largest = Blocks.uneven(ranks, elements).count(ranks - 1);
+            return new Shape(collective, ranks, largest, elements);
+        }
+        if (isBlocked(collective.kind())) {
             long block = Math.max(1, elements / ranks);
             return new Shape(collective, ranks, block, block * ranks);
         }
-        long whole = Math.max(1, elements);
-        return new Shape(collective, ranks, whole, whole);
+        return new Shape(collective, ranks, elements, elements);
+    }
+
+    /** Each rank's block of the larger buffer; not for all-to-all, whose blocks are those of pairs of ranks. */
+    Blocks blocks() {
+        return collective.vector() ? Blocks.uneven(ranks, elements) : Blocks.even(ranks, count);
+    }
+
+    /** What a rank sends to each rank in an all-to-all: to itself the smallest block, to its successor the next. */
+    Blocks sentBy(int rank) {
+        return blocks().reordered(to -> Math.floorMod(to - rank, ranks));
+    }
+
+    /** What a rank receives from each rank in an all-to-all. */
+    Blocks receivedBy(int rank) {
+        return blocks().reordered(from -> Math.floorMod(rank - from, ranks));
     }
 
     /** Whether one buffer holds a block for each rank. */
-    static boolean isBlocked(Collective collective) {
+    private static boolean isBlocked(Collective collective) {
         return switch (collective) {
             case ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER -> true;
             case ALL_REDUCE, REDUCE, BROADCAST, SEND_RECV, BARRIER -> false;

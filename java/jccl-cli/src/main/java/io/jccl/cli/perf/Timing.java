@@ -36,7 +36,7 @@ public final class Timing implements AutoCloseable {
 
     private static PerfOptions options(long maxBytes, double seconds, MemoryKind memory) {
         return new PerfOptions(
-                Collective.ALL_REDUCE,
+                PerfCollective.of(Collective.ALL_REDUCE),
                 new SizeLadder(1, maxBytes, 2, 0),
                 DataType.FLOAT32,
                 ReduceOp.SUM,
@@ -63,8 +63,11 @@ public final class Timing implements AutoCloseable {
     public double micros(Communicator communicator, Collective collective, long bytes, boolean sharedMemory) {
         PerfOptions options = sharedMemory ? shared : direct;
         Buffers memory = buffers.computeIfAbsent(options.memory(), any -> allocate(options));
-        Shape shape =
-                Shape.of(collective, communicator.size(), bytes, options.type().bytes());
+        Shape shape = Shape.of(
+                PerfCollective.of(collective),
+                communicator.size(),
+                bytes,
+                options.type().bytes());
         Workload workload = new Workload(communicator, shape, options, memory.send, memory.recv, false);
         return stopwatch.measure(workload.call()).averageUs();
     }

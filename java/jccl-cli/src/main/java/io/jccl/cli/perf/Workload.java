@@ -25,6 +25,8 @@ final class Workload {
 
     private final Communicator communicator;
     private final Shape shape;
+    private final Collective kind;
+    private final Blocks blocks;
     private final PerfOptions options;
     private final Region send;
     private final Region recv;
@@ -35,6 +37,8 @@ final class Workload {
     Workload(Communicator communicator, Shape shape, PerfOptions options, Region send, Region recv, boolean inPlace) {
         this.communicator = communicator;
         this.shape = shape;
+        this.kind = shape.collective().kind();
+        this.blocks = shape.blocks();
         this.options = options;
         this.send = send;
         this.recv = recv;
@@ -45,12 +49,16 @@ final class Workload {
 
     /** The call, with its buffers made once. */
     Call call() {
+        DataBuffer in = sendBuffer();
+        DataBuffer out = recvBuffer();
+        return shape.collective().vector() ? vectorCall(in, out) : call(in, out);
+    }
+
+    private Call call(DataBuffer in, DataBuffer out) {
         Communicator comm = communicator;
         ReduceOp op = options.op();
         int root = options.root();
-        DataBuffer in = sendBuffer();
-        DataBuffer out = recvBuffer();
-        return switch (shape.collective()) {
+        return switch (kind) {
             case ALL_REDUCE -> () -> comm.allReduce(in, out, op);
             case REDUCE -> () -> comm.reduce(in, out, op, root);
             case BROADCAST -> () -> comm.broadcast(in, out, root);
@@ -71,6 +79,27 @@ final class Workload {
         };
     }
 
+    private Call vectorCall(DataBuffer in, DataBuffer out) {
+        Communicator comm = communicator;
+        ReduceOp op = options.op();
+        long[] counts = blocks.counts();
+        return switch (kind) {
+            case ALL_GATHER -> () -> comm.allGatherV(in, out, counts);
+            case REDUCE_SCATTER -> () -> comm.reduceScatterV(in, out, counts, op);
+            case ALL_TO_ALL -> {
+                Blocks sent = shape.sentBy(rank);
+                Blocks received = shape.receivedBy(rank);
+                long[] sendCounts = sent.counts();
+                long[] sendOffsets = sent.offsets();
+                long[] recvCounts = received.counts();
+                long[] recvOffsets = received.offsets();
+                yield () -> comm.allToAllV(in, sendCounts, sendOffsets, out, recvCounts, recvOffsets);
+            }
+            case ALL_REDUCE, REDUCE, BROADCAST, GATHER, SCATTER, SEND_RECV, BARRIER -> throw new IllegalStateException(
+                    "collective=" + kind.label() + ": has no v-form");
+        };
+    }
+
     /** The region that the call reads: with one buffer, which of the two it is depends on which is the larger. */
     private Region input() {
         return inPlace && !isShardOfSend() ? recv : send;
@@ -82,22 +111,22 @@ final class Workload {
 
     /** Whether the result in place is a block of the send buffer, instead of the input a block of the receive buffer. */
     private boolean isShardOfSend() {
-        return shape.collective() == Collective.REDUCE_SCATTER || shape.collective() == Collective.SCATTER && isRoot;
+        return kind == Collective.REDUCE_SCATTER || kind == Collective.SCATTER && isRoot;
     }
 
     private long inputOffset() {
-        boolean block =
-                shape.collective() == Collective.ALL_GATHER || shape.collective() == Collective.GATHER && isRoot;
-        return inPlace && block ? rank * shape.count() : 0;
+        boolean block = kind == Collective.ALL_GATHER || kind == Collective.GATHER && isRoot;
+        return inPlace && block ? blocks.offset(rank) : 0;
     }
 
     private long outputOffset() {
-        return inPlace && isShardOfSend() ? rank * shape.count() : 0;
+        return inPlace && isShardOfSend() ? blocks.offset(rank) : 0;
     }
 
     private long inputCount() {
-        return switch (shape.collective()) {
+        return switch (kind) {
             case REDUCE_SCATTER, ALL_TO_ALL -> shape.elements();
+            case ALL_GATHER -> blocks.count(rank);
             case SCATTER -> isRoot ? shape.elements() : 0;
             case BROADCAST -> isRoot ? shape.count() : 0;
             default -> shape.count();
@@ -105,8 +134,9 @@ final class Workload {
     }
 
     private long outputCount() {
-        return switch (shape.collective()) {
+        return switch (kind) {
             case ALL_GATHER, ALL_TO_ALL -> shape.elements();
+            case REDUCE_SCATTER -> blocks.count(rank);
             case GATHER -> isRoot ? shape.elements() : 0;
             case REDUCE -> isRoot ? shape.count() : 0;
             default -> shape.count();
@@ -114,17 +144,17 @@ final class Workload {
     }
 
     private DataBuffer sendBuffer() {
-        if (inputCount() > 0) {
+        if (inputCount() > 0 || shape.collective().vector()) {
             return input().elements(inputOffset(), inputCount(), options.type());
         }
-        return inPlace && shape.collective() == Collective.BROADCAST ? recvBuffer() : null;
+        return inPlace && kind == Collective.BROADCAST ? recvBuffer() : null;
     }
 
     private DataBuffer recvBuffer() {
-        if (outputCount() > 0) {
+        if (outputCount() > 0 || shape.collective().vector()) {
             return output().elements(outputOffset(), outputCount(), options.type());
         }
-        return inPlace && shape.collective() == Collective.REDUCE ? sendBuffer() : null;
+        return inPlace && kind == Collective.REDUCE ? sendBuffer() : null;
     }
 
     /** Writes this rank's input, and makes sure that an output that is not written shows. */
@@ -167,15 +197,15 @@ final class Workload {
     private List<Span> results(Patterns patterns) {
         long count = shape.count();
         int previous = (rank + shape.ranks() - 1) % shape.ranks();
-        return switch (shape.collective()) {
+        return switch (kind) {
             case ALL_REDUCE -> List.of(result(count, patterns.result(), 0));
             case REDUCE -> isRoot ? List.of(result(count, patterns.result(), 0)) : List.of();
             case BROADCAST -> List.of(result(count, patterns.input(options.root()), 0));
-            case ALL_GATHER -> blocks(patterns, 0);
-            case REDUCE_SCATTER -> List.of(result(count, patterns.result(), rank * count));
-            case ALL_TO_ALL -> blocks(patterns, rank * count);
-            case GATHER -> isRoot ? blocks(patterns, 0) : List.of();
-            case SCATTER -> List.of(result(count, patterns.input(options.root()), rank * count));
+            case ALL_GATHER -> gathered(patterns);
+            case REDUCE_SCATTER -> List.of(result(blocks.count(rank), patterns.result(), blocks.offset(rank)));
+            case ALL_TO_ALL -> exchanged(patterns);
+            case GATHER -> isRoot ? gathered(patterns) : List.of();
+            case SCATTER -> List.of(result(count, patterns.input(options.root()), blocks.offset(rank)));
             case SEND_RECV -> List.of(result(count, patterns.input(previous), 0));
             case BARRIER -> List.of();
         };
@@ -185,10 +215,20 @@ final class Workload {
         return new Span(output(), outputOffset(), count, pattern, start);
     }
 
-    private List<Span> blocks(Patterns patterns, long start) {
+    private List<Span> gathered(Patterns patterns) {
         List<Span> spans = new ArrayList<>();
         for (int from = 0; from < shape.ranks(); from++) {
-            spans.add(new Span(output(), from * shape.count(), shape.count(), patterns.input(from), start));
+            spans.add(new Span(output(), blocks.offset(from), blocks.count(from), patterns.input(from), 0));
+        }
+        return spans;
+    }
+
+    private List<Span> exchanged(Patterns patterns) {
+        Blocks received = shape.receivedBy(rank);
+        List<Span> spans = new ArrayList<>();
+        for (int from = 0; from < shape.ranks(); from++) {
+            long start = shape.sentBy(from).offset(rank);
+            spans.add(new Span(output(), received.offset(from), received.count(from), patterns.input(from), start));
         }
         return spans;
     }
@@ -206,8 +246,6 @@ final class Workload {
 
     /** Whether every rank ends with the same bits. */
     boolean isSameEverywhere() {
-        return shape.collective() == Collective.ALL_REDUCE
-                || shape.collective() == Collective.ALL_GATHER
-                || shape.collective() == Collective.BROADCAST;
+        return kind == Collective.ALL_REDUCE || kind == Collective.ALL_GATHER || kind == Collective.BROADCAST;
     }
 }

@@ -3,6 +3,7 @@ package io.jccl.cli.perf;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.Collective;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -24,7 +25,7 @@ class ShapeTest {
     })
     void countsByTheRulesOfNcclTests(
             Collective collective, int ranks, long bytes, int elementBytes, long count, long elements) {
-        Shape shape = Shape.of(collective, ranks, bytes, elementBytes);
+        Shape shape = Shape.of(PerfCollective.of(collective), ranks, bytes, elementBytes);
         assertThat(shape.count()).isEqualTo(count);
         assertThat(shape.elements()).isEqualTo(elements);
     }
@@ -32,12 +33,41 @@ class ShapeTest {
     @ParameterizedTest
     @EnumSource(value = Collective.class, names = "BARRIER", mode = EnumSource.Mode.EXCLUDE)
     void movesAtLeastOneElementForEachBlock(Collective collective) {
-        assertThat(Shape.of(collective, 8, 1, 8).count()).isEqualTo(1);
+        assertThat(Shape.of(PerfCollective.of(collective), 8, 1, 8).count()).isEqualTo(1);
     }
 
     @Test
     void aBarrierMovesNothing() {
-        assertThat(Shape.of(Collective.BARRIER, 8, 1024, 4).elements()).isZero();
+        assertThat(Shape.of(PerfCollective.of(Collective.BARRIER), 8, 1024, 4).elements())
+                .isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "all_gather_v, 3, 1024, 4, 128, 256",
+        "reduce_scatter_v, 4, 40, 1, 16, 40",
+        "all_to_all_v, 5, 4, 4, 1, 1"
+    })
+    void vectorFormsMoveAllOfTheSizeAndCountTheLargestBlock(
+            String collective, int ranks, long bytes, int elementBytes, long count, long elements) {
+        Shape shape = Shape.of(PerfCollective.parse(collective), ranks, bytes, elementBytes);
+        assertThat(shape.count()).isEqualTo(count);
+        assertThat(shape.elements()).isEqualTo(elements);
+        assertThat(LongStream.of(shape.blocks().counts()).sum()).isEqualTo(elements);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"all_to_all, 4", "all_to_all_v, 1", "all_to_all_v, 4", "all_to_all_v, 5"})
+    void whatOneRankSendsIsWhatTheOtherReceives(String collective, int ranks) {
+        Shape shape = Shape.of(PerfCollective.parse(collective), ranks, 1000, 4);
+        for (int from = 0; from < ranks; from++) {
+            assertThat(LongStream.of(shape.sentBy(from).counts()).sum()).isEqualTo(shape.elements());
+            assertThat(LongStream.of(shape.receivedBy(from).counts()).sum()).isEqualTo(shape.elements());
+            for (int to = 0; to < ranks; to++) {
+                assertThat(shape.sentBy(from).count(to))
+                        .isEqualTo(shape.receivedBy(to).count(from));
+            }
+        }
     }
 
     @ParameterizedTest

@@ -1,0 +1,76 @@
+package io.jccl.cli.perf;
+
+import java.util.Arrays;
+import java.util.function.IntUnaryOperator;
+
+/** The blocks of a buffer that has one for each rank; they lie one after the other. */
+final class Blocks {
+
+    private final long[] counts;
+    private final long[] offsets;
+
+    private Blocks(long[] counts) {
+        this.counts = counts;
+        this.offsets = new long[counts.length];
+        for (int i = 1; i < counts.length; i++) {
+            offsets[i] = offsets[i - 1] + counts[i - 1];
+        }
+    }
+
+    /** Blocks of the same size. */
+    static Blocks even(int ranks, long count) {
+        long[] counts = new long[ranks];
+        Arrays.fill(counts, count);
+        return new Blocks(counts);
+    }
+
+    /**
+     * Blocks whose sizes grow as 1 : 2 : … : n. Where there are fewer elements than that sum, the first blocks are empty.
+     *
+     * @param elements of all together
+     */
+    static Blocks uneven(int ranks, long elements) {
+        long[] counts = new long[ranks];
+        long begin = 0;
+        for (int i = 0; i < ranks; i++) {
+            long end = share(elements, triangle(i + 1L), triangle(ranks));
+            counts[i] = end - begin;
+            begin = end;
+        }
+        return new Blocks(counts);
+    }
+
+    private static long triangle(long n) {
+        return n * (n + 1) / 2;
+    }
+
+    /** {@code elements * part / whole}, rounded down, without overflow of the product. */
+    private static long share(long elements, long part, long whole) {
+        return elements / whole * part + elements % whole * part / whole;
+    }
+
+    /** The same blocks in another order. */
+    Blocks reordered(IntUnaryOperator source) {
+        long[] other = new long[counts.length];
+        Arrays.setAll(other, i -> counts[source.applyAsInt(i)]);
+        return new Blocks(other);
+    }
+
+    /** How many elements each block has. */
+    long[] counts() {
+        return counts.clone();
+    }
+
+    /** Where each block begins, in elements. */
+    long[] offsets() {
+        return offsets.clone();
+    }
+
+    long count(int rank) {
+        return counts[rank];
+    }
+
+    long offset(int rank) {
+        return offsets[rank];
+    }
+}
