@@ -6,7 +6,9 @@ import io.jccl.cli.CommandProcess.Result;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,6 +33,7 @@ class CommandTest {
             value = {
                 "perf all_sum | collective=\"all_sum\": unknown; name one of [all_reduce",
                 "perf allReduce | , barrier]; did you mean all_reduce?",
+                "perf all_reduce --json - --csv - | json=- csv=-: standard output carries one of them",
                 "perf all_reduce --backend cuda | backend=cuda memory=direct: a backend works on its own memory; use --memory device",
                 "perf all_reduce --backend host --memory device | backend=host memory=device: a backend works on its own memory",
                 "perf all_reduce -r 2 -n 2 | root=2: expected 0 to 1 for ranks=2",
@@ -98,6 +101,34 @@ class CommandTest {
         Result result = run(("perf " + run + " -b 4 -e 64 --iters 5 --check").split(" "));
         assertThat(result.status()).as(result.err()).isZero();
         assertThat(result.out()).contains("out-of-place").contains("# wrong elements: 0");
+    }
+
+    @Test
+    void perfSaysWithWhatWhereAndWhenItMeasured() throws IOException, InterruptedException {
+        Result result =
+                run("perf", "all_reduce", "-n", "3", "--threads", "-e", "8", "--iters", "2", "--algorithm", "tree");
+        assertThat(result.status()).as(result.err()).isZero();
+        String header = result.out().substring(0, result.out().indexOf("out-of-place"));
+        assertThat(header.lines()).allMatch(line -> line.startsWith("#"));
+        assertThat(header)
+                .containsPattern(
+                        "# JCCL \\S+ \\(build \\S+\\), Java " + Pattern.quote(System.getProperty("java.version"))
+                                + ".*, 20\\d\\d-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ\n")
+                .containsPattern("# host \\S+: Linux \\S+, .+, \\d+ cores?\n")
+                .containsPattern("# 3 ranks as threads of one process on 1 host \\(\\S+\\)\n")
+                .contains("# settings: JCCL_ALGO=tree\n")
+                .contains("busbw: algbw x 1.33");
+    }
+
+    @Test
+    void perfWritesCsvWithAHeaderAndALineForEachSize() throws IOException, InterruptedException {
+        Result result = run("perf", "all_to_all", "-n", "2", "-b", "8", "-e", "32", "--iters", "2", "--csv", "-");
+        assertThat(result.status()).as(result.err()).isZero();
+        List<String> lines = List.of(result.out().split("\r\n"));
+        assertThat(lines).hasSize(4);
+        assertThat(lines.get(0)).startsWith("collective,backend,transport,ranks,bytes,count,type,op,root,");
+        assertThat(lines.get(1)).startsWith("all_to_all,host,shm,2,8,1,float32,none,-1,");
+        assertThat(result.out()).doesNotContain("#");
     }
 
     @Test

@@ -1,9 +1,5 @@
 package io.jccl.cli.perf;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -11,7 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Results of an earlier run, as {@code --json} wrote them, that later ones are compared with. */
+/** An earlier run whose medians those of a later one are compared with. */
 final class Baseline {
 
     /** Which rows are comparable. */
@@ -25,57 +21,14 @@ final class Baseline {
     private final List<String> regressions = new ArrayList<>();
     private int compared;
 
-    private Baseline(Path file, double tolerancePercent) {
-        this.file = file;
+    Baseline(EarlierRun run, double tolerancePercent) {
+        this.file = run.file();
         this.tolerancePercent = tolerancePercent;
-    }
-
-    /**
-     * Reads a file of JSON lines.
-     *
-     * @throws IllegalArgumentException if it cannot be read or is not such a file
-     */
-    static Baseline read(Path file, double tolerancePercent) {
-        Baseline baseline = new Baseline(file, tolerancePercent);
-        ObjectMapper mapper = new ObjectMapper();
-        List<String> lines;
-        try {
-            lines = Files.readAllLines(file);
-        } catch (IOException e) {
-            throw new IllegalArgumentException(
-                    "baseline=" + file + ": cannot be read (" + e + "); name a file that " + "jccl perf --json wrote",
-                    e);
+        for (EarlierRun.Row row : run.rows()) {
+            medians.put(
+                    new Key(row.collective(), row.backend(), row.ranks(), row.bytes(), row.type(), row.op()),
+                    new Medians(row.outOfPlace().p50Us(), row.inPlace().p50Us()));
         }
-        for (int i = 0; i < lines.size(); i++) {
-            if (!lines.get(i).isBlank()) {
-                baseline.add(mapper, lines.get(i), i + 1);
-            }
-        }
-        return baseline;
-    }
-
-    private void add(ObjectMapper mapper, String line, int number) {
-        try {
-            JsonNode row = mapper.readTree(line);
-            Key key = new Key(
-                    row.required("collective").asText(),
-                    row.required("backend").asText(),
-                    row.required("ranks").asInt(),
-                    row.required("bytes").asLong(),
-                    row.required("type").asText(),
-                    row.required("op").asText());
-            medians.put(key, new Medians(median(row.required("out_of_place")), median(row.required("in_place"))));
-        } catch (IOException | IllegalArgumentException e) {
-            throw new IllegalArgumentException(
-                    "baseline=" + file + " line=" + number + ": not a line that jccl perf " + "--json wrote ("
-                            + e.getMessage().lines().findFirst().orElse("") + ")",
-                    e);
-        }
-    }
-
-    private static Double median(JsonNode side) {
-        JsonNode value = side.required("p50_us");
-        return value.isNull() ? null : (Double) value.asDouble();
     }
 
     /** Compares a row with its counterpart, if there is one. */

@@ -7,10 +7,16 @@ import io.jccl.JcclException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.LongBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.stream.LongStream;
 
-/** Small facts that all ranks of a measurement share: every rank contributes numbers and gets those of all. */
+/** Small facts that all ranks of a measurement share: every rank contributes its own and gets those of all. */
 final class Exchange {
+
+    private static final int TEXT_BYTES = 64;
 
     private final Communicator communicator;
     private final LongBuffer mine;
@@ -45,6 +51,20 @@ final class Exchange {
                     + "needs, returned a wrong result; force another --algorithm or --protocol to narrow it down");
         }
         return values;
+    }
+
+    /** Every rank's text, in rank order, as far as it fits {@value #TEXT_BYTES} bytes. */
+    List<String> all(String text) {
+        byte[] utf8 = Arrays.copyOf(text.getBytes(StandardCharsets.UTF_8), TEXT_BYTES);
+        ByteBuffer own = ByteBuffer.allocateDirect(TEXT_BYTES).put(0, utf8);
+        ByteBuffer texts = ByteBuffer.allocateDirect(TEXT_BYTES * communicator.size());
+        communicator.allGather(DataBuffer.of(own), DataBuffer.of(texts)).await();
+        List<String> list = new ArrayList<>();
+        for (int rank = 0; rank < communicator.size(); rank++) {
+            texts.get(rank * TEXT_BYTES, utf8);
+            list.add(new String(utf8, StandardCharsets.UTF_8).replace("\0", ""));
+        }
+        return list;
     }
 
     /** The largest of all ranks' numbers. */

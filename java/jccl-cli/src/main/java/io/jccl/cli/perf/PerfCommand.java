@@ -13,6 +13,7 @@ import io.jccl.cli.output.ByteSizes;
 import io.jccl.cli.output.ExitCode;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -39,8 +40,9 @@ import picocli.CommandLine.Spec;
         },
         footer = {
             "",
-            "Exit status: 0 fine, 1 wrong results or a failure, 2 usage, 3 slower than the baseline.",
-            "Example:  jccl perf all_reduce -n 4 --check"
+            "Exit status: 0 fine, 1 wrong results or a failure, 2 usage, 3 slower than a baseline.",
+            "Examples:  jccl perf all_reduce -n 4 --check --json before.json",
+            "           jccl perf all_reduce -n 4 --compare before.json"
         },
         sortOptions = false)
 public final class PerfCommand implements Callable<Integer> {
@@ -186,14 +188,23 @@ public final class PerfCommand implements Callable<Integer> {
             description = "write JSON lines there; - for standard output, without the table")
     private String json;
 
-    @Option(names = "--compare", paramLabel = "BASELINE", description = "compare medians with a file that --json wrote")
-    private Path baseline;
+    @Option(
+            names = "--csv",
+            paramLabel = "FILE",
+            description = "write comma-separated values there; - for standard output, without the table")
+    private String csv;
+
+    @Option(
+            names = "--compare",
+            paramLabel = "BASELINE",
+            description = "compare medians with a file that --json wrote; may be given several times")
+    private List<Path> baselines = List.of();
 
     @Option(
             names = "--tolerance",
             paramLabel = "PCT",
             defaultValue = "10",
-            description = "how many percent slower than the baseline is fine (default: ${DEFAULT-VALUE})")
+            description = "how many percent slower than a baseline is fine (default: ${DEFAULT-VALUE})")
     private double tolerance;
 
     @Override
@@ -213,7 +224,7 @@ public final class PerfCommand implements Callable<Integer> {
             return runRank(options, place.get());
         }
         if (threads) {
-            try (PrintingReporter reporter = new PrintingReporter(options, System.out, System.err)) {
+            try (Reporters reporter = new Reporters(options, System.out, System.err)) {
                 return status(new RankThreads(options, size).run(reporter), reporter);
             }
         }
@@ -233,7 +244,7 @@ public final class PerfCommand implements Callable<Integer> {
         if (place.rank() > 0) {
             return status(runRank(options, place, Reporter.SILENT), Reporter.SILENT);
         }
-        try (PrintingReporter reporter = new PrintingReporter(options, System.out, System.err)) {
+        try (Reporters reporter = new Reporters(options, System.out, System.err)) {
             return status(runRank(options, place, reporter), reporter);
         }
     }
@@ -291,9 +302,7 @@ public final class PerfCommand implements Callable<Integer> {
                 channels == 0 ? Optional.empty() : Optional.of(channels),
                 memoryKind(),
                 check,
-                Optional.ofNullable(json),
-                Optional.ofNullable(baseline),
-                tolerance);
+                new Outputs(Optional.ofNullable(json), Optional.ofNullable(csv), baselines, tolerance));
     }
 
     private static <T> Optional<T> unlessAuto(String name, Function<String, T> parse) {

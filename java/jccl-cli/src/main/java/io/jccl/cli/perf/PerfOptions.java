@@ -7,7 +7,6 @@ import io.jccl.Protocol;
 import io.jccl.ReduceOp;
 import io.jccl.TransportKind;
 import io.jccl.nativelib.CudaLoader;
-import java.nio.file.Path;
 import java.util.Optional;
 
 /**
@@ -27,9 +26,7 @@ import java.util.Optional;
  * @param channels forced
  * @param memory where buffers live
  * @param check whether results are verified
- * @param json where JSON lines go
- * @param baseline what to compare with
- * @param tolerancePercent how much slower than the baseline is no regression yet
+ * @param outputs where results go
  */
 record PerfOptions(
         PerfCollective collective,
@@ -46,14 +43,7 @@ record PerfOptions(
         Optional<Integer> channels,
         MemoryKind memory,
         boolean check,
-        Optional<String> json,
-        Optional<Path> baseline,
-        double tolerancePercent) {
-
-    /** Whether standard output carries JSON, so that everything for people goes elsewhere. */
-    boolean jsonOnStandardOutput() {
-        return json.filter("-"::equals).isPresent();
-    }
+        Outputs outputs) {
 
     /** What executes operations. */
     String backend() {

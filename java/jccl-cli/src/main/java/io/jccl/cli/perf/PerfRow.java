@@ -73,8 +73,8 @@ record PerfRow(
         }
     }
 
-    /** This row as one line of JSON, by {@code docs/schema/perf.schema.json}. */
-    String toJson() {
+    /** This row of a run as one line of JSON, by {@code docs/schema/perf.schema.json}. */
+    String toJson(RunInfo run) {
         return Json.line(json -> {
             json.writeStartObject();
             json.writeStringField("collective", collective);
@@ -90,6 +90,7 @@ record PerfRow(
             json.writeNumberField("channels", execution.channels());
             outOfPlace.writeTo(json, "out_of_place");
             inPlace.writeTo(json, "in_place");
+            run.writeTo(json);
             json.writeEndObject();
         });
     }

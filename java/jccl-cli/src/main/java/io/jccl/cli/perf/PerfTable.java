@@ -21,6 +21,17 @@ final class PerfTable {
         this.typeColumn = "%" + Math.max(TYPE_WIDTH, type.length()) + "s";
     }
 
+    /** What the columns mean. */
+    static String legend(PerfCollective collective, int ranks) {
+        String factor = String.format(Locale.ROOT, "%.3g", Shape.busFactor(collective.kind(), ranks));
+        return "# size: the most bytes that one rank sends or expects; time: mean of the slowest rank; GB: 1e9 bytes\n"
+                + "# algbw: size / time; busbw: algbw x " + factor
+                + ", the load of the slowest link; -: not measured; N/A: not checked\n"
+                + (collective.vector()
+                        ? "# block i of n has i / (1 + 2 + ... + n) of the size; count: elements of the largest block\n"
+                        : "");
+    }
+
     /** The headings: three lines. */
     String head() {
         String left = "#%11s %12s " + typeColumn + " %6s %6s ";

@@ -1,76 +1,48 @@
 package io.jccl.cli.perf;
 
-import io.jccl.Communicator;
 import io.jccl.cli.output.ByteSizes;
 import io.jccl.cli.output.Progress;
 import io.jccl.cli.output.Terminal;
-import java.io.IOException;
 import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 
-/** Prints a run: the table for people, JSON lines for programs, progress and complaints on standard error. */
-final class PrintingReporter implements Reporter, AutoCloseable {
+/**
+ * Prints a run for people: the table unless something else is on standard output; progress, complaints and what is slower
+ * than earlier runs on standard error.
+ */
+final class PrintingReporter implements Reporter {
 
     private final PrintStream human;
     private final PrintStream err;
-    private final PrintStream json;
-    private final boolean ownsJson;
-    private final Optional<Baseline> baseline;
+    private final List<Baseline> baselines;
     private final PerfTable table;
     private final Progress progress;
+    private final boolean checked;
     private long bytes;
     private double busbwSum;
     private int busbwCount;
-    private boolean checked;
 
-    /**
-     * Opens what is to be written and reads what is to be compared with.
-     *
-     * @throws IllegalArgumentException if a file cannot be read or written
-     */
-    PrintingReporter(PerfOptions options, PrintStream out, PrintStream err) {
+    PrintingReporter(PerfOptions options, List<EarlierRun> earlier, PrintStream out, PrintStream err) {
         this.err = err;
-        this.human = options.jsonOnStandardOutput() ? null : out;
-        this.ownsJson = options.json().isPresent() && !options.jsonOnStandardOutput();
-        this.baseline = options.baseline().map(file -> Baseline.read(file, options.tolerancePercent()));
-        this.json = options.jsonOnStandardOutput()
-                ? out
-                : options.json().map(PrintingReporter::open).orElse(null);
+        this.human = options.outputs().onStandardOutput() ? null : out;
+        this.baselines = earlier.stream()
+                .map(run -> new Baseline(run, options.outputs().tolerancePercent()))
+                .toList();
         this.table = new PerfTable(
                 Terminal.colours(Terminal.Stream.OUT), options.type().label());
         this.progress = new Progress(err, Terminal.isTerminal(Terminal.Stream.ERR));
         this.checked = options.check();
     }
 
-    private static PrintStream open(String file) {
-        try {
-            return new PrintStream(Files.newOutputStream(Path.of(file)), true, StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new IllegalArgumentException(
-                    "json=" + file + ": cannot be written (" + e + "); name a file in a writable directory, or - ", e);
-        }
-    }
-
     @Override
-    public void begin(PerfOptions options, Communicator communicator, String transport, int sizes) {
+    public void begin(PerfOptions options, RunInfo run, int sizes) {
         progress.begin(options.collective().label(), sizes);
         if (human == null) {
             return;
         }
-        human.printf(
-                Locale.ROOT,
-                "# jccl perf %s: ranks %d, backend %s, transport %s, memory %s, iterations %s, check %s%n",
-                options.collective().label(),
-                communicator.size(),
-                options.backend(),
-                transport,
-                options.memory().label(),
-                options.iterations() > 0 ? Integer.toString(options.iterations()) : "by time",
-                options.check() ? "on" : "off");
+        human.print(PerfHeader.of(options, run));
+        human.print(PerfTable.legend(options.collective(), run.placement().ranks()));
         human.print(table.head());
         human.flush();
     }
@@ -84,15 +56,11 @@ final class PrintingReporter implements Reporter, AutoCloseable {
     @Override
     public void row(PerfRow row) {
         progress.clear();
-        if (json != null) {
-            json.println(row.toJson());
-            json.flush();
-        }
         if (human != null) {
             human.print(table.row(row));
             human.flush();
         }
-        baseline.ifPresent(before -> before.compare(row));
+        baselines.forEach(before -> before.compare(row));
         addToAverage(row.outOfPlace());
         addToAverage(row.inPlace());
     }
@@ -121,11 +89,12 @@ final class PrintingReporter implements Reporter, AutoCloseable {
                     busbwSum / Math.max(1, busbwCount));
             human.flush();
         }
-        baseline.ifPresent(this::judge);
+        baselines.forEach(this::judge);
     }
 
     private void judge(Baseline before) {
-        before.regressions().forEach(text -> err.println("jccl perf: regression: " + text));
+        String which = baselines.size() > 1 ? " (" + before.file() + ")" : "";
+        before.regressions().forEach(text -> err.println("jccl perf: regression: " + text + which));
         if (before.compared() == 0) {
             err.println("jccl perf: baseline=" + before.file()
                     + ": has no line with this collective, type, operation, number of ranks and any of these sizes; "
@@ -138,13 +107,6 @@ final class PrintingReporter implements Reporter, AutoCloseable {
 
     @Override
     public boolean hasRegressed() {
-        return baseline.filter(before -> !before.regressions().isEmpty()).isPresent();
-    }
-
-    @Override
-    public void close() {
-        if (ownsJson) {
-            json.close();
-        }
+        return baselines.stream().anyMatch(before -> !before.regressions().isEmpty());
     }
 }

@@ -5,6 +5,7 @@ import io.jccl.Execution;
 import io.jccl.PeerTransport;
 import io.jccl.TransportKind;
 import io.jccl.Work;
+import io.jccl.config.Settings;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
@@ -45,7 +46,7 @@ final class RankRun {
         try (Region send = Region.allocate(options.memory(), largest, device);
                 Region recv = Region.allocate(options.memory(), largest, device)) {
             String transport = transports();
-            reporter.begin(options, communicator, transport, shapes.size());
+            begin(transport, shapes.size());
             for (Shape shape : shapes) {
                 reporter.measuring(shape.elements() * elementBytes);
                 PerfRow row = measure(shape, send, recv, transport);
@@ -55,6 +56,14 @@ final class RankRun {
         }
         reporter.end(wrong);
         return wrong;
+    }
+
+    private void begin(String transport, int sizes) {
+        Settings settings = Settings.load(options.communicatorConfig(communicator.rank()));
+        Placement placement = Placement.gather(exchange, settings);
+        if (communicator.rank() == 0) {
+            reporter.begin(options, RunInfo.now(options, transport, placement, settings), sizes);
+        }
     }
 
     private PerfRow measure(Shape shape, Region send, Region recv, String transport) {

@@ -1,15 +1,13 @@
 package io.jccl.cli.perf;
 
-import io.jccl.Communicator;
-
-/** Receives a run's progress and results. Only rank 0 prints them. */
-interface Reporter {
+/** Receives a run's progress and results on rank 0. */
+interface Reporter extends AutoCloseable {
 
     /** Says nothing. */
     Reporter SILENT = new Reporter() {};
 
     /** The ranks are connected and begin. */
-    default void begin(PerfOptions options, Communicator communicator, String transport, int sizes) {}
+    default void begin(PerfOptions options, RunInfo run, int sizes) {}
 
     /** A size is begun. */
     default void measuring(long bytes) {}
@@ -23,8 +21,11 @@ interface Reporter {
     /** All sizes are done. */
     default void end(long wrong) {}
 
-    /** Whether something was slower than the baseline allows. */
+    /** Whether something was slower than an earlier run allows. */
     default boolean hasRegressed() {
         return false;
     }
+
+    @Override
+    default void close() {}
 }

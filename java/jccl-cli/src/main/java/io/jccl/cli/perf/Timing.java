@@ -50,9 +50,7 @@ public final class Timing implements AutoCloseable {
                 Optional.empty(),
                 memory,
                 false,
-                Optional.empty(),
-                Optional.empty(),
-                0);
+                Outputs.NONE);
     }
 
     /**

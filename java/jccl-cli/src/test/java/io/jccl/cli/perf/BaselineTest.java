@@ -17,9 +17,9 @@ class BaselineTest {
     private Baseline baseline(double tolerance, PerfRow... rows) throws IOException {
         StringBuilder lines = new StringBuilder();
         for (PerfRow row : rows) {
-            lines.append(row.toJson()).append('\n');
+            lines.append(row.toJson(RunInfos.SAMPLE)).append('\n');
         }
-        return Baseline.read(Files.writeString(directory.resolve("base.json"), lines), tolerance);
+        return new Baseline(EarlierRun.read(Files.writeString(directory.resolve("base.json"), lines)), tolerance);
     }
 
     @Test
@@ -62,10 +62,10 @@ class BaselineTest {
     void aFileThatIsNoBaselineIsNamedWithItsLine() throws IOException {
         Path file = Files.writeString(directory.resolve("x"), "\n{\"collective\":\"all_reduce\"}\n");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Baseline.read(file, 10))
+                .isThrownBy(() -> EarlierRun.read(file))
                 .withMessageStartingWith("baseline=" + file + " line=2: not a line that jccl perf --json wrote");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Baseline.read(directory.resolve("missing"), 10))
+                .isThrownBy(() -> EarlierRun.read(directory.resolve("missing")))
                 .withMessageContaining("cannot be read");
     }
 }

@@ -55,12 +55,16 @@ class PerfTableTest {
 
     @Test
     void jsonIsTheContractsLine() {
-        assertThat(row("all_reduce", side(100, 0L), PerfRow.Side.absent(false)).toJson())
+        assertThat(row("all_reduce", side(100, 0L), PerfRow.Side.absent(false)).toJson(RunInfos.SAMPLE))
                 .isEqualTo("{\"collective\":\"all_reduce\",\"backend\":\"host\",\"transport\":\"shm\",\"ranks\":4,"
                         + "\"bytes\":1048576,\"count\":262144,\"type\":\"float32\",\"op\":\"sum\",\"algorithm\":\"ring\","
                         + "\"protocol\":\"ll128\",\"channels\":2,\"out_of_place\":{\"time_us\":100.0,\"p50_us\":90.0,"
                         + "\"p99_us\":200.0,\"algbw_gbps\":10.4858,\"busbw_gbps\":15.7286,\"wrong\":0},"
                         + "\"in_place\":{\"time_us\":null,\"p50_us\":null,\"p99_us\":null,\"algbw_gbps\":null,"
-                        + "\"busbw_gbps\":null,\"wrong\":null}}");
+                        + "\"busbw_gbps\":null,\"wrong\":null},"
+                        + "\"run\":{\"version\":\"1.2.0\",\"build\":\"0a1b\",\"java\":\"17.0.1+12\","
+                        + "\"date\":\"2026-11-23T10:20:30Z\",\"host\":\"node1\",\"kernel\":\"Linux 6.1\","
+                        + "\"processor\":\"Processor, 2 GHz\",\"cores\":2,\"gpus\":[],\"processes\":4,"
+                        + "\"hosts\":[\"node1\",\"node2\"],\"settings\":{\"JCCL_ALGO\":\"ring\"}}}");
     }
 }

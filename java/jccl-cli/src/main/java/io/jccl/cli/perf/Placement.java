@@ -1,0 +1,64 @@
+package io.jccl.cli.perf;
+
+import io.jccl.config.LaunchSettings;
+import io.jccl.config.Settings;
+import io.jccl.device.HostIdentity;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.stream.LongStream;
+
+/**
+ * Where the ranks of a run are.
+ *
+ * @param ranks how many
+ * @param processes how many processes they are in
+ * @param hosts the names of their hosts, in the order of their lowest ranks
+ */
+record Placement(int ranks, int processes, List<String> hosts) {
+
+    private static final int MAX_NAMES = 8;
+
+    Placement {
+        hosts = List.copyOf(hosts);
+    }
+
+    /** What all ranks know together; all of them call this. */
+    static Placement gather(Exchange exchange, Settings settings) {
+        String identity = settings.get(LaunchSettings.HOST_ID).orElseGet(HostIdentity::host);
+        String name = settings.get(LaunchSettings.HOST_ID).orElseGet(HostFacts::hostName);
+        long[] identities = exchange.all(digest(identity));
+        List<String> names = exchange.all(name);
+        long[] processes = exchange.all(digest(HostIdentity.process()));
+        Map<Long, String> hosts = new LinkedHashMap<>();
+        for (int rank = 0; rank < identities.length; rank++) {
+            hosts.putIfAbsent(identities[rank], names.get(rank));
+        }
+        int distinct = (int) LongStream.of(processes).distinct().count();
+        return new Placement(identities.length, distinct, List.copyOf(hosts.values()));
+    }
+
+    private static long digest(String text) {
+        return UUID.nameUUIDFromBytes(text.getBytes(StandardCharsets.UTF_8)).getMostSignificantBits();
+    }
+
+    /** For example {@code 4 ranks as processes on 2 hosts (a, b)}. */
+    String text() {
+        String some = String.join(", ", hosts.subList(0, Math.min(MAX_NAMES, hosts.size())));
+        String more = hosts.size() > MAX_NAMES ? ", ..." : "";
+        return count(ranks, "rank") + form() + " on " + count(hosts.size(), "host") + " (" + some + more + ")";
+    }
+
+    private String form() {
+        if (processes == ranks) {
+            return ranks == 1 ? " as a process" : " as processes";
+        }
+        return processes == 1 ? " as threads of one process" : " in " + processes + " processes";
+    }
+
+    private static String count(int number, String noun) {
+        return number + " " + noun + (number == 1 ? "" : "s");
+    }
+}

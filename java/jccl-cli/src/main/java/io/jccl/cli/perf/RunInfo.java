@@ -1,0 +1,125 @@
+package io.jccl.cli.perf;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.jccl.cli.output.BuildVersion;
+import io.jccl.config.AlgorithmSettings;
+import io.jccl.config.LaunchSettings;
+import io.jccl.config.Origin;
+import io.jccl.config.Registry;
+import io.jccl.config.Setting;
+import io.jccl.config.Settings;
+import io.jccl.device.CudaDevice;
+import io.jccl.device.CudaInventory;
+import io.jccl.nativelib.DeviceEngine;
+import io.jccl.nativelib.NativeLoader;
+import java.io.IOException;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+
+/**
+ * With what, where and when a run measures, as rank 0 knows it; the same for all its rows.
+ *
+ * @param version of JCCL
+ * @param build of its native library
+ * @param java the JVM's version
+ * @param host of rank 0
+ * @param gpus the models of the devices in use on that host
+ * @param date when the run began, in UTC
+ * @param transport the transports in use between ranks, joined by {@code +}
+ * @param placement where the ranks are
+ * @param settings those of the library that are not at their default, by name
+ */
+record RunInfo(
+        String version,
+        String build,
+        String java,
+        HostFacts host,
+        List<String> gpus,
+        Instant date,
+        String transport,
+        Placement placement,
+        Map<String, String> settings) {
+
+    RunInfo {
+        gpus = List.copyOf(gpus);
+        settings = new TreeMap<>(settings);
+    }
+
+    /** A run that begins now. */
+    static RunInfo now(PerfOptions options, String transport, Placement placement, Settings settings) {
+        return new RunInfo(
+                BuildVersion.get(),
+                NativeLoader.buildId(),
+                Runtime.version().toString(),
+                HostFacts.here(),
+                gpus(options, placement.ranks()),
+                Instant.now().truncatedTo(ChronoUnit.SECONDS),
+                transport,
+                placement,
+                changed(settings));
+    }
+
+    private static List<String> gpus(PerfOptions options, int ranks) {
+        if (options.memory() != MemoryKind.DEVICE) {
+            return List.of();
+        }
+        List<CudaDevice> known = CudaInventory.ask().devices();
+        return IntStream.range(0, ranks)
+                .map(rank -> options.deviceOf(rank).orElseThrow())
+                .distinct()
+                .mapToObj(device -> known.stream()
+                        .filter(one -> one.ordinal() == device)
+                        .map(CudaDevice::name)
+                        .findFirst()
+                        .orElseGet(() -> "compute capability "
+                                + DeviceEngine.describe(device).capability() / 10.0))
+                .toList();
+    }
+
+    /** Without what differs between ranks: their device, and what a launcher sets, which may be secret. */
+    private static Map<String, String> changed(Settings settings) {
+        Map<String, String> changed = new TreeMap<>();
+        for (Setting<?> setting : Registry.all()) {
+            boolean ofOneRank =
+                    setting == AlgorithmSettings.DEVICE || setting.group().equals(LaunchSettings.RANK.group());
+            if (!ofOneRank && settings.origin(setting).source() != Origin.Source.DEFAULT) {
+                changed.put(setting.name(), settings.text(setting));
+            }
+        }
+        return changed;
+    }
+
+    /** Writes what is not in each row anyway as a field named {@code run}. */
+    void writeTo(JsonGenerator json) throws IOException {
+        json.writeObjectFieldStart("run");
+        json.writeStringField("version", version);
+        json.writeStringField("build", build);
+        json.writeStringField("java", java);
+        json.writeStringField("date", date.toString());
+        json.writeStringField("host", host.name());
+        json.writeStringField("kernel", host.kernel());
+        json.writeStringField("processor", host.processor());
+        json.writeNumberField("cores", host.cores());
+        writeArray(json, "gpus", gpus);
+        json.writeNumberField("processes", placement.processes());
+        writeArray(json, "hosts", placement.hosts());
+        json.writeObjectFieldStart("settings");
+        for (Map.Entry<String, String> setting : settings.entrySet()) {
+            json.writeStringField(setting.getKey(), setting.getValue());
+        }
+        json.writeEndObject();
+        json.writeEndObject();
+    }
+
+    private static void writeArray(JsonGenerator json, String name, List<String> values) throws IOException {
+        json.writeArrayFieldStart(name);
+        for (String value : values) {
+            json.writeString(value);
+        }
+        json.writeEndArray();
+    }
+}

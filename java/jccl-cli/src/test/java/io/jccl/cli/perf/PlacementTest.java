@@ -1,0 +1,25 @@
+package io.jccl.cli.perf;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class PlacementTest {
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "1 | 1 | a | 1 rank as a process on 1 host (a)",
+                "4 | 4 | a b | 4 ranks as processes on 2 hosts (a, b)",
+                "4 | 1 | a | 4 ranks as threads of one process on 1 host (a)",
+                "8 | 2 | a b | 8 ranks in 2 processes on 2 hosts (a, b)",
+                "9 | 9 | a b c d e f g h i | 9 ranks as processes on 9 hosts (a, b, c, d, e, f, g, h, ...)"
+            })
+    void isAPhrase(int ranks, int processes, String hosts, String text) {
+        assertThat(new Placement(ranks, processes, List.of(hosts.split(" "))).text())
+                .isEqualTo(text);
+    }
+}
