@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,6 +35,7 @@ class CommandTest {
                 "perf all_sum | collective=\"all_sum\": unknown; name one of [all_reduce",
                 "perf allReduce | , barrier]; did you mean all_reduce?",
                 "perf all_reduce --json - --csv - | json=- csv=-: standard output carries one of them",
+                "perf barrier --plot x.svg | plot=x.svg: expected a collective that has sizes",
                 "perf all_reduce --backend cuda | backend=cuda memory=direct: a backend works on its own memory; use --memory device",
                 "perf all_reduce --backend host --memory device | backend=host memory=device: a backend works on its own memory",
                 "perf all_reduce -r 2 -n 2 | root=2: expected 0 to 1 for ranks=2",
@@ -129,6 +131,31 @@ class CommandTest {
         assertThat(lines.get(0)).startsWith("collective,backend,transport,ranks,bytes,count,type,op,root,");
         assertThat(lines.get(1)).startsWith("all_to_all,host,shm,2,8,1,float32,none,-1,");
         assertThat(result.out()).doesNotContain("#");
+    }
+
+    @Test
+    void perfDrawsThisRunOverAnEarlierOne() throws IOException, InterruptedException {
+        Path earlier = directory.resolve("earlier.json");
+        Path plot = directory.resolve("plot.svg");
+        String[] measure = {"perf", "all_reduce", "-n", "2", "--threads", "-e", "64", "--iters", "2", "--json"};
+        assertThat(run(with(measure, earlier.toString())).status()).isZero();
+        Result result = run(with(
+                measure,
+                directory.resolve("now.json").toString(),
+                "--compare",
+                earlier.toString(),
+                "--tolerance",
+                "1000000",
+                "--plot",
+                plot.toString()));
+        assertThat(result.status()).as(result.err()).isZero();
+        assertThat(Files.readString(plot))
+                .contains("data-panel=\"bandwidth\" data-run=\"this run, 20", "data-run=\"earlier.json, 20");
+        assertThat(result.out()).contains("# compared with " + earlier + ": ");
+    }
+
+    private static String[] with(String[] arguments, String... more) {
+        return Stream.concat(Stream.of(arguments), Stream.of(more)).toArray(String[]::new);
     }
 
     @Test

@@ -9,15 +9,17 @@ import java.util.Optional;
  *
  * @param json where JSON lines go; {@code -} for standard output
  * @param csv where comma-separated values go; {@code -} for standard output
+ * @param plot where the plot goes
  * @param earlier results of earlier runs, as {@code --json} wrote them
  * @param tolerancePercent how much slower than an earlier run is no regression yet
  */
-record Outputs(Optional<String> json, Optional<String> csv, List<Path> earlier, double tolerancePercent) {
+record Outputs(
+        Optional<String> json, Optional<String> csv, Optional<Path> plot, List<Path> earlier, double tolerancePercent) {
 
     private static final String STANDARD_OUTPUT = "-";
 
     /** No output. */
-    static final Outputs NONE = new Outputs(Optional.empty(), Optional.empty(), List.of(), 0);
+    static final Outputs NONE = new Outputs(Optional.empty(), Optional.empty(), Optional.empty(), List.of(), 0);
 
     Outputs {
         earlier = List.copyOf(earlier);

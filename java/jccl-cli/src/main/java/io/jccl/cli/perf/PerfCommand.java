@@ -42,7 +42,7 @@ import picocli.CommandLine.Spec;
             "",
             "Exit status: 0 fine, 1 wrong results or a failure, 2 usage, 3 slower than a baseline.",
             "Examples:  jccl perf all_reduce -n 4 --check --json before.json",
-            "           jccl perf all_reduce -n 4 --compare before.json"
+            "           jccl perf all_reduce -n 4 --compare before.json --plot all_reduce.svg"
         },
         sortOptions = false)
 public final class PerfCommand implements Callable<Integer> {
@@ -195,6 +195,12 @@ public final class PerfCommand implements Callable<Integer> {
     private String csv;
 
     @Option(
+            names = "--plot",
+            paramLabel = "FILE.svg",
+            description = "draw bandwidth and time over size there, out of place, with a curve for each --compare")
+    private Path plot;
+
+    @Option(
             names = "--compare",
             paramLabel = "BASELINE",
             description = "compare medians with a file that --json wrote; may be given several times")
@@ -287,6 +293,7 @@ public final class PerfCommand implements Callable<Integer> {
         boolean sized = parsed.kind() != Collective.BARRIER;
         long min = sized ? ByteSizes.parse(minBytes) : 1;
         long max = sized ? ByteSizes.parse(maxBytes) : 1;
+        require(sized || plot == null, "plot", plot, "a collective that has sizes; leave --plot out for barrier");
         return new PerfOptions(
                 parsed,
                 new SizeLadder(min, max, factor, step),
@@ -302,7 +309,12 @@ public final class PerfCommand implements Callable<Integer> {
                 channels == 0 ? Optional.empty() : Optional.of(channels),
                 memoryKind(),
                 check,
-                new Outputs(Optional.ofNullable(json), Optional.ofNullable(csv), baselines, tolerance));
+                new Outputs(
+                        Optional.ofNullable(json),
+                        Optional.ofNullable(csv),
+                        Optional.ofNullable(plot),
+                        baselines,
+                        tolerance));
     }
 
     private static <T> Optional<T> unlessAuto(String name, Function<String, T> parse) {

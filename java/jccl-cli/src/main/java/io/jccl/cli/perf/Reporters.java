@@ -19,6 +19,7 @@ final class Reporters implements Reporter {
         List<EarlierRun> earlier =
                 outputs.earlier().stream().map(EarlierRun::read).toList();
         all.add(new PrintingReporter(options, earlier, out, err));
+        outputs.plot().ifPresent(file -> all.add(new PlotReporter(file, earlier)));
         outputs.json().ifPresent(file -> all.add(LineReporter.json(file, out)));
         outputs.csv().ifPresent(file -> all.add(LineReporter.csv(file, out)));
     }

@@ -3,33 +3,33 @@ package io.jccl.cli.topo.svg;
 import java.util.Locale;
 
 /** Writes SVG elements. Every value is escaped; numbers have at most one decimal, so that equal input gives equal text. */
-final class Svg {
+public final class Svg {
 
     private final StringBuilder out = new StringBuilder();
     private int depth;
 
     /** Opens an element; names and values of its attributes alternate. */
-    Svg open(String element, Object... attributes) {
+    public Svg open(String element, Object... attributes) {
         begin(element, attributes).append(">\n");
         depth++;
         return this;
     }
 
     /** Closes the element opened last. */
-    Svg close(String element) {
+    public Svg close(String element) {
         depth--;
         indent().append("</").append(element).append(">\n");
         return this;
     }
 
     /** An element without content. */
-    Svg empty(String element, Object... attributes) {
+    public Svg empty(String element, Object... attributes) {
         begin(element, attributes).append("/>\n");
         return this;
     }
 
     /** An element with text only. */
-    Svg leaf(String element, String text, Object... attributes) {
+    public Svg leaf(String element, String text, Object... attributes) {
         begin(element, attributes).append('>').append(escape(text));
         out.append("</").append(element).append(">\n");
         return this;
@@ -56,7 +56,7 @@ final class Svg {
     }
 
     /** A number with at most one decimal. */
-    static String number(double value) {
+    public static String number(double value) {
         long tenths = Math.round(value * 10);
         return tenths % 10 == 0 ? Long.toString(tenths / 10) : String.format(Locale.ROOT, "%.1f", tenths / 10.0);
     }

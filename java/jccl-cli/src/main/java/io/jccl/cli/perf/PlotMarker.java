@@ -1,0 +1,75 @@
+package io.jccl.cli.perf;
+
+import io.jccl.cli.topo.svg.Svg;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * How the curve of a run looks: a colour and a shape, so that neither is needed alone.
+ *
+ * @param number of the run
+ */
+record PlotMarker(int number) {
+
+    /**
+     * The colours of Okabe and Ito without yellow, which is too light on white: <a
+     * href="https://jfly.uni-koeln.de/color/">Color Universal Design</a>. The last is black, in dark mode white.
+     */
+    private static final List<String> COLOURS =
+            List.of("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000");
+
+    private static final double RADIUS = 4;
+    private static final double TIP = 5; // triangles of the same size look smaller
+
+    /** The rules of all colours. */
+    static String styles() {
+        return IntStream.range(0, COLOURS.size())
+                .mapToObj(colour -> rule(colour, COLOURS.get(colour)))
+                .collect(Collectors.joining("\n", "", "\n"));
+    }
+
+    /** The rules that differ on a dark background. */
+    static String darkStyles() {
+        return rule(COLOURS.size() - 1, "#ffffff") + "\n";
+    }
+
+    private static String rule(int colour, String value) {
+        return ".c" + colour + " { fill: " + value + "; stroke: " + value + "; }";
+    }
+
+    private String colour() {
+        return "c" + number % COLOURS.size();
+    }
+
+    /** The classes of the line; it is dashed when colours begin again. */
+    String lineStyles() {
+        return colour() + " curve" + (number < COLOURS.size() ? "" : " again");
+    }
+
+    /** Draws the shape with a text that appears when the pointer is on it. */
+    void draw(Svg svg, double x, double y, String about) {
+        switch (number % 4) {
+            case 0 -> shape(svg, about, "circle", "cx", x, "cy", y, "r", RADIUS);
+            case 1 -> shape(
+                    svg, about, "rect", "x", x - RADIUS, "y", y - RADIUS, "width", 2 * RADIUS, "height", 2 * RADIUS);
+            case 2 -> polygon(svg, about, x, y - TIP, x + TIP, y + RADIUS, x - TIP, y + RADIUS);
+            default -> polygon(svg, about, x, y - TIP, x + TIP, y, x, y + TIP, x - TIP, y);
+        }
+    }
+
+    private void polygon(Svg svg, String about, double... corners) {
+        String points = IntStream.range(0, corners.length / 2)
+                .mapToObj(i -> Svg.number(corners[2 * i]) + "," + Svg.number(corners[2 * i + 1]))
+                .collect(Collectors.joining(" "));
+        shape(svg, about, "polygon", "points", points);
+    }
+
+    private void shape(Svg svg, String about, String element, Object... place) {
+        svg.open(
+                element,
+                Stream.concat(Stream.of("class", colour()), Stream.of(place)).toArray());
+        svg.leaf("title", about).close(element);
+    }
+}
