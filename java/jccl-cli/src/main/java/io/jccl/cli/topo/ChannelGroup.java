@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Channels that visit the same ranks in the same order, some of them perhaps backwards.
@@ -93,6 +94,12 @@ public record ChannelGroup(
         return forward.size() + backward.size();
     }
 
+    /** The numbers of all its channels as text: {@code 0-3, 6}. */
+    public String numbers() {
+        return Numbers.ranges(
+                Stream.concat(forward.stream(), backward.stream()).sorted().toList());
+    }
+
     /** Whether the last rank is joined to the first on this host. */
     public boolean closed() {
         return pattern == Pattern.RING && netPorts.isEmpty() && order.size() > 1;
@@ -105,9 +112,13 @@ public record ChannelGroup(
 
     /** The ranks as a line of text. */
     public String route() {
-        String arrow = oneWay() ? " → " : pattern == Pattern.RING ? " ⇄ " : " — ";
-        String text = order.stream().map(String::valueOf).collect(Collectors.joining(arrow));
-        return closed() ? text + arrow + order.get(0) : text;
+        String text = order.stream().map(String::valueOf).collect(Collectors.joining(arrow()));
+        return closed() ? text + arrow() + order.get(0) : text;
+    }
+
+    /** What stands between two ranks in text. */
+    String arrow() {
+        return oneWay() ? " → " : pattern == Pattern.RING ? " ⇄ " : " — ";
     }
 
     /** The network devices in use as text; empty where there are none. */

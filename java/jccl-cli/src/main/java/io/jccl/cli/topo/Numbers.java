@@ -10,11 +10,19 @@ public final class Numbers {
     /** From here on a bandwidth is no bottleneck but a link inside one device. */
     private static final double INSIDE_GBPS = 5000;
 
+    /** What stands for the bandwidth of such a link. */
+    static final String INSIDE = "inside";
+
     private Numbers() {}
 
     /** GB/s without decimals that say nothing. */
     public static String bandwidth(double value) {
-        return value >= INSIDE_GBPS ? "inside" : shortest(value, value < 100 ? 2 : value < 1000 ? 1 : 0);
+        return value >= INSIDE_GBPS ? INSIDE : sum(value);
+    }
+
+    /** GB/s of several links together. */
+    static String sum(double value) {
+        return shortest(value, value < 100 ? 2 : value < 1000 ? 1 : 0);
     }
 
     /** A number with at most this many decimals, and none that are zero. */

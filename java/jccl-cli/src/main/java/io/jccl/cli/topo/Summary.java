@@ -27,16 +27,17 @@ public final class Summary {
         return groups;
     }
 
+    /** A host in a few terms: its ranks, NUMA nodes and network cards. */
+    public static String title(HostView host) {
+        List<String> parts = endpoints(host);
+        add(parts, host.ofType(NodeType.CPU).size(), "NUMA node", "");
+        add(parts, host.ofType(NodeType.NIC).size(), "network card", "");
+        return String.join(", ", parts);
+    }
+
     /** What a host is made of. */
     public static String host(HostView host) {
-        List<String> parts = new ArrayList<>();
-        int gpus = distinctGpus(host);
-        if (gpus > 0) {
-            int nodes = host.ofType(NodeType.GPU).size();
-            String ranks = nodes > gpus ? " with " + Numbers.count(nodes, "rank") : "";
-            parts.add(Numbers.count(gpus, "GPU") + architectures(host) + ranks);
-        }
-        add(parts, host.ofType(NodeType.HOST).size(), "rank", " in host memory");
+        List<String> parts = endpoints(host);
         if (!host.ofType(NodeType.NVS).isEmpty()) {
             parts.add("NVLink switches");
         }
@@ -45,6 +46,18 @@ public final class Summary {
         add(parts, host.ofType(NodeType.NET).size(), "network port", speeds(host));
         add(parts, host.ofType(NodeType.CPU).size(), "NUMA node", processors(host));
         return String.join(", ", parts);
+    }
+
+    private static List<String> endpoints(HostView host) {
+        List<String> parts = new ArrayList<>();
+        int gpus = distinctGpus(host);
+        if (gpus > 0) {
+            int nodes = host.ofType(NodeType.GPU).size();
+            String ranks = nodes > gpus ? " with " + Numbers.count(nodes, "rank") : "";
+            parts.add(Numbers.count(gpus, "GPU") + architectures(host) + ranks);
+        }
+        add(parts, host.ofType(NodeType.HOST).size(), "rank", " in host memory");
+        return parts;
     }
 
     /** Those that several ranks share count once. */
@@ -132,22 +145,7 @@ public final class Summary {
 
     /** The description of a type of path, before its letters. */
     private static String describe(PathType type) {
-        String text =
-                switch (type) {
-                    case LOC -> "inside one GPU";
-                    case NVL -> "over NVLink";
-                    case NVB -> "over NVLinks, some through a third GPU";
-                    case C2C -> "over chip-to-chip links";
-                    case PIX -> "through one PCI switch";
-                    case PXB -> "through several PCI switches";
-                    case P2C -> "over the chip-to-chip link and the CPU";
-                    case PXN -> "some through the GPU beside the card";
-                    case PHB -> "through the CPU";
-                    case SYS -> "across CPUs";
-                    case NET -> "where the network would be faster";
-                    case DIS -> "nowhere";
-                };
-        return text + " (" + type + ")";
+        return Meanings.of(type) + " (" + type + ")";
     }
 
     /** The plan over equal hosts in a line. */
@@ -190,8 +188,8 @@ public final class Summary {
     }
 
     private static String total(int channels, double eachGBps) {
-        String sum = Numbers.bandwidth(eachGBps * channels) + " GB/s";
-        return channels == 1 ? sum : channels + " × " + Numbers.bandwidth(eachGBps) + " = " + sum;
+        String sum = Numbers.sum(eachGBps * channels) + " GB/s";
+        return channels == 1 ? sum : channels + " × " + Numbers.sum(eachGBps) + " = " + sum;
     }
 
     /** A name with a capital letter. */

@@ -24,9 +24,9 @@ public final class TopoText {
     private final HostView host;
     private final StringBuilder out = new StringBuilder();
 
-    private TopoText(TopologyReport report) {
+    private TopoText(TopologyReport report, HostView host) {
         this.report = report;
-        this.host = HostView.of(report);
+        this.host = host;
     }
 
     /**
@@ -35,16 +35,18 @@ public final class TopoText {
      * @param reports at least one
      */
     public static String write(List<TopologyReport> reports) {
+        List<HostView> hosts = reports.stream().map(HostView::of).toList();
         StringBuilder all = new StringBuilder();
         for (int host = 0; host < reports.size(); host++) {
             String title = reports.size() > 1 ? "host " + host + ", " : "";
-            all.append(host > 0 ? "\n" : "").append(new TopoText(reports.get(host)).writeHost(title));
+            TopoText text = new TopoText(reports.get(host), hosts.get(host));
+            all.append(host > 0 ? "\n" : "").append(text.writeHost(title));
         }
-        all.append(new TopoText(reports.get(0)).writePlanAndChoices(reports.size() > 1));
+        all.append(new TopoText(reports.get(0), hosts.get(0)).writePlanAndChoices(reports.size() > 1));
         reports.stream().flatMap(report -> report.notes().stream()).distinct().forEach(note -> all.append("\nnote: ")
                 .append(note)
                 .append('\n'));
-        return all.toString().stripTrailing();
+        return all.append('\n').append(TextLegend.of(reports, hosts)).toString().stripTrailing();
     }
 
     private String writeHost(String title) {

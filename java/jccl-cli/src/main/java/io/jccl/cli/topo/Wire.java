@@ -28,6 +28,11 @@ public record Wire(LinkType type, String one, String other, double there, double
         return one.equals(node) ? other : one;
     }
 
+    /** Whether it is inside a device, or made up where none is known, and limits nothing. */
+    public boolean isInside() {
+        return label().contains(Numbers.INSIDE);
+    }
+
     /** Its bandwidth for people: one number, or two where its directions differ. */
     public String label() {
         return there == back ? Numbers.bandwidth(there) : Numbers.bandwidth(there) + "/" + Numbers.bandwidth(back);

@@ -2,7 +2,10 @@ package io.jccl.cli.topo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.topology.LinkType;
+import io.jccl.topology.PathType;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -89,6 +92,38 @@ class TopoTextTest {
                 .containsPattern(
                         "Ring: .* GB/s inside, over NVLink \\(NVL\\); .* to the network ports, through one PCI")
                 .containsPattern("Plan: 8 ranks on 2 hosts, \\d+ channels \\(\\d along each channel of a host\\)");
+    }
+
+    @ParameterizedTest
+    @EnumSource(Reports.Fabric.class)
+    void theLegendExplainsTheTypesThatAreUsedAndNoOthers(Reports.Fabric fabric) {
+        String text = TopoText.write(List.of(Reports.of(Reports.host(2, 2, 2, fabric), 2)));
+        assertThat(text).containsOnlyOnce("\nLEGEND\n");
+        String host = text.substring(text.indexOf("TOPOLOGY"), text.indexOf("PATHS"));
+        String paths = text.substring(text.indexOf("PATHS"), text.indexOf("CHANNELS"));
+        String legend = text.substring(text.indexOf("\nLEGEND\n"));
+        for (LinkType type : LinkType.values()) {
+            boolean used =
+                    Pattern.compile("\\b" + type + " [0-9a-z]").matcher(host).find();
+            assertThat(legend.contains("\nlink " + type + " ")).as("%s", type).isEqualTo(used);
+        }
+        for (PathType type : PathType.values()) {
+            boolean used = Pattern.compile(" " + type + "( |\n)").matcher(paths).find();
+            assertThat(legend.contains("\npath " + type + " ")).as("%s", type).isEqualTo(used);
+        }
+        assertThat(legend)
+                .contains("\nGB/s ", "\nGPU/ ", "\nCPU/ ", "\nNET/ ", "\nus ")
+                .doesNotContain("HOST/");
+        assertThat(legend.contains("\nll128 ")).isEqualTo(text.contains("  ll128  "));
+    }
+
+    @Test
+    void whatChannelsMoveTogetherIsANumberHoweverLarge() {
+        String text = TopoText.write(List.of(Reports.of(
+                "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:01:00.0\" class=\"0x030200\">"
+                        + "<gpu dev=\"0\" sm=\"90\" rank=\"0\"/></pci></cpu></system>",
+                1)));
+        assertThat(text).containsPattern("Ring: \\d+ × [0-9.]+ = \\d{4,} GB/s");
     }
 
     @Test
