@@ -112,7 +112,7 @@ final class TopoCommand implements Callable<Integer> {
                     : TopologyReporter.reportUnlike(requests, System::nanoTime);
             switch (wanted) {
                 case "json" -> TopoJson.write(reports, checkedRank(reports.get(0)), System.out);
-                case "svg" -> System.out.println(TopoSvg.write(reports.get(0)));
+                case "svg" -> System.out.println(TopoSvg.write(reports.get(0), hostName()));
                 default -> System.out.println(TopoText.write(reports));
             }
             return ExitCode.SUCCESS;
@@ -134,6 +134,10 @@ final class TopoCommand implements Callable<Integer> {
             throw usage("files=" + files.size() + " format=" + wanted
                     + ": shows one host; give one file, or ask for text or json");
         }
+    }
+
+    private Optional<String> hostName() {
+        return files.isEmpty() ? ThisHost.name() : Optional.empty();
     }
 
     private OptionalInt checkedRank(TopologyReport report) {

@@ -10,6 +10,8 @@ import io.jccl.topology.TopologySource;
 import io.jccl.topology.TopologyXmlReader;
 import io.jccl.topology.XmlElement;
 import io.jccl.transport.TransportSelector;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -18,6 +20,16 @@ import java.util.stream.IntStream;
 public final class ThisHost {
 
     private ThisHost() {}
+
+    /** What the network calls this host; absent where the system does not say. */
+    public static Optional<String> name() {
+        try {
+            String name = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
+            return Optional.of(name).filter(text -> !text.isEmpty());
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
 
     /** The processors that ranks here share: as many as this process may keep busy by affinity and quota. */
     public static int cores() {

@@ -158,7 +158,7 @@ final class Columns {
     }
 
     private static double labelWidth(Leg leg) {
-        return leg.labelled() ? Theme.width(leg.wire().label(), 11) + 4 : 0;
+        return leg.labelled() ? TextStyle.BANDWIDTH.width(leg.wire().label()) + 4 : 0;
     }
 
     double left(String node) {

@@ -2,34 +2,20 @@ package io.jccl.cli.topo.svg;
 
 import io.jccl.cli.topo.HostView;
 import io.jccl.cli.topo.Wire;
-import io.jccl.topology.NodeType;
 import java.util.ArrayList;
 import java.util.List;
 
 /** Draws the boxes and links of a layout. */
 final class HostPainter {
 
-    private static final double LABEL_SIZE = 11;
-
     /** How far a label may be from the middle of its track, in hundredths of the track, and in which steps that is tried. */
     private static final int FARTHEST = 46;
 
     private static final int STEP = 2;
 
-    /** What letters most likely need of the width that is left for them. */
-    private static final double LIKELY = 0.9;
-
     private final Layout layout;
     private final Wiring wiring;
     private final HostView host;
-
-    /** The bandwidth beside a link. */
-    record LinkLabel(String text, double x, double y, boolean middle) {
-        Box box() {
-            double width = Theme.width(text, LABEL_SIZE);
-            return new Box(middle ? x - width / 2 : x, y - LABEL_SIZE + 2, width, LABEL_SIZE);
-        }
-    }
 
     HostPainter(Layout layout) {
         this.layout = layout;
@@ -39,16 +25,12 @@ final class HostPainter {
 
     /** The frames round NUMA nodes and all links that end at the boxes they touch. */
     void links(Svg svg) {
-        layout.frames().forEach((root, box) -> rectangle(svg, box, 10, "#fafbfc", "#c6ced6"));
+        layout.frames().forEach((root, box) -> rectangle(svg, box, 10, "frame frame-edge"));
         wiring.strips().forEach(strip -> {
             if (strip.kind() == Strip.Kind.BUS) {
                 Box bus = layout.box(strip.id());
-                rectangle(svg, bus, 6, "#fdf1e3", Theme.colour(strip.wire().type()));
-                svg.text(
-                        bus.x() + 8,
-                        bus.y() + 14,
-                        "small",
-                        "between any two NUMA nodes: " + strip.wire().label() + " GB/s");
+                rectangle(svg, bus, 6, "frame " + Theme.link(strip.wire().type()));
+                busLabel(bus, strip.wire()).draw(svg);
             }
         });
         for (Leg leg : wiring.legs()) {
@@ -80,20 +62,20 @@ final class HostPainter {
 
     /** The bandwidths of all links. */
     void labels(Svg svg) {
-        for (LinkLabel label : labels()) {
-            if (label.middle) {
-                plate(svg, label.box(), "#ffffff");
+        for (Label label : labels()) {
+            if (label.middle()) {
+                rectangle(svg, label.box(), 3, "page");
             }
-            svg.text(label.x, label.y, label.middle ? "bandwidth middle" : "bandwidth", label.text);
+            label.draw(svg);
         }
     }
 
-    List<LinkLabel> labels() {
-        List<LinkLabel> labels = new ArrayList<>();
+    List<Label> labels() {
+        List<Label> labels = new ArrayList<>();
         for (Leg leg : wiring.legs()) {
             if (leg.labelled()) {
                 Box line = layout.line(leg);
-                labels.add(new LinkLabel(leg.wire().label(), line.right() + 2, line.bottom() - 8, false));
+                labels.add(bandwidth(leg.wire(), line.right() + 2, line.bottom() - 8, false));
             }
         }
         for (Strip strip : wiring.strips()) {
@@ -105,19 +87,30 @@ final class HostPainter {
     }
 
     /** In the middle of the track, or as near to it as no link crosses. */
-    private LinkLabel trackLabel(Strip strip) {
+    private Label trackLabel(Strip strip) {
         Box box = layout.box(strip.id());
         List<Box> crossing = wiring.legs().stream().map(layout::line).toList();
         for (int off = 0; off <= FARTHEST; off += STEP) {
             for (int side : new int[] {-off, off}) {
                 double x = box.middleX() + box.width() * side / 100;
-                LinkLabel label = new LinkLabel(strip.wire().label(), x, box.middleY() + 4, true);
+                Label label = bandwidth(strip.wire(), x, box.middleY() + 4, true);
                 if (crossing.stream().noneMatch(label.box()::overlaps)) {
                     return label;
                 }
             }
         }
-        return new LinkLabel(strip.wire().label(), box.middleX(), box.middleY() + 4, true);
+        return bandwidth(strip.wire(), box.middleX(), box.middleY() + 4, true);
+    }
+
+    private static Label bandwidth(Wire wire, double x, double y, boolean middle) {
+        String text = wire.label();
+        return new Label(TextStyle.BANDWIDTH, text, x, y, middle, TextStyle.BANDWIDTH.width(text) + 2);
+    }
+
+    private static Label busLabel(Box bus, Wire wire) {
+        double space = bus.width() - 16;
+        String text = TextStyle.SMALL.cut("between any two NUMA nodes: " + wire.label() + " GB/s", space);
+        return new Label(TextStyle.SMALL, text, bus.x() + 8, bus.y() + 14, false, space);
     }
 
     private boolean isTrack(Strip strip) {
@@ -161,11 +154,9 @@ final class HostPainter {
         svg.empty(
                 "path",
                 "class",
-                "wire",
+                "wire " + Theme.link(wire.type()),
                 "d",
                 path,
-                "stroke",
-                Theme.colour(wire.type()),
                 "stroke-width",
                 width,
                 "data-link",
@@ -178,43 +169,42 @@ final class HostPainter {
     }
 
     private void drawBox(Svg svg, String name) {
-        NodeType type = host.type(name);
-        rectangle(svg, layout.box(name), 5, Theme.fill(type), Theme.edge(type));
+        rectangle(svg, layout.box(name), 5, Theme.box(host.type(name)));
     }
 
+    /** Behind the letters lies a plate in the colour of the box, so that they can be read over links and routes. */
     private void writeName(Svg svg, String name) {
+        List<Label> texts = texts(name);
+        Box plate = texts.stream().map(Label::likelyBox).reduce(Box::union).orElseThrow();
+        rectangle(svg, plate, 3, Theme.fill(host.type(name)));
+        texts.forEach(text -> text.draw(svg));
+    }
+
+    /** What the text of all boxes covers. */
+    List<Box> textBoxes() {
+        return host.names().stream()
+                .flatMap(name -> texts(name).stream())
+                .map(Label::box)
+                .toList();
+    }
+
+    /** The lines of text in the box of a node. */
+    List<Label> texts(String name) {
         Box box = layout.box(name);
+        Labels labels = layout.labels();
         double y = layout.textY(name);
-        String text = layout.labels().name(name);
-        String fill = Theme.fill(host.type(name));
-        if (layout.labels().isBar(name)) {
+        if (labels.isBar(name)) {
             double x = barTextX(name, box);
-            double middle = x + Theme.width(text, Labels.NAME_SIZE) * LIKELY / 2;
-            plate(svg, textBox(middle, y, text, Labels.NAME_SIZE), fill);
-            svg.text(x, y, "name", text);
-            return;
+            return List.of(new Label(TextStyle.NAME, labels.name(name), x, y, false, box.right() - 4 - x));
         }
-        Box plate = textBox(box.middleX(), y, text, Labels.NAME_SIZE);
-        List<String> details = layout.labels().details(name);
-        for (int line = 0; line < details.size(); line++) {
-            plate = plate.union(textBox(box.middleX(), y + 13 * (line + 1), details.get(line), Labels.SMALL_SIZE));
-        }
-        plate(svg, plate, fill);
-        svg.text(box.middleX(), y, "name middle", text);
-        for (String line : details) {
+        double space = box.width() - 4;
+        List<Label> texts = new ArrayList<>();
+        texts.add(new Label(TextStyle.NAME, labels.name(name), box.middleX(), y, true, space));
+        for (String line : labels.details(name)) {
             y += 13;
-            svg.text(box.middleX(), y, "small middle", line);
+            texts.add(new Label(TextStyle.SMALL, line, box.middleX(), y, true, space));
         }
-    }
-
-    private static Box textBox(double middle, double baseline, String text, double size) {
-        double width = Theme.width(text, size) * LIKELY;
-        return new Box(middle - width / 2, baseline - size, width, size + 2);
-    }
-
-    /** What lies behind letters, so that they can be read over links and routes. */
-    private static void plate(Svg svg, Box box, String fill) {
-        rectangle(svg, box, 3, fill, "none");
+        return texts;
     }
 
     /** The leftmost place for a bar's name that no link passes over; the left end if there is none. */
@@ -226,7 +216,7 @@ final class HostPainter {
                 .toList();
         List<Double> candidates = new ArrayList<>(List.of(box.x() + 6));
         bridges.forEach(bridge -> candidates.add(bridge.right() + 6));
-        double width = Theme.width(layout.labels().name(name), Labels.NAME_SIZE);
+        double width = TextStyle.NAME.width(layout.labels().name(name));
         return candidates.stream()
                 .filter(x -> x + width <= box.right())
                 .filter(x ->
@@ -235,7 +225,7 @@ final class HostPainter {
                 .orElse(box.x() + 6);
     }
 
-    private static void rectangle(Svg svg, Box box, double radius, String fill, String edge) {
+    private static void rectangle(Svg svg, Box box, double radius, String styles) {
         svg.empty(
                 "rect",
                 "x",
@@ -248,9 +238,7 @@ final class HostPainter {
                 box.height(),
                 "rx",
                 radius,
-                "fill",
-                fill,
-                "stroke",
-                edge);
+                "class",
+                styles);
     }
 }

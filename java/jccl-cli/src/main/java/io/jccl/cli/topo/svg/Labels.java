@@ -10,10 +10,9 @@ import java.util.List;
 /** What stands in the boxes of nodes. */
 final class Labels {
 
-    static final double NAME_SIZE = 12;
-    static final double SMALL_SIZE = 10;
     private static final double LEAF_WIDTH = 66;
-    private static final int LONGEST = 12;
+    private static final double LONGEST = 84;
+    private static final double PADDING = 12;
 
     /** More ranks in host memory than this have their numbers only, so that a picture of all is not too wide. */
     private static final int MAX_HOSTS_NAMED = 16;
@@ -48,7 +47,7 @@ final class Labels {
         };
     }
 
-    /** The lines below it. */
+    /** The lines below it; what is too long for a box is whole in the tooltip. */
     List<String> details(String node) {
         List<String> lines = new ArrayList<>();
         host.detail(node).ifPresent(detail -> {
@@ -60,22 +59,23 @@ final class Labels {
             } else if (detail instanceof Node.Nic nic) {
                 lines.add(shortBusId(nic.busId()));
             } else if (detail instanceof Node.Net net) {
-                lines.add(cut(net.device()));
+                lines.add(net.device());
             } else if (detail instanceof Node.Host && !manyHosts) {
                 lines.add("host memory");
             }
         });
         lines.removeIf(String::isEmpty);
+        lines.replaceAll(line -> TextStyle.SMALL.cut(line, LONGEST));
         return lines;
     }
 
     /** The width that all lines need. */
     double width(String node) {
-        double widest = Theme.width(name(node), NAME_SIZE);
+        double widest = TextStyle.NAME.width(name(node));
         for (String line : details(node)) {
-            widest = Math.max(widest, Theme.width(line, SMALL_SIZE));
+            widest = Math.max(widest, TextStyle.SMALL.width(line));
         }
-        return widest + 10;
+        return widest + PADDING;
     }
 
     /** The minimum width of a box, which makes boxes of one kind alike. */
@@ -122,9 +122,5 @@ final class Labels {
 
     private static String shortBusId(String busId) {
         return busId.startsWith("0000:") ? busId.substring("0000:".length()) : busId;
-    }
-
-    private static String cut(String text) {
-        return text.length() <= LONGEST ? text : text.substring(0, LONGEST - 1) + "…";
     }
 }

@@ -9,7 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Where everything of one host lies, the same for every set of routes drawn over it; boxes have space for their lanes.
+ * Where everything of one host lies: from left to right the same for every set of routes drawn over it; boxes have space
+ * for their lanes.
  * From top to bottom: links between NUMA nodes, the NUMA nodes, the levels of PCI switches, endpoints and cards,
  * network ports, and the NVLinks.
  */
@@ -51,17 +52,23 @@ final class Layout {
         placeRows();
     }
 
-    private Layout(Layout other) {
+    private Layout(Layout other, List<Lanes> routes) {
         wiring = other.wiring;
         labels = other.labels;
         pitch = other.pitch;
         columns = other.columns;
+        this.routes.addAll(routes);
         placeRows();
     }
 
     /** The same host with everything below the same, and only as high as it needs to be where no route is drawn. */
     Layout withoutRoutes() {
-        return new Layout(this);
+        return new Layout(this, List.of());
+    }
+
+    /** The same host with the space that one of its sets of routes needs. */
+    Layout with(Lanes set) {
+        return new Layout(this, List.of(set));
     }
 
     private void placeRows() {
@@ -104,9 +111,16 @@ final class Layout {
             tallest = Math.max(tallest, nodeHeight(node));
         }
         for (String node : nodes) {
-            put(node, y, tallest);
+            put(node, y, isEmptyBar(node) ? nodeHeight(node) : tallest);
         }
         return y + tallest;
+    }
+
+    private boolean isEmptyBar(String node) {
+        HostView host = wiring.host();
+        return labels.isBar(node)
+                && host.type(node) != NodeType.NVS
+                && host.children(node).isEmpty();
     }
 
     /** Endpoints are as high as a card with its ports. */
@@ -205,10 +219,13 @@ final class Layout {
         return span[1] - span[0];
     }
 
+    /** The frame of a NUMA node without devices ends below its box. */
     private void frame(double top, double bottom) {
         for (String root : wiring.host().roots()) {
             double[] span = columns.frame(root);
-            frames.put(root, new Box(span[0], top, span[1] - span[0], bottom - top));
+            boolean empty = wiring.host().children(root).isEmpty();
+            double end = empty ? boxes.get(root).bottom() + PADDING : bottom;
+            frames.put(root, new Box(span[0], top, span[1] - span[0], end - top));
         }
     }
 

@@ -1,6 +1,7 @@
 package io.jccl.cli.topo.svg;
 
 import io.jccl.cli.topo.HostView;
+import io.jccl.cli.topo.Meanings;
 import io.jccl.topology.LinkType;
 import io.jccl.topology.NodeType;
 import java.util.ArrayList;
@@ -9,7 +10,7 @@ import java.util.List;
 /** Says what the boxes and lines of a host mean; only of kinds that are there. */
 final class Legend {
 
-    private static final double SWATCH = 24;
+    private static final double SWATCH = 34;
     private static final double ROW = 20;
 
     private final List<Entry> entries = new ArrayList<>();
@@ -23,16 +24,16 @@ final class Legend {
         List<Entry> found = new ArrayList<>();
         for (NodeType type : NodeType.values()) {
             if (!host.ofType(type).isEmpty()) {
-                found.add(new Entry(Theme.meaning(type), type, null, 0, 0));
+                found.add(new Entry(Meanings.of(type), type, null, 0, 0));
             }
         }
         for (LinkType type : LinkType.values()) {
             if (host.wires().stream().anyMatch(wire -> wire.type() == type)) {
-                found.add(new Entry(Theme.meaning(type), null, type, 0, 0));
+                found.add(new Entry(Meanings.of(type), null, type, 0, 0));
             }
         }
         for (Entry entry : found) {
-            double needed = SWATCH + 6 + Theme.width(entry.text, 12) + 8;
+            double needed = SWATCH + 6 + TextStyle.ENTRY.width(entry.text) + 12;
             if (x + needed > width && x > 0) {
                 x = 0;
                 height += ROW;
@@ -63,14 +64,14 @@ final class Legend {
                         13.0,
                         "rx",
                         3,
-                        "fill",
-                        Theme.fill(entry.node),
-                        "stroke",
-                        Theme.edge(entry.node));
+                        "class",
+                        Theme.box(entry.node));
             } else {
-                svg.empty("rect", "x", x, "y", y + 7, "width", SWATCH, "height", 6.0, "fill", Theme.colour(entry.link));
+                String line = "M" + Svg.number(x) + " " + Svg.number(y + 10) + "H" + Svg.number(x + SWATCH);
+                svg.empty("path", "class", "wire " + Theme.link(entry.link), "d", line, "stroke-width", 6.0);
             }
-            svg.text(x + SWATCH + 6, y + 14, "route", entry.text);
+            double space = TextStyle.ENTRY.width(entry.text) + 6;
+            new Label(TextStyle.ENTRY, entry.text, x + SWATCH + 6, y + 14, false, space).draw(svg);
         }
     }
 }

@@ -1,7 +1,6 @@
 package io.jccl.cli.topo.svg;
 
 import io.jccl.cli.topo.ChannelGroup;
-import java.util.ArrayList;
 import java.util.List;
 
 /** Draws the routes of one set of channel groups over a layout. */
@@ -12,16 +11,18 @@ final class RoutePainter {
     private final Layout layout;
     private final Lanes lanes;
     private final List<ChannelGroup> groups;
+    private final Corners corners;
 
     RoutePainter(Layout layout, Lanes lanes, List<ChannelGroup> groups) {
         this.layout = layout;
         this.lanes = lanes;
         this.groups = groups;
+        this.corners = new Corners(layout, lanes);
     }
 
     void routes(Svg svg) {
         for (int number = 0; number < groups.size(); number++) {
-            svg.open("g", "data-group", number, "stroke", Theme.route(number), "fill", Theme.route(number));
+            svg.open("g", "data-group", number, "class", Theme.route(number) + " " + Theme.dashes(number));
             for (int trace = 0; trace < lanes.traces().size(); trace++) {
                 if (lanes.traces().get(trace).group() == number) {
                     step(svg, trace, stroke(number));
@@ -29,6 +30,35 @@ final class RoutePainter {
             }
             svg.close("g");
         }
+    }
+
+    /** The numbers of the channels, over everything else. */
+    void marks(Svg svg, List<Box> names) {
+        for (Marks.Mark mark : new Marks(layout, lanes, groups, names).all()) {
+            mark(svg, mark);
+        }
+    }
+
+    /** The numbers of a group of channels in a border of its colour. */
+    static void mark(Svg svg, Marks.Mark mark) {
+        Box box = mark.box();
+        svg.open("g", "data-channels", mark.label().text(), "class", Theme.route(mark.group()));
+        svg.empty(
+                "rect",
+                "x",
+                box.x(),
+                "y",
+                box.y(),
+                "width",
+                box.width(),
+                "height",
+                box.height(),
+                "rx",
+                3,
+                "class",
+                "page");
+        mark.label().draw(svg);
+        svg.close("g");
     }
 
     /** As wide as the lane allows for the group of the most channels, the others by their share of it. */
@@ -40,7 +70,7 @@ final class RoutePainter {
 
     private void step(Svg svg, int number, double stroke) {
         Trace trace = lanes.traces().get(number);
-        List<double[]> points = points(number, trace);
+        List<double[]> points = corners.of(number);
         String path = rounded(points);
         svg.empty("path", "class", "casing", "d", path, "stroke-width", stroke + 1.5);
         svg.empty(
@@ -71,25 +101,6 @@ final class RoutePainter {
                 + "L" + Svg.number(tip[0] - side) + " " + Svg.number(back)
                 + "L" + Svg.number(tip[0] + side) + " " + Svg.number(back) + "Z";
         svg.empty("path", "d", path, "stroke", "none");
-    }
-
-    private List<double[]> points(int number, Trace trace) {
-        List<double[]> points = new ArrayList<>();
-        List<Leg> legs = trace.legs();
-        int last = legs.size() - 1;
-        points.add(new double[] {lanes.x(number, 0), edge(trace.strips().get(0), legs.get(0))});
-        for (int place = 1; place <= last; place++) {
-            double y = layout.laneY(lanes, trace.strips().get(place), lanes.lane(number, place));
-            points.add(new double[] {lanes.x(number, place - 1), y});
-            points.add(new double[] {lanes.x(number, place), y});
-        }
-        points.add(new double[] {lanes.x(number, last), edge(trace.strips().get(last + 1), legs.get(last))});
-        return points;
-    }
-
-    private double edge(String node, Leg leg) {
-        Box box = layout.box(node);
-        return leg.upper().equals(node) ? box.bottom() - 3 : box.y() + 3;
     }
 
     /** A path through points, round at its corners. */

@@ -35,11 +35,6 @@ public final class Svg {
         return this;
     }
 
-    /** A line of text in one of the classes of the style sheet. */
-    Svg text(double x, double y, String styles, String text) {
-        return leaf("text", text, "x", x, "y", y, "class", styles);
-    }
-
     private StringBuilder begin(String element, Object... attributes) {
         indent().append('<').append(element);
         for (int i = 0; i < attributes.length; i += 2) {

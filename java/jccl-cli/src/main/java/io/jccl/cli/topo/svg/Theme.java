@@ -5,41 +5,41 @@ import io.jccl.topology.NodeType;
 import java.util.List;
 import java.util.Locale;
 
-/** Colours, widths and letters. */
+/** The style sheet, the names of its classes, and the widths of lines. */
 final class Theme {
 
-    /** Distinct on white, and apart from each other for most colour-blind readers. */
-    private static final List<String> ROUTES = List.of(
-            "#d62728", "#1f77b4", "#2ca02c", "#ff7f0e", "#9467bd", "#17a2b8", "#e377c2", "#8c564b", "#bcbd22",
-            "#000080", "#7f7f7f", "#006d5b");
-
-    /** How much wider a letter is, at most, than a hundredth of its size; for sans-serif fonts. */
-    private static final double LETTER = 0.6;
-
-    static final String STYLE =
+    private static final String COMMON =
             """
-            text { font-family: "Segoe UI", "Helvetica Neue", Arial, "Liberation Sans", sans-serif; fill: #1c2733; }
-            .title { font-size: 24px; font-weight: 600; }
-            .figures { font-size: 14px; fill: #45525f; }
-            .heading { font-size: 18px; font-weight: 600; }
-            .about { font-size: 13px; fill: #45525f; }
-            .name { font-size: 12px; font-weight: 600; paint-order: stroke; stroke: #fff; stroke-width: 3px; stroke-opacity: 0.8; }
-            .small { font-size: 10px; fill: #45525f; paint-order: stroke; stroke: #fff; stroke-width: 3px; stroke-opacity: 0.8; }
-            .route { font-size: 12px; }
+            text { font-family: "Segoe UI", "Helvetica Neue", Arial, "Liberation Sans", sans-serif; }
             .middle { text-anchor: middle; }
-            .bandwidth { font-size: 11px; fill: #1c2733; paint-order: stroke; stroke: #fff; stroke-width: 3px; }
+            .name, .small, .bandwidth { paint-order: stroke; stroke-width: 3px; }
+            .name, .small { stroke-opacity: 0.8; }
+            .channel { stroke: none; }
             .wire, .lane { fill: none; stroke-linejoin: round; }
-            .casing { fill: none; stroke: #fff; }
+            .casing { fill: none; stroke-dasharray: none; }
             """;
 
-    /** What is neither a box, nor a link, nor a route. */
-    static final String PLAIN = "#45525f";
+    /** Routes beyond the number of colours are dashed, so that no two look alike. */
+    private static final List<String> ROUTE_DASHES = List.of("none", "8 3", "3 2", "9 2 2 2");
 
     private Theme() {}
 
-    /** An upper bound for the width of text. */
-    static double width(String text, double size) {
-        return text.length() * size * LETTER;
+    /** The style sheet: dark colours where the reader's page is dark, light ones also for viewers that know no such query. */
+    static String style() {
+        StringBuilder css = new StringBuilder(COMMON);
+        for (TextStyle style : TextStyle.values()) {
+            css.append(style.rule());
+        }
+        for (LinkType type : LinkType.values()) {
+            css.append(".wire." + link(type) + " { stroke-dasharray: " + dashes(type) + "; }\n");
+        }
+        for (int number = 0; number < ROUTE_DASHES.size(); number++) {
+            css.append(".dashes-" + number + " { stroke-dasharray: " + ROUTE_DASHES.get(number) + "; }\n");
+        }
+        css.append(Palette.LIGHT.rules());
+        css.append("@media (prefers-color-scheme: dark) {\n");
+        css.append(Palette.DARK.rules());
+        return css.append("}\n").toString();
     }
 
     /** The width of a link: grows with the logarithm of its bandwidth, so that 6 and 900 GB/s both fit. */
@@ -48,69 +48,47 @@ final class Theme {
         return Math.min(14, width);
     }
 
-    static String colour(LinkType type) {
+    /** The dashes of a link, different for each type: colour alone distinguishes none. */
+    static String dashes(LinkType type) {
         return switch (type) {
-            case NVL -> "#76b900";
-            case C2C -> "#8e63ce";
-            case PCI -> "#7d93ab";
-            case MEM -> "#b08d57";
-            case SYS -> "#e0913a";
-            case NET -> "#2aa198";
-            case LOC -> "#b9c2cb";
+            case NVL -> "none";
+            case C2C -> "16 4";
+            case PCI -> "12 1.5";
+            case MEM -> "4 2";
+            case SYS -> "14 3 3 3";
+            case NET -> "6 4";
+            case LOC -> "2 2";
         };
+    }
+
+    /** The class of boxes of a type. */
+    static String box(NodeType type) {
+        return fill(type) + " " + edge(type);
     }
 
     static String fill(NodeType type) {
-        return switch (type) {
-            case GPU -> "#e6f4c8";
-            case HOST -> "#f3e8d2";
-            case CPU -> "#fbe3c6";
-            case PCI -> "#dfe6ee";
-            case NVS -> "#cfe8a0";
-            case NIC -> "#d8efec";
-            case NET -> "#b9e3dd";
-        };
+        return "fill-" + name(type);
     }
 
     static String edge(NodeType type) {
-        return switch (type) {
-            case GPU, NVS -> "#5b8f00";
-            case HOST -> "#94753f";
-            case CPU -> "#c27a26";
-            case PCI -> "#64798f";
-            case NIC, NET -> "#1f7f78";
-        };
+        return "edge-" + name(type);
     }
 
-    static String meaning(NodeType type) {
-        return switch (type) {
-            case GPU -> "GPU, numbered by rank";
-            case HOST -> "rank in host memory";
-            case CPU -> "NUMA node: CPU and its memory";
-            case PCI -> "PCI switch";
-            case NVS -> "NVLink switches";
-            case NIC -> "network card";
-            case NET -> "network port";
-        };
+    static String link(LinkType type) {
+        return "link-" + name(type);
     }
 
-    static String meaning(LinkType type) {
-        return switch (type) {
-            case NVL -> "NVLink";
-            case C2C -> "chip to chip (C2C)";
-            case PCI -> "PCI Express";
-            case MEM -> "memory";
-            case SYS -> "between NUMA nodes";
-            case NET -> "network";
-            case LOC -> "inside one device";
-        };
-    }
-
-    /** The colour of a route by its number; after the fixed ones, hues that are far from each other. */
+    /** The class of the colour of a route by its number. */
     static String route(int number) {
-        if (number < ROUTES.size()) {
-            return ROUTES.get(number);
-        }
-        return String.format(Locale.ROOT, "hsl(%d,70%%,40%%)", (number * 137) % 360);
+        return "route-" + number % Palette.LIGHT.routes().size();
+    }
+
+    /** The class of the dashes of a route by its number. */
+    static String dashes(int number) {
+        return "dashes-" + number / Palette.LIGHT.routes().size() % ROUTE_DASHES.size();
+    }
+
+    private static String name(Enum<?> type) {
+        return type.name().toLowerCase(Locale.ROOT);
     }
 }

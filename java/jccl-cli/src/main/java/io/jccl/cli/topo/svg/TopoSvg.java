@@ -7,9 +7,9 @@ import io.jccl.cli.topo.Numbers;
 import io.jccl.cli.topo.Summary;
 import io.jccl.cli.topo.TopologyReport;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
@@ -20,12 +20,16 @@ public final class TopoSvg {
 
     private static final double MARGIN = 24;
     private static final double LINE = 20;
-    private static final double LETTER_SIZE = 11.5;
     private static final double NARROWEST = 760;
+    private static final double SWATCH = 34;
+    private static final double CAPTION = 18;
+    /** What stands before the name of a file. */
+    private static final String FOLDER = "[^/=]*/";
     /** A reader cannot distinguish more different routes than this in a picture. */
     private static final int MAX_GROUPS = 16;
 
     private final TopologyReport report;
+    private final Optional<String> hostName;
     private final HostView host;
     private final Map<String, List<ChannelGroup>> groups;
     private final Layout layout;
@@ -35,8 +39,9 @@ public final class TopoSvg {
     private final double width;
     private double y = MARGIN;
 
-    private TopoSvg(TopologyReport report) {
+    private TopoSvg(TopologyReport report, Optional<String> hostName) {
         this.report = report;
+        this.hostName = hostName;
         this.host = HostView.of(report);
         this.groups = Summary.channelGroups(report);
         this.layout = layout(report, host, groups);
@@ -52,9 +57,13 @@ public final class TopoSvg {
         this.width = widest + 2 * MARGIN;
     }
 
-    /** The picture of a report, as an SVG document. */
-    public static String write(TopologyReport report) {
-        return new TopoSvg(report).write();
+    /**
+     * The picture of a report, as an SVG document.
+     *
+     * @param hostName what the network calls the host, where that is known
+     */
+    public static String write(TopologyReport report, Optional<String> hostName) {
+        return new TopoSvg(report, hostName).write();
     }
 
     /** Where the host of a report and its routes lie. */
@@ -68,7 +77,7 @@ public final class TopoSvg {
                 groups.values().stream()
                         .map(list -> traces.of(list.subList(0, drawn(list))))
                         .toList(),
-                max <= 3 ? 9 : max <= 6 ? 7 : 5.5);
+                max <= 3 ? 10 : max <= 6 ? 8 : 7);
     }
 
     private static int drawn(List<ChannelGroup> list) {
@@ -78,7 +87,6 @@ public final class TopoSvg {
     private String write() {
         header();
         hostPanel();
-        hostBelowRoutes();
         int set = 0;
         for (Map.Entry<String, List<ChannelGroup>> graph : groups.entrySet()) {
             routePanel(graph.getKey(), graph.getValue(), layout.routes().get(set));
@@ -97,55 +105,54 @@ public final class TopoSvg {
                 height,
                 "viewBox",
                 "0 0 " + Svg.number(width) + " " + Svg.number(height));
-        svg.leaf("title", "Topology of " + report.source());
-        svg.leaf("style", Theme.STYLE);
-        svg.empty("rect", "width", width, "height", height, "fill", "#ffffff");
+        svg.leaf("title", title());
+        svg.leaf("style", Theme.style());
+        svg.empty("rect", "width", width, "height", height, "class", "page");
         return svg + body.toString() + "</svg>";
     }
 
+    private String title() {
+        return Summary.title(host) + hostName.map(name -> " – host " + name).orElse("");
+    }
+
     private void header() {
-        y += 18;
-        body.text(MARGIN, y, "title", report.source());
+        y -= 10;
+        paragraph(TextStyle.TITLE, title(), 0, 28);
         y += 4;
-        line("figures", Summary.host(host));
-        Summary.sharedGpus(report).ifPresent(text -> line("figures", text));
-        Summary.channels(report).forEach(text -> line("figures", text));
-        Summary.plan(report).ifPresent(text -> line("figures", text));
-        report.notes().forEach(note -> line("figures", "Note: " + note));
+        line(TextStyle.FIGURES, "Source: " + report.source().replaceAll(FOLDER, ""));
+        line(TextStyle.FIGURES, Summary.host(host));
+        Summary.sharedGpus(report).ifPresent(text -> line(TextStyle.FIGURES, text));
+        Summary.channels(report).forEach(text -> line(TextStyle.FIGURES, text));
+        Summary.plan(report).ifPresent(text -> line(TextStyle.FIGURES, text));
+        report.notes().forEach(note -> line(TextStyle.FIGURES, "Note: " + note));
         y += LINE;
     }
 
     /** Text in as many lines as it needs; words stay whole. */
-    private void line(String styles, String text) {
-        wrapped(styles, text, 0);
+    private void line(TextStyle style, String text) {
+        paragraph(style, text, 0, LINE);
     }
 
-    private void wrapped(String styles, String text, double indent) {
-        StringBuilder line = new StringBuilder();
-        for (String word : text.split(" ")) {
-            double needed = Theme.width(line + " " + word, LETTER_SIZE);
-            if (!line.isEmpty() && needed > width - 2 * MARGIN - indent) {
-                y += LINE;
-                body.text(MARGIN + indent, y, styles, line.toString());
-                line.setLength(0);
-            }
-            line.append(line.isEmpty() ? "" : " ").append(word);
+    private void paragraph(TextStyle style, String text, double indent, double step) {
+        double space = width - 2 * MARGIN - indent;
+        for (String row : style.wrap(text, space)) {
+            y += step;
+            new Label(style, row, MARGIN + indent, y, false, space).draw(body);
         }
-        y += LINE;
-        body.text(MARGIN + indent, y, styles, line.toString());
     }
 
     private void heading(String title, String about) {
         y += LINE;
-        body.text(MARGIN, y, "heading", title);
-        line("about", about);
+        new Label(TextStyle.HEADING, title, MARGIN, y, false, width - 2 * MARGIN).draw(body);
+        line(TextStyle.ABOUT, about);
         y += 8;
     }
 
     private void hostPanel() {
         heading("The host", "The number beside a link is its bandwidth in GB/s each way; the thicker, the more.");
-        new Legend(host, width - 2 * MARGIN).draw(body, MARGIN, y);
-        y += new Legend(host, width - 2 * MARGIN).height() + 4;
+        Legend legend = new Legend(host, width - 2 * MARGIN);
+        legend.draw(body, MARGIN, y);
+        y += legend.height() + 4;
         Layout bare = layout.withoutRoutes();
         HostPainter painter = new HostPainter(bare);
         beginPanel();
@@ -155,23 +162,6 @@ public final class TopoSvg {
         painter.names(body);
         painter.labels(body);
         endPanel(bare);
-    }
-
-    /** The host in layers between which routes are drawn. */
-    private void hostBelowRoutes() {
-        HostPainter painter = new HostPainter(layout);
-        Map<String, Consumer<Svg>> layers = new LinkedHashMap<>();
-        layers.put("links", painter::links);
-        layers.put("boxes", painter::boxes);
-        layers.put("bridges", painter::bridges);
-        layers.put("names", painter::names);
-        body.open("defs");
-        layers.forEach((id, layer) -> {
-            body.open("g", "id", id);
-            layer.accept(body);
-            body.close("g");
-        });
-        body.close("defs");
     }
 
     private void beginPanel() {
@@ -187,29 +177,39 @@ public final class TopoSvg {
         boolean ring = name.equals("ring");
         heading(Summary.capital(name) + " channels", about(ring, list.stream().anyMatch(group -> !group.netPorts()
                 .isEmpty())));
-        double each = report.graphs().get(name).graph().bwIntra();
-        for (int number = 0; number < drawn(list); number++) {
-            groupRow(number, list.get(number), each);
-        }
+        List<ChannelGroup> shown = list.subList(0, drawn(list));
+        groupRows(shown, report.graphs().get(name).graph().bwIntra());
         if (list.size() > MAX_GROUPS) {
             int left = list.stream()
                     .skip(MAX_GROUPS)
                     .mapToInt(ChannelGroup::channels)
                     .sum();
-            line("about", "and " + Numbers.count(left, "channel") + " more on other routes: --format json names them");
+            String others = Numbers.count(left, "channel");
+            line(TextStyle.ABOUT, "and " + others + " more on other routes: --format json names them");
         }
         if (lanes.traces().isEmpty()) {
-            line("about", "One rank alone: nothing travels.");
+            line(TextStyle.ABOUT, "One rank alone: nothing travels.");
+            y += LINE;
             return;
         }
         y += 10;
         beginPanel();
-        body.empty("use", "href", "#links", "opacity", "0.3");
-        body.empty("use", "href", "#boxes");
-        body.empty("use", "href", "#bridges", "opacity", "0.3");
-        new RoutePainter(layout, lanes, list.subList(0, drawn(list))).routes(body);
-        body.empty("use", "href", "#names");
-        endPanel(layout);
+        Layout own = layout.with(lanes);
+        HostPainter painter = new HostPainter(own);
+        RoutePainter routes = new RoutePainter(own, lanes, shown);
+        faint(painter::links);
+        painter.boxes(body);
+        faint(painter::bridges);
+        routes.routes(body);
+        painter.names(body);
+        routes.marks(body, painter.textBoxes());
+        endPanel(own);
+    }
+
+    private void faint(Consumer<Svg> layer) {
+        body.open("g", "opacity", "0.3");
+        layer.accept(body);
+        body.close("g");
     }
 
     private static String about(boolean ring, boolean networks) {
@@ -222,22 +222,26 @@ public final class TopoSvg {
                 : "Each coloured line passes every rank once and returns to the first.";
     }
 
-    private void groupRow(int number, ChannelGroup group, double each) {
-        body.empty(
-                "rect",
-                "x",
-                MARGIN,
-                "y",
-                y + LINE - 9,
-                "width",
-                26.0,
-                "height",
-                8.0,
-                "rx",
-                4,
-                "fill",
-                Theme.route(number));
-        wrapped("route", Summary.describe(group, each), 34);
+    private void groupRows(List<ChannelGroup> shown, double each) {
+        double marks = shown.stream()
+                .mapToDouble(group -> TextStyle.CHANNEL.width(Marks.text(group)) + 6)
+                .max()
+                .orElse(0);
+        for (int number = 0; number < shown.size(); number++) {
+            groupRow(number, shown.get(number), each, marks);
+        }
+    }
+
+    /** A sample of the line, its numbers in a border that is so wide, and what there is to say. */
+    private void groupRow(int number, ChannelGroup group, double each, double marks) {
+        double middle = y + LINE - 4;
+        String line = "M" + Svg.number(MARGIN) + " " + Svg.number(middle) + "H" + Svg.number(MARGIN + SWATCH);
+        body.open("g", "class", Theme.route(number) + " " + Theme.dashes(number));
+        body.empty("path", "class", "lane", "d", line, "stroke-width", 5.0);
+        body.close("g");
+        Box box = new Box(MARGIN + SWATCH + 6, middle - Marks.HEIGHT / 2, marks, Marks.HEIGHT);
+        RoutePainter.mark(body, new Marks.Mark(number, box, Marks.label(group, box)));
+        paragraph(TextStyle.ENTRY, Summary.describe(group, each), SWATCH + marks + 14, LINE);
     }
 
     private void treePanel() {
@@ -254,19 +258,24 @@ public final class TopoSvg {
         double tallest = 0;
         for (int number = 0; number < trees.size(); number++) {
             TreePainter painter = trees.get(number);
-            String caption = Summary.tree(hostTrees.get(number));
-            double needed = Math.max(painter.width(), Theme.width(caption, 12)) + MARGIN;
+            double space = Math.max(painter.width(), NARROWEST / 2 - MARGIN);
+            List<String> caption = TextStyle.ENTRY.wrap(Summary.tree(hostTrees.get(number)), space);
+            double needed = space + MARGIN;
+            double top = 12 + CAPTION * caption.size();
             if (x > 0 && x + needed > width - 2 * MARGIN) {
                 y += tallest + LINE;
                 x = 0;
                 tallest = 0;
             }
-            body.open("g", "transform", "translate(" + Svg.number(MARGIN + x) + " " + Svg.number(y + 30) + ")");
-            body.text(0, -12, "route", caption);
+            body.open("g", "transform", "translate(" + Svg.number(MARGIN + x) + " " + Svg.number(y + top) + ")");
+            for (int row = 0; row < caption.size(); row++) {
+                double baseline = -12 - CAPTION * (caption.size() - 1 - row);
+                new Label(TextStyle.ENTRY, caption.get(row), 0, baseline, false, needed).draw(body);
+            }
             painter.draw(body);
             body.close("g");
             x += needed;
-            tallest = Math.max(tallest, painter.height() + 30);
+            tallest = Math.max(tallest, painter.height() + top);
         }
         y += tallest + LINE;
     }

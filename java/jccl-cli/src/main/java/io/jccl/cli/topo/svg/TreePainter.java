@@ -31,7 +31,7 @@ final class TreePainter {
         String widest = tree.up().size() > MAX_CHIPS
                 ? "+" + tree.up().size()
                 : "" + tree.up().size();
-        this.chipWidth = Math.max(26, Theme.width(widest, 12) + 8);
+        this.chipWidth = Math.max(26, TextStyle.NAME.width(widest) + 8);
         place(tree.root(), 0);
     }
 
@@ -101,7 +101,7 @@ final class TreePainter {
                         + "C" + Svg.number(chip.middleX()) + " " + Svg.number(middle)
                         + " " + Svg.number(parent.middleX()) + " " + Svg.number(middle)
                         + " " + Svg.number(parent.middleX()) + " " + Svg.number(parent.bottom());
-                svg.empty("path", "class", "wire", "d", path, "stroke", Theme.PLAIN, "stroke-width", 2.0);
+                svg.empty("path", "class", "wire plain", "d", path, "stroke-width", 2.0);
             }
         });
         chips.forEach((host, chip) -> {
@@ -117,15 +117,15 @@ final class TreePainter {
                     chip.height(),
                     "rx",
                     5,
-                    "fill",
-                    "#ffffff",
-                    "stroke",
-                    Theme.PLAIN,
+                    "class",
+                    "page plain",
                     "data-machine",
                     host);
-            svg.text(chip.middleX(), chip.y() + 15, "name middle", Integer.toString(host));
+            String number = Integer.toString(host);
+            new Label(TextStyle.NAME, number, chip.middleX(), chip.y() + 15, true, chip.width() - 4).draw(svg);
             if (hidden.containsKey(host)) {
-                svg.text(chip.middleX(), chip.bottom() + 12, "small middle", "+" + hidden.get(host));
+                String others = "+" + hidden.get(host);
+                new Label(TextStyle.SMALL, others, chip.middleX(), chip.bottom() + 12, true, chip.width()).draw(svg);
             }
         });
     }

@@ -84,7 +84,7 @@ final class Wiring {
     }
 
     private Leg leg(Wire wire, String upper, String lower, String anchor, boolean labelled) {
-        Leg leg = new Leg(legs.size(), wire, upper, lower, anchor, labelled);
+        Leg leg = new Leg(legs.size(), wire, upper, lower, anchor, labelled && !wire.isInside());
         legs.add(leg);
         return leg;
     }

@@ -55,7 +55,7 @@ class LayoutTest {
                         .isFalse();
             }
         }
-        List<HostPainter.LinkLabel> labels = new HostPainter(layout).labels();
+        List<Label> labels = new HostPainter(layout).labels();
         for (int i = 0; i < labels.size(); i++) {
             for (String node : host.names()) {
                 assertThat(labels.get(i).box().overlaps(layout.box(node)))

@@ -10,8 +10,10 @@ import java.io.StringReader;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,7 +21,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.w3c.dom.Document;
 import org.w3c.dom.Element;
-import org.w3c.dom.Node;
 import org.w3c.dom.NodeList;
 import org.xml.sax.InputSource;
 
@@ -32,6 +33,10 @@ class TopoSvgTest {
         return DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(new InputSource(new StringReader(svg)));
     }
 
+    private static String draw(TopologyReport report) {
+        return TopoSvg.write(report, Optional.empty());
+    }
+
     private static List<Element> with(Document document, String attribute) {
         NodeList all = document.getElementsByTagName("*");
         return IntStream.range(0, all.getLength())
@@ -40,28 +45,23 @@ class TopoSvgTest {
                 .toList();
     }
 
-    private static List<String> names(Document document, boolean belowRoutes) {
+    private static List<String> names(Document document) {
         return with(document, "data-node").stream()
-                .filter(element -> isDefinition(element) == belowRoutes)
                 .map(element -> element.getAttribute("data-node"))
                 .toList();
     }
 
-    private static boolean isDefinition(Node node) {
-        return node.getParentNode() != null
-                && (node.getParentNode().getNodeName().equals("defs") || isDefinition(node.getParentNode()));
-    }
-
     @ParameterizedTest
     @EnumSource(Fabric.class)
-    void everyNodeIsDrawnOnceAndRoutesFollowDrawnLinks(Fabric fabric) throws Exception {
+    void everyNodeIsDrawnOnceInEachPanelAndRoutesFollowDrawnLinks(Fabric fabric) throws Exception {
         TopologyReport report = Reports.of(Reports.host(2, 2, 2, fabric), 2);
-        Document svg = parse(TopoSvg.write(Reports.withRandomChannels(report, 5, true, 1)));
+        Document svg = parse(draw(Reports.withRandomChannels(report, 5, true, 1)));
         List<String> nodes =
                 report.nodes().stream().map(TopologyReport.NodeRow::name).toList();
-        // Once in the picture of the host, once to be shown below routes.
-        assertThat(names(svg, false)).containsExactlyInAnyOrderElementsOf(nodes);
-        assertThat(names(svg, true)).containsExactlyInAnyOrderElementsOf(nodes);
+        // Once in the picture of the host, once below the rings, once below the trees.
+        assertThat(names(svg))
+                .containsExactlyInAnyOrderElementsOf(
+                        Stream.of(nodes, nodes, nodes).flatMap(List::stream).toList());
         Set<Set<String>> links = new HashSet<>();
         with(svg, "data-link")
                 .forEach(element ->
@@ -82,13 +82,13 @@ class TopoSvgTest {
         String xml = Reports.host(2, 2, 2, Fabric.MESH);
         TopologyReport one = Reports.withRandomChannels(Reports.of(xml, 2), 6, true, 3);
         TopologyReport other = Reports.withRandomChannels(Reports.of(xml, 2), 6, true, 3);
-        assertThat(TopoSvg.write(one)).isEqualTo(TopoSvg.write(other));
+        assertThat(draw(one)).isEqualTo(draw(other));
     }
 
     @Test
     void channelsOnOneRouteAreOneLineWithTheirNumber() throws Exception {
         TopologyReport report = Reports.of(Reports.host(1, 1, 2, Fabric.SWITCH), 1);
-        String svg = TopoSvg.write(Reports.withRandomChannels(report, 12, false, 1));
+        String svg = draw(Reports.withRandomChannels(report, 12, false, 1));
         // Two ranks have one ring and one chain, whatever their order.
         assertThat(with(parse(svg), "data-group")).hasSize(2);
         assertThat(svg).contains("12 × 10 = 120 GB/s");
@@ -114,16 +114,14 @@ class TopoSvgTest {
                 }
             }
         }
-        assertThat(with(parse(TopoSvg.write(report)), "data-machine")).isNotEmpty();
+        assertThat(with(parse(draw(report)), "data-machine")).isNotEmpty();
     }
 
     @Test
     void aHostAloneHasNoTreesOverHostsAndOneWithoutRanksNoRoutes() throws Exception {
-        assertThat(TopoSvg.write(Reports.of(HOSTS, 1)))
-                .contains("Ring channels")
-                .doesNotContain("trees over");
-        String empty = TopoSvg.write(Reports.of("<system version=\"1\"><cpu numaid=\"0\"/></system>", 1));
-        assertThat(names(parse(empty), false)).hasSize(1);
+        assertThat(draw(Reports.of(HOSTS, 1))).contains("Ring channels").doesNotContain("trees over");
+        String empty = draw(Reports.of("<system version=\"1\"><cpu numaid=\"0\"/></system>", 1));
+        assertThat(names(parse(empty))).hasSize(1);
         assertThat(empty).contains("no rank is on this host").doesNotContain("Ring channels");
     }
 
@@ -131,8 +129,8 @@ class TopoSvgTest {
     void manyRanksInHostMemoryTakeLittleWidthEach() throws Exception {
         StringBuilder xml = new StringBuilder("<system version=\"1\"><cpu numaid=\"0\">");
         IntStream.range(0, 64).forEach(rank -> xml.append("<host rank=\"" + rank + "\"/>"));
-        Document svg = parse(TopoSvg.write(Reports.of(xml + "</cpu></system>", 1)));
-        assertThat(names(svg, false)).hasSize(65);
+        Document svg = parse(draw(Reports.of(xml + "</cpu></system>", 1)));
+        assertThat(names(svg)).hasSize(3 * 65);
         assertThat(Double.parseDouble(svg.getDocumentElement().getAttribute("width")))
                 .isLessThan(64 * 66);
     }
@@ -142,7 +140,7 @@ class TopoSvgTest {
         String xml =
                 "<system version=\"1\"><cpu numaid=\"0\"><host rank=\"0\"/><nic><net name=\"&lt;b&gt;&amp;&quot;\" "
                         + "dev=\"0\"/></nic></cpu></system>";
-        Document svg = parse(TopoSvg.write(Reports.of(xml, 2)));
+        Document svg = parse(draw(Reports.of(xml, 2)));
         assertThat(svg.getDocumentElement().getTextContent()).contains("<b>&\"");
     }
 }
