@@ -5,14 +5,22 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
-/** Moves native log records into SLF4J, to the logger {@code io.jccl.<subsystem>}. */
+/**
+ * Moves native log records into SLF4J, to the logger {@code io.jccl.<subsystem>}. Uses what SLF4J 1.7 has as well,
+ * which some applications put on the class path.
+ */
 final class LogDrain {
 
     private static final String ROOT = "io.jccl";
     private static final long PERIOD_MILLIS = 100;
-    private static final Level[] LEVELS = {Level.TRACE, Level.DEBUG, Level.INFO, Level.WARN, Level.ERROR};
+
+    // The levels of native/base/log.h.
+    private static final int TRACE = 0;
+    private static final int DEBUG = 1;
+    private static final int INFO = 2;
+    private static final int WARN = 3;
+    private static final int ERROR = 4;
 
     private final Supplier<String> records;
     private final LongSupplier dropped;
@@ -42,12 +50,16 @@ final class LogDrain {
 
     /** The number of the lowest level that a logger lets through; records below it need not be made. */
     static int lowest(Logger logger) {
-        for (int level = 0; level < LEVELS.length; level++) {
-            if (logger.isEnabledForLevel(LEVELS[level])) {
-                return level;
-            }
+        if (logger.isTraceEnabled()) {
+            return TRACE;
         }
-        return LEVELS.length - 1;
+        if (logger.isDebugEnabled()) {
+            return DEBUG;
+        }
+        if (logger.isInfoEnabled()) {
+            return INFO;
+        }
+        return logger.isWarnEnabled() ? WARN : ERROR;
     }
 
     private void run() {
@@ -76,8 +88,14 @@ final class LogDrain {
 
     private void emit(String record) {
         String[] parts = record.split(" ", 3);
-        loggers.apply(ROOT + "." + parts[1])
-                .atLevel(LEVELS[Integer.parseInt(parts[0])])
-                .log(parts[2]);
+        Logger logger = loggers.apply(ROOT + "." + parts[1]);
+        String text = parts[2];
+        switch (Integer.parseInt(parts[0])) {
+            case TRACE -> logger.trace(text);
+            case DEBUG -> logger.debug(text);
+            case INFO -> logger.info(text);
+            case WARN -> logger.warn(text);
+            default -> logger.error(text);
+        }
     }
 }
