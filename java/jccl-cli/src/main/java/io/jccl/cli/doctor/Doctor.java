@@ -17,6 +17,7 @@ final class Doctor {
             MemoryChecks::hugePages,
             ProcessorChecks::cores,
             ProcessorChecks::quota,
+            host -> List.of(HostLoad.check(host)),
             ProcessorChecks::governor,
             ProcessorChecks::clock,
             NetworkChecks::loopback,
@@ -47,7 +48,7 @@ final class Doctor {
         for (Check check : CHECKS) {
             try {
                 findings.addAll(check.examine(host));
-            } catch (RuntimeException | ServiceConfigurationError e) {
+            } catch (RuntimeException | LinkageError | ServiceConfigurationError e) {
                 findings.add(Finding.warn("doctor", "a check failed: " + e, "report this as a bug"));
             }
         }

@@ -46,7 +46,12 @@ public final class DoctorCommand implements Callable<Integer> {
                     + " host; rank 0 reports what all of them found")
     private boolean peers;
 
-    @Option(names = "--json", description = "print JSON")
+    @Option(
+            names = {"-v", "--verbose"},
+            description = "shows what is fine as well")
+    private boolean verbose;
+
+    @Option(names = "--json", description = "print JSON, with what is fine")
     private boolean json;
 
     @Override
@@ -58,7 +63,10 @@ public final class DoctorCommand implements Callable<Integer> {
         Host host = Host.here(ranks);
         List<Finding> findings = peers ? examinePeers(host) : Doctor.examine(host);
         if (!findings.isEmpty()) {
-            System.out.print(json ? toJson(findings) + "\n" : toText(findings, Terminal.colours(Terminal.Stream.OUT)));
+            System.out.print(
+                    json
+                            ? toJson(findings) + "\n"
+                            : toText(findings, verbose || peers, Terminal.colours(Terminal.Stream.OUT)));
         }
         return Doctor.worst(findings) == Status.FAIL ? ExitCode.FAILURE : ExitCode.SUCCESS;
     }
@@ -71,13 +79,17 @@ public final class DoctorCommand implements Callable<Integer> {
         }
     }
 
-    static String toText(List<Finding> findings, boolean colours) {
-        int width = findings.stream()
+    /** @param verbose whether what is fine is shown, not only counted */
+    static String toText(List<Finding> findings, boolean verbose, boolean colours) {
+        List<Finding> shown = findings.stream()
+                .filter(finding -> verbose || finding.status() != Status.OK)
+                .toList();
+        int width = shown.stream()
                 .mapToInt(finding -> finding.check().length())
                 .max()
                 .orElse(0);
         StringBuilder out = new StringBuilder();
-        for (Finding finding : findings) {
+        for (Finding finding : shown) {
             String status = String.format("%-4s", finding.status().label());
             out.append(colour(finding.status()).paint(status, colours))
                     .append("  ")
@@ -92,19 +104,24 @@ public final class DoctorCommand implements Callable<Integer> {
                         .append('\n');
             }
         }
-        long warnings = findings.stream()
-                .filter(finding -> finding.status() == Status.WARN)
-                .count();
-        long failures = findings.stream()
-                .filter(finding -> finding.status() == Status.FAIL)
-                .count();
+        long fine = count(findings, Status.OK);
         return out.append(findings.size())
-                .append(" checks, ")
-                .append(warnings)
-                .append(" warnings, ")
-                .append(failures)
-                .append(" failures\n")
+                .append(" checks: ")
+                .append(fine)
+                .append(fine == 0 || verbose ? " fine, " : " fine (-v shows them), ")
+                .append(counted(count(findings, Status.WARN), "warning"))
+                .append(", ")
+                .append(counted(count(findings, Status.FAIL), "failure"))
+                .append('\n')
                 .toString();
+    }
+
+    private static long count(List<Finding> findings, Status status) {
+        return findings.stream().filter(finding -> finding.status() == status).count();
+    }
+
+    private static String counted(long count, String what) {
+        return count + " " + what + (count == 1 ? "" : "s");
     }
 
     private static Colour colour(Status status) {

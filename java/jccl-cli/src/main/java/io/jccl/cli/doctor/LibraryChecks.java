@@ -21,14 +21,23 @@ final class LibraryChecks {
                     e.getMessage(),
                     "do as the message says; -Djccl.native.path=FILE names a library to load instead of the jar's"));
         }
-        String isa = NativeLibrary.instructionSet();
-        return List.of(
-                isa.equals("portable")
-                        ? Finding.warn(
-                                "native-library",
-                                "loaded; reductions use portable code: this processor has no AVX2",
-                                "run on a processor with AVX2 (in a virtual machine: pass the host's CPU model through)")
-                        : Finding.ok("native-library", "loaded; reductions use " + isa));
+        return List.of(loaded(NativeLibrary.instructionSet(), System.getProperty("os.arch", "")));
+    }
+
+    /**
+     * @param isa what reductions use
+     * @param arch the processor as Java names it
+     */
+    static Finding loaded(String isa, String arch) {
+        if (!isa.equals("portable")) {
+            return Finding.ok("native-library", "loaded; reductions use " + isa);
+        }
+        return arch.equals("aarch64") // compiled for NEON, which every such processor has
+                ? Finding.ok("native-library", "loaded; reductions use neon")
+                : Finding.warn(
+                        "native-library",
+                        "loaded; reductions use portable code: this processor has no AVX2",
+                        "run on a processor with AVX2 (in a virtual machine: pass the host's CPU model through)");
     }
 
     static List<Finding> settings(Host host) {

@@ -23,6 +23,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /** Names, loopback, interfaces, and what stands between them and other hosts. */
 final class NetworkChecks {
@@ -75,7 +76,7 @@ final class NetworkChecks {
                     "none may be used: "
                             + candidates.stream()
                                     .map(c -> c.name() + ": " + c.reason())
-                                    .toList(),
+                                    .collect(Collectors.joining("; ")),
                     "bring one up, or widen JCCL_SOCKET_IFNAME"));
         }
         boolean reachable =
@@ -152,7 +153,11 @@ final class NetworkChecks {
             mtu(host, name).ifPresent(mtu -> bySize.computeIfAbsent(mtu, any -> new ArrayList<>())
                     .add(name));
         }
-        String seen = bySize.isEmpty() ? "no card has a link" : bySize.toString();
+        String seen = bySize.isEmpty()
+                ? "no card has a link"
+                : bySize.entrySet().stream()
+                        .map(one -> one.getKey() + " bytes on " + String.join(", ", one.getValue()))
+                        .collect(Collectors.joining("; "));
         return List.of(
                 bySize.size() <= 1
                         ? Finding.ok("mtu", seen)
@@ -174,11 +179,14 @@ final class NetworkChecks {
                 .toList();
         return List.of(
                 cards.size() < 2 || strict.isEmpty()
-                        ? Finding.ok("rp-filter", cards.size() + " cards with a link, strict on " + strict)
+                        ? Finding.ok(
+                                "rp-filter",
+                                cards.size() + " cards with a link, strict on "
+                                        + (strict.isEmpty() ? "none" : String.join(", ", strict)))
                         : Finding.warn(
                                 "rp-filter",
-                                "strict on " + strict + " of several cards " + cards + ": between cards of one network,"
-                                        + " connections work one way and not the other",
+                                "strict on " + String.join(", ", strict) + " of the cards " + String.join(", ", cards)
+                                        + ": between cards of one network, connections work one way and not the other",
                                 "sysctl -w net.ipv4.conf.all.rp_filter=2"));
     }
 

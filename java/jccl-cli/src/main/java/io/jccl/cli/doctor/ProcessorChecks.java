@@ -5,7 +5,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** Cores, their clock, and limits on their use. */
 final class ProcessorChecks {
@@ -39,14 +41,21 @@ final class ProcessorChecks {
         if (governors.isEmpty()) {
             return List.of(Finding.ok("cpu-governor", "not visible here, as usual in virtual machines and containers"));
         }
-        boolean best = governors.keySet().equals(java.util.Set.of("performance"));
+        boolean best = governors.keySet().equals(Set.of("performance"));
         return List.of(
                 best
                         ? Finding.ok("cpu-governor", "performance on all cores")
                         : Finding.warn(
                                 "cpu-governor",
-                                "governors=" + governors + ": clocks change with load, and so do times",
+                                "cores by governor: " + counts(governors)
+                                        + "; clocks change with load, and so do times",
                                 "cpupower frequency-set -g performance"));
+    }
+
+    private static String counts(Map<String, Integer> governors) {
+        return governors.entrySet().stream()
+                .map(one -> one.getKey() + " " + one.getValue())
+                .collect(Collectors.joining(", "));
     }
 
     static List<Finding> clock(Host host) {
@@ -63,10 +72,7 @@ final class ProcessorChecks {
 
     /** CPU quotas of this process's control groups: the tightest of its group and all groups above. */
     static List<Finding> quota(Host host) {
-        double tightest = Double.POSITIVE_INFINITY;
-        for (String group : ControlGroups.directories(host, "cpu")) {
-            tightest = Math.min(tightest, quota(host, group));
-        }
+        double tightest = tightestQuota(host);
         if (Double.isInfinite(tightest)) {
             return List.of(Finding.ok("cgroup-cpu", "no CPU quota"));
         }
@@ -77,6 +83,15 @@ final class ProcessorChecks {
                 enough ? Status.OK : Status.WARN,
                 enough ? seen : seen + ": the kernel stops ranks in the middle of operations when the quota is used up",
                 enough ? null : "raise the container's CPU limit to whole cores, or remove it and use a cpuset"));
+    }
+
+    /** In processors; infinite where there is none. */
+    static double tightestQuota(Host host) {
+        double tightest = Double.POSITIVE_INFINITY;
+        for (String group : ControlGroups.directories(host, "cpu")) {
+            tightest = Math.min(tightest, quota(host, group));
+        }
+        return tightest;
     }
 
     private static double quota(Host host, String group) {

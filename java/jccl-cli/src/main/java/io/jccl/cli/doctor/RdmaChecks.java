@@ -74,7 +74,7 @@ final class RdmaChecks {
         if (devices.isEmpty()) {
             return List.of(Finding.ok("rdma", "no device; libibverbs=" + library.orElse("not installed")));
         }
-        String seen = "devices=" + devices + " libibverbs=" + library.orElse("not installed");
+        String seen = "devices: " + String.join(", ", devices) + "; libibverbs=" + library.orElse("not installed");
         if (library.isEmpty()) {
             return List.of(Finding.warn(
                     "rdma",

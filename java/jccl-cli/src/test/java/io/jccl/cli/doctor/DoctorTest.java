@@ -85,6 +85,7 @@ class DoctorTest {
                 "memlock",
                 "cores",
                 "cgroup-cpu",
+                "load",
                 "cpu-governor",
                 "clock",
                 "open-files",
@@ -105,6 +106,21 @@ class DoctorTest {
         assertThat(findings.stream().map(Finding::check).collect(Collectors.toSet()))
                 .isEqualTo(ofTheFiles);
         requireOk(findings);
+    }
+
+    @Test
+    void noFindingShowsAMapOrAListOfTheProgram() throws IOException {
+        devices();
+        write("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n");
+        assertThat(Doctor.examine(host())).allSatisfy(finding -> assertThat(finding.detail())
+                .doesNotContainPattern("\\{\\w+=|=\\[|\\[\\w+(, |])"));
+    }
+
+    @Test
+    void vectorInstructionsAreMissedWhereProcessorsHaveThem() {
+        requireBad(List.of(LibraryChecks.loaded("portable", "amd64")), Status.WARN, "no AVX2", "a processor with AVX2");
+        requireOk(List.of(LibraryChecks.loaded("avx2", "amd64"), LibraryChecks.loaded("portable", "aarch64")));
+        assertThat(LibraryChecks.loaded("portable", "aarch64").detail()).isEqualTo("loaded; reductions use neon");
     }
 
     @Test
@@ -176,7 +192,7 @@ class DoctorTest {
         requireBad(
                 ProcessorChecks.governor(host()),
                 Status.WARN,
-                "governors={performance=1, powersave=1}",
+                "cores by governor: performance 1, powersave 1",
                 "cpupower frequency-set -g performance");
         requireBad(ProcessorChecks.clock(host()), Status.WARN, "clocksource=hpet", "TSC");
     }
@@ -292,13 +308,21 @@ class DoctorTest {
                 Finding.ok("one", "fine"),
                 Finding.warn("second", "slow", "mend it"),
                 Finding.fail("3rd", "broken", "fix it"));
-        assertThat(DoctorCommand.toText(findings, false))
+        assertThat(DoctorCommand.toText(findings, true, false))
                 .isEqualTo("ok    one     fine\n"
                         + "warn  second  slow\n"
                         + "              remedy: mend it\n"
                         + "fail  3rd     broken\n"
                         + "              remedy: fix it\n"
-                        + "3 checks, 1 warnings, 1 failures\n");
+                        + "3 checks: 1 fine, 1 warning, 1 failure\n");
+        assertThat(DoctorCommand.toText(findings, false, false))
+                .isEqualTo("warn  second  slow\n"
+                        + "              remedy: mend it\n"
+                        + "fail  3rd     broken\n"
+                        + "              remedy: fix it\n"
+                        + "3 checks: 1 fine (-v shows them), 1 warning, 1 failure\n");
+        assertThat(DoctorCommand.toText(findings.subList(0, 1), false, false))
+                .isEqualTo("1 checks: 1 fine (-v shows them), 0 warnings, 0 failures\n");
         JsonNode json = new ObjectMapper().readTree(DoctorCommand.toJson(findings));
         assertThat(json.get("status").asText()).isEqualTo("fail");
         assertThat(json.get("checks")).hasSize(3);

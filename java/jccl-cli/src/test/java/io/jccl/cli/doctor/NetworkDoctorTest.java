@@ -82,12 +82,12 @@ class NetworkDoctorTest {
 
     @Test
     void aHealthyAdapterIsReported() {
-        requireOk(RdmaChecks.devices(host), "devices=[mlx5_0] libibverbs=/usr/lib64/libibverbs.so.1");
+        requireOk(RdmaChecks.devices(host), "devices: mlx5_0; libibverbs=/usr/lib64/libibverbs.so.1");
         requireOk(RdmaChecks.portStates(host), "mlx5_0:1 ACTIVE, Ethernet, 100 Gb/sec (4X EDR)");
         requireOk(RdmaChecks.gids(host), "mlx5_0:1 GID 3 0000:0000:0000:0000:0000:ffff:0a01:0203");
         requireOk(RdmaChecks.pathMtu(host), "mlx5_0:1 on ens2 mtu=9000: path MTU 4096");
         requireOk(RdmaChecks.locked(host), "limit=unlimited");
-        requireOk(NetworkChecks.mtus(host), "{9000=[ens2]}");
+        requireOk(NetworkChecks.mtus(host), "9000 bytes on ens2");
     }
 
     @Test
@@ -144,19 +144,20 @@ class NetworkDoctorTest {
     @Test
     void cardsThatDifferInTheirPacketSizeAreSaid() throws IOException {
         card("ens3", 1500);
-        requireWarning(NetworkChecks.mtus(host), "{1500=[ens3], 9000=[ens2]}", "ip link set NAME mtu");
+        requireWarning(NetworkChecks.mtus(host), "1500 bytes on ens3; 9000 bytes on ens2", "ip link set NAME mtu");
         write("/sys/class/net/ens3/operstate", "down\n");
-        requireOk(NetworkChecks.mtus(host), "{9000=[ens2]}");
+        requireOk(NetworkChecks.mtus(host), "9000 bytes on ens2");
     }
 
     @Test
     void aStrictReversePathFilterCountsWithSeveralCards() throws IOException {
         write("/proc/sys/net/ipv4/conf/all/rp_filter", "1\n");
-        requireOk(NetworkChecks.reversePathFilter(host), "1 cards with a link, strict on [ens2]");
+        requireOk(NetworkChecks.reversePathFilter(host), "1 cards with a link, strict on ens2");
         card("ens3", 9000);
-        requireWarning(NetworkChecks.reversePathFilter(host), "strict on [ens2, ens3]", "rp_filter=2");
+        requireWarning(
+                NetworkChecks.reversePathFilter(host), "strict on ens2, ens3 of the cards ens2, ens3", "rp_filter=2");
         write("/proc/sys/net/ipv4/conf/all/rp_filter", "2\n");
-        requireOk(NetworkChecks.reversePathFilter(host), "2 cards with a link, strict on []");
+        requireOk(NetworkChecks.reversePathFilter(host), "2 cards with a link, strict on none");
     }
 
     @Test
