@@ -48,7 +48,13 @@ class TuneTest {
                 .build()));
         assertThat(costs.source()).contains("by `jccl tune --transport shm");
         assertThat(Files.readString(profile)).contains("# Costs of the host backend", "shm.ring.ll.hop_us=");
-        assertThat(tuned.err()).contains("chunk_bytes stays");
+        assertThat(tuned.err())
+                .contains(
+                        "chunk_bytes stays",
+                        "jccl tune: run 1 of 3, shm, 1 rank: 0 %, about 0 s left\n",
+                        "run 3 of 3, shm, ")
+                .contains("jccl tune: wrote " + profile.toAbsolutePath() + "; set JCCL_TUNING_PROFILE")
+                .doesNotContain("\r");
     }
 
     @Test
@@ -63,8 +69,9 @@ class TuneTest {
     @Test
     void verifyingReportsTheSlowdownOfEverySize() throws IOException, InterruptedException {
         Result result =
-                run("tune", "--verify", "--transport", "p2p", "--budget", "0.01", "--each", "0.0002", "-e", "64");
+                run("tune", "--verify", "--transport", "p2p", "--budget", "0.01", "--each", "0.0002", "-e", "64", "-q");
         assertThat(result.status()).as(result.err()).isZero();
+        assertThat(result.err()).doesNotContain("run 1 of");
         assertThat(result.out())
                 .contains("# profile in use: ", "# all_reduce over p2p, 2 ranks", "SLOWER BY", "\n8 B ", "\n64 B ");
     }

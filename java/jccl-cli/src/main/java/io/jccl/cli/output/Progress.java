@@ -32,8 +32,13 @@ public final class Progress {
     /** Shows that the next step has begun. */
     public void step(String what) {
         step++;
+        show(title + " " + what + " (" + step + " of " + steps + ")");
+    }
+
+    /** Shows a line in the place of the one before. */
+    public void show(String line) {
         if (enabled) {
-            terminal.print(ERASE_LINE + title + " " + what + " (" + step + " of " + steps + ")");
+            terminal.print(ERASE_LINE + line);
             terminal.flush();
         }
     }

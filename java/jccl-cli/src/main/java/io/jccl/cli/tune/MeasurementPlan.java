@@ -101,25 +101,16 @@ record MeasurementPlan(
     List<MeasurementRun> forVerification(double seconds, Collective collective) {
         List<MeasurementRun> runs = new ArrayList<>();
         for (TransportKind transport : transports) {
-            runs.add(verification(transport, 2));
+            runs.add(verification(transport, 2, collective));
         }
-        local().ifPresent(transport -> runs.add(verification(transport, host.oversubscribedRanks())));
-        return shared(runs, seconds).stream()
-                .map(run -> new MeasurementRun(
-                        run.transport(),
-                        run.ranks(),
-                        collective,
-                        run.configurations(),
-                        run.seconds(),
-                        secondsEach,
-                        progress))
-                .toList();
+        local().ifPresent(transport -> runs.add(verification(transport, host.oversubscribedRanks(), collective)));
+        return shared(runs, seconds);
     }
 
-    private MeasurementRun verification(TransportKind transport, int ranks) {
+    private MeasurementRun verification(TransportKind transport, int ranks, Collective collective) {
         List<Configuration> configurations = Configuration.allForced(transport, sizes);
         configurations.add(Configuration.automatic(transport, sizes));
-        return run(transport, ranks, configurations);
+        return run(transport, ranks, collective, configurations);
     }
 
     /** The transport that stands for memory: processes before threads. */
@@ -145,27 +136,24 @@ record MeasurementPlan(
     }
 
     private MeasurementRun run(TransportKind transport, int ranks, List<Configuration> configurations) {
-        return new MeasurementRun(transport, ranks, Collective.ALL_REDUCE, configurations, 0, secondsEach, progress);
+        return run(transport, ranks, Collective.ALL_REDUCE, configurations);
     }
 
-    /** The same runs with the time shared out by the number of measurements. */
+    private MeasurementRun run(
+            TransportKind transport, int ranks, Collective collective, List<Configuration> configurations) {
+        return new MeasurementRun(transport, ranks, collective, configurations, 0, secondsEach, Phase.ONLY, progress);
+    }
+
+    /** The same runs one after the other, with the time shared out by the number of measurements. */
     private static List<MeasurementRun> shared(List<MeasurementRun> runs, double seconds) {
-        double all = runs.stream().mapToDouble(MeasurementPlan::measurements).sum();
-        return runs.stream()
-                .map(run -> new MeasurementRun(
-                        run.transport(),
-                        run.ranks(),
-                        run.collective(),
-                        run.configurations(),
-                        seconds * measurements(run) / all,
-                        run.secondsEach(),
-                        run.progress()))
-                .toList();
-    }
-
-    private static double measurements(MeasurementRun run) {
-        return run.configurations().stream()
-                .mapToInt(configuration -> configuration.sizes().size())
-                .sum();
+        double all = runs.stream().mapToInt(MeasurementRun::measurements).sum();
+        List<MeasurementRun> shared = new ArrayList<>();
+        double before = 0;
+        for (MeasurementRun run : runs) {
+            double own = seconds * run.measurements() / all;
+            shared.add(run.at(new Phase(shared.size() + 1, runs.size(), before, seconds, 1), own));
+            before += own;
+        }
+        return shared;
     }
 }

@@ -48,6 +48,7 @@ final class MeasurementRank {
 
     /** Initialises the communicators, times all configurations until the time is up, and closes them. */
     List<Times> run(CommunicatorFactory factory) {
+        show("initialisation", 0);
         try {
             Communicator lead = initialise(factory, 0, Configuration.automatic(run.transport(), List.of()));
             for (int configuration = 0; configuration < run.configurations().size(); configuration++) {
@@ -86,9 +87,8 @@ final class MeasurementRank {
 
     private void warmUp(Timing timing) {
         long smallest = run.sizes().get(0);
-        progress.begin(run.title() + ", warm-up:", WARMUP_ROUNDS);
         for (int round = 0; round < WARMUP_ROUNDS; round++) {
-            progress.step(ByteSizes.format(smallest));
+            show("warm-up", 0);
             for (int configuration = 0; configuration < run.configurations().size(); configuration++) {
                 micros(timing, configuration, smallest);
             }
@@ -108,14 +108,20 @@ final class MeasurementRank {
         long begin = System.nanoTime();
         double spent = 0;
         for (int round = 0; spent * (round + 1) <= run.seconds() * Math.max(1, round); round++) {
-            progress.begin(
-                    run.title() + ", round " + (round + 1) + ":", run.sizes().size());
             for (long bytes : run.sizes()) {
-                progress.step(ByteSizes.format(bytes));
+                show("round " + (round + 1) + ", " + ByteSizes.format(bytes), secondsSince(begin));
                 time(timing, bytes, round);
             }
-            spent = timing.max((System.nanoTime() - begin) / 1e9);
+            spent = timing.max(secondsSince(begin));
         }
+    }
+
+    private static double secondsSince(long begin) {
+        return (System.nanoTime() - begin) / 1e9;
+    }
+
+    private void show(String what, double seconds) {
+        progress.show(run.phase().describe(run, what, seconds));
     }
 
     private void time(Timing timing, long bytes, int round) {

@@ -14,7 +14,8 @@ import java.util.TreeSet;
  * @param configurations each has a communicator of its own
  * @param seconds the time for all rounds; the first is always made in full
  * @param secondsEach the time for one measurement
- * @param progress whether to show how far it is
+ * @param phase its place among all runs
+ * @param progress whether its first rank shows how far it is
  */
 record MeasurementRun(
         TransportKind transport,
@@ -23,7 +24,21 @@ record MeasurementRun(
         List<Configuration> configurations,
         double seconds,
         double secondsEach,
+        Phase phase,
         boolean progress) {
+
+    /** The same run at another place, and with another time for all rounds. */
+    MeasurementRun at(Phase where, double allRounds) {
+        return new MeasurementRun(
+                transport, ranks, collective, configurations, allRounds, secondsEach, where, progress);
+    }
+
+    /** How many measurements a round has. */
+    int measurements() {
+        return configurations.stream()
+                .mapToInt(configuration -> configuration.sizes().size())
+                .sum();
+    }
 
     /** For people, for example {@code shm, 2 ranks}. */
     String title() {

@@ -3,6 +3,7 @@ package io.jccl.cli.tune;
 import io.jccl.Collective;
 import io.jccl.CommunicatorConfig;
 import io.jccl.TransportKind;
+import io.jccl.cli.doctor.HostLoad;
 import io.jccl.cli.launch.JobDirectory;
 import io.jccl.cli.output.ByteSizes;
 import io.jccl.cli.output.ExitCode;
@@ -88,6 +89,11 @@ public final class TuneCommand implements Callable<Integer> {
             description = "largest size (default: ${DEFAULT-VALUE})")
     private String maxBytes;
 
+    @Option(
+            names = {"-q", "--quiet"},
+            description = "does not say how far it is")
+    private boolean quiet;
+
     @Option(names = "--each", paramLabel = "SECONDS", defaultValue = "0.004", hidden = true)
     private double secondsEach;
 
@@ -119,7 +125,11 @@ public final class TuneCommand implements Callable<Integer> {
                 wanted(),
                 MeasurementPlan.ladder(largest),
                 secondsEach,
-                Terminal.isTerminal(Terminal.Stream.ERR));
+                !quiet && onTerminal());
+    }
+
+    private static boolean onTerminal() {
+        return Terminal.isTerminal(Terminal.Stream.ERR);
     }
 
     private Set<TransportKind> wanted() {
@@ -141,6 +151,7 @@ public final class TuneCommand implements Callable<Integer> {
         if (output != null) {
             requireWritable(output);
         }
+        RunProgress progress = begin();
         HostCosts inUse = plan.host().costs();
         Calibration calibration = new Calibration(plan.host(), this::note);
         try (JobDirectory directory = JobDirectory.create(Duration.ZERO)) {
@@ -149,7 +160,7 @@ public final class TuneCommand implements Callable<Integer> {
             Files.writeString(inPlace, HostCostsWriter.write(inUse.with(General.ZERO_COPY_MIN_BYTES, 0)));
             Files.writeString(staged, HostCostsWriter.write(inUse.with(General.ZERO_COPY_MIN_BYTES, Long.MAX_VALUE)));
             for (MeasurementRun run : plan.forProfile(budget, inPlace, staged)) {
-                calibration.add(run, MeasurementProcesses.run(run, System.out, System.err));
+                calibration.add(run, MeasurementProcesses.run(progress.begin(run), System.out, System.err));
             }
         }
         String profile = HostCostsWriter.write(calibration.profile(source(plan.host())));
@@ -157,6 +168,7 @@ public final class TuneCommand implements Callable<Integer> {
             System.out.print(profile);
         } else {
             Files.writeString(output, profile);
+            note("wrote " + output.toAbsolutePath() + "; set JCCL_TUNING_PROFILE to this path on every rank");
         }
         return ExitCode.SUCCESS;
     }
@@ -176,9 +188,10 @@ public final class TuneCommand implements Callable<Integer> {
     }
 
     private int verify(MeasurementPlan plan, Collective verified) throws IOException, InterruptedException {
+        RunProgress progress = begin();
         System.out.println("# profile in use: " + plan.host().costs().source());
         for (MeasurementRun run : plan.forVerification(budget, verified)) {
-            List<Times> times = MeasurementProcesses.run(run, System.out, System.err);
+            List<Times> times = MeasurementProcesses.run(progress.begin(run), System.out, System.err);
             System.out.println();
             System.out.println("# " + verified.label() + " over " + run.title() + ", rounds: "
                     + times.stream()
@@ -188,6 +201,12 @@ public final class TuneCommand implements Callable<Integer> {
             System.out.print(Slowdown.toText(Slowdown.of(plan.host(), run, times)));
         }
         return ExitCode.SUCCESS;
+    }
+
+    /** Before anything is measured: warns where other work would show in the times. */
+    private RunProgress begin() {
+        HostLoad.warning().ifPresent(busy -> note("warning: " + busy));
+        return new RunProgress(System.err, !quiet && !onTerminal(), System::nanoTime);
     }
 
     private void note(String text) {

@@ -1,0 +1,40 @@
+package io.jccl.cli.tune;
+
+import java.io.PrintStream;
+import java.util.function.LongSupplier;
+
+/**
+ * Says how far the runs of a command are. On a terminal the first rank of each run does, in a line that it redraws;
+ * elsewhere each run gets a line when it begins.
+ */
+final class RunProgress {
+
+    private final PrintStream err;
+    private final boolean lines;
+    private final LongSupplier clock;
+    private final long begin;
+
+    /**
+     * @param lines whether each run gets a line
+     * @param clock in nanoseconds
+     */
+    RunProgress(PrintStream err, boolean lines, LongSupplier clock) {
+        this.err = err;
+        this.lines = lines;
+        this.clock = clock;
+        this.begin = clock.getAsLong();
+    }
+
+    /** A run that begins now, with what is known of the time by those before it. */
+    MeasurementRun begin(MeasurementRun run) {
+        Phase planned = run.phase();
+        double before = planned.secondsBefore();
+        double stretch = before > 0 ? Math.max(1, (clock.getAsLong() - begin) / 1e9 / before) : 1;
+        MeasurementRun now = run.at(
+                new Phase(planned.number(), planned.count(), before, planned.secondsInAll(), stretch), run.seconds());
+        if (lines) {
+            err.println("jccl tune: " + now.phase().describe(now, "", 0));
+        }
+        return now;
+    }
+}
