@@ -55,10 +55,37 @@ class CommandTest {
     }
 
     @Test
+    void helpListsTheSubcommandsAndDescribesEach() throws IOException, InterruptedException {
+        Result all = run("help");
+        assertThat(all.status()).isZero();
+        assertThat(all.out())
+                .contains("Usage: jccl", "perf", "topo", "doctor", "jccl COMMAND --help")
+                .doesNotContain("tune-rank");
+        Result one = run("help", "perf");
+        assertThat(one.status()).isZero();
+        assertThat(one.out()).contains("Usage: jccl perf", "--iters");
+        assertThat(all.err() + one.err()).isEmpty();
+        Result none = run("help", "nonsense");
+        assertThat(none.status()).isEqualTo(2);
+        assertThat(none.err()).contains("nonsense");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"docter, doctor", "perf_test, perf", "topology, topo"})
+    void aSubcommandThatIsMisspeltIsAnsweredWithTheNearest(String given, String nearest)
+            throws IOException, InterruptedException {
+        Result result = run(given);
+        assertThat(result.status()).isEqualTo(2);
+        assertThat(result.err()).contains("'" + given + "'").containsPattern("Did you mean: .*\\b" + nearest + "\\b");
+        assertThat(result.out()).isEmpty();
+    }
+
+    @Test
     void versionIsThatOfTheBuild() throws IOException, InterruptedException {
         Result result = run("--version");
         assertThat(result.status()).isZero();
-        assertThat(result.out()).matches("(?s)jccl \\d+\\.\\d+\\.\\d+\\S*\nJava \\d+.*\n");
+        assertThat(result.out())
+                .matches("(?s)jccl \\d+\\.\\d+\\.\\d+\\S*\nnative libraries: linux-\\S+ \\(build .*\nJava \\d+.*\n");
         assertThat(result.err()).isEmpty();
     }
 
