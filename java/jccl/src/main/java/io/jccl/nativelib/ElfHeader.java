@@ -33,15 +33,17 @@ final class ElfHeader {
             throw new NativeLoadException("library=" + library + ": expected an ELF shared library, found a file of "
                     + Files.size(library) + " bytes that is none; build or download it again");
         }
-        header.order(start[DATA_OFFSET] == BIG_ENDIAN ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN);
+        boolean bigEndian = start[DATA_OFFSET] == BIG_ENDIAN;
+        header.order(bigEndian ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN);
         int machine = Short.toUnsignedInt(header.getShort(MACHINE_OFFSET));
         return switch (machine) {
             case 3 -> "x86";
-            case 21 -> "ppc64";
+            case 21 -> bigEndian ? "ppc64" : "ppc64le";
+            case 22 -> "s390x";
             case 40 -> "arm";
             case 62 -> "x86_64";
             case 183 -> "aarch64";
-            case 243 -> "riscv";
+            case 243 -> "riscv64";
             default -> "elf-machine-" + machine;
         };
     }

@@ -20,8 +20,14 @@ final class LinkFailures {
                     + NativeLibraryFinder.PATH_PROPERTY + " (" + message + ")";
         }
         if (message.contains("GLIBC")) {
-            return start + "needs a newer C library than this host has; take a released jar, which needs glibc 2.28, or build JCCL on"
-                    + " this host (" + message + ")";
+            return start
+                    + "needs a newer C library than this host has; take a released jar, which needs glibc 2.28, or"
+                    + " build JCCL on this host (" + message + ")";
+        }
+        if (message.contains("Error loading shared library") || message.contains("Error relocating")) { // musl's words
+            return start
+                    + "this host's C library is musl: expected glibc; use an image with glibc, such as one of"
+                    + " Debian, Ubuntu or RHEL instead of Alpine (" + message + ")";
         }
         if (message.contains("cannot open shared object file")) {
             return start + "a library that it needs is missing; install what the message names (" + message + ")";

@@ -110,7 +110,7 @@ final class NativeLibraryFinder {
 
     /** The build id of the library in the jar, if it has one for the platform. */
     Optional<String> embeddedBuildId() {
-        return resources.getResource(resource(BUILD_ID)) == null ? Optional.empty() : Optional.of(expectedBuildId());
+        return buildIdFor(platform);
     }
 
     /** Whether there is such a file beside the library: in the directory that was named, otherwise in the jar. */
@@ -182,12 +182,36 @@ final class NativeLibraryFinder {
         }
     }
 
+    /**
+     * The build of these classes. It is the same on all platforms, so a library of any of them that is named can be
+     * checked.
+     */
     private String expectedBuildId() {
-        try (InputStream in = open(BUILD_ID)) {
-            return new String(in.readAllBytes(), StandardCharsets.US_ASCII).strip();
-        } catch (IOException e) {
-            throw new NativeLoadException("resource=" + resource(BUILD_ID) + ": cannot be read: " + e.getMessage(), e);
+        Stream<Platform> sources = Stream.of(platform);
+        if (override.isPresent()) {
+            sources = Stream.concat(sources, Platform.RELEASED.stream());
         }
+        return sources.map(this::buildIdFor)
+                .flatMap(Optional::stream)
+                .findFirst()
+                .orElseThrow(() -> new NativeLoadException(override.isPresent() ? unchecked() : platform.absence()));
+    }
+
+    private Optional<String> buildIdFor(Platform one) {
+        String resource = RESOURCES + one.directory() + "/" + BUILD_ID;
+        try (InputStream in = resources.getResourceAsStream(resource)) {
+            return Optional.ofNullable(
+                    in == null ? null : new String(in.readAllBytes(), StandardCharsets.US_ASCII).strip());
+        } catch (IOException e) {
+            throw new NativeLoadException("resource=" + resource + ": cannot be read: " + e.getMessage(), e);
+        }
+    }
+
+    private String unchecked() {
+        return "-D" + PATH_PROPERTY + "=" + override.orElseThrow() + ": this jar has no " + RESOURCES + "PLATFORM/"
+                + BUILD_ID
+                + ", which says what build of the library these classes need; keep META-INF/native when jars are"
+                + " packed into a larger one";
     }
 
     private static void requireBuild(Path library, String expected, Supplier<String> loadedBuildId) {

@@ -6,8 +6,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Loads the native library, once for the class loader. Every class with native methods calls {@link #load()} in its
- * static initializer.
+ * Loads the native library, once for the class loader. What other packages call of a class with native methods calls
+ * {@link #load()} first, outside of static initializers: their failures are errors of the JVM, without the reason.
  */
 public final class NativeLoader {
 

@@ -3,12 +3,11 @@ package io.jccl.nativelib;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 
-/** Addresses and views of native memory. */
+/**
+ * Addresses and views of native memory. What makes or shows memory throws a {@link NativeLoadException} if the
+ * library cannot be loaded; a static initializer would make an error of its own of that.
+ */
 public final class NativeMemory {
-
-    static {
-        NativeLoader.load();
-    }
 
     private NativeMemory() {}
 
@@ -22,6 +21,7 @@ public final class NativeMemory {
         if (address == 0 || bytes < 0) {
             throw new IllegalArgumentException("address=" + address + " bytes=" + bytes + ": not a range of memory");
         }
+        NativeLoader.load();
         ByteBuffer view = newDirectBuffer(address, bytes);
         if (view == null) {
             throw new UnsupportedOperationException(
@@ -32,11 +32,13 @@ public final class NativeMemory {
 
     /** The address of the first byte, not of the position, of a direct buffer. */
     public static long directAddress(Buffer buffer) {
+        NativeLoader.load();
         return NativeCommunicator.directAddress(buffer);
     }
 
     /** Zeroed memory that other processes of this host can use in place; 0 if there is no space. */
     public static long sharedAlloc(long bytes) {
+        NativeLoader.load();
         return NativeCommunicator.sharedAlloc(bytes);
     }
 

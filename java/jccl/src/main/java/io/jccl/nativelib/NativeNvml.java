@@ -5,10 +5,6 @@ import java.util.List;
 /** NVIDIA's management library, opened at run time where there is one. */
 public final class NativeNvml {
 
-    static {
-        NativeLoader.load();
-    }
-
     private NativeNvml() {}
 
     /**
@@ -24,8 +20,10 @@ public final class NativeNvml {
      * Queries it about all GPUs that it lets this process see. It is started and shut down within this call.
      *
      * @param library a name that the system's loader looks up, or a path
+     * @throws NativeLoadException if JCCL's own library cannot be loaded
      */
     public static Answer ask(String library) {
+        NativeLoader.load(); // not in a static initializer, which would throw an error of its own
         String[] remarks = {""};
         long[] numbers = read(library, remarks);
         return new Answer(numbers, remarks[0].lines().toList());

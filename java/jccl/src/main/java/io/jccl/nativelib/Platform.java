@@ -73,12 +73,14 @@ record Platform(String os, String arch, String cLibrary) {
     /** Why no library of a jar can be loaded here, whatever the jar contains. */
     Optional<String> obstacle() {
         if (!os.equals("linux")) {
-            return Optional.of("os=" + os + ": expected linux; run ranks on Linux, of which a container or a virtual machine"
-                    + " is enough" + WITHOUT_LIBRARY);
+            return Optional.of(
+                    "os=" + os + ": expected linux; run ranks on Linux, for which a container or a virtual machine"
+                            + " is enough" + WITHOUT_LIBRARY);
         }
         if (cLibrary.equals("musl")) {
-            return Optional.of("C library=musl: expected glibc 2." + MIN_GLIBC_MINOR + " or newer; use an image with glibc,"
-                    + " such as one of Debian, Ubuntu or RHEL instead of Alpine" + WITHOUT_LIBRARY);
+            return Optional.of(
+                    "C library=musl: expected glibc 2." + MIN_GLIBC_MINOR + " or newer; use an image with glibc,"
+                            + " such as one of Debian, Ubuntu or RHEL instead of Alpine" + WITHOUT_LIBRARY);
         }
         if (cLibrary.startsWith("glibc-2.")
                 && Integer.parseInt(cLibrary.substring("glibc-2.".length())) < MIN_GLIBC_MINOR) {
@@ -91,9 +93,13 @@ record Platform(String os, String arch, String cLibrary) {
 
     /** Why a jar has no library for this platform. */
     String absence() {
-        return "platform=" + directory() + ": this jar has no native library for it: expected linux-x86_64 or linux-aarch64;"
-                + " keep META-INF/native when jars are packed into a larger one, build JCCL on this host, or name a library"
-                + " with -D" + NativeLibraryFinder.PATH_PROPERTY + WITHOUT_LIBRARY;
+        boolean released = RELEASED.stream().anyMatch(one -> one.directory().equals(directory()));
+        return "platform=" + directory() + ": this jar has no native library for it"
+                + (released
+                        ? "; use the released jar, and keep its META-INF/native when jars are packed into a larger one"
+                        : ": expected linux-x86_64 or linux-aarch64; run ranks on such a host, or build the library of"
+                                + " this version there and name it with -D" + NativeLibraryFinder.PATH_PROPERTY)
+                + WITHOUT_LIBRARY;
     }
 
     String directory() {

@@ -127,8 +127,42 @@ class NativeLibraryFinderTest {
                                 getClass().getClassLoader())
                         .load(path -> {}, () -> ""))
                 .hasMessageStartingWith("platform=linux-riscv64: this jar has no native library for it")
-                .hasMessageContaining("META-INF/native")
+                .hasMessageContaining("expected linux-x86_64 or linux-aarch64")
                 .hasMessageContaining("-Djccl.native.path");
+    }
+
+    /** A class loader whose jars lack {@code META-INF/native}, as a repackaged one may. */
+    private NativeLibraryFinder repackaged(Optional<Path> named) {
+        return new NativeLibraryFinder(X86_64, named, List.of(directory), ClassLoader.getPlatformClassLoader());
+    }
+
+    @Test
+    void namesTheFolderThatWasLostWhenJarsWereRepackaged() {
+        assertThatThrownBy(() -> repackaged(Optional.empty()).load(path -> {}, () -> ""))
+                .hasMessageStartingWith(
+                        "platform=linux-x86_64: this jar has no native library for it; use the released")
+                .hasMessageContaining("META-INF/native");
+        assertThatThrownBy(() -> repackaged(Optional.of(directory)).load(path -> {}, () -> ""))
+                .hasMessageStartingWith("-Djccl.native.path=" + directory + ": this jar has no META-INF/native/")
+                .hasMessageContaining("keep META-INF/native");
+    }
+
+    @Test
+    void aLibraryForAProcessorThatNoReleaseHasIsCheckedAgainstTheSameBuild() throws IOException {
+        byte[] header = new byte[64];
+        System.arraycopy(new byte[] {0x7f, 'E', 'L', 'F', 2, 1}, 0, header, 0, 6);
+        header[18] = (byte) 243; // RISC-V
+        Files.write(directory.resolve("libjccl.so"), header);
+        Platform riscv = Platform.of("Linux", "riscv64");
+
+        assertThatThrownBy(() -> new NativeLibraryFinder(
+                                riscv,
+                                Optional.of(directory),
+                                List.of(),
+                                getClass().getClassLoader())
+                        .load(path -> loaded.add(Path.of(path)), () -> "another"))
+                .hasMessageContaining("buildId=another: expected buildId=");
+        assertThat(loaded).hasSize(1);
     }
 
     @ParameterizedTest

@@ -1,0 +1,47 @@
+package io.jccl.integration;
+
+import io.jccl.DataBuffer;
+import io.jccl.HostBuffer;
+import io.jccl.UniqueId;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.util.function.Supplier;
+
+/**
+ * Tries what needs the native library, and one thing that does not, each in a line. The argument, if there is one, is a
+ * file that is mapped first, as the C library of another host would be.
+ */
+final class UnsupportedHostMain {
+
+    private UnsupportedHostMain() {}
+
+    public static void main(String[] args) throws IOException {
+        MappedByteBuffer mapped = args.length == 0 ? null : map(Path.of(args[0]));
+        attempt("rendezvous", UniqueId::create);
+        attempt("allocate", () -> HostBuffer.allocate(4096));
+        attempt("direct", () -> DataBuffer.of(ByteBuffer.allocateDirect(16)));
+        attempt("array", () -> DataBuffer.of(new float[3]));
+        if (mapped != null) {
+            mapped.get(0); // it is mapped until here
+        }
+    }
+
+    private static MappedByteBuffer map(Path file) throws IOException {
+        try (FileChannel channel = FileChannel.open(file)) {
+            return channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size());
+        }
+    }
+
+    private static void attempt(String name, Supplier<Object> action) {
+        String outcome;
+        try {
+            outcome = action.get().toString();
+        } catch (RuntimeException | Error e) {
+            outcome = e.getClass().getSimpleName() + ": " + e.getMessage();
+        }
+        System.out.println(name + ": " + outcome);
+    }
+}
