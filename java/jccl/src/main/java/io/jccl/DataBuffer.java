@@ -2,6 +2,7 @@ package io.jccl;
 
 import io.jccl.internal.Arguments;
 import io.jccl.internal.HeapAccess;
+import io.jccl.internal.MemoryHold;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -39,6 +40,9 @@ public final class DataBuffer extends DataBufferOnJdk22 {
 
     static {
         HeapAccess.install(DataBuffer::heap);
+        MemoryHold.install(
+                buffer -> buffer.life != null && buffer.life.needsHold(),
+                (buffer, operation) -> buffer.life.runHeld(operation));
     }
 
     private final Memory memory;
@@ -250,7 +254,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     /**
      * The address of the first element, or 0 for heap memory, which has no lasting address.
      *
-     * @throws IllegalStateException if the memory is that of a {@link HostBuffer} that was closed
+     * @throws IllegalStateException if the memory is that of a {@link HostBuffer} or an arena that was closed
      */
     public long address() {
         if (life != null) {
@@ -264,7 +268,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
      * Does nothing for other memory. An operation pins its buffers from the call that issues it until it ends;
      * applications that give an address to other libraries may do the same.
      *
-     * @throws IllegalStateException if the memory is that of a {@link HostBuffer} that was closed
+     * @throws IllegalStateException if the memory is that of a {@link HostBuffer} or an arena that was closed
      */
     public void pin() {
         if (life != null) {

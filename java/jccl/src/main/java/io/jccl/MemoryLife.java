@@ -1,5 +1,7 @@
 package io.jccl;
 
+import java.util.function.LongSupplier;
+
 /** How long the memory of a {@link DataBuffer} may be used, where somebody can end that. Methods may be called by any thread. */
 interface MemoryLife {
 
@@ -19,4 +21,18 @@ interface MemoryLife {
 
     /** Undoes one {@link #pin}. */
     void unpin();
+
+    /** Whether a pin alone does not keep the memory: then operations are executed by {@link #runHeld}. */
+    default boolean needsHold() {
+        return false;
+    }
+
+    /**
+     * Executes an operation while nobody can end the memory.
+     *
+     * @throws IllegalStateException if it has ended before
+     */
+    default long runHeld(LongSupplier operation) {
+        return operation.getAsLong();
+    }
 }

@@ -1,18 +1,24 @@
 package io.jccl;
 
 import io.jccl.internal.Arguments;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.function.LongSupplier;
 
 /** What {@link DataBuffer} has on JDK 22 and later in addition. */
 abstract sealed class DataBufferOnJdk22 permits DataBuffer {
 
     /**
-     * All elements of a native memory segment, without a copy.
+     * All elements of a native memory segment, without a copy. Its address may have any alignment.
      *
-     * <p>The segment's arena must stay open until the operations over the buffer have ended; an arena that the garbage
-     * collector closes does so by itself. A closed arena is refused when an operation is issued.
+     * <p>The segment's arena must stay open until the operations over the buffer have ended. A closed one is refused
+     * when an operation is issued. While an operation is executed, the arena cannot be closed: {@code Arena.close}
+     * throws an {@link IllegalStateException}. An operation whose arena was closed after it was issued and before it
+     * began fails, and its communicator with it. An arena of {@code Arena.ofAuto()} stays open by itself. Give the
+     * segment itself: of its {@code asByteBuffer()} none of this is known.
      *
-     * @param segment native, of a size that is a multiple of the type's, and of an arena that any thread may use
+     * @param segment native, of a size that is a multiple of the type's, and of an arena that any thread may use; a
+     *     pointer that native code returned has size 0 until it is reinterpreted
      * @param type the type of the elements, which are in native byte order
      * @throws IllegalArgumentException if the segment is on the heap, of a confined arena, or of another size
      * @throws IllegalStateException if its arena is closed
@@ -27,8 +33,9 @@ abstract sealed class DataBufferOnJdk22 permits DataBuffer {
         SegmentLife life = new SegmentLife(segment);
         life.requireOpen();
         if (!segment.isAccessibleBy(new Thread(() -> {}))) {
-            throw new IllegalArgumentException("segment=" + segment + " arena=confined: expected memory that the threads of a"
-                    + " communicator may use; allocate it in Arena.ofAuto() or Arena.ofShared()");
+            throw new IllegalArgumentException(
+                    "segment=" + segment + " arena=confined: expected memory that any thread of"
+                            + " the communicator may use; allocate it in Arena.ofAuto() or Arena.ofShared()");
         }
         if (segment.byteSize() % type.bytes() != 0) {
             throw new IllegalArgumentException("byteSize=" + segment.byteSize() + " type=" + type.label()
@@ -38,8 +45,10 @@ abstract sealed class DataBufferOnJdk22 permits DataBuffer {
                 segment.address(), segment.byteSize() / type.bytes(), type, segment.isReadOnly(), segment, life);
     }
 
-    /** An arena cannot be kept open: what is found when an operation is issued is all that can be said. */
+    /** A pin cannot keep an arena open; a hold can. */
     private record SegmentLife(MemorySegment segment) implements MemoryLife {
+
+        private static final MemorySegment.Scope FOR_EVER = Arena.global().scope();
 
         @Override
         public void requireOpen() {
@@ -56,5 +65,15 @@ abstract sealed class DataBufferOnJdk22 permits DataBuffer {
 
         @Override
         public void unpin() {}
+
+        @Override
+        public boolean needsHold() {
+            return !segment.scope().equals(FOR_EVER);
+        }
+
+        @Override
+        public long runHeld(LongSupplier operation) {
+            return ArenaHold.run(segment, operation);
+        }
     }
 }

@@ -2,12 +2,14 @@ package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
 import io.jccl.DeviceStream;
+import io.jccl.internal.MemoryHold;
 import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.runtime.TransfersCall.Transfer;
 import io.jccl.tuning.ChoiceTable;
 import java.lang.ref.Reference;
 import java.util.List;
+import java.util.function.LongSupplier;
 
 /** Executes operations on memory of the host. Heap buffers are staged. */
 final class HostBackend implements Backend {
@@ -45,12 +47,32 @@ final class HostBackend implements Backend {
 
     private long execute(OperationCall call, long timeoutNanos) {
         if (call instanceof BufferCall collective) {
-            return execute(collective, timeoutNanos);
+            DataBuffer send = collective.send();
+            DataBuffer recv = collective.recv();
+            return MemoryHold.isNeeded(send) || MemoryHold.isNeeded(recv)
+                    ? hold(send, () -> hold(recv, () -> execute(collective, timeoutNanos)))
+                    : execute(collective, timeoutNanos);
         }
         if (call instanceof TransfersCall transfers) {
+            for (Transfer one : transfers.transfers()) {
+                if (MemoryHold.isNeeded(one.buffer())) {
+                    return hold(transfers.transfers(), 0, () -> execute(transfers, timeoutNanos));
+                }
+            }
             return execute(transfers, timeoutNanos);
         }
         return ((GroupCall) call).executeEach(timeoutNanos, this::execute);
+    }
+
+    private static long hold(DataBuffer buffer, LongSupplier operation) {
+        return MemoryHold.isNeeded(buffer) ? MemoryHold.run(buffer, operation) : operation.getAsLong();
+    }
+
+    /** Holds the buffers of all transfers from one on. */
+    private static long hold(List<Transfer> transfers, int from, LongSupplier operation) {
+        return from == transfers.size()
+                ? operation.getAsLong()
+                : hold(transfers.get(from).buffer(), () -> hold(transfers, from + 1, operation));
     }
 
     private long execute(BufferCall call, long timeoutNanos) {

@@ -1,0 +1,152 @@
+package io.jccl;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.util.function.LongSupplier;
+
+/**
+ * Keeps an arena open while an operation over one of its segments is executed: {@code Arena.close} throws meanwhile.
+ *
+ * <p>The JDK keeps an arena open only while a native function runs that was given one of its segments. So the operation
+ * runs inside of one: C's {@code bsearch} over an array of one element, which calls its comparison once and reads
+ * neither the key nor the element itself.
+ */
+final class ArenaHold {
+
+    private static final int MAX_DEPTH = 16; // arenas of one operation that are held: each takes some stack
+    private static final int SPARE_FRAMES = 64;
+
+    private static final MethodHandle BSEARCH = bsearch(); // null where this JVM cannot call it
+    private static final MemorySegment COMPARISON = BSEARCH == null ? MemorySegment.NULL : comparison();
+
+    private static final ThreadLocal<ArenaHold> INNERMOST = new ThreadLocal<>();
+
+    private final MemorySegment.Scope scope;
+    private final ArenaHold outer; // of the same thread; null: none
+    private final int depth;
+    private final LongSupplier operation;
+    private boolean begun;
+    private long outcome;
+    private Throwable problem;
+
+    private ArenaHold(MemorySegment.Scope scope, ArenaHold outer, LongSupplier operation) {
+        this.scope = scope;
+        this.outer = outer;
+        this.depth = outer == null ? 1 : outer.depth + 1;
+        this.operation = operation;
+    }
+
+    /**
+     * Executes an operation while the segment's arena cannot be closed.
+     *
+     * @throws IllegalStateException if it is closed
+     */
+    static long run(MemorySegment segment, LongSupplier operation) {
+        ArenaHold outer = INNERMOST.get();
+        if (BSEARCH == null || outer != null && (outer.depth == MAX_DEPTH || outer.holds(segment.scope()))) {
+            return operation.getAsLong();
+        }
+        requireStack(SPARE_FRAMES);
+        ArenaHold hold = new ArenaHold(segment.scope(), outer, operation);
+        INNERMOST.set(hold);
+        try {
+            MemorySegment ignored = (MemorySegment) BSEARCH.invokeExact(segment, segment, 1L, 1L, COMPARISON);
+        } catch (Throwable e) {
+            hold.problem = e;
+        } finally {
+            if (outer == null) {
+                INNERMOST.remove();
+            } else {
+                INNERMOST.set(outer);
+            }
+        }
+        return hold.outcome(segment);
+    }
+
+    private boolean holds(MemorySegment.Scope another) {
+        return scope.equals(another) || outer != null && outer.holds(another);
+    }
+
+    private long outcome(MemorySegment segment) {
+        if (begun && problem == null) {
+            return outcome;
+        }
+        if (begun && problem instanceof RuntimeException e) {
+            throw e;
+        }
+        if (problem instanceof Error e) {
+            throw e;
+        }
+        throw new IllegalStateException(
+                "segment=" + segment
+                        + ": its arena was closed after the operation was issued and before it began here; close"
+                        + " it after the last operation over it has ended",
+                problem);
+    }
+
+    /**
+     * Fails on a stack that is almost used up: what is thrown in a call from native code before the method has begun
+     * would end the process.
+     */
+    private static int requireStack(int frames) {
+        return frames == 0 ? 0 : 1 + requireStack(frames - 1);
+    }
+
+    /** What {@code bsearch} calls. Nothing may be thrown from here. */
+    @SuppressWarnings("unused") // through COMPARISON
+    private static int compare(MemorySegment key, MemorySegment element) {
+        ArenaHold hold = null;
+        try {
+            hold = INNERMOST.get();
+            hold.begun = true;
+            hold.outcome = hold.operation.getAsLong();
+        } catch (Throwable e) {
+            if (hold != null) {
+                hold.problem = e;
+            }
+        }
+        return 0;
+    }
+
+    private static MethodHandle bsearch() {
+        try {
+            Linker linker = Linker.nativeLinker();
+            return linker.defaultLookup()
+                    .find("bsearch")
+                    .map(function -> linker.downcallHandle(
+                            function,
+                            FunctionDescriptor.of(
+                                    ValueLayout.ADDRESS,
+                                    ValueLayout.ADDRESS,
+                                    ValueLayout.ADDRESS,
+                                    ValueLayout.JAVA_LONG,
+                                    ValueLayout.JAVA_LONG,
+                                    ValueLayout.ADDRESS)))
+                    .orElse(null);
+        } catch (UnsupportedOperationException | IllegalCallerException e) {
+            return null; // then an arena is known to be open when an operation is issued, and no longer
+        }
+    }
+
+    private static MemorySegment comparison() {
+        try {
+            return Linker.nativeLinker()
+                    .upcallStub(
+                            MethodHandles.lookup()
+                                    .findStatic(
+                                            ArenaHold.class,
+                                            "compare",
+                                            MethodType.methodType(int.class, MemorySegment.class, MemorySegment.class)),
+                            FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.ADDRESS),
+                            Arena.global());
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+}

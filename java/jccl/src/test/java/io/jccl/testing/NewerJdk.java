@@ -1,0 +1,62 @@
+package io.jccl.testing;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.stream.Stream;
+
+/** Finds a JDK that is newer than the one that builds. */
+public final class NewerJdk {
+
+    private static final Path INSTALLED = Path.of("/usr/lib/jvm");
+
+    private NewerJdk() {}
+
+    /**
+     * A JDK with a compiler: the one that {@code -Djccl.jdk22} or {@code JCCL_JDK22} names, else the one that runs
+     * this, else the newest that is installed.
+     *
+     * @param feature the first version that will do
+     */
+    public static Optional<Path> find(int feature) {
+        Stream<Path> named = Stream.of(System.getProperty("jccl.jdk22"), System.getenv("JCCL_JDK22"))
+                .filter(Objects::nonNull)
+                .filter(folder -> !folder.isBlank())
+                .map(Path::of);
+        Stream<Path> preferred = Stream.concat(named, Stream.of(Path.of(System.getProperty("java.home"))));
+        return Stream.concat(preferred, installed())
+                .filter(folder -> version(folder) >= feature)
+                .filter(folder -> Files.isExecutable(folder.resolve("bin").resolve("javac")))
+                .findFirst();
+    }
+
+    private static Stream<Path> installed() {
+        try (Stream<Path> folders = Files.list(INSTALLED)) {
+            return folders.sorted(Comparator.comparingInt(NewerJdk::version).reversed()).toList().stream();
+        } catch (IOException e) {
+            return Stream.empty();
+        }
+    }
+
+    /** From the file that every JDK has in its folder; 0 if there is none. */
+    private static int version(Path folder) {
+        Path release = folder.resolve("release");
+        if (!Files.isReadable(release)) {
+            return 0;
+        }
+        Properties properties = new Properties();
+        try (InputStream in = Files.newInputStream(release)) {
+            properties.load(in);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        String version = properties.getProperty("JAVA_VERSION", "0").replace("\"", "");
+        return Integer.parseInt(version.split("\\D")[0]);
+    }
+}
