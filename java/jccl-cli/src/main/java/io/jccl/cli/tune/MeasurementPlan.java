@@ -151,7 +151,7 @@ record MeasurementPlan(
         double before = 0;
         for (MeasurementRun run : runs) {
             double own = seconds * run.measurements() / all;
-            shared.add(run.at(new Phase(shared.size() + 1, runs.size(), before, seconds, 1), own));
+            shared.add(run.at(new Phase(shared.size() + 1, runs.size(), before, seconds, 0), own));
             before += own;
         }
         return shared;

@@ -9,13 +9,12 @@ import java.util.Locale;
  * @param count of all runs
  * @param secondsBefore planned for the runs before it
  * @param secondsInAll planned for all runs
- * @param stretch how many times longer than planned the runs before took: initialisation and warm-up are not planned
- *     for
+ * @param overheadSeconds what each run takes besides, to initialise and to warm up, by the runs before
  */
-record Phase(int number, int count, double secondsBefore, double secondsInAll, double stretch) {
+record Phase(int number, int count, double secondsBefore, double secondsInAll, double overheadSeconds) {
 
     /** A run by itself. */
-    static final Phase ONLY = new Phase(1, 1, 0, 0, 1);
+    static final Phase ONLY = new Phase(1, 1, 0, 0, 0);
 
     /**
      * How far the command is.
@@ -35,7 +34,7 @@ record Phase(int number, int count, double secondsBefore, double secondsInAll, d
                 run.title(),
                 what.isEmpty() ? "" : ", " + what,
                 percent,
-                duration((secondsInAll - done) * stretch));
+                duration(secondsInAll - done + overheadSeconds * (count - number)));
     }
 
     /** For people: {@code 45 s} or {@code 2 min 5 s}. */

@@ -28,10 +28,15 @@ final class RunProgress {
     /** A run that begins now, with what is known of the time by those before it. */
     MeasurementRun begin(MeasurementRun run) {
         Phase planned = run.phase();
-        double before = planned.secondsBefore();
-        double stretch = before > 0 ? Math.max(1, (clock.getAsLong() - begin) / 1e9 / before) : 1;
+        double besides = (clock.getAsLong() - begin) / 1e9 - planned.secondsBefore();
         MeasurementRun now = run.at(
-                new Phase(planned.number(), planned.count(), before, planned.secondsInAll(), stretch), run.seconds());
+                new Phase(
+                        planned.number(),
+                        planned.count(),
+                        planned.secondsBefore(),
+                        planned.secondsInAll(),
+                        Math.max(0, besides / Math.max(1, planned.number() - 1))),
+                run.seconds());
         if (lines) {
             err.println("jccl tune: " + now.phase().describe(now, "", 0));
         }

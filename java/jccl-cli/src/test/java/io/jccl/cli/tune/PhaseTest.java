@@ -34,7 +34,7 @@ class PhaseTest {
         double before = 0;
         for (int i = 0; i < runs.size(); i++) {
             Phase phase = runs.get(i).phase();
-            assertThat(phase).isEqualTo(new Phase(i + 1, runs.size(), before, 60, 1));
+            assertThat(phase).isEqualTo(new Phase(i + 1, runs.size(), before, 60, 0));
             before += runs.get(i).seconds();
         }
         assertThat(before).isBetween(59.999, 60.001);
@@ -42,12 +42,12 @@ class PhaseTest {
 
     @Test
     void aPhaseSaysHowFarTheCommandIsAndHowLongItTakes() {
-        MeasurementRun run = runs(60).get(1).at(new Phase(2, 3, 20, 120, 1.5), 50);
+        MeasurementRun run = runs(60).get(1).at(new Phase(2, 3, 20, 120, 15), 50);
         assertThat(run.phase().describe(run, "round 3, 64 B", 10))
-                .isEqualTo("run 2 of 3, shm, 2 ranks, round 3, 64 B: 25 %, about 2 min 15 s left");
+                .isEqualTo("run 2 of 3, shm, 2 ranks, round 3, 64 B: 25 %, about 1 min 45 s left");
         assertThat(run.phase().describe(run, "", 80))
                 .as("a first round that takes longer than planned")
-                .isEqualTo("run 2 of 3, shm, 2 ranks: 58 %, about 1 min 15 s left");
+                .isEqualTo("run 2 of 3, shm, 2 ranks: 58 %, about 1 min 5 s left");
         assertThat(Phase.ONLY.describe(run, "", 1)).endsWith(": 0 %, about 0 s left");
     }
 
@@ -58,17 +58,17 @@ class PhaseTest {
     }
 
     @Test
-    void runsThatTookLongerThanPlannedStretchTheRest() {
+    void whatRunsTookBesidesTheirRoundsIsExpectedOfTheRest() {
         AtomicLong nanos = new AtomicLong(5);
         ByteArrayOutputStream err = new ByteArrayOutputStream();
         RunProgress progress = new RunProgress(new PrintStream(err, true, StandardCharsets.UTF_8), true, nanos::get);
-        MeasurementRun first = runs(60).get(0).at(new Phase(1, 2, 0, 60, 1), 20);
-        MeasurementRun second = runs(60).get(1).at(new Phase(2, 2, 20, 60, 1), 40);
+        MeasurementRun first = runs(60).get(0).at(new Phase(1, 3, 0, 60, 0), 20);
+        MeasurementRun second = runs(60).get(1).at(new Phase(2, 3, 20, 60, 0), 20);
         assertThat(progress.begin(first)).isEqualTo(first);
         nanos.addAndGet(30_000_000_000L);
-        assertThat(progress.begin(second).phase().stretch()).isEqualTo(1.5);
+        assertThat(progress.begin(second).phase().overheadSeconds()).isEqualTo(10);
         assertThat(err.toString(StandardCharsets.UTF_8))
-                .isEqualTo("jccl tune: run 1 of 2, shm, 1 rank: 0 %, about 1 min 0 s left\n"
-                        + "jccl tune: run 2 of 2, shm, 2 ranks: 33 %, about 1 min 0 s left\n");
+                .isEqualTo("jccl tune: run 1 of 3, shm, 1 rank: 0 %, about 1 min 0 s left\n"
+                        + "jccl tune: run 2 of 3, shm, 2 ranks: 33 %, about 50 s left\n");
     }
 }
