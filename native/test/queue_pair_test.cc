@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/page.h"
 #include "verbs/adapter.h"
 #include "verbs/verbs_text.h"
 
@@ -27,7 +29,8 @@ struct End {
   Adapter* adapter = nullptr;
   std::unique_ptr<Completions> completions;
   std::unique_ptr<QueuePairObject> qp;
-  std::shared_ptr<uint8_t> memory{static_cast<uint8_t*>(std::aligned_alloc(4096, kBytes)), std::free};
+  std::shared_ptr<uint8_t> memory{static_cast<uint8_t*>(std::aligned_alloc(pageBytes(), std::max(kBytes, pageBytes()))),
+                                  std::free};
   MemoryCache::Shared region;
 
   explicit End(Adapter& a) : adapter(&a) {
@@ -332,19 +335,20 @@ TEST_F(QueuePairs, WhereRetriesNeverEndWhatIsPostedComesBackWhenTheQueuePairIsFa
 TEST_F(QueuePairs, RegionsAreSharedAndGoWithTheirLastUser) {
   MemoryCache& cache = first().memory();
   const size_t before = cache.size();
-  std::unique_ptr<uint8_t, void (*)(void*)> memory(static_cast<uint8_t*>(std::aligned_alloc(4096, 4 * 4096)),
-                                                   std::free);
+  const size_t page = pageBytes();
+  const std::unique_ptr<uint8_t, void (*)(void*)> memory(static_cast<uint8_t*>(std::aligned_alloc(page, 4 * page)),
+                                                         std::free);
   MemoryCache::Shared whole;
   MemoryCache::Shared part;
   MemoryCache::Shared beyond;
   MemoryCache::Shared readOnly;
-  ASSERT_TRUE(cache.get(memory.get() + 10, 2 * 4096, true, &whole).isOk());
+  ASSERT_TRUE(cache.get(memory.get() + 10, 2 * page, true, &whole).isOk());
   EXPECT_EQ(memory.get() + 10, whole->address());
-  EXPECT_EQ(2u * 4096, whole->bytes());
-  ASSERT_TRUE(cache.get(memory.get() + 5000, 100, false, &part).isOk());
+  EXPECT_EQ(2 * page, whole->bytes());
+  ASSERT_TRUE(cache.get(memory.get() + page + 1, 100, false, &part).isOk());
   EXPECT_EQ(whole, part);
-  ASSERT_TRUE(cache.get(memory.get() + 3 * 4096, 1, false, &readOnly).isOk());
-  ASSERT_TRUE(cache.get(memory.get() + 3 * 4096, 1, true, &beyond).isOk());
+  ASSERT_TRUE(cache.get(memory.get() + 3 * page, 1, false, &readOnly).isOk());
+  ASSERT_TRUE(cache.get(memory.get() + 3 * page, 1, true, &beyond).isOk());
   EXPECT_NE(whole, beyond);
   EXPECT_NE(readOnly, beyond) << "what may only be read must not be written";
   EXPECT_EQ(before + 3, cache.size());

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/page.h"
 #include "transport/shm_client.h"
 #include "transport/shm_server.h"
 #include "transport/shm_socket.h"
@@ -140,7 +141,7 @@ TEST_F(ShmRegistryTest, AnotherProcessSeesAndWritesTheMemory) {
 }
 
 TEST_F(ShmRegistryTest, WhatIsIsolatedKeepsItsBytesAndHasNoPagesThatOthersMap) {
-  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t page = pageBytes();
   auto segment = makeSegment(4 * page);
   uint8_t* ours = segment->address();
   const uint64_t id = registry_->add(segment);
@@ -246,14 +247,15 @@ TEST_F(ShmRegistryTest, ManySegmentsComeAndGoWhileOthersFetch) {
 }
 
 TEST_F(ShmRegistryTest, FindsTheSegmentOfAnAddress) {
-  auto segment = makeSegment(8192);
+  const size_t bytes = 2 * pageBytes();
+  auto segment = makeSegment(bytes);
   const uint64_t id = registry_->add(segment);
   SharedRange range;
-  ASSERT_TRUE(registry_->find(segment->address() + 100, 8092, &range));
+  ASSERT_TRUE(registry_->find(segment->address() + 100, bytes - 100, &range));
   EXPECT_EQ(id, range.segment);
   EXPECT_EQ(100u, range.offset);
-  EXPECT_EQ(8192u, range.segmentBytes);
-  EXPECT_FALSE(registry_->find(segment->address() + 100, 8093, &range));
+  EXPECT_EQ(bytes, range.segmentBytes);
+  EXPECT_FALSE(registry_->find(segment->address() + 100, bytes - 99, &range));
   EXPECT_FALSE(registry_->find(&range, 1, &range));
   registry_->remove(id);
   EXPECT_FALSE(registry_->find(segment->address(), 1, &range));
@@ -268,7 +270,7 @@ TEST_F(ShmRegistryTest, AnotherHeaderOrSizeThanExpectedIsRefused) {
   const std::array<uint8_t, 4> bad = {'J', 'C', 'C', 'M'};
   EXPECT_TRUE(registry_->import(registry_->process(), id, 4096, good, &view).isOk());
   EXPECT_EQ(Code::Transport, registry_->import(registry_->process(), id, 4096, bad, &view).code());
-  EXPECT_EQ(Code::Transport, registry_->import(registry_->process(), id, 8192, good, &view).code());
+  EXPECT_EQ(Code::Transport, registry_->import(registry_->process(), id, pageBytes() + 1, good, &view).code());
 }
 
 TEST_F(ShmRegistryTest, AProcessElsewhereIsNotReachable) {
@@ -337,10 +339,11 @@ TEST_F(ShmRegistryTest, AnOfferOutlivesTheDescriptorOfItsSegment) {
 
 TEST_F(ShmRegistryTest, ViewsRefuseWhatIsNotThere) {
   ShmViews views(registry_, 4, 2);
-  const uint64_t id = registry_->add(makeSegment(4096));
+  const size_t bytes = pageBytes();
+  const uint64_t id = registry_->add(makeSegment(bytes));
   uint8_t* address = nullptr;
-  EXPECT_EQ(Code::Transport, views.resolve(3, registry_->process(), id, 1, 4096, &address).code());
-  EXPECT_EQ(Code::Transport, views.resolve(3, registry_->process(), id, 4097, 0, &address).code());
+  EXPECT_EQ(Code::Transport, views.resolve(3, registry_->process(), id, 1, bytes, &address).code());
+  EXPECT_EQ(Code::Transport, views.resolve(3, registry_->process(), id, bytes + 1, 0, &address).code());
   EXPECT_EQ(Code::Transport, views.resolve(3, registry_->process(), id + 1000, 0, 1, &address).code());
   EXPECT_EQ(nullptr, address);
   EXPECT_EQ(1u, views.size());

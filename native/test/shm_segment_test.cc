@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/page.h"
 
 namespace jccl {
 namespace {
@@ -21,7 +23,7 @@ TEST_P(ShmSegmentOn, IsZeroedAndSeenThroughItsDescriptor) {
   ShmSegment made;
   const Status created = ShmSegment::create("test", 10'000, GetParam(), &made);
   ASSERT_TRUE(created.isOk()) << created.message();
-  EXPECT_EQ(12'288u, made.bytes());
+  EXPECT_EQ((10'000 + pageBytes() - 1) / pageBytes() * pageBytes(), made.bytes());
   EXPECT_TRUE(std::all_of(made.address(), made.address() + made.bytes(), [](uint8_t byte) { return byte == 0; }));
 
   ShmSegment view;
@@ -44,11 +46,14 @@ TEST_P(ShmSegmentOn, OutlivesItsMakerWhileMapped) {
 
 TEST_P(ShmSegmentOn, AnotherSizeThanAgreedIsRefused) {
   ShmSegment made;
-  ASSERT_TRUE(ShmSegment::create("test", 4096, GetParam(), &made).isOk());
+  ASSERT_TRUE(ShmSegment::create("test", pageBytes(), GetParam(), &made).isOk());
   ShmSegment view;
-  const Status mapped = ShmSegment::map(UniqueFd(::dup(made.fd())), 8192, &view);
+  const Status mapped = ShmSegment::map(UniqueFd(::dup(made.fd())), 2 * pageBytes(), &view);
   EXPECT_EQ(Code::Transport, mapped.code());
-  EXPECT_NE(std::string::npos, mapped.message().find("bytes=4096 expected_bytes=8192")) << mapped.message();
+  const std::string offered = std::to_string(pageBytes());
+  const std::string expected = std::to_string(2 * pageBytes());
+  EXPECT_NE(std::string::npos, mapped.message().find("bytes=" + offered + " expected_bytes=" + expected))
+      << mapped.message();
 }
 
 TEST_P(ShmSegmentOn, DiscardedPagesAreGivenBackAtOnceByAllThatMapThem) {
@@ -87,21 +92,20 @@ TEST(ShmSegment, AMemfdCannotShrink) {
 
 TEST(ShmSegment, MemoryThatCouldShrinkUnderUsIsRefused) {
   UniqueFd fd(::memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  ASSERT_EQ(0, ::ftruncate(fd.get(), 4096));
+  ASSERT_EQ(0, ::ftruncate(fd.get(), static_cast<off_t>(pageBytes())));
   ShmSegment view;
-  const Status mapped = ShmSegment::map(std::move(fd), 4096, &view);
+  const Status mapped = ShmSegment::map(std::move(fd), pageBytes(), &view);
   EXPECT_EQ(Code::Transport, mapped.code());
   EXPECT_NE(std::string::npos, mapped.message().find("not sealed")) << mapped.message();
 }
 
 // The maker shrinks the memory and seals it while it is mapped here: what was mapped is then there, or it was refused.
 TEST(ShmSegment, MemoryThatShrinksJustBeforeItIsSealedIsMappedAtItsLastSize) {
-  constexpr off_t kLong = 64 * 4096;
-  constexpr off_t kShort = 4096;
+  const auto shortBytes = static_cast<off_t>(pageBytes());
   const int64_t end = monotonicNanos() + 2'000'000'000;
   for (int round = 0; monotonicNanos() < end && !HasFailure(); ++round) {
     const UniqueFd fd(::memfd_create("shrinking", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    ASSERT_EQ(0, ::ftruncate(fd.get(), kLong));
+    ASSERT_EQ(0, ::ftruncate(fd.get(), 64 * shortBytes));
     UniqueFd theirs(::dup(fd.get()));
     std::atomic<int> ready{0};
     std::thread maker([&] {
@@ -109,7 +113,7 @@ TEST(ShmSegment, MemoryThatShrinksJustBeforeItIsSealedIsMappedAtItsLastSize) {
       while (ready.load() < 2) {
       }
       for (int i = 0; i < round % 500; ++i) __atomic_signal_fence(__ATOMIC_SEQ_CST);
-      const int cut = ::ftruncate(fd.get(), kShort);  // fails where the seal came first
+      const int cut = ::ftruncate(fd.get(), shortBytes);  // fails where the seal came first
       static_cast<void>(cut);
       ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK);
     });
@@ -118,7 +122,7 @@ TEST(ShmSegment, MemoryThatShrinksJustBeforeItIsSealedIsMappedAtItsLastSize) {
     }
     ShmSegment view;
     if (ShmSegment::map(std::move(theirs), 0, &view)) {
-      EXPECT_EQ(static_cast<size_t>(kShort), view.bytes()) << "round=" << round << ": the rest would be a SIGBUS";
+      EXPECT_EQ(static_cast<size_t>(shortBytes), view.bytes()) << "round=" << round << ": the rest would be a SIGBUS";
     }
     maker.join();
   }

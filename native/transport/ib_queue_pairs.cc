@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "base/page.h"
 #include "verbs/verbs_text.h"
 
 namespace jccl {
@@ -15,7 +16,6 @@ namespace {
 using verbs::QueuePairObject;
 
 constexpr uint32_t kInlineBytes = 128;
-constexpr size_t kPageBytes = 4096;
 constexpr uint32_t kPings = 1;
 // Each message is a write and a write with immediate, each receive two of these; beside them a ping. Twice as many where
 // the other end may be done with requests whose completions have not been read here.
@@ -34,10 +34,11 @@ IbQueuePairs::~IbQueuePairs() {
 
 Status IbQueuePairs::open(UniqueFd socket, EventSet& events) {
   control_ = std::make_unique<IbControlConnection>(std::move(socket), peer_);
-  memory_.reset(static_cast<uint8_t*>(std::aligned_alloc(kPageBytes, kPageBytes)));
+  // A page of its own: children that the application forks do not get it (ibv_fork_init).
+  memory_.reset(static_cast<uint8_t*>(std::aligned_alloc(pageBytes(), pageBytes())));
   if (memory_ == nullptr) return {Code::NoMemory, "net: no memory for the ring of a connection"};
-  std::memset(memory_.get(), 0, kPageBytes);
-  static_assert(kFlushAt < kPageBytes);
+  std::memset(memory_.get(), 0, pageBytes());
+  static_assert(kFlushAt < kMinPageBytes);
   constexpr int kWrittenByTheOther = verbs::kAccessLocalWrite | verbs::kAccessRemoteWrite;
   Status registered =
       verbs::Region::make(adapter_.device(), memory_.get(), kRingBytes, kWrittenByTheOther, false, &ring_);

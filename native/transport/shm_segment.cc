@@ -11,13 +11,15 @@
 #include <cstring>
 #include <string>
 
+#include "base/page.h"
+
 namespace jccl {
 namespace {
 
 constexpr const char* kShmFolder = "/dev/shm";
 
 size_t wholePages(size_t bytes) {
-  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t page = pageBytes();
   return (bytes + page - 1) / page * page;
 }
 
@@ -113,8 +115,7 @@ void ShmSegment::reset() {
 }
 
 Status ShmSegment::isolate(size_t offset, size_t bytes) {
-  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  const size_t begin = offset / page * page;
+  const size_t begin = offset / pageBytes() * pageBytes();
   const size_t length = wholePages(offset + bytes) - begin;
   if (offset > bytes_ || length > bytes_ - begin) {
     return Status::invalid(describe("isolated", bytes) + " offset=" + std::to_string(offset) +

@@ -1,14 +1,13 @@
 #include "verbs/memory_cache.h"
 
-#include <unistd.h>
-
 #include <algorithm>
+
+#include "base/page.h"
 
 namespace jccl::verbs {
 
 Status MemoryCache::get(void* address, size_t bytes, bool writable, Shared* region) {
-  static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const uintptr_t unit = writable ? 1 : page;
+  const uintptr_t unit = writable ? 1 : pageBytes();
   const uintptr_t begin = reinterpret_cast<uintptr_t>(address) / unit * unit;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(address) + std::max<size_t>(bytes, 1) + unit - 1) / unit * unit;
   for (auto one = regions_.begin(); one != regions_.end() && one->first <= begin;) {

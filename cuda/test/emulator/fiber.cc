@@ -1,12 +1,13 @@
 #include "cuda/test/emulator/fiber.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
 #include <vector>
+
+#include "base/page.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -88,16 +89,10 @@ constexpr size_t kStackBytes = 256 << 10;
 constexpr size_t kStackBytes = 64 << 10;
 #endif
 
-// A page, whose size differs between ARM systems.
-size_t guardBytes() {
-  static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
 class StackPool {
  public:
   ~StackPool() {
-    for (const Stack& stack : free_) munmap(stack.bottom - guardBytes(), stack.size + guardBytes());
+    for (const Stack& stack : free_) munmap(stack.bottom - pageBytes(), stack.size + pageBytes());
   }
 
   Stack take() {
@@ -111,12 +106,12 @@ class StackPool {
 
  private:
   static Stack make() {
-    void* memory = mmap(nullptr, kStackBytes + guardBytes(), PROT_READ | PROT_WRITE,
+    void* memory = mmap(nullptr, kStackBytes + pageBytes(), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED || mprotect(memory, guardBytes(), PROT_NONE) != 0) {
+    if (memory == MAP_FAILED || mprotect(memory, pageBytes(), PROT_NONE) != 0) {
       throw std::system_error(errno, std::generic_category(), "no memory for the stack of an emulated thread");
     }
-    return {static_cast<std::byte*>(memory) + guardBytes(), kStackBytes};
+    return {static_cast<std::byte*>(memory) + pageBytes(), kStackBytes};
   }
 
   std::vector<Stack> free_;
