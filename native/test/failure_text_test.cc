@@ -74,13 +74,14 @@ TEST(FailureText, ABrokenConnectionIsReportedWithCallCodeRanksSequenceAndHint) {
   breaker.join();
 
   int resets = 0;
+  const std::string count = std::to_string(kCount);
   for (size_t rank = 0; rank < 2; ++rank) {
     const std::string text = ranks.communicators[rank]->lastError();
     const std::string mine = std::to_string(rank);
     const std::string peer = std::to_string(1 - rank);
-    EXPECT_PRED2(matches, text,
-                 "^rank=" + mine + " sequence=[1-9][0-9]* collective=all_reduce type=float32 op=sum count=" +
-                     std::to_string(kCount) + " ");
+    EXPECT_PRED2(
+        matches, text,
+        "^rank=" + mine + " sequence=[1-9][0-9]* collective=all_reduce type=float32 op=sum count=" + count + " ");
     // Peer, both addresses, call, code and its text, then the hint. A rank may also learn of it by the other's end of
     // their other connection, which that rank closes once it has failed.
     EXPECT_PRED2(
