@@ -16,6 +16,7 @@ struct alignas(64) EventCount {
   std::atomic<uint32_t> notifications;  // the futex word
 
   void notifyIfWaiting() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // what was published stays in front of the load
     if (__builtin_expect(waiters.load(std::memory_order_relaxed) != 0, 0)) notify();
   }
 
