@@ -28,6 +28,12 @@ if(JCCL_IBVERBS)
   target_link_libraries(jccl_failing_verbs PRIVATE -Wl,--no-as-needed "${JCCL_IBVERBS}" ${CMAKE_DL_LIBS})
   list(APPEND jccl_loaded jccl_failing_verbs)
 endif()
+# One that is linked as those of the jar are.
+if(NOT JCCL_SANITIZE)
+  jccl_test_library(jccl_portable native/test/glibc/portable.cc)
+  jccl_shared_library(jccl_portable)
+  list(APPEND jccl_loaded jccl_portable)
+endif()
 # A driver with fake GPUs, under the name that the loader looks for; Java's tests run programs beside it.
 add_library(jccl_fake_cuda MODULE native/test/cuda/fake_cuda.cc)
 set_target_properties(jccl_fake_cuda PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1

@@ -2,8 +2,8 @@
 //
 // A linker binds every symbol to its newest version, also for the objects of the static libstdc++ and libgcc. A symbol that
 // is in PIN is bound to its first version instead: cmake/SharedLibraries.cmake has the linker send all uses of it through
-// __wrap_NAME, which is a jump. Symbols that older C libraries do not have at all are defined here. scripts/check-natives
-// finds those that are missing from this file.
+// __wrap_NAME, which is a jump. Symbols that older C libraries do not have at all are defined here, and these definitions
+// serve on newer ones as well. scripts/check-natives finds those that are missing from this file.
 //
 // Up to glibc 2.33 these functions are in libpthread and libdl, so the libraries name these two.
 #include <features.h>
@@ -18,6 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdarg>
 #include <cstdint>
 #include <cstdlib>
 
@@ -30,13 +32,15 @@
 #endif
 
 // The version is x86-64's.
-#define PIN(name, version)                                                  \
+#define PIN(name, version) \
   asm(".symver jccl_first_" #name "," #name "@" JCCL_FIRST_VERSION(version) \
-      "\n.text"                                                             \
+      "\n.pushsection .text"                                                \
       "\n.globl __wrap_" #name                                              \
       "\n.hidden __wrap_" #name                                             \
       "\n.type __wrap_" #name ", %function"                                 \
-      "\n__wrap_" #name ": " JCCL_JUMP("jccl_first_" #name) "\n")
+      "\n__wrap_" #name ": " JCCL_JUMP("jccl_first_" #name)                 \
+      "\n.size __wrap_" #name ", .-__wrap_" #name                           \
+      "\n.popsection")
 
 // clang-format off
 PIN(__pthread_key_create, "2.2.5");
@@ -55,13 +59,23 @@ PIN(pthread_sigmask, "2.2.5");
 
 extern "C" {
 
-// glibc 2.32: whether there is one thread only. A JVM always has several.
+// glibc 2.32: whether there is one thread only, and reference counts need no atomic instructions. A JVM always has several,
+// so this must stay 0; nothing writes to it.
 char __libc_single_threaded = 0;
 
 // glibc 2.36, for std::random_device.
 uint32_t arc4random() noexcept {
   uint32_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) std::abort();
+  ssize_t got;
+  do {
+    got = ::getrandom(&number, sizeof number, 0);
+  } while (got < 0 && errno == EINTR);
+  if (got == static_cast<ssize_t>(sizeof number)) return number;
+  // A filter of system calls may refuse that one.
+  const int file = ::open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+  got = file < 0 ? -1 : ::read(file, &number, sizeof number);
+  if (got != static_cast<ssize_t>(sizeof number)) std::abort();  // as the C library does: there is no way to fail
+  ::close(file);
   return number;
 }
 
@@ -76,7 +90,29 @@ int stat(const char* path, struct stat* status) noexcept {
   return static_cast<int>(::syscall(SYS_newfstatat, AT_FDCWD, path, status, 0));
 }
 
-// glibc 2.35: where an exception's frames are described.
+// glibc 2.38, whose headers make these calls of the functions of the same names, for the binary numbers of C23.
+long jcclStrtol(const char* text, char** end, int base) noexcept asm("strtol");
+unsigned long jcclStrtoul(const char* text, char** end, int base) noexcept asm("strtoul");
+long long jcclStrtoll(const char* text, char** end, int base) noexcept asm("strtoll");
+unsigned long long jcclStrtoull(const char* text, char** end, int base) noexcept asm("strtoull");
+int jcclVsscanf(const char* text, const char* format, va_list arguments) noexcept asm("__isoc99_vsscanf");
+
+long __isoc23_strtol(const char* text, char** end, int base) noexcept { return jcclStrtol(text, end, base); }
+unsigned long __isoc23_strtoul(const char* text, char** end, int base) noexcept { return jcclStrtoul(text, end, base); }
+long long __isoc23_strtoll(const char* text, char** end, int base) noexcept { return jcclStrtoll(text, end, base); }
+unsigned long long __isoc23_strtoull(const char* text, char** end, int base) noexcept {
+  return jcclStrtoull(text, end, base);
+}
+int __isoc23_sscanf(const char* text, const char* format, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, format);
+  const int read = jcclVsscanf(text, format, arguments);
+  va_end(arguments);
+  return read;
+}
+
+// glibc 2.35: where the frames of the object that contains an address are described, for libgcc's unwinder. It asks nothing
+// else: without an answer it takes the stack to end there.
 #if defined(DLFO_STRUCT_HAS_EH_DBASE)
 int _dl_find_object(void* address, dl_find_object* result) noexcept {
   struct Search {

@@ -1,0 +1,98 @@
+// A library that is linked as those of the jar are (cmake/SharedLibraries.cmake): it contains the C++ library and native/glibc.
+// portable_library_test.cc loads it into a program that has a C++ library of its own, as a JVM does. Its names are those that
+// such a library may export.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#define JCCL_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+// Counts its ends.
+class Counted {
+ public:
+  explicit Counted(int* ends) : ends_(ends) {}
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() { ++*ends_; }
+
+ private:
+  int* ends_;
+};
+
+[[gnu::noinline]] void throwThrough(int frames, int* unwound) {
+  const Counted frame(unwound);
+  if (frames == 1) throw std::out_of_range("thrown");
+  throwThrough(frames - 1, unwound);
+}
+
+}  // namespace
+
+// Throws an exception and catches it `frames` frames above; how many of them were unwound.
+JCCL_EXPORT int Java_unwind(int frames) {
+  int unwound = 0;
+  try {
+    throwThrough(frames, &unwound);
+  } catch (const std::logic_error& error) {
+    return std::strcmp("thrown", error.what()) == 0 ? unwound : -1;
+  }
+  return -1;
+}
+
+// Threads copy and drop a shared pointer `rounds` times each: its uses afterwards, and in `ends` how often its object ended.
+JCCL_EXPORT long Java_share(int threads, int rounds, int* ends) {
+  const auto object = std::make_shared<Counted>(ends);
+  std::vector<std::thread> users;
+  for (int i = 0; i < threads; ++i) {
+    users.emplace_back([&object, rounds] {
+      for (int round = 0; round < rounds; ++round) {
+        const std::shared_ptr<Counted> copy = object;
+        asm volatile("" : : "r"(copy.get()) : "memory");
+      }
+    });
+  }
+  for (std::thread& user : users) user.join();
+  return object.use_count();
+}
+
+// How many of `count` random numbers differ.
+JCCL_EXPORT size_t Java_random(int count) {
+  std::random_device device;
+  std::set<uint32_t> numbers;
+  for (int i = 0; i < count; ++i) numbers.insert(device());
+  return numbers.size();
+}
+
+// The size of a file, by its path and by its descriptor; -1 if these differ, -2 if there is none.
+JCCL_EXPORT int64_t Java_fileBytes(const char* path) {
+  struct stat byPath;
+  struct stat byDescriptor;
+  if (::stat(path, &byPath) != 0) return -2;
+  const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
+  const int found = ::fstat(descriptor, &byDescriptor);
+  ::close(descriptor);
+  return found == 0 && S_ISREG(byPath.st_mode) && byPath.st_ino == byDescriptor.st_ino &&
+                 byPath.st_size == byDescriptor.st_size
+             ? byPath.st_size
+             : -1;
+}
+
+// What headers of glibc 2.38 call for sscanf and for strtoull in base 0.
+extern "C" int __isoc23_sscanf(const char* text, const char* format, ...);
+extern "C" unsigned long long __isoc23_strtoull(const char* text, char** end, int base);
+JCCL_EXPORT uint64_t Java_parse(const char* text) {
+  unsigned first = 0;
+  int at = 0;
+  if (__isoc23_sscanf(text, "%x:%n", &first, &at) != 1) return 0;
+  return first + __isoc23_strtoull(text + at, nullptr, 0);
+}
