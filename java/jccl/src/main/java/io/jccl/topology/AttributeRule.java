@@ -1,6 +1,5 @@
 package io.jccl.topology;
 
-import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
 /**
@@ -18,40 +17,46 @@ record AttributeRule(String name, boolean required, Kind kind) {
     /** For attributes that JCCL does not know. */
     static final AttributeRule KEPT = optional("", Kind.TEXT);
 
-    private static final String BUS = "[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-9a-fA-F]";
+    /** A remote end that its library did not know is written in an older form, cut short. */
+    private static final String UNKNOWN_END = "fffffff:ffff:ff";
 
-    private static final Pattern NAME = Pattern.compile("[\\p{L}_][\\p{L}\\p{N}._-]{0,255}");
-    private static final Pattern WHOLE = Pattern.compile("-?[0-9]{1,10}");
-    private static final Pattern DECIMAL = Pattern.compile("[0-9]+(\\.[0-9]*)?([eE][+-]?[0-9]{1,2})?");
+    /** Compiled when the first unknown name is met. */
+    private static final class Names {
+        static final Pattern NAME = Pattern.compile("[\\p{L}_][\\p{L}\\p{N}._-]{0,255}");
+    }
 
     /** The forms of values. */
     enum Kind {
-        TEXT("text", text -> true),
-        FLAG("0 or 1", text -> text.equals("0") || text.equals("1")),
-        COUNT("a whole number from 0 to 1048576", text -> inRange(text, 0, 1 << 20)),
-        INTEGER("a whole number from -1 to 2147483647", text -> inRange(text, -1, Integer.MAX_VALUE)),
-        NUMBER("a decimal number from 0 to 1e9", AttributeRule::isDecimal),
-        BUS_ID("a bus id such as 0000:3b:00.0", Pattern.compile(BUS).asMatchPredicate()),
-        BUS_IDS(
-                "bus ids such as 0000:3b:00.0 separated by blanks",
-                Pattern.compile(BUS + "( " + BUS + ")*").asMatchPredicate()),
-        /** A remote end that its library did not know is written in an older form, cut short. */
-        LINK_TARGET(
-                "a bus id such as 0000:3b:00.0, or fffffff:ffff:ff for a device that is not visible",
-                Pattern.compile(BUS + "|fffffff:ffff:ff").asMatchPredicate()),
-        HEX(
-                "a hexadecimal number such as 0x10de",
-                Pattern.compile("0x[0-9a-fA-F]{1,16}").asMatchPredicate()),
-        MASK(
-                "a hexadecimal mask such as 000000ff,ffffffff",
-                Pattern.compile("[0-9a-fA-F]+(,[0-9a-fA-F]+)*").asMatchPredicate());
+        TEXT("text"),
+        FLAG("0 or 1"),
+        COUNT("a whole number from 0 to 1048576"),
+        INTEGER("a whole number from -1 to 2147483647"),
+        NUMBER("a decimal number from 0 to 1e9"),
+        BUS_ID("a bus id such as 0000:3b:00.0"),
+        BUS_IDS("bus ids such as 0000:3b:00.0 separated by blanks"),
+        LINK_TARGET("a bus id such as 0000:3b:00.0, or " + UNKNOWN_END + " for a device that is not visible"),
+        HEX("a hexadecimal number such as 0x10de"),
+        MASK("a hexadecimal mask such as 000000ff,ffffffff");
 
         private final String expected;
-        private final Predicate<String> matches;
 
-        Kind(String expected, Predicate<String> matches) {
+        Kind(String expected) {
             this.expected = expected;
-            this.matches = matches;
+        }
+
+        private boolean admits(String text) {
+            return switch (this) {
+                case TEXT -> true;
+                case FLAG -> text.equals("0") || text.equals("1");
+                case COUNT -> inRange(text, 0, 1 << 20);
+                case INTEGER -> inRange(text, -1, Integer.MAX_VALUE);
+                case NUMBER -> isDecimal(text);
+                case BUS_ID -> PciDevices.isBusId(text);
+                case BUS_IDS -> areBusIds(text);
+                case LINK_TARGET -> PciDevices.isBusId(text) || text.equals(UNKNOWN_END);
+                case HEX -> Ascii.isPrefixedHex(text, 16);
+                case MASK -> CpuMask.isValid(text);
+            };
         }
     }
 
@@ -65,7 +70,7 @@ record AttributeRule(String name, boolean required, Kind kind) {
 
     /** Whether an element or an attribute that JCCL does not know can be kept under this name. */
     static boolean isName(String name) {
-        return NAME.matcher(name).matches();
+        return Names.NAME.matcher(name).matches();
     }
 
     /** Null where the value is fine, else what was expected instead. */
@@ -73,18 +78,43 @@ record AttributeRule(String name, boolean required, Kind kind) {
         if (value.length() > MAX_LENGTH) {
             return "at most " + MAX_LENGTH + " characters, not " + value.length();
         }
-        return kind.matches.test(value) ? null : kind.expected;
+        return kind.admits(value) ? null : kind.expected;
     }
 
     private static boolean inRange(String text, long min, long max) {
-        if (!WHOLE.matcher(text).matches()) {
+        if (!Ascii.isInteger(text, 10)) {
             return false;
         }
         long value = Long.parseLong(text);
         return value >= min && value <= max;
     }
 
+    /** Digits, a point with digits or none behind it, and an exponent of one or two digits; the last two may be missing. */
     private static boolean isDecimal(String text) {
-        return text.length() <= 32 && DECIMAL.matcher(text).matches() && Double.parseDouble(text) <= 1e9;
+        int end = Ascii.endOfDigits(text, 0);
+        if (end == 0 || text.length() > 32) {
+            return false;
+        }
+        if (text.startsWith(".", end)) {
+            end = Ascii.endOfDigits(text, end + 1);
+        }
+        if (text.startsWith("e", end) || text.startsWith("E", end)) {
+            int sign = text.startsWith("-", end + 1) || text.startsWith("+", end + 1) ? 1 : 0;
+            int exponent = end + 1 + sign;
+            end = Ascii.endOfDigits(text, exponent);
+            if (end == exponent || end > exponent + 2) {
+                return false;
+            }
+        }
+        return end == text.length() && Double.parseDouble(text) <= 1e9;
+    }
+
+    private static boolean areBusIds(String text) {
+        for (String part : text.split(" ", -1)) {
+            if (!PciDevices.isBusId(part)) {
+                return false;
+            }
+        }
+        return true;
     }
 }

@@ -8,7 +8,15 @@ final class CpuMask {
     private CpuMask() {}
 
     static boolean isValid(String mask) {
-        return mask.length() <= AttributeRule.MAX_LENGTH && mask.matches("[0-9a-fA-F]+(,[0-9a-fA-F]+)*");
+        if (mask.length() > AttributeRule.MAX_LENGTH) {
+            return false;
+        }
+        for (String group : mask.split(",", -1)) {
+            if (!Ascii.isHex(group, 0, group.length())) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Whether a mask names a processor at all. */

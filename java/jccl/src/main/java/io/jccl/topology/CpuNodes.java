@@ -1,10 +1,10 @@
 package io.jccl.topology;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /** What the kernel reports of NUMA nodes and of the processors on them. */
 final class CpuNodes {
@@ -21,15 +21,25 @@ final class CpuNodes {
     CpuNodes(SystemFiles files, String arch) {
         this.files = files;
         this.arch = arch;
-        this.all = files.names(NODES).stream()
-                .filter(name -> name.matches("node[0-9]{1,4}"))
-                .map(name -> Integer.parseInt(name.substring(4)))
-                .sorted()
-                .limit(MAX_NODES)
-                .toList();
-        List<Integer> populated =
-                all.stream().filter(node -> CpuMask.isAny(affinity(node))).toList();
+        this.all = numbers(files.names(NODES));
+        List<Integer> populated = new ArrayList<>();
+        for (int node : all) {
+            if (CpuMask.isAny(affinity(node))) {
+                populated.add(node);
+            }
+        }
         this.withCpus = populated.isEmpty() ? all : populated;
+    }
+
+    private static List<Integer> numbers(List<String> names) {
+        List<Integer> numbers = new ArrayList<>();
+        for (String name : names) {
+            if (name.startsWith("node") && Ascii.isDigits(name.substring(4), 4)) {
+                numbers.add(Integer.parseInt(name.substring(4)));
+            }
+        }
+        Collections.sort(numbers);
+        return numbers.subList(0, Math.min(MAX_NODES, numbers.size()));
     }
 
     /**
@@ -62,16 +72,18 @@ final class CpuNodes {
 
     /** The only node with processors of a mask, or -1 where there are none or several. */
     int only(String mask) {
-        List<Integer> found = withCpus.stream()
-                .filter(node -> CpuMask.intersects(mask, affinity(node)))
-                .toList();
+        List<Integer> found = new ArrayList<>();
+        for (int node : withCpus) {
+            if (CpuMask.intersects(mask, affinity(node))) {
+                found.add(node);
+            }
+        }
         return found.size() == 1 ? found.get(0) : -1;
     }
 
     private String affinity(int node) {
-        return files.line(NODES + "/node" + node + "/cpumap")
-                .filter(CpuMask::isValid)
-                .orElse("");
+        String mask = files.line(NODES + "/node" + node + "/cpumap").orElse("");
+        return CpuMask.isValid(mask) ? mask : "";
     }
 
     /**
@@ -87,14 +99,14 @@ final class CpuNodes {
             missing.add("numa nodes");
         }
         putKnown(attributes, missing, "affinity", affinity(node));
-        putKnown(attributes, missing, "arch", arch.replaceAll("[^\\x21-\\x7e]", "?"));
+        putKnown(attributes, missing, "arch", Ascii.printable(arch, false));
         if (arch.equals("x86_64")) {
             Map<String, String> info = cpuInfo();
             putKnown(attributes, missing, "vendor", info.getOrDefault("vendor_id", ""));
             putKnown(attributes, missing, "familyid", number(info.get("cpu family")));
             putKnown(attributes, missing, "modelid", number(info.get("model")));
         }
-        Origin.without("sysfs", missing).ifPresent(origin -> attributes.put("origin", origin));
+        Origin.put(attributes, "sysfs", missing);
         return attributes;
     }
 
@@ -107,9 +119,7 @@ final class CpuNodes {
     }
 
     private static String number(String text) {
-        return Optional.ofNullable(text)
-                .filter(known -> known.matches("[0-9]{1,6}"))
-                .orElse("");
+        return text != null && Ascii.isDigits(text, 6) ? text : "";
     }
 
     private Map<String, String> cpuInfo() {

@@ -62,9 +62,7 @@ final class GpuDevices {
 
     private boolean isGpu(String busId) {
         return pci.file(busId, "vendor").equals(Optional.of(NVIDIA))
-                && pci.file(busId, "class")
-                        .filter(text -> text.startsWith("0x03"))
-                        .isPresent();
+                && pci.file(busId, "class").orElse("").startsWith("0x03");
     }
 
     /** A GPU that no library reports; where one answered, another process or container has it. */
@@ -162,9 +160,7 @@ final class GpuDevices {
                 return Optional.of(module);
             }
         }
-        boolean open = files.line("proc/driver/nvidia/version")
-                .filter(text -> text.contains("Open Kernel Module"))
-                .isPresent();
+        boolean open = files.line("proc/driver/nvidia/version").orElse("").contains("Open Kernel Module");
         return open && kernelTakesDmaBuf() ? Optional.of("dma-buf") : Optional.empty();
     }
 

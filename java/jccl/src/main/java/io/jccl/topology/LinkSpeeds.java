@@ -4,8 +4,6 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.OptionalDouble;
 import java.util.function.ToDoubleFunction;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * Usable bandwidths of links in GB/s, one row per physical fact. They are what a link carries after encoding and packet
@@ -162,8 +160,6 @@ public final class LinkSpeeds {
     /** An unknown processor counts as the slowest known link. */
     private static final double UNKNOWN_INTER_SOCKET_GBPS = 6;
 
-    private static final Pattern SPEED = Pattern.compile("\\s*([0-9]+(?:\\.[0-9]+)?)\\s*GT/s.*");
-
     private LinkSpeeds() {}
 
     /** One NVLink of a GPU with this compute capability (times ten). */
@@ -203,8 +199,14 @@ public final class LinkSpeeds {
 
     /** The speed in a kernel's spelling, or empty where it says that it does not know. */
     public static OptionalDouble gigatransfers(String speed) {
-        Matcher matcher = SPEED.matcher(speed == null ? "" : speed);
-        return matcher.matches() ? OptionalDouble.of(Double.parseDouble(matcher.group(1))) : OptionalDouble.empty();
+        String text = speed == null ? "" : speed.stripLeading();
+        int end = Ascii.endOfDigits(text, 0);
+        if (end > 0 && text.startsWith(".", end) && Ascii.endOfDigits(text, end + 1) > end + 1) {
+            end = Ascii.endOfDigits(text, end + 1);
+        }
+        return end > 0 && text.substring(end).stripLeading().startsWith("GT/s")
+                ? OptionalDouble.of(Double.parseDouble(text.substring(0, end)))
+                : OptionalDouble.empty();
     }
 
     /** Between two NUMA nodes of a host with this processor. */

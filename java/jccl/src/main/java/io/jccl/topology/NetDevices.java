@@ -1,10 +1,9 @@
 package io.jccl.topology;
 
 import java.util.ArrayList;
-import java.util.Comparator;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
-import java.util.regex.Pattern;
 
 /** What the kernel reports of network devices. */
 final class NetDevices {
@@ -13,8 +12,8 @@ final class NetDevices {
     /** ARPHRD_LOOPBACK of the kernel's if_arp.h. */
     private static final String TYPE_LOOPBACK = "772";
     /** Devices that lead only to other programs of this host. */
-    private static final Pattern INTERNAL =
-            Pattern.compile("(docker|veth|virbr|vnet|br-|ifb|dummy|tap|tun|cni|flannel|sit|ip6tnl|gre|teql).*");
+    private static final List<String> INTERNAL =
+            List.of("docker veth virbr vnet br- ifb dummy tap tun cni flannel sit ip6tnl gre teql".split(" "));
 
     private final SystemFiles files;
     private final PciDevices pci;
@@ -31,10 +30,12 @@ final class NetDevices {
      * @param chain bus ids from the root port to the card, empty where it is not on PCI
      */
     record Device(
-            String name, int mbps, String state, String driver, boolean virtual, String master, List<String> chain) {
+            String name, int mbps, String state, String driver, boolean virtual, String master, List<String> chain)
+            implements Comparable<Device> {
 
-        String busId() {
-            return chain.isEmpty() ? "" : chain.get(chain.size() - 1);
+        @Override
+        public int compareTo(Device other) {
+            return compare(chain, name, other.chain, other.name);
         }
 
         /** Whether the kernel says that it cannot carry anything now. */
@@ -43,7 +44,7 @@ final class NetDevices {
         }
 
         boolean isInternal() {
-            return virtual && INTERNAL.matcher(name).matches();
+            return virtual && hasPrefix(name, INTERNAL);
         }
     }
 
@@ -57,37 +58,52 @@ final class NetDevices {
         List<Device> devices = new ArrayList<>();
         for (String name : files.names("sys/class/net")) {
             boolean loopback = name.equals("lo") || file(name, "type").equals(Optional.of(TYPE_LOOPBACK));
-            if (!loopback
-                    && name.matches("[\\x21-\\x7e]{1,64}")
-                    && file(name, "type").isPresent()) {
+            if (!loopback && Ascii.isWord(name, 64) && file(name, "type").isPresent()) {
                 devices.add(device(name));
             }
         }
-        devices.sort(Comparator.comparing((Device device) -> device.chain().isEmpty())
-                .thenComparing(Device::busId)
-                .thenComparing(Device::name));
+        Collections.sort(devices);
         return devices;
     }
 
+    /** The order of two devices by chain and name: those on PCI first, by their bus ids. */
+    static int compare(List<String> chain, String name, List<String> otherChain, String otherName) {
+        if (chain.isEmpty() != otherChain.isEmpty()) {
+            return chain.isEmpty() ? 1 : -1;
+        }
+        int byBusId = chain.isEmpty() ? 0 : last(chain).compareTo(last(otherChain));
+        return byBusId != 0 ? byBusId : name.compareTo(otherName);
+    }
+
+    private static String last(List<String> chain) {
+        return chain.get(chain.size() - 1);
+    }
+
+    private static boolean hasPrefix(String name, List<String> prefixes) {
+        for (String prefix : prefixes) {
+            if (name.startsWith(prefix)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     private Device device(String name) {
-        Optional<String> path = files.realPath(CLASS + name);
-        int mbps = file(name, "speed").map(PciDevices::integer).orElse(0);
-        boolean virtual = path.map(real -> real.contains("/devices/virtual/")).orElse(false);
+        String path = files.realPath(CLASS + name).orElse("");
         return new Device(
                 name,
-                Math.max(0, mbps),
+                Math.max(0, PciDevices.integer(file(name, "speed").orElse(""))),
                 file(name, "operstate").orElse(""),
                 nameAt(CLASS + name + "/device/driver"),
-                virtual,
+                path.contains("/devices/virtual/"),
                 nameAt(CLASS + name + "/master"),
-                path.map(pci::busIdsIn).orElse(List.of()));
+                pci.busIdsIn(path));
     }
 
     /** The name of what a link leads to, or empty. */
     private String nameAt(String link) {
-        return files.realPath(link)
-                .map(real -> real.substring(real.lastIndexOf('/') + 1).replaceAll("[^\\x21-\\x7e]", "?"))
-                .orElse("");
+        String real = files.realPath(link).orElse("");
+        return Ascii.printable(real.substring(real.lastIndexOf('/') + 1), false);
     }
 
     private Optional<String> file(String device, String name) {

@@ -1,13 +1,13 @@
 package io.jccl.topology;
 
 import java.util.ArrayList;
-import java.util.Comparator;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * Network devices as elements of a host description. A port that has both verbs and a network interface is one
@@ -32,10 +32,12 @@ final class NetElements {
 
     /** A device before it has a number; the reason against its use is empty where it can be used. */
     private record Draft(
-            String name, List<String> chain, Map<String, String> attributes, List<String> notes, String against) {
+            String name, List<String> chain, Map<String, String> attributes, List<String> notes, String against)
+            implements Comparable<Draft> {
 
-        String busId() {
-            return chain.isEmpty() ? "" : chain.get(chain.size() - 1);
+        @Override
+        public int compareTo(Draft other) {
+            return NetDevices.compare(chain, name, other.chain, other.name);
         }
     }
 
@@ -50,24 +52,30 @@ final class NetElements {
     List<Placed> list() {
         List<NetDevices.Device> devices = interfaces.list();
         Map<String, NetDevices.Device> byName = new HashMap<>();
-        devices.forEach(device -> byName.put(device.name(), device));
+        boolean physical = false;
+        for (NetDevices.Device device : devices) {
+            byName.put(device.name(), device);
+            physical |= !device.virtual() && !device.isDown();
+        }
         List<Draft> drafts = new ArrayList<>();
         List<VerbsDevices.Port> ports = verbs.list();
-        ports.forEach(port -> drafts.add(draft(port, byName.get(port.netInterface()))));
-        Set<String> taken = ports.stream()
-                .filter(VerbsDevices.Port::isActive)
-                .map(VerbsDevices.Port::netInterface)
-                .filter(name -> !name.isEmpty())
-                .collect(Collectors.toSet());
-        boolean byVerbs = verbsTried && ports.stream().anyMatch(VerbsDevices.Port::isActive);
-        boolean physical = devices.stream().anyMatch(device -> !device.virtual() && !device.isDown());
-        devices.stream()
-                .filter(device ->
-                        ports.stream().noneMatch(port -> port.netInterface().equals(device.name())))
-                .forEach(device -> drafts.add(draft(device, against(device, physical, taken, byVerbs))));
-        drafts.sort(Comparator.comparing((Draft draft) -> draft.chain.isEmpty())
-                .thenComparing(Draft::busId)
-                .thenComparing(Draft::name));
+        Set<String> withPort = new HashSet<>();
+        Set<String> taken = new HashSet<>();
+        boolean active = false;
+        for (VerbsDevices.Port port : ports) {
+            drafts.add(draft(port, byName.get(port.netInterface())));
+            withPort.add(port.netInterface());
+            active |= port.isActive();
+            if (port.isActive() && !port.netInterface().isEmpty()) {
+                taken.add(port.netInterface());
+            }
+        }
+        for (NetDevices.Device device : devices) {
+            if (!withPort.contains(device.name())) {
+                drafts.add(draft(device, against(device, physical, taken, verbsTried && active)));
+            }
+        }
+        Collections.sort(drafts);
         int dev = 0;
         List<Placed> placed = new ArrayList<>();
         for (Draft draft : drafts.subList(0, Math.min(MAX_DEVICES, drafts.size()))) {

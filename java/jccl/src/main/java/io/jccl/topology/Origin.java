@@ -1,15 +1,17 @@
 package io.jccl.topology;
 
 import java.util.List;
-import java.util.Optional;
+import java.util.Map;
 
 /** The texts of the attribute {@code origin}, which says where values come from that were not simply read. */
 final class Origin {
 
     private Origin() {}
 
-    /** "SOURCE without A B", or empty where nothing is missing. */
-    static Optional<String> without(String source, List<String> missing) {
-        return missing.isEmpty() ? Optional.empty() : Optional.of(source + " without " + String.join(" ", missing));
+    /** Sets it to "SOURCE without A B"; where nothing is missing there is none. */
+    static void put(Map<String, String> attributes, String source, List<String> missing) {
+        if (!missing.isEmpty()) {
+            attributes.put("origin", source + " without " + String.join(" ", missing));
+        }
     }
 }

@@ -5,14 +5,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /** What the kernel reports of PCI devices: where they are attached, what they are, how wide their links are. */
 final class PciDevices {
 
     private static final String DEVICES = "sys/bus/pci/devices/";
-    private static final Pattern BUS_ID = Pattern.compile("[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-7]");
     private static final int MAX_LEVELS = 16;
 
     private final SystemFiles files;
@@ -23,18 +20,40 @@ final class PciDevices {
         this.nodes = nodes;
     }
 
+    /** Whether a text has the form of a bus id: domain, bus, device and function. */
+    static boolean isBusId(String text) {
+        int bus = text.indexOf(':') + 1;
+        return bus >= 5
+                && bus <= 9
+                && text.length() == bus + 7
+                && Ascii.isHex(text, 0, bus - 1)
+                && Ascii.isHex(text, bus, bus + 2)
+                && text.charAt(bus + 2) == ':'
+                && Ascii.isHex(text, bus + 3, bus + 5)
+                && text.charAt(bus + 5) == '.'
+                && Ascii.isHex(text, bus + 6, bus + 7);
+    }
+
+    /** A device of the kernel has 8 functions at most. */
+    private static boolean isName(String text) {
+        return isBusId(text) && text.charAt(text.length() - 1) <= '7';
+    }
+
     List<String> busIds() {
-        return files.names("sys/bus/pci/devices").stream()
-                .filter(name -> BUS_ID.matcher(name).matches())
-                .toList();
+        List<String> busIds = new ArrayList<>();
+        for (String name : files.names("sys/bus/pci/devices")) {
+            if (isName(name)) {
+                busIds.add(name);
+            }
+        }
+        return busIds;
     }
 
     /** The bus ids in a device's real path: root port first, the device last; empty if it is not on PCI. */
     List<String> busIdsIn(String realPath) {
         List<String> chain = new ArrayList<>();
         for (String part : realPath.split("/")) {
-            Matcher matcher = BUS_ID.matcher(part);
-            if (matcher.matches() && chain.size() < MAX_LEVELS) {
+            if (isName(part) && chain.size() < MAX_LEVELS) {
                 chain.add(part);
             }
         }
@@ -42,7 +61,7 @@ final class PciDevices {
     }
 
     List<String> chainTo(String busId) {
-        List<String> chain = files.realPath(DEVICES + busId).map(this::busIdsIn).orElse(List.of());
+        List<String> chain = busIdsIn(files.realPath(DEVICES + busId).orElse(""));
         return chain.isEmpty() || !chain.get(chain.size() - 1).equals(busId) ? List.of(busId) : chain;
     }
 
@@ -64,7 +83,7 @@ final class PciDevices {
 
     /** The class of a device that is here, such as {@code 0x030200}. */
     Optional<String> classOf(String busId) {
-        return file(busId, "class").filter(text -> text.matches("0x[0-9a-fA-F]{1,8}"));
+        return file(busId, "class").filter(text -> Ascii.isPrefixedHex(text, 8));
     }
 
     /**
@@ -76,14 +95,13 @@ final class PciDevices {
      */
     int numaNode(List<String> chain) {
         for (int i = chain.size() - 1; i >= 0; i--) {
-            int reported =
-                    file(chain.get(i), "numa_node").map(PciDevices::integer).orElse(-1);
+            int reported = integer(file(chain.get(i), "numa_node").orElse(""));
             int node = reported < 0 ? -1 : nodes.nearest(reported);
             if (node >= 0) {
                 return node;
             }
         }
-        return file(chain.get(chain.size() - 1), "local_cpus").map(nodes::only).orElse(-1);
+        return nodes.only(file(chain.get(chain.size() - 1), "local_cpus").orElse(""));
     }
 
     /** The attributes of a {@code pci} element; what had to be left out is named in {@code origin}. */
@@ -95,8 +113,7 @@ final class PciDevices {
         for (String id : List.of("vendor", "device", "subsystem_vendor", "subsystem_device")) {
             hex(attributes, missing, busId, id);
         }
-        Optional<String> speed = slower(linkSpeed(busId), above == null ? Optional.empty() : linkSpeed(above));
-        speed.ifPresentOrElse(text -> attributes.put("link_speed", text), () -> missing.add("link_speed"));
+        put(attributes, missing, "link_speed", slower(linkSpeed(busId), above == null ? "" : linkSpeed(above)));
         int width = narrower(linkWidth(busId), above == null ? 0 : linkWidth(above));
         if (width > 0) {
             attributes.put("link_width", Integer.toString(width));
@@ -106,33 +123,42 @@ final class PciDevices {
         if (!numaKnown) {
             missing.add("numa_node");
         }
-        Origin.without("sysfs", missing).ifPresent(origin -> attributes.put("origin", origin));
+        Origin.put(attributes, "sysfs", missing);
         return attributes;
     }
 
     private void hex(Map<String, String> attributes, List<String> missing, String busId, String name) {
-        Optional<String> value = file(busId, name).filter(text -> text.matches("0x[0-9a-fA-F]{1,8}"));
-        value.ifPresentOrElse(text -> attributes.put(name, text), () -> missing.add(name));
+        String value = file(busId, name).orElse("");
+        put(attributes, missing, name, Ascii.isPrefixedHex(value, 8) ? value : "");
+    }
+
+    private static void put(Map<String, String> attributes, List<String> missing, String name, String value) {
+        if (value.isEmpty()) {
+            missing.add(name);
+        } else {
+            attributes.put(name, value);
+        }
     }
 
     /** The most that the link can do: devices slow their links down while idle. */
-    private Optional<String> linkSpeed(String busId) {
-        return file(busId, "max_link_speed")
-                .filter(text -> LinkSpeeds.gigatransfers(text).isPresent() && text.length() < 64);
+    private String linkSpeed(String busId) {
+        String speed = file(busId, "max_link_speed").orElse("");
+        return LinkSpeeds.gigatransfers(speed).isPresent() && speed.length() < 64 ? speed : "";
     }
 
     private int linkWidth(String busId) {
-        int width = file(busId, "max_link_width").map(PciDevices::integer).orElse(-1);
+        int width = integer(file(busId, "max_link_width").orElse(""));
         // 255 is what a kernel reports for a link that it cannot read.
         return width > 0 && width <= 32 ? width : 0;
     }
 
-    private static Optional<String> slower(Optional<String> one, Optional<String> other) {
+    /** Where one is empty, the other. */
+    private static String slower(String one, String other) {
         if (one.isEmpty() || other.isEmpty()) {
-            return one.isPresent() ? one : other;
+            return one + other;
         }
-        double first = LinkSpeeds.gigatransfers(one.get()).orElseThrow();
-        double second = LinkSpeeds.gigatransfers(other.get()).orElseThrow();
+        double first = LinkSpeeds.gigatransfers(one).orElseThrow();
+        double second = LinkSpeeds.gigatransfers(other).orElseThrow();
         return first <= second ? one : other;
     }
 
@@ -141,6 +167,6 @@ final class PciDevices {
     }
 
     static int integer(String text) {
-        return text.matches("-?[0-9]{1,9}") ? Integer.parseInt(text) : -1;
+        return Ascii.isInteger(text, 9) ? Integer.parseInt(text) : -1;
     }
 }

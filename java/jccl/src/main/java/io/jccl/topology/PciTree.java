@@ -55,20 +55,27 @@ final class PciTree {
             int place = chain.indexOf(busId);
             String above = place > 0 ? chain.get(place - 1) : null;
             Map<String, Branch> level = at == null ? tops : at.below;
-            at = level.computeIfAbsent(busId, id -> new Branch(id, above));
+            at = level.get(busId);
+            if (at == null) {
+                at = new Branch(busId, above);
+                level.put(busId, at);
+            }
         }
-        numaOfTop.merge(path.get(0), pci.numaNode(chain), (known, found) -> known >= 0 ? known : found);
+        int found = pci.numaNode(chain);
+        if (numaOfTop.getOrDefault(path.get(0), -1) < 0) {
+            numaOfTop.put(path.get(0), found);
+        }
         return at;
     }
 
     /** Adds everything to its NUMA node; what belongs to none that exists goes to the first. */
     void finish() {
         int first = contents.keySet().iterator().next();
-        tops.forEach((busId, branch) -> {
-            int numa = numaOfTop.get(busId);
+        for (Map.Entry<String, Branch> top : tops.entrySet()) {
+            int numa = numaOfTop.get(top.getKey());
             boolean known = contents.containsKey(numa);
-            contents.get(known ? numa : first).add(element(branch, known));
-        });
+            contents.get(known ? numa : first).add(element(top.getValue(), known));
+        }
         for (XmlElement net : unplaced) {
             Map<String, String> origin = Map.of("origin", "no pci device");
             contents.get(first).add(new XmlElement(ElementType.NIC, origin, List.of(net), 0));
@@ -77,7 +84,9 @@ final class PciTree {
 
     private XmlElement element(Branch branch, boolean numaKnown) {
         List<XmlElement> children = new ArrayList<>();
-        branch.below.values().forEach(below -> children.add(element(below, numaKnown)));
+        for (Branch below : branch.below.values()) {
+            children.add(element(below, numaKnown));
+        }
         if (branch.gpu != null) {
             children.add(branch.gpu);
         }

@@ -90,18 +90,26 @@ public final class SysfsDetector {
      */
     public XmlElement detect(List<HostRank> ranks) {
         Map<Integer, List<XmlElement>> contents = new TreeMap<>();
-        nodes.list().forEach(node -> contents.put(node, new ArrayList<>()));
+        for (int node : nodes.list()) {
+            contents.put(node, new ArrayList<>());
+        }
         boolean assumed = contents.isEmpty();
         if (assumed) {
             contents.put(0, new ArrayList<>());
         }
         PciTree tree = new PciTree(pci, contents);
-        nets.list().forEach(net -> tree.addNet(net.chain(), net.element()));
-        gpus.list().forEach(gpu -> tree.addGpu(gpu.chain(), gpu.element()));
+        for (NetElements.Placed net : nets.list()) {
+            tree.addNet(net.chain(), net.element());
+        }
+        for (GpuDevices.Placed gpu : gpus.list()) {
+            tree.addGpu(gpu.chain(), gpu.element());
+        }
         tree.finish();
         List<XmlElement> cpus = new ArrayList<>();
-        contents.forEach((node, children) ->
-                cpus.add(new XmlElement(ElementType.CPU, nodes.attributes(node, assumed), children, 0)));
+        for (Map.Entry<Integer, List<XmlElement>> content : contents.entrySet()) {
+            Map<String, String> attributes = nodes.attributes(content.getKey(), assumed);
+            cpus.add(new XmlElement(ElementType.CPU, attributes, content.getValue(), 0));
+        }
         return HostElements.add(new XmlElement(ElementType.SYSTEM, Map.of("version", "1"), cpus, 0), ranks);
     }
 
@@ -116,11 +124,12 @@ public final class SysfsDetector {
     }
 
     private String allowedProcessors() {
-        return files.lines("proc/self/status").stream()
-                .filter(line -> line.startsWith("Cpus_allowed:"))
-                .map(line -> line.substring(line.indexOf(':') + 1).strip())
-                .filter(CpuMask::isValid)
-                .findFirst()
-                .orElse("");
+        for (String line : files.lines("proc/self/status")) {
+            String mask = line.substring(line.indexOf(':') + 1).strip();
+            if (line.startsWith("Cpus_allowed:") && CpuMask.isValid(mask)) {
+                return mask;
+            }
+        }
+        return "";
     }
 }

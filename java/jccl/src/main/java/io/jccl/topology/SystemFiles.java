@@ -30,7 +30,9 @@ final class SystemFiles {
 
     /** The first line of a file without blanks round it; empty where there is none. */
     Optional<String> line(String path) {
-        return lines(path).stream().findFirst().map(String::strip).filter(line -> !line.isEmpty());
+        List<String> lines = lines(path);
+        String first = lines.isEmpty() ? "" : lines.get(0).strip();
+        return first.isEmpty() ? Optional.empty() : Optional.of(first);
     }
 
     /** The lines of a file with control characters replaced; of a huge file the beginning. */
@@ -41,9 +43,11 @@ final class SystemFiles {
         }
         try (InputStream in = Files.newInputStream(resolve(path))) {
             String text = new String(in.readNBytes(MAX_BYTES), StandardCharsets.UTF_8);
-            return text.lines()
-                    .map(line -> line.replaceAll("[^\\x20-\\x7e\\t]", "?"))
-                    .toList();
+            List<String> lines = new ArrayList<>();
+            for (String line : text.lines().toList()) {
+                lines.add(Ascii.printable(line, true));
+            }
+            return lines;
         } catch (IOException | SecurityException | UncheckedIOException e) {
             return List.of();
         }

@@ -4,13 +4,11 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
-import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The names of attributes and elements in a host description that JCCL does not know. */
 final class UnknownNames {
 
-    private static final Logger LOG = LoggerFactory.getLogger(UnknownNames.class);
     private static final int MAX_LISTED = 20;
 
     /** Every rank of a process reads the file: its warning is logged once. */
@@ -35,16 +33,22 @@ final class UnknownNames {
         String warning = "topology=" + source + " attributes=" + list(names.attributes) + " elements="
                 + list(names.elements) + ": unknown; they are kept for writing and not used. Correct what is misspelt";
         if (LOGGED.add(warning)) {
-            LOG.warn(warning);
+            LoggerFactory.getLogger(UnknownNames.class).warn(warning); // most files need no logging to be started
         }
     }
 
     private void collect(XmlElement element) {
-        element.attributes().keySet().stream()
-                .filter(name -> element.type().rule(name) == null)
-                .forEach(name -> attributes.add(element.tag() + "." + name));
-        element.children().forEach(this::collect);
-        element.unknown().forEach(unknown -> elements.add(unknown.tag()));
+        for (String name : element.attributes().keySet()) {
+            if (element.type().rule(name) == null) {
+                attributes.add(element.tag() + "." + name);
+            }
+        }
+        for (XmlElement child : element.children()) {
+            collect(child);
+        }
+        for (XmlElement unknown : element.unknown()) {
+            elements.add(unknown.tag());
+        }
     }
 
     private static String list(Set<String> names) {

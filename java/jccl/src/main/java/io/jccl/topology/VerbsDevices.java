@@ -11,10 +11,14 @@ import java.util.regex.Pattern;
 final class VerbsDevices {
 
     private static final String CLASS = "sys/class/infiniband/";
-    private static final Pattern RATE = Pattern.compile("([0-9]{1,5}(?:\\.[0-9])?) Gb/sec.*");
-    private static final Pattern GUID =
-            Pattern.compile("([0-9a-fA-F]{4}):([0-9a-fA-F]{4}):([0-9a-fA-F]{4}):([0-9a-fA-F]{4})");
     private static final int MAX_PORT = 255;
+
+    /** Compiled where there is an adapter. */
+    private static final class Forms {
+        static final Pattern RATE = Pattern.compile("([0-9]{1,5}(?:\\.[0-9])?) Gb/sec.*");
+        static final Pattern GUID =
+                Pattern.compile("([0-9a-fA-F]{4}):([0-9a-fA-F]{4}):([0-9a-fA-F]{4}):([0-9a-fA-F]{4})");
+    }
 
     private final SystemFiles files;
     private final PciDevices pci;
@@ -55,7 +59,7 @@ final class VerbsDevices {
     List<Port> list() {
         List<Port> ports = new ArrayList<>();
         for (String device : files.names("sys/class/infiniband")) {
-            if (!device.matches("[\\x21-\\x7e]{1,64}")) {
+            if (!Ascii.isWord(device, 64)) {
                 continue;
             }
             List<String> chain =
@@ -72,7 +76,7 @@ final class VerbsDevices {
 
     private Port port(String device, int number, List<String> chain) {
         String folder = CLASS + device + "/ports/" + number;
-        Matcher rate = RATE.matcher(files.line(folder + "/rate").orElse(""));
+        Matcher rate = Forms.RATE.matcher(files.line(folder + "/rate").orElse(""));
         // "4: ACTIVE"
         String state = files.line(folder + "/state").orElse("").replaceFirst("^[0-9]+: *", "");
         return new Port(
@@ -88,7 +92,8 @@ final class VerbsDevices {
 
     private String guid(String device) {
         for (String file : List.of("sys_image_guid", "node_guid")) {
-            Matcher guid = GUID.matcher(files.line(CLASS + device + "/" + file).orElse(""));
+            Matcher guid =
+                    Forms.GUID.matcher(files.line(CLASS + device + "/" + file).orElse(""));
             if (guid.matches() && !guid.group().matches("[0:]*")) {
                 return "0x" + guid.group(1) + guid.group(2) + guid.group(3) + guid.group(4);
             }

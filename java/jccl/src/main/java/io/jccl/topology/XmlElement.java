@@ -38,8 +38,13 @@ public final class XmlElement {
         this.type = type;
         this.tag = tag;
         this.attributes = Collections.unmodifiableMap(new LinkedHashMap<>(attributes));
-        this.children = children.stream().filter(child -> !child.isUnknown()).toList();
-        this.unknown = children.stream().filter(XmlElement::isUnknown).toList();
+        List<XmlElement> known = new ArrayList<>();
+        List<XmlElement> others = new ArrayList<>();
+        for (XmlElement child : children) {
+            (child.isUnknown() ? others : known).add(child);
+        }
+        this.children = List.copyOf(known);
+        this.unknown = List.copyOf(others);
         this.line = line;
         checkAttributes();
         for (XmlElement child : this.children) {
@@ -65,7 +70,9 @@ public final class XmlElement {
     }
 
     private void checkAttributes() {
-        attributes.forEach((name, value) -> {
+        for (Map.Entry<String, String> attribute : attributes.entrySet()) {
+            String name = attribute.getKey();
+            String value = attribute.getValue();
             AttributeRule rule = type.rule(name);
             if (rule == null && !AttributeRule.isName(name)) {
                 throw new TopologyException(where() + " attribute=" + printable(name)
@@ -76,7 +83,7 @@ public final class XmlElement {
                 throw new TopologyException(
                         where() + " " + name + "=\"" + printable(value) + "\": expected " + expected);
             }
-        });
+        }
         for (AttributeRule rule : type.rules()) {
             if (rule.required() && !attributes.containsKey(rule.name())) {
                 throw new TopologyException(where() + " attribute=" + rule.name() + ": missing; it is required here");
