@@ -7,6 +7,7 @@ import static io.jccl.config.ValueTypes.word;
 
 import io.jccl.TransportKind;
 import java.util.List;
+import java.util.Optional;
 
 /** How InfiniBand verbs are used. */
 public final class IbSettings {
@@ -23,10 +24,8 @@ public final class IbSettings {
 
     /** Whether verbs are tried where there are adapters: unless they are forbidden, or another transport is asked for. */
     public static boolean tried(Settings settings) {
-        return !settings.get(IB_DISABLE)
-                && settings.get(TransportSettings.TRANSPORT)
-                        .map(kind -> kind == TransportKind.IB)
-                        .orElse(true);
+        Optional<TransportKind> only = settings.get(TransportSettings.TRANSPORT);
+        return !settings.get(IB_DISABLE) && (only.isEmpty() || only.get() == TransportKind.IB);
     }
 
     /** Which adapters. */

@@ -1,5 +1,6 @@
 package io.jccl.config;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 
@@ -29,7 +30,13 @@ public record Setting<T>(
 
     /** The names that this setting had in earlier versions; they work wherever the name does. */
     List<String> formerNames() {
-        return aliases.stream().filter(alias -> alias.startsWith("JCCL_")).toList();
+        List<String> former = new ArrayList<>();
+        for (String alias : aliases) {
+            if (alias.startsWith("JCCL_")) {
+                former.add(alias);
+            }
+        }
+        return former;
     }
 
     /** The default as text; empty when there is none. */

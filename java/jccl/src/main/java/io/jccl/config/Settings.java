@@ -5,9 +5,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
@@ -23,10 +24,10 @@ public final class Settings {
 
     private record Entry(Object value, Origin origin) {}
 
-    private final Map<Setting<?>, Entry> entries;
+    private final Map<String, Entry> entries; // by the setting's name
     private final List<String> warnings;
 
-    private Settings(Map<Setting<?>, Entry> entries, List<String> warnings) {
+    private Settings(Map<String, Entry> entries, List<String> warnings) {
         this.entries = entries;
         this.warnings = List.copyOf(warnings);
     }
@@ -49,13 +50,15 @@ public final class Settings {
     public static Settings load(
             CommunicatorConfig config, Function<String, String> properties, Map<String, String> environment) {
         Map<String, String> overrides = overrides(config);
-        Map<Setting<?>, Entry> entries = new LinkedHashMap<>();
+        Map<String, Entry> entries = new HashMap<>();
         for (Setting<?> setting : Registry.all()) {
-            entries.put(setting, find(setting, overrides, properties, environment));
+            entries.put(setting.name(), find(setting, overrides, properties, environment));
         }
         requireKnown(config.settings().keySet());
         List<String> warnings = new ArrayList<>(unknownNames(environment.keySet()));
-        entries.forEach((setting, entry) -> warnings.addAll(formerName(setting, entry.origin())));
+        for (Setting<?> setting : Registry.all()) {
+            warnings.addAll(formerName(setting, entries.get(setting.name()).origin()));
+        }
         Settings settings = new Settings(entries, warnings);
         settings.requireConsistent();
         return settings;
@@ -83,7 +86,7 @@ public final class Settings {
     }
 
     private Entry entry(Setting<?> setting) {
-        Entry entry = entries.get(setting);
+        Entry entry = entries.get(setting.name());
         if (entry == null) {
             throw new IllegalArgumentException("setting=" + setting.name() + ": expected one of the registry");
         }
@@ -95,40 +98,61 @@ public final class Settings {
             Map<String, String> overrides,
             Function<String, String> properties,
             Map<String, String> environment) {
-        Map<Origin, String> texts = new LinkedHashMap<>();
-        List<String> names = new ArrayList<>(List.of(setting.name()));
+        List<String> names = new ArrayList<>();
+        names.add(setting.name());
         names.addAll(setting.formerNames());
-        names.forEach(name -> texts.put(new Origin(Origin.Source.CONFIG, name), overrides.get(name)));
-        names.forEach(name -> texts.put(new Origin(Origin.Source.PROPERTY, name), properties.apply(name)));
-        names.addAll(setting.aliases()); // NCCL's are those of the environment only
-        names.forEach(name -> texts.put(new Origin(Origin.Source.ENVIRONMENT, name), environment.get(name)));
-        for (Map.Entry<Origin, String> candidate : texts.entrySet()) {
-            if (candidate.getValue() != null && !candidate.getValue().isBlank()) {
-                return new Entry(setting.parse(candidate.getKey(), candidate.getValue()), candidate.getKey());
+        Entry found = find(setting, names, Origin.Source.CONFIG, overrides::get);
+        if (found == null) {
+            found = find(setting, names, Origin.Source.PROPERTY, properties);
+        }
+        if (found == null) {
+            names.addAll(setting.aliases()); // NCCL's are those of the environment only
+            found = find(setting, names, Origin.Source.ENVIRONMENT, environment::get);
+        }
+        return found == null
+                ? new Entry(setting.defaultValue(), new Origin(Origin.Source.DEFAULT, setting.name()))
+                : found;
+    }
+
+    /** What the first of the names says that has a text, or null. */
+    private static Entry find(
+            Setting<?> setting, List<String> names, Origin.Source source, Function<String, String> texts) {
+        for (String name : names) {
+            String text = texts.apply(name);
+            if (text != null && !text.isBlank()) {
+                Origin origin = new Origin(source, name);
+                return new Entry(setting.parse(origin, text), origin);
             }
         }
-        return new Entry(setting.defaultValue(), new Origin(Origin.Source.DEFAULT, setting.name()));
+        return null;
     }
 
     /** What the application set: its typed values first, they are nearer to it than the texts. */
     private static Map<String, String> overrides(CommunicatorConfig config) {
         Map<String, String> overrides = new HashMap<>(config.settings());
-        config.timeout().ifPresent(value -> overrides.put(TimeSettings.TIMEOUT.name(), nanos(value)));
-        config.initTimeout().ifPresent(value -> overrides.put(TimeSettings.INIT_TIMEOUT.name(), nanos(value)));
-        config.hostId().ifPresent(value -> overrides.put(LaunchSettings.HOST_ID.name(), value));
-        config.algorithm().ifPresent(value -> overrides.put(AlgorithmSettings.ALGO.name(), value.label()));
-        config.protocol().ifPresent(value -> overrides.put(AlgorithmSettings.PROTO.name(), value.label()));
-        config.transport().ifPresent(value -> overrides.put(TransportSettings.TRANSPORT.name(), value.label()));
-        config.device().ifPresent(value -> overrides.put(AlgorithmSettings.DEVICE.name(), value.toString()));
-        config.channels().ifPresent(value -> {
-            overrides.put(AlgorithmSettings.MIN_NCHANNELS.name(), value.toString());
-            overrides.put(AlgorithmSettings.MAX_NCHANNELS.name(), value.toString());
-        });
+        put(overrides, TimeSettings.TIMEOUT, config.timeout());
+        put(overrides, TimeSettings.INIT_TIMEOUT, config.initTimeout());
+        put(overrides, LaunchSettings.HOST_ID, config.hostId());
+        put(overrides, AlgorithmSettings.ALGO, config.algorithm());
+        put(overrides, AlgorithmSettings.PROTO, config.protocol());
+        put(overrides, TransportSettings.TRANSPORT, config.transport());
+        put(overrides, AlgorithmSettings.DEVICE, config.device());
+        put(overrides, AlgorithmSettings.MIN_NCHANNELS, config.channels());
+        put(overrides, AlgorithmSettings.MAX_NCHANNELS, config.channels());
         return overrides;
     }
 
-    private static String nanos(Duration value) {
-        return TimeSettings.TIMEOUT.type().format(value);
+    private static void put(Map<String, String> overrides, Setting<?> setting, Optional<?> value) {
+        if (value.isPresent()) {
+            overrides.put(setting.name(), text(value.get()));
+        }
+    }
+
+    private static String text(Object value) {
+        if (value instanceof Duration duration) {
+            return TimeSettings.TIMEOUT.type().format(duration);
+        }
+        return value instanceof Enum<?> constant ? constant.name().toLowerCase(Locale.ROOT) : value.toString();
     }
 
     /** A name in the application's own code is a mistake of its, not a stray variable. */
@@ -160,9 +184,12 @@ public final class Settings {
     }
 
     private static boolean isKnown(String name) {
-        return Registry.all().stream()
-                .anyMatch(setting ->
-                        setting.name().equals(name) || setting.formerNames().contains(name));
+        for (Setting<?> setting : Registry.all()) {
+            if (setting.name().equals(name) || setting.formerNames().contains(name)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static Collection<String> knownNames() {

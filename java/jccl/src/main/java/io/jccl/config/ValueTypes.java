@@ -4,113 +4,197 @@ import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
+import java.util.StringJoiner;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 
 /** The types that settings have. Texts are read without regard to case where a name is expected. */
 final class ValueTypes {
 
-    private static final Pattern SIZE = Pattern.compile("(\\d{1,18})\\s*([KMG]?)(I?B)?", Pattern.CASE_INSENSITIVE);
-    private static final Pattern DURATION =
-            Pattern.compile("(\\d{1,12}(?:\\.\\d{1,9})?)\\s*(ns|us|ms|s|min|h|)", Pattern.CASE_INSENSITIVE);
     private static final int KIBI_BITS = 10;
+
+    /** Compiled when a setting has such a text: most processes set none. */
+    private static final class Forms {
+        static final Pattern SIZE = Pattern.compile("(\\d{1,18})\\s*([KMG]?)(I?B)?", Pattern.CASE_INSENSITIVE);
+        static final Pattern DURATION =
+                Pattern.compile("(\\d{1,12}(?:\\.\\d{1,9})?)\\s*(ns|us|ms|s|min|h|)", Pattern.CASE_INSENSITIVE);
+    }
 
     private ValueTypes() {}
 
+    /** A whole number in steps of another, from a multiple of it. */
+    private static final class Whole extends ValueType<Integer> {
+        private final int min;
+        private final int max;
+        private final int step;
+
+        Whole(String expected, int min, int max, int step) {
+            super(expected);
+            this.min = min;
+            this.max = max;
+            this.step = step;
+        }
+
+        @Override
+        Integer read(String text) {
+            int value = (int) within(Long.parseLong(text), min, max);
+            within(value % step, 0, 0);
+            return value;
+        }
+    }
+
+    /** One of some names. The first name of a value is the one that it is written as. */
+    private static class Choice<T> extends ValueType<T> {
+        private final Map<String, T> names; // in lower case
+
+        Choice(Map<String, T> names, String expected) {
+            super(expected);
+            this.names = names;
+        }
+
+        @Override
+        final T read(String text) {
+            T value = names.get(text.toLowerCase(Locale.ROOT));
+            if (value == null) {
+                throw new IllegalArgumentException("unknown name");
+            }
+            return value;
+        }
+
+        @Override
+        public String format(T value) {
+            for (Map.Entry<String, T> name : names.entrySet()) {
+                if (name.getValue().equals(value)) {
+                    return name.getKey();
+                }
+            }
+            throw new IllegalArgumentException("value=" + value + ": expected " + expected());
+        }
+    }
+
+    /** One of some words, some of which may have other names. */
+    private static final class Word extends Choice<String> {
+        Word(Map<String, String> names, String expected) {
+            super(names, expected);
+        }
+
+        @Override
+        public String format(String value) {
+            return value;
+        }
+    }
+
     static ValueType<Integer> integer(int min, int max) {
-        return new ValueType<>(
-                "a whole number from " + min + " to " + max,
-                text -> (int) within(Long.parseLong(text), min, max),
-                value -> Integer.toString(value));
+        return new Whole("a whole number from " + min + " to " + max, min, max, 1);
     }
 
     /** A whole number in steps of another, from a multiple of it. */
     static ValueType<Integer> multiple(int min, int max, int step) {
-        return new ValueType<>(
-                "a multiple of " + step + " from " + min + " to " + max,
-                text -> {
-                    int value = (int) within(Long.parseLong(text), min, max);
-                    within(value % step, 0, 0);
-                    return value;
-                },
-                value -> Integer.toString(value));
+        return new Whole("a multiple of " + step + " from " + min + " to " + max, min, max, step);
     }
 
     static ValueType<Long> longInteger(long min, long max) {
-        return new ValueType<>(
-                "a whole number from " + min + " to " + max,
-                text -> within(Long.parseLong(text), min, max),
-                value -> Long.toString(value));
+        return new ValueType<>("a whole number from " + min + " to " + max) {
+            @Override
+            Long read(String text) {
+                return within(Long.parseLong(text), min, max);
+            }
+        };
     }
 
     /** Up to so many whole numbers, separated by spaces or commas. */
     static ValueType<List<Integer>> integers(int count, int min, int max) {
         return new ValueType<>(
-                "up to " + count + " whole numbers from " + min + " to " + max + ", separated by spaces or commas",
-                text -> {
-                    List<Integer> values = Arrays.stream(text.trim().split("[\\s,]+"))
-                            .map(number -> (int) within(Long.parseLong(number), min, max))
-                            .toList();
-                    within(values.size(), 1, count);
-                    return values;
-                },
-                values -> values.stream().map(String::valueOf).collect(Collectors.joining(" ")));
+                "up to " + count + " whole numbers from " + min + " to " + max + ", separated by spaces or commas") {
+            @Override
+            List<Integer> read(String text) {
+                List<Integer> values = new ArrayList<>();
+                for (String number : text.split("[\\s,]+")) {
+                    values.add((int) within(Long.parseLong(number), min, max));
+                }
+                within(values.size(), 1, count);
+                return List.copyOf(values);
+            }
+
+            @Override
+            public String format(List<Integer> values) {
+                StringJoiner text = new StringJoiner(" ");
+                for (int value : values) {
+                    text.add(Integer.toString(value));
+                }
+                return text.toString();
+            }
+        };
     }
 
     /** Bytes; K, M and G are powers of 1024. */
     static ValueType<Integer> size(int min, int max) {
         return new ValueType<>(
-                "a number of bytes from " + formatSize(min) + " to " + formatSize(max) + ", with K, M or G if wanted",
-                text -> (int) within(parseSize(text), min, max),
-                ValueTypes::formatSize);
+                "a number of bytes from " + formatSize(min) + " to " + formatSize(max) + ", with K, M or G if wanted") {
+            @Override
+            Integer read(String text) {
+                return (int) within(parseSize(text), min, max);
+            }
+
+            @Override
+            public String format(Integer bytes) {
+                return formatSize(bytes);
+            }
+        };
     }
 
     /** Seconds, or a number with its unit. */
     static ValueType<Duration> duration(Duration min, Duration max) {
-        return new ValueType<>(
-                "a time from " + formatDuration(min) + " to " + formatDuration(max)
-                        + ": seconds, or a number with ms, s, min or h",
-                text -> {
-                    Duration value = parseDuration(text);
-                    if (value.compareTo(min) < 0 || value.compareTo(max) > 0) {
-                        throw new IllegalArgumentException("out of range");
-                    }
-                    return value;
-                },
-                ValueTypes::formatDuration);
+        return new ValueType<>("a time from " + formatDuration(min) + " to " + formatDuration(max)
+                + ": seconds, or a number with ms, s, min or h") {
+            @Override
+            Duration read(String text) {
+                Duration value = parseDuration(text);
+                if (value.compareTo(min) < 0 || value.compareTo(max) > 0) {
+                    throw new IllegalArgumentException("out of range");
+                }
+                return value;
+            }
+
+            @Override
+            public String format(Duration value) {
+                return formatDuration(value);
+            }
+        };
     }
 
     static ValueType<Boolean> flag() {
-        return choice(
-                Map.of(
-                        "1", true, "true", true, "yes", true, "on", true, "0", false, "false", false, "no", false,
-                        "off", false),
-                "1 or 0 (also true, yes, on, false, no, off)",
-                value -> value ? "1" : "0");
+        Map<String, Boolean> names = new LinkedHashMap<>();
+        for (String yes : List.of("1", "true", "yes", "on")) {
+            names.put(yes, true);
+        }
+        for (String no : List.of("0", "false", "no", "off")) {
+            names.put(no, false);
+        }
+        return new Choice<>(names, "1 or 0 (also true, yes, on, false, no, off)");
     }
 
     /** One of an enum's constants by its lower-case name. */
     static <E extends Enum<E>> ValueType<E> choice(Class<E> type) {
         Map<String, E> names = names(type);
-        return choice(names, "one of " + String.join(", ", names.keySet()), ValueTypes::label);
+        return new Choice<>(names, "one of " + String.join(", ", names.keySet()));
     }
 
     /** One of an enum's constants, or {@code auto} for none of them in particular. */
     static <E extends Enum<E>> ValueType<Optional<E>> choiceOrAuto(Class<E> type) {
         Map<String, Optional<E>> names = new LinkedHashMap<>();
         names.put("auto", Optional.empty());
-        names(type).forEach((name, value) -> names.put(name, Optional.of(value)));
-        return choice(names, "one of " + String.join(", ", names.keySet()), value -> value.map(ValueTypes::label)
-                .orElse("auto"));
+        for (Map.Entry<String, E> name : names(type).entrySet()) {
+            names.put(name.getKey(), Optional.of(name.getValue()));
+        }
+        return new Choice<>(names, "one of " + String.join(", ", names.keySet()));
     }
 
     /**
@@ -119,21 +203,27 @@ final class ValueTypes {
      * of the collectives are is known to the reader of the setting.
      */
     static <E extends Enum<E>> ValueType<String> selection(Class<E> type) {
-        Map<String, E> names = names(type);
+        Set<String> names = names(type).keySet();
         return new ValueType<>(
-                "auto, or some of " + String.join(",", names.keySet()) + " separated by commas, with ^ in front for all"
-                        + " others; COLLECTIVE:LIST after a semicolon for one collective",
-                text -> {
-                    String normal = text.toLowerCase(Locale.ROOT).replace(" ", "");
-                    if (normal.equals("auto")) {
-                        return "";
-                    }
-                    for (String part : normal.split(";", -1)) {
-                        requireNames(part.substring(part.indexOf(':') + 1), names.keySet());
-                    }
-                    return normal;
-                },
-                value -> value.isEmpty() ? "auto" : value);
+                "auto, or some of " + String.join(",", names) + " separated by commas, with ^ in front for"
+                        + " all others; COLLECTIVE:LIST after a semicolon for one collective") {
+            @Override
+            String read(String text) {
+                String normal = text.toLowerCase(Locale.ROOT).replace(" ", "");
+                if (normal.equals("auto")) {
+                    return "";
+                }
+                for (String part : normal.split(";", -1)) {
+                    requireNames(part.substring(part.indexOf(':') + 1), names);
+                }
+                return normal;
+            }
+
+            @Override
+            public String format(String value) {
+                return value.isEmpty() ? "auto" : value;
+            }
+        };
     }
 
     private static void requireNames(String list, Set<String> names) {
@@ -151,67 +241,69 @@ final class ValueTypes {
         for (String word : words) {
             names.put(word.toLowerCase(Locale.ROOT), word);
         }
-        return choice(names, "one of " + String.join(", ", words), value -> value);
+        return new Word(names, "one of " + String.join(", ", words));
     }
 
     /** How far apart two devices are, by name or by the older number. */
     static ValueType<String> distance() {
         List<String> names = List.of("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS");
         Map<String, String> values = new LinkedHashMap<>();
-        names.forEach(name -> values.put(name.toLowerCase(Locale.ROOT), name));
+        for (String name : names) {
+            values.put(name.toLowerCase(Locale.ROOT), name);
+        }
         List<String> numbered = List.of("LOC", "PIX", "PXB", "PHB", "SYS", "SYS");
         for (int number = 0; number < numbered.size(); number++) {
             values.put(Integer.toString(number), numbered.get(number));
         }
-        return choice(
-                values,
-                "one of " + String.join(", ", names) + ", or 0 to 5 for " + String.join(", ", numbered),
-                value -> value);
+        return new Word(
+                values, "one of " + String.join(", ", names) + ", or 0 to 5 for " + String.join(", ", numbered));
     }
 
     /** Any text of one line. */
     static ValueType<String> text(String expected) {
-        return new ValueType<>(
-                expected,
-                text -> {
-                    if (text.chars().anyMatch(Character::isISOControl)) {
+        return new ValueType<>(expected) {
+            @Override
+            String read(String text) {
+                for (int i = 0; i < text.length(); i++) {
+                    if (Character.isISOControl(text.charAt(i))) {
                         throw new IllegalArgumentException("control character");
                     }
-                    return text;
-                },
-                value -> value);
+                }
+                return text;
+            }
+        };
     }
 
     static ValueType<Path> path(String expected) {
-        return new ValueType<>(expected, Path::of, Path::toString);
+        return new ValueType<>(expected) {
+            @Override
+            Path read(String text) {
+                return Path.of(text);
+            }
+        };
     }
 
     /** The same type, where nothing may be set. */
     static <T> ValueType<Optional<T>> optional(ValueType<T> type) {
-        return new ValueType<>(type.expected(), text -> Optional.of(type.parse(text)), value -> value.map(type::format)
-                .orElse(""));
-    }
+        return new ValueType<>(type.expected()) {
+            @Override
+            Optional<T> read(String text) {
+                return Optional.of(type.parse(text));
+            }
 
-    private static <T> ValueType<T> choice(Map<String, T> names, String expected, Function<T, String> formatter) {
-        return new ValueType<>(
-                expected,
-                text -> {
-                    T value = names.get(text.toLowerCase(Locale.ROOT));
-                    if (value == null) {
-                        throw new IllegalArgumentException("unknown name");
-                    }
-                    return value;
-                },
-                formatter);
+            @Override
+            public String format(Optional<T> value) {
+                return value.isPresent() ? type.format(value.get()) : "";
+            }
+        };
     }
 
     private static <E extends Enum<E>> Map<String, E> names(Class<E> type) {
-        return Arrays.stream(type.getEnumConstants())
-                .collect(Collectors.toMap(ValueTypes::label, value -> value, (a, b) -> a, LinkedHashMap::new));
-    }
-
-    private static String label(Enum<?> value) {
-        return value.name().toLowerCase(Locale.ROOT);
+        Map<String, E> names = new LinkedHashMap<>();
+        for (E constant : type.getEnumConstants()) {
+            names.put(constant.name().toLowerCase(Locale.ROOT), constant);
+        }
+        return names;
     }
 
     private static long within(long value, long min, long max) {
@@ -222,7 +314,7 @@ final class ValueTypes {
     }
 
     private static long parseSize(String text) {
-        Matcher matcher = SIZE.matcher(text);
+        Matcher matcher = Forms.SIZE.matcher(text);
         if (!matcher.matches()) {
             throw new IllegalArgumentException("not a size");
         }
@@ -245,7 +337,7 @@ final class ValueTypes {
     }
 
     private static Duration parseDuration(String text) {
-        Matcher matcher = DURATION.matcher(text);
+        Matcher matcher = Forms.DURATION.matcher(text);
         if (!matcher.matches()) {
             throw new IllegalArgumentException("not a time");
         }
