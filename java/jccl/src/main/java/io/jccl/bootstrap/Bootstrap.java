@@ -6,7 +6,6 @@ import io.jccl.JcclException;
 import io.jccl.PeerFailedException;
 import io.jccl.UniqueId;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -220,11 +219,8 @@ public final class Bootstrap implements AutoCloseable {
     }
 
     private static byte[] offer(byte[] salt, List<InterfaceCandidate> candidates, int port) {
-        List<InetSocketAddress> addresses = candidates.stream()
-                .limit(UniqueId.MAX_ADDRESSES)
-                .map(candidate -> new InetSocketAddress(candidate.address(), port))
-                .toList();
-        return new CoordinatorAddress(salt, addresses).encode();
+        return new CoordinatorAddress(salt, NetworkInterfaces.withPort(candidates, port, UniqueId.MAX_ADDRESSES))
+                .encode();
     }
 
     private static CoordinatorAddress offerOf(String who, byte[] welcome) {

@@ -170,7 +170,12 @@ final class Coordinator {
     }
 
     private boolean mismatched() {
-        return inquiries.values().stream().anyMatch(one -> one.kind == ReportKind.MISMATCH);
+        for (Inquiry one : inquiries.values()) {
+            if (one.kind == ReportKind.MISMATCH) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** A rank has left in good order after its last operation. */

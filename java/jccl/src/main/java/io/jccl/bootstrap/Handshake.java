@@ -2,12 +2,9 @@ package io.jccl.bootstrap;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.Arrays;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 
 /**
  * How both ends of a connection prove that they know the secret, without showing it:
@@ -83,20 +80,7 @@ final class Handshake {
 
     private static byte[] proof(byte[] secret, String who, Purpose purpose, byte[] rankNonce, byte[] serverNonce) {
         byte[] label = (who + "|" + purpose + "|").getBytes(StandardCharsets.US_ASCII);
-        return hmac(secret, label, rankNonce, serverNonce);
-    }
-
-    static byte[] hmac(byte[] key, byte[]... parts) {
-        try {
-            Mac mac = Mac.getInstance("HmacSHA256");
-            mac.init(new SecretKeySpec(key, "HmacSHA256"));
-            for (byte[] part : parts) {
-                mac.update(part);
-            }
-            return mac.doFinal();
-        } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("HmacSHA256 is missing from this JDK, which every JDK must have", e);
-        }
+        return HmacSha256.of(secret, label, rankNonce, serverNonce);
     }
 
     /** A secret of 16 bytes made from another and a label. */
@@ -106,7 +90,7 @@ final class Handshake {
 
     /** A secret of 16 bytes made from another and a salt. */
     static byte[] derive(byte[] key, byte[] salt) {
-        return Arrays.copyOf(hmac(key, salt), 16);
+        return Arrays.copyOf(HmacSha256.of(key, salt), 16);
     }
 
     /** Compares in constant time. */

@@ -52,8 +52,7 @@ public final class LauncherEnvironment {
 
     private static final List<Dialect> DIALECTS = List.of(
             new Dialect("jccl", "JCCL_RANK", "JCCL_SIZE", "JCCL_LOCAL_RANK", "JCCL_LOCAL_SIZE"),
-            new Dialect(
-                    KUBERNETES, "JOB_COMPLETION_INDEX", "JCCL_SIZE", "JCCL_LOCAL_RANK", "JCCL_LOCAL_SIZE"),
+            new Dialect(KUBERNETES, "JOB_COMPLETION_INDEX", "JCCL_SIZE", "JCCL_LOCAL_RANK", "JCCL_LOCAL_SIZE"),
             new Dialect("torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
             new Dialect(
                     "openmpi",
@@ -103,7 +102,8 @@ public final class LauncherEnvironment {
     }
 
     private Optional<String> get(String name) {
-        return Optional.ofNullable(environment.get(name)).map(String::trim).filter(value -> !value.isEmpty());
+        String value = environment.get(name);
+        return value == null || value.isBlank() ? Optional.empty() : Optional.of(value.trim());
     }
 
     private Optional<Launch> read(Dialect dialect, List<String> incomplete) {
@@ -285,7 +285,7 @@ public final class LauncherEnvironment {
      */
     static Launch.Rendezvous parseRendezvous(String text) {
         if (text.startsWith("file:")) {
-            String path = text.substring("file:".length()).replaceFirst("^///", "/");
+            String path = text.substring((text.startsWith("file:///") ? "file://" : "file:").length());
             if (!path.startsWith("/")) {
                 throw badRendezvous(text, "a file needs an absolute path");
             }

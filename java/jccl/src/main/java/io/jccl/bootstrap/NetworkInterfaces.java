@@ -4,17 +4,17 @@ import io.jccl.BootstrapException;
 import java.net.Inet4Address;
 import java.net.Inet6Address;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -24,8 +24,10 @@ import java.util.stream.Collectors;
  */
 public final class NetworkInterfaces {
 
-    private static final Pattern VIRTUAL = Pattern.compile(
-            "(docker|br-|veth|virbr|vmnet|vboxnet|cni|flannel|cali|tunl|cilium|lxc|lxd|podman|kube|weave|nodelocaldns|zt|tailscale|wg|tun|tap|dummy).*");
+    private static final List<String> VIRTUAL =
+            List.of(("docker br- veth virbr vmnet vboxnet cni flannel cali tunl cilium lxc lxd podman kube weave"
+                            + " nodelocaldns zt tailscale wg tun tap dummy")
+                    .split(" "));
     private static final int REAL = 0;
     private static final int POINT_TO_POINT = 100;
     private static final int VIRTUAL_NETWORK = 200;
@@ -81,11 +83,14 @@ public final class NetworkInterfaces {
 
     /** Rates and sorts; the order of equals is kept. */
     static List<InterfaceCandidate> rate(List<Found> found, InterfaceFilter filter, AddressFamily family) {
-        return found.stream()
-                .map(one -> rate(one, filter, family))
-                .sorted(Comparator.comparing((InterfaceCandidate one) -> !one.usable())
-                        .thenComparingInt(InterfaceCandidate::rating))
-                .toList();
+        List<InterfaceCandidate> rated = new ArrayList<>();
+        for (Found one : found) {
+            rated.add(rate(one, filter, family));
+        }
+        rated.sort((one, other) -> one.usable() == other.usable()
+                ? Integer.compare(one.rating(), other.rating())
+                : Boolean.compare(other.usable(), one.usable()));
+        return List.copyOf(rated);
     }
 
     private static InterfaceCandidate rate(Found one, InterfaceFilter filter, AddressFamily family) {
@@ -110,7 +115,7 @@ public final class NetworkInterfaces {
         if (address.isLinkLocalAddress()) {
             return new InterfaceCandidate(one.name(), address, rating + LINK_LOCAL, "link-local", true);
         }
-        if (VIRTUAL.matcher(one.name()).matches()) {
+        if (isOfVirtualNetwork(one.name())) {
             return new InterfaceCandidate(
                     one.name(), address, rating + VIRTUAL_NETWORK, "a container's or virtual machine's network", true);
         }
@@ -119,6 +124,15 @@ public final class NetworkInterfaces {
                     one.name(), address, rating + POINT_TO_POINT, "point-to-point or alias", true);
         }
         return new InterfaceCandidate(one.name(), address, rating + REAL, "network", true);
+    }
+
+    private static boolean isOfVirtualNetwork(String name) {
+        for (String beginning : VIRTUAL) {
+            if (name.startsWith(beginning)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static InterfaceCandidate unusable(Found one, String why) {
@@ -132,8 +146,12 @@ public final class NetworkInterfaces {
      */
     static List<InterfaceCandidate> usable(BootstrapOptions options) {
         List<InterfaceCandidate> all = candidates(options);
-        List<InterfaceCandidate> usable =
-                all.stream().filter(InterfaceCandidate::usable).toList();
+        List<InterfaceCandidate> usable = new ArrayList<>();
+        for (InterfaceCandidate one : all) {
+            if (one.usable()) {
+                usable.add(one);
+            }
+        }
         if (usable.isEmpty()) {
             throw new BootstrapException("no network interface is usable: JCCL_SOCKET_IFNAME=\"" + options.interfaces()
                     + "\" JCCL_SOCKET_FAMILY=\"" + options.family() + "\"; choose from these:" + table(all));
@@ -154,28 +172,49 @@ public final class NetworkInterfaces {
     }
 
     private static List<InterfaceCandidate> ofOneInterface(List<InterfaceCandidate> all, InetAddress address) {
-        Set<String> names = all.stream()
-                .filter(one -> one.address().equals(address))
-                .map(InterfaceCandidate::name)
-                .collect(Collectors.toSet());
-        return all.stream().filter(one -> names.contains(one.name())).toList();
+        Set<String> names = new HashSet<>();
+        for (InterfaceCandidate one : all) {
+            if (one.address().equals(address)) {
+                names.add(one.name());
+            }
+        }
+        List<InterfaceCandidate> selected = new ArrayList<>();
+        for (InterfaceCandidate one : all) {
+            if (names.contains(one.name())) {
+                selected.add(one);
+            }
+        }
+        return selected;
     }
 
     /** In an order that hosts with the same names agree on: equal positions of two lists are one network. */
     static List<InetAddress> forData(List<InterfaceCandidate> selected, InetAddress used) {
         Map<String, InetAddress> first = new LinkedHashMap<>(); // by family and name
-        selected.stream()
-                .filter(one -> one.usable() && one.address().isLoopbackAddress() == used.isLoopbackAddress())
-                .sorted(Comparator.comparing((InterfaceCandidate one) -> !sameFamily(one.address(), used))
-                        .thenComparingInt(InterfaceCandidate::rating)
-                        .thenComparing(InterfaceCandidate::name))
-                .forEach(one -> first.merge(
-                        sameFamily(one.address(), used) + one.name(),
-                        one.address(),
-                        (best, next) -> next.equals(used) ? used : best));
-        List<InetAddress> addresses =
-                first.values().stream().limit(MAX_ADDRESSES).toList();
-        return addresses.contains(used) ? addresses : List.of(used);
+        List<InterfaceCandidate> fitting = new ArrayList<>();
+        for (InterfaceCandidate one : selected) {
+            if (one.usable() && one.address().isLoopbackAddress() == used.isLoopbackAddress()) {
+                fitting.add(one);
+            }
+        }
+        fitting.sort((one, other) -> compareForData(one, other, used));
+        for (InterfaceCandidate one : fitting) {
+            String link = sameFamily(one.address(), used) + one.name();
+            if (!first.containsKey(link) || one.address().equals(used)) {
+                first.put(link, one.address());
+            }
+        }
+        List<InetAddress> addresses = new ArrayList<>(first.values());
+        if (addresses.size() > MAX_ADDRESSES) {
+            addresses = addresses.subList(0, MAX_ADDRESSES);
+        }
+        return addresses.contains(used) ? List.copyOf(addresses) : List.of(used);
+    }
+
+    /** The used address's family first, then by rating and name. */
+    private static int compareForData(InterfaceCandidate one, InterfaceCandidate other, InetAddress used) {
+        int byFamily = Boolean.compare(sameFamily(other.address(), used), sameFamily(one.address(), used));
+        int byRating = byFamily != 0 ? byFamily : Integer.compare(one.rating(), other.rating());
+        return byRating != 0 ? byRating : one.name().compareTo(other.name());
     }
 
     private static boolean sameFamily(InetAddress one, InetAddress other) {
@@ -189,9 +228,22 @@ public final class NetworkInterfaces {
 
     /** The same with one address first, which is known to work, if it is among them. */
     static List<InterfaceCandidate> preferring(List<InterfaceCandidate> candidates, InetAddress first) {
-        return candidates.stream()
-                .sorted(Comparator.comparing(one -> !one.address().equals(first)))
-                .toList();
+        List<InterfaceCandidate> preferred = new ArrayList<>();
+        List<InterfaceCandidate> others = new ArrayList<>();
+        for (InterfaceCandidate one : candidates) {
+            (one.address().equals(first) ? preferred : others).add(one);
+        }
+        preferred.addAll(others);
+        return preferred;
+    }
+
+    /** The addresses of candidates, the first {@code limit} of them, with a port. */
+    static List<InetSocketAddress> withPort(List<InterfaceCandidate> candidates, int port, int limit) {
+        List<InetSocketAddress> addresses = new ArrayList<>();
+        for (InterfaceCandidate candidate : candidates.subList(0, Math.min(limit, candidates.size()))) {
+            addresses.add(new InetSocketAddress(candidate.address(), port));
+        }
+        return addresses;
     }
 
     /** What a server of these candidates listens on: the address if there is but one, else all (null). */

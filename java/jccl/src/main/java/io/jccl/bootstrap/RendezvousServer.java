@@ -86,10 +86,8 @@ final class RendezvousServer implements Closeable, Server.Service {
         List<InterfaceCandidate> candidates = NetworkInterfaces.usable(options);
         byte[] secret = Handshake.randomBytes(UniqueId.SECRET_BYTES);
         RendezvousServer server = new RendezvousServer(options, NetworkInterfaces.bindAddress(candidates), 0, secret);
-        List<InetSocketAddress> addresses = candidates.stream()
-                .limit(UniqueId.MAX_ADDRESSES)
-                .map(candidate -> new InetSocketAddress(candidate.address(), server.port()))
-                .toList();
+        List<InetSocketAddress> addresses =
+                NetworkInterfaces.withPort(candidates, server.port(), UniqueId.MAX_ADDRESSES);
         return new Started(server, UniqueId.of(addresses, secret));
     }
 
@@ -130,7 +128,9 @@ final class RendezvousServer implements Closeable, Server.Service {
     private void welcome() {
         welcomed = true;
         WireWriter content = new WireWriter().blob(registration.blobOfRankZero());
-        registration.links().forEach(link -> link.send(FrameType.WELCOME, content));
+        for (FrameLink link : registration.links()) {
+            link.send(FrameType.WELCOME, content);
+        }
         LOG.debug("all ranks have met: size={} port={}", registration.size(), server.port());
     }
 
@@ -209,7 +209,9 @@ final class RendezvousServer implements Closeable, Server.Service {
 
     static byte[] encodeAddresses(List<InetSocketAddress> addresses) {
         WireWriter out = new WireWriter().i32(addresses.size());
-        addresses.forEach(address -> out.blob(address.getAddress().getAddress()).i32(address.getPort()));
+        for (InetSocketAddress address : addresses) {
+            out.blob(address.getAddress().getAddress()).i32(address.getPort());
+        }
         return out.toBytes();
     }
 }

@@ -35,10 +35,7 @@ final class ReservedPort implements Closeable {
     ReservedPort(List<InterfaceCandidate> candidates) {
         acceptor = Server.listening(new InetSocketAddress(NetworkInterfaces.bindAddress(candidates), 0));
         int port = acceptor.socket().getLocalPort();
-        List<InetSocketAddress> addresses = candidates.stream()
-                .limit(MAX_ADDRESSES)
-                .map(candidate -> new InetSocketAddress(candidate.address(), port))
-                .toList();
+        List<InetSocketAddress> addresses = NetworkInterfaces.withPort(candidates, port, MAX_ADDRESSES);
         encoded = HexFormat.of().formatHex(RendezvousServer.encodeAddresses(addresses));
     }
 
