@@ -3,10 +3,8 @@ package io.jccl.plan;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import io.jccl.topology.PathType;
-import java.util.Comparator;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Function;
-import java.util.function.IntToDoubleFunction;
 
 /**
  * How many channels run through all hosts, and what each of them carries.
@@ -41,24 +39,41 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
      * @param alone whether there is one rank only
      */
     static Alignment of(List<RankChannels> hosts, boolean alone, PlanOptions options) {
-        boolean gpu = hosts.stream().allMatch(RankChannels::gpu);
-        int found = alone ? 1 : distinct(hosts, gpu, options);
-        GraphSummary rings = agree(hosts, RankChannels::rings, found);
-        GraphSummary trees = agree(hosts, RankChannels::trees, found);
+        boolean gpu = onGpus(hosts);
+        List<ChannelGraph> foundRings = new ArrayList<>();
+        List<ChannelGraph> foundTrees = new ArrayList<>();
+        for (RankChannels host : hosts) {
+            foundRings.add(host.rings());
+            foundTrees.add(host.trees());
+        }
+        int found = alone ? 1 : distinct(foundRings, foundTrees, gpu, options);
+        GraphSummary rings = agree(foundRings, found);
+        GraphSummary trees = agree(foundTrees, found);
         int copies = alone ? 1 : copies(hosts.size() > 1, gpu, rings);
         int channels = Math.min(options.maxChannels(), Math.max(options.minChannels(), found * copies));
         return new Alignment(rings, trees, channels);
     }
 
-    private static int distinct(List<RankChannels> hosts, boolean gpu, PlanOptions options) {
-        int limit = Math.min(options.maxChannels(), gpu ? maxOnGpus(hosts) : fewestRings(hosts));
-        double bestRings = best(limit, found -> total(hosts, RankChannels::rings, found));
-        double bestTrees = best(limit, found -> total(hosts, RankChannels::trees, found));
+    /** Whether the endpoints of all hosts are GPUs. */
+    static boolean onGpus(List<RankChannels> hosts) {
+        for (RankChannels host : hosts) {
+            if (!host.gpu()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static int distinct(List<ChannelGraph> rings, List<ChannelGraph> trees, boolean gpu, PlanOptions options) {
+        int most =
+                gpu ? Math.max(REPEATED_LIMIT, Math.max(maxChannels(rings), maxChannels(trees))) : minChannels(rings);
+        int limit = Math.min(options.maxChannels(), most);
+        double bestRings = best(rings, limit);
+        double bestTrees = best(trees, limit);
         int chosen = 1;
         double score = 0;
         for (int found = 1; found <= limit; found++) {
-            double reached = total(hosts, RankChannels::rings, found) / bestRings
-                    + total(hosts, RankChannels::trees, found) / bestTrees;
+            double reached = total(rings, found) / bestRings + total(trees, found) / bestTrees;
             if (reached > score + ROUNDING) {
                 chosen = found;
                 score = reached;
@@ -67,31 +82,34 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
         return chosen;
     }
 
-    private static int maxOnGpus(List<RankChannels> hosts) {
-        int max = REPEATED_LIMIT;
-        for (RankChannels host : hosts) {
-            max = Math.max(max, Math.max(host.rings().channels(), host.trees().channels()));
+    private static int maxChannels(List<ChannelGraph> hosts) {
+        int max = 0;
+        for (ChannelGraph channels : hosts) {
+            max = Math.max(max, channels.channels());
         }
         return max;
     }
 
-    private static int fewestRings(List<RankChannels> hosts) {
-        return hosts.stream().mapToInt(host -> host.rings().channels()).min().orElseThrow();
+    private static int minChannels(List<ChannelGraph> hosts) {
+        int min = Integer.MAX_VALUE;
+        for (ChannelGraph channels : hosts) {
+            min = Math.min(min, channels.channels());
+        }
+        return min;
     }
 
-    private static double best(int limit, IntToDoubleFunction total) {
+    private static double best(List<ChannelGraph> hosts, int limit) {
         double best = 0;
         for (int found = 1; found <= limit; found++) {
-            best = Math.max(best, total.applyAsDouble(found));
+            best = Math.max(best, total(hosts, found));
         }
         return best;
     }
 
-    private static double total(List<RankChannels> hosts, Function<RankChannels, ChannelGraph> kind, int found) {
+    private static double total(List<ChannelGraph> hosts, int found) {
         boolean networks = hosts.size() > 1;
         double min = Double.POSITIVE_INFINITY;
-        for (RankChannels host : hosts) {
-            ChannelGraph channels = kind.apply(host);
+        for (ChannelGraph channels : hosts) {
             double each = networks ? Math.min(channels.bwIntra(), channels.bwInter()) : channels.bwIntra();
             min = Math.min(min, each / repeats(channels, found));
         }
@@ -104,20 +122,17 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
     }
 
     /** Of the shapes of all hosts' trees the one that puts the most on one rank counts: chains first, then split trees. */
-    private static GraphSummary agree(List<RankChannels> hosts, Function<RankChannels, ChannelGraph> kind, int found) {
+    private static GraphSummary agree(List<ChannelGraph> hosts, int found) {
         double bwIntra = Double.POSITIVE_INFINITY;
         double bwInter = Double.POSITIVE_INFINITY;
         PathType typeIntra = PathType.LOC;
-        for (RankChannels host : hosts) {
-            ChannelGraph channels = kind.apply(host);
+        Pattern pattern = hosts.get(0).pattern();
+        for (ChannelGraph channels : hosts) {
             bwIntra = Math.min(bwIntra, channels.bwIntra() / repeats(channels, found));
             bwInter = Math.min(bwInter, channels.bwInter() / repeats(channels, found));
             typeIntra = typeIntra.max(channels.typeIntra());
+            pattern = channels.pattern().compareTo(pattern) < 0 ? channels.pattern() : pattern;
         }
-        Pattern pattern = hosts.stream()
-                .map(host -> kind.apply(host).pattern())
-                .min(Comparator.naturalOrder())
-                .orElseThrow();
         return new GraphSummary(pattern, found, bwIntra, hosts.size() > 1 ? bwInter : bwIntra, typeIntra);
     }
 

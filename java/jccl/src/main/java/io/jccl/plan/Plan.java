@@ -40,7 +40,7 @@ public final class Plan {
         this.size = hostOfRank.length;
         this.hosts = List.copyOf(hosts);
         this.hostOfRank = hostOfRank;
-        this.gpu = found.stream().allMatch(RankChannels::gpu);
+        this.gpu = Alignment.onGpus(found);
         this.alignment = alignment;
         this.found = List.copyOf(found);
         this.ringChoice = ringChoice;

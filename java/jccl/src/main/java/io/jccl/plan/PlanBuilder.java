@@ -3,6 +3,7 @@ package io.jccl.plan;
 import io.jccl.search.ChannelGraph;
 import io.jccl.search.Pattern;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -37,7 +38,9 @@ final class PlanBuilder {
 
     Plan build() {
         groupByHost();
-        hosts.forEach(host -> found.add(agree(host)));
+        for (PlannedHost host : hosts) {
+            found.add(agree(host));
+        }
         Alignment alignment = Alignment.of(found, byRank.length == 1, options);
         int distinct = alignment.rings().channels();
         int[][] ringChoice = chooseRings(distinct);
@@ -60,12 +63,12 @@ final class PlanBuilder {
                     .computeIfAbsent(rank.hostId(), host -> new ArrayList<>())
                     .add(rank.rank());
         }
-        ranksOfHost.forEach((host, members) -> {
-            for (int rank : members) {
+        for (Map.Entry<String, List<Integer>> host : ranksOfHost.entrySet()) {
+            for (int rank : host.getValue()) {
                 hostOfRank[rank] = hosts.size();
             }
-            hosts.add(new PlannedHost(hosts.size(), host, members));
-        });
+            hosts.add(new PlannedHost(hosts.size(), host.getKey(), host.getValue()));
+        }
     }
 
     /** The lowest rank's orders at the worst of all its ranks' bandwidths and types. */
@@ -90,7 +93,9 @@ final class PlanBuilder {
     private static void requirePermutations(PlannedHost host, ChannelGraph found, String kind) {
         for (int channel = 0; channel < found.orders().size(); channel++) {
             List<Integer> order = found.orders().get(channel);
-            if (!order.stream().sorted().toList().equals(host.ranks())) {
+            List<Integer> sorted = new ArrayList<>(order);
+            Collections.sort(sorted);
+            if (!sorted.equals(host.ranks())) {
                 throw new IllegalArgumentException(kind + " order=" + order + " of channel=" + channel + " on host="
                         + host.hostId() + ": expected a permutation of its ranks " + host.ranks());
             }

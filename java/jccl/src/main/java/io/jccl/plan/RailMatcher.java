@@ -30,7 +30,9 @@ final class RailMatcher {
     /** The choice where no device is preferred. */
     int[] inOrder() {
         int[] chosen = new int[channels];
-        Arrays.setAll(chosen, channel -> channel % found.channels());
+        for (int channel = 0; channel < channels; channel++) {
+            chosen[channel] = channel % found.channels();
+        }
         return chosen;
     }
 
@@ -78,16 +80,22 @@ final class RailMatcher {
 
     /** The devices that chosen channels come in by; less than 0 where none is known. */
     int[] ins(int[] chosen) {
-        return Arrays.stream(chosen).map(this::in).toArray();
+        int[] ins = new int[chosen.length];
+        for (int i = 0; i < chosen.length; i++) {
+            ins[i] = in(chosen[i]);
+        }
+        return ins;
     }
 
     /** The devices that chosen channels leave by; less than 0 where none is known. */
     int[] outs(int[] chosen) {
-        return Arrays.stream(chosen)
-                .map(channel -> found.rails().isEmpty()
-                        ? UNKNOWN
-                        : found.rails().get(channel % found.channels()).out())
-                .toArray();
+        int[] outs = new int[chosen.length];
+        for (int i = 0; i < chosen.length; i++) {
+            outs[i] = found.rails().isEmpty()
+                    ? UNKNOWN
+                    : found.rails().get(chosen[i] % found.channels()).out();
+        }
+        return outs;
     }
 
     private int in(int slot) {

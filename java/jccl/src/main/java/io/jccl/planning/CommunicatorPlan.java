@@ -32,6 +32,6 @@ public record CommunicatorPlan(Plan host, Optional<GpuPlan> gpu, CommunicatorSha
 
     /** What operations on memory of GPUs follow. */
     public Plan onDevices() {
-        return gpu.map(GpuPlan::plan).orElse(host);
+        return gpu.isPresent() ? gpu.get().plan() : host;
     }
 }

@@ -3,6 +3,7 @@ package io.jccl.planning;
 import io.jccl.TransportKind;
 import io.jccl.plan.Plan;
 import io.jccl.plan.PlannedHost;
+import io.jccl.plan.RankChannels;
 import io.jccl.planning.CommunicatorPlan.GpuPlan;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.CommunicatorShape;
@@ -12,7 +13,7 @@ import io.jccl.tuning.GpuShape;
 import io.jccl.tuning.GraphCostModel;
 import io.jccl.tuning.HostTraits;
 import io.jccl.tuning.TimeModel;
-import java.util.Comparator;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -52,32 +53,36 @@ public final class Planner {
     }
 
     private static Plan plan(List<MachineSurvey> surveys, PlanningOptions options) {
-        return Plan.build(surveys.stream().map(MachineSurvey::channels).toList(), options.channels());
+        List<RankChannels> channels = new ArrayList<>();
+        for (MachineSurvey survey : surveys) {
+            channels.add(survey.channels());
+        }
+        return Plan.build(channels, options.channels());
     }
 
     /** The narrowest network and the host with the fewest processors for each rank bound the others. */
     private static CommunicatorShape hostShape(
             Plan plan, List<MachineSurvey> surveys, TransportKind local, PlanningOptions options) {
-        int localRanks = maxLocalRanks(plan);
-        int fullest = plan.hosts().stream()
-                .min(Comparator.comparingDouble(host -> coresPerRank(host, surveys)))
-                .orElseThrow()
-                .ranks()
-                .get(0);
+        int localRanks = 0;
+        PlannedHost fullest = plan.hosts().get(0);
+        for (PlannedHost host : plan.hosts()) {
+            localRanks = Math.max(localRanks, host.ranks().size());
+            fullest = coresPerRank(host, surveys) < coresPerRank(fullest, surveys) ? host : fullest;
+        }
+        double minNetGBps = Double.POSITIVE_INFINITY;
+        for (MachineSurvey survey : surveys) {
+            minNetGBps = Math.min(minNetGBps, survey.netGBps());
+        }
         return new CommunicatorShape(
                 plan.size(),
                 plan.hosts().size(),
                 localRanks,
-                surveys.get(fullest).cores(),
+                surveys.get(fullest.ranks().get(0)).cores(),
                 plan.channels(),
                 plan.treeDepth(0),
                 localRanks == 1 ? TransportKind.P2P : local,
-                surveys.stream().mapToDouble(MachineSurvey::netGBps).min().orElseThrow(),
+                minNetGBps,
                 options.slots());
-    }
-
-    private static int maxLocalRanks(Plan plan) {
-        return plan.hosts().stream().mapToInt(host -> host.ranks().size()).max().orElseThrow();
     }
 
     private static double coresPerRank(PlannedHost host, List<MachineSurvey> surveys) {

@@ -51,7 +51,9 @@ public final class SurveyCodec {
         WireWriter out = new WireWriter();
         write(out, found.host(), lowest);
         out.flag(found.gpus().isPresent());
-        found.gpus().ifPresent(survey -> write(out, survey, lowest));
+        if (found.gpus().isPresent()) {
+            write(out, found.gpus().get(), lowest);
+        }
         return out.toBytes();
     }
 
@@ -71,7 +73,9 @@ public final class SurveyCodec {
         out.u8(graph.typeIntra().ordinal()).u8(graph.typeInter().ordinal());
         out.flag(graph.crossNic()).flag(withRails).u8(graph.orders().size());
         for (int channel = 0; channel < graph.orders().size(); channel++) {
-            graph.orders().get(channel).forEach(out::i32);
+            for (int rank : graph.orders().get(channel)) {
+                out.i32(rank);
+            }
             if (withRails) {
                 Rail rail = graph.rails().get(channel);
                 out.i32(rail.in()).i32(rail.out());

@@ -68,10 +68,13 @@ public record Surveyor(PathPolicy policy, SearchOptions.CrossNic crossNic, boole
 
     /** Hosts that are simulated on one may have no network device: then the speed of an unknown one is taken. */
     private static double networkGBps(Topology topology) {
-        return topology.nodes().stream()
-                .filter(node -> node instanceof Node.Net net && net.maxConnections() > 0)
-                .mapToDouble(node -> ((Node.Net) node).bandwidthGBps())
-                .max()
-                .orElse(LinkSpeeds.network(0));
+        double best = 0;
+        for (int index : topology.indexesOf(NodeType.NET)) {
+            Node.Net net = (Node.Net) topology.node(index);
+            if (net.maxConnections() > 0) {
+                best = Math.max(best, net.bandwidthGBps());
+            }
+        }
+        return best > 0 ? best : LinkSpeeds.network(0);
     }
 }

@@ -15,12 +15,10 @@ import java.util.Map;
  */
 final class Capacities {
 
-    private record Edge(int from, int to) {}
-
     private record Port(long guid, int port, boolean receives) {}
 
     private final Topology topology;
-    private final Map<Edge, Integer> links = new HashMap<>();
+    private final Map<Integer, Integer> links = new HashMap<>(); // by edge()
     private final Map<Port, Integer> ports = new HashMap<>();
     private final List<Double> gbps = new ArrayList<>();
 
@@ -29,7 +27,7 @@ final class Capacities {
         for (int node = 0; node < topology.size(); node++) {
             for (Link link : topology.links(node)) {
                 // Of parallel links of different types the path takes the widest, which comes first.
-                if (links.putIfAbsent(new Edge(node, link.to()), gbps.size()) == null) {
+                if (links.putIfAbsent(edge(node, link.to()), gbps.size()) == null) {
                     gbps.add(link.bandwidthGBps());
                 }
             }
@@ -68,6 +66,10 @@ final class Capacities {
         return new Port(net.guid(), net.port(), receives);
     }
 
+    private int edge(int from, int to) {
+        return from * topology.size() + to;
+    }
+
     int size() {
         return gbps.size();
     }
@@ -78,7 +80,7 @@ final class Capacities {
 
     /** The number of the link between two nodes. */
     int link(int from, int to) {
-        return links.get(new Edge(from, to));
+        return links.get(edge(from, to));
     }
 
     /** What a path goes over; null if it leads nowhere. */
@@ -90,7 +92,7 @@ final class Capacities {
         int at = path.from();
         for (int next : path.via()) {
             addPort(uses, at, true);
-            Integer link = links.get(new Edge(at, next));
+            Integer link = links.get(edge(at, next));
             if (link == null) {
                 throw new IllegalArgumentException("from=" + topology.node(at).name() + " to="
                         + topology.node(next).name() + ": a path of this topology goes over a link it does not have");
@@ -99,7 +101,11 @@ final class Capacities {
             addPort(uses, next, false);
             at = next;
         }
-        return uses.stream().mapToInt(Integer::intValue).toArray();
+        int[] numbers = new int[uses.size()];
+        for (int i = 0; i < numbers.length; i++) {
+            numbers[i] = uses.get(i);
+        }
+        return numbers;
     }
 
     /** A path that starts at a device brings what its port receives; one that ends there takes what it sends. */

@@ -1,6 +1,7 @@
 package io.jccl.search;
 
 import io.jccl.topology.PathType;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.IntUnaryOperator;
@@ -35,7 +36,11 @@ public record ChannelGraph(
         Objects.requireNonNull(typeInter, "typeInter");
         requireBandwidth("bwIntra", bwIntra);
         requireBandwidth("bwInter", bwInter);
-        orders = orders.stream().map(List::copyOf).toList();
+        List<List<Integer>> copies = new ArrayList<>();
+        for (List<Integer> order : orders) {
+            copies.add(List.copyOf(order));
+        }
+        orders = List.copyOf(copies);
         rails = List.copyOf(rails);
         if (!rails.isEmpty() && rails.size() != orders.size()) {
             throw new IllegalArgumentException("orders=" + orders.size() + " rails=" + rails.size()

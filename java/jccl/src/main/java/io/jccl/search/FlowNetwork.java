@@ -38,8 +38,13 @@ final class FlowNetwork {
 
     /** Likewise, but not through one of the nodes. */
     double largestWithout(int closed, int from, int to, StepBudget budget) {
-        double[] left = width.stream().mapToDouble(Double::doubleValue).toArray();
-        double nothing = NOTHING * Arrays.stream(left).max().orElse(0);
+        double[] left = new double[width.size()];
+        double widest = 0;
+        for (int arc = 0; arc < left.length; arc++) {
+            left[arc] = width.get(arc);
+            widest = Math.max(widest, left[arc]);
+        }
+        double nothing = NOTHING * widest;
         int[] by = new int[arcsOf.size()];
         double flow = 0;
         while (true) {

@@ -34,14 +34,18 @@ final class GraphAssembly {
         double each = total / found;
         List<List<Integer>> orders = new ArrayList<>();
         List<Rail> devices = new ArrayList<>();
-        best.routes().forEach(route -> addChannel(orders, devices, route));
+        boolean crossNic = false;
+        for (Route route : best.routes()) {
+            addChannel(orders, devices, route);
+            crossNic |= route.netIn() != route.netOut();
+        }
         return new ChannelGraph(
                 pattern,
                 traffic.isTree() && !nets.isEmpty() ? spareInside(best.routes(), each) : each,
                 each,
                 typeIntra(best.routes()),
                 typeInter(best.routes()),
-                best.routes().stream().anyMatch(route -> route.netIn() != route.netOut()),
+                crossNic,
                 orders,
                 devices);
     }

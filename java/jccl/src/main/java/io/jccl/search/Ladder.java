@@ -1,10 +1,8 @@
 package io.jccl.search;
 
-import java.util.Collections;
-import java.util.Comparator;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
-import java.util.stream.LongStream;
+import java.util.TreeSet;
 
 /**
  * Tries one number of routes after the other, few and one for each network device first, until the bound is reached or
@@ -14,7 +12,7 @@ final class Ladder {
 
     private static final double WORTH_MORE = 1e-6;
     private static final double EQUAL = 1e-9;
-    private static final int[] RUNGS = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12};
+    private static final List<Integer> RUNGS = List.of(1, 2, 3, 4, 5, 6, 7, 8, 10, 12);
     private static final int MAX_ROUTES = 16;
 
     private final Traffic traffic;
@@ -52,14 +50,15 @@ final class Ladder {
         this.bound = bound;
         this.maxGBps = maxGBps;
         int per = traffic.channelsPerRoute();
-        long[] channelsByNet = IntStream.range(0, traffic.nets())
-                .mapToLong(net -> (long) traffic.maxRoutes(net) * per)
-                .toArray();
-        this.scarce = LongStream.of(channelsByNet).anyMatch(channels -> channels < options.maxChannels());
-        this.maxChannels = scarce
-                ? (int) Math.min(
-                        options.maxChannels(), LongStream.of(channelsByNet).sum())
-                : options.maxChannels();
+        boolean fewer = false;
+        long channelsOfNets = 0;
+        for (int net = 0; net < traffic.nets(); net++) {
+            long channels = (long) traffic.maxRoutes(net) * per;
+            fewer |= channels < options.maxChannels();
+            channelsOfNets += channels;
+        }
+        this.scarce = fewer;
+        this.maxChannels = scarce ? (int) Math.min(options.maxChannels(), channelsOfNets) : options.maxChannels();
         this.minChannels = Math.min(options.minChannels(), maxChannels);
     }
 
@@ -67,8 +66,11 @@ final class Ladder {
     Best climb() {
         RouteFinder finder = RouteFinder.forRanks(traffic.ranks());
         long forFirst = RouteFinder.stepsOfFirst(traffic.ranks(), traffic.nets());
-        int[] rungs = rungs();
-        long weight = IntStream.of(rungs).sum();
+        List<Integer> rungs = rungs();
+        long weight = 0;
+        for (int count : rungs) {
+            weight += count;
+        }
         Best best = null;
         for (int count : rungs) {
             // What is left is shared in proportion: every further route has to be found.
@@ -103,9 +105,10 @@ final class Ladder {
     /** As many channels as options ask for; where there are other network devices, over these too. */
     private Best copied(Best best, RouteFinder finder) {
         for (int copies = copies(best); copies > 1; copies--) {
-            List<Route> all = Collections.nCopies(copies, best.routes).stream()
-                    .flatMap(List::stream)
-                    .toList();
+            List<Route> all = new ArrayList<>();
+            for (int copy = 0; copy < copies; copy++) {
+                all.addAll(best.routes);
+            }
             if (traffic.nets() < 2 && !scarce) {
                 return new Best(all, best.total);
             }
@@ -130,23 +133,24 @@ final class Ladder {
     }
 
     /** The numbers of routes of which a whole number of copies gives an allowed number of channels. */
-    private int[] rungs() {
+    private List<Integer> rungs() {
         int channelsPerRoute = traffic.channelsPerRoute();
         int perNet = traffic.nets() / channelsPerRoute;
         int fewest = (minChannels + channelsPerRoute - 1) / channelsPerRoute;
-        return IntStream.concat(
-                        IntStream.of(RUNGS), IntStream.of(perNet, traffic.ranks(), maxChannels, scarce ? fewest : 1))
-                .filter(count -> count >= 1 && (count <= MAX_ROUTES || scarce && count == fewest))
-                .filter(count -> {
-                    int channels = count * channelsPerRoute;
-                    int copies = scarce ? 1 : (minChannels + channels - 1) / channels;
-                    return copies * channels <= maxChannels;
-                })
-                .distinct()
-                .boxed()
-                .sorted(Comparator.comparing((Integer count) -> count > 2 && count != perNet)
-                        .thenComparing(count -> count))
-                .mapToInt(Integer::intValue)
-                .toArray();
+        TreeSet<Integer> counts = new TreeSet<>(RUNGS);
+        counts.addAll(List.of(perNet, traffic.ranks(), maxChannels, scarce ? fewest : 1));
+        List<Integer> first = new ArrayList<>();
+        List<Integer> others = new ArrayList<>();
+        for (int count : counts) {
+            if (count >= 1 && (count <= MAX_ROUTES || scarce && count == fewest)) {
+                int channels = count * channelsPerRoute;
+                int copies = scarce ? 1 : (minChannels + channels - 1) / channels;
+                if (copies * channels <= maxChannels) {
+                    (count > 2 && count != perNet ? others : first).add(count);
+                }
+            }
+        }
+        first.addAll(others);
+        return first;
     }
 }

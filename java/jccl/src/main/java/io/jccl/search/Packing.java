@@ -23,7 +23,9 @@ final class Packing {
         routes.clear();
         Arrays.fill(uses, 0);
         Arrays.fill(throughNet, 0);
-        all.forEach(this::add);
+        for (Route route : all) {
+            add(route);
+        }
     }
 
     void add(Route route) {
@@ -66,7 +68,12 @@ final class Packing {
             throughNet[route.netIn()] += sign;
             throughNet[route.netOut()] += route.netOut() == route.netIn() ? 0 : sign;
         }
-        traffic.forEachLoad(route, load -> count(load, sign), load -> count(load, sign));
+        for (Load load : traffic.inside(route)) {
+            count(load, sign);
+        }
+        for (Load load : traffic.outside(route)) {
+            count(load, sign);
+        }
     }
 
     private void count(Load load, double sign) {
@@ -100,14 +107,11 @@ final class Packing {
     double bandwidthInside(double outside) {
         double[] intra = new double[uses.length];
         for (Route route : routes) {
-            traffic.forEachLoad(
-                    route,
-                    load -> {
-                        for (int i = 0; i < load.resources().length; i++) {
-                            intra[load.resources()[i]] += load.weights()[i];
-                        }
-                    },
-                    load -> {});
+            for (Load load : traffic.inside(route)) {
+                for (int i = 0; i < load.resources().length; i++) {
+                    intra[load.resources()[i]] += load.weights()[i];
+                }
+            }
         }
         double min = Double.POSITIVE_INFINITY;
         for (int i = 0; i < uses.length; i++) {

@@ -23,7 +23,11 @@ final class Tour {
     Tour(Costs costs, int entry, int[] order) {
         this.costs = costs;
         this.entry = entry;
-        this.secondMatters = Arrays.stream(costs.second[entry]).anyMatch(cost -> cost > 0);
+        boolean anySecond = false;
+        for (double cost : costs.second[entry]) {
+            anySecond |= cost > 0;
+        }
+        this.secondMatters = anySecond;
         this.outside = costs.closed ? -1 : costs.ranks;
         this.cycle = costs.closed ? order.clone() : new int[order.length + 1];
         if (!costs.closed) {

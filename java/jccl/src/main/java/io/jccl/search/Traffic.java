@@ -3,8 +3,8 @@ package io.jccl.search;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodePath;
 import io.jccl.topology.NodePaths;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 
 /**
@@ -71,10 +71,10 @@ final class Traffic {
         for (int i = 0; i < gbps.length; i++) {
             gbps[i] = capacities.gbps(i % capacities.size());
         }
-        this.maxRoutes = netNodes.stream()
-                .mapToInt(this::channelsThrough)
-                .map(this::routesOf)
-                .toArray();
+        this.maxRoutes = new int[nets];
+        for (int net = 0; net < nets; net++) {
+            maxRoutes[net] = routesOf(channelsThrough(netNodes.get(net)));
+        }
         this.forSeveral = new boolean[ranks];
         for (int rank = 0; rank < ranks; rank++) {
             forSeveral[rank] = shares.test(rankNodes.get(rank));
@@ -274,21 +274,30 @@ final class Traffic {
         };
     }
 
-    /** Calls the visitor with each part of a channel. */
-    void forEachLoad(Route route, Consumer<Load> intra, Consumer<Load> inter) {
+    /** What a route uses between its ranks. */
+    List<Load> inside(Route route) {
         int[] order = route.order();
+        List<Load> loads = new ArrayList<>(ranks);
         for (int place = 1; place < ranks; place++) {
-            intra.accept(edges[order[place - 1]][order[place]]);
+            loads.add(edges[order[place - 1]][order[place]]);
         }
         if (closed()) {
-            intra.accept(edges[order[ranks - 1]][order[0]]);
+            loads.add(edges[order[ranks - 1]][order[0]]);
         }
+        return loads;
+    }
+
+    /** What a route uses between its ends and network devices. */
+    List<Load> outside(Route route) {
+        List<Load> loads = new ArrayList<>();
         if (nets > 0) {
-            inter.accept(first[route.netIn()][order[0]]);
+            int[] order = route.order();
+            loads.add(first[route.netIn()][order[0]]);
             if (!bringsSecond(order[0])) {
-                inter.accept(second[route.netIn()][order[Math.min(1, ranks - 1)]]);
+                loads.add(second[route.netIn()][order[Math.min(1, ranks - 1)]]);
             }
-            inter.accept(last[route.netOut()][order[ranks - 1]]);
+            loads.add(last[route.netOut()][order[ranks - 1]]);
         }
+        return loads;
     }
 }

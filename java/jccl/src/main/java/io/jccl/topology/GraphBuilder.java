@@ -39,7 +39,9 @@ public final class GraphBuilder {
         for (XmlElement cpu : system.children(ElementType.CPU)) {
             builder.addCpu(cpu);
         }
-        builder.pending.forEach(builder::resolve);
+        for (PendingLink link : builder.pending) {
+            builder.resolve(link);
+        }
         builder.connectCpus();
         return builder.graph.build();
     }
@@ -155,7 +157,9 @@ public final class GraphBuilder {
     private String addNic(XmlElement pci, List<XmlElement> elements, String busId) {
         Node.Nic nic = new Node.Nic(busId);
         addUnique(nic, pci, "busid");
-        elements.forEach(element -> addNets(element, nic.name()));
+        for (XmlElement element : elements) {
+            addNets(element, nic.name());
+        }
         return nic.name();
     }
 

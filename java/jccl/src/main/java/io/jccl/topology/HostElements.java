@@ -21,7 +21,9 @@ public final class HostElements {
             throw new TopologyException(system.where() + ": no cpu; expected at least one for the ranks to run on");
         }
         List<List<XmlElement>> contents = new ArrayList<>();
-        cpus.forEach(cpu -> contents.add(new ArrayList<>(cpu.children())));
+        for (XmlElement cpu : cpus) {
+            contents.add(new ArrayList<>(cpu.children()));
+        }
         for (HostRank rank : ranks) {
             int place = placeOf(cpus, rank.numaNode());
             contents.get(Math.max(0, place)).add(element(rank, place >= 0));

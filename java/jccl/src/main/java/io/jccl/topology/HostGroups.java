@@ -2,6 +2,7 @@ package io.jccl.topology;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -49,15 +50,18 @@ public final class HostGroups {
     public static HostGroups of(Topology topology) {
         Map<List<Link>, List<Integer>> ranksByLinks = new LinkedHashMap<>();
         for (int node : topology.indexesOf(NodeType.HOST)) {
-            ranksByLinks
-                    .computeIfAbsent(topology.links(node), links -> new ArrayList<>())
-                    .add(Topology.rankOf(topology.node(node)));
+            List<Integer> ranks = ranksByLinks.get(topology.links(node));
+            if (ranks == null) {
+                ranks = new ArrayList<>();
+                ranksByLinks.put(topology.links(node), ranks);
+            }
+            ranks.add(Topology.rankOf(topology.node(node)));
         }
-        return new HostGroups(
-                topology,
-                ranksByLinks.values().stream()
-                        .map(ranks -> ranks.stream().sorted().toList())
-                        .toList());
+        List<List<Integer>> groups = new ArrayList<>(ranksByLinks.values());
+        for (List<Integer> ranks : groups) {
+            Collections.sort(ranks);
+        }
+        return new HostGroups(topology, groups);
     }
 
     /** Whether some group is so large that not all of its ranks are searched. */

@@ -1,5 +1,6 @@
 package io.jccl.topology;
 
+import java.util.ArrayList;
 import java.util.List;
 
 /** Which GPU and which network devices belong together: each GPU's own card, where cards are shared out among GPUs. */
@@ -44,9 +45,13 @@ final class LocalDevices {
     }
 
     private List<Integer> gpusOf(int net) {
-        return paths.locals(net, NodeType.GPU).stream()
-                .filter(gpu -> Topology.isGpuOfRank(paths.topology().node(gpu)))
-                .toList();
+        List<Integer> gpus = new ArrayList<>();
+        for (int gpu : paths.locals(net, NodeType.GPU)) {
+            if (Topology.isGpuOfRank(paths.topology().node(gpu))) {
+                gpus.add(gpu);
+            }
+        }
+        return gpus;
     }
 
     /** Ranks on one GPU are one of those that share cards. */

@@ -32,11 +32,16 @@ final class NetworkPaths {
     void apply() {
         for (int gpu : gpus) {
             int cpu = paths.nearestCpu(gpu);
-            paths.locals(gpu, NodeType.NET).forEach(net -> retypeChipLink(gpu, cpu, net));
+            for (int net : paths.locals(gpu, NodeType.NET)) {
+                retypeChipLink(gpu, cpu, net);
+            }
         }
         if (policy.networkNeighbours()) {
             LocalDevices locals = new LocalDevices(paths);
-            int[] relays = nets.stream().mapToInt(locals::gpuOf).toArray();
+            int[] relays = new int[nets.size()];
+            for (int i = 0; i < relays.length; i++) {
+                relays[i] = locals.gpuOf(nets.get(i));
+            }
             for (int i = 0; i < relays.length; i++) {
                 sendThrough(relays[i], nets.get(i));
             }

@@ -4,10 +4,11 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.Deque;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.PriorityQueue;
+import java.util.Set;
 
 /**
  * Finds the best paths from one node: the widest, of these those with the fewest links, of these the nearest type.
@@ -21,7 +22,14 @@ import java.util.PriorityQueue;
  */
 final class PathFinder {
 
-    private record Reached(int node, double width) {}
+    /** The widest comes first. */
+    private record Reached(int node, double width) implements Comparable<Reached> {
+
+        @Override
+        public int compareTo(Reached other) {
+            return Double.compare(other.width, width);
+        }
+    }
 
     private final Topology topology;
     private final int source;
@@ -45,8 +53,10 @@ final class PathFinder {
     /** The paths to all targets, in their order. */
     NodePath[] to(List<Integer> targets) {
         NodePath[] paths = new NodePath[targets.size()];
-        double[] widths =
-                targets.stream().mapToDouble(target -> width[target]).distinct().toArray();
+        Set<Double> widths = new LinkedHashSet<>();
+        for (int target : targets) {
+            widths.add(width[target]);
+        }
         for (double threshold : widths) {
             if (threshold > 0) {
                 search(threshold);
@@ -71,8 +81,7 @@ final class PathFinder {
     /** Widest paths first, as in Dijkstra's algorithm with the narrowest link in the place of the sum. */
     private void widen() {
         width[source] = LinkSpeeds.LOCAL_GBPS;
-        PriorityQueue<Reached> queue =
-                new PriorityQueue<>(Comparator.comparingDouble(Reached::width).reversed());
+        PriorityQueue<Reached> queue = new PriorityQueue<>();
         queue.add(new Reached(source, width[source]));
         while (!queue.isEmpty()) {
             Reached next = queue.remove();

@@ -40,16 +40,20 @@ public record PathPolicy(
     public static PathPolicy of(Settings settings) {
         Optional<PathType> peers = settings.get(TransportSettings.P2P_DISABLE)
                 ? Optional.of(PathType.LOC)
-                : settings.get(TransportSettings.P2P_LEVEL).map(PathType::valueOf);
+                : type(settings.get(TransportSettings.P2P_LEVEL));
         return new PathPolicy(
                 peers,
-                settings.get(NetworkSettings.NET_GDR_LEVEL).map(PathType::valueOf),
+                type(settings.get(NetworkSettings.NET_GDR_LEVEL)),
                 settings.get(NetworkSettings.NET_GDR_READ),
                 settings.get(NetworkSettings.NET_GDR_C2C),
                 !settings.get(TopologySettings.NVB_DISABLE),
                 !settings.get(TopologySettings.PXN_DISABLE),
                 settings.get(TopologySettings.PXN_C2C),
                 PeerReach.ALL);
+    }
+
+    private static Optional<PathType> type(Optional<String> name) {
+        return name.isPresent() ? Optional.of(PathType.valueOf(name.get())) : Optional.empty();
     }
 
     /** The same with another reach. */

@@ -1,6 +1,8 @@
 package io.jccl.topology;
 
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Decides which GPUs use each other's memory; where they do not, their path leads through a CPU or is the network's.
@@ -51,20 +53,18 @@ final class PeerPaths {
 
     /** The farthest that two GPUs may be apart to use each other's memory. */
     static PathType level(Topology topology, PathPolicy policy) {
-        return policy.peerLevel().orElseGet(() -> {
-            long gpus = topology.nodes().stream()
-                    .filter(Topology::isGpuOfRank)
-                    .map(gpu -> ((Node.Gpu) gpu).busId())
-                    .distinct()
-                    .count();
-            boolean pairOnAmd = gpus <= GPUS_OF_A_PAIR
-                    && topology.nodes().stream()
-                            .filter(Node.Cpu.class::isInstance)
-                            .findFirst()
-                            .filter(cpu -> LinkSpeeds.isAmd(((Node.Cpu) cpu).model()))
-                            .isPresent();
-            return pairOnAmd ? PathType.SYS : FARTHEST;
-        });
+        if (policy.peerLevel().isPresent()) {
+            return policy.peerLevel().get();
+        }
+        Set<String> gpus = new HashSet<>();
+        for (int gpu : topology.indexesOf(NodeType.GPU)) {
+            if (Topology.isGpuOfRank(topology.node(gpu))) {
+                gpus.add(((Node.Gpu) topology.node(gpu)).busId());
+            }
+        }
+        List<Integer> cpus = topology.indexesOf(NodeType.CPU);
+        boolean onAmd = !cpus.isEmpty() && LinkSpeeds.isAmd(((Node.Cpu) topology.node(cpus.get(0))).model());
+        return onAmd && gpus.size() <= GPUS_OF_A_PAIR ? PathType.SYS : FARTHEST;
     }
 
     /**

@@ -23,7 +23,10 @@ public record Processors(int count, String allowed) {
      * of the host, so the parts are put together. A quota says nothing about whose it is; it is taken to be shared.
      */
     public static int together(Collection<Processors> processes) {
-        int max = processes.stream().mapToInt(Processors::count).max().orElse(1);
+        int max = 1;
+        for (Processors process : processes) {
+            max = Math.max(max, process.count);
+        }
         BigInteger union = BigInteger.ZERO;
         for (Processors process : processes) {
             BigInteger mask = CpuMask.isValid(process.allowed) ? CpuMask.parse(process.allowed) : BigInteger.ZERO;

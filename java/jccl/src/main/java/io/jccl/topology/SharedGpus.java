@@ -29,16 +29,19 @@ public final class SharedGpus {
             if (node instanceof Node.Gpu gpu && gpu.rank() >= 0) {
                 String busId = gpu.busId().toLowerCase(Locale.ROOT);
                 ranksOfGpu.computeIfAbsent(busId, key -> new ArrayList<>()).add(gpu.rank());
-                capabilities.merge(busId, gpu.sm(), Math::max);
+                capabilities.put(busId, Math.max(gpu.sm(), capabilities.getOrDefault(busId, gpu.sm())));
             }
         }
-        ranksOfGpu.forEach((busId, ranks) -> {
+        for (Map.Entry<String, List<Integer>> gpu : ranksOfGpu.entrySet()) {
+            List<Integer> ranks = gpu.getValue();
             Collections.sort(ranks);
-            ranks.forEach(rank -> ranksBesides.put(rank, List.copyOf(ranks)));
-            if (ranks.size() > 1) {
-                shared.put(busId, List.copyOf(ranks));
+            for (int rank : ranks) {
+                ranksBesides.put(rank, List.copyOf(ranks));
             }
-        });
+            if (ranks.size() > 1) {
+                shared.put(gpu.getKey(), List.copyOf(ranks));
+            }
+        }
         boolean[] keep = new boolean[topology.size()];
         Arrays.fill(keep, true);
         for (int node : topology.indexesOf(NodeType.GPU)) {
@@ -87,11 +90,12 @@ public final class SharedGpus {
      */
     public double maxGBps(boolean closed) {
         int around = closed && endpoints == 1 ? 1 : 0;
-        return shared.entrySet().stream()
-                .mapToDouble(gpu -> LinkSpeeds.deviceMemory(capabilities.get(gpu.getKey()))
-                        / (gpu.getValue().size() - 1 + around))
-                .min()
-                .orElse(Double.POSITIVE_INFINITY);
+        double max = Double.POSITIVE_INFINITY;
+        for (Map.Entry<String, List<Integer>> gpu : shared.entrySet()) {
+            double memory = LinkSpeeds.deviceMemory(capabilities.get(gpu.getKey()));
+            max = Math.min(max, memory / (gpu.getValue().size() - 1 + around));
+        }
+        return max;
     }
 
     /**

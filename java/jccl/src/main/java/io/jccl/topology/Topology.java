@@ -1,13 +1,13 @@
 package io.jccl.topology;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
-import java.util.stream.IntStream;
 
 /**
  * A host as a graph. Nodes are numbered in the order of their type, then in that of the description; the links of a
@@ -25,13 +25,12 @@ public final class Topology {
         this.links = links;
         this.indexOfName = indexOfName;
         for (NodeType type : NodeType.values()) {
-            indexesOfType.put(
-                    type,
-                    IntStream.range(0, nodes.size())
-                            .filter(index -> nodes.get(index).type() == type)
-                            .boxed()
-                            .toList());
+            indexesOfType.put(type, new ArrayList<>());
         }
+        for (int index = 0; index < nodes.size(); index++) {
+            indexesOfType.get(nodes.get(index).type()).add(index);
+        }
+        indexesOfType.replaceAll((type, indexes) -> List.copyOf(indexes));
     }
 
     /** All nodes; a node's place is its index. */
@@ -92,10 +91,13 @@ public final class Topology {
         List<List<Link>> keptLinks = new ArrayList<>();
         for (int i = 0; i < marked.length; i++) {
             if (marked[i]) {
-                keptLinks.add(links.get(i).stream()
-                        .filter(link -> marked[link.to()])
-                        .map(link -> new Link(link.type(), link.bandwidthGBps(), place[link.to()]))
-                        .toList());
+                List<Link> ofNode = new ArrayList<>();
+                for (Link link : links.get(i)) {
+                    if (marked[link.to()]) {
+                        ofNode.add(new Link(link.type(), link.bandwidthGBps(), place[link.to()]));
+                    }
+                }
+                keptLinks.add(List.copyOf(ofNode));
             }
         }
         return new Topology(List.copyOf(kept), List.copyOf(keptLinks), Map.copyOf(indexes));
@@ -131,7 +133,13 @@ public final class Topology {
     /** Collects nodes and links in any order. One builder builds one topology. */
     static final class Builder {
 
-        private record Draft(Node node, List<DraftLink> links) {}
+        private record Draft(Node node, List<DraftLink> links) implements Comparable<Draft> {
+
+            @Override
+            public int compareTo(Draft other) {
+                return node.type().compareTo(other.node.type());
+            }
+        }
 
         private record DraftLink(LinkType type, double bandwidthGBps, Draft to) {}
 
@@ -156,7 +164,8 @@ public final class Topology {
             if (drafts.putIfAbsent(node.name(), draft) != null) {
                 return false;
             }
-            int count = counts.merge(node.type(), 1, Integer::sum);
+            int count = 1 + counts.getOrDefault(node.type(), 0);
+            counts.put(node.type(), count);
             if (count > limit(node.type())) {
                 throw new TopologyException(
                         "nodes=" + count + " of type=" + node.type() + ": expected at most " + limit(node.type()));
@@ -194,8 +203,14 @@ public final class Topology {
             return link.type == LinkType.PCI && link.to.node.name().equals(parents.get(from.node.name()));
         }
 
+        /** Links to the parent come last, before them the widest first. */
+        private int compare(Draft from, DraftLink one, DraftLink other) {
+            int byDirection = Boolean.compare(isUp(from, one), isUp(from, other));
+            return byDirection != 0 ? byDirection : Double.compare(other.bandwidthGBps, one.bandwidthGBps);
+        }
+
         Topology build() {
-            order.sort(Comparator.comparing(draft -> draft.node.type()));
+            Collections.sort(order);
             Map<String, Integer> indexes = new HashMap<>();
             List<Node> nodes = new ArrayList<>();
             for (Draft draft : order) {
@@ -204,12 +219,12 @@ public final class Topology {
             }
             List<List<Link>> links = new ArrayList<>();
             for (Draft draft : order) {
-                links.add(draft.links.stream()
-                        .sorted(Comparator.<DraftLink, Boolean>comparing(link -> isUp(draft, link))
-                                .thenComparing(Comparator.comparingDouble(DraftLink::bandwidthGBps)
-                                        .reversed()))
-                        .map(link -> new Link(link.type, link.bandwidthGBps, indexes.get(link.to.node.name())))
-                        .toList());
+                draft.links.sort((one, other) -> compare(draft, one, other));
+                List<Link> ofNode = new ArrayList<>();
+                for (DraftLink link : draft.links) {
+                    ofNode.add(new Link(link.type, link.bandwidthGBps, indexes.get(link.to.node.name())));
+                }
+                links.add(List.copyOf(ofNode));
             }
             return new Topology(List.copyOf(nodes), List.copyOf(links), Map.copyOf(indexes));
         }

@@ -1,12 +1,12 @@
 package io.jccl.topology;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.IntPredicate;
 
 /** Removes from a host what no communicator uses. */
 public final class Trimmer {
@@ -26,13 +26,11 @@ public final class Trimmer {
     public static Topology trim(NodePaths paths, int rank, boolean networks) {
         Topology topology = paths.topology();
         Set<Integer> kept = reachedFrom(paths, endpointOf(topology, rank));
-        IntPredicate reached =
-                node -> kept.stream().anyMatch(end -> paths.path(end, node).exists());
         boolean[] keep = new boolean[topology.size()];
         for (int node = 0; node < keep.length; node++) {
             keep[node] = switch (topology.node(node).type()) {
                 case GPU, HOST -> kept.contains(node);
-                case NET -> networks && reached.test(node);
+                case NET -> networks && isReached(paths, kept, node);
                 case CPU, NVS, PCI, NIC -> true;
             };
         }
@@ -40,12 +38,22 @@ public final class Trimmer {
         return topology.keep(keep);
     }
 
+    private static boolean isReached(NodePaths paths, Set<Integer> ends, int node) {
+        for (int end : ends) {
+            if (paths.path(end, node).exists()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     private static int endpointOf(Topology topology, int rank) {
-        return topology.endpoints().stream()
-                .filter(node -> Topology.rankOf(topology.node(node)) == rank)
-                .findFirst()
-                .orElseThrow(
-                        () -> new IllegalArgumentException("rank=" + rank + ": no endpoint of it in this topology"));
+        for (int node : topology.endpoints()) {
+            if (Topology.rankOf(topology.node(node)) == rank) {
+                return node;
+            }
+        }
+        throw new IllegalArgumentException("rank=" + rank + ": no endpoint of it in this topology");
     }
 
     /** All ranks that are kept must agree on who is, so reaching through others counts. */
@@ -56,11 +64,13 @@ public final class Trimmer {
         Deque<Integer> queue = new ArrayDeque<>(List.of(self));
         while (!queue.isEmpty() && !others.isEmpty()) {
             int node = queue.remove();
-            List<Integer> linked = others.stream()
-                    .filter(other -> paths.path(node, other).exists()
-                            || paths.path(other, node).exists())
-                    .toList();
-            linked.forEach(others::remove);
+            List<Integer> linked = new ArrayList<>();
+            for (int other : others) {
+                if (paths.path(node, other).exists() || paths.path(other, node).exists()) {
+                    linked.add(other);
+                }
+            }
+            others.removeAll(linked);
             reached.addAll(linked);
             queue.addAll(linked);
         }
@@ -84,6 +94,10 @@ public final class Trimmer {
     }
 
     private static long keptNeighbours(Topology topology, boolean[] keep, int node) {
-        return topology.links(node).stream().filter(link -> keep[link.to()]).count();
+        long neighbours = 0;
+        for (Link link : topology.links(node)) {
+            neighbours += keep[link.to()] ? 1 : 0;
+        }
+        return neighbours;
     }
 }

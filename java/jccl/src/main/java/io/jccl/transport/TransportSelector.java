@@ -13,9 +13,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.IntStream;
 
 /**
  * Chooses the transport to each peer: the first of p2p, shm, ib and socket that can reach it. Both ends of a pair must use the
@@ -146,7 +146,9 @@ public final class TransportSelector {
     public static byte[] encode(int size, List<PeerTransport> mine) {
         TransportKind[] kinds = new TransportKind[size];
         Arrays.fill(kinds, TransportKind.P2P);
-        mine.forEach(one -> kinds[one.peer()] = one.kind());
+        for (PeerTransport one : mine) {
+            kinds[one.peer()] = one.kind();
+        }
         WireWriter out = new WireWriter();
         for (int begin = 0, end; begin < size; begin = end) {
             for (end = begin + 1; end < size && kinds[end] == kinds[begin]; ) {
@@ -177,17 +179,20 @@ public final class TransportSelector {
     }
 
     private static List<List<Run>> decode(List<byte[]> all) {
-        return IntStream.range(0, all.size())
-                .mapToObj(rank -> decode(rank, all.get(rank), all.size()))
-                .toList();
+        List<List<Run>> runs = new ArrayList<>();
+        for (int rank = 0; rank < all.size(); rank++) {
+            runs.add(decode(rank, all.get(rank), all.size()));
+        }
+        return runs;
     }
 
     private static TransportKind kindTo(int peer, List<Run> runs) {
-        return runs.stream()
-                .filter(run -> run.has(peer))
-                .findFirst()
-                .orElseThrow()
-                .kind();
+        for (Run run : runs) {
+            if (run.has(peer)) {
+                return run.kind();
+            }
+        }
+        throw new NoSuchElementException("peer=" + peer + ": in none of the runs");
     }
 
     /**
@@ -201,9 +206,10 @@ public final class TransportSelector {
         for (List<Integer> ranks : hosts) {
             for (int rank : ranks) {
                 for (Run run : decode(rank, all.get(rank), all.size())) {
-                    if (run.kind().compareTo(slowest) > 0
-                            && ranks.stream().anyMatch(peer -> peer != rank && run.has(peer))) {
-                        slowest = run.kind();
+                    for (int peer : ranks) {
+                        if (peer != rank && run.has(peer) && run.kind().compareTo(slowest) > 0) {
+                            slowest = run.kind();
+                        }
                     }
                 }
             }

@@ -130,9 +130,12 @@ public final class ChoiceTable {
             Selection<E> selection,
             List<Candidate> existing,
             Function<Candidate, E> part) {
-        List<Candidate> allowed = existing.stream()
-                .filter(candidate -> selection.allows(collective, part.apply(candidate)))
-                .toList();
+        List<Candidate> allowed = new ArrayList<>();
+        for (Candidate candidate : existing) {
+            if (selection.allows(collective, part.apply(candidate))) {
+                allowed.add(candidate);
+            }
+        }
         if (!allowed.isEmpty()) {
             return allowed;
         }
@@ -152,7 +155,10 @@ public final class ChoiceTable {
     }
 
     private Choice best(Collective collective, List<Candidate> allowed, long bytes) {
-        boolean several = allowed.stream().map(Candidate::algorithm).distinct().count() > 1;
+        boolean several = false;
+        for (Candidate candidate : allowed) {
+            several |= candidate.algorithm != allowed.get(0).algorithm;
+        }
         Choice best = null;
         double bestMicros = Double.POSITIVE_INFINITY;
         for (Candidate candidate : allowed) {

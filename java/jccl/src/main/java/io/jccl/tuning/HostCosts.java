@@ -10,13 +10,15 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.Reader;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.zip.CRC32C;
 
 /**
@@ -102,9 +104,8 @@ public final class HostCosts {
      *     from 0 up
      */
     public static HostCosts of(Settings settings) {
-        return settings.get(AlgorithmSettings.TUNING_PROFILE)
-                .map(HostCosts::read)
-                .orElseGet(HostCosts::builtIn);
+        Optional<Path> file = settings.get(AlgorithmSettings.TUNING_PROFILE);
+        return file.isPresent() ? read(file.get()) : builtIn();
     }
 
     private static HostCosts read(Path file) {
@@ -141,12 +142,12 @@ public final class HostCosts {
     /** This table with other rows, named as in the file without the last part; for calibration. */
     public HostCosts with(String newSource, Map<String, LinkCost> rows) {
         LinkCost[] changed = links.clone();
-        forEachLink((transport, algorithm, protocol) -> {
-            LinkCost row = rows.get(key(transport, algorithm, protocol));
+        for (Link link : links()) {
+            LinkCost row = rows.get(link.key());
             if (row != null) {
-                changed[index(transport, algorithm, protocol)] = row;
+                changed[link.index()] = row;
             }
-        });
+        }
         return new HostCosts(newSource, general, changed);
     }
 
@@ -163,8 +164,19 @@ public final class HostCosts {
     /** A short text that differs when constants differ, wherever they come from. */
     public String fingerprint() {
         CRC32C checksum = new CRC32C();
-        checksum.update((Arrays.toString(general) + Arrays.toString(links)).getBytes(StandardCharsets.UTF_8));
-        return String.format(Locale.ROOT, "%08x", checksum.getValue());
+        ByteBuffer numbers =
+                ByteBuffer.allocate(Double.BYTES * (general.length + links.length * (1 + LinkCost.SIZES.size())));
+        for (double constant : general) {
+            numbers.putDouble(constant);
+        }
+        for (LinkCost link : links) {
+            numbers.putDouble(link.hopMicros());
+            for (double nanos : link.nanosPerByte()) {
+                numbers.putDouble(nanos);
+            }
+        }
+        checksum.update(numbers.flip());
+        return HexFormat.of().toHexDigits((int) checksum.getValue());
     }
 
     /** The value of a constant. */
@@ -183,21 +195,28 @@ public final class HostCosts {
     public static final List<TransportKind> MEASURED =
             List.of(TransportKind.P2P, TransportKind.SHM, TransportKind.SOCKET);
 
-    /** Every combination that has a row. */
-    static void forEachLink(LinkAction action) {
-        for (TransportKind transport : MEASURED) {
-            for (Algorithm algorithm : Algorithm.values()) {
-                for (Protocol protocol : Protocol.values()) {
-                    action.accept(transport, algorithm, protocol);
-                }
-            }
+    /** A combination that has a row. */
+    record Link(TransportKind transport, Algorithm algorithm, Protocol protocol) {
+
+        String key() {
+            return HostCosts.key(transport, algorithm, protocol);
+        }
+
+        int index() {
+            return HostCosts.index(transport, algorithm, protocol);
         }
     }
 
-    /** Receives a row. */
-    @FunctionalInterface
-    interface LinkAction {
-        void accept(TransportKind transport, Algorithm algorithm, Protocol protocol);
+    static List<Link> links() {
+        List<Link> links = new ArrayList<>();
+        for (TransportKind transport : MEASURED) {
+            for (Algorithm algorithm : Algorithm.values()) {
+                for (Protocol protocol : Protocol.values()) {
+                    links.add(new Link(transport, algorithm, protocol));
+                }
+            }
+        }
+        return links;
     }
 
     /** A row's name in the file, without the last part. */

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
+import java.util.StringTokenizer;
 
 /** Reads the text form of {@link HostCosts}, and refuses what is missing, unknown or no number. */
 final class HostCostsReader {
@@ -30,7 +31,9 @@ final class HostCostsReader {
             throw new IllegalArgumentException(
                     name + ": is no properties file (" + e.getMessage() + "): expected lines of KEY=VALUE", e);
         }
-        FORMER_KEYS.forEach(this::rename);
+        for (Map.Entry<String, String> former : FORMER_KEYS.entrySet()) {
+            rename(former.getKey(), former.getValue());
+        }
         left = new HashSet<>(properties.stringPropertyNames());
     }
 
@@ -46,12 +49,10 @@ final class HostCostsReader {
             general[constant.ordinal()] = number(constant.key(), text(constant.key()));
         }
         LinkCost[] links = new LinkCost[HostCosts.linkCount()];
-        HostCosts.forEachLink((transport, algorithm, protocol) -> {
-            String key = HostCosts.key(transport, algorithm, protocol);
-            String hop = key + HostCosts.HOP;
-            links[HostCosts.index(transport, algorithm, protocol)] =
-                    new LinkCost(number(hop, text(hop)), numbers(key + HostCosts.PER_BYTE));
-        });
+        for (HostCosts.Link link : HostCosts.links()) {
+            String hop = link.key() + HostCosts.HOP;
+            links[link.index()] = new LinkCost(number(hop, text(hop)), numbers(link.key() + HostCosts.PER_BYTE));
+        }
         left.remove(HostCosts.SOURCE);
         if (!left.isEmpty()) {
             throw new IllegalArgumentException(name + ": unknown key=" + Collections.min(left)
@@ -73,8 +74,8 @@ final class HostCostsReader {
     private List<Double> numbers(String key) {
         String text = text(key);
         List<Double> numbers = new ArrayList<>();
-        for (String part : text.split("\\s+")) {
-            numbers.add(number(key, part));
+        for (StringTokenizer parts = new StringTokenizer(text); parts.hasMoreTokens(); ) {
+            numbers.add(number(key, parts.nextToken()));
         }
         if (numbers.size() == 1) {
             return Collections.nCopies(LinkCost.SIZES.size(), numbers.get(0));

@@ -33,9 +33,10 @@ public record HostTraits(int minCapability, int maxCapability, boolean amdProces
             min = Math.min(min, capability);
             max = Math.max(max, capability);
         }
-        boolean amd = topology.indexesOf(NodeType.CPU).stream()
-                .anyMatch(
-                        cpu -> ((Node.Cpu) topology.node(cpu)).model().vendor().equals(AMD));
+        boolean amd = false;
+        for (int cpu : topology.indexesOf(NodeType.CPU)) {
+            amd |= ((Node.Cpu) topology.node(cpu)).model().vendor().equals(AMD);
+        }
         return new HostTraits(Math.min(min, max), max, amd);
     }
 
