@@ -54,7 +54,8 @@ public final class HostIdentity {
 
     private static Optional<String> read(Path file) {
         try {
-            return Optional.of(Files.readString(file).strip()).filter(text -> !text.isEmpty());
+            String text = Files.readString(file).strip();
+            return text.isEmpty() ? Optional.empty() : Optional.of(text);
         } catch (IOException e) {
             return Optional.empty(); // not Linux, or hidden by a container: the next best is used
         }

@@ -164,12 +164,16 @@ public final class CommunicatorInitializer {
             CommunicatorPlan plan = choose(planned, connections, options);
             timeline.step("tuning");
             Optional<StagedDevice> stagedDevice = StagedDevice.create(context, peers);
-            stagedDevice.ifPresent(it -> acquired.push(it::destroy));
+            if (stagedDevice.isPresent()) {
+                acquired.push(stagedDevice.get()::destroy);
+            }
             Optional<ConnectedDevice> device = stagedDevice.isPresent()
                     ? Optional.empty()
                     : new DeviceConnector(context, peers, plan, options, surveys.direct(), connections, engines)
                             .connect();
-            device.ifPresent(it -> acquired.push(it::destroy));
+            if (device.isPresent()) {
+                acquired.push(device.get()::destroy);
+            }
             context.barrier();
             timeline.step("barrier");
             InitializedCommunicator communicator = new InitializedCommunicator(
@@ -186,7 +190,7 @@ public final class CommunicatorInitializer {
                     connections.transports(),
                     device,
                     stagedDevice,
-                    peers.all().stream().map(PeerInfo::rendezvousAddress).toList(),
+                    peers.rendezvousAddresses(),
                     membership);
             logReady(communicator, peers, connections);
             initialized = true;
@@ -214,7 +218,7 @@ public final class CommunicatorInitializer {
     private Peers exchangePeers() {
         Peers peers = Peers.exchange(context, costs);
         if (context.rank() == 0) {
-            peers.notes().forEach(LOG::warn);
+            warn(peers.notes());
         }
         return peers;
     }
@@ -225,7 +229,9 @@ public final class CommunicatorInitializer {
                 surveys.gpus(),
                 TransportSelector.expectedInside(context.settings(), peers.oneProcessEach()),
                 options);
-        plan.gpu().ifPresent(gpu -> logGpus(gpu.plan(), peers));
+        if (plan.gpu().isPresent()) {
+            logGpus(plan.gpu().get().plan(), peers);
+        }
         logNetwork(plan.host(), surveys.paths());
         return plan;
     }
@@ -247,9 +253,17 @@ public final class CommunicatorInitializer {
     private void logNetwork(Plan plan, NodePaths paths) {
         PlannedHost mine = plan.hostOf(context.rank());
         if (mine.ranks().get(0) == context.rank()) {
-            NetworkMap.describe(plan, mine.index(), paths)
-                    .ifPresent(map -> LOG.info("host={} of ranks={} network: {}", mine.index(), mine.ranks(), map));
-            NetworkLimits.notes(plan, mine.index(), paths.topology()).forEach(LOG::warn);
+            Optional<String> map = NetworkMap.describe(plan, mine.index(), paths);
+            if (map.isPresent()) {
+                LOG.info("host={} of ranks={} network: {}", mine.index(), mine.ranks(), map.get());
+            }
+            warn(NetworkLimits.notes(plan, mine.index(), paths.topology()));
+        }
+    }
+
+    private static void warn(List<String> notes) {
+        for (String note : notes) {
+            LOG.warn(note);
         }
     }
 
@@ -257,7 +271,9 @@ public final class CommunicatorInitializer {
     private CommunicatorPlan choose(CommunicatorPlan planned, Connections connections, PlanningOptions options) {
         CommunicatorPlan plan = Planner.connected(planned, connections.slowestInside(), options);
         if (context.rank() == 0) {
-            plan.notes().forEach(LOG::info);
+            for (String note : plan.notes()) {
+                LOG.info(note);
+            }
         }
         return plan;
     }
@@ -266,10 +282,14 @@ public final class CommunicatorInitializer {
         String id = communicator.id();
         int rank = communicator.rank();
         List<PeerTransport> transports = connections.transports();
+        if (!LOG.isInfoEnabled()) {
+            return;
+        }
         LOG.info("communicator={} {}", id, TransportMap.describe(rank, transports, connections.addresses()));
         if (socketsAreNoChoice()) {
-            TransportMap.detours(rank, transports, peer -> peers.sameHost(peer, rank))
-                    .forEach(line -> LOG.info("communicator={} {}", id, line));
+            for (String line : TransportMap.detours(rank, transports, peer -> peers.sameHost(peer, rank))) {
+                LOG.info("communicator={} {}", id, line);
+            }
         }
         LOG.info(
                 "communicator={} rank={} size={} hosts={} channels={} ready: {}",

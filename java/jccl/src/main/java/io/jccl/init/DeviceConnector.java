@@ -221,10 +221,12 @@ final class DeviceConnector {
     }
 
     private boolean allHaveDevices() {
-        List<Integer> with = IntStream.range(0, context.size())
-                .filter(peer -> peers.get(peer).device().isPresent())
-                .boxed()
-                .toList();
+        List<Integer> with = new ArrayList<>();
+        for (int peer = 0; peer < context.size(); peer++) {
+            if (peers.get(peer).device().isPresent()) {
+                with.add(peer);
+            }
+        }
         if (!with.isEmpty() && with.size() < context.size()) {
             throw new DeviceException("ranks=" + with + " of " + context.size()
                     + " have a GPU: expected all ranks or none; give every rank one with CommunicatorConfig.device or"

@@ -95,8 +95,11 @@ final class EngineConnector {
 
     /** Sends the peers how to reach this rank, and returns how each is reached, by rank. */
     private List<PeerIdentity> introduce(NativeEngine engine, List<InetAddress> addresses) {
-        byte[] mine = engine.connectInfo(
-                addresses.stream().map(InetAddress::getHostAddress).toList());
+        List<String> texts = new ArrayList<>();
+        for (InetAddress address : addresses) {
+            texts.add(address.getHostAddress());
+        }
+        byte[] mine = engine.connectInfo(texts);
         List<byte[]> all = context.allGather(mine);
         List<PeerIdentity> identities = new ArrayList<>();
         for (int peer = 0; peer < all.size(); peer++) {
@@ -113,13 +116,18 @@ final class EngineConnector {
                 context.settings().get(TransportSettings.TRANSPORT),
                 TransportSelector.disabled(context.settings()),
                 (kind, peer) -> engine.obstacle(peer.rank(), kind, peer.connectInfo()));
-        List<PeerTransport> mine = identities.stream()
-                .filter(peer -> peer.rank() != context.rank())
-                .map(selector::select)
-                .toList();
+        List<PeerTransport> mine = new ArrayList<>();
+        for (PeerIdentity peer : identities) {
+            if (peer.rank() != context.rank()) {
+                mine.add(selector.select(peer));
+            }
+        }
+        List<List<Integer>> ranksOfHosts = new ArrayList<>();
+        for (PlannedHost host : plan.hosts()) {
+            ranksOfHosts.add(host.ranks());
+        }
         List<byte[]> all = context.allGather(TransportSelector.encode(context.size(), mine));
-        TransportKind slowestInside = TransportSelector.slowestInside(
-                all, plan.hosts().stream().map(PlannedHost::ranks).toList());
+        TransportKind slowestInside = TransportSelector.slowestInside(all, ranksOfHosts);
         return new Connections(TransportSelector.agree(context.rank(), mine, all), slowestInside, addresses);
     }
 

@@ -63,7 +63,9 @@ final class InitSettings {
     /** The settings of a communicator; what looks like a mistake is logged. */
     static Settings load(CommunicatorConfig config) {
         Settings settings = Settings.load(config);
-        settings.warnings().forEach(LOG::warn);
+        for (String warning : settings.warnings()) {
+            LOG.warn(warning);
+        }
         NetworkSettings.streamsPerConnection(settings);
         return settings;
     }

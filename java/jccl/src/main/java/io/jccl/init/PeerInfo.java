@@ -39,9 +39,13 @@ record PeerInfo(
         out.text(hostId, MAX_CHARS).text(isolationDomain, MAX_CHARS).text(process, MAX_CHARS);
         out.i32(processors.count()).text(processors.allowed(), MAX_CHARS).i32(numaNode);
         out.flag(device.isPresent());
-        device.ifPresent(it -> it.write(out));
+        if (device.isPresent()) {
+            device.get().write(out);
+        }
         out.text(rendezvousAddress, MAX_CHARS).i32(settings.size());
-        settings.forEach((name, value) -> out.text(name, MAX_CHARS).text(value, MAX_CHARS));
+        for (Map.Entry<String, String> setting : settings.entrySet()) {
+            out.text(setting.getKey(), MAX_CHARS).text(setting.getValue(), MAX_CHARS);
+        }
         return out.toBytes();
     }
 

@@ -44,10 +44,13 @@ final class Peers {
             domainOf.add(domain);
             ranksOfDomain.computeIfAbsent(domain, key -> new ArrayList<>()).add(rank);
         }
-        ranksOfHost.forEach((host, ranks) -> coresOfHost.put(
-                host,
-                Processors.together(
-                        ranks.stream().map(rank -> peers.get(rank).processors()).toList())));
+        for (Map.Entry<String, List<Integer>> host : ranksOfHost.entrySet()) {
+            List<Processors> processors = new ArrayList<>();
+            for (int rank : host.getValue()) {
+                processors.add(peers.get(rank).processors());
+            }
+            coresOfHost.put(host.getKey(), Processors.together(processors));
+        }
     }
 
     /**
@@ -83,6 +86,15 @@ final class Peers {
         return peers;
     }
 
+    /** Where each rank's reserved port is, by rank. */
+    List<String> rendezvousAddresses() {
+        List<String> addresses = new ArrayList<>();
+        for (PeerInfo peer : peers) {
+            addresses.add(peer.rendezvousAddress());
+        }
+        return List.copyOf(addresses);
+    }
+
     /** What a rank sent. */
     PeerInfo get(int rank) {
         return peers.get(rank);
@@ -95,20 +107,44 @@ final class Peers {
 
     /** Whether the ranks of each host are threads of one process. */
     boolean oneProcessEach() {
-        return ranksOfHost.values().stream()
-                .allMatch(ranks -> ranks.stream()
-                                .map(rank -> peers.get(rank).process())
-                                .distinct()
-                                .count()
-                        == 1);
+        for (List<Integer> ranks : ranksOfHost.values()) {
+            for (int rank : ranks) {
+                if (!get(rank).process().equals(get(ranks.get(0)).process())) {
+                    return false;
+                }
+            }
+        }
+        return true;
     }
 
     private boolean isSplit(String host) {
-        return ranksOfHost.get(host).stream()
-                        .map(rank -> peers.get(rank).isolationDomain())
-                        .distinct()
-                        .count()
-                > 1;
+        List<Integer> ranks = ranksOfHost.get(host);
+        for (int rank : ranks) {
+            if (!get(rank).isolationDomain().equals(get(ranks.get(0)).isolationDomain())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether every rank has a GPU. */
+    boolean allHaveDevices() {
+        for (PeerInfo peer : peers) {
+            if (peer.device().isEmpty()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether some rank has a GPU. */
+    boolean anyHasDevice() {
+        for (PeerInfo peer : peers) {
+            if (peer.device().isPresent()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** What the plan calls a rank's isolation domain. */
@@ -128,9 +164,11 @@ final class Peers {
 
     /** The ranks that share a rank's host and its processors, whether it can pass them memory or not; ascending. */
     List<HostRank> ranksOfHost(int rank) {
-        return ranksOfHost.get(peers.get(rank).hostId()).stream()
-                .map(peer -> new HostRank(peer, peers.get(peer).numaNode()))
-                .toList();
+        List<HostRank> ranks = new ArrayList<>();
+        for (int peer : ranksOfHost.get(peers.get(rank).hostId())) {
+            ranks.add(new HostRank(peer, peers.get(peer).numaNode()));
+        }
+        return ranks;
     }
 
     /** The ranks of each GPU, in ascending order, by host and bus id; all ranks have one. */
@@ -171,18 +209,19 @@ final class Peers {
     /** Why hosts are split, as text for the log; empty where none is. */
     List<String> notes() {
         List<String> notes = new ArrayList<>();
-        ranksOfHost.forEach((host, ranks) -> {
+        for (String host : ranksOfHost.keySet()) {
             if (isSplit(host)) {
                 Map<String, List<Integer>> domains = new LinkedHashMap<>();
-                ranks.forEach(
-                        rank -> domains.computeIfAbsent(peers.get(rank).isolationDomain(), key -> new ArrayList<>())
-                                .add(rank));
+                for (int rank : ranksOfHost.get(host)) {
+                    domains.computeIfAbsent(peers.get(rank).isolationDomain(), key -> new ArrayList<>())
+                            .add(rank);
+                }
                 notes.add("host=" + host + ": its ranks cannot all pass memory to each other, " + domains.size()
                         + " isolation domains are planned as hosts of their own with sockets between them: " + domains
                         + "; start its processes as one user, and containers with one network namespace"
                         + " (docker run --network=host, hostNetwork: true)");
             }
-        });
+        }
         return notes;
     }
 }

@@ -33,8 +33,6 @@ public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
 
     private static final Logger LOG = LoggerFactory.getLogger(StagedDevice.class);
     private static final Duration SELF_TEST_LIMIT = Duration.ofSeconds(20);
-    private static final int LARGEST_ELEMENT =
-            Arrays.stream(DataType.values()).mapToInt(DataType::bytes).max().orElseThrow();
 
     /**
      * Makes it, or nothing where kernels execute operations.
@@ -43,6 +41,9 @@ public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
      */
     static Optional<StagedDevice> create(InitContext context, Peers peers) {
         int rank = context.rank();
+        if (!peers.anyHasDevice()) {
+            return Optional.empty();
+        }
         String setting = context.settings().get(TransportSettings.GPU_HOST_STAGING);
         Optional<String> slicing = timeSlicing(peers.all());
         Optional<String> reason = reason(setting, peers.all(), slicing);
@@ -59,10 +60,12 @@ public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
                 "rank={} GPU operations: staged through memory of the host, which executes them, because {}",
                 rank,
                 reason.get());
+        int largestElement =
+                Arrays.stream(DataType.values()).mapToInt(DataType::bytes).max().orElseThrow();
         // Each chunk has at least an element of every block.
         long slotBytes = Math.max(
                 context.settings().get(MemorySettings.GPU_HOST_STAGING_BUFFSIZE) / SLOTS,
-                2L * context.size() * LARGEST_ELEMENT);
+                2L * context.size() * largestElement);
         int ordinal = peers.get(rank).device().orElseThrow().ordinal();
         ByteBuffer id = ByteBuffer.wrap(context.membership().sessionId());
         long selfTestNanos = Math.min(context.left().toNanos(), SELF_TEST_LIMIT.toNanos());

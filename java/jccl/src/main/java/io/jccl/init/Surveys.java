@@ -26,7 +26,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
 
 /**
  * What all ranks found on their hosts.
@@ -53,7 +52,9 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
             SurveyCodec.Found found =
                     SurveyCodec.decode(peer, peers.domainOf(peer), peers.ranksOfDomain(peer), all.get(peer));
             hosts.add(found.host());
-            found.gpus().ifPresent(gpus::add);
+            if (found.gpus().isPresent()) {
+                gpus.add(found.gpus().get());
+            }
         }
         boolean planned = gpus.size() == all.size();
         return new Surveys(
@@ -68,10 +69,17 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
         List<HostRank> hostRanks = peers.ranksOfHost(rank);
         XmlElement description = TopologySource.describe(settings, hostRanks);
         if (hostRanks.get(0).rank() == rank) {
-            settings.get(TopologySettings.TOPO_DUMP_FILE).ifPresent(file -> dump(file, description));
+            Optional<Path> file = settings.get(TopologySettings.TOPO_DUMP_FILE);
+            if (file.isPresent()) {
+                dump(file.get(), description);
+            }
         }
         Topology whole = GraphBuilder.build(description);
-        requireEndpoints(settings, whole, hostRanks.stream().map(HostRank::rank).toList());
+        List<Integer> ranks = new ArrayList<>();
+        for (HostRank one : hostRanks) {
+            ranks.add(one.rank());
+        }
+        requireEndpoints(settings, whole, ranks);
         Surveyor surveyor = surveyor(settings, rank, peers);
         NodePaths paths = surveyor.paths(whole, rank);
         requireEndpoints(settings, paths.topology(), peers.ranksOfDomain(rank));
@@ -80,7 +88,7 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
 
     /** The same with the GPUs of the ranks as endpoints; empty where the topology does not have them all. */
     private static Optional<LocalSurvey> gpus(Settings settings, int rank, Peers peers) {
-        if (peers.all().stream().anyMatch(peer -> peer.device().isEmpty()) || anyInstance(peers)) {
+        if (!peers.allHaveDevices() || anyInstance(peers)) {
             return Optional.empty();
         }
         Map<String, List<Integer>> ranksOfGpu = new TreeMap<>();
@@ -113,9 +121,11 @@ record Surveys(List<MachineSurvey> hosts, List<MachineSurvey> gpus, NodePaths pa
     }
 
     private static Set<Integer> ranksOf(Topology topology) {
-        return topology.endpoints().stream()
-                .map(node -> Topology.rankOf(topology.node(node)))
-                .collect(Collectors.toCollection(TreeSet::new));
+        Set<Integer> ranks = new TreeSet<>();
+        for (int node : topology.endpoints()) {
+            ranks.add(Topology.rankOf(topology.node(node)));
+        }
+        return ranks;
     }
 
     private static void requireEndpoints(Settings settings, Topology topology, List<Integer> ranks) {

@@ -7,12 +7,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 
 /**
  * Finds the native library, has it loaded and makes sure that it belongs to these classes.
@@ -44,17 +44,22 @@ final class NativeLibraryFinder {
     }
 
     static NativeLibraryFinder ofThisJvm() {
-        Stream<String> places = Stream.of(
-                System.getProperty("java.io.tmpdir"),
-                System.getenv("XDG_RUNTIME_DIR"),
-                System.getProperty("user.home"));
+        Set<Path> places = new LinkedHashSet<>();
+        add(places, System.getProperty("java.io.tmpdir"));
+        add(places, System.getenv("XDG_RUNTIME_DIR"));
+        add(places, System.getProperty("user.home"));
+        String named = System.getProperty(PATH_PROPERTY);
         return new NativeLibraryFinder(
                 Platform.ofThisJvm(),
-                Optional.ofNullable(System.getProperty(PATH_PROPERTY))
-                        .filter(path -> !path.isBlank())
-                        .map(Path::of),
-                places.filter(Objects::nonNull).map(Path::of).distinct().toList(),
+                named == null || named.isBlank() ? Optional.empty() : Optional.of(Path.of(named)),
+                List.copyOf(places),
                 NativeLibraryFinder.class.getClassLoader());
+    }
+
+    private static void add(Set<Path> places, String place) {
+        if (place != null) {
+            places.add(Path.of(place));
+        }
     }
 
     /**
@@ -65,10 +70,9 @@ final class NativeLibraryFinder {
      * @throws NativeLoadException if there is none that loads, or it belongs to other classes
      */
     void load(Consumer<String> loader, Supplier<String> loadedBuildId) {
-        if (override.isEmpty()) {
-            platform.obstacle().ifPresent(obstacle -> {
-                throw new NativeLoadException(obstacle);
-            });
+        Optional<String> obstacle = platform.obstacle();
+        if (override.isEmpty() && obstacle.isPresent()) {
+            throw new NativeLoadException(obstacle.get());
         }
         String expected = expectedBuildId();
         String file = platform.libraryFile();

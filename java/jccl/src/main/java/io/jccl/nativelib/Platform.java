@@ -21,7 +21,6 @@ import java.util.regex.Pattern;
 record Platform(String os, String arch, String cLibrary) {
 
     private static final int MIN_GLIBC_MINOR = 28;
-    private static final Pattern GLIBC = Pattern.compile("/libc-2\\.(\\d+)\\.so\\b");
     private static final Path MAPS = Path.of("/proc/self/maps");
     private static final String WITHOUT_LIBRARY =
             "; what needs no native library works here, such as `jccl topo --file` and planning";
@@ -66,7 +65,10 @@ record Platform(String os, String arch, String cLibrary) {
         if (maps.contains("/ld-musl-")) {
             return "musl";
         }
-        Matcher glibc = GLIBC.matcher(maps);
+        if (!maps.contains("/libc-2.")) {
+            return "";
+        }
+        Matcher glibc = Pattern.compile("/libc-2\\.(\\d+)\\.so\\b").matcher(maps);
         return glibc.find() ? "glibc-2." + glibc.group(1) : "";
     }
 

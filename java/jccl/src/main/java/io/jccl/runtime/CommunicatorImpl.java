@@ -11,7 +11,6 @@ import io.jccl.StreamOperations;
 import io.jccl.Work;
 import io.jccl.bootstrap.ControlNetwork;
 import io.jccl.init.CommunicatorInitializer;
-import io.jccl.init.ConnectedDevice;
 import io.jccl.init.InitializedCommunicator;
 import io.jccl.internal.Arguments;
 import io.jccl.nativelib.DeviceEngine;
@@ -38,7 +37,9 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
 
     private CommunicatorImpl(InitializedCommunicator initialized) {
         this.initialized = initialized;
-        Optional<DeviceEngine> deviceEngine = initialized.device().map(ConnectedDevice::engine);
+        Optional<DeviceEngine> deviceEngine = initialized.device().isPresent()
+                ? Optional.of(initialized.device().get().engine())
+                : Optional.empty();
         this.failures = new FailureState(
                 initialized.rank(),
                 initialized.engine(),
@@ -48,22 +49,32 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
         long timeoutNanos = Deadlines.nanos(initialized.timeout());
         this.queue = new OperationQueue(name, initialized.engine(), failures, timeoutNanos);
         this.host = new HostBackend(queue, initialized.choices(), initialized.size());
-        Optional<Backend> kernels = initialized
-                .device()
-                .map(it -> new KernelBackend(queue, it, failures, timeoutNanos, initialized.size()));
-        this.device = kernels.or(() -> initialized
-                        .stagedDevice()
-                        .map(it -> new StagedBackend(
-                                queue, it, initialized.choices(), failures, initialized.rank(), initialized.size())))
-                .orElse(null);
+        this.device = deviceBackend(timeoutNanos);
         this.issuing = new OnStream(null);
         this.status = new EngineStatus(initialized.rank(), initialized.engine(), deviceEngine);
         this.queueCheck = now -> queue.check();
         ControlNetwork control = initialized.membership().control();
         StallDetector<?> ofQueue = StallDetector.ofQueue(queue, control);
-        this.stalls = deviceEngine
-                .<List<StallDetector<?>>>map(it -> List.of(ofQueue, StallDetector.ofDevice(it, status, control)))
-                .orElse(List.of(ofQueue));
+        this.stalls = deviceEngine.isPresent()
+                ? List.of(ofQueue, StallDetector.ofDevice(deviceEngine.get(), status, control))
+                : List.of(ofQueue);
+    }
+
+    /** What executes operations on memory of a device; null where this rank has none. */
+    private Backend deviceBackend(long timeoutNanos) {
+        int size = initialized.size();
+        if (initialized.device().isPresent()) {
+            return new KernelBackend(queue, initialized.device().get(), failures, timeoutNanos, size);
+        }
+        return initialized.stagedDevice().isPresent()
+                ? new StagedBackend(
+                        queue,
+                        initialized.stagedDevice().get(),
+                        initialized.choices(),
+                        failures,
+                        initialized.rank(),
+                        size)
+                : null;
     }
 
     /** The communicator of what was initialised, with the threads that work for it. */
@@ -78,12 +89,16 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
         initialized.membership().control().start(status, failures::onFailure);
         queue.start();
         Watchdog.SHARED.add(queueCheck);
-        stalls.forEach(Watchdog.SHARED::add);
+        for (StallDetector<?> stall : stalls) {
+            Watchdog.SHARED.add(stall);
+        }
     }
 
     private void unwatch() {
         Watchdog.SHARED.remove(queueCheck);
-        stalls.forEach(Watchdog.SHARED::remove);
+        for (StallDetector<?> stall : stalls) {
+            Watchdog.SHARED.remove(stall);
+        }
     }
 
     private String inFlight() {

@@ -33,7 +33,7 @@ final class EngineStatus implements StatusSource {
     @Override
     public LastEntered lastEntered() {
         return new LastEntered(
-                engine.lastEntered(), device.map(Engine::lastEntered).orElse(0L));
+                engine.lastEntered(), device.isPresent() ? device.get().lastEntered() : 0);
     }
 
     /** Reads {@code {sequence, fingerprint, signature, root, count, state}}. */
@@ -41,9 +41,8 @@ final class EngineStatus implements StatusSource {
     public Optional<OperationRecord> recordAt(long sequence) {
         Optional<? extends Engine> asked = LastEntered.isOnDevice(sequence) ? device : Optional.of(engine);
         long number = LastEntered.plain(sequence);
-        return asked.map(it -> it.history(number))
-                .filter(row -> row.length != 0)
-                .map(row -> record(number, row));
+        long[] row = asked.isPresent() ? asked.get().history(number) : new long[0];
+        return row.length == 0 ? Optional.empty() : Optional.of(record(number, row));
     }
 
     private OperationRecord record(long number, long[] row) {

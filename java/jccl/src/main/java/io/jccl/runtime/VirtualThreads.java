@@ -17,24 +17,27 @@ final class VirtualThreads {
     private static final long MIN_SLEEP_NANOS = 50_000;
     private static final long MAX_SLEEP_NANOS = 1_000_000;
 
-    private static final MethodHandle IS_VIRTUAL = isVirtual();
+    private static final MethodHandle IS_VIRTUAL = isVirtual(); // null where the JDK has no virtual threads
 
     private VirtualThreads() {}
 
-    /** {@code Thread.isVirtual}, or always false where the JDK has no virtual threads. */
+    /** {@code Thread.isVirtual}, or null before JDK 21. */
     private static MethodHandle isVirtual() {
+        if (Runtime.version().feature() < 21) {
+            return null;
+        }
         try {
             return MethodHandles.publicLookup()
                     .findVirtual(Thread.class, "isVirtual", MethodType.methodType(boolean.class));
-        } catch (ReflectiveOperationException beforeJdk21) {
-            return MethodHandles.dropArguments(MethodHandles.constant(boolean.class, false), 0, Thread.class);
+        } catch (ReflectiveOperationException impossible) {
+            throw new ExceptionInInitializerError(impossible);
         }
     }
 
     /** Whether the calling thread is a virtual one. */
     static boolean isCurrent() {
         try {
-            return (boolean) IS_VIRTUAL.invokeExact(Thread.currentThread());
+            return IS_VIRTUAL != null && (boolean) IS_VIRTUAL.invokeExact(Thread.currentThread());
         } catch (Throwable impossible) {
             throw new AssertionError(impossible);
         }
