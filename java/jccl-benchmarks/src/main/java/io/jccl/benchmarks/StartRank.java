@@ -1,0 +1,16 @@
+package io.jccl.benchmarks;
+
+import io.jccl.Communicator;
+
+/** A rank of {@code scripts/benchmark-start}: initialises a communicator and closes it; with an argument it does nothing. */
+public final class StartRank {
+
+    private StartRank() {}
+
+    /** Runs the rank that the environment names. */
+    public static void main(String[] arguments) {
+        if (arguments.length == 0) {
+            Communicator.fromEnvironment().close();
+        }
+    }
+}
