@@ -133,8 +133,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     public FloatBuffer asFloatBuffer(long offsetBytes, int count) {
         long length = (long) count * Float.BYTES;
         if (length > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException("count=" + count + ": expected at most " + Integer.MAX_VALUE / Float.BYTES
-                    + " elements in a view; take several");
+            throw new IllegalArgumentException("count=" + count + ": expected at most "
+                    + Integer.MAX_VALUE / Float.BYTES + " elements in a view; take several");
         }
         return asByteBuffer(offsetBytes, (int) length).asFloatBuffer();
     }
@@ -150,8 +150,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
     public DoubleBuffer asDoubleBuffer(long offsetBytes, int count) {
         long length = (long) count * Double.BYTES;
         if (length > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException("count=" + count + ": expected at most " + Integer.MAX_VALUE / Double.BYTES
-                    + " elements in a view; take several");
+            throw new IllegalArgumentException("count=" + count + ": expected at most "
+                    + Integer.MAX_VALUE / Double.BYTES + " elements in a view; take several");
         }
         return asByteBuffer(offsetBytes, (int) length).asDoubleBuffer();
     }
@@ -164,7 +164,11 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
      * @throws IllegalStateException if the buffer is closed
      */
     public void put(long offsetBytes, byte[] source) {
-        copy(offsetBytes, DataBuffer.required(source).length, Byte.BYTES, (part, from, count) -> part.put(source, from, count));
+        copy(
+                offsetBytes,
+                DataBuffer.required(source).length,
+                Byte.BYTES,
+                (part, from, count) -> part.put(source, from, count));
     }
 
     /**
@@ -190,7 +194,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
      * @throws IllegalStateException if the buffer is closed
      */
     public void put(long offsetBytes, int[] source) {
-        copy(offsetBytes, DataBuffer.required(source).length, Integer.BYTES, (part, from, count) -> part.asIntBuffer().put(source, from, count));
+        copy(offsetBytes, DataBuffer.required(source).length, Integer.BYTES, (part, from, count) -> part.asIntBuffer()
+                .put(source, from, count));
     }
 
     /**
@@ -216,7 +221,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
      * @throws IllegalStateException if the buffer is closed
      */
     public void put(long offsetBytes, long[] source) {
-        copy(offsetBytes, DataBuffer.required(source).length, Long.BYTES, (part, from, count) -> part.asLongBuffer().put(source, from, count));
+        copy(offsetBytes, DataBuffer.required(source).length, Long.BYTES, (part, from, count) -> part.asLongBuffer()
+                .put(source, from, count));
     }
 
     /**
@@ -242,7 +248,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
      * @throws IllegalStateException if the buffer is closed
      */
     public void put(long offsetBytes, float[] source) {
-        copy(offsetBytes, DataBuffer.required(source).length, Float.BYTES, (part, from, count) -> part.asFloatBuffer().put(source, from, count));
+        copy(offsetBytes, DataBuffer.required(source).length, Float.BYTES, (part, from, count) -> part.asFloatBuffer()
+                .put(source, from, count));
     }
 
     /**
@@ -268,7 +275,8 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
      * @throws IllegalStateException if the buffer is closed
      */
     public void put(long offsetBytes, double[] source) {
-        copy(offsetBytes, DataBuffer.required(source).length, Double.BYTES, (part, from, count) -> part.asDoubleBuffer().put(source, from, count));
+        copy(offsetBytes, DataBuffer.required(source).length, Double.BYTES, (part, from, count) -> part.asDoubleBuffer()
+                .put(source, from, count));
     }
 
     /**
