@@ -191,14 +191,18 @@ final class NativeLibraryFinder {
      * checked.
      */
     private String expectedBuildId() {
-        Stream<Platform> sources = Stream.of(platform);
+        Optional<String> build = buildIdFor(platform);
         if (override.isPresent()) {
-            sources = Stream.concat(sources, Platform.RELEASED.stream());
+            for (Platform one : Platform.RELEASED) {
+                if (build.isEmpty()) {
+                    build = buildIdFor(one);
+                }
+            }
         }
-        return sources.map(this::buildIdFor)
-                .flatMap(Optional::stream)
-                .findFirst()
-                .orElseThrow(() -> new NativeLoadException(override.isPresent() ? unchecked() : platform.absence()));
+        if (build.isEmpty()) {
+            throw new NativeLoadException(override.isPresent() ? unchecked() : platform.absence());
+        }
+        return build.get();
     }
 
     private Optional<String> buildIdFor(Platform one) {
