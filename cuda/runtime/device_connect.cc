@@ -1,7 +1,10 @@
 // How a rank on a GPU gets its memory and its connections, and what its peers learn of it.
+#include <sys/random.h>
+
 #include <array>
+#include <cerrno>
 #include <cstring>
-#include <random>
+#include <system_error>
 
 #include "cuda/runtime/device_communicator.h"
 #include "engine/plan_arguments.h"
@@ -14,9 +17,10 @@ constexpr uint64_t kMagic = 0x4a43434c44455631;  // "JCCLDEV1"
 // Different in every process of every host.
 const uint64_t* processIdentity() {
   static const auto identity = [] {
-    std::random_device random;
     std::array<uint64_t, 2> words{};
-    for (uint64_t& word : words) word = uint64_t{random()} << 32 | random();
+    if (::getrandom(words.data(), sizeof words, 0) != static_cast<ssize_t>(sizeof words)) {
+      throw std::system_error(errno, std::generic_category(), "no random numbers for the identity of this process");
+    }
     return words;
   }();
   return identity.data();

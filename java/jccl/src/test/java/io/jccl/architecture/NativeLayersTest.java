@@ -20,7 +20,24 @@ class NativeLayersTest {
     private static final Pattern INCLUDE = Pattern.compile("^\\s*#\\s*include\\s+\"([a-z_]+)/[^\"]+\"");
 
     private static final Map<String, Integer> LAYERS = Map.of(
-            "jni", 4, "engine", 3, "collectives", 2, "transport", 2, "primitives", 1, "verbs", 1, "nvml", 1, "base", 0);
+            "jni",
+            4,
+            "engine",
+            3,
+            "collectives",
+            2,
+            "transport",
+            2,
+            "primitives",
+            1,
+            "verbs",
+            1,
+            "nvml",
+            1,
+            "base",
+            0,
+            "glibc",
+            0);
 
     /** What is built beside the library and may use all of it. */
     private static final List<String> BESIDE = List.of("test", "bench");
