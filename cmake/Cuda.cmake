@@ -59,7 +59,7 @@ if(JCCL_HAS_CUDA)
     ${JAVA_INCLUDE_PATH2} ${JCCL_JNI_HEADERS} ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
   set_target_properties(jccl_cuda PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static LINKER_LANGUAGE CUDA
     LIBRARY_OUTPUT_DIRECTORY "${JCCL_OUTPUT}")
-  jccl_shared_library(jccl_cuda)
+  jccl_shared_library(jccl_cuda -l:librt.so.1)
   # A build of the library for the jar makes both: they are side by side there.
   if(TARGET jccl)
     add_dependencies(jccl jccl_cuda)

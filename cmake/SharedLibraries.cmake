@@ -13,12 +13,13 @@ if(NOT JCCL_SANITIZE)
   add_compile_options("$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
 endif()
 
+# jccl_shared_library(TARGET [LIBRARY...]): the libraries are those of older C libraries that it needs beside libpthread and libdl.
 function(jccl_shared_library target)
   set(source "${CMAKE_CURRENT_SOURCE_DIR}/native/glibc/older.cc")
   set(exports "${CMAKE_CURRENT_SOURCE_DIR}/native/exports.map")
   target_sources(${target} PRIVATE "${source}")
   target_link_options(${target} PRIVATE -static-libgcc -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,-z,defs -Wl,-z,now
-    "-Wl,--version-script=${exports}")
+    -Wl,--gc-sections "-Wl,--version-script=${exports}")
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${exports}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
   include(CheckSymbolExists)
@@ -27,7 +28,7 @@ function(jccl_shared_library target)
     file(STRINGS "${source}" pins REGEX "^PIN\\(")
     list(TRANSFORM pins REPLACE "^PIN\\(([a-z_]+),.*" "-Wl,--wrap=\\1")
     target_link_options(${target} PRIVATE ${pins})
-    target_link_libraries(${target} PRIVATE -Wl,--push-state,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,--pop-state)
+    target_link_libraries(${target} PRIVATE -Wl,--push-state,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 ${ARGN} -Wl,--pop-state)
   endif()
   if(JCCL_HAS_GLIBC AND JCCL_GLIBC_FLOOR)
     add_custom_command(TARGET ${target} POST_BUILD VERBATIM

@@ -2,10 +2,11 @@
 //
 // A linker binds every symbol to its newest version, also for the objects of the static libstdc++ and libgcc. A symbol that
 // is in PIN is bound to its first version instead: cmake/SharedLibraries.cmake has the linker send all uses of it through
-// __wrap_NAME, which is a jump. Symbols that older C libraries do not have at all are defined here, and these definitions
-// serve on newer ones as well. scripts/check-natives finds those that are missing from this file.
+// __wrap_NAME, which is a jump, and leave out those that nothing uses. Symbols that older C libraries do not have at all are
+// defined here, and these definitions serve on newer ones as well. scripts/check-natives finds those that are missing from
+// this file.
 //
-// Up to glibc 2.33 these functions are in libpthread and libdl, so the libraries name these two.
+// Up to glibc 2.33 these functions are in libpthread, libdl and librt, so the libraries name those that they need.
 #include <features.h>
 
 #if defined(__GLIBC__)
@@ -31,10 +32,11 @@
 #define JCCL_JUMP(symbol) "b " symbol
 #endif
 
+// clang-format off
 // The version is x86-64's.
-#define PIN(name, version) \
+#define PIN(name, version)                                                  \
   asm(".symver jccl_first_" #name "," #name "@" JCCL_FIRST_VERSION(version) \
-      "\n.pushsection .text"                                                \
+      "\n.pushsection .text.pin." #name ",\"ax\",@progbits"                 \
       "\n.globl __wrap_" #name                                              \
       "\n.hidden __wrap_" #name                                             \
       "\n.type __wrap_" #name ", %function"                                 \
@@ -42,7 +44,6 @@
       "\n.size __wrap_" #name ", .-__wrap_" #name                           \
       "\n.popsection")
 
-// clang-format off
 PIN(__pthread_key_create, "2.2.5");
 PIN(dlclose, "2.2.5");
 PIN(dlerror, "2.2.5");
@@ -55,6 +56,44 @@ PIN(pthread_mutex_trylock, "2.2.5");
 PIN(pthread_once, "2.2.5");
 PIN(pthread_setname_np, "2.12");
 PIN(pthread_sigmask, "2.2.5");
+// The CUDA runtime's, which libjccl_cuda.so contains.
+PIN(dlmopen, "2.3.4");
+PIN(dlvsym, "2.2.5");
+PIN(pthread_condattr_setpshared, "2.2.5");
+PIN(pthread_getspecific, "2.2.5");
+PIN(pthread_key_create, "2.2.5");
+PIN(pthread_key_delete, "2.2.5");
+PIN(pthread_kill, "2.2.5");
+PIN(pthread_mutexattr_destroy, "2.2.5");
+PIN(pthread_mutexattr_init, "2.2.5");
+PIN(pthread_mutexattr_setpshared, "2.2.5");
+PIN(pthread_mutexattr_settype, "2.2.5");
+PIN(pthread_rwlock_destroy, "2.2.5");
+PIN(pthread_rwlock_init, "2.2.5");
+PIN(pthread_rwlock_rdlock, "2.2.5");
+PIN(pthread_rwlock_timedrdlock, "2.2.5");
+PIN(pthread_rwlock_timedwrlock, "2.2.5");
+PIN(pthread_rwlock_tryrdlock, "2.2.5");
+PIN(pthread_rwlock_trywrlock, "2.2.5");
+PIN(pthread_rwlock_unlock, "2.2.5");
+PIN(pthread_rwlock_wrlock, "2.2.5");
+PIN(pthread_rwlockattr_destroy, "2.2.5");
+PIN(pthread_rwlockattr_init, "2.2.5");
+PIN(pthread_rwlockattr_setpshared, "2.2.5");
+PIN(pthread_setspecific, "2.2.5");
+PIN(pthread_spin_destroy, "2.2.5");
+PIN(pthread_spin_init, "2.2.5");
+PIN(pthread_spin_lock, "2.2.5");
+PIN(pthread_spin_trylock, "2.2.5");
+PIN(pthread_spin_unlock, "2.2.5");
+PIN(sem_destroy, "2.2.5");
+PIN(sem_init, "2.2.5");
+PIN(sem_post, "2.2.5");
+PIN(sem_timedwait, "2.2.5");
+PIN(sem_trywait, "2.2.5");
+PIN(sem_wait, "2.2.5");
+PIN(shm_open, "2.2.5");
+PIN(shm_unlink, "2.2.5");
 // clang-format on
 
 extern "C" {
