@@ -167,7 +167,7 @@ class Kernel {
     }
   }
 
-  // Every later sum and product of a NaN is NaN, so one look at the results of a block is enough.
+  // Every later sum and product of a NaN is NaN, so one test of the results of a block is enough.
   static constexpr bool kChecksNan = Op::kMakesNan && isFloating<Scalar>;
 
   template <int W, int N>

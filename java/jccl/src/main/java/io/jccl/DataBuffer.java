@@ -41,7 +41,7 @@ public final class DataBuffer extends DataBufferOnJdk22 {
     static {
         HeapAccess.install(DataBuffer::heap);
         MemoryHold.install(
-                buffer -> buffer.life != null && buffer.life.needsHold(),
+                buffer -> buffer.life == null ? null : buffer.life.held(),
                 (buffer, operation) -> buffer.life.runHeld(operation));
     }
 

@@ -131,12 +131,7 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
      * @throws IllegalStateException if the buffer is closed
      */
     public FloatBuffer asFloatBuffer(long offsetBytes, int count) {
-        long length = (long) count * Float.BYTES;
-        if (length > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException("count=" + count + ": expected at most "
-                    + Integer.MAX_VALUE / Float.BYTES + " elements in a view; take several");
-        }
-        return asByteBuffer(offsetBytes, (int) length).asFloatBuffer();
+        return asByteBuffer(offsetBytes, viewBytes(count, Float.BYTES)).asFloatBuffer();
     }
 
     /**
@@ -148,12 +143,16 @@ public final class HostBuffer extends HostBufferOnJdk22 implements AutoCloseable
      * @throws IllegalStateException if the buffer is closed
      */
     public DoubleBuffer asDoubleBuffer(long offsetBytes, int count) {
-        long length = (long) count * Double.BYTES;
-        if (length > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException("count=" + count + ": expected at most "
-                    + Integer.MAX_VALUE / Double.BYTES + " elements in a view; take several");
+        return asByteBuffer(offsetBytes, viewBytes(count, Double.BYTES)).asDoubleBuffer();
+    }
+
+    private static int viewBytes(int count, int elementBytes) {
+        int max = Integer.MAX_VALUE / elementBytes;
+        if (count < 0 || count > max) {
+            throw new IllegalArgumentException(
+                    "count=" + count + ": expected 0 to " + max + " elements in a view; take several for more");
         }
-        return asByteBuffer(offsetBytes, (int) length).asDoubleBuffer();
+        return count * elementBytes;
     }
 
     /**

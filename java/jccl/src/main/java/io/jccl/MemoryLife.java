@@ -1,6 +1,7 @@
 package io.jccl;
 
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** How long the memory of a {@link DataBuffer} may be used, where somebody can end that. Methods may be called by any thread. */
 interface MemoryLife {
@@ -22,9 +23,12 @@ interface MemoryLife {
     /** Undoes one {@link #pin}. */
     void unpin();
 
-    /** Whether a pin alone does not keep the memory: then operations are executed by {@link #runHeld}. */
-    default boolean needsHold() {
-        return false;
+    /**
+     * What operations over the memory are executed {@linkplain #runHeld with a hold of}, because a pin alone does not keep
+     * it; equal where one hold serves several buffers. Null: a pin is enough.
+     */
+    default @Nullable Object held() {
+        return null;
     }
 
     /**

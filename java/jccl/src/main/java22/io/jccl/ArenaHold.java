@@ -19,7 +19,6 @@ import java.util.function.LongSupplier;
  */
 final class ArenaHold {
 
-    private static final int MAX_DEPTH = 16; // arenas of one operation that are held: each takes some stack
     private static final int SPARE_FRAMES = 64;
 
     private static final MethodHandle BSEARCH = bsearch(); // null where this JVM cannot call it
@@ -27,18 +26,12 @@ final class ArenaHold {
 
     private static final ThreadLocal<ArenaHold> INNERMOST = new ThreadLocal<>();
 
-    private final MemorySegment.Scope scope;
-    private final ArenaHold outer; // of the same thread; null: none
-    private final int depth;
     private final LongSupplier operation;
     private boolean begun;
     private long outcome;
     private Throwable problem;
 
-    private ArenaHold(MemorySegment.Scope scope, ArenaHold outer, LongSupplier operation) {
-        this.scope = scope;
-        this.outer = outer;
-        this.depth = outer == null ? 1 : outer.depth + 1;
+    private ArenaHold(LongSupplier operation) {
         this.operation = operation;
     }
 
@@ -48,12 +41,12 @@ final class ArenaHold {
      * @throws IllegalStateException if it is closed
      */
     static long run(MemorySegment segment, LongSupplier operation) {
-        ArenaHold outer = INNERMOST.get();
-        if (BSEARCH == null || outer != null && (outer.depth == MAX_DEPTH || outer.holds(segment.scope()))) {
+        if (BSEARCH == null) {
             return operation.getAsLong();
         }
         requireStack(SPARE_FRAMES);
-        ArenaHold hold = new ArenaHold(segment.scope(), outer, operation);
+        ArenaHold hold = new ArenaHold(operation);
+        ArenaHold outer = INNERMOST.get();
         INNERMOST.set(hold);
         try {
             MemorySegment ignored = (MemorySegment) BSEARCH.invokeExact(segment, segment, 1L, 1L, COMPARISON);
@@ -67,10 +60,6 @@ final class ArenaHold {
             }
         }
         return hold.outcome(segment);
-    }
-
-    private boolean holds(MemorySegment.Scope another) {
-        return scope.equals(another) || outer != null && outer.holds(another);
     }
 
     private long outcome(MemorySegment segment) {

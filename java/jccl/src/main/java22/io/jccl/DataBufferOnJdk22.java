@@ -4,6 +4,7 @@ import io.jccl.internal.Arguments;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** What {@link DataBuffer} has on JDK 22 and later in addition. */
 abstract sealed class DataBufferOnJdk22 permits DataBuffer {
@@ -15,7 +16,8 @@ abstract sealed class DataBufferOnJdk22 permits DataBuffer {
      * when an operation is issued. While an operation is executed, the arena cannot be closed: {@code Arena.close}
      * throws an {@link IllegalStateException}. An operation whose arena was closed after it was issued and before it
      * began fails, and its communicator with it. An arena of {@code Arena.ofAuto()} stays open by itself. Give the
-     * segment itself: of its {@code asByteBuffer()} none of this is known.
+     * segment itself: of its {@code asByteBuffer()} none of this is known. The sends and receives of a group may use
+     * segments of up to 16 arenas.
      *
      * @param segment native, of a size that is a multiple of the type's, and of an arena that any thread may use; a
      *     pointer that native code returned has size 0 until it is reinterpreted
@@ -67,8 +69,9 @@ abstract sealed class DataBufferOnJdk22 permits DataBuffer {
         public void unpin() {}
 
         @Override
-        public boolean needsHold() {
-            return !segment.scope().equals(FOR_EVER);
+        public @Nullable Object held() {
+            MemorySegment.Scope arena = segment.scope();
+            return arena.equals(FOR_EVER) ? null : arena;
         }
 
         @Override

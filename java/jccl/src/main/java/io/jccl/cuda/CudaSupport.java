@@ -2,7 +2,6 @@ package io.jccl.cuda;
 
 import io.jccl.device.CudaInventory;
 import io.jccl.nativelib.CudaLoader;
-import io.jccl.nativelib.NativeLoader;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -15,8 +14,7 @@ public final class CudaSupport {
     public static List<String> missing() {
         List<String> missing = new ArrayList<>(CudaInventory.ask().remarks());
         if (!CudaLoader.isPresent()) {
-            missing.add(NativeLoader.CUDA_LIBRARY + " is missing: this build of JCCL was made without a CUDA compiler;"
-                    + " use one that was made with nvcc");
+            missing.add(CudaLoader.absence());
         }
         return missing;
     }

@@ -46,7 +46,7 @@ public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
         }
         String setting = context.settings().get(TransportSettings.GPU_HOST_STAGING);
         Optional<String> slicing = timeSlicing(peers.all());
-        Optional<String> reason = reason(setting, peers.all(), slicing);
+        Optional<String> reason = reason(setting, peers, slicing);
         if (reason.isEmpty()) {
             slicing.ifPresent(shared -> LOG.warn(
                     "rank={} GPU operations: by kernels that wait a time slice for each other, because {} and"
@@ -84,8 +84,8 @@ public record StagedDevice(int ordinal, DeviceStaging staging, long slotBytes) {
     }
 
     /** Why the host executes operations: found from what all ranks know, so all find the same; or nothing. */
-    private static Optional<String> reason(String setting, List<PeerInfo> peers, Optional<String> timeSlicing) {
-        if (peers.stream().anyMatch(peer -> peer.device().isEmpty())) {
+    private static Optional<String> reason(String setting, Peers peers, Optional<String> timeSlicing) {
+        if (!peers.allHaveDevices()) {
             return Optional.empty();
         }
         return switch (setting) {

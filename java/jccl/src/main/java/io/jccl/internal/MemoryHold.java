@@ -1,8 +1,11 @@
 package io.jccl.internal;
 
 import io.jccl.DataBuffer;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Keeps the memory of data buffers while an operation is executed, where their owner could free it meanwhile. */
@@ -15,7 +18,10 @@ public final class MemoryHold {
         long run(DataBuffer buffer, LongSupplier operation);
     }
 
-    private static volatile Predicate<DataBuffer> needs; // installed by DataBuffer when it is initialised, as the next
+    /** How many an operation may need: each takes some of the stack. */
+    private static final int MAX = 16;
+
+    private static volatile Function<DataBuffer, @Nullable Object> held; // installed by DataBuffer, as the next
     private static volatile Holder holder;
 
     private MemoryHold() {}
@@ -23,17 +29,38 @@ public final class MemoryHold {
     /**
      * Called by {@link DataBuffer}, once.
      *
-     * @param isNeeded whether the memory of a buffer can be freed while an operation is executed
+     * @param what what of a buffer's memory can be freed while an operation is executed; null if nothing
      * @param hold prevents that
      */
-    public static void install(Predicate<DataBuffer> isNeeded, Holder hold) {
-        needs = isNeeded;
+    public static void install(Function<DataBuffer, @Nullable Object> what, Holder hold) {
+        held = what;
         holder = hold;
     }
 
     /** Whether the memory of a buffer must be held; false if there is none. */
     public static boolean isNeeded(@Nullable DataBuffer buffer) {
-        return buffer != null && needs.test(buffer);
+        return buffer != null && held.apply(buffer) != null;
+    }
+
+    /**
+     * Of some buffers those whose memory must be held, one of each arena.
+     *
+     * @throws IllegalArgumentException if they are of too many arenas
+     */
+    public static List<DataBuffer> ofEachArena(List<DataBuffer> buffers) {
+        Map<Object, DataBuffer> found = Map.of();
+        for (DataBuffer buffer : buffers) {
+            Object arena = held.apply(buffer);
+            if (arena != null) {
+                found = found.isEmpty() ? new LinkedHashMap<>() : found;
+                found.putIfAbsent(arena, buffer);
+            }
+        }
+        if (found.size() > MAX) {
+            throw new IllegalArgumentException("arenas=" + found.size() + ": expected at most " + MAX
+                    + " of the memory segments in one operation; allocate them in fewer arenas, or use several groups");
+        }
+        return List.copyOf(found.values());
     }
 
     /**

@@ -21,6 +21,11 @@ public final class CudaLoader {
         return named().isPresent() || NativeLibraryFinder.ofThisJvm().has(NativeLoader.CUDA_LIBRARY);
     }
 
+    /** What to say where it is not present. */
+    public static String absence() {
+        return Platform.ofThisJvm().cudaAbsence();
+    }
+
     /** Whether nothing names another library than the one of this build; loads nothing. */
     public static boolean isOfThisBuild() {
         return named().isEmpty();

@@ -241,7 +241,8 @@ final class NativeLibraryFinder {
     private InputStream open(String name) {
         InputStream in = resources.getResourceAsStream(resource(name));
         if (in == null) {
-            throw new NativeLoadException(platform.absence());
+            throw new NativeLoadException(
+                    name.equals(NativeLoader.CUDA_LIBRARY) ? platform.cudaAbsence() : platform.absence());
         }
         return in;
     }

@@ -104,6 +104,15 @@ record Platform(String os, String arch, String cLibrary) {
                 + WITHOUT_LIBRARY;
     }
 
+    /** Why there is no library for GPUs, which is in a jar of its own. */
+    String cudaAbsence() {
+        return NativeLoader.CUDA_LIBRARY + " is missing: "
+                + (directory().equals("linux-x86_64")
+                        ? "add io.jccl:jccl-cuda of the same version with the classifier linux-x86_64"
+                        : "platform=" + directory() + ", and releases have it for linux-x86_64")
+                + ", or build JCCL on this host with -Djccl.cuda=ON";
+    }
+
     String directory() {
         return os + "-" + arch;
     }

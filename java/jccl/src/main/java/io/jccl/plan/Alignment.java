@@ -65,9 +65,9 @@ record Alignment(GraphSummary rings, GraphSummary trees, int channels) {
     }
 
     private static int distinct(List<ChannelGraph> rings, List<ChannelGraph> trees, boolean gpu, PlanOptions options) {
-        int most =
+        int maxFound =
                 gpu ? Math.max(REPEATED_LIMIT, Math.max(maxChannels(rings), maxChannels(trees))) : minChannels(rings);
-        int limit = Math.min(options.maxChannels(), most);
+        int limit = Math.min(options.maxChannels(), maxFound);
         double bestRings = best(rings, limit);
         double bestTrees = best(trees, limit);
         int chosen = 1;

@@ -54,12 +54,10 @@ final class HostBackend implements Backend {
                     : execute(collective, timeoutNanos);
         }
         if (call instanceof TransfersCall transfers) {
-            for (Transfer one : transfers.transfers()) {
-                if (MemoryHold.isNeeded(one.buffer())) {
-                    return hold(transfers.transfers(), 0, () -> execute(transfers, timeoutNanos));
-                }
-            }
-            return execute(transfers, timeoutNanos);
+            List<DataBuffer> held = transfers.held();
+            return held.isEmpty()
+                    ? execute(transfers, timeoutNanos)
+                    : hold(held, 0, () -> execute(transfers, timeoutNanos));
         }
         return ((GroupCall) call).executeEach(timeoutNanos, this::execute);
     }
@@ -68,11 +66,11 @@ final class HostBackend implements Backend {
         return MemoryHold.isNeeded(buffer) ? MemoryHold.run(buffer, operation) : operation.getAsLong();
     }
 
-    /** Holds the buffers of all transfers from one on. */
-    private static long hold(List<Transfer> transfers, int from, LongSupplier operation) {
-        return from == transfers.size()
+    /** Holds all buffers from one on. */
+    private static long hold(List<DataBuffer> buffers, int from, LongSupplier operation) {
+        return from == buffers.size()
                 ? operation.getAsLong()
-                : hold(transfers.get(from).buffer(), () -> hold(transfers, from + 1, operation));
+                : MemoryHold.run(buffers.get(from), () -> hold(buffers, from + 1, operation));
     }
 
     private long execute(BufferCall call, long timeoutNanos) {

@@ -1,6 +1,7 @@
 package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
+import io.jccl.internal.MemoryHold;
 import java.util.List;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
@@ -34,15 +35,24 @@ final class TransfersCall implements OperationCall {
     private final boolean onDevice;
     private final int count;
     private List<Transfer> transfers;
+    private List<DataBuffer> held;
 
+    /** @throws IllegalArgumentException if memory of too many arenas must be held */
     TransfersCall(boolean onDevice, List<Transfer> transfers) {
         this.onDevice = onDevice;
         this.transfers = List.copyOf(transfers);
         this.count = transfers.size();
+        this.held =
+                MemoryHold.ofEachArena(transfers.stream().map(Transfer::buffer).toList());
     }
 
     List<Transfer> transfers() {
         return transfers;
+    }
+
+    /** Buffers whose memory must be held while the transfers are executed, one of each arena. */
+    List<DataBuffer> held() {
+        return held;
     }
 
     /** The transfers as they cross the native interface: {@value #LONGS_PER_TASK} longs for each. */
@@ -98,5 +108,6 @@ final class TransfersCall implements OperationCall {
     public void release() {
         transfers.forEach(transfer -> transfer.buffer().unpin());
         transfers = List.of();
+        held = List.of();
     }
 }

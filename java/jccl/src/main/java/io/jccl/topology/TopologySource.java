@@ -29,9 +29,7 @@ public final class TopologySource {
      * @throws TopologyException if the file is no acceptable description
      */
     public static XmlElement describe(Settings settings, List<HostRank> ranks) {
-        return settings.get(TopologySettings.TOPO_FILE).isEmpty()
-                ? SysfsDetector.detectThisHost(settings, ranks)
-                : describe(settings, ranks, () -> SysfsDetector.detectThisHost(settings, List.of()));
+        return describe(settings, ranks, () -> SysfsDetector.detectThisHost(settings, List.of()));
     }
 
     /**

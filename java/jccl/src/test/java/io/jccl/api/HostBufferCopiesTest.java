@@ -74,7 +74,11 @@ class HostBufferCopiesTest {
                     .withMessageStartingWith("array=null");
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> memory.asFloatBuffer(0, 1 << 30))
-                    .withMessageContaining("count=1073741824: expected at most");
+                    .withMessageContaining("count=1073741824: expected 0 to 536870911 elements");
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> memory.asFloatBuffer(0, -1073741823))
+                    .withMessageContaining("count=-1073741823: expected 0 to");
+            assertThatIllegalArgumentException().isThrownBy(() -> memory.asDoubleBuffer(0, Integer.MIN_VALUE));
             assertThat(memory.asFloatBuffer(0, 4)).isEqualTo(FloatBuffer.allocate(4));
         }
     }

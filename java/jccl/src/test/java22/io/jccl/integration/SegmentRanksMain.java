@@ -36,6 +36,8 @@ final class SegmentRanksMain {
 
     private static final int COUNT = 100_000;
     private static final long BYTES = (long) COUNT * Float.BYTES;
+    private static final int MANY = 3_000;
+    private static final int MAX_ARENAS = 16;
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final CommunicatorConfig CONFIG =
             CommunicatorConfig.builder().timeout(TIMEOUT).initTimeout(TIMEOUT).build();
@@ -67,6 +69,8 @@ final class SegmentRanksMain {
         report("read-only source", main::readOnlySource);
         report("no elements", main::noElements);
         report("transfers", main::transfers);
+        report("many transfers of one arena", main::manyTransfers);
+        report("many arenas in a group", main::manyArenas);
         report("host buffer as a segment", main::hostBuffer);
         report("host buffer that is closed", main::closedHostBuffer);
         report("host buffer that only its segment refers to", main::forgottenHostBuffer);
@@ -167,6 +171,60 @@ final class SegmentRanksMain {
                         .await();
                 for (long i = 0; i < COUNT; i++) {
                     require(at(in, i) == peer + i % 7, "element " + i + " is " + at(in, i));
+                }
+            }
+        });
+    }
+
+    /** One hold serves all, so the stack does not grow with them. */
+    private void manyTransfers() throws Exception {
+        ranks(comm -> {
+            try (Arena arena = Arena.ofShared()) {
+                MemorySegment out = arena.allocate(BYTES);
+                MemorySegment in = arena.allocate(BYTES);
+                fill(out, comm.rank());
+                int peer = 1 - comm.rank();
+                comm.group(group -> {
+                            for (long at = 0; at < MANY; at++) {
+                                group.send(peer, DataBuffer.of(out.asSlice(at * Float.BYTES, Float.BYTES), DataType.FLOAT32));
+                                group.recv(peer, DataBuffer.of(in.asSlice(at * Float.BYTES, Float.BYTES), DataType.FLOAT32));
+                            }
+                        })
+                        .await();
+                for (long i = 0; i < MANY; i++) {
+                    require(at(in, i) == peer + i % 7, "element " + i + " is " + at(in, i));
+                }
+            }
+        });
+    }
+
+    /** As many as can be held, and one more, which is refused before anything is sent. */
+    private void manyArenas() throws Exception {
+        ranks(comm -> {
+            List<Arena> arenas = Stream.generate(Arena::ofShared).limit(MAX_ARENAS + 1).toList();
+            try {
+                List<MemorySegment> segments =
+                        arenas.stream().map(arena -> arena.allocate(BYTES)).toList();
+                requireThrown(
+                        IllegalArgumentException.class,
+                        "arenas=" + (MAX_ARENAS + 1) + ": expected at most " + MAX_ARENAS,
+                        () -> exchange(comm, segments));
+                exchange(comm, segments.subList(0, MAX_ARENAS)).await();
+            } finally {
+                arenas.forEach(Arena::close);
+            }
+        });
+    }
+
+    /** Sends half of the segments, and receives into the others. */
+    private static Work exchange(Communicator comm, List<MemorySegment> segments) {
+        return comm.group(group -> {
+            for (int i = 0; i < segments.size(); i++) {
+                DataBuffer buffer = DataBuffer.of(segments.get(i), DataType.FLOAT32);
+                if (i % 2 == 0) {
+                    group.send(1 - comm.rank(), buffer);
+                } else {
+                    group.recv(1 - comm.rank(), buffer);
                 }
             }
         });
