@@ -336,9 +336,11 @@ final class SegmentRanksMain {
                 float[] first = new float[4];
                 if (comm.rank() == 1) {
                     require(closed.await(TIMEOUT.toSeconds(), TimeUnit.SECONDS), "rank 0 got there");
-                    comm.allReduce(DataBuffer.of(first), ReduceOp.SUM).await();
-                    Work second = comm.allReduce(DataBuffer.of(other.allocate(BYTES), DataType.FLOAT32), ReduceOp.SUM);
-                    requireThrown(JcclException.class, "", second::await);
+                    MemorySegment segment = other.allocate(BYTES);
+                    requireThrown(JcclException.class, "its arena was closed", () -> {
+                        comm.allReduce(DataBuffer.of(first), ReduceOp.SUM).await(); // rank 0 may have ended this one, and failed
+                        comm.allReduce(DataBuffer.of(segment, DataType.FLOAT32), ReduceOp.SUM).await();
+                    });
                     return;
                 }
                 Work before = comm.allReduce(DataBuffer.of(first), ReduceOp.SUM);
