@@ -5,6 +5,7 @@ import io.jccl.CommunicatorConfig;
 import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Json;
 import io.jccl.cli.output.TextTable;
+import io.jccl.config.LaunchSettings;
 import io.jccl.config.Origin;
 import io.jccl.config.Registry;
 import io.jccl.config.Setting;
@@ -29,8 +30,6 @@ import picocli.CommandLine.Option;
         sortOptions = false)
 final class EnvCommand implements Callable<Integer> {
 
-    private static final String ID_PREFIX = "jccl1:";
-
     @Option(names = "--json", description = "print JSON")
     private boolean json;
 
@@ -53,7 +52,7 @@ final class EnvCommand implements Callable<Integer> {
         TextTable table = new TextTable("SETTING", "VALUE", "SOURCE", "MEANING");
         for (Setting<?> setting : Registry.all()) {
             if (isShown(settings, setting, onlySet)) {
-                String value = withoutSecret(settings.text(setting));
+                String value = text(settings, setting);
                 table.row(
                         setting.name(),
                         value.isEmpty() ? "-" : value,
@@ -96,7 +95,7 @@ final class EnvCommand implements Callable<Integer> {
         }
         json.writeEndArray();
         json.writeStringField("group", setting.group());
-        writeValue(json, settings.get(setting), settings.text(setting));
+        writeValue(json, settings.get(setting), text(settings, setting));
         json.writeStringField("source", source(settings, setting));
         json.writeStringField("default", setting.defaultText());
         json.writeStringField("documentation", setting.documentation());
@@ -114,7 +113,7 @@ final class EnvCommand implements Callable<Integer> {
         } else if (plain instanceof Boolean flag) {
             json.writeBoolean(flag);
         } else {
-            json.writeString(withoutSecret(text));
+            json.writeString(text);
         }
     }
 
@@ -124,8 +123,8 @@ final class EnvCommand implements Callable<Integer> {
         return origin.place() + (alias ? " " + origin.name() : "");
     }
 
-    /** The id of a job is its password: it is not printed. */
-    private static String withoutSecret(String text) {
-        return text.startsWith(ID_PREFIX) ? ID_PREFIX + "…" : text;
+    private static String text(Settings settings, Setting<?> setting) {
+        String text = settings.text(setting);
+        return setting == LaunchSettings.RENDEZVOUS ? LaunchSettings.withoutSecret(text) : text;
     }
 }

@@ -1,6 +1,7 @@
 package io.jccl.bootstrap;
 
 import io.jccl.BootstrapException;
+import io.jccl.config.LaunchSettings;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -321,8 +322,8 @@ public final class LauncherEnvironment {
         return new Launch.Address(host, port, new Launch.Secret(guessable ? "jccl " + address : secret), guessable);
     }
 
-    private static IllegalArgumentException badRendezvous(String shown, String why) {
-        return new IllegalArgumentException(RENDEZVOUS + "=\"" + shown + "\": " + why
+    private static IllegalArgumentException badRendezvous(String text, String why) {
+        return new IllegalArgumentException(RENDEZVOUS + "=\"" + LaunchSettings.withoutSecret(text) + "\": " + why
                 + "; expected host:port, [v6-address]:port, either with /secret, or file:/path");
     }
 }

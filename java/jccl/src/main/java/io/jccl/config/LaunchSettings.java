@@ -49,9 +49,10 @@ public final class LaunchSettings {
     public static final Setting<Optional<String>> RENDEZVOUS = GROUP.add(
             "JCCL_RENDEZVOUS",
             "",
-            optional(text("HOST:PORT of rank 0, or the text of a UniqueId")),
+            optional(text("HOST:PORT or HOST:PORT/SECRET of rank 0, or file:/PATH")),
             Optional.empty(),
-            "Where rank 0 waits for the others: `HOST:PORT`, or the text of a `UniqueId`.");
+            "Where rank 0 waits for the others: `HOST:PORT/SECRET`, with a secret that only the ranks know; `HOST:PORT` in"
+                    + " a network that is trusted; or `file:/PATH`, a file that rank 0 writes and all ranks can read.");
 
     /** Which host this rank is on. */
     public static final Setting<Optional<String>> HOST_ID = GROUP.add(
@@ -63,6 +64,15 @@ public final class LaunchSettings {
                     + " ids on one host make it several simulated hosts.");
 
     private LaunchSettings() {}
+
+    /** A rendezvous as logs may have it: who knows the secret can join the job. */
+    public static String withoutSecret(String rendezvous) {
+        if (rendezvous.startsWith("file:")) {
+            return rendezvous;
+        }
+        // The text of a UniqueId is no rendezvous, but all of it is secret.
+        return rendezvous.replaceFirst("(?s)(^jccl1:|/).*", "$1…");
+    }
 
     static List<Setting<?>> all() {
         return GROUP.settings();

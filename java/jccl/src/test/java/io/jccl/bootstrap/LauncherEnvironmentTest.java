@@ -250,9 +250,11 @@ class LauncherEnvironmentTest {
                 .hasMessageContaining("expected host:port");
     }
 
-    @Test
-    void aSecretInABadRendezvousIsNotShown() {
-        assertThatThrownBy(() -> LauncherEnvironment.parseRendezvous("h:x/hush"))
+    @ParameterizedTest
+    @ValueSource(strings = {"h:x/hush", "jccl1:hush"})
+    void aSecretInABadRendezvousIsNotShown(String text) {
+        assertThatThrownBy(() -> LauncherEnvironment.parseRendezvous(text))
+                .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageNotContainingAny("hush");
     }
 }

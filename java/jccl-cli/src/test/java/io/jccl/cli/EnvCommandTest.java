@@ -1,0 +1,27 @@
+package io.jccl.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.CommunicatorConfig;
+import io.jccl.config.Settings;
+import java.util.Map;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class EnvCommandTest {
+
+    @ParameterizedTest
+    @CsvSource({
+        "node1:2900/hush, node1:2900/…",
+        "[fe80::1]:2900/hush/more, [fe80::1]:2900/…",
+        "jccl1:hush, jccl1:…",
+        "node1:2900, node1:2900",
+        "file:/tmp/here, file:/tmp/here"
+    })
+    void theSecretOfARendezvousIsNotShown(String rendezvous, String shown) {
+        Settings settings = Settings.load(
+                CommunicatorConfig.defaults(), name -> null, Map.of("JCCL_RENDEZVOUS", rendezvous));
+        assertThat(EnvCommand.toText(settings, true)).contains(" " + shown + " ").doesNotContain("hush");
+        assertThat(EnvCommand.toJson(settings, true)).contains("\"" + shown + "\"").doesNotContain("hush");
+    }
+}
