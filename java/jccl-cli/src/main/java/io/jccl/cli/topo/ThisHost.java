@@ -1,5 +1,6 @@
 package io.jccl.cli.topo;
 
+import io.jccl.cli.output.BuildVersion;
 import io.jccl.config.Settings;
 import io.jccl.planning.PlanningOptions;
 import io.jccl.search.SearchOptions;
@@ -14,20 +15,38 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /** Requests for reports on this host, with the settings that hold here. */
 public final class ThisHost {
 
+    private static final Pattern MODEL = Pattern.compile("(?m)^(?:model name|Model|cpu model)\\s*:[ \\t]*(\\S.*)$");
+
     private ThisHost() {}
 
     /** What the network calls this host; absent where the system does not say. */
     public static Optional<String> name() {
+        return read("/proc/sys/kernel/hostname");
+    }
+
+    /** The model of the processor, or the architecture where the kernel names no model. */
+    public static String processor() {
+        return read("/proc/cpuinfo").flatMap(ThisHost::model).orElseGet(() -> System.getProperty("os.arch"));
+    }
+
+    /** The processor's model in the text of {@code /proc/cpuinfo}; 64-bit ARM has none there. */
+    static Optional<String> model(String cpuinfo) {
+        Matcher matcher = MODEL.matcher(cpuinfo);
+        return matcher.find() ? Optional.of(matcher.group(1).strip().replaceAll("\\s+", " ")) : Optional.empty();
+    }
+
+    private static Optional<String> read(String file) {
         try {
-            String name = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
-            return Optional.of(name).filter(text -> !text.isEmpty());
+            return Optional.of(Files.readString(Path.of(file)).strip()).filter(text -> !text.isEmpty());
         } catch (IOException e) {
-            return Optional.empty();
+            return Optional.empty(); // not Linux, or hidden by a container
         }
     }
 
@@ -57,10 +76,9 @@ public final class ThisHost {
      */
     public static TopologyReporter.Request request(
             Optional<Path> file, int ranks, int hosts, boolean localOnly, Settings settings, PlanningOptions options) {
-        String version = ThisHost.class.getPackage().getImplementationVersion();
         return new TopologyReporter.Request(
                 file.map(Path::toString).orElseGet(() -> TopologySource.name(settings)),
-                version == null ? "unknown" : version,
+                BuildVersion.get(),
                 file.map(TopologyXmlReader::read).orElseGet(() -> describe(ranks, settings)),
                 hosts,
                 localOnly,
