@@ -7,6 +7,7 @@ import ch.qos.logback.classic.spi.Configurator;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.ConsoleAppender;
 import ch.qos.logback.core.spi.ContextAwareBase;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 
@@ -55,6 +56,7 @@ public final class LogConfiguration extends ContextAwareBase implements Configur
     public ExecutionStatus configure(LoggerContext context) {
         PatternLayoutEncoder encoder = new PatternLayoutEncoder();
         encoder.setContext(context);
+        encoder.setCharset(StandardCharsets.UTF_8);
         String rank = System.getenv("JCCL_RANK");
         encoder.setPattern(
                 "%d{HH:mm:ss.SSS} %-5level " + (rank == null ? "" : "rank " + rank + " ") + "%logger{0}: %msg%n");

@@ -7,7 +7,12 @@ import io.jccl.cli.output.Terminal;
 import io.jccl.cli.perf.PerfCommand;
 import io.jccl.cli.tune.MeasurementRankCommand;
 import io.jccl.cli.tune.TuneCommand;
+import java.io.BufferedOutputStream;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.PrintStream;
 import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import picocli.AutoComplete;
 import picocli.CommandLine;
@@ -83,11 +88,22 @@ public final class Main {
 
     /** Runs the command and ends the process with its status. */
     public static void main(String[] arguments) {
+        System.setOut(utf8(FileDescriptor.out));
+        System.setErr(utf8(FileDescriptor.err));
         Locale.setDefault(Locale.ROOT); // programs read the numbers as well
         int status = execute(arguments);
-        System.out.flush();
+        if (System.out.checkError()) {
+            System.err.println(whoAmI("jccl") + ": standard output cannot be written: its reader ended, or no space is left");
+            status = Math.max(status, ExitCode.FAILURE);
+        }
         System.err.flush();
         System.exit(status);
+    }
+
+    /** Whatever the charset of the locale is: an SVG names its own. */
+    private static PrintStream utf8(FileDescriptor file) {
+        return new PrintStream(
+                new BufferedOutputStream(new FileOutputStream(file)), true, StandardCharsets.UTF_8);
     }
 
     private static int execute(String[] arguments) {
@@ -114,6 +130,8 @@ public final class Main {
         line.getSubcommands().values().forEach(Main::addHelp);
         line.setColorScheme(
                 CommandLine.Help.defaultColorScheme(Terminal.colours(Terminal.Stream.OUT) ? Ansi.ON : Ansi.OFF));
+        line.setOut(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
+        line.setErr(new PrintWriter(System.err, true, StandardCharsets.UTF_8));
         line.setUsageHelpWidth(100);
         line.setAbbreviatedOptionsAllowed(false);
         line.setParameterExceptionHandler(Main::usage);

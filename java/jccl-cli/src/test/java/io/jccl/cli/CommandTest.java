@@ -3,7 +3,10 @@ package io.jccl.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.cli.CommandProcess.Result;
+import java.io.File;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -34,7 +37,13 @@ class CommandTest {
             value = {
                 "perf all_sum | collective=\"all_sum\": unknown; name one of [all_reduce",
                 "perf allReduce | , barrier]; did you mean all_reduce?",
-                "perf all_reduce --json - --csv - | json=- csv=-: standard output carries one of them",
+                "perf all_reduce --json - --csv - | csv=- json=-: expected a file of its own for each; name another",
+                "perf all_reduce --json a --plot ./a | plot=a json=a: expected a file of its own for each; name another",
+                "perf all_reduce --compare a --plot ./a | plot=a compare=a: expected a file of its own for each",
+                "perf all_reduce --plot /no/such/x.svg | plot=/no/such/x.svg: expected a file that can be written",
+                "perf all_reduce --threads --csv /no/such/x | csv=/no/such/x: expected a file that can be written",
+                "perf all_reduce --json /proc | json=/proc: expected a file that can be written",
+                "perf all_reduce --compare /no/such/x | baseline=/no/such/x: cannot be read",
                 "perf barrier --plot x.svg | plot=x.svg: expected a collective that has sizes",
                 "perf all_reduce --backend cuda | backend=cuda memory=direct: a backend works on its own memory; use --memory device",
                 "perf all_reduce --backend host --memory device | backend=host memory=device: a backend works on its own memory",
@@ -179,6 +188,38 @@ class CommandTest {
         assertThat(Files.readString(plot))
                 .contains("data-panel=\"bandwidth\" data-run=\"this run, 20", "data-run=\"earlier.json, 20");
         assertThat(result.out()).contains("# compared with " + earlier + ": ");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"--json, json", "--csv, csv", "--plot, plot"})
+    void aFullDiskIsAFailure(String option, String name) throws IOException, InterruptedException {
+        Result result =
+                run("perf", "all_reduce", "-n", "2", "--threads", "-e", "8", "--iters", "1", option, "/dev/full");
+        assertThat(result.status()).isEqualTo(1);
+        assertThat(result.err())
+                .contains(name + "=/dev/full: cannot be written (No space left on device); name another with " + option);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"topo -n 2 --json", "env", "perf all_reduce -n 2 --threads -e 8 --iters 1 --csv -"})
+    void aStandardOutputThatIsFullIsAFailure(String command) throws IOException, InterruptedException {
+        Process process = CommandProcess.builder(directory, List.of(), command.split(" "))
+                .redirectOutput(new File("/dev/full"))
+                .start();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.exitValue()).isEqualTo(1);
+        assertThat(Files.readString(directory.resolve("err"))).contains("standard output cannot be written");
+    }
+
+    @Test
+    void picturesAreUtf8InEveryLocale() throws IOException, InterruptedException {
+        ProcessBuilder builder = CommandProcess.builder(directory, List.of(), "topo", "-n", "2", "--format", "svg");
+        builder.environment().put("LC_ALL", "C");
+        Process process = builder.start();
+        byte[] svg = process.getInputStream().readAllBytes();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(svg)).toString();
+        assertThat(text).contains("–").doesNotContain("?");
     }
 
     private static String[] with(String[] arguments, String... more) {

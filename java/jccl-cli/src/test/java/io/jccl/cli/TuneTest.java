@@ -83,7 +83,9 @@ class TuneTest {
                 "tune --transport ether | transport=\"ether\": unknown",
                 "tune -e 1 | max=1: expected at least 64",
                 "tune --budget 0 | budget=0.0: expected seconds above 0",
-                "tune --verify --collective sum | collective=\"sum\": unknown"
+                "tune --verify --collective allreduce | collective=\"allreduce\": unknown",
+                "tune --verify --collective allreduce | ; did you mean all_reduce?",
+                "tune -o no-such-folder/x | no-such-folder/x: expected a file that can be written"
             })
     void wrongUsageIsStatusTwo(String command, String message) throws IOException, InterruptedException {
         Result result = run(command.split(" "));

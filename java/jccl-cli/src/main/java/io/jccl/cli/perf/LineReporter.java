@@ -1,6 +1,8 @@
 package io.jccl.cli.perf;
 
+import io.jccl.cli.output.OutputFile;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -12,8 +14,9 @@ final class LineReporter implements Reporter {
 
     private static final String STANDARD_OUTPUT = "-";
 
-    private final PrintStream out;
-    private final boolean ownsOut;
+    private final String option;
+    private final String file;
+    private final OutputStream out;
     private final String header;
     private final BiFunction<PerfRow, RunInfo, String> format;
     private RunInfo run;
@@ -24,57 +27,58 @@ final class LineReporter implements Reporter {
             PrintStream standardOutput,
             String header,
             BiFunction<PerfRow, RunInfo, String> format) {
-        this.ownsOut = !file.equals(STANDARD_OUTPUT);
-        this.out = ownsOut ? open(option, file) : standardOutput;
+        this.option = option;
+        this.file = file;
         this.header = header;
         this.format = format;
+        try {
+            this.out = OutputFile.isFile(file) ? Files.newOutputStream(Path.of(file)) : standardOutput;
+        } catch (IOException e) {
+            throw OutputFile.unwritable(option, file, e);
+        }
     }
 
-    /**
-     * JSON, one object a line.
-     *
-     * @throws IllegalArgumentException if the file cannot be written
-     */
+    /** JSON, one object a line. */
     static LineReporter json(String file, PrintStream standardOutput) {
         return new LineReporter("json", file, standardOutput, "", (row, run) -> row.toJson(run) + "\n");
     }
 
-    /**
-     * Comma-separated values.
-     *
-     * @throws IllegalArgumentException if the file cannot be written
-     */
+    /** Comma-separated values. */
     static LineReporter csv(String file, PrintStream standardOutput) {
         return new LineReporter("csv", file, standardOutput, CsvFormat.header(), CsvFormat::row);
-    }
-
-    private static PrintStream open(String option, String file) {
-        try {
-            return new PrintStream(Files.newOutputStream(Path.of(file)), false, StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new IllegalArgumentException(
-                    option + "=" + file + ": cannot be written (" + e + "); name a file in a writable directory, or -",
-                    e);
-        }
     }
 
     @Override
     public void begin(PerfOptions options, RunInfo run, int sizes) {
         this.run = run;
-        out.print(header);
-        out.flush();
+        write(header);
     }
 
     @Override
     public void row(PerfRow row) {
-        out.print(format.apply(row, run));
-        out.flush();
+        write(format.apply(row, run));
+    }
+
+    private void write(String text) {
+        try {
+            out.write(text.getBytes(StandardCharsets.UTF_8));
+            out.flush();
+            if (out instanceof PrintStream print && print.checkError()) {
+                throw new IOException("no reader, or no space left");
+            }
+        } catch (IOException e) {
+            throw OutputFile.unwritable(option, file, e);
+        }
     }
 
     @Override
     public void close() {
-        if (ownsOut) {
-            out.close();
+        if (OutputFile.isFile(file)) {
+            try {
+                out.close();
+            } catch (IOException e) {
+                throw OutputFile.unwritable(option, file, e);
+            }
         }
     }
 }

@@ -1,8 +1,12 @@
 package io.jccl.cli.perf;
 
+import io.jccl.cli.output.OutputFile;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * Where the results of a run go beside the table, and what they are compared with.
@@ -16,25 +20,41 @@ import java.util.Optional;
 record Outputs(
         Optional<String> json, Optional<String> csv, Optional<Path> plot, List<Path> earlier, double tolerancePercent) {
 
-    private static final String STANDARD_OUTPUT = "-";
-
     /** No output. */
     static final Outputs NONE = new Outputs(Optional.empty(), Optional.empty(), Optional.empty(), List.of(), 0);
 
     Outputs {
         earlier = List.copyOf(earlier);
-        if (isStandardOutput(json) && isStandardOutput(csv)) {
-            throw new IllegalArgumentException(
-                    "json=- csv=-: standard output carries one of them; name a file for the other");
+        Map<Path, String> options = new HashMap<>();
+        csv.ifPresent(file -> requireOther(options, "csv", Path.of(file)));
+        plot.ifPresent(file -> requireOther(options, "plot", file));
+        // The earlier run is read before: --json may replace it.
+        earlier.forEach(file -> requireOther(new HashMap<>(options), "compare", file));
+        json.ifPresent(file -> requireOther(options, "json", Path.of(file)));
+    }
+
+    private static void requireOther(Map<Path, String> options, String option, Path file) {
+        String other = options.putIfAbsent(file.toAbsolutePath().normalize(), option);
+        if (other != null) {
+            throw new IllegalArgumentException(other + "=" + file + " " + option + "=" + file
+                    + ": expected a file of its own for each; name another with --" + other);
         }
+    }
+
+    /**
+     * Checks before anything is measured that all can be written and read.
+     *
+     * @throws IllegalArgumentException if something cannot
+     */
+    void requireUsable() {
+        json.filter(OutputFile::isFile).ifPresent(file -> OutputFile.requireWritable("json", Path.of(file)));
+        csv.filter(OutputFile::isFile).ifPresent(file -> OutputFile.requireWritable("csv", Path.of(file)));
+        plot.ifPresent(file -> OutputFile.requireWritable("plot", file));
+        earlier.forEach(EarlierRun::read);
     }
 
     /** Whether standard output carries JSON or CSV, so that there is no table. */
     boolean onStandardOutput() {
-        return isStandardOutput(json) || isStandardOutput(csv);
-    }
-
-    private static boolean isStandardOutput(Optional<String> file) {
-        return file.filter(STANDARD_OUTPUT::equals).isPresent();
+        return Stream.of(json, csv).flatMap(Optional::stream).anyMatch(OutputFile.STANDARD_OUTPUT::equals);
     }
 }

@@ -1,12 +1,10 @@
 package io.jccl.cli.perf;
 
 import io.jccl.Collective;
-import io.jccl.config.NearestName;
+import io.jccl.cli.output.NearestLabel;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.stream.Stream;
 
 /**
@@ -59,17 +57,9 @@ record PerfCollective(Collective kind, boolean vector) {
                 return collective;
             }
         }
-        throw new IllegalArgumentException("collective=\"" + label + "\": unknown; name one of "
-                + all.stream().map(PerfCollective::label).toList() + suggestion(expected, all));
-    }
-
-    /** The nearest label where underscores do not count: MPI and Java have none. */
-    private static String suggestion(String name, List<PerfCollective> all) {
-        Map<String, String> labels = new LinkedHashMap<>();
-        all.forEach(collective -> labels.put(collective.label().replace("_", ""), collective.label()));
-        return NearestName.nearest(name.replace("_", ""), labels.keySet())
-                .map(near -> "; did you mean " + labels.get(near) + "?")
-                .orElse("");
+        List<String> labels = all.stream().map(PerfCollective::label).toList();
+        throw new IllegalArgumentException("collective=\"" + label + "\": unknown; name one of " + labels
+                + NearestLabel.suggestion(label, labels));
     }
 
     /** The name by which it is asked for and reported. */

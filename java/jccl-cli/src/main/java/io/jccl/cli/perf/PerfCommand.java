@@ -223,6 +223,9 @@ public final class PerfCommand implements Callable<Integer> {
             place = threads ? Optional.empty() : launch();
             size = place.map(Launch::size).orElseGet(() -> ranks == null ? DEFAULT_RANKS : ranks);
             checkRanks(size);
+            if (place.isEmpty() || place.get().rank() == 0) {
+                options.outputs().requireUsable();
+            }
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), e.getMessage(), e);
         }

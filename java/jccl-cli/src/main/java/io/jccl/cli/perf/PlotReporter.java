@@ -1,7 +1,7 @@
 package io.jccl.cli.perf;
 
+import io.jccl.cli.output.OutputFile;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -16,16 +16,9 @@ final class PlotReporter implements Reporter {
     private PerfOptions options;
     private RunInfo run;
 
-    /**
-     * @throws IllegalArgumentException if the file cannot be written
-     */
     PlotReporter(Path file, List<EarlierRun> earlier) {
         this.file = file;
         this.earlier = List.copyOf(earlier);
-        Path there = Files.exists(file) ? file : file.toAbsolutePath().getParent();
-        if (Files.isDirectory(file) || there == null || !Files.isWritable(there)) {
-            throw new IllegalArgumentException(unwritable());
-        }
     }
 
     @Override
@@ -44,12 +37,8 @@ final class PlotReporter implements Reporter {
         try {
             Files.writeString(file, PerfPlot.draw(title(), about(), Curve.of(run, rows, earlier)));
         } catch (IOException e) {
-            throw new UncheckedIOException(unwritable(), e);
+            throw OutputFile.unwritable("plot", file.toAbsolutePath().toString(), e);
         }
-    }
-
-    private String unwritable() {
-        return "plot=" + file + ": cannot be written; name a file in a writable directory";
     }
 
     private String title() {

@@ -12,7 +12,8 @@ final class Reporters implements Reporter {
     /**
      * Opens what is to be written and reads what is to be compared with.
      *
-     * @throws IllegalArgumentException if a file cannot be read or written
+     * @throws IllegalArgumentException if a file cannot be read
+     * @throws java.io.UncheckedIOException if a file cannot be written
      */
     Reporters(PerfOptions options, PrintStream out, PrintStream err) {
         Outputs outputs = options.outputs();

@@ -7,7 +7,11 @@ import io.jccl.cli.doctor.HostLoad;
 import io.jccl.cli.launch.JobDirectory;
 import io.jccl.cli.output.ByteSizes;
 import io.jccl.cli.output.ExitCode;
+import io.jccl.cli.output.NearestLabel;
+import io.jccl.cli.output.OutputFile;
 import io.jccl.cli.output.Terminal;
+import io.jccl.cli.topo.ThisHost;
+import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
 import io.jccl.tuning.HostCosts;
 import io.jccl.tuning.HostCosts.General;
@@ -19,9 +23,11 @@ import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -102,12 +108,25 @@ public final class TuneCommand implements Callable<Integer> {
         MeasurementPlan plan;
         Collective verified;
         try {
-            verified = Collective.parse(collective);
+            verified = parse(collective);
             plan = plan();
+            if (output != null && !verify) {
+                OutputFile.requireWritable("output", output);
+            }
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), e.getMessage(), e);
         }
         return verify ? verify(plan, verified) : tune(plan);
+    }
+
+    private static Collective parse(String label) {
+        try {
+            return Collective.parse(label);
+        } catch (IllegalArgumentException e) {
+            List<String> labels =
+                    Stream.of(Collective.values()).map(Collective::label).toList();
+            throw new IllegalArgumentException(e.getMessage() + NearestLabel.suggestion(label, labels), e);
+        }
     }
 
     private MeasurementPlan plan() {
@@ -148,9 +167,6 @@ public final class TuneCommand implements Callable<Integer> {
     }
 
     private int tune(MeasurementPlan plan) throws IOException, InterruptedException {
-        if (output != null) {
-            requireWritable(output);
-        }
         RunProgress progress = begin();
         HostCosts inUse = plan.host().costs();
         Calibration calibration = new Calibration(plan.host(), this::note);
@@ -173,23 +189,12 @@ public final class TuneCommand implements Callable<Integer> {
         return ExitCode.SUCCESS;
     }
 
-    /** Measuring takes minutes, so the output is checked before. A file that is there stays as it is. */
-    private void requireWritable(Path file) {
-        Path directory = file.toAbsolutePath().getParent();
-        boolean possible = Files.exists(file)
-                ? !Files.isDirectory(file) && Files.isWritable(file)
-                : directory != null && Files.isDirectory(directory) && Files.isWritable(directory);
-        if (!possible) {
-            throw new ParameterException(
-                    spec.commandLine(),
-                    "output=" + file + ": expected a file that can be written, in a directory that is there; name"
-                            + " another with -o");
-        }
-    }
-
     private int verify(MeasurementPlan plan, Collective verified) throws IOException, InterruptedException {
         RunProgress progress = begin();
-        System.out.println("# profile in use: " + plan.host().costs().source());
+        Optional<Path> profile = plan.host().settings().get(AlgorithmSettings.TUNING_PROFILE);
+        System.out.println("# profile in use: "
+                + profile.map(file -> file.toAbsolutePath() + ", ").orElse("")
+                + plan.host().costs().source());
         for (MeasurementRun run : plan.forVerification(budget, verified)) {
             List<Times> times = MeasurementProcesses.run(progress.begin(run), System.out, System.err);
             System.out.println();
@@ -216,7 +221,7 @@ public final class TuneCommand implements Callable<Integer> {
     private String source(TunedHost host) {
         String command =
                 String.join(" ", spec.commandLine().getParent().getParseResult().originalArgs());
-        return "measured on " + host.processor() + ", " + host.cores() + " cores, "
+        return "measured on " + ThisHost.processor() + ", " + host.cores() + " cores, "
                 + host.dedicatedCoreRanks().stream().map(String::valueOf).collect(Collectors.joining(" and "))
                 + " ranks, and " + host.oversubscribedRanks() + " that are oversubscribed, on "
                 + LocalDate.now(ZoneOffset.UTC) + " by `jccl " + command + "`";

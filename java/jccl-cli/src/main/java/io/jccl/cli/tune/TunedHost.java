@@ -12,12 +12,8 @@ import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.CommunicatorShape;
 import io.jccl.tuning.CostModel;
 import io.jccl.tuning.HostCosts;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.TreeMap;
 
 /**
  * The host that is tuned, and the choices of the cost model for groups of ranks on it.
@@ -30,23 +26,6 @@ record TunedHost(int cores, Settings settings, HostCosts costs) {
 
     static TunedHost here(Settings settings) {
         return new TunedHost(ThisHost.cores(), settings, HostCosts.of(settings));
-    }
-
-    /** The processors as Linux names them. */
-    String processor() {
-        try {
-            TreeMap<String, String> first = new TreeMap<>();
-            for (String line : Files.readAllLines(Path.of("/proc/cpuinfo"))) {
-                String[] parts = line.split(":", 2);
-                if (parts.length == 2) {
-                    first.putIfAbsent(parts[0].strip(), parts[1].strip());
-                }
-            }
-            return first.getOrDefault("model name", "unknown processor") + " (family "
-                    + first.getOrDefault("cpu family", "?") + " model " + first.getOrDefault("model", "?") + ")";
-        } catch (IOException e) {
-            return "unknown processor";
-        }
     }
 
     /** What the model knows of the ranks of a run. */
