@@ -26,7 +26,8 @@ final class PerfTable {
         String factor = String.format(Locale.ROOT, "%.3g", Shape.busFactor(collective.kind(), ranks));
         return "# size: the most bytes that one rank sends or expects; time: mean of the slowest rank; GB: 1e9 bytes\n"
                 + "# algbw: size / time; busbw: algbw x " + factor
-                + ", the load of the slowest link; -: not measured; N/A: not checked\n"
+                + (collective.vector() ? ", as with equal blocks" : ", the load of the slowest link")
+                + "; -: not measured; N/A: not checked\n"
                 + (collective.vector()
                         ? "# block i of n has i / (1 + 2 + ... + n) of the size; count: elements of the largest block\n"
                         : "");

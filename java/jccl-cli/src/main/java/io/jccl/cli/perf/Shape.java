@@ -62,7 +62,7 @@ record Shape(PerfCollective collective, int ranks, long count, long elements) {
         };
     }
 
-    /** By what the algorithm bandwidth is multiplied to give the load of the slowest link. */
+    /** By what the algorithm bandwidth is multiplied to give the load of the slowest link; where blocks differ, as if they were equal. */
     static double busFactor(Collective collective, int ranks) {
         double others = (double) (ranks - 1) / ranks;
         return switch (collective) {

@@ -40,6 +40,14 @@ class PerfTableTest {
     }
 
     @Test
+    void theBusBandwidthOfVFormsIsThatOfEqualBlocks() {
+        assertThat(PerfTable.legend(PerfCollective.parse("all_gather"), 4))
+                .contains("busbw: algbw x 0.75, the load of the slowest link; ");
+        assertThat(PerfTable.legend(PerfCollective.parse("all_gather_v"), 4))
+                .contains("busbw: algbw x 0.75, as with equal blocks; ");
+    }
+
+    @Test
     void aLongTypeNameMakesItsColumnWider() {
         String[] lines = new PerfTable(false, "float8_e4m3").head().split("\n");
         assertThat(lines[1]).startsWith("#       size        count        type  redop");
