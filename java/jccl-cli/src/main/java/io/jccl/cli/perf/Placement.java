@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
 /**
@@ -16,28 +17,36 @@ import java.util.stream.LongStream;
  * @param ranks how many
  * @param processes how many processes they are in
  * @param hosts the names of their hosts, in the order of their lowest ranks
+ * @param ranksOfFirstHost those on the host of rank 0
  */
-record Placement(int ranks, int processes, List<String> hosts) {
+record Placement(int ranks, int processes, List<String> hosts, List<Integer> ranksOfFirstHost) {
 
     private static final int MAX_NAMES = 8;
 
     Placement {
         hosts = List.copyOf(hosts);
+        ranksOfFirstHost = List.copyOf(ranksOfFirstHost);
     }
 
     /** What all ranks know together; all of them call this. */
     static Placement gather(Exchange exchange, Settings settings) {
         String identity = settings.get(LaunchSettings.HOST_ID).orElseGet(HostIdentity::host);
         String name = settings.get(LaunchSettings.HOST_ID).orElseGet(HostFacts::hostName);
-        long[] identities = exchange.all(digest(identity));
-        List<String> names = exchange.all(name);
-        long[] processes = exchange.all(digest(HostIdentity.process()));
+        return of(exchange.all(digest(identity)), exchange.all(name), exchange.all(digest(HostIdentity.process())));
+    }
+
+    /** The placement of ranks whose hosts and processes have these identities. */
+    static Placement of(long[] identities, List<String> names, long[] processes) {
         Map<Long, String> hosts = new LinkedHashMap<>();
         for (int rank = 0; rank < identities.length; rank++) {
             hosts.putIfAbsent(identities[rank], names.get(rank));
         }
         int distinct = (int) LongStream.of(processes).distinct().count();
-        return new Placement(identities.length, distinct, List.copyOf(hosts.values()));
+        List<Integer> ofFirstHost = IntStream.range(0, identities.length)
+                .filter(rank -> identities[rank] == identities[0])
+                .boxed()
+                .toList();
+        return new Placement(identities.length, distinct, List.copyOf(hosts.values()), ofFirstHost);
     }
 
     private static long digest(String text) {

@@ -18,7 +18,6 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.IntStream;
 
 /**
  * With what, where and when a run measures, as rank 0 knows it; the same for all its rows.
@@ -56,22 +55,22 @@ record RunInfo(
                 NativeLoader.buildId(),
                 Runtime.version().toString(),
                 HostFacts.here(),
-                gpus(options, placement.ranks()),
+                gpus(options, placement.ranksOfFirstHost()),
                 Instant.now().truncatedTo(ChronoUnit.SECONDS),
                 transport,
                 placement,
                 changed(settings));
     }
 
-    private static List<String> gpus(PerfOptions options, int ranks) {
+    private static List<String> gpus(PerfOptions options, List<Integer> ranks) {
         if (options.memory() != MemoryKind.DEVICE) {
             return List.of();
         }
         List<CudaDevice> known = CudaInventory.ask().devices();
-        return IntStream.range(0, ranks)
+        return ranks.stream()
                 .map(rank -> options.deviceOf(rank).orElseThrow())
                 .distinct()
-                .mapToObj(device -> known.stream()
+                .map(device -> known.stream()
                         .filter(one -> one.ordinal() == device)
                         .map(CudaDevice::name)
                         .findFirst()

@@ -3,6 +3,7 @@ package io.jccl.cli.perf;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -19,7 +20,13 @@ class PlacementTest {
                 "9 | 9 | a b c d e f g h i | 9 ranks as processes on 9 hosts (a, b, c, d, e, f, g, h, ...)"
             })
     void isAPhrase(int ranks, int processes, String hosts, String text) {
-        assertThat(new Placement(ranks, processes, List.of(hosts.split(" "))).text())
+        assertThat(new Placement(ranks, processes, List.of(hosts.split(" ")), List.of(0)).text())
                 .isEqualTo(text);
+    }
+
+    @Test
+    void knowsTheRanksThatAreOnTheHostOfRank0() {
+        assertThat(Placement.of(new long[] {7, 9, 7, 9}, List.of("a", "b", "a", "b"), new long[] {1, 2, 1, 3}))
+                .isEqualTo(new Placement(4, 3, List.of("a", "b"), List.of(0, 2)));
     }
 }

@@ -15,7 +15,7 @@ final class RunInfos {
             List.of(),
             Instant.parse("2026-11-23T10:20:30Z"),
             "shm",
-            new Placement(4, 4, List.of("node1", "node2")),
+            new Placement(4, 4, List.of("node1", "node2"), List.of(0, 1)),
             Map.of("JCCL_ALGO", "ring"));
 
     private RunInfos() {}
