@@ -1,6 +1,6 @@
 package io.jccl.cli.perf;
 
-import io.jccl.cli.topo.svg.Svg;
+import io.jccl.cli.output.Svg;
 import java.util.List;
 
 /** Draws runs as one picture: bandwidth and time over size, and which curve is which run. Equal runs give equal pictures. */

@@ -1,6 +1,6 @@
 package io.jccl.cli.perf;
 
-import io.jccl.cli.topo.svg.Svg;
+import io.jccl.cli.output.Svg;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -14,11 +14,15 @@ import java.util.stream.Stream;
 record PlotMarker(int number) {
 
     /**
-     * The colours of Okabe and Ito without yellow, which is too light on white: <a
-     * href="https://jfly.uni-koeln.de/color/">Color Universal Design</a>. The last is black, in dark mode white.
+     * The first four are of Okabe and Ito, <a href="https://jfly.uni-koeln.de/color/">Color Universal Design</a>, whose
+     * others are too light on white; all stand out from the light and the dark page, and from each other also for readers
+     * with protanopia or deuteranopia.
      */
-    private static final List<String> COLOURS =
-            List.of("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000");
+    static final List<String> COLOURS =
+            List.of("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8533ff", "#cc0036", "#000000");
+
+    /** What the last colour is on a dark page. */
+    static final String LAST_WHEN_DARK = "#ffffff";
 
     private static final double RADIUS = 4;
     private static final double TIP = 5; // triangles of the same size look smaller
@@ -32,7 +36,7 @@ record PlotMarker(int number) {
 
     /** The rules that differ on a dark background. */
     static String darkStyles() {
-        return rule(COLOURS.size() - 1, "#ffffff") + "\n";
+        return rule(COLOURS.size() - 1, LAST_WHEN_DARK) + "\n";
     }
 
     private static String rule(int colour, String value) {

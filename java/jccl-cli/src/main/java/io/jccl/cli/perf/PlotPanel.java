@@ -1,7 +1,7 @@
 package io.jccl.cli.perf;
 
 import io.jccl.cli.output.ByteSizes;
-import io.jccl.cli.topo.svg.Svg;
+import io.jccl.cli.output.Svg;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.jccl.Algorithm;
 import io.jccl.Execution;
 import io.jccl.Protocol;
+import io.jccl.cli.output.ColourVision;
 import java.io.IOException;
 import java.io.StringReader;
 import java.nio.file.Files;
@@ -191,6 +192,23 @@ class PerfPlotTest {
         assertThat(elements(svg, "g").stream().map(group -> group.getAttribute("data-panel")))
                 .contains("time")
                 .doesNotContain("bandwidth");
+    }
+
+    @Test
+    void curvesStandOutFromThePageAndFromEachOther() {
+        for (int i = 0; i < PlotMarker.COLOURS.size(); i++) {
+            String colour = PlotMarker.COLOURS.get(i);
+            boolean last = i == PlotMarker.COLOURS.size() - 1;
+            String dark = last ? PlotMarker.LAST_WHEN_DARK : colour;
+            assertThat(ColourVision.contrast(colour, "#ffffff")).as(colour).isGreaterThanOrEqualTo(3);
+            assertThat(ColourVision.contrast(dark, "#12161b")).as(dark).isGreaterThanOrEqualTo(3);
+            for (String other : PlotMarker.COLOURS.subList(0, i)) {
+                for (ColourVision vision : ColourVision.values()) {
+                    assertThat(vision.difference(colour, other)).as(colour + other).isGreaterThan(12);
+                    assertThat(vision.difference(dark, other)).as(dark + other).isGreaterThan(12);
+                }
+            }
+        }
     }
 
     @Test

@@ -1,5 +1,7 @@
 package io.jccl.cli.topo.svg;
 
+import io.jccl.cli.output.Svg;
+
 /**
  * A line of text at its place. A viewer whose font is unusually wide compresses it to the space that it has.
  *

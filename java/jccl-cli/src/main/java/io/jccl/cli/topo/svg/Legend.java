@@ -1,5 +1,6 @@
 package io.jccl.cli.topo.svg;
 
+import io.jccl.cli.output.Svg;
 import io.jccl.cli.topo.HostView;
 import io.jccl.cli.topo.Meanings;
 import io.jccl.topology.LinkType;

@@ -1,5 +1,6 @@
 package io.jccl.cli.topo.svg;
 
+import io.jccl.cli.output.Svg;
 import io.jccl.cli.topo.ChannelGroup;
 import java.util.List;
 

@@ -1,5 +1,6 @@
 package io.jccl.cli.topo.svg;
 
+import io.jccl.cli.output.Svg;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

@@ -1,5 +1,6 @@
 package io.jccl.cli.topo.svg;
 
+import io.jccl.cli.output.Svg;
 import io.jccl.cli.topo.ChannelGroup;
 import io.jccl.cli.topo.HostTree;
 import io.jccl.cli.topo.HostView;

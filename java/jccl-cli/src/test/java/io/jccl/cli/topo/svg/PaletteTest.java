@@ -2,6 +2,7 @@ package io.jccl.cli.topo.svg;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.cli.output.ColourVision;
 import io.jccl.topology.LinkType;
 import java.util.ArrayList;
 import java.util.Collection;

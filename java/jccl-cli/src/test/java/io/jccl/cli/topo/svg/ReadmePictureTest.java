@@ -1,5 +1,6 @@
 package io.jccl.cli.topo.svg;
 
+import io.jccl.cli.output.Svg;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.jccl.cli.topo.Descriptions;

@@ -1,11 +1,11 @@
-package io.jccl.cli.topo.svg;
+package io.jccl.cli.output;
 
 /**
  * How colours look to readers. The simulation is that of Machado, Oliveira and Fernandes, "A Physiologically-based Model
  * for Simulation of Color Vision Deficiency", IEEE TVCG 15(6), 2009, at full severity, on linear RGB; the difference is
  * that of CIE 1976 (L*a*b*, D65), of which about 2.3 is just noticeable; the contrast is that of WCAG 2.1.
  */
-enum ColourVision {
+public enum ColourVision {
     NORMAL(new double[][] {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}),
     PROTANOPIA(new double[][] {
         {0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}
@@ -26,7 +26,7 @@ enum ColourVision {
     }
 
     /** The difference of two colours such as {@code #0072b2}. */
-    double difference(String one, String other) {
+    public double difference(String one, String other) {
         double[] first = lab(times(matrix, linear(one)));
         double[] second = lab(times(matrix, linear(other)));
         return Math.sqrt(Math.pow(first[0] - second[0], 2)
@@ -35,7 +35,7 @@ enum ColourVision {
     }
 
     /** From 1 for the same luminance to 21 for black on white. */
-    static double contrast(String one, String other) {
+    public static double contrast(String one, String other) {
         double first = times(TO_XYZ, linear(one))[1] + 0.05;
         double second = times(TO_XYZ, linear(other))[1] + 0.05;
         return Math.max(first, second) / Math.min(first, second);

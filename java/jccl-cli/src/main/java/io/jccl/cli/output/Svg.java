@@ -1,4 +1,4 @@
-package io.jccl.cli.topo.svg;
+package io.jccl.cli.output;
 
 import java.util.Locale;
 
