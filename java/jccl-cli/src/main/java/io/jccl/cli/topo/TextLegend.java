@@ -85,7 +85,9 @@ final class TextLegend {
                 .flatMap(report -> Summary.channelGroups(report).values().stream())
                 .flatMap(List::stream)
                 .toList();
-        if (groups.stream().anyMatch(group -> group.channels() > 1)) {
+        if (reports.stream()
+                .flatMap(report -> report.graphs().values().stream())
+                .anyMatch(row -> row.graph().channels() > 1)) {
             rows.put("4 × 20", "4 channels of 20 GB/s each");
         }
         for (ChannelGroup group : groups) {

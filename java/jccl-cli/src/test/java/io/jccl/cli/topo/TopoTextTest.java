@@ -118,6 +118,13 @@ class TopoTextTest {
     }
 
     @Test
+    void theLegendExplainsASumOfChannelsOnDifferentRoutes() {
+        TopologyReport report = Reports.of(Reports.host(2, 2, 2, Reports.Fabric.MESH), 1);
+        String text = TopoText.write(List.of(Reports.withRandomChannels(report, 2, false, 1)));
+        assertThat(text).contains("Ring: 2 × 10 = 20 GB/s").contains("\n4 × 20 ");
+    }
+
+    @Test
     void whatChannelsMoveTogetherIsANumberHoweverLarge() {
         String text = TopoText.write(List.of(Reports.of(
                 "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:01:00.0\" class=\"0x030200\">"
