@@ -1,5 +1,6 @@
 package io.jccl.cli.topo.svg;
 
+import io.jccl.cli.output.Svg;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -7,6 +8,7 @@ import java.awt.Font;
 import java.awt.font.FontRenderContext;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -14,6 +16,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 class TextStyleTest {
 
     private static final FontRenderContext EXACT = new FontRenderContext(null, true, true);
+
+    /** A build that may leave no native test out has this font: see CONTRIBUTING.md. */
+    @Test
+    @EnabledIfSystemProperty(named = "jccl.native.tests", matches = "ON")
+    void aWideFontIsHereWhereTestsMayNotBeSkipped() {
+        assertThat(isInstalled("DejaVu Sans")).as("install fonts-dejavu-core").isTrue();
+    }
 
     @ParameterizedTest
     @ValueSource(strings = {"DejaVu Sans", "Verdana", "Liberation Sans", "Arial"})
@@ -61,14 +70,14 @@ class TextStyleTest {
     void textIsCutAndWrappedToItsSpace(TextStyle style) {
         String text = "mlx5_0123456789 and other 😀 network devices with long names";
         for (double space = style.width("…"); space < style.width(text); space += style.size() / 2) {
-            double most = space;
+            double max = space;
             String cut = style.cut(text, space);
             assertThat(style.width(cut)).isLessThanOrEqualTo(space);
             assertThat(cut).endsWith("…");
             assertThat(text).startsWith(cut.substring(0, cut.length() - 1));
             assertThat(cut.codePoints()).noneMatch(point -> point >= 0xd800 && point <= 0xdfff);
             assertThat(style.wrap(text, space))
-                    .allSatisfy(line -> assertThat(style.width(line)).isLessThanOrEqualTo(most));
+                    .allSatisfy(line -> assertThat(style.width(line)).isLessThanOrEqualTo(max));
         }
         assertThat(style.cut(text, style.width(text))).isEqualTo(text);
         assertThat(String.join(" ", style.wrap(text, style.width("mlx5_0123456789"))))
