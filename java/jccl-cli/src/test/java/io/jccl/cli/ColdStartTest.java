@@ -33,7 +33,7 @@ class ColdStartTest {
     @ParameterizedTest
     @EnumSource(Reports.Fabric.class)
     void topoOfSixteenGpusTakesLittleProcessorTime(Reports.Fabric fabric) throws IOException, InterruptedException {
-        Path description = directory.resolve("machine.xml");
+        Path description = directory.resolve("host.xml");
         Files.writeString(description, Reports.host(2, 2, 4, fabric));
         assertThat(processorSeconds("topo", "--file", description.toString(), "--machines", "2"))
                 .isBetween(0.05, MAX_SECONDS);

@@ -40,7 +40,7 @@ class WithoutNativesTest {
     @TempDir
     Path directory;
 
-    private Path machine;
+    private Path host;
 
     /** The class path of this JVM without the folders of native libraries. */
     @BeforeAll
@@ -91,8 +91,8 @@ class WithoutNativesTest {
     }
 
     @BeforeEach
-    void describeMachine() throws IOException {
-        machine = Files.writeString(directory.resolve("machine.xml"), Reports.host(2, 2, 4, Reports.Fabric.SWITCH));
+    void describeHost() throws IOException {
+        host = Files.writeString(directory.resolve("host.xml"), Reports.host(2, 2, 4, Reports.Fabric.SWITCH));
     }
 
     private Result run(List<String> options, String... arguments) throws IOException, InterruptedException {
@@ -115,14 +115,14 @@ class WithoutNativesTest {
 
     @Test
     void hostsAreReadAndPlannedFromFiles() throws IOException, InterruptedException {
-        assertThat(requireSuccess("topo", "--file", machine.toString()).out()).contains("CHANNELS");
+        assertThat(requireSuccess("topo", "--file", host.toString()).out()).contains("CHANNELS");
         JsonNode plan = new ObjectMapper()
-                .readTree(requireSuccess("topo", "--file", machine.toString(), "--machines", "2", "--json")
+                .readTree(requireSuccess("topo", "--file", host.toString(), "--machines", "2", "--json")
                         .out())
                 .get("plan");
         assertThat(plan.get("ranks").asInt()).isEqualTo(32);
         assertThat(plan.get("rings")).isNotEmpty();
-        assertThat(requireSuccess("topo", "--file", machine.toString(), "--format", "svg")
+        assertThat(requireSuccess("topo", "--file", host.toString(), "--format", "svg")
                         .out())
                 .contains("</svg>");
     }
@@ -167,7 +167,7 @@ class WithoutNativesTest {
         Result ranks = run(options, "perf", "all_reduce", "-n", "2", "--threads", "-e", "8", "--iters", "1");
         assertThat(ranks.status()).isEqualTo(1);
         assertThat(ranks.err()).contains("NativeLoadException", reason);
-        Result plan = run(options, "topo", "--file", machine.toString());
+        Result plan = run(options, "topo", "--file", host.toString());
         assertThat(plan.status()).as(plan.err()).isZero();
     }
 }

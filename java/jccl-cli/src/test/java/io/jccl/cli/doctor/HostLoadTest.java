@@ -42,7 +42,7 @@ class HostLoadTest {
         }
     }
 
-    /** Writes the ticks of every processor; the first half of them are idle throughout if so many are. */
+    /** Writes the same ticks for every processor. */
     private void processors(long busy, long idle, long stolen) {
         StringBuilder stat = new StringBuilder("cpu  1 2 3 4 5 6 7 8 0 0\n");
         for (int i = 0; i < PROCESSORS; i++) {
