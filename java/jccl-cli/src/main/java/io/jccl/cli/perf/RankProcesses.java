@@ -5,6 +5,7 @@ import io.jccl.cli.launch.LocalLauncher;
 import io.jccl.cli.launch.Outcome;
 import io.jccl.cli.output.ExitCode;
 import io.jccl.cli.output.Terminal;
+import java.io.File;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Path;
@@ -85,8 +86,9 @@ public final class RankProcesses {
         command.addAll(nativeAccess());
         command.add("-XX:-UsePerfData");
         command.add("-Xshare:auto");
-        if (System.getProperty(ARCHIVE) != null) {
-            command.add("-XX:SharedArchiveFile=" + System.getProperty(ARCHIVE));
+        String archive = System.getProperty(ARCHIVE, "");
+        if (new File(archive).length() > 0) { // a JVM does without its own archive where this one is missing or empty
+            command.add("-XX:SharedArchiveFile=" + archive);
             command.add("-Xlog:cds=off");
             command.add("-Xlog:cds+dynamic=off");
             command.add("-Xlog:class+path=off");
