@@ -42,9 +42,9 @@ class PerfTableTest {
     @Test
     void theBusBandwidthOfVFormsIsThatOfEqualBlocks() {
         assertThat(PerfTable.legend(PerfCollective.parse("all_gather"), 4))
-                .contains("busbw: algbw x 0.75, the load of the slowest link; ");
+                .contains("busbw: algbw x 0.750, the load of the slowest link; ");
         assertThat(PerfTable.legend(PerfCollective.parse("all_gather_v"), 4))
-                .contains("busbw: algbw x 0.75, as with equal blocks; ");
+                .contains("busbw: algbw x 0.750, as with equal blocks; ");
     }
 
     @Test
