@@ -93,7 +93,8 @@ public final class Main {
         Locale.setDefault(Locale.ROOT); // programs read the numbers as well
         int status = execute(arguments);
         if (System.out.checkError()) {
-            System.err.println(whoAmI("jccl") + ": standard output cannot be written: its reader ended, or no space is left");
+            System.err.println(
+                    whoAmI("jccl") + ": standard output cannot be written: its reader ended, or no space is left");
             status = Math.max(status, ExitCode.FAILURE);
         }
         System.err.flush();
@@ -102,8 +103,7 @@ public final class Main {
 
     /** Whatever the charset of the locale is: an SVG names its own. */
     private static PrintStream utf8(FileDescriptor file) {
-        return new PrintStream(
-                new BufferedOutputStream(new FileOutputStream(file)), true, StandardCharsets.UTF_8);
+        return new PrintStream(new BufferedOutputStream(new FileOutputStream(file)), true, StandardCharsets.UTF_8);
     }
 
     private static int execute(String[] arguments) {

@@ -88,7 +88,8 @@ class CommandScriptTest {
         Result result = run();
         assertThat(result.status()).as(result.err()).isZero();
         assertThat(result.err()).isEmpty();
-        assertThat(result.out()).endsWith("-cp\n" + directory.resolve("command/lib/jccl.jar") + "\nio.jccl.cli.Main\nenv\n");
+        assertThat(result.out())
+                .endsWith("-cp\n" + directory.resolve("command/lib/jccl.jar") + "\nio.jccl.cli.Main\nenv\n");
         String option = "-XX:SharedArchiveFile=";
         String archive = result.out()
                 .lines()
@@ -96,7 +97,8 @@ class CommandScriptTest {
                 .map(line -> line.substring(option.length()))
                 .findFirst()
                 .orElse("");
-        assertThat(result.out().contains("-Djccl.class.archive=" + archive + "\n")).isEqualTo(!archive.isEmpty());
+        assertThat(result.out().contains("-Djccl.class.archive=" + archive + "\n"))
+                .isEqualTo(!archive.isEmpty());
         return archive;
     }
 
@@ -108,8 +110,7 @@ class CommandScriptTest {
 
     private static void age(Path file, int days) throws IOException {
         FileTime time = FileTime.from(Instant.now().minus(Duration.ofDays(days)));
-        Files.getFileAttributeView(file, BasicFileAttributeView.class)
-                .setTimes(time, time, null);
+        Files.getFileAttributeView(file, BasicFileAttributeView.class).setTimes(time, time, null);
     }
 
     @Test

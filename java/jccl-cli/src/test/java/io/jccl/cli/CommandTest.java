@@ -197,7 +197,8 @@ class CommandTest {
                 run("perf", "all_reduce", "-n", "2", "--threads", "-e", "8", "--iters", "1", option, "/dev/full");
         assertThat(result.status()).isEqualTo(1);
         assertThat(result.err())
-                .contains(name + "=/dev/full: cannot be written (No space left on device); name another with " + option);
+                .contains(
+                        name + "=/dev/full: cannot be written (No space left on device); name another with " + option);
     }
 
     @ParameterizedTest
@@ -218,7 +219,8 @@ class CommandTest {
         Process process = builder.start();
         byte[] svg = process.getInputStream().readAllBytes();
         assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
-        String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(svg)).toString();
+        String text =
+                StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(svg)).toString();
         assertThat(text).contains("–").doesNotContain("?");
     }
 

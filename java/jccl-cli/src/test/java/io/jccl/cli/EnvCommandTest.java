@@ -19,9 +19,13 @@ class EnvCommandTest {
         "file:/tmp/here, file:/tmp/here"
     })
     void theSecretOfARendezvousIsNotShown(String rendezvous, String shown) {
-        Settings settings = Settings.load(
-                CommunicatorConfig.defaults(), name -> null, Map.of("JCCL_RENDEZVOUS", rendezvous));
-        assertThat(EnvCommand.toText(settings, true)).contains(" " + shown + " ").doesNotContain("hush");
-        assertThat(EnvCommand.toJson(settings, true)).contains("\"" + shown + "\"").doesNotContain("hush");
+        Settings settings =
+                Settings.load(CommunicatorConfig.defaults(), name -> null, Map.of("JCCL_RENDEZVOUS", rendezvous));
+        assertThat(EnvCommand.toText(settings, true))
+                .contains(" " + shown + " ")
+                .doesNotContain("hush");
+        assertThat(EnvCommand.toJson(settings, true))
+                .contains("\"" + shown + "\"")
+                .doesNotContain("hush");
     }
 }

@@ -32,7 +32,8 @@ public final class OutputFile {
                 : directory != null && Files.isDirectory(directory) && Files.isWritable(directory);
         if (!possible) {
             throw new IllegalArgumentException(option + "=" + absolute
-                    + ": expected a file that can be written, in a directory that is there; name another with --" + option);
+                    + ": expected a file that can be written, in a directory that is there; name another with --"
+                    + option);
         }
     }
 

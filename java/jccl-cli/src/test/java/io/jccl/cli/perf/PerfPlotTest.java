@@ -204,7 +204,9 @@ class PerfPlotTest {
             assertThat(ColourVision.contrast(dark, "#12161b")).as(dark).isGreaterThanOrEqualTo(3);
             for (String other : PlotMarker.COLOURS.subList(0, i)) {
                 for (ColourVision vision : ColourVision.values()) {
-                    assertThat(vision.difference(colour, other)).as(colour + other).isGreaterThan(12);
+                    assertThat(vision.difference(colour, other))
+                            .as(colour + other)
+                            .isGreaterThan(12);
                     assertThat(vision.difference(dark, other)).as(dark + other).isGreaterThan(12);
                 }
             }

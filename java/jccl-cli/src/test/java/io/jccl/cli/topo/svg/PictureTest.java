@@ -189,7 +189,8 @@ class PictureTest {
         List<Element> panels = children(parse(report, Optional.empty())).stream()
                 .filter(element -> children(element).stream().anyMatch(child -> child.hasAttribute("data-group")))
                 .toList();
-        assertThat(TopoSvg.layout(report, HostView.of(report), Summary.channelGroups(report)).routes())
+        assertThat(TopoSvg.layout(report, HostView.of(report), Summary.channelGroups(report))
+                        .routes())
                 .filteredOn(lanes -> !lanes.traces().isEmpty())
                 .hasSameSizeAs(panels);
         for (int panel = 0; panel < panels.size(); panel++) {

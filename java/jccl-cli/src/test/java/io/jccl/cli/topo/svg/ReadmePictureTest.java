@@ -1,8 +1,8 @@
 package io.jccl.cli.topo.svg;
 
-import io.jccl.cli.output.Svg;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.jccl.cli.output.Svg;
 import io.jccl.cli.topo.Descriptions;
 import io.jccl.cli.topo.Reports;
 import java.io.IOException;

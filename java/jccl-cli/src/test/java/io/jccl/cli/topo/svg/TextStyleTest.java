@@ -1,9 +1,9 @@
 package io.jccl.cli.topo.svg;
 
-import io.jccl.cli.output.Svg;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.jccl.cli.output.Svg;
 import java.awt.Font;
 import java.awt.font.FontRenderContext;
 import java.util.stream.Stream;
