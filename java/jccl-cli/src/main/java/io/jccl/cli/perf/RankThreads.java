@@ -55,14 +55,27 @@ final class RankThreads {
     private void runRank(UniqueId id, int rank, Reporter reporter, CountDownLatch failed) {
         try (Communicator communicator = Communicator.init(id, rank, ranks, options.communicatorConfig(rank))) {
             communicators.add(communicator);
+            runRank(communicator, rank, reporter, failed);
+        } catch (RuntimeException | Error e) { // every cause must end the other ranks as well
+            fail(e, failed);
+        }
+    }
+
+    /** Records a failure before the communicator is closed, which makes the other ranks fail. */
+    private void runRank(Communicator communicator, int rank, Reporter reporter, CountDownLatch failed) {
+        try {
             long wrongHere = new RankRun(options, communicator, reporter).run();
             if (rank == 0) {
                 wrong = wrongHere;
             }
-        } catch (RuntimeException | Error e) { // every cause must end the other ranks as well
-            failures.add(e);
-            failed.countDown();
+        } catch (RuntimeException | Error e) {
+            fail(e, failed);
         }
+    }
+
+    private void fail(Throwable failure, CountDownLatch failed) {
+        failures.add(failure);
+        failed.countDown();
     }
 
     private void abortAfter(CountDownLatch failed) {
