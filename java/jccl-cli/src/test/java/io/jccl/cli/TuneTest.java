@@ -49,10 +49,8 @@ class TuneTest {
         assertThat(costs.source()).contains("by `jccl tune --transport shm");
         assertThat(Files.readString(profile)).contains("# Costs of the host backend", "shm.ring.ll.hop_us=");
         assertThat(tuned.err())
-                .contains(
-                        "chunk_bytes stays",
-                        "jccl tune: run 1 of 3, shm, 1 rank: 0 %, about 0 s left\n",
-                        "run 3 of 3, shm, ")
+                .contains("chunk_bytes stays", "run 3 of 3, shm, ")
+                .containsPattern("jccl tune: run 1 of 3, shm, 1 rank: 0 %, about \\d+ s left\n")
                 .contains("jccl tune: wrote " + profile.toAbsolutePath() + "; set JCCL_TUNING_PROFILE")
                 .doesNotContain("\r");
     }

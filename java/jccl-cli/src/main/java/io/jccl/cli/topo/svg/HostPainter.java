@@ -226,7 +226,7 @@ final class HostPainter {
                 .orElse(box.x() + 6);
     }
 
-    private static void rectangle(Svg svg, Box box, double radius, String styles) {
+    static void rectangle(Svg svg, Box box, double radius, String styles) {
         svg.empty(
                 "rect",
                 "x",

@@ -42,22 +42,8 @@ final class RoutePainter {
 
     /** The numbers of a group of channels in a border of its colour. */
     static void mark(Svg svg, Marks.Mark mark) {
-        Box box = mark.box();
         svg.open("g", "data-channels", mark.label().text(), "class", Theme.route(mark.group()));
-        svg.empty(
-                "rect",
-                "x",
-                box.x(),
-                "y",
-                box.y(),
-                "width",
-                box.width(),
-                "height",
-                box.height(),
-                "rx",
-                3,
-                "class",
-                "page");
+        HostPainter.rectangle(svg, mark.box(), 3, "page");
         mark.label().draw(svg);
         svg.close("g");
     }
