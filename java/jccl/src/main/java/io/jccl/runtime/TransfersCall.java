@@ -42,8 +42,18 @@ final class TransfersCall implements OperationCall {
         this.onDevice = onDevice;
         this.transfers = List.copyOf(transfers);
         this.count = transfers.size();
-        this.held =
-                MemoryHold.ofEachArena(transfers.stream().map(Transfer::buffer).toList());
+        this.held = held(transfers);
+    }
+
+    /** Makes nothing in the usual case, in which none is held: every send and receive passes here. */
+    private static List<DataBuffer> held(List<Transfer> transfers) {
+        for (Transfer one : transfers) {
+            if (MemoryHold.isNeeded(one.buffer())) {
+                return MemoryHold.ofEachArena(
+                        transfers.stream().map(Transfer::buffer).toList());
+            }
+        }
+        return List.of();
     }
 
     List<Transfer> transfers() {
