@@ -207,14 +207,14 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_run(JNIE
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_runV(JNIEnv* env, jclass, jlong handle,
                                                                              jint operation, jlong choice, jlong send,
-                                                                             jlong recv, jlongArray counts,
+                                                                             jlong recv, jlongArray counts, jint root,
                                                                              jlong timeoutNanos, jlong stream) {
   return numberOf([&]() -> Issued {
     std::vector<int64_t> numbers;
     if (!copyLongs(env, counts, numbers)) return {Code::Invalid};
     return communicatorOf(handle).runV(OperationCode::decode(operation), Choice::decode(choice),
                                        reinterpret_cast<const void*>(send), reinterpret_cast<void*>(recv), numbers,
-                                       timeoutNanos, streamOf(stream));
+                                       root, timeoutNanos, streamOf(stream));
   });
 }
 

@@ -155,6 +155,9 @@ struct Integer {
   JCCL_DEVICE static Word ordered(Word value, bool isSigned) {
     return static_cast<Word>(value ^ (isSigned ? Word{1} << (8 * sizeof(Word) - 1) : Word{0}));
   }
+  JCCL_DEVICE static Word bothBits(Word a, Word b) { return a & b; }
+  JCCL_DEVICE static Word eitherBits(Word a, Word b) { return a | b; }
+  JCCL_DEVICE static Word differentBits(Word a, Word b) { return a ^ b; }
   JCCL_DEVICE static Word smaller(Word a, Word b, bool isSigned) {
     return ordered(a, isSigned) < ordered(b, isSigned) ? a : b;
   }
@@ -195,6 +198,52 @@ struct LargerOf {
 };
 
 template <class E>
+struct AndOf {
+  JCCL_DEVICE static typename E::Scalar apply(typename E::Scalar a, typename E::Scalar b, bool) {
+    return E::bothBits(a, b);
+  }
+};
+template <class E>
+struct OrOf {
+  JCCL_DEVICE static typename E::Scalar apply(typename E::Scalar a, typename E::Scalar b, bool) {
+    return E::eitherBits(a, b);
+  }
+};
+template <class E>
+struct XorOf {
+  JCCL_DEVICE static typename E::Scalar apply(typename E::Scalar a, typename E::Scalar b, bool) {
+    return E::differentBits(a, b);
+  }
+};
+
+// Calls run(operation) with the one that folds: an average is a sum until it is divided.
+template <class E, class Run>
+JCCL_DEVICE void withOperation(ReduceOp op, const Run& run) {
+  if constexpr (std::is_integral_v<typename E::Scalar>) {
+    switch (op) {
+      case ReduceOp::And:
+        return run(AndOf<E>{});
+      case ReduceOp::Or:
+        return run(OrOf<E>{});
+      case ReduceOp::Xor:
+        return run(XorOf<E>{});
+      default:
+        break;
+    }
+  }
+  switch (op) {
+    case ReduceOp::Prod:
+      return run(ProductOf<E>{});
+    case ReduceOp::Min:
+      return run(SmallerOf<E>{});
+    case ReduceOp::Max:
+      return run(LargerOf<E>{});
+    default:
+      return run(SumOf<E>{});
+  }
+}
+
+template <class E>
 class Accumulator {
  public:
   JCCL_DEVICE void load(uint64_t granule) {
@@ -209,16 +258,7 @@ class Accumulator {
   }
 
   JCCL_DEVICE void fold(uint64_t granule, const Reduction& reduction) {
-    switch (reduction.op) {
-      case ReduceOp::Prod:
-        return fold<ProductOf<E>>(granule, reduction.isSigned);
-      case ReduceOp::Min:
-        return fold<SmallerOf<E>>(granule, reduction.isSigned);
-      case ReduceOp::Max:
-        return fold<LargerOf<E>>(granule, reduction.isSigned);
-      default:
-        return fold<SumOf<E>>(granule, reduction.isSigned);
-    }
+    withOperation<E>(reduction.op, [&](auto op) { fold<decltype(op)>(granule, reduction.isSigned); });
   }
 
   JCCL_DEVICE void divide(const Reduction& reduction) {

@@ -91,16 +91,7 @@ class Mover {
       if (operands_.destinationCount == 1) return copyWide<1>(begin, end);
       if (operands_.destinationCount == 2) return copyWide<2>(begin, end);
     } else if (operands_.sourceCount == 2) {
-      switch (reduction_.op) {
-        case ReduceOp::Prod:
-          return reduceTwo<ProductOf<E>>(begin, end);
-        case ReduceOp::Min:
-          return reduceTwo<SmallerOf<E>>(begin, end);
-        case ReduceOp::Max:
-          return reduceTwo<LargerOf<E>>(begin, end);
-        default:
-          return reduceTwo<SumOf<E>>(begin, end);
-      }
+      return withOperation<E>(reduction_.op, [&](auto op) { reduceTwo<decltype(op)>(begin, end); });
     }
     reduceMany(begin, end);
   }
@@ -194,16 +185,7 @@ class Mover {
       }
     }
     JCCL_DEVICE void fold(const simt::Vec16 (&words)[N], const Reduction& reduction) {
-      switch (reduction.op) {
-        case ReduceOp::Prod:
-          return fold<ProductOf<E>>(words, reduction.isSigned);
-        case ReduceOp::Min:
-          return fold<SmallerOf<E>>(words, reduction.isSigned);
-        case ReduceOp::Max:
-          return fold<LargerOf<E>>(words, reduction.isSigned);
-        default:
-          return fold<SumOf<E>>(words, reduction.isSigned);
-      }
+      withOperation<E>(reduction.op, [&](auto op) { fold<decltype(op)>(words, reduction.isSigned); });
     }
   };
 

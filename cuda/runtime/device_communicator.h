@@ -96,7 +96,7 @@ class DeviceCommunicator {
   Issued run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
              int64_t timeoutNanos, Stream stream);
   Issued runV(OperationCode code, Choice choice, const void* send, void* recv, const std::vector<int64_t>& counts,
-              int64_t timeoutNanos, Stream stream);
+              int root, int64_t timeoutNanos, Stream stream);
   Issued runPointToPoint(std::vector<PointToPointTask> tasks, int64_t timeoutNanos, Stream stream);
   // Operations that run*() is given from here on are kept, with number 0, until endGroup puts all of them on the stream, in
   // their order and in as few launches as that takes; dropGroup forgets them.

@@ -59,16 +59,20 @@ Issued DeviceCommunicator::run(OperationCode code, Choice choice, const void* se
 }
 
 Issued DeviceCommunicator::runV(OperationCode code, Choice choice, const void* send, void* recv,
-                                const std::vector<int64_t>& counts, int64_t timeoutNanos, Stream stream) {
-  if (Status status = checkCounts(code, choice, counts, config_.size); !status) return {refuse(status)};
+                                const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, Stream stream) {
+  if (code.op == kUserReduction) {
+    return {refuse(Status::invalid("op=" + std::string(nameOf(code.op)) + ", expected one that kernels compute"))};
+  }
+  if (Status status = checkCounts(code, choice, counts, root, config_.size); !status) return {refuse(status)};
   DeviceOperation one;
   one.operation = operationOf(code, adjustChoice(choice, code.collective), send, recv);
-  if (one.isExchange()) {
+  if (code.exchangesWithCounts()) {
     one.tasks = vectorExchangeTasks(one.operation, counts, config_.rank, config_.size);
     if (Status status = checkTasks(config_.rank, config_.size, one.tasks); !status) return {refuse(status)};
   } else {
     one.counts = counts;
-    setCounts(one.operation, one.counts, config_.size);
+    setCounts(one.operation, one.counts, root, config_.size);
+    if (one.isExchange()) one.tasks = exchangeTasks(one.operation, config_.rank, config_.size);
   }
   return submit(std::move(one), timeoutNanos, stream);
 }
@@ -199,7 +203,7 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
   std::vector<std::vector<ExchangeTask>> byQueue(2 * static_cast<size_t>(config_.size));
   for (const DeviceOperation& one : operations) {
     const Operation& operation = one.operation;
-    const uint64_t all = fingerprintOf(0, operation.code, operation.count, operation.root);
+    const uint64_t all = operation.fingerprint ^ fingerprintOf(0, operation.code, operation.count, operation.root);
     if (one.isCollective()) ++launch.collectives;
     for (const PointToPointTask& task : one.tasks) {
       const size_t kind = static_cast<size_t>(task.kind);

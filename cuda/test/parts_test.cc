@@ -93,7 +93,8 @@ std::vector<Case> casesOf(DataType type, int size, bool canOverwrite = true) {
     for (const bool inPlace : {false, true}) {
       if (inPlace && !canOverwrite) continue;
       add(Collective::AllGather, ReduceOp::Sum, base, inPlace);
-      add(Collective::ReduceScatter, static_cast<ReduceOp>(cases.size() % kReduceOpCount), base, inPlace);
+      const ReduceOp op = static_cast<ReduceOp>(cases.size() % kReduceOpCount);
+      add(Collective::ReduceScatter, supports(op, type) ? op : ReduceOp::Sum, base, inPlace);
     }
   }
   return cases;
@@ -114,7 +115,7 @@ void runHost(const std::vector<Case>& cases, Choice choice, int channels, AllBuf
   runOnHost(static_cast<int>(buffers.size()), channels, cases.size(), [&](Communicator& communicator, size_t i) {
     Buffers& b = buffers[communicator.rank()][i];
     return communicator.runV(cases[i].code, choice, reinterpret_cast<uint64_t>(b.input()),
-                             reinterpret_cast<uint64_t>(b.output()), cases[i].parts.numbers, kTimeoutNanos);
+                             reinterpret_cast<uint64_t>(b.output()), cases[i].parts.numbers, 0, kTimeoutNanos);
   });
 }
 
@@ -242,7 +243,7 @@ TEST_P(ExchangeParts, EqualTheHostsBitForBit) {
         const int rank = communicator.rank();
         ASSERT_EQ(communicator.runV({Collective::AllToAll, type, ReduceOp::Sum},
                                     choiceOf(Algorithm::Direct, Protocol::Simple), sends[rank].address(),
-                                    hostRecvs[rank].address(), numbers[rank], kTimeoutNanos),
+                                    hostRecvs[rank].address(), numbers[rank], 0, kTimeoutNanos),
                   Code::Ok)
             << communicator.lastError();
       });

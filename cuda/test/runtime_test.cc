@@ -296,7 +296,7 @@ class FailedInPlace : public ::testing::Test {
   Issued allGather(int rank, int64_t timeoutNanos = kLongTimeout) {
     std::vector<float>& recv = recvs_[rank];
     return ranks_.rank(rank).runV(kGather, choiceOf(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy),
-                                  send_.data(), recv.data(), {0, static_cast<int64_t>(kCount), 0, 0}, timeoutNanos,
+                                  send_.data(), recv.data(), {0, static_cast<int64_t>(kCount), 0, 0}, 0, timeoutNanos,
                                   stream(rank));
   }
   EmulatedGpu::Stream* stream(int rank) { return static_cast<EmulatedGpu::Stream*>(ranks_.rank(rank).ownStream()); }
@@ -383,7 +383,7 @@ TEST_F(FailedInPlace, ReturnsSoFromAnyMoment) {
     Issued issued[kSize];
     const auto issue = [&](int rank, int64_t timeoutNanos) {
       issued[rank] = ranks.rank(rank).runV(kGather, inPlace, sends.ranks[rank].data(), recvs.ranks[rank].data(), parts,
-                                           timeoutNanos, ranks.rank(rank).ownStream());
+                                           0, timeoutNanos, ranks.rank(rank).ownStream());
     };
     issue(1, kLongTimeout);
     if (round % 2 == 0) issue(2, kLongTimeout);

@@ -33,9 +33,22 @@ enum class ReduceOp : uint8_t {
   Min = 2,
   Max = 3,
   Avg = 4,
+  And = 5,  // bit by bit, of integers, as the next two
+  Or = 6,
+  Xor = 7,
 };
 
-inline constexpr int kReduceOpCount = 5;
+inline constexpr int kReduceOpCount = 8;
+
+JCCL_FN constexpr bool isBitwise(ReduceOp op) noexcept { return op >= ReduceOp::And; }
+
+// In the place of a reduction: a user-defined one. Its collective exchanges elements with counts, and the caller reduces them.
+inline constexpr auto kUserReduction = static_cast<ReduceOp>(kReduceOpCount);
+
+JCCL_FN constexpr bool isInteger(DataType type) noexcept { return type < DataType::Float16; }
+
+// Whether an operation works on elements of a type.
+JCCL_FN constexpr bool supports(ReduceOp op, DataType type) noexcept { return !isBitwise(op) || isInteger(type); }
 
 // Bytes of one element; 0 for a number that is no type.
 JCCL_FN constexpr size_t sizeOf(DataType type) noexcept {
@@ -69,9 +82,9 @@ constexpr const char* nameOf(DataType type) noexcept {
 }
 
 constexpr const char* nameOf(ReduceOp op) noexcept {
-  constexpr const char* names[kReduceOpCount] = {"sum", "prod", "min", "max", "avg"};
+  constexpr const char* names[kReduceOpCount] = {"sum", "prod", "min", "max", "avg", "band", "bor", "bxor"};
   const auto index = static_cast<unsigned>(op);
-  return index < kReduceOpCount ? names[index] : "unknown";
+  return index < kReduceOpCount ? names[index] : op == kUserReduction ? "user" : "unknown";
 }
 
 }  // namespace jccl

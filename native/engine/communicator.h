@@ -85,7 +85,7 @@ class Communicator {
   Code run(OperationCode code, Choice choice, uint64_t send, uint64_t recv, int64_t count, int root,
            int64_t timeoutNanos, Part part = {});
   Code runV(OperationCode code, Choice choice, uint64_t send, uint64_t recv, const std::vector<int64_t>& counts,
-            int64_t timeoutNanos, Part part = {});
+            int root, int64_t timeoutNanos, Part part = {});
   Code runPointToPoint(const std::vector<PointToPointTask>& tasks, int64_t timeoutNanos);
 
   // What the last operation used; for the thread that ran it.

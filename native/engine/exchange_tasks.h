@@ -48,38 +48,45 @@ inline Status checkTasks(int rank, int size, const std::vector<PointToPointTask>
   return Status::ok();
 }
 
-// All-to-all, gather and scatter as sends and receives; `operation.bytes` go between each pair. Every rank begins with its
-// successor, so that not all of them flood rank 0 first.
+// All-to-all, gather and scatter as sends and receives; `operation.bytes` go between each pair, or a block of its counts.
+// Every rank begins with its successor, so that not all of them flood rank 0 first.
 inline std::vector<PointToPointTask> exchangeTasks(const Operation& operation, int rank, int size) {
-  const size_t bytes = operation.bytes;
+  const size_t element = sizeOf(operation.code.type);
   const Collective collective = operation.code.collective;
   const bool isRoot = rank == operation.root;
   std::vector<PointToPointTask> tasks;
-  const auto send = [&](int peer, size_t slot) {
-    tasks.push_back(
-        {PointToPointTask::Kind::Send, peer, const_cast<uint8_t*>(operation.send) + slot * bytes, bytes, 0});
+  const auto bytesOf = [&](int block) {
+    return operation.counts == nullptr ? operation.bytes : static_cast<size_t>(operation.counts[block]) * element;
   };
-  const auto recv = [&](int peer, size_t slot) {
-    tasks.push_back({PointToPointTask::Kind::Recv, peer, operation.recv + slot * bytes, bytes, 0});
+  const auto offsetOf = [&](int block) {
+    return operation.counts == nullptr ? static_cast<size_t>(block) * operation.bytes
+                                       : static_cast<size_t>(operation.displacements[block]) * element;
+  };
+  const auto send = [&](int peer, size_t offset, size_t bytes) {
+    tasks.push_back({PointToPointTask::Kind::Send, peer, const_cast<uint8_t*>(operation.send) + offset, bytes, 0});
+  };
+  const auto recv = [&](int peer, size_t offset, size_t bytes) {
+    tasks.push_back({PointToPointTask::Kind::Recv, peer, operation.recv + offset, bytes, 0});
   };
   for (int i = 0; i < size; ++i) {
     const int to = (rank + i) % size;
     const int from = (rank - i + size) % size;
     if (collective == Collective::AllToAll) {
-      send(to, to);
-      recv(from, from);
+      send(to, offsetOf(to), bytesOf(to));
+      recv(from, offsetOf(from), bytesOf(from));
     } else if (collective == Collective::Gather) {
-      if (to == operation.root) send(to, 0);
-      if (isRoot) recv(from, from);
+      if (to == operation.root) send(to, 0, bytesOf(rank));
+      if (isRoot) recv(from, offsetOf(from), bytesOf(from));
     } else {
-      if (isRoot) send(to, to);
-      if (from == operation.root) recv(from, 0);
+      if (isRoot) send(to, offsetOf(to), bytesOf(to));
+      if (from == operation.root) recv(from, 0, bytesOf(rank));
     }
   }
   return tasks;
 }
 
-// All-to-all with counts: elements to send by rank, where they begin, elements to receive by rank, where they go.
+// All-to-all with counts, and the exchanges of a user-defined reduction: elements to send by rank, where they begin,
+// elements to receive by rank, where they go.
 inline std::vector<PointToPointTask> vectorExchangeTasks(const Operation& operation, const std::vector<int64_t>& counts,
                                                          int rank, int size) {
   const size_t element = sizeOf(operation.code.type);

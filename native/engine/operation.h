@@ -70,8 +70,11 @@ struct OperationCode {
   }
   bool valid() const {
     return static_cast<int>(collective) < kCollectiveCount && static_cast<int>(type) < kDataTypeCount &&
-           static_cast<int>(op) < kReduceOpCount;
+           static_cast<int>(op) < kReduceOpCount && supports(op, type);
   }
+  // Whether counts say what every rank sends to every other.
+  bool exchangesWithCounts() const { return collective == Collective::AllToAll || op == kUserReduction; }
+  OperationCode withoutReduction() const { return {collective, type, ReduceOp::Sum}; }
 };
 
 // How: algorithm | protocol << 4 | channels << 8 | flags << 16 | chunkBytes << 32.

@@ -42,25 +42,31 @@ inline void setCount(Operation& operation, size_t count, int root, int size) {
   if (collective == Collective::AllGather || collective == Collective::ReduceScatter) operation.bytes *= size;
 }
 
-// Whether the counts of a v-form are as many as it takes, and none negative: two rows of `size` for all-gather and
-// reduce-scatter, four for all-to-all.
-inline Status checkCounts(OperationCode code, Choice choice, const std::vector<int64_t>& counts, int size) {
-  const bool exchange = code.collective == Collective::AllToAll;
-  const bool known =
-      exchange || code.collective == Collective::AllGather || code.collective == Collective::ReduceScatter;
-  bool good =
-      code.valid() && choice.valid() && known && counts.size() == static_cast<size_t>(size) * (exchange ? 4 : 2);
+// Whether the counts of a v-form are as many as it takes, and none negative: four rows of `size` where they say what every
+// rank sends to every other, else two.
+inline Status checkCounts(OperationCode code, Choice choice, const std::vector<int64_t>& counts, int root, int size) {
+  const bool exchange = code.exchangesWithCounts();
+  const Collective collective = code.collective;
+  const bool known = exchange || collective == Collective::AllGather || collective == Collective::ReduceScatter ||
+                     collective == Collective::Gather || collective == Collective::Scatter;
+  const OperationCode checked = code.op == kUserReduction ? code.withoutReduction() : code;
+  bool good = checked.valid() && choice.valid() && known && root >= 0 && root < size &&
+              counts.size() == static_cast<size_t>(size) * (exchange ? 4 : 2);
   for (const int64_t value : counts) good = good && value >= 0;
   if (good) return Status::ok();
-  return Status::invalid("collective=" + std::to_string(static_cast<int>(code.collective)) +
-                         " counts=" + std::to_string(counts.size()) +
-                         ", expected all_gather or reduce_scatter with 2 x size, or all_to_all " +
-                         "with 4 x size numbers, none negative; size=" + std::to_string(size));
+  return Status::invalid(
+      "collective=" + std::to_string(static_cast<int>(collective)) +
+      " op=" + std::to_string(static_cast<int>(code.op)) + " counts=" + std::to_string(counts.size()) +
+      " root=" + std::to_string(root) +
+      ", expected all_gather, reduce_scatter, gather or scatter with 2 x size, or all_to_all or a " +
+      "user-defined reduction with 4 x size numbers, none negative, 0 <= root < size=" + std::to_string(size));
 }
 
-// All-gather and reduce-scatter with counts: sets them, what their fingerprint mixes, and the bytes of the larger buffer.
-inline void setCounts(Operation& operation, const std::vector<int64_t>& counts, int size) {
+// All-gather, reduce-scatter, gather and scatter with counts: sets them, what their fingerprint mixes, and the bytes of the
+// larger buffer.
+inline void setCounts(Operation& operation, const std::vector<int64_t>& counts, int root, int size) {
   const size_t n = static_cast<size_t>(size);
+  operation.root = hasRoot(operation.code.collective) ? root : 0;
   operation.counts = counts.data();
   operation.displacements = counts.data() + n;
   uint64_t mixed = 0;

@@ -32,17 +32,18 @@ Code Communicator::run(OperationCode code, Choice choice, uint64_t send, uint64_
 }
 
 Code Communicator::runV(OperationCode code, Choice choice, uint64_t send, uint64_t recv,
-                        const std::vector<int64_t>& counts, int64_t timeoutNanos, Part part) {
-  if (Status status = checkCounts(code, choice, counts, config_.size); !status) return refuse(status.message());
+                        const std::vector<int64_t>& counts, int root, int64_t timeoutNanos, Part part) {
+  if (Status status = checkCounts(code, choice, counts, root, config_.size); !status) return refuse(status.message());
   Operation operation = operationOf(code, adjustChoice(choice, code.collective), reinterpret_cast<const void*>(send),
                                     reinterpret_cast<void*>(recv));
   operation.part = part;
-  if (code.collective == Collective::AllToAll) {
+  if (code.exchangesWithCounts()) {
     std::vector<PointToPointTask> tasks = vectorExchangeTasks(operation, counts, config_.rank, config_.size);
     if (Status status = checkTasks(config_.rank, config_.size, tasks); !status) return refuse(status.message());
     return executeTasks(operation, tasks, timeoutNanos);
   }
-  setCounts(operation, counts, config_.size);
+  setCounts(operation, counts, root, config_.size);
+  if (isExchange(code.collective)) return runExchange(operation, timeoutNanos);
   return execute(operation, timeoutNanos);
 }
 

@@ -172,13 +172,13 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_run(JNIEnv*, j
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_runV(JNIEnv* env, jclass, jlong handle,
                                                                        jint operation, jlong choice, jlong send,
-                                                                       jlong recv, jlongArray counts,
+                                                                       jlong recv, jlongArray counts, jint root,
                                                                        jlong timeoutNanos) {
   return outcomeOf(handle, [&]() -> Code {
     std::vector<int64_t> numbers;
     if (!copyLongs(env, counts, numbers)) return Code::Invalid;
     return communicatorOf(handle).runV(OperationCode::decode(operation), Choice::decode(choice), address(send),
-                                       address(recv), numbers, timeoutNanos);
+                                       address(recv), numbers, root, timeoutNanos);
   });
 }
 
@@ -195,14 +195,15 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_runPart(JNIEnv
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_runVPart(JNIEnv* env, jclass, jlong handle,
                                                                            jint operation, jlong choice, jlong send,
-                                                                           jlong recv, jlongArray counts, jlong whole,
-                                                                           jlong begin, jlong timeoutNanos) {
+                                                                           jlong recv, jlongArray counts, jint root,
+                                                                           jlong whole, jlong begin,
+                                                                           jlong timeoutNanos) {
   return outcomeOf(handle, [&]() -> Code {
     std::vector<int64_t> numbers;
     if (!copyLongs(env, counts, numbers)) return Code::Invalid;
     const Part part{static_cast<size_t>(whole), static_cast<size_t>(begin)};
     return communicatorOf(handle).runV(OperationCode::decode(operation), Choice::decode(choice), address(send),
-                                       address(recv), numbers, timeoutNanos, part);
+                                       address(recv), numbers, root, timeoutNanos, part);
   });
 }
 

@@ -19,6 +19,7 @@
 //  * AVG is SUM followed by one division by post.divisor: in float32 for floats of 16 and 8 bits (before the rounding),
 //    truncated towards zero for integers (after the sum has wrapped). The other operations ignore post. The AVG kernel
 //    with divisor 1 is the SUM kernel, so that intermediate steps may use either.
+//  * AND, OR and XOR work on integers only.
 //  * One source and nothing to divide is a copy of bytes.
 //  * Bit i of streamingMask: destination i is written with non-temporal stores, which leave the caches to others. It is
 //    a hint, honoured for the aligned middle of large destinations; the kernel fences before it returns.
@@ -50,7 +51,8 @@ bool isaSupported(Isa isa) noexcept;
 // The widest supported one.
 Isa bestIsa() noexcept;
 
-// The kernel of a type and an operation; nullptr when either is no member of its enumeration.
+// The kernel of a type and an operation; nullptr when either is no member of its enumeration, or the operation does not work
+// on the type.
 ReduceCopyFn reduceCopyKernel(DataType type, ReduceOp op) noexcept;
 ReduceCopyFn reduceCopyKernel(DataType type, ReduceOp op, Isa isa) noexcept;
 

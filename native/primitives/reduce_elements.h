@@ -86,7 +86,7 @@ struct NoFinish {
   }
 };
 
-// Operations that choose one of their operands.
+// Operations whose result makes no NaN of its own.
 struct ChoosingOp : NoFinish {
   using NoFinish::NoFinish;
   static constexpr bool kMakesNan = false;
@@ -143,6 +143,30 @@ struct MaxOp : ChoosingOp {
   template <class S, int W>
   static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W> b) {
     return maxVec<S, W>(a, b);
+  }
+};
+
+struct AndOp : ChoosingOp {
+  using ChoosingOp::ChoosingOp;
+  template <class S, int W>
+  static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W> b) {
+    return a & b;
+  }
+};
+
+struct OrOp : ChoosingOp {
+  using ChoosingOp::ChoosingOp;
+  template <class S, int W>
+  static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W> b) {
+    return a | b;
+  }
+};
+
+struct XorOp : ChoosingOp {
+  using ChoosingOp::ChoosingOp;
+  template <class S, int W>
+  static JCCL_INLINE Vec<S, W> apply(Vec<S, W> a, Vec<S, W> b) {
+    return a ^ b;
   }
 };
 

@@ -323,8 +323,8 @@ struct Averaging {
 };
 
 // One row of the table. The kernels of the signed integers are given, as not every operation needs them.
-template <class Family, class Int8, class Int32, class Int64>
-constexpr void fill(ReduceCopyFn (&row)[kDataTypeCount]) {
+template <class Family, class Int8 = uint8_t, class Int32 = uint32_t, class Int64 = uint64_t>
+constexpr void fillIntegers(ReduceCopyFn (&row)[kDataTypeCount]) {
   const auto set = [&row](DataType type, ReduceCopyFn kernel) { row[static_cast<int>(type)] = kernel; };
   set(DataType::Int8, Family::template kernel<Plain<Int8>>);
   set(DataType::Uint8, Family::template kernel<Plain<uint8_t>>);
@@ -332,6 +332,12 @@ constexpr void fill(ReduceCopyFn (&row)[kDataTypeCount]) {
   set(DataType::Uint32, Family::template kernel<Plain<uint32_t>>);
   set(DataType::Int64, Family::template kernel<Plain<Int64>>);
   set(DataType::Uint64, Family::template kernel<Plain<uint64_t>>);
+}
+
+template <class Family, class Int8, class Int32, class Int64>
+constexpr void fill(ReduceCopyFn (&row)[kDataTypeCount]) {
+  fillIntegers<Family, Int8, Int32, Int64>(row);
+  const auto set = [&row](DataType type, ReduceCopyFn kernel) { row[static_cast<int>(type)] = kernel; };
   set(DataType::Float16, Family::template kernel<Float16Element>);
   set(DataType::Bfloat16, Family::template kernel<Bfloat16Element>);
   set(DataType::Float32, Family::template kernel<Plain<float>>);
@@ -351,6 +357,9 @@ constexpr ReduceTable makeTable() {
   fill<Folding<MinOp>, int8_t, int32_t, int64_t>(row(ReduceOp::Min));
   fill<Folding<MaxOp>, int8_t, int32_t, int64_t>(row(ReduceOp::Max));
   fill<Averaging, int8_t, int32_t, int64_t>(row(ReduceOp::Avg));
+  fillIntegers<Folding<AndOp>>(row(ReduceOp::And));
+  fillIntegers<Folding<OrOp>>(row(ReduceOp::Or));
+  fillIntegers<Folding<XorOp>>(row(ReduceOp::Xor));
   return table;
 }
 

@@ -124,7 +124,7 @@ TEST_P(CollectivesTest, PartsMayDifferInSize) {
     Guarded own = filled(self, counts[self]);
     Guarded all(end * 4, 0, 0xEE);
     expectOk(communicator, communicator.runV({Collective::AllGather, DataType::Int32, ReduceOp::Sum}, choice,
-                                             own.address(), all.address(), counts, kTimeoutNanos));
+                                             own.address(), all.address(), counts, 0, kTimeoutNanos));
     Guarded expected(end * 4, 0, 0xEE);
     for (int rank = 0; rank < size; ++rank) {
       for (int64_t i = 0; i < counts[rank]; ++i) expected.set<int32_t>(counts[size + rank] + i, valueOf(rank, i));
@@ -134,11 +134,27 @@ TEST_P(CollectivesTest, PartsMayDifferInSize) {
     Guarded send = filled(self, end);
     Guarded part(counts[self] * 4);
     expectOk(communicator, communicator.runV({Collective::ReduceScatter, DataType::Int32, ReduceOp::Sum}, choice,
-                                             send.address(), part.address(), counts, kTimeoutNanos));
+                                             send.address(), part.address(), counts, 0, kTimeoutNanos));
     for (int64_t i = 0; i < counts[self]; ++i) {
       ASSERT_EQ(part.get<int32_t>(i), sumOf(size, counts[size + self] + i));
     }
     ASSERT_TRUE(part.intact() && all.intact());
+
+    for (int root = 0; root < size; ++root) {
+      Guarded gathered(end * 4, 0, 0xEE);
+      expectOk(communicator, communicator.runV({Collective::Gather, DataType::Int32, ReduceOp::Sum}, choice,
+                                               own.address(), gathered.address(), counts, root, kTimeoutNanos));
+      Guarded untouched(end * 4, 0, 0xEE);
+      ASSERT_EQ(std::memcmp(gathered.data(), (self == root ? expected : untouched).data(), end * 4), 0);
+      Guarded block(counts[self] * 4);
+      expectOk(communicator,
+               communicator.runV({Collective::Scatter, DataType::Int32, ReduceOp::Sum}, choice,
+                                 self == root ? send.address() : 0, block.address(), counts, root, kTimeoutNanos));
+      for (int64_t i = 0; i < counts[self]; ++i) {
+        ASSERT_EQ(block.get<int32_t>(i), valueOf(root, counts[size + self] + i));
+      }
+      ASSERT_TRUE(gathered.intact() && block.intact());
+    }
   });
 }
 
@@ -245,7 +261,7 @@ TEST(PointToPoint, AllToAllMayHaveAnyCounts) {
         send.set<int64_t>(counts[size + peer] + i, self * 1000000 + peer * 10000 + i);
     }
     ASSERT_EQ(communicator.runV({Collective::AllToAll, DataType::Int64, ReduceOp::Sum},
-                                choiceOf(Algorithm::Ring, Protocol::Simple), send.address(), recv.address(), counts,
+                                choiceOf(Algorithm::Ring, Protocol::Simple), send.address(), recv.address(), counts, 0,
                                 kTimeoutNanos),
               Code::Ok);
     for (int peer = 0; peer < size; ++peer) {

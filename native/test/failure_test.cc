@@ -145,7 +145,7 @@ TEST(Refusals, LeaveTheCommunicatorUsable) {
   EXPECT_EQ(threads[0].run(kSum, choice, buffer.address(), buffer.address(), -1, 0, 0), Code::Invalid);
   EXPECT_NE(threads[0].lastError().find("count=-1"), std::string::npos);
   EXPECT_EQ(threads[0].run(OperationCode::decode(0xffffff), choice, 0, 0, 0, 0, 0), Code::Invalid);
-  EXPECT_EQ(threads[0].runV(kSum, choice, 0, 0, {1, 2}, 0), Code::Invalid);
+  EXPECT_EQ(threads[0].runV(kSum, choice, 0, 0, {1, 2}, 0, 0), Code::Invalid);
   EXPECT_FALSE(threads[0].setRing(0, {1}).isOk());
   EXPECT_FALSE(threads[0].setTree(0, 0, {}).isOk());
   EXPECT_FALSE(threads[0].connectLocal(0, TransportKind::P2p, buffer.data()).isOk());

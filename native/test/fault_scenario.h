@@ -70,6 +70,7 @@ inline Scenario::Scenario(uint64_t seed, bool loses)
         Step step;
         step.code = {static_cast<Collective>(collective), static_cast<DataType>(random.below(kDataTypeCount)),
                      static_cast<ReduceOp>(random.below(kReduceOpCount))};
+        if (!supports(step.code.op, step.code.type)) step.code.op = ReduceOp::Sum;
         const bool twoShot = step.code.collective == Collective::AllReduce && random.oneIn(2);
         step.choice = choiceOf(static_cast<Algorithm>(algorithm), static_cast<Protocol>(protocol),
                                1 + static_cast<int>(random.below(channels)),
@@ -254,6 +255,12 @@ class Data {
         return std::min(a, b);
       case ReduceOp::Max:
         return std::max(a, b);
+      case ReduceOp::And:
+        return a & b;
+      case ReduceOp::Or:
+        return a | b;
+      case ReduceOp::Xor:
+        return a ^ b;
       case ReduceOp::Avg:
         return a;
     }

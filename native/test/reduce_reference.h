@@ -134,6 +134,9 @@ S fold(ReduceOp op, S a, S b) {
     const auto y = static_cast<Wide>(static_cast<U>(b));
     if (op == ReduceOp::Prod) return static_cast<S>(static_cast<U>(x * y));
     if (op == ReduceOp::Sum || op == ReduceOp::Avg) return static_cast<S>(static_cast<U>(x + y));
+    if (op == ReduceOp::And) return static_cast<S>(static_cast<U>(x & y));
+    if (op == ReduceOp::Or) return static_cast<S>(static_cast<U>(x | y));
+    if (op == ReduceOp::Xor) return static_cast<S>(static_cast<U>(x ^ y));
   }
   return (op == ReduceOp::Min ? a < b : a > b) ? a : b;
 }

@@ -6,6 +6,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A set of ranks that communicate. Every rank holds one object of this class; a process may hold several, of the same or of
@@ -97,6 +98,55 @@ public sealed interface Communicator extends Operations<Work>, AutoCloseable per
      * @return done when all of them are
      */
     Work group(Consumer<Group> body);
+
+    /**
+     * All-reduces one number, and waits for the result.
+     *
+     * @return the same on all ranks
+     * @throws JcclException as {@link Work#await()}
+     */
+    default double allReduce(double value, ReduceOp op) {
+        double[] one = {value};
+        allReduce(DataBuffer.of(one), op).await();
+        return one[0];
+    }
+
+    /**
+     * All-reduces one integer, and waits for the result.
+     *
+     * @return the same on all ranks
+     * @throws JcclException as {@link Work#await()}
+     */
+    default long allReduce(long value, ReduceOp op) {
+        long[] one = {value};
+        allReduce(DataBuffer.of(one), op).await();
+        return one[0];
+    }
+
+    /**
+     * Sends the bytes of an object from the root to every rank, and waits for them. Other ranks need not know how many there
+     * are.
+     *
+     * @param value what the root sends; not used and possibly null at other ranks
+     * @param root the rank that sends
+     * @return the root's bytes; at the root {@code value} itself
+     * @throws JcclException as {@link Work#await()}
+     */
+    default byte[] broadcastObject(byte @Nullable [] value, int root) {
+        return ByteArrays.broadcast(this, value, root);
+    }
+
+    /**
+     * Collects the bytes of an object of every rank at every rank, and waits for them. Ranks need not know how many others
+     * send.
+     *
+     * @param value what this rank sends; its length may differ from rank to rank, and be 0
+     * @return one array for each rank, in rank order
+     * @throws JcclException as {@link Work#await()}
+     */
+    default List<byte[]> allGatherObject(byte[] value) {
+        return ByteArrays.allGather(this, value);
+    }
 
     /**
      * Operations on device memory that are ordered by a stream, as a kernel put on it would be: each begins after what was

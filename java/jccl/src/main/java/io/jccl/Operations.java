@@ -1,5 +1,6 @@
 package io.jccl;
 
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +32,29 @@ public interface Operations<R> {
      */
     R allReduce(DataBuffer send, DataBuffer recv, ReduceOp op);
 
+    /**
+     * All-reduces several buffers in place, as one operation: small ones of the same type travel together.
+     *
+     * @param buffers at least one, of any types; the same types and counts in the same order on all ranks; all in memory of the
+     *     host, or all of the device
+     * @param op how elements are combined
+     */
+    R allReduce(List<DataBuffer> buffers, ReduceOp op);
+
+    /**
+     * {@link #allReduce(DataBuffer, DataBuffer, ReduceOp)} with a user-defined reduction.
+     *
+     * @param send this rank's elements, in memory of the host
+     * @param recv the result, as many elements as {@code send}; may be the same memory
+     * @param reduction the same on all ranks
+     */
+    R allReduce(DataBuffer send, DataBuffer recv, Reduction reduction);
+
+    /** All-reduce in place with a user-defined reduction. */
+    default R allReduce(DataBuffer buffer, Reduction reduction) {
+        return allReduce(buffer, buffer, reduction);
+    }
+
     /** Reduce in place: at the root the buffer is overwritten with the result. */
     default R reduce(DataBuffer buffer, ReduceOp op, int root) {
         return reduce(buffer, buffer, op, root);
@@ -46,6 +70,16 @@ public interface Operations<R> {
      * @param root the rank that receives the result
      */
     R reduce(DataBuffer send, @Nullable DataBuffer recv, ReduceOp op, int root);
+
+    /**
+     * {@link #reduce(DataBuffer, DataBuffer, ReduceOp, int)} with a user-defined reduction.
+     *
+     * @param send this rank's elements, in memory of the host
+     * @param recv the result at the root, may be the same memory; not used and possibly null at other ranks
+     * @param reduction the same on all ranks
+     * @param root the rank that receives the result
+     */
+    R reduce(DataBuffer send, @Nullable DataBuffer recv, Reduction reduction, int root);
 
     /** Broadcast in place: the buffer is read at the root and written at the other ranks. */
     default R broadcast(DataBuffer buffer, int root) {
@@ -98,6 +132,25 @@ public interface Operations<R> {
     R reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op);
 
     /**
+     * {@link #reduceScatter(DataBuffer, DataBuffer, ReduceOp)} with a user-defined reduction.
+     *
+     * @param send {@code n * c} elements, in memory of the host
+     * @param recv receives the {@code rank}-th block of {@code c} elements; may be that block of {@code send}
+     * @param reduction the same on all ranks
+     */
+    R reduceScatter(DataBuffer send, DataBuffer recv, Reduction reduction);
+
+    /**
+     * {@link #reduceScatterV(DataBuffer, DataBuffer, long[], ReduceOp)} with a user-defined reduction.
+     *
+     * @param send as many elements as all counts together, in memory of the host
+     * @param recv receives this rank's {@code counts[rank]} elements; may be its block of {@code send}
+     * @param counts how many elements each rank receives; the same on all ranks; copied
+     * @param reduction the same on all ranks
+     */
+    R reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, Reduction reduction);
+
+    /**
      * Sends the {@code i}-th block to rank {@code i} and receives its block for this rank at the {@code i}-th place.
      *
      * @param send {@code n * c} elements
@@ -134,6 +187,16 @@ public interface Operations<R> {
     R gather(DataBuffer send, @Nullable DataBuffer recv, int root);
 
     /**
+     * Collects a different number of elements of each rank at the root, in rank order and without gaps.
+     *
+     * @param send this rank's {@code counts[rank]} elements; at the root it may be its block of {@code recv}
+     * @param recv receives as many elements as all counts together at the root; not used and possibly null at other ranks
+     * @param counts how many elements each rank sends; the same on all ranks; copied
+     * @param root the rank that receives
+     */
+    R gatherV(DataBuffer send, @Nullable DataBuffer recv, long[] counts, int root);
+
+    /**
      * Sends every rank its block of the root's buffer.
      *
      * @param send {@code n * c} elements at the root; not used and possibly null at other ranks
@@ -141,6 +204,16 @@ public interface Operations<R> {
      * @param root the rank that sends
      */
     R scatter(@Nullable DataBuffer send, DataBuffer recv, int root);
+
+    /**
+     * Sends every rank a block of its own size of the root's buffer.
+     *
+     * @param send as many elements as all counts together at the root, in rank order; not used and possibly null at other ranks
+     * @param counts how many elements each rank receives; the same on all ranks; copied
+     * @param recv receives this rank's {@code counts[rank]} elements; at the root it may be its block of {@code send}
+     * @param root the rank that sends
+     */
+    R scatterV(@Nullable DataBuffer send, long[] counts, DataBuffer recv, int root);
 
     /**
      * Sends elements to one rank, which must receive as many with {@link #recv}. Several transfers at once, in

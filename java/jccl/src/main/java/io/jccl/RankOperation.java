@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param state how far it has come; if it is {@link State#ABSENT}, the fields below say nothing
  * @param collective the operation it entered, or null
  * @param type the element type, or null where the collective has none
- * @param op the reduction, or null where the collective has none
+ * @param op the reduction, or null where the collective has none or it is user-defined
  * @param count the count as the collective defines it, in elements
  * @param root the root or, for collectives without one, 0
  */
@@ -69,6 +69,8 @@ public record RankOperation(
         }
         if (op != null) {
             text.append("op=").append(op.label()).append(' ');
+        } else if (collective != null && collective.reduces()) {
+            text.append("op=user ");
         }
         text.append("count=").append(count);
         if (collective != null && collective.hasRoot()) {

@@ -23,7 +23,21 @@ public enum ReduceOp {
      * {@link DataType#INT8}, the average of 100 and 100 is -28. Use a type that holds the sum. Integers truncate towards
      * zero.
      */
-    AVG;
+    AVG,
+    /** The bits that are set on all ranks; of integers. */
+    BAND,
+    /** The bits that are set on any rank; of integers. */
+    BOR,
+    /** The bits that are set on an odd number of ranks; of integers. */
+    BXOR;
+
+    /** Whether it combines elements of a type: all do, but bitwise operations integers only. */
+    public boolean supports(DataType type) {
+        return switch (this) {
+            case BAND, BOR, BXOR -> !type.isFloating();
+            default -> true;
+        };
+    }
 
     /** The name used by the command and in messages, for example {@code sum}. */
     public String label() {

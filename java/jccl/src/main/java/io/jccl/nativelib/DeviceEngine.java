@@ -196,9 +196,10 @@ public final class DeviceEngine extends Engine {
     }
 
     /** Puts one collective with a count per rank on a stream. */
-    public long runV(int operation, long choice, long send, long recv, long[] counts, long timeoutNanos, long stream) {
-        return issue(() ->
-                NativeDeviceCommunicator.runV(handle, operation, choice, send, recv, counts, timeoutNanos, stream));
+    public long runV(
+            int operation, long choice, long send, long recv, long[] counts, int root, long timeoutNanos, long stream) {
+        return issue(() -> NativeDeviceCommunicator.runV(
+                handle, operation, choice, send, recv, counts, root, timeoutNanos, stream));
     }
 
     /** Puts point-to-point transfers on a stream, which run together. */

@@ -39,6 +39,9 @@ public final class NativeCommunicator {
     /** Memory could not be had. */
     public static final int NO_MEMORY = -8;
 
+    /** In the place of a {@link io.jccl.ReduceOp}'s ordinal: a user-defined reduction. */
+    public static final int USER_REDUCTION = 8;
+
     // Indexes into the array of create(). A value of 0 asks for the default where one is named.
 
     /** This rank. */
@@ -287,13 +290,16 @@ public final class NativeCommunicator {
     /**
      * Runs one collective with a count per rank.
      *
-     * @param counts in elements. all_gather: the count of every rank, then where each rank's part is in {@code recv};
-     *     reduce_scatter: the count of every rank, then where each part is in {@code send}; all_to_all: send counts, send
-     *     displacements, receive counts, receive displacements
+     * @param operation as for {@link #run}; with {@link #USER_REDUCTION} it exchanges elements as all_to_all does, and Java
+     *     reduces them
+     * @param counts in elements. all_gather and gather: the count of every rank, then where each rank's part is in {@code recv};
+     *     reduce_scatter and scatter: the count of every rank, then where each part is in {@code send}; all_to_all: send counts,
+     *     send displacements, receive counts, receive displacements
+     * @param root of gather and scatter
      * @return as {@link #run}
      */
     static native long runV(
-            long comm, int operation, long choice, long send, long recv, long[] counts, long timeoutNanos);
+            long comm, int operation, long choice, long send, long recv, long[] counts, int root, long timeoutNanos);
 
     /**
      * Runs one part of a collective that all ranks cut into parts alike; each is an operation of the sequence.
@@ -329,6 +335,7 @@ public final class NativeCommunicator {
             long send,
             long recv,
             long[] counts,
+            int root,
             long whole,
             long begin,
             long timeoutNanos);

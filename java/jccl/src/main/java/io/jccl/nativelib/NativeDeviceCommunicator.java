@@ -130,7 +130,15 @@ public final class NativeDeviceCommunicator {
             long stream);
 
     static native long runV(
-            long comm, int operation, long choice, long send, long recv, long[] counts, long timeoutNanos, long stream);
+            long comm,
+            int operation,
+            long choice,
+            long send,
+            long recv,
+            long[] counts,
+            int root,
+            long timeoutNanos,
+            long stream);
 
     static native long runPointToPoint(long comm, long[] tasks, long timeoutNanos, long stream);
 

@@ -135,8 +135,8 @@ public final class NativeEngine extends Engine {
     }
 
     /** Runs one collective with a count per rank; see {@link NativeCommunicator#runV}. */
-    public long runV(int operation, long choice, long send, long recv, long[] counts, long timeoutNanos) {
-        return NativeCommunicator.runV(handle, operation, choice, send, recv, counts, timeoutNanos);
+    public long runV(int operation, long choice, long send, long recv, long[] counts, int root, long timeoutNanos) {
+        return NativeCommunicator.runV(handle, operation, choice, send, recv, counts, root, timeoutNanos);
     }
 
     /** Runs one part of a collective; see {@link NativeCommunicator#runPart}. */
@@ -161,10 +161,12 @@ public final class NativeEngine extends Engine {
             long send,
             long recv,
             long[] counts,
+            int root,
             long whole,
             long begin,
             long timeoutNanos) {
-        return NativeCommunicator.runVPart(handle, operation, choice, send, recv, counts, whole, begin, timeoutNanos);
+        return NativeCommunicator.runVPart(
+                handle, operation, choice, send, recv, counts, root, whole, begin, timeoutNanos);
     }
 
     /** Runs point-to-point transfers together; see {@link NativeCommunicator#runPointToPoint}. */

@@ -52,5 +52,15 @@ public final class NativeMemory {
         NativeCommunicator.sharedFree(address);
     }
 
+    /** Copies bytes between places that do not overlap. */
+    public static native void copy(long from, long to, long bytes);
+
+    /**
+     * Calls {@code void f(const void* next, void* accumulator, int64_t bytes, void* context)}.
+     *
+     * @param function its address
+     */
+    public static native void fold(long function, long context, long next, long accumulator, long bytes);
+
     private static native ByteBuffer newDirectBuffer(long address, long bytes);
 }

@@ -3,6 +3,11 @@ package io.jccl.runtime;
 import io.jccl.DataBuffer;
 import io.jccl.internal.HeapAccess;
 import java.nio.Buffer;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
 
 /** Which buffers share memory. */
 final class Aliasing {
@@ -36,6 +41,37 @@ final class Aliasing {
         }
         return first.pinnedAddress() < second.pinnedAddress() + second.bytes()
                 && second.pinnedAddress() < first.pinnedAddress() + first.bytes();
+    }
+
+    /**
+     * @throws IllegalArgumentException if any byte belongs to two of the buffers
+     */
+    static void requireApart(List<DataBuffer> buffers) {
+        Map<Object, List<DataBuffer>> places = new IdentityHashMap<>(); // by array; all native memory is one
+        for (DataBuffer buffer : buffers) {
+            Buffer heap = HeapStaging.isHeap(buffer) ? HeapAccess.of(buffer) : null;
+            Object place = heap == null ? places : heap.hasArray() ? heap.array() : heap;
+            places.computeIfAbsent(place, at -> new ArrayList<>()).add(buffer);
+        }
+        for (List<DataBuffer> ofOne : places.values()) {
+            ofOne.sort(Comparator.comparingLong(Aliasing::begin));
+            DataBuffer before = null;
+            for (DataBuffer buffer : ofOne) {
+                if (before != null && overlap(before, buffer)) {
+                    throw new IllegalArgumentException(
+                            "buffers=" + before + " and " + buffer + " overlap: expected buffers of separate memory");
+                }
+                before = buffer.count() == 0 ? before : buffer;
+            }
+        }
+    }
+
+    private static long begin(DataBuffer buffer) {
+        if (!HeapStaging.isHeap(buffer)) {
+            return buffer.pinnedAddress();
+        }
+        Buffer heap = HeapAccess.of(buffer);
+        return heap.position() + (heap.hasArray() ? heap.arrayOffset() : 0);
     }
 
     private static boolean isSame(Buffer first, Buffer second) {

@@ -5,7 +5,7 @@ import io.jccl.DataBuffer;
 import io.jccl.DataType;
 
 /** A collective that sends from one buffer and receives in one. */
-abstract sealed class BufferCall implements OperationCall permits CollectiveCall, VectorCall {
+abstract sealed class BufferCall implements OperationCall permits CollectiveCall, VectorCall, ReductionCall {
 
     private final int signature;
     private final boolean onDevice;

@@ -6,7 +6,9 @@ import io.jccl.DataType;
 import io.jccl.DeviceStream;
 import io.jccl.Operations;
 import io.jccl.ReduceOp;
+import io.jccl.Reduction;
 import io.jccl.runtime.TransfersCall.Transfer;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -40,26 +42,59 @@ final class CallFactory implements Operations<OperationCall> {
 
     @Override
     public OperationCall allReduce(DataBuffer send, DataBuffer recv, ReduceOp op) {
-        Checks.op(op);
+        checkAllReduce(send, recv);
+        Checks.op(op, send.type());
+        return collective(Collective.ALL_REDUCE, send.type(), op, send, recv, send.count(), 0);
+    }
+
+    @Override
+    public OperationCall allReduce(DataBuffer send, DataBuffer recv, Reduction reduction) {
+        checkAllReduce(send, recv);
+        return reduction(Collective.ALL_REDUCE, reduction, send, recv, null, 0);
+    }
+
+    private static void checkAllReduce(DataBuffer send, DataBuffer recv) {
         Checks.source("send", send);
         Checks.target("recv", recv);
         if (send != recv) {
             Checks.sameCount(send, recv);
         }
-        return collective(Collective.ALL_REDUCE, send.type(), op, send, recv, send.count(), 0);
+    }
+
+    @Override
+    public OperationCall allReduce(List<DataBuffer> buffers, ReduceOp op) {
+        List<DataBuffer> all = Checks.buffers(buffers);
+        List<OperationCall> members = new ArrayList<>(all.size());
+        for (DataBuffer buffer : all) {
+            members.add(allReduce(buffer, buffer, op));
+        }
+        if (members.size() == 1) {
+            return members.get(0);
+        }
+        OperationCall group = group(members); // refuses memory of both sides
+        return group.isOnDevice() ? group : new FusedCall(all, op);
     }
 
     @Override
     public OperationCall reduce(DataBuffer send, DataBuffer recv, ReduceOp op, int root) {
-        Checks.op(op);
+        checkReduce(send, recv, root);
+        Checks.op(op, send.type());
+        return collective(Collective.REDUCE, send.type(), op, send, rank == root ? recv : null, send.count(), root);
+    }
+
+    @Override
+    public OperationCall reduce(DataBuffer send, DataBuffer recv, Reduction reduction, int root) {
+        checkReduce(send, recv, root);
+        return reduction(Collective.REDUCE, reduction, send, rank == root ? recv : null, null, root);
+    }
+
+    private void checkReduce(DataBuffer send, DataBuffer recv, int root) {
         Checks.root(root, size);
         Checks.source("send", send);
         if (rank == root) {
             Checks.target("recv", recv);
             Checks.sameCount(send, recv);
         }
-        DataBuffer to = rank == root ? recv : null;
-        return collective(Collective.REDUCE, send.type(), op, send, to, send.count(), root);
     }
 
     @Override
@@ -90,35 +125,79 @@ final class CallFactory implements Operations<OperationCall> {
     public OperationCall allGatherV(DataBuffer send, DataBuffer recv, long[] counts) {
         Checks.source("send", send);
         Checks.target("recv", recv);
-        Checks.sameType(send, recv);
+        long[] mine = blocksOf("recv", recv, "send", send, counts);
+        return vector(Collective.ALL_GATHER, null, send, recv, withOffsets(mine), 0);
+    }
+
+    /**
+     * Counts that fit a buffer of all blocks and one of this rank's, which may lie in its place there.
+     *
+     * @return a copy
+     */
+    private long[] blocksOf(String allName, DataBuffer all, String ownName, DataBuffer own, long[] counts) {
+        Checks.sameType(all, own);
         long[] mine = Checks.counts("counts", counts, size);
-        Checks.total("counts", mine, "recv", recv);
-        Checks.countOfThisRank("counts", mine, rank, "send", send);
-        Checks.blockOrApart(recv, send, before(mine), "this rank's block of recv");
-        return vector(Collective.ALL_GATHER, null, send, recv, withOffsets(mine));
+        Checks.total("counts", mine, allName, all);
+        Checks.countOfThisRank("counts", mine, rank, ownName, own);
+        Checks.blockOrApart(all, own, before(mine), "this rank's block of " + allName);
+        return mine;
     }
 
     @Override
     public OperationCall reduceScatter(DataBuffer send, DataBuffer recv, ReduceOp op) {
-        Checks.op(op);
-        Checks.source("send", send);
-        Checks.target("recv", recv);
-        Checks.blocks("send", send, "recv", recv, size);
-        Checks.blockOrApart(send, recv, rank * recv.count(), "this rank's block of send");
+        checkReduceScatter(send, recv);
+        Checks.op(op, send.type());
         return collective(Collective.REDUCE_SCATTER, send.type(), op, send, recv, recv.count(), 0);
     }
 
     @Override
-    public OperationCall reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op) {
-        Checks.op(op);
+    public OperationCall reduceScatter(DataBuffer send, DataBuffer recv, Reduction reduction) {
+        checkReduceScatter(send, recv);
+        long[] counts = new long[size];
+        Arrays.fill(counts, recv.count());
+        return reduction(Collective.REDUCE_SCATTER, reduction, send, recv, counts, 0);
+    }
+
+    private void checkReduceScatter(DataBuffer send, DataBuffer recv) {
         Checks.source("send", send);
         Checks.target("recv", recv);
-        Checks.sameType(send, recv);
-        long[] mine = Checks.counts("counts", counts, size);
-        Checks.total("counts", mine, "send", send);
-        Checks.countOfThisRank("counts", mine, rank, "recv", recv);
-        Checks.blockOrApart(send, recv, before(mine), "this rank's block of send");
-        return vector(Collective.REDUCE_SCATTER, op, send, recv, withOffsets(mine));
+        Checks.blocks("send", send, "recv", recv, size);
+        Checks.blockOrApart(send, recv, rank * recv.count(), "this rank's block of send");
+    }
+
+    @Override
+    public OperationCall reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, ReduceOp op) {
+        Checks.source("send", send);
+        Checks.target("recv", recv);
+        Checks.op(op, send.type());
+        long[] mine = blocksOf("send", send, "recv", recv, counts);
+        return vector(Collective.REDUCE_SCATTER, op, send, recv, withOffsets(mine), 0);
+    }
+
+    @Override
+    public OperationCall reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, Reduction reduction) {
+        Checks.source("send", send);
+        Checks.target("recv", recv);
+        Checks.reduction(reduction);
+        long[] mine = blocksOf("send", send, "recv", recv, counts);
+        return reduction(Collective.REDUCE_SCATTER, reduction, send, recv, mine, 0);
+    }
+
+    /**
+     * A collective with a user-defined reduction.
+     *
+     * @param shards the elements that each rank receives; null: all receive all, or the root does
+     */
+    private OperationCall reduction(
+            Collective collective, Reduction reduction, DataBuffer send, DataBuffer recv, long[] shards, int root) {
+        Checks.reduction(reduction);
+        Checks.units(reduction, send, shards);
+        if (onDevice(send, recv)) {
+            throw new IllegalArgumentException("op=" + reduction + " send=" + send + " stream=" + stream
+                    + ": a user-defined reduction works on memory of the host, without a stream; copy the elements"
+                    + " to a HostBuffer, or use a ReduceOp");
+        }
+        return new ReductionCall(collective, reduction, send, recv, shards, root);
     }
 
     @Override
@@ -158,7 +237,7 @@ final class CallFactory implements Operations<OperationCall> {
             throw new IllegalArgumentException("sendCounts[" + rank + "]=" + sendCounts[rank] + " recvCounts[" + rank
                     + "]=" + recvCounts[rank] + ": what this rank sends to itself it must receive from itself");
         }
-        return vector(Collective.ALL_TO_ALL, null, send, recv, all);
+        return vector(Collective.ALL_TO_ALL, null, send, recv, all, 0);
     }
 
     @Override
@@ -172,6 +251,36 @@ final class CallFactory implements Operations<OperationCall> {
         }
         DataBuffer to = rank == root ? recv : null;
         return collective(Collective.GATHER, send.type(), null, send, to, send.count(), root);
+    }
+
+    @Override
+    public OperationCall gatherV(DataBuffer send, DataBuffer recv, long[] counts, int root) {
+        Checks.root(root, size);
+        Checks.source("send", send);
+        long[] mine;
+        if (rank == root) {
+            Checks.target("recv", recv);
+            mine = blocksOf("recv", recv, "send", send, counts);
+        } else {
+            mine = Checks.counts("counts", counts, size);
+            Checks.countOfThisRank("counts", mine, rank, "send", send);
+        }
+        return vector(Collective.GATHER, null, send, rank == root ? recv : null, withOffsets(mine), root);
+    }
+
+    @Override
+    public OperationCall scatterV(DataBuffer send, long[] counts, DataBuffer recv, int root) {
+        Checks.root(root, size);
+        Checks.target("recv", recv);
+        long[] mine;
+        if (rank == root) {
+            Checks.source("send", send);
+            mine = blocksOf("send", send, "recv", recv, counts);
+        } else {
+            mine = Checks.counts("counts", counts, size);
+            Checks.countOfThisRank("counts", mine, rank, "recv", recv);
+        }
+        return vector(Collective.SCATTER, null, rank == root ? send : null, recv, withOffsets(mine), root);
     }
 
     @Override
@@ -283,8 +392,9 @@ final class CallFactory implements Operations<OperationCall> {
         return new CollectiveCall(signature, onDevice(send, recv), send, recv, count, root);
     }
 
-    private OperationCall vector(Collective collective, ReduceOp op, DataBuffer send, DataBuffer recv, long[] counts) {
-        int signature = Signatures.of(collective, send.type(), op);
-        return new VectorCall(signature, onDevice(send, recv), send, recv, counts);
+    private OperationCall vector(
+            Collective collective, ReduceOp op, DataBuffer send, DataBuffer recv, long[] counts, int root) {
+        int signature = Signatures.of(collective, (send == null ? recv : send).type(), op);
+        return new VectorCall(signature, onDevice(send, recv), send, recv, counts, root);
     }
 }

@@ -3,6 +3,8 @@ package io.jccl.runtime;
 import io.jccl.DataBuffer;
 import io.jccl.Operations;
 import io.jccl.ReduceOp;
+import io.jccl.Reduction;
+import java.util.List;
 
 /**
  * Operations whose arguments a {@link CallFactory} checks.
@@ -29,6 +31,41 @@ abstract class CheckedOperations<R> implements Operations<R> {
     public R allReduce(DataBuffer send, DataBuffer recv, ReduceOp op) {
         try (Issuing<R> issuing = begin()) {
             return issuing.issue(issuing.factory().allReduce(send, recv, op));
+        }
+    }
+
+    @Override
+    public R allReduce(List<DataBuffer> buffers, ReduceOp op) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().allReduce(buffers, op));
+        }
+    }
+
+    @Override
+    public R allReduce(DataBuffer send, DataBuffer recv, Reduction reduction) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().allReduce(send, recv, reduction));
+        }
+    }
+
+    @Override
+    public R reduce(DataBuffer send, DataBuffer recv, Reduction reduction, int root) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().reduce(send, recv, reduction, root));
+        }
+    }
+
+    @Override
+    public R reduceScatter(DataBuffer send, DataBuffer recv, Reduction reduction) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().reduceScatter(send, recv, reduction));
+        }
+    }
+
+    @Override
+    public R reduceScatterV(DataBuffer send, DataBuffer recv, long[] counts, Reduction reduction) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().reduceScatterV(send, recv, counts, reduction));
         }
     }
 
@@ -106,6 +143,20 @@ abstract class CheckedOperations<R> implements Operations<R> {
     public R scatter(DataBuffer send, DataBuffer recv, int root) {
         try (Issuing<R> issuing = begin()) {
             return issuing.issue(issuing.factory().scatter(send, recv, root));
+        }
+    }
+
+    @Override
+    public R gatherV(DataBuffer send, DataBuffer recv, long[] counts, int root) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().gatherV(send, recv, counts, root));
+        }
+    }
+
+    @Override
+    public R scatterV(DataBuffer send, long[] counts, DataBuffer recv, int root) {
+        try (Issuing<R> issuing = begin()) {
+            return issuing.issue(issuing.factory().scatterV(send, counts, recv, root));
         }
     }
 

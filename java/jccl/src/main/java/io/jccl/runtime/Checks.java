@@ -1,7 +1,9 @@
 package io.jccl.runtime;
 
 import io.jccl.DataBuffer;
+import io.jccl.DataType;
 import io.jccl.ReduceOp;
+import io.jccl.Reduction;
 import io.jccl.bootstrap.RankList;
 import io.jccl.cuda.CudaSupport;
 import io.jccl.internal.Arguments;
@@ -48,10 +50,42 @@ final class Checks {
         return excluded;
     }
 
-    static void op(ReduceOp op) {
+    static void op(ReduceOp op, DataType type) {
         if (op == null) {
             throw new IllegalArgumentException("op=null: expected one of " + Arrays.toString(ReduceOp.values()));
         }
+        if (!op.supports(type)) {
+            throw new IllegalArgumentException("op=" + op.label() + " type=" + type.label()
+                    + ": bitwise operations combine integers; pass a buffer of an integer type");
+        }
+    }
+
+    static void reduction(Reduction reduction) {
+        Arguments.required("reduction", reduction, "what Reduction.of or Reduction.ofNative returned");
+    }
+
+    /** @param shards the elements that each rank receives; null: all together are divided among them */
+    static void units(Reduction reduction, DataBuffer send, long[] shards) {
+        for (long count : shards == null ? new long[] {send.count()} : shards) {
+            if (count % reduction.unit() != 0) {
+                throw new IllegalArgumentException("op=" + reduction + " count=" + count + " unit=" + reduction.unit()
+                        + ": expected counts that are multiples of the reduction's unit");
+            }
+        }
+    }
+
+    /** Buffers of one operation, each of which it writes. Returns a copy. */
+    static List<DataBuffer> buffers(List<DataBuffer> buffers) {
+        String expected = "at least one buffer";
+        if (Arguments.required("buffers", buffers, expected).isEmpty()) {
+            throw new IllegalArgumentException("buffers.size=0: expected " + expected);
+        }
+        for (int i = 0; i < buffers.size(); i++) {
+            target("buffers[" + i + "]", buffers.get(i));
+        }
+        List<DataBuffer> all = List.copyOf(buffers);
+        Aliasing.requireApart(all);
+        return all;
     }
 
     /** A buffer that this rank reads. */

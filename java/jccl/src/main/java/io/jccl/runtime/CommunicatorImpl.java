@@ -48,7 +48,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
         String name = "jccl-" + initialized.id() + "-rank" + initialized.rank();
         long timeoutNanos = Deadlines.nanos(initialized.timeout());
         this.queue = new OperationQueue(name, initialized.engine(), failures, timeoutNanos);
-        this.host = new HostBackend(queue, initialized.choices(), initialized.size());
+        this.host = new HostBackend(queue, initialized.choices(), initialized.rank(), initialized.size());
         this.device = deviceBackend(timeoutNanos);
         this.issuing = new OnStream(null);
         this.status = new EngineStatus(initialized.rank(), initialized.engine(), deviceEngine);
@@ -251,6 +251,7 @@ public final class CommunicatorImpl extends IssuedOperations implements Communic
 
     @Override
     public void close() {
+        queue.requireOutsideUserCode();
         if (closing.compareAndSet(false, true)) {
             Closing.close(initialized, queue, host, device, failures, this::unwatch, () -> closed = true);
         }

@@ -4,6 +4,7 @@ import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.HostBuffer;
 import io.jccl.internal.HeapAccess;
+import io.jccl.nativelib.NativeMemory;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -12,6 +13,7 @@ import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
+import java.util.List;
 
 /**
  * The native memory through which the heap arrays of one communicator pass. It is kept between operations and grows to the
@@ -67,6 +69,38 @@ final class HeapStaging implements AutoCloseable {
     void unstage(DataBuffer recv, long address) {
         if (isHeap(recv)) {
             copyOut(recv, address);
+        }
+    }
+
+    /**
+     * Copies the elements of buffers of any memory of the host to the area, one after the other.
+     *
+     * @return the address of the first
+     */
+    long pack(List<DataBuffer> buffers, long bytes) {
+        begin(bytes);
+        long at = area.address();
+        for (DataBuffer buffer : buffers) {
+            if (isHeap(buffer)) {
+                copyIn(buffer, at);
+            } else {
+                NativeMemory.copy(buffer.pinnedAddress(), at, buffer.bytes());
+            }
+            at += buffer.bytes();
+        }
+        return area.address();
+    }
+
+    /** Copies what {@link #pack} has packed back to its buffers. */
+    void unpack(List<DataBuffer> buffers, long address) {
+        long at = address;
+        for (DataBuffer buffer : buffers) {
+            if (isHeap(buffer)) {
+                copyOut(buffer, at);
+            } else {
+                NativeMemory.copy(at, buffer.pinnedAddress(), buffer.bytes());
+            }
+            at += buffer.bytes();
         }
     }
 

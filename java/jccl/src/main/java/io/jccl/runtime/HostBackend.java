@@ -1,5 +1,6 @@
 package io.jccl.runtime;
 
+import io.jccl.Collective;
 import io.jccl.DataBuffer;
 import io.jccl.DeviceStream;
 import io.jccl.internal.MemoryHold;
@@ -19,12 +20,14 @@ final class HostBackend implements Backend {
     private final ChoiceTable choices;
     private final int size;
     private final HeapStaging staging = new HeapStaging();
+    private final UserReductions userReductions;
 
-    HostBackend(OperationQueue queue, ChoiceTable choices, int size) {
+    HostBackend(OperationQueue queue, ChoiceTable choices, int rank, int size) {
         this.queue = queue;
         this.engine = queue.engine();
         this.choices = choices;
         this.size = size;
+        this.userReductions = new UserReductions(queue, rank, size);
     }
 
     @Override
@@ -58,6 +61,9 @@ final class HostBackend implements Backend {
             return held.isEmpty()
                     ? execute(transfers, timeoutNanos)
                     : hold(held, 0, () -> execute(transfers, timeoutNanos));
+        }
+        if (call instanceof FusedCall fused) {
+            return hold(fused.held(), 0, () -> execute(fused, timeoutNanos));
         }
         return ((GroupCall) call).executeEach(timeoutNanos, this::execute);
     }
@@ -106,7 +112,45 @@ final class HostBackend implements Backend {
         if (call instanceof CollectiveCall one) {
             return engine.run(signature, choice, from, to, one.count(), one.root(), timeoutNanos);
         }
-        return engine.runV(signature, choice, from, to, ((VectorCall) call).counts(), timeoutNanos);
+        if (call instanceof ReductionCall reduction) {
+            return userReductions.execute(reduction, choice, from, to, timeoutNanos);
+        }
+        VectorCall vector = (VectorCall) call;
+        return engine.runV(signature, choice, from, to, vector.counts(), vector.root(), timeoutNanos);
+    }
+
+    private long execute(FusedCall call, long timeoutNanos) {
+        long deadline = System.nanoTime() + timeoutNanos;
+        long outcome = NativeCommunicator.OK;
+        for (FusedCall.Pack pack : call.packs()) {
+            outcome = execute(call.signature(pack), pack, Deadlines.left(deadline));
+            if (outcome < NativeCommunicator.OK) {
+                break;
+            }
+        }
+        return outcome;
+    }
+
+    private long execute(int signature, FusedCall.Pack pack, long timeoutNanos) {
+        List<DataBuffer> buffers = pack.buffers();
+        boolean inPlace = buffers.size() == 1 && !HeapStaging.isHeap(buffers.get(0));
+        long place = inPlace ? buffers.get(0).pinnedAddress() : staging.pack(buffers, pack.bytes());
+        long choice = choices.choose(Collective.ALL_REDUCE, pack.bytes());
+        long outcome = engine.runPart(
+                signature,
+                choice,
+                place,
+                place,
+                pack.count(),
+                0,
+                Math.max(1, pack.count()),
+                pack.layout(),
+                timeoutNanos);
+        if (outcome >= NativeCommunicator.OK && !inPlace) {
+            staging.unpack(buffers, place);
+        }
+        Reference.reachabilityFence(buffers);
+        return outcome;
     }
 
     private long execute(TransfersCall call, long timeoutNanos) {
@@ -147,11 +191,12 @@ final class HostBackend implements Backend {
 
     @Override
     public long stagingBytes() {
-        return staging.bytes();
+        return staging.bytes() + userReductions.bytes();
     }
 
     /** Frees the staging memory; no operation runs any more. */
     void close() {
         staging.close();
+        userReductions.close();
     }
 }

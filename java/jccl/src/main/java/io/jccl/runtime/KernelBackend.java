@@ -99,7 +99,8 @@ final class KernelBackend implements Backend {
         if (call instanceof CollectiveCall one) {
             return engine.run(signature, choice(call), from, to, one.count(), one.root(), timeout, stream);
         }
-        return engine.runV(signature, choice(call), from, to, ((VectorCall) call).counts(), timeout, stream);
+        VectorCall vector = (VectorCall) call;
+        return engine.runV(signature, choice(call), from, to, vector.counts(), vector.root(), timeout, stream);
     }
 
     /** Those that can share a launch do. Returns the number of the last, which ends after the others. */

@@ -1,7 +1,7 @@
 package io.jccl.runtime;
 
 /** What an operation does, with arguments that fit together. It refers to its buffers until the operation is over. */
-sealed interface OperationCall permits BufferCall, TransfersCall, GroupCall {
+sealed interface OperationCall permits BufferCall, TransfersCall, FusedCall, GroupCall {
 
     /** Whether it works on device memory, or is ordered by a stream. */
     boolean isOnDevice();

@@ -8,6 +8,7 @@ import java.lang.invoke.VarHandle;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongConsumer;
 
 /**
  * The operations of one communicator in the order of their issue, and the rule that one thread at a time executes them.
@@ -55,6 +56,8 @@ final class OperationQueue {
     private volatile int running; // through RUNNING, where the stack need not be spared
 
     private Thread runner; // of the application, that had the right to run last; null: the communicator's own
+
+    private Thread userCode; // the thread that is inside a user-defined function; read by any
 
     private volatile Throwable escaped; // left a thread with the right to run
 
@@ -111,8 +114,34 @@ final class OperationQueue {
         thread.wakeIfAsleep();
     }
 
+    /**
+     * Calls what the application has passed, on the thread that executes an operation.
+     *
+     * @throws RuntimeException what it throws
+     */
+    void runUserCode(LongConsumer code, long argument) {
+        userCode = Thread.currentThread();
+        try {
+            code.accept(argument);
+        } finally {
+            userCode = null;
+        }
+    }
+
+    /**
+     * @throws IllegalStateException if this thread is inside a user-defined function: it would wait for itself
+     */
+    void requireOutsideUserCode() {
+        if (userCode == Thread.currentThread()) {
+            throw new IllegalStateException(
+                    "communicator=" + thread.name() + ": the function of a reduction must not wait"
+                            + " for an operation of its communicator, nor close it");
+        }
+    }
+
     /** Returns when {@code operation} is over, and executes it if no other thread does. */
     void await(OperationWork operation, long deadline) {
+        requireOutsideUserCode();
         boolean mayRun = !VirtualThreads.isCurrent();
         while (!operation.isOver()) {
             boolean runs = mayRun && !Thread.currentThread().isInterrupted();

@@ -3,6 +3,7 @@ package io.jccl.runtime;
 import io.jccl.Collective;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
+import io.jccl.nativelib.NativeCommunicator;
 import java.util.Arrays;
 
 /** The packing of collective, type and reduction that crosses the native interface. */
@@ -16,6 +17,11 @@ final class Signatures {
 
     private Signatures() {}
 
+    /** With a user-defined reduction. */
+    static int ofUserReduction(Collective collective, DataType type) {
+        return of(collective, type, null) | NativeCommunicator.USER_REDUCTION << 16;
+    }
+
     static int of(Collective collective, DataType type, ReduceOp op) {
         return collective.ordinal() | type.ordinal() << 8 | (op == null ? 0 : op.ordinal()) << 16;
     }
@@ -28,15 +34,19 @@ final class Signatures {
         return TYPES[signature >> 8 & 0xff];
     }
 
+    /** Null where it reduces nothing, or with a user-defined reduction. */
     static ReduceOp op(int signature) {
-        return collective(signature).reduces() ? OPS[signature >> 16 & 0xff] : null;
+        int op = signature >> 16 & 0xff;
+        return collective(signature).reduces() && op < OPS.length ? OPS[op] : null;
     }
 
     /** An operation with counts per rank. */
-    static String describe(int signature, long[] counts) {
-        return collective(signature).label() + "(type=" + type(signature).label()
+    static String describe(int signature, long[] counts, int root) {
+        Collective collective = collective(signature);
+        return collective.label() + "(type=" + type(signature).label()
                 + (op(signature) == null ? "" : " op=" + op(signature).label()) + " counts="
-                + (counts.length <= COUNTS_SHOWN ? Arrays.toString(counts) : "[" + counts.length + " values]") + ")";
+                + (counts.length <= COUNTS_SHOWN ? Arrays.toString(counts) : "[" + counts.length + " values]")
+                + (collective.hasRoot() ? " root=" + root : "") + ")";
     }
 
     static String describe(int signature, long count, int root) {

@@ -97,7 +97,15 @@ final class StagedChunks {
 
     /** How many chunks this rank has, at least one. Of an exchange others may have more. */
     int count() {
-        long longest = Math.max(send == null ? 0 : send.longest(), recv == null ? 0 : recv.longest());
+        return count(Math.max(send == null ? 0 : send.longest(), recv == null ? 0 : recv.longest()));
+    }
+
+    /** How many chunks all ranks have, where each knows the counts of all. */
+    int count(long[] counts) {
+        return count(Arrays.stream(counts).max().orElse(0));
+    }
+
+    private int count(long longest) {
         return Math.toIntExact(Math.max(1, (longest + maxElements - 1) / maxElements));
     }
 
@@ -119,11 +127,14 @@ final class StagedChunks {
     }
 
     private long[] cut(Blocks blocks, long begin) {
-        return blocks == null
-                ? NONE
-                : Arrays.stream(blocks.counts())
-                        .map(count -> Math.max(0, Math.min(maxElements, count - begin)))
-                        .toArray();
+        return blocks == null ? NONE : cut(blocks.counts(), begin);
+    }
+
+    /** What a chunk that begins at an element has of blocks of these counts. */
+    long[] cut(long[] counts, long begin) {
+        return Arrays.stream(counts)
+                .map(count -> Math.max(0, Math.min(maxElements, count - begin)))
+                .toArray();
     }
 
     /** Copies what is sent of a chunk to its slot. */

@@ -61,7 +61,9 @@ final class StagedCollective implements StagedBackend.StagedCall {
                 backend.rank(),
                 blocks(call.send(), manySent, 0),
                 blocks(call.recv(), manyReceived, isExchange() ? 2 : 0));
-        this.count = chunks.count();
+        this.count = call instanceof VectorCall vector && !vector.isExchange()
+                ? chunks.count(Arrays.copyOf(vector.counts(), size))
+                : chunks.count();
         this.copiesOut = !isBroadcastInPlace();
     }
 
@@ -178,7 +180,7 @@ final class StagedCollective implements StagedBackend.StagedCall {
         Arrays.fill(each, Long.BYTES / call.type().bytes());
         long[] offsets = Chunk.offsets(each);
         long[] rows = concat(each, offsets, each, offsets);
-        long outcome = engine.runV(call.signature(), choice(), place, place + bytes, rows, timeoutNanos);
+        long outcome = engine.runV(call.signature(), choice(), place, place + bytes, rows, 0, timeoutNanos);
         return outcome < NativeCommunicator.OK
                 ? outcome
                 : LongStream.range(size, 2L * size)
@@ -228,9 +230,9 @@ final class StagedCollective implements StagedBackend.StagedCall {
         int signature = vector.signature();
         long[] cut = isExchange()
                 ? concat(rows(chunk.sendCounts()), rows(chunk.recvCounts()))
-                : rows(vector.collective() == Collective.ALL_GATHER ? chunk.recvCounts() : chunk.sendCounts());
+                : rows(chunks.cut(Arrays.copyOf(vector.counts(), size), chunk.begin()));
         if (whole || isExchange()) {
-            return engine.runV(signature, choice(), chunk.from(), chunk.to(), cut, timeoutNanos);
+            return engine.runV(signature, choice(), chunk.from(), chunk.to(), cut, vector.root(), timeoutNanos);
         }
         long elements = Arrays.stream(cut, 0, size).sum();
         return engine.runVPart(
@@ -239,6 +241,7 @@ final class StagedCollective implements StagedBackend.StagedCall {
                 chunk.from(),
                 chunk.to(),
                 cut,
+                vector.root(),
                 vector.total(size),
                 chunk.begin(),
                 timeoutNanos);

@@ -7,11 +7,17 @@ import io.jccl.DataBuffer;
 final class VectorCall extends BufferCall {
 
     private final long[] counts;
+    private final int root;
 
     /** @param counts rows of one value per rank: counts and offsets of blocks, or those to send and those to receive */
-    VectorCall(int signature, boolean onDevice, DataBuffer send, DataBuffer recv, long[] counts) {
+    VectorCall(int signature, boolean onDevice, DataBuffer send, DataBuffer recv, long[] counts, int root) {
         super(signature, onDevice, send, recv);
         this.counts = counts;
+        this.root = root;
+    }
+
+    int root() {
+        return root;
     }
 
     long[] counts() {
@@ -39,6 +45,6 @@ final class VectorCall extends BufferCall {
 
     @Override
     public String describe() {
-        return Signatures.describe(signature(), counts);
+        return Signatures.describe(signature(), counts, root);
     }
 }

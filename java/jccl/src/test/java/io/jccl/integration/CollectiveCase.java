@@ -60,10 +60,11 @@ record CollectiveCase(
             if (ranks > 4 && count > 20_001) {
                 count /= 4;
             }
+            DataType type = DataType.values()[random.nextInt(DataType.values().length)];
             cases.add(new CollectiveCase(
                     collective,
-                    DataType.values()[random.nextInt(DataType.values().length)],
-                    ReduceOp.values()[random.nextInt(ReduceOp.values().length)],
+                    type,
+                    Elements.operation(random, type),
                     count,
                     random.nextInt(ranks),
                     random.nextBoolean(),

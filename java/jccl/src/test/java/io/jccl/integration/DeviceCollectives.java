@@ -87,16 +87,14 @@ final class DeviceCollectives {
 
         int sent(int rank, int size) {
             return switch (kind) {
-                case ALL_GATHER -> vector ? (int) counts(size)[rank] : count;
-                case GATHER -> count;
+                case ALL_GATHER, GATHER -> vector ? (int) counts(size)[rank] : count;
                 default -> elements(size);
             };
         }
 
         int received(int rank, int size) {
             return switch (kind) {
-                case REDUCE_SCATTER -> vector ? (int) counts(size)[rank] : count;
-                case SCATTER -> count;
+                case REDUCE_SCATTER, SCATTER -> vector ? (int) counts(size)[rank] : count;
                 default -> elements(size);
             };
         }
@@ -115,8 +113,12 @@ final class DeviceCollectives {
                         ? on.reduceScatterV(send, recv, counts(size), op)
                         : on.reduceScatter(send, recv, op);
                 case ALL_TO_ALL -> vector ? allToAllV(rank, size, on, send, recv) : on.allToAll(send, recv);
-                case GATHER -> on.gather(send, recv, root % size);
-                case SCATTER -> on.scatter(send, recv, root % size);
+                case GATHER -> vector
+                        ? on.gatherV(send, recv, counts(size), root % size)
+                        : on.gather(send, recv, root % size);
+                case SCATTER -> vector
+                        ? on.scatterV(send, counts(size), recv, root % size)
+                        : on.scatter(send, recv, root % size);
                 case SEND_RECV -> comm.group(
                         g -> g.send((rank + 1) % size, send).recv((rank + size - 1) % size, recv));
                 case BARRIER -> on.barrier();
@@ -133,9 +135,11 @@ final class DeviceCollectives {
                 for (boolean variant : new boolean[] {false, true}) {
                     boolean mayVary = kind == Collective.ALL_GATHER
                             || kind == Collective.REDUCE_SCATTER
-                            || kind == Collective.ALL_TO_ALL;
+                            || kind == Collective.ALL_TO_ALL
+                            || kind == Collective.GATHER
+                            || kind == Collective.SCATTER;
                     DataType type = types.get(random.nextInt(types.size()));
-                    ReduceOp op = ReduceOp.values()[random.nextInt(ReduceOp.values().length)];
+                    ReduceOp op = Elements.operation(random, type);
                     cases.add(new Case(kind, variant && mayVary, variant, type, op, count, random.nextInt(8)));
                 }
             }

@@ -3,6 +3,9 @@ package io.jccl.integration;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
 import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.Stream;
 
 /**
  * Values for which every order of combination gives the same bits, and what comes of combining them. Small whole numbers
@@ -12,6 +15,13 @@ import java.nio.ByteBuffer;
 final class Elements {
 
     private Elements() {}
+
+    /** An operation drawn at random that works on a type. */
+    static ReduceOp operation(Random random, DataType type) {
+        List<ReduceOp> all =
+                Stream.of(ReduceOp.values()).filter(op -> op.supports(type)).toList();
+        return all.get(random.nextInt(all.size()));
+    }
 
     /** The value that a rank contributes at an index; the same for the same arguments. */
     static double value(int rank, long index, DataType type, ReduceOp op) {
@@ -48,6 +58,9 @@ final class Elements {
                 case PROD -> result * value;
                 case MIN -> Math.min(result, value);
                 case MAX -> Math.max(result, value);
+                case BAND -> (long) result & (long) value;
+                case BOR -> (long) result | (long) value;
+                case BXOR -> (long) result ^ (long) value;
             };
         }
         if (op != ReduceOp.AVG) {

@@ -98,7 +98,9 @@ class MisuseTest {
         refused(
                 () -> comm.allToAll(buffer(3), buffer(3)),
                 "send.count=3 recv.count=3 size=2: expected the same multiple of size in both buffers");
-        refused(() -> comm.allReduce(buffer(1), null), "op=null: expected one of [SUM, PROD, MIN, MAX, AVG]");
+        refused(
+                () -> comm.allReduce(buffer(1), (ReduceOp) null),
+                "op=null: expected one of [SUM, PROD, MIN, MAX, AVG, BAND, BOR, BXOR]");
         refused(() -> comm.allReduce(null, buffer(1), ReduceOp.SUM), "send=null: this rank needs a send buffer");
     }
 

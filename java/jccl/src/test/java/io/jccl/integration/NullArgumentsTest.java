@@ -15,6 +15,7 @@ import io.jccl.Group;
 import io.jccl.HostBuffer;
 import io.jccl.Protocol;
 import io.jccl.ReduceOp;
+import io.jccl.Reduction;
 import io.jccl.TransportKind;
 import io.jccl.UniqueId;
 import io.jccl.Work;
@@ -59,12 +60,16 @@ class NullArgumentsTest {
         Map<Class<?>, Object> samples = new HashMap<>();
         samples.put(int.class, 0);
         samples.put(long.class, 0L);
+        samples.put(double.class, 0.0);
         samples.put(
                 UniqueId.class,
                 UniqueId.of(List.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 1)), new byte[16]));
         samples.put(CommunicatorConfig.class, CommunicatorConfig.defaults());
         samples.put(DataBuffer.class, DataBuffer.of(new float[4]));
         samples.put(ReduceOp.class, ReduceOp.SUM);
+        Reduction.Function first = (accumulator, next) -> {};
+        samples.put(Reduction.Function.class, first);
+        samples.put(Reduction.class, Reduction.of("first", first));
         samples.put(DataType.class, DataType.INT32);
         samples.put(Algorithm.class, Algorithm.RING);
         samples.put(Protocol.class, Protocol.LL);
@@ -94,6 +99,9 @@ class NullArgumentsTest {
                 Arrays.stream(types).map(each -> sample(each, types[0])).toArray();
         if (method.getName().equals("init")) {
             arguments[2] = 1; // rank 0 of 1
+        }
+        if (method.getName().equals("allReduce") && types[0] == List.class) {
+            arguments[0] = List.of(DataBuffer.of(new float[4]));
         }
         arguments[at] = null;
         try {
@@ -161,6 +169,7 @@ class NullArgumentsTest {
                         tests(DeviceStream.class, DeviceStream.DEFAULT),
                         tests(DataType.class, DataType.INT8),
                         tests(ReduceOp.class, ReduceOp.SUM),
+                        tests(Reduction.class, SAMPLES.get(Reduction.class)),
                         tests(Algorithm.class, Algorithm.RING),
                         tests(Protocol.class, Protocol.LL),
                         tests(TransportKind.class, TransportKind.SHM),

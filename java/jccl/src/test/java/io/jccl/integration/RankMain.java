@@ -77,6 +77,7 @@ public final class RankMain {
             for (CollectiveCase one : CollectiveCase.sample(size, size, cases, true)) {
                 one.check(comm, arena);
             }
+            VariantCases.check(comm);
             print("RESULT ok");
         }
     }

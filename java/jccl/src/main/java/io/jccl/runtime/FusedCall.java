@@ -1,0 +1,126 @@
+package io.jccl.runtime;
+
+import io.jccl.Collective;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.ReduceOp;
+import io.jccl.internal.MemoryHold;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * An all-reduce in place of several buffers in memory of the host. Small buffers of one type are packed, one after the other,
+ * and reduced together; a large one is reduced where it is. Ranks that pass the same types and counts pack alike.
+ */
+final class FusedCall implements OperationCall {
+
+    /** From this size on a buffer costs more to copy twice than to reduce on its own. */
+    private static final long LARGE_BYTES = 64 << 10;
+
+    private static final long PACK_BYTES = 1 << 20;
+
+    /** Buffers of one type that are reduced together: a large one alone, or small ones that are packed. */
+    record Pack(DataType type, List<DataBuffer> buffers) {
+
+        long count() {
+            return buffers.stream().mapToLong(DataBuffer::count).sum();
+        }
+
+        long bytes() {
+            return count() * type.bytes();
+        }
+
+        /** Mixes the counts of the buffers: ranks whose counts differ but add up must not take data from each other. */
+        long layout() {
+            long mixed = buffers.size();
+            for (DataBuffer buffer : buffers) {
+                mixed = (mixed ^ buffer.count()) * 0xd6e8feb86659fd93L;
+            }
+            return mixed;
+        }
+    }
+
+    private final ReduceOp op;
+    private final int count;
+    private final long bytes;
+    private List<DataBuffer> buffers;
+    private List<Pack> packs;
+    private List<DataBuffer> held;
+
+    /** @throws IllegalArgumentException if memory of too many arenas must be held */
+    FusedCall(List<DataBuffer> buffers, ReduceOp op) {
+        this.op = op;
+        this.buffers = buffers;
+        this.count = buffers.size();
+        this.bytes = buffers.stream().mapToLong(DataBuffer::bytes).sum();
+        this.packs = packs(buffers);
+        this.held = MemoryHold.ofEachArena(buffers);
+    }
+
+    private static List<Pack> packs(List<DataBuffer> buffers) {
+        List<Pack> packs = new ArrayList<>();
+        Map<DataType, Pack> open = new EnumMap<>(DataType.class);
+        for (DataBuffer buffer : buffers) {
+            DataType type = buffer.type();
+            if (buffer.bytes() >= LARGE_BYTES) {
+                packs.add(new Pack(type, List.of(buffer)));
+                continue;
+            }
+            Pack pack = open.get(type);
+            if (pack == null || pack.bytes() + buffer.bytes() > PACK_BYTES) {
+                pack = new Pack(type, new ArrayList<>());
+                open.put(type, pack);
+                packs.add(pack);
+            }
+            pack.buffers().add(buffer);
+        }
+        return packs;
+    }
+
+    List<Pack> packs() {
+        return packs;
+    }
+
+    /** Buffers whose memory must be held while the operation is executed, one of each arena. */
+    List<DataBuffer> held() {
+        return held;
+    }
+
+    int signature(Pack pack) {
+        return Signatures.of(Collective.ALL_REDUCE, pack.type(), op);
+    }
+
+    @Override
+    public boolean isOnDevice() {
+        return false;
+    }
+
+    @Override
+    public void pin() {
+        int pinned = 0;
+        try {
+            for (; pinned < count; pinned++) {
+                buffers.get(pinned).pin();
+            }
+        } catch (IllegalStateException closed) {
+            buffers = buffers.subList(0, pinned);
+            release();
+            throw closed;
+        }
+    }
+
+    @Override
+    public void release() {
+        buffers.forEach(DataBuffer::unpin);
+        buffers = List.of();
+        packs = List.of();
+        held = List.of();
+    }
+
+    @Override
+    public String describe() {
+        return "all_reduce(op=" + op.label() + " buffers=" + count + " bytes=" + bytes + ")";
+    }
+}

@@ -1,0 +1,229 @@
+package io.jccl.runtime;
+
+import io.jccl.Collective;
+import io.jccl.HostBuffer;
+import io.jccl.Reduction;
+import io.jccl.nativelib.NativeCommunicator;
+import io.jccl.nativelib.NativeEngine;
+import io.jccl.nativelib.NativeMemory;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.function.LongConsumer;
+
+/**
+ * Executes collectives with user-defined reductions. Every rank folds one shard: ranks send the shards to their
+ * owners, and the owners send the results to where they are received. Both happen in chunks, so that the other ranks send the
+ * next chunk while this rank folds:
+ *
+ * <pre>
+ *     chunk 0   exchange │ fold │ exchange of results │
+ *     chunk 1                                         │ exchange │ fold │ ...
+ * </pre>
+ */
+final class UserReductions {
+
+    private static final long CHUNK_BYTES = 256 << 10; // what is folded stays in the second-level cache
+
+    private final OperationQueue queue;
+    private final NativeEngine engine;
+    private final int rank;
+    private final int size;
+    private HostBuffer slots; // a chunk of every rank
+
+    UserReductions(OperationQueue queue, int rank, int size) {
+        this.queue = queue;
+        this.engine = queue.engine();
+        this.rank = rank;
+        this.size = size;
+    }
+
+    /**
+     * Executes a collective.
+     *
+     * @param from the address of the elements to reduce
+     * @param to where this rank receives; 0 where it receives nothing
+     * @return as {@link Backend#execute}
+     */
+    long execute(ReductionCall call, long choice, long from, long to, long timeoutNanos) {
+        return new Run(call, choice, from, to, System.nanoTime() + timeoutNanos).execute();
+    }
+
+    private static long identity(Reduction reduction) {
+        long mixed = reduction.isCommutative() ? 1 : 2;
+        for (byte each : reduction.name().getBytes(StandardCharsets.UTF_8)) {
+            mixed = (mixed ^ each) * 0x100000001b3L; // FNV-1a
+        }
+        return mixed * 31 + reduction.unit();
+    }
+
+    /** One collective. */
+    private final class Run {
+
+        private final ReductionCall call;
+        private final Reduction reduction;
+        private final long choice;
+        private final long from;
+        private final long to;
+        private final long deadline;
+        private final long elementBytes;
+        private final long[] shards;
+        private final long[] offsets;
+        private final long chunk; // elements
+        private final long identity; // what all ranks must agree on beside the collective, the type and the count
+
+        Run(ReductionCall call, long choice, long from, long to, long deadline) {
+            this.call = call;
+            this.reduction = call.reduction();
+            this.choice = choice;
+            this.from = from;
+            this.to = to;
+            this.deadline = deadline;
+            this.identity = identity(reduction);
+            this.elementBytes = call.type().bytes();
+            this.shards = call.shards(size);
+            this.offsets = StagedChunks.Chunk.offsets(shards);
+            long unit = reduction.unit();
+            long longest = Arrays.stream(shards).max().orElse(0);
+            this.chunk = Math.max(unit, Math.min(longest, Math.max(1, CHUNK_BYTES / elementBytes / unit) * unit));
+        }
+
+        long execute() {
+            long slotBytes = chunk * elementBytes;
+            if (slots == null || slots.bytes() < slotBytes * size) {
+                close();
+                slots = HostBuffer.allocate(slotBytes * size);
+            }
+            long chunks = Math.max(1, (Arrays.stream(shards).max().orElse(0) + chunk - 1) / chunk);
+            long outcome = NativeCommunicator.OK;
+            for (long index = 0; index < chunks && outcome >= NativeCommunicator.OK; index++) {
+                outcome = exchange(index);
+                if (outcome >= NativeCommunicator.OK) {
+                    fold(index);
+                    outcome = call.collective() == Collective.REDUCE_SCATTER ? outcome : exchangeResults(index);
+                }
+            }
+            return outcome;
+        }
+
+        /** The elements of a chunk of a rank's shard. */
+        private long elements(int owner, long index) {
+            return Math.max(0, Math.min(chunk, shards[owner] - index * chunk));
+        }
+
+        /** Sends every other rank its chunk, and receives theirs of this rank's. */
+        private long exchange(long index) {
+            long[] rows = new long[4 * size];
+            for (int peer = 0; peer < size; peer++) {
+                if (peer != rank) {
+                    rows[peer] = elements(peer, index);
+                    rows[size + peer] = offsets[peer] + index * chunk;
+                    rows[2 * size + peer] = elements(rank, index);
+                    rows[3 * size + peer] = peer * chunk;
+                }
+            }
+            return run(from, slots.address(), rows, 2 * index);
+        }
+
+        /** Sends the result of this rank's chunk to where it is received, and receives those of the others. */
+        private long exchangeResults(long index) {
+            boolean toAll = call.collective() == Collective.ALL_REDUCE;
+            boolean receives = toAll || rank == call.root();
+            long[] rows = new long[4 * size];
+            for (int peer = 0; peer < size; peer++) {
+                if (peer != rank) {
+                    rows[peer] = toAll || peer == call.root() ? elements(rank, index) : 0;
+                    rows[size + peer] = receives ? offsets[rank] + index * chunk : rank * chunk;
+                    rows[2 * size + peer] = receives ? elements(peer, index) : 0;
+                    rows[3 * size + peer] = offsets[peer] + index * chunk;
+                }
+            }
+            return run(receives ? to : slots.address(), to, rows, 2 * index + 1);
+        }
+
+        private long run(long send, long recv, long[] rows, long step) {
+            long whole = Math.max(1, call.count());
+            long begin = identity ^ step * 0x9e3779b97f4a7c15L;
+            return engine.runVPart(
+                    call.signature(), choice, send, recv, rows, call.root(), whole, begin, Deadlines.left(deadline));
+        }
+
+        /** Where the result of a chunk goes. */
+        private long target(long index) {
+            if (to == 0) {
+                return slots.address() + rank * chunk * elementBytes;
+            }
+            long begin = call.collective() == Collective.REDUCE_SCATTER ? 0 : offsets[rank];
+            return to + (begin + index * chunk) * elementBytes;
+        }
+
+        private void fold(long index) {
+            long bytes = elements(rank, index) * elementBytes;
+            if (bytes == 0) {
+                return;
+            }
+            int first = reduction.isCommutative() ? rank : 0;
+            long target = target(index);
+            long accumulator = first == rank ? target : place(first, index);
+            if (first == rank && place(rank, index) != target) {
+                NativeMemory.copy(place(rank, index), target, bytes);
+            }
+            Folding folding = new Folding(reduction, accumulator, bytes);
+            for (int i = 1; i < size; i++) {
+                queue.runUserCode(folding, place((first + i) % size, index));
+            }
+            if (accumulator != target) {
+                NativeMemory.copy(accumulator, target, bytes);
+            }
+        }
+
+        /** Where the elements of a rank are that are folded here. */
+        private long place(int peer, long index) {
+            return peer == rank
+                    ? from + (offsets[rank] + index * chunk) * elementBytes
+                    : slots.address() + peer * chunk * elementBytes;
+        }
+    }
+
+    /** Folds into one accumulator. */
+    private static final class Folding implements LongConsumer {
+
+        private final Reduction reduction;
+        private final long accumulator;
+        private final long bytes;
+
+        Folding(Reduction reduction, long accumulator, long bytes) {
+            this.reduction = reduction;
+            this.accumulator = accumulator;
+            this.bytes = bytes;
+        }
+
+        @Override
+        public void accept(long next) {
+            if (reduction.function().isPresent()) {
+                reduction.function().get().fold(view(accumulator), view(next));
+            } else {
+                NativeMemory.fold(reduction.address(), reduction.context(), next, accumulator, bytes);
+            }
+        }
+
+        private ByteBuffer view(long address) {
+            return NativeMemory.view(address, Math.toIntExact(bytes)).order(ByteOrder.nativeOrder());
+        }
+    }
+
+    /** The bytes held now. */
+    long bytes() {
+        HostBuffer held = slots;
+        return held == null ? 0 : held.bytes();
+    }
+
+    /** Frees the slots; no operation runs any more. */
+    void close() {
+        if (slots != null) {
+            slots.close();
+            slots = null;
+        }
+    }
+}
