@@ -132,6 +132,9 @@ class CommandTest {
                 "all_gather_v -n 3 --threads",
                 "reduce_scatter_v -n 3 --threads",
                 "all_to_all_v -n 3 --threads",
+                "gather_v -n 3 --threads -r 1",
+                "scatter_v -n 3 --threads -r 2 --memory heap",
+                "all_reduce -n 3 --threads -t uint32 -o bxor",
                 "all_to_all_v -n 2 --memory heap",
                 "all_gather_v -n 3 --threads --memory shared"
             })

@@ -13,6 +13,7 @@ import io.jccl.ReduceOp;
  * <tr><td>SUM</td><td>any bits: sums wrap around</td><td>small whole numbers, whose sum stays exact in the type</td></tr>
  * <tr><td>PROD</td><td>any odd number: products wrap around</td><td>powers of two with signs</td></tr>
  * <tr><td>MIN, MAX</td><td>any bits</td><td>any finite number</td></tr>
+ * <tr><td>BAND, BOR, BXOR</td><td>any bits</td><td>not of these</td></tr>
  * <tr><td>AVG</td><td>numbers whose sum does not wrap; truncated towards zero</td><td>as SUM; one rounded division</td></tr>
  * </table>
  */
@@ -48,7 +49,7 @@ final class CheckValues {
         long random = mix(rank, index);
         if (!type.isFloating()) {
             return switch (op) {
-                case SUM, MIN, MAX -> random;
+                case SUM, MIN, MAX, BAND, BOR, BXOR -> random;
                 case PROD -> random | 1;
                 case AVG -> bounded(random, integerLimit());
             };
@@ -58,6 +59,7 @@ final class CheckValues {
                     rank < exactLimit() ? bounded(random, exactLimit() / Math.min(ranks, exactLimit())) : 0);
             case PROD -> encode(powerOfTwo(rank, index, random));
             case MIN, MAX -> finite(random);
+            case BAND, BOR, BXOR -> throw notOfFloats();
         };
     }
 
@@ -75,6 +77,9 @@ final class CheckValues {
                 case PROD -> result * value;
                 case MIN -> compare(value, result) < 0 ? value : result;
                 case MAX -> compare(value, result) > 0 ? value : result;
+                case BAND -> result & value;
+                case BOR -> result | value;
+                case BXOR -> result ^ value;
             };
         }
         return op == ReduceOp.AVG ? result / ranks : result;
@@ -89,6 +94,7 @@ final class CheckValues {
                 case PROD -> result * value;
                 case MIN -> Math.min(result, value);
                 case MAX -> Math.max(result, value);
+                case BAND, BOR, BXOR -> throw notOfFloats();
             };
         }
         if (op != ReduceOp.AVG) {
@@ -96,6 +102,10 @@ final class CheckValues {
         }
         // the library divides in float32, or in float64 for that type, and rounds to the type afterwards
         return encode(type == DataType.FLOAT64 ? result / ranks : (float) result / ranks);
+    }
+
+    private IllegalStateException notOfFloats() {
+        return new IllegalStateException("op=" + op + " type=" + type + ": combines the bits of integers only");
     }
 
     private double powerOfTwo(int rank, int index, long random) {

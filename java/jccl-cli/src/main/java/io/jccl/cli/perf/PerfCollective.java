@@ -20,7 +20,7 @@ record PerfCollective(Collective kind, boolean vector) {
     PerfCollective {
         if (vector && !hasVectorForm(kind)) {
             throw new IllegalArgumentException("collective=" + kind.label()
-                    + ": has no v-form; expected all_gather, reduce_scatter or all_to_all");
+                    + ": has no v-form; expected all_gather, reduce_scatter, all_to_all, gather or scatter");
         }
     }
 
@@ -39,8 +39,8 @@ record PerfCollective(Collective kind, boolean vector) {
 
     private static boolean hasVectorForm(Collective kind) {
         return switch (kind) {
-            case ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL -> true;
-            case ALL_REDUCE, REDUCE, BROADCAST, GATHER, SCATTER, SEND_RECV, BARRIER -> false;
+            case ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER -> true;
+            case ALL_REDUCE, REDUCE, BROADCAST, SEND_RECV, BARRIER -> false;
         };
     }
 

@@ -111,7 +111,7 @@ public final class PerfCommand implements Callable<Integer> {
             names = {"-o", "--op"},
             paramLabel = "OP",
             defaultValue = "sum",
-            description = "sum, prod, min, max or avg (default: ${DEFAULT-VALUE})")
+            description = "sum, prod, min, max, avg, or of integers band, bor, bxor (default: ${DEFAULT-VALUE})")
     private String op;
 
     @Option(
@@ -294,14 +294,21 @@ public final class PerfCommand implements Callable<Integer> {
         }
         PerfCollective parsed = PerfCollective.parse(collective);
         boolean sized = parsed.kind() != Collective.BARRIER;
+        DataType elements = DataType.parse(type);
+        ReduceOp combined = ReduceOp.parse(op);
+        require(
+                combined.supports(elements),
+                "op",
+                op,
+                "another with type=" + type + "; bits of integers only are combined");
         long min = sized ? ByteSizes.parse(minBytes) : 1;
         long max = sized ? ByteSizes.parse(maxBytes) : 1;
         require(sized || plot == null, "plot", plot, "a collective that has sizes; leave --plot out for barrier");
         return new PerfOptions(
                 parsed,
                 new SizeLadder(min, max, factor, step),
-                DataType.parse(type),
-                ReduceOp.parse(op),
+                elements,
+                combined,
                 root,
                 iterations == null ? 0 : iterations,
                 warmup == null ? -1 : warmup,

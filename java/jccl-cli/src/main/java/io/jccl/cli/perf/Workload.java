@@ -82,6 +82,7 @@ final class Workload {
     private Call vectorCall(DataBuffer in, DataBuffer out) {
         Communicator comm = communicator;
         ReduceOp op = options.op();
+        int root = options.root();
         long[] counts = blocks.counts();
         return switch (kind) {
             case ALL_GATHER -> () -> comm.allGatherV(in, out, counts);
@@ -95,7 +96,9 @@ final class Workload {
                 long[] recvOffsets = received.offsets();
                 yield () -> comm.allToAllV(in, sendCounts, sendOffsets, out, recvCounts, recvOffsets);
             }
-            case ALL_REDUCE, REDUCE, BROADCAST, GATHER, SCATTER, SEND_RECV, BARRIER -> throw new IllegalStateException(
+            case GATHER -> () -> comm.gatherV(in, out, counts, root);
+            case SCATTER -> () -> comm.scatterV(in, counts, out, root);
+            case ALL_REDUCE, REDUCE, BROADCAST, SEND_RECV, BARRIER -> throw new IllegalStateException(
                     "collective=" + kind.label() + ": has no v-form");
         };
     }
@@ -126,7 +129,7 @@ final class Workload {
     private long inputCount() {
         return switch (kind) {
             case REDUCE_SCATTER, ALL_TO_ALL -> shape.elements();
-            case ALL_GATHER -> blocks.count(rank);
+            case ALL_GATHER, GATHER -> blocks.count(rank);
             case SCATTER -> isRoot ? shape.elements() : 0;
             case BROADCAST -> isRoot ? shape.count() : 0;
             default -> shape.count();
@@ -136,7 +139,7 @@ final class Workload {
     private long outputCount() {
         return switch (kind) {
             case ALL_GATHER, ALL_TO_ALL -> shape.elements();
-            case REDUCE_SCATTER -> blocks.count(rank);
+            case REDUCE_SCATTER, SCATTER -> blocks.count(rank);
             case GATHER -> isRoot ? shape.elements() : 0;
             case REDUCE -> isRoot ? shape.count() : 0;
             default -> shape.count();
@@ -205,7 +208,7 @@ final class Workload {
             case REDUCE_SCATTER -> List.of(result(blocks.count(rank), patterns.result(), blocks.offset(rank)));
             case ALL_TO_ALL -> exchanged(patterns);
             case GATHER -> isRoot ? gathered(patterns) : List.of();
-            case SCATTER -> List.of(result(count, patterns.input(options.root()), blocks.offset(rank)));
+            case SCATTER -> List.of(result(blocks.count(rank), patterns.input(options.root()), blocks.offset(rank)));
             case SEND_RECV -> List.of(result(count, patterns.input(previous), 0));
             case BARRIER -> List.of();
         };

@@ -18,7 +18,7 @@ class PerfCollectiveTest {
         assertThat(PerfCollective.all())
                 .filteredOn(PerfCollective::vector)
                 .extracting(PerfCollective::label)
-                .containsExactlyInAnyOrder("all_gather_v", "reduce_scatter_v", "all_to_all_v");
+                .containsExactlyInAnyOrder("all_gather_v", "reduce_scatter_v", "all_to_all_v", "gather_v", "scatter_v");
     }
 
     @ParameterizedTest
@@ -63,6 +63,8 @@ class PerfCollectiveTest {
     void thereIsNoVectorFormOfAnAllReduce() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new PerfCollective(Collective.ALL_REDUCE, true))
-                .withMessage("collective=all_reduce: has no v-form; expected all_gather, reduce_scatter or all_to_all");
+                .withMessage(
+                        "collective=all_reduce: has no v-form; expected all_gather, reduce_scatter, all_to_all, gather"
+                                + " or scatter");
     }
 }

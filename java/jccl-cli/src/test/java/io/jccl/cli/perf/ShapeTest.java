@@ -46,6 +46,7 @@ class ShapeTest {
     @CsvSource({
         "all_gather_v, 3, 1024, 4, 128, 256",
         "reduce_scatter_v, 4, 40, 1, 16, 40",
+        "gather_v, 3, 1024, 4, 128, 256",
         "all_to_all_v, 5, 4, 4, 1, 1"
     })
     void vectorFormsMoveAllOfTheSizeAndCountTheLargestBlock(
