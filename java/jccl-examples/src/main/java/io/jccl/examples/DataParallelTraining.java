@@ -1,0 +1,217 @@
+package io.jccl.examples;
+
+import io.jccl.Communicator;
+import io.jccl.DataBuffer;
+import io.jccl.HostBuffer;
+import io.jccl.ReduceOp;
+import java.nio.FloatBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.SplittableRandom;
+
+/**
+ * Data-parallel training of a small neural network. Every rank has all parameters and computes the gradients of its part of
+ * each batch. One all-reduce averages the gradients of all tensors, in memory that the ranks of a host share, and every rank
+ * takes the same step.
+ */
+public final class DataParallelTraining {
+
+    private static final long SEED = 42;
+    private static final int INPUTS = 32;
+    private static final float RATE = 0.05f;
+    private static final double TOLERANCE = 1e-6;
+
+    private DataParallelTraining() {}
+
+    /** See {@code --help}. */
+    public static void main(String[] arguments) {
+        Options options = new Options(DataParallelTraining.class, arguments);
+        int hidden = options.number("hidden", 256, 1, 1_000_000, "units of the hidden layer");
+        int batch = options.number("batch", 240, 1, 1_000_000, "samples of a step, of all ranks together");
+        int steps = options.number("steps", 200, 1, 1_000_000, "steps of training");
+        boolean check = options.flag("check", "compare the result with that of one rank with the whole batch");
+        options.check();
+        try (Communicator comm = Communicator.fromEnvironment()) {
+            if (batch % comm.size() != 0) {
+                options.fail("batch=" + batch + ": expected a multiple of the " + comm.size() + " ranks");
+            }
+            float[][] parameters = train(comm, hidden, batch, steps, true);
+            long hash = Arrays.deepHashCode(parameters);
+            if (comm.allReduce(hash, ReduceOp.MIN) != comm.allReduce(hash, ReduceOp.MAX)) {
+                throw new IllegalStateException("hash=" + hash + ": expected the same parameters on all ranks");
+            }
+            print(comm, "the same parameters on %d ranks, hash %08x", comm.size(), hash & 0xffff_ffffL);
+            if (check) {
+                check(comm, parameters, hidden, batch, steps);
+            }
+        }
+    }
+
+    /** Trains a network, and returns its parameters. */
+    private static float[][] train(Communicator comm, int hidden, int batch, int steps, boolean report) {
+        Network network = new Network(hidden);
+        long floats = 1; // the loss
+        for (float[] tensor : network.parameters) {
+            floats += tensor.length;
+        }
+        try (HostBuffer memory = HostBuffer.allocate(floats * Float.BYTES)) {
+            // The gradients of each tensor, and the loss, one behind the other.
+            FloatBuffer[] gradients = new FloatBuffer[network.parameters.length + 1];
+            List<DataBuffer> buffers = new ArrayList<>();
+            long offset = 0;
+            for (int t = 0; t < gradients.length; t++) {
+                int count = t < network.parameters.length ? network.parameters[t].length : 1;
+                gradients[t] = memory.asFloatBuffer(offset, count);
+                buffers.add(DataBuffer.of(gradients[t]));
+                offset += (long) count * Float.BYTES;
+            }
+            if (comm.rank() == 0) {
+                network.initialize();
+            }
+            for (float[] tensor : network.parameters) {
+                comm.broadcast(DataBuffer.of(tensor), 0).await();
+            }
+            int part = batch / comm.size();
+            long begin = System.nanoTime();
+            long communication = 0;
+            for (int step = 0; step < steps; step++) {
+                network.computeGradients((long) step * batch + (long) comm.rank() * part, part, gradients);
+                long issued = System.nanoTime();
+                comm.allReduce(buffers, ReduceOp.AVG).await();
+                communication += System.nanoTime() - issued;
+                network.update(gradients);
+                if (report && (step % Math.max(1, steps / 10) == 0 || step == steps - 1)) {
+                    print(comm, "step %d: loss %.6f", step, gradients[gradients.length - 1].get(0));
+                }
+            }
+            if (report) {
+                double millis = (System.nanoTime() - begin) / 1e6;
+                print(comm, "%d parameters in %d tensors", floats - 1, network.parameters.length);
+                print(
+                        comm,
+                        "%.2f ms a step, %.1f %% of it in communication",
+                        millis / steps,
+                        communication / 1e4 / millis);
+            }
+            return network.parameters;
+        }
+    }
+
+    /** Trains on rank 0 alone, by a communicator of one rank, and compares. */
+    private static void check(Communicator comm, float[][] parameters, int hidden, int batch, int steps) {
+        boolean isFirst = comm.rank() == 0;
+        comm.split(isFirst ? 0 : -1, 0).ifPresent(alone -> {
+            try (alone) {
+                float[][] expected = train(alone, hidden, batch, steps, false);
+                double largest = 0;
+                for (int t = 0; t < expected.length; t++) {
+                    for (int i = 0; i < expected[t].length; i++) {
+                        largest = Math.max(largest, Math.abs(expected[t][i] - parameters[t][i]));
+                    }
+                }
+                print(alone, "largest difference from one rank with the whole batch: %.1e", largest);
+                if (!(largest <= TOLERANCE)) {
+                    throw new IllegalStateException("difference=" + largest + ": expected at most " + TOLERANCE);
+                }
+            }
+        });
+    }
+
+    /** Prints a line at rank 0. */
+    private static void print(Communicator comm, String format, Object... values) {
+        if (comm.rank() == 0) {
+            System.out.printf(Locale.ROOT, format + "%n", values);
+        }
+    }
+
+    /** A network of one hidden layer, whose loss is half the squared error. */
+    private static final class Network {
+
+        private final int hidden;
+        private final float[][] parameters; // weights and biases of the hidden layer, then of the output
+        private final float[] activations;
+
+        Network(int hidden) {
+            this.hidden = hidden;
+            this.parameters =
+                    new float[][] {new float[hidden * INPUTS], new float[hidden], new float[hidden], new float[1]};
+            this.activations = new float[hidden];
+        }
+
+        void initialize() {
+            SplittableRandom random = new SplittableRandom(SEED);
+            for (int i = 0; i < parameters[0].length; i++) {
+                parameters[0][i] = (float) (random.nextGaussian() * Math.sqrt(2.0 / INPUTS));
+            }
+            for (int i = 0; i < hidden; i++) {
+                parameters[2][i] = (float) (random.nextGaussian() * Math.sqrt(1.0 / hidden));
+            }
+        }
+
+        /** Computes the mean gradients and the mean loss of the samples from {@code first} on. */
+        void computeGradients(long first, int count, FloatBuffer[] gradients) {
+            for (FloatBuffer tensor : gradients) {
+                for (int i = 0; i < tensor.capacity(); i++) {
+                    tensor.put(i, 0);
+                }
+            }
+            float[] inputs = new float[INPUTS];
+            for (int i = 0; i < count; i++) {
+                float target = readSample(first + i, inputs);
+                float error = forward(inputs) - target;
+                backward(inputs, error / count, gradients);
+                add(gradients[4], 0, error * error / 2 / count);
+            }
+        }
+
+        /** Makes a sample of a function that the network can learn. Replace this by reading your data. */
+        private static float readSample(long number, float[] inputs) {
+            SplittableRandom random = new SplittableRandom(SEED + number);
+            for (int i = 0; i < INPUTS; i++) {
+                inputs[i] = (float) random.nextDouble(-1, 1);
+            }
+            return inputs[0] * inputs[1] + Math.abs(inputs[2]) - inputs[3];
+        }
+
+        private float forward(float[] inputs) {
+            float output = parameters[3][0];
+            for (int h = 0; h < hidden; h++) {
+                float sum = parameters[1][h];
+                for (int i = 0; i < INPUTS; i++) {
+                    sum += parameters[0][h * INPUTS + i] * inputs[i];
+                }
+                activations[h] = Math.max(0, sum);
+                output += parameters[2][h] * activations[h];
+            }
+            return output;
+        }
+
+        private void backward(float[] inputs, float error, FloatBuffer[] gradients) {
+            add(gradients[3], 0, error);
+            for (int h = 0; h < hidden; h++) {
+                if (activations[h] > 0) {
+                    add(gradients[2], h, error * activations[h]);
+                    float hiddenError = error * parameters[2][h];
+                    add(gradients[1], h, hiddenError);
+                    for (int i = 0; i < INPUTS; i++) {
+                        add(gradients[0], h * INPUTS + i, hiddenError * inputs[i]);
+                    }
+                }
+            }
+        }
+
+        private static void add(FloatBuffer tensor, int index, float value) {
+            tensor.put(index, tensor.get(index) + value);
+        }
+
+        void update(FloatBuffer[] gradients) {
+            for (int t = 0; t < parameters.length; t++) {
+                for (int i = 0; i < parameters[t].length; i++) {
+                    parameters[t][i] -= RATE * gradients[t].get(i);
+                }
+            }
+        }
+    }
+}

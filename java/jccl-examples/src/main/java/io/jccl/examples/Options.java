@@ -1,0 +1,99 @@
+package io.jccl.examples;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Reads the options of an example, such as {@code --steps 100 --check}. The example asks for each option once and calls {@link
+ * #check} then, which ends the program with a usage message and status 2 if anything was wrong.
+ */
+final class Options {
+
+    private final Class<?> example;
+    private final Map<String, String> given = new LinkedHashMap<>();
+    private final List<String> mistakes = new ArrayList<>();
+    private final StringBuilder usage = new StringBuilder();
+
+    /**
+     * @param example whose options these are
+     * @param arguments of its main
+     */
+    Options(Class<?> example, String[] arguments) {
+        this.example = example;
+        for (int i = 0; i < arguments.length; i++) {
+            String name = arguments[i];
+            boolean hasValue = i + 1 < arguments.length && !arguments[i + 1].startsWith("--");
+            if (!name.startsWith("--")) {
+                mistakes.add("argument=" + name + ": expected an option, --NAME");
+            } else if (given.containsKey(name)) {
+                mistakes.add("option=" + name + ": expected once");
+            } else {
+                given.put(name, hasValue ? arguments[++i] : null);
+            }
+        }
+    }
+
+    /**
+     * The value of {@code --name NUMBER}.
+     *
+     * @param value what it is where the option is not given
+     * @param min the smallest number that is allowed
+     * @param max the largest
+     * @param meaning for the usage message
+     */
+    int number(String name, int value, int min, int max, String meaning) {
+        usage.append(String.format("  --%-18s %s (%d)%n", name + " NUMBER", meaning, value));
+        if (!given.containsKey("--" + name)) {
+            return value;
+        }
+        String text = given.remove("--" + name);
+        try {
+            int number = Integer.parseInt(String.valueOf(text));
+            if (number >= min && number <= max) {
+                return number;
+            }
+        } catch (NumberFormatException e) {
+            // the same mistake as a number that is out of range
+        }
+        mistakes.add(name + "=" + text + ": expected a number from " + min + " to " + max);
+        return value;
+    }
+
+    /** Whether {@code --name} is given; it has no value. */
+    boolean flag(String name, String meaning) {
+        usage.append(String.format("  --%-18s %s%n", name, meaning));
+        if (!given.containsKey("--" + name)) {
+            return false;
+        }
+        String text = given.remove("--" + name);
+        if (text != null) {
+            mistakes.add(name + "=" + text + ": expected no value");
+        }
+        return true;
+    }
+
+    /** Ends the program if an option is wrong, or is none of those that were asked for. */
+    void check() {
+        if (given.containsKey("--help")) {
+            System.out.print(usage());
+            System.exit(0);
+        }
+        given.keySet().forEach(name -> mistakes.add("option=" + name + ": there is none of this name"));
+        if (!mistakes.isEmpty()) {
+            fail(String.join(System.lineSeparator(), mistakes));
+        }
+    }
+
+    /** Prints a mistake and the usage message, and ends the program with status 2. */
+    void fail(String mistake) {
+        System.err.print(mistake + System.lineSeparator() + usage());
+        System.err.flush();
+        System.exit(2);
+    }
+
+    private String usage() {
+        return String.format("usage: %s [OPTIONS]%n%s", example.getName(), usage);
+    }
+}

@@ -1,0 +1,138 @@
+package io.jccl.examples;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** An example as several processes. Their output is captured in files; all are killed and reaped when this is closed. */
+final class ExampleRanks implements AutoCloseable {
+
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+
+    private final List<Process> processes = new ArrayList<>();
+    private final Path folder;
+
+    private ExampleRanks(Path folder) {
+        this.folder = folder;
+    }
+
+    /**
+     * Starts the ranks.
+     *
+     * @param folder where their rendezvous and their output go; a new one for each start is made in it
+     */
+    static ExampleRanks start(Path folder, int size, Class<?> example, String... arguments) throws IOException {
+        ExampleRanks ranks = new ExampleRanks(Files.createTempDirectory(folder, example.getSimpleName()));
+        try {
+            for (int rank = 0; rank < size; rank++) {
+                ranks.processes.add(ranks.startRank(rank, size, example, arguments));
+            }
+            return ranks;
+        } catch (IOException e) {
+            ranks.close();
+            throw e;
+        }
+    }
+
+    /** Runs the ranks to their end, which must be one without errors. Returns what each has printed. */
+    static List<String> run(Path folder, int size, Class<?> example, String... arguments) throws Exception {
+        try (ExampleRanks ranks = start(folder, size, example, arguments)) {
+            List<String> outputs = new ArrayList<>();
+            for (int rank = 0; rank < size; rank++) {
+                int status = ranks.awaitExit(rank);
+                if (status != 0) {
+                    throw new AssertionError("rank " + rank + " ended with " + status + ":" + ranks.allOutput());
+                }
+                outputs.add(ranks.output(rank));
+            }
+            return outputs;
+        }
+    }
+
+    private Process startRank(int rank, int size, Class<?> example, String... arguments) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Xmx256m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                example.getName()));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(outputFile(rank).toFile())
+                .redirectInput(new File("/dev/null"));
+        builder.environment()
+                .putAll(Map.of(
+                        "JCCL_RANK", Integer.toString(rank),
+                        "JCCL_SIZE", Integer.toString(size),
+                        "JCCL_RENDEZVOUS", "file:" + folder.resolve("rendezvous")));
+        return builder.start();
+    }
+
+    private Path outputFile(int rank) {
+        return folder.resolve("rank" + rank + ".out");
+    }
+
+    /** What a rank has printed so far on standard output and standard error. */
+    String output(int rank) {
+        try {
+            return Files.readString(outputFile(rank), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private String allOutput() {
+        StringBuilder text = new StringBuilder();
+        for (int rank = 0; rank < processes.size(); rank++) {
+            text.append("\n---- rank ").append(rank).append(" ----\n").append(output(rank));
+        }
+        return text.toString();
+    }
+
+    /** Waits until a rank has printed a text. */
+    void awaitOutput(int rank, String text) throws InterruptedException {
+        long deadline = System.nanoTime() + LIMIT.toNanos();
+        while (!output(rank).contains(text)) {
+            if (System.nanoTime() - deadline > 0 || !processes.get(rank).isAlive()) {
+                throw new AssertionError("rank " + rank + " did not print \"" + text + "\":" + allOutput());
+            }
+            processes.get(rank).waitFor(10, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    /** Waits until a rank has ended, and returns its exit status. */
+    int awaitExit(int rank) throws InterruptedException {
+        if (!processes.get(rank).waitFor(LIMIT.toMillis(), TimeUnit.MILLISECONDS)) {
+            throw new AssertionError("rank " + rank + " did not end:" + allOutput());
+        }
+        return processes.get(rank).exitValue();
+    }
+
+    /** Ends a rank as {@code kill -9} does. */
+    void kill(int rank) {
+        processes.get(rank).destroyForcibly();
+    }
+
+    @Override
+    public void close() {
+        processes.forEach(Process::destroyForcibly);
+        for (Process process : processes) {
+            try {
+                process.waitFor(10, TimeUnit.SECONDS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}

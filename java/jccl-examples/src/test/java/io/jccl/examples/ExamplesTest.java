@@ -1,0 +1,186 @@
+package io.jccl.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Examples as their readers start them: as several processes. Each compares its ranks with each other itself. */
+@Timeout(value = 180, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ExamplesTest {
+
+    private static final int KILLED = 137;
+
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3})
+    void kMeansFindsTheSameCentresOnAnyNumberOfRanks(int size) throws Exception {
+        String[] arguments = {"--points", "3000", "--clusters", "5"};
+        String one = ExampleRanks.run(folder, 1, KMeans.class, arguments).get(0);
+        String several = ExampleRanks.run(folder, size, KMeans.class, arguments).get(0);
+        assertThat(linesOf(several, "(iteration|cluster) ")).hasSizeGreaterThan(8);
+        assertThat(linesOf(several, "(iteration|cluster) ")).isEqualTo(linesOf(one, "(iteration|cluster) "));
+        assertThat(value(several, "the same centres on " + size + " ranks, hash (\\w+)"))
+                .isEqualTo(value(one, "the same centres on 1 ranks, hash (\\w+)"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3})
+    void dataParallelTrainingEqualsThatOfOneRankWithTheWholeBatch(int size) throws Exception {
+        String[] arguments = {"--hidden", "64", "--steps", "100", "--check"};
+        String output = ExampleRanks.run(folder, size, DataParallelTraining.class, arguments)
+                .get(0);
+        value(output, "the same parameters on " + size + " ranks, hash (\\w+)");
+        value(output, "largest difference from one rank with the whole batch: (\\S+)");
+        assertThat(number(output, "step 90: loss (\\S+)")).isLessThan(number(output, "step 0: loss (\\S+)") / 4);
+    }
+
+    /** Three ranks are two teams of unequal size. */
+    @ParameterizedTest
+    @CsvSource({"2, 2", "3, 2", "4, 3"})
+    void aSweepHasTheSameResultsWithAnyNumberOfRanksAndTeams(int size, int teams) throws Exception {
+        String one = sweep(1, 1);
+        String several = sweep(size, teams);
+        assertThat(several).contains("(team 0)").contains("(team " + (teams - 1) + ")");
+        assertThat(several.replaceAll(" \\(team .\\)", "")).isEqualTo(one.replaceAll(" \\(team .\\)", ""));
+        List<String> losses = linesOf(one, "rate ");
+        assertThat(losses).hasSize(9).anyMatch(line -> one.contains("best: " + line));
+    }
+
+    private String sweep(int size, int teams) throws Exception {
+        String[] arguments = {"--points", "200", "--steps", "50", "--teams", Integer.toString(teams)};
+        return ExampleRanks.run(folder, size, ParameterSweep.class, arguments).get(0);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"3, 1", "3, 0", "4, '0 2'"})
+    void trainingGoesOnWhenRanksAreKilledAndLosesNoStep(int size, String killed) throws Exception {
+        String[] arguments = {"--steps", "5000", "--batch", "30"};
+        Set<String> victims = Set.of(killed.split(" "));
+        try (ExampleRanks ranks = ExampleRanks.start(folder, size, ElasticTraining.class, arguments)) {
+            ranks.awaitOutput(0, "step 1000: loss");
+            victims.forEach(victim -> ranks.kill(Integer.parseInt(victim)));
+            requireSameEnd(ranks, size, victims, arguments);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 2})
+    void trainingGoesOnWhenARankDiesByItself(int victim) throws Exception {
+        String dying = Integer.toString(victim);
+        String[] arguments = {"--steps", "300", "--batch", "30", "--dying-step", "150", "--dying-rank", dying};
+        try (ExampleRanks ranks = ExampleRanks.start(folder, 3, ElasticTraining.class, arguments)) {
+            requireSameEnd(ranks, 3, Set.of(dying), "--steps", "300", "--batch", "30");
+        }
+    }
+
+    /** The ranks that are left have the same weights; their loss is that of an undisturbed rank, but for rounding. */
+    private void requireSameEnd(ExampleRanks ranks, int size, Set<String> victims, String... undisturbed)
+            throws Exception {
+        String one =
+                ExampleRanks.run(folder, 1, ElasticTraining.class, undisturbed).get(0);
+        String end = null;
+        int newRank = 0;
+        for (int rank = 0; rank < size; rank++) {
+            int status = ranks.awaitExit(rank);
+            if (victims.contains(Integer.toString(rank))) {
+                assertThat(status).isEqualTo(KILLED);
+                continue;
+            }
+            String output = ranks.output(rank);
+            assertThat(status).as(output).isZero();
+            String ownEnd = value(output, "rank " + newRank + " of " + (size - victims.size()) + ": (loss .*)");
+            end = end == null ? ownEnd : end;
+            assertThat(ownEnd).isEqualTo(end);
+            newRank++;
+        }
+        assertThat(number(end, "loss (\\S+),")).isCloseTo(number(one, "of 1: loss (\\S+),"), within(1e-8));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3})
+    void aSplitTransformerHasTheLogitsOfAnUnsplitOne(int size) throws Exception {
+        String[] arguments = {
+            "--layers", "2", "--heads", "4", "--head-size", "16", "--vocabulary", "50", "--tokens", "20", "--check"
+        };
+        String output =
+                ExampleRanks.run(folder, size, TensorParallel.class, arguments).get(0);
+        value(output, "the same logits on " + size + " ranks, hash (\\w+)");
+        value(output, "largest difference of a logit from one rank: (\\S+)");
+        assertThat(number(output, size + " rank\\(s\\): (\\S+) tokens/s")).isPositive();
+        assertThat(number(output, "1 rank\\(s\\): (\\S+) tokens/s")).isPositive();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            classes = {
+                KMeans.class,
+                DataParallelTraining.class,
+                ParameterSweep.class,
+                ElasticTraining.class,
+                TensorParallel.class
+            })
+    void wrongOptionsGetAUsageMessage(Class<?> example) throws Exception {
+        try (ExampleRanks ranks = ExampleRanks.start(folder, 1, example, "--nonsense", "--steps", "many", "17")) {
+            assertThat(ranks.awaitExit(0)).isEqualTo(2);
+            assertThat(ranks.output(0))
+                    .contains("option=--nonsense: there is none of this name", "argument=17: expected an option")
+                    .containsPattern("steps=many: expected a number from 1 to|option=--steps: there is none")
+                    .contains("usage: " + example.getName());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "KMeans, --points, 10, points=10: expected 8 or more for each of 2 ranks",
+        "DataParallelTraining, --batch, 7, batch=7: expected a multiple of the 2 ranks",
+        "ParameterSweep, --teams, 3, 'teams=3: expected at most the number of ranks, 2'",
+        "TensorParallel, --heads, 1, 'heads=1: expected at least the number of ranks, 2'"
+    })
+    void optionsThatDoNotFitTheNumberOfRanksGetAUsageMessage(
+            String example, String option, String value, String message) throws Exception {
+        Class<?> type = Class.forName("io.jccl.examples." + example);
+        try (ExampleRanks ranks = ExampleRanks.start(folder, 2, type, option, value)) {
+            for (int rank = 0; rank < 2; rank++) {
+                assertThat(ranks.awaitExit(rank)).isEqualTo(2);
+                assertThat(ranks.output(rank)).contains(message, "usage: ");
+            }
+        }
+    }
+
+    @Test
+    void helpEndsWithoutAnError() throws Exception {
+        assertThat(ExampleRanks.run(folder, 1, KMeans.class, "--help").get(0))
+                .contains("usage: io.jccl.examples.KMeans", "--points NUMBER", "points of all ranks together (200000)");
+    }
+
+    private static List<String> linesOf(String output, String beginning) {
+        return output.lines()
+                .filter(line -> Pattern.compile(beginning).matcher(line).lookingAt())
+                .toList();
+    }
+
+    /** What the group of a pattern is, which must be in the output. */
+    private static String value(String output, String pattern) {
+        Matcher matcher = Pattern.compile(pattern).matcher(output);
+        assertThat(matcher.find()).as("\"%s\" in: %s", pattern, output).isTrue();
+        return matcher.group(1);
+    }
+
+    private static double number(String output, String pattern) {
+        return Double.parseDouble(value(output, pattern));
+    }
+}
