@@ -5,7 +5,6 @@ import io.jccl.DataBuffer;
 import io.jccl.HostBuffer;
 import io.jccl.ReduceOp;
 import java.nio.FloatBuffer;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -20,6 +19,7 @@ public final class DataParallelTraining {
 
     private static final long SEED = 42;
     private static final int INPUTS = 32;
+    private static final int LOSS = 4; // behind the gradients of the four tensors
     private static final float RATE = 0.05f;
     private static final double TOLERANCE = 1e-6;
 
@@ -42,7 +42,7 @@ public final class DataParallelTraining {
             if (comm.allReduce(hash, ReduceOp.MIN) != comm.allReduce(hash, ReduceOp.MAX)) {
                 throw new IllegalStateException("hash=" + hash + ": expected the same parameters on all ranks");
             }
-            print(comm, "the same parameters on %d ranks, hash %08x", comm.size(), hash & 0xffff_ffffL);
+            print(comm, "ranks=%d: the same parameters, hash %08x", comm.size(), hash & 0xffff_ffffL);
             if (check) {
                 check(comm, parameters, hidden, batch, steps);
             }
@@ -52,30 +52,19 @@ public final class DataParallelTraining {
     /** Trains a network, and returns its parameters. */
     private static float[][] train(Communicator comm, int hidden, int batch, int steps, boolean report) {
         Network network = new Network(hidden);
-        long floats = 1; // the loss
-        for (float[] tensor : network.parameters) {
-            floats += tensor.length;
+        if (comm.rank() == 0) {
+            network.initialize();
         }
-        try (HostBuffer memory = HostBuffer.allocate(floats * Float.BYTES)) {
-            // The gradients of each tensor, and the loss, one behind the other.
-            FloatBuffer[] gradients = new FloatBuffer[network.parameters.length + 1];
-            List<DataBuffer> buffers = new ArrayList<>();
-            long offset = 0;
-            for (int t = 0; t < gradients.length; t++) {
-                int count = t < network.parameters.length ? network.parameters[t].length : 1;
-                gradients[t] = memory.asFloatBuffer(offset, count);
-                buffers.add(DataBuffer.of(gradients[t]));
-                offset += (long) count * Float.BYTES;
-            }
-            if (comm.rank() == 0) {
-                network.initialize();
-            }
-            for (float[] tensor : network.parameters) {
-                comm.broadcast(DataBuffer.of(tensor), 0).await();
-            }
-            int part = batch / comm.size();
-            long begin = System.nanoTime();
-            long communication = 0;
+        for (float[] tensor : network.parameters) {
+            comm.broadcast(DataBuffer.of(tensor), 0).await();
+        }
+        int part = batch / comm.size();
+        long begin = System.nanoTime();
+        long communication = 0;
+        try (HostBuffer memory = HostBuffer.allocate((network.size() + 1) * Float.BYTES)) {
+            FloatBuffer[] gradients = network.gradients(memory);
+            List<DataBuffer> buffers =
+                    Arrays.stream(gradients).map(DataBuffer::of).toList();
             for (int step = 0; step < steps; step++) {
                 network.computeGradients((long) step * batch + (long) comm.rank() * part, part, gradients);
                 long issued = System.nanoTime();
@@ -83,20 +72,17 @@ public final class DataParallelTraining {
                 communication += System.nanoTime() - issued;
                 network.update(gradients);
                 if (report && (step % Math.max(1, steps / 10) == 0 || step == steps - 1)) {
-                    print(comm, "step %d: loss %.6f", step, gradients[gradients.length - 1].get(0));
+                    print(comm, "step %d: loss %.6f", step, gradients[LOSS].get(0));
                 }
             }
-            if (report) {
-                double millis = (System.nanoTime() - begin) / 1e6;
-                print(comm, "%d parameters in %d tensors", floats - 1, network.parameters.length);
-                print(
-                        comm,
-                        "%.2f ms a step, %.1f %% of it in communication",
-                        millis / steps,
-                        communication / 1e4 / millis);
-            }
-            return network.parameters;
         }
+        if (report) {
+            double millis = (System.nanoTime() - begin) / 1e6;
+            double share = communication / 1e4 / millis;
+            print(comm, "%d parameters in %d tensors", network.size(), network.parameters.length);
+            print(comm, "%.2f ms a step, %.1f %% of it in communication", millis / steps, share);
+        }
+        return network.parameters;
     }
 
     /** Trains on rank 0 alone, by a communicator of one rank, and compares. */
@@ -150,6 +136,22 @@ public final class DataParallelTraining {
             }
         }
 
+        /** How many parameters there are. */
+        long size() {
+            return Arrays.stream(parameters).mapToLong(tensor -> tensor.length).sum();
+        }
+
+        /** Views of the gradients of each tensor, and of the loss, one behind the other. */
+        FloatBuffer[] gradients(HostBuffer memory) {
+            FloatBuffer[] views = new FloatBuffer[LOSS + 1];
+            long offset = 0;
+            for (int t = 0; t <= LOSS; t++) {
+                views[t] = memory.asFloatBuffer(offset, t == LOSS ? 1 : parameters[t].length);
+                offset += (long) views[t].capacity() * Float.BYTES;
+            }
+            return views;
+        }
+
         /** Computes the mean gradients and the mean loss of the samples from {@code first} on. */
         void computeGradients(long first, int count, FloatBuffer[] gradients) {
             for (FloatBuffer tensor : gradients) {
@@ -162,7 +164,7 @@ public final class DataParallelTraining {
                 float target = readSample(first + i, inputs);
                 float error = forward(inputs) - target;
                 backward(inputs, error / count, gradients);
-                add(gradients[4], 0, error * error / 2 / count);
+                add(gradients[LOSS], 0, error * error / 2 / count);
             }
         }
 

@@ -99,7 +99,9 @@ public final class KMeans {
             moveCentres(sums);
             moved = sums[sums.length - 1];
             done++;
-            print(comm, "iteration %d: %.0f points changed their cluster", done, moved);
+            if (done % 10 == 1 || moved == 0) {
+                print(comm, "iteration %d: %.0f points changed their cluster", done, moved);
+            }
         }
         double millis = (System.nanoTime() - begin) / 1e6;
         for (int c = 0; c < centres.length; c++) {
@@ -114,7 +116,7 @@ public final class KMeans {
         if (comm.allReduce(hash, ReduceOp.MIN) != comm.allReduce(hash, ReduceOp.MAX)) {
             throw new IllegalStateException("hash=" + hash + ": expected the same centres on all ranks");
         }
-        print(comm, "the same centres on %d ranks, hash %08x", comm.size(), hash & 0xffff_ffffL);
+        print(comm, "ranks=%d: the same centres, hash %08x", comm.size(), hash & 0xffff_ffffL);
     }
 
     /** Finds the nearest centre of each point, and adds the point to the sums of its cluster. */

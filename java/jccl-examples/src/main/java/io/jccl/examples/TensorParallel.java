@@ -49,7 +49,7 @@ public final class TensorParallel {
             if (comm.allReduce(hash, ReduceOp.MIN) != comm.allReduce(hash, ReduceOp.MAX)) {
                 throw new IllegalStateException("hash=" + hash + ": expected the same logits on all ranks");
             }
-            print(comm, "the same logits on %d ranks, hash %08x", comm.size(), hash & 0xffff_ffffL);
+            print(comm, "ranks=%d: the same logits, hash %08x", comm.size(), hash & 0xffff_ffffL);
             print(comm, "tokens: %s", Arrays.toString(sequence));
             if (check) {
                 boolean isFirst = comm.rank() == 0;
@@ -97,7 +97,7 @@ public final class TensorParallel {
         double share = 100 * model.communicationNanos / nanos;
         print(
                 comm,
-                "%d rank(s): %.1f tokens/s, %.1f %% of the time in communication",
+                "ranks=%d: %.1f tokens/s, %.1f %% of the time in communication",
                 comm.size(),
                 logits.length * 1e9 / nanos,
                 share);
