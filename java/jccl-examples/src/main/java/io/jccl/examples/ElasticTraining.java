@@ -45,6 +45,10 @@ public final class ElasticTraining {
         options.check();
         Communicator comm = Communicator.fromEnvironment();
         try {
+            if (dyingRank >= comm.size() || dyingRank >= 0 && dyingStep >= steps) {
+                options.fail("dying-rank=" + dyingRank + " dying-step=" + dyingStep + ": expected a rank below "
+                        + comm.size() + " and a step below " + steps);
+            }
             boolean dies = comm.rank() == dyingRank;
             ElasticTraining training = new ElasticTraining(steps, batch, dies ? dyingStep : -1);
             boolean done = false;
@@ -78,6 +82,7 @@ public final class ElasticTraining {
                 return comm.shrink(failed);
             } catch (PeerFailedException e) {
                 failed.addAll(e.failedRanks());
+                failure = e;
             }
         }
     }

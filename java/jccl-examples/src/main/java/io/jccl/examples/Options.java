@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * Reads the options of an example, such as {@code --steps 100 --check}. The example asks for each option once and calls {@link
@@ -48,9 +49,9 @@ final class Options {
         if (!given.containsKey("--" + name)) {
             return value;
         }
-        String text = given.remove("--" + name);
+        String text = Objects.requireNonNullElse(given.remove("--" + name), "");
         try {
-            int number = Integer.parseInt(String.valueOf(text));
+            int number = Integer.parseInt(text);
             if (number >= min && number <= max) {
                 return number;
             }

@@ -148,6 +148,7 @@ class ExamplesTest {
         "KMeans, --points, 10, points=10: expected 8 or more for each of 2 ranks",
         "DataParallelTraining, --batch, 7, batch=7: expected a multiple of the 2 ranks",
         "ParameterSweep, --teams, 3, 'teams=3: expected at most the number of ranks, 2'",
+        "ElasticTraining, --dying-rank, 2, dying-rank=2 dying-step=1000: expected a rank below 2",
         "TensorParallel, --heads, 1, 'heads=1: expected at least the number of ranks, 2'"
     })
     void optionsThatDoNotFitTheNumberOfRanksGetAUsageMessage(
