@@ -35,7 +35,7 @@ public final class DataParallelTraining {
         options.check();
         try (Communicator comm = Communicator.fromEnvironment()) {
             if (batch % comm.size() != 0) {
-                options.fail("batch=" + batch + ": expected a multiple of the " + comm.size() + " ranks");
+                options.fail(comm, "batch=" + batch + ": expected a multiple of the " + comm.size() + " ranks");
             }
             float[][] parameters = train(comm, hidden, batch, steps, true);
             long hash = Arrays.deepHashCode(parameters);

@@ -46,8 +46,10 @@ public final class ElasticTraining {
         Communicator comm = Communicator.fromEnvironment();
         try {
             if (dyingRank >= comm.size() || dyingRank >= 0 && dyingStep >= steps) {
-                options.fail("dying-rank=" + dyingRank + " dying-step=" + dyingStep + ": expected a rank below "
-                        + comm.size() + " and a step below " + steps);
+                options.fail(
+                        comm,
+                        "dying-rank=" + dyingRank + " dying-step=" + dyingStep + ": expected a rank below "
+                                + comm.size() + " and a step below " + steps);
             }
             boolean dies = comm.rank() == dyingRank;
             ElasticTraining training = new ElasticTraining(steps, batch, dies ? dyingStep : -1);

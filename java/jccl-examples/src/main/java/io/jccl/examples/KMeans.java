@@ -41,8 +41,10 @@ public final class KMeans {
             int first = firstOf(comm.rank(), comm.size(), count);
             double[][] points = points(first, firstOf(comm.rank() + 1, comm.size(), count), dimensions);
             if (count / comm.size() < clusters) {
-                options.fail("points=" + count + ": expected " + clusters + " or more for each of " + comm.size()
-                        + " ranks, since the first rank chooses the first centres among its own");
+                options.fail(
+                        comm,
+                        "points=" + count + ": expected " + clusters + " or more for each of " + comm.size()
+                                + " ranks, since the first rank chooses the first centres among its own");
             }
             KMeans clustering = new KMeans(points, firstCentres(comm, points, clusters));
             clustering.run(comm, iterations);

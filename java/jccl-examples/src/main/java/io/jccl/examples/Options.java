@@ -1,5 +1,6 @@
 package io.jccl.examples;
 
+import io.jccl.Communicator;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -87,8 +88,14 @@ final class Options {
         }
     }
 
+    /** Ends the program where the options do not fit the number of ranks. All ranks call this. */
+    void fail(Communicator comm, String mistake) {
+        comm.close(); // so that the others do not take this for a failure of the rank
+        fail(mistake);
+    }
+
     /** Prints a mistake and the usage message, and ends the program with status 2. */
-    void fail(String mistake) {
+    private void fail(String mistake) {
         System.err.print(mistake + System.lineSeparator() + usage());
         System.err.flush();
         System.exit(2);

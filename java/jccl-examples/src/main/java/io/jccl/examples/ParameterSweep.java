@@ -64,12 +64,12 @@ public final class ParameterSweep {
     public static void main(String[] arguments) {
         Options options = new Options(ParameterSweep.class, arguments);
         int teams = options.number("teams", 2, 1, 1000, "teams that the ranks are split into");
-        int points = options.number("points", 600, 2, 10_000_000, "data points to train with, and as many to compare");
+        int points = options.number("points", 600, 2, 10_000_000, "points to train with, and as many to compare");
         int steps = options.number("steps", 300, 1, 1_000_000, "steps of training with each configuration");
         options.check();
         try (Communicator comm = Communicator.fromEnvironment()) {
             if (teams > comm.size()) {
-                options.fail("teams=" + teams + ": expected at most the number of ranks, " + comm.size());
+                options.fail(comm, "teams=" + teams + ": expected at most the number of ranks, " + comm.size());
             }
             // Teams of neighbours. Their sizes differ by one where the number of ranks is no multiple of the teams.
             int color = (int) ((long) comm.rank() * teams / comm.size());
@@ -87,7 +87,7 @@ public final class ParameterSweep {
     /** Trains with every configuration of this team. Returns the results at the first rank, nothing at the others. */
     private static byte[] trainAll(Communicator team, int color, int teams, int points, int steps) {
         Data training = Data.read(firstOf(team.rank(), team, points), firstOf(team.rank() + 1, team, points));
-        Data other =
+        Data heldOut =
                 Data.read(points + firstOf(team.rank(), team, points), points + firstOf(team.rank() + 1, team, points));
         int configurations = RATES.length * PENALTIES.length;
         ByteBuffer results = ByteBuffer.allocate(configurations * Result.BYTES);
@@ -95,7 +95,7 @@ public final class ParameterSweep {
             double rate = RATES[c / PENALTIES.length];
             double penalty = PENALTIES[c % PENALTIES.length];
             double[] weights = train(team, training, points, rate, penalty, steps);
-            double loss = team.allReduce(loss(other, weights), ReduceOp.SUM) / points;
+            double loss = team.allReduce(loss(heldOut, weights), ReduceOp.SUM) / points;
             if (team.rank() == 0) {
                 new Result(rate, penalty, loss, color).write(results);
             }

@@ -41,7 +41,7 @@ public final class TensorParallel {
         Shape shape = new Shape(layers, heads, headSize, vocabulary, tokens);
         try (Communicator comm = Communicator.fromEnvironment()) {
             if (comm.size() > heads) {
-                options.fail("heads=" + heads + ": expected at least the number of ranks, " + comm.size());
+                options.fail(comm, "heads=" + heads + ": expected at least the number of ranks, " + comm.size());
             }
             int[] sequence = Arrays.copyOf(PROMPT, tokens);
             float[][] logits = decode(comm, shape, sequence);

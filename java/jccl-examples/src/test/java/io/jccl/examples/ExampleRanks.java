@@ -112,11 +112,22 @@ final class ExampleRanks implements AutoCloseable {
     }
 
     /** Waits until a rank has ended, and returns its exit status. */
-    int awaitExit(int rank) throws InterruptedException {
+    int awaitExit(int rank) throws IOException, InterruptedException {
         if (!processes.get(rank).waitFor(LIMIT.toMillis(), TimeUnit.MILLISECONDS)) {
+            dumpThreads();
             throw new AssertionError("rank " + rank + " did not end:" + allOutput());
         }
         return processes.get(rank).exitValue();
+    }
+
+    /** Makes every rank that still runs print what its threads do. */
+    private void dumpThreads() throws IOException, InterruptedException {
+        for (Process process : processes) {
+            new ProcessBuilder("kill", "-QUIT", Long.toString(process.pid()))
+                    .start()
+                    .waitFor();
+            process.waitFor(500, TimeUnit.MILLISECONDS); // while it prints
+        }
     }
 
     /** Ends a rank as {@code kill -9} does. */
