@@ -26,14 +26,16 @@ final class Options {
         this.example = example;
         for (int i = 0; i < arguments.length; i++) {
             String name = arguments[i];
-            boolean hasValue = i + 1 < arguments.length && !arguments[i + 1].startsWith("--");
             if (!name.startsWith("--")) {
                 mistakes.add("argument=" + name + ": expected an option, --NAME");
-            } else if (given.containsKey(name)) {
-                mistakes.add("option=" + name + ": expected once");
-            } else {
-                given.put(name, hasValue ? arguments[++i] : null);
+                continue;
             }
+            boolean hasValue = i + 1 < arguments.length && !arguments[i + 1].startsWith("--");
+            String value = hasValue ? arguments[++i] : null;
+            if (given.containsKey(name)) {
+                mistakes.add("option=" + name + ": expected once");
+            }
+            given.put(name, value);
         }
     }
 
