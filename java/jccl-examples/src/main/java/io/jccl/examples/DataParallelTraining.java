@@ -4,7 +4,7 @@ import io.jccl.Communicator;
 import io.jccl.DataBuffer;
 import io.jccl.HostBuffer;
 import io.jccl.ReduceOp;
-import java.nio.FloatBuffer;
+import java.nio.DoubleBuffer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -20,7 +20,7 @@ public final class DataParallelTraining {
     private static final long SEED = 42;
     private static final int INPUTS = 32;
     private static final int LOSS = 4; // behind the gradients of the four tensors
-    private static final float RATE = 0.05f;
+    private static final double RATE = 0.05;
     private static final double TOLERANCE = 1e-6;
 
     private DataParallelTraining() {}
@@ -37,7 +37,7 @@ public final class DataParallelTraining {
             if (batch % comm.size() != 0) {
                 options.fail(comm, "batch=" + batch + ": expected a multiple of the " + comm.size() + " ranks");
             }
-            float[][] parameters = train(comm, hidden, batch, steps, true);
+            double[][] parameters = train(comm, hidden, batch, steps, true);
             long hash = Arrays.deepHashCode(parameters);
             if (comm.allReduce(hash, ReduceOp.MIN) != comm.allReduce(hash, ReduceOp.MAX)) {
                 throw new IllegalStateException("hash=" + hash + ": expected the same parameters on all ranks");
@@ -50,19 +50,19 @@ public final class DataParallelTraining {
     }
 
     /** Trains a network, and returns its parameters. */
-    private static float[][] train(Communicator comm, int hidden, int batch, int steps, boolean report) {
+    private static double[][] train(Communicator comm, int hidden, int batch, int steps, boolean report) {
         Network network = new Network(hidden);
         if (comm.rank() == 0) {
             network.initialize();
         }
-        for (float[] tensor : network.parameters) {
+        for (double[] tensor : network.parameters) {
             comm.broadcast(DataBuffer.of(tensor), 0).await();
         }
         int part = batch / comm.size();
         long begin = System.nanoTime();
         long communication = 0;
-        try (HostBuffer memory = HostBuffer.allocate((network.size() + 1) * Float.BYTES)) {
-            FloatBuffer[] gradients = network.gradients(memory);
+        try (HostBuffer memory = HostBuffer.allocate((network.size() + 1) * Double.BYTES)) {
+            DoubleBuffer[] gradients = network.gradients(memory);
             List<DataBuffer> buffers =
                     Arrays.stream(gradients).map(DataBuffer::of).toList();
             for (int step = 0; step < steps; step++) {
@@ -86,11 +86,11 @@ public final class DataParallelTraining {
     }
 
     /** Trains on rank 0 alone, by a communicator of one rank, and compares. */
-    private static void check(Communicator comm, float[][] parameters, int hidden, int batch, int steps) {
+    private static void check(Communicator comm, double[][] parameters, int hidden, int batch, int steps) {
         boolean isFirst = comm.rank() == 0;
         comm.split(isFirst ? 0 : -1, 0).ifPresent(alone -> {
             try (alone) {
-                float[][] expected = train(alone, hidden, batch, steps, false);
+                double[][] expected = train(alone, hidden, batch, steps, false);
                 double largest = 0;
                 for (int t = 0; t < expected.length; t++) {
                     for (int i = 0; i < expected[t].length; i++) {
@@ -116,23 +116,23 @@ public final class DataParallelTraining {
     private static final class Network {
 
         private final int hidden;
-        private final float[][] parameters; // weights and biases of the hidden layer, then of the output
-        private final float[] activations;
+        private final double[][] parameters; // weights and biases of the hidden layer, then of the output
+        private final double[] activations;
 
         Network(int hidden) {
             this.hidden = hidden;
             this.parameters =
-                    new float[][] {new float[hidden * INPUTS], new float[hidden], new float[hidden], new float[1]};
-            this.activations = new float[hidden];
+                    new double[][] {new double[hidden * INPUTS], new double[hidden], new double[hidden], new double[1]};
+            this.activations = new double[hidden];
         }
 
         void initialize() {
             SplittableRandom random = new SplittableRandom(SEED);
             for (int i = 0; i < parameters[0].length; i++) {
-                parameters[0][i] = (float) (random.nextGaussian() * Math.sqrt(2.0 / INPUTS));
+                parameters[0][i] = random.nextGaussian() * Math.sqrt(2.0 / INPUTS);
             }
             for (int i = 0; i < hidden; i++) {
-                parameters[2][i] = (float) (random.nextGaussian() * Math.sqrt(1.0 / hidden));
+                parameters[2][i] = random.nextGaussian() * Math.sqrt(1.0 / hidden);
             }
         }
 
@@ -142,45 +142,45 @@ public final class DataParallelTraining {
         }
 
         /** Views of the gradients of each tensor, and of the loss, one behind the other. */
-        FloatBuffer[] gradients(HostBuffer memory) {
-            FloatBuffer[] views = new FloatBuffer[LOSS + 1];
+        DoubleBuffer[] gradients(HostBuffer memory) {
+            DoubleBuffer[] views = new DoubleBuffer[LOSS + 1];
             long offset = 0;
             for (int t = 0; t <= LOSS; t++) {
-                views[t] = memory.asFloatBuffer(offset, t == LOSS ? 1 : parameters[t].length);
-                offset += (long) views[t].capacity() * Float.BYTES;
+                views[t] = memory.asDoubleBuffer(offset, t == LOSS ? 1 : parameters[t].length);
+                offset += (long) views[t].capacity() * Double.BYTES;
             }
             return views;
         }
 
         /** Computes the mean gradients and the mean loss of the samples from {@code first} on. */
-        void computeGradients(long first, int count, FloatBuffer[] gradients) {
-            for (FloatBuffer tensor : gradients) {
+        void computeGradients(long first, int count, DoubleBuffer[] gradients) {
+            for (DoubleBuffer tensor : gradients) {
                 for (int i = 0; i < tensor.capacity(); i++) {
                     tensor.put(i, 0);
                 }
             }
-            float[] inputs = new float[INPUTS];
+            double[] inputs = new double[INPUTS];
             for (int i = 0; i < count; i++) {
-                float target = readSample(first + i, inputs);
-                float error = forward(inputs) - target;
+                double target = readSample(first + i, inputs);
+                double error = forward(inputs) - target;
                 backward(inputs, error / count, gradients);
                 add(gradients[LOSS], 0, error * error / 2 / count);
             }
         }
 
         /** Makes a sample of a function that the network can learn. Replace this by reading your data. */
-        private static float readSample(long number, float[] inputs) {
+        private static double readSample(long number, double[] inputs) {
             SplittableRandom random = new SplittableRandom(SEED + number);
             for (int i = 0; i < INPUTS; i++) {
-                inputs[i] = (float) random.nextDouble(-1, 1);
+                inputs[i] = random.nextDouble(-1, 1);
             }
             return inputs[0] * inputs[1] + Math.abs(inputs[2]) - inputs[3];
         }
 
-        private float forward(float[] inputs) {
-            float output = parameters[3][0];
+        private double forward(double[] inputs) {
+            double output = parameters[3][0];
             for (int h = 0; h < hidden; h++) {
-                float sum = parameters[1][h];
+                double sum = parameters[1][h];
                 for (int i = 0; i < INPUTS; i++) {
                     sum += parameters[0][h * INPUTS + i] * inputs[i];
                 }
@@ -190,12 +190,12 @@ public final class DataParallelTraining {
             return output;
         }
 
-        private void backward(float[] inputs, float error, FloatBuffer[] gradients) {
+        private void backward(double[] inputs, double error, DoubleBuffer[] gradients) {
             add(gradients[3], 0, error);
             for (int h = 0; h < hidden; h++) {
                 if (activations[h] > 0) {
                     add(gradients[2], h, error * activations[h]);
-                    float hiddenError = error * parameters[2][h];
+                    double hiddenError = error * parameters[2][h];
                     add(gradients[1], h, hiddenError);
                     for (int i = 0; i < INPUTS; i++) {
                         add(gradients[0], h * INPUTS + i, hiddenError * inputs[i]);
@@ -204,11 +204,11 @@ public final class DataParallelTraining {
             }
         }
 
-        private static void add(FloatBuffer tensor, int index, float value) {
+        private static void add(DoubleBuffer tensor, int index, double value) {
             tensor.put(index, tensor.get(index) + value);
         }
 
-        void update(FloatBuffer[] gradients) {
+        void update(DoubleBuffer[] gradients) {
             for (int t = 0; t < parameters.length; t++) {
                 for (int i = 0; i < parameters[t].length; i++) {
                     parameters[t][i] -= RATE * gradients[t].get(i);
