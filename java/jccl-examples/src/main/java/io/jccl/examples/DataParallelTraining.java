@@ -11,9 +11,9 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * Data-parallel training of a small neural network. Every rank has all parameters and computes the gradients of its part of
- * each batch. One all-reduce averages the gradients of all tensors, in memory that the ranks of a host share, and every rank
- * takes the same step.
+ * Data-parallel training of a small neural network. Every rank has all parameters and computes the gradients of its
+ * part of each batch. One all-reduce averages the gradients of all tensors, in memory that the ranks of a host share,
+ * and every rank takes the same step.
  */
 public final class DataParallelTraining {
 

@@ -11,8 +11,9 @@ import java.util.SplittableRandom;
 import java.util.TreeSet;
 
 /**
- * Training that goes on when ranks die. The ranks that are left make a communicator of their own, take over the state of
- * the one that is furthest, divide the batch among themselves and go on. No step is lost, and any rank may die, also rank 0.
+ * Training that goes on when ranks die. The ranks that are left make a communicator of their own, take over the state
+ * of the one that is furthest, divide the batch among themselves and go on. No step is lost, and any rank may die, also
+ * rank 0.
  *
  * <p>The model is a logistic regression, trained by gradient descent on a new batch in each step.
  */
@@ -90,8 +91,8 @@ public final class ElasticTraining {
     }
 
     /**
-     * Copies the weights of the rank that is furthest to all others. When a rank dies, some ranks have the result of the last
-     * all-reduce and others do not.
+     * Copies the weights of the rank that is furthest to all others. When a rank dies, some of the others may have
+     * the result of the last all-reduce and others not.
      */
     private void takeOver(Communicator comm) {
         long furthest = comm.allReduce((long) step, ReduceOp.MAX);

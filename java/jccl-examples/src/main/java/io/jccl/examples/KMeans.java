@@ -8,8 +8,8 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * k-means clustering. Each rank holds a part of the points. In an iteration it assigns them to their nearest centres; one
- * all-reduce adds up the points of each cluster over all ranks, and every rank computes the same new centres.
+ * k-means clustering. Each rank holds a part of the points. In an iteration it assigns them to their nearest centres;
+ * one all-reduce adds up the points of each cluster over all ranks, and every rank computes the same new centres.
  *
  * <p>The coordinates here are whole numbers, whose sums are exact: the centres do not depend on the number of ranks.
  */

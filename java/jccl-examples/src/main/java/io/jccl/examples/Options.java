@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Reads the options of an example, such as {@code --steps 100 --check}. The example asks for each option once and calls {@link
- * #check} then, which ends the program with a usage message and status 2 if anything was wrong.
+ * Reads the options of an example, such as {@code --steps 100 --check}. The example asks for each option once and calls
+ * {@link #check} then, which ends the program with a usage message and status 2 if anything was wrong.
  */
 final class Options {
 

@@ -12,8 +12,8 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * A parameter sweep. The ranks are split into teams. Each team trains a model with one configuration after the other, and
- * its ranks share the work by all-reduce. The results of all teams are collected at every rank.
+ * A parameter sweep. The ranks are split into teams. Each team trains a model with one configuration after the other,
+ * and its ranks share the work by all-reduce. The results of all teams are collected at every rank.
  *
  * <p>The model is a logistic regression. Which learning rate and which penalty give the smallest loss on data that was
  * not used in training?

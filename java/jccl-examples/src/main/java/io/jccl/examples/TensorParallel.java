@@ -8,9 +8,9 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * Tensor-parallel decoding of a transformer with random weights. Each rank has some heads of each attention, and some units of
- * the hidden layer of each MLP, with their rows of the weights and their part of the key-value cache. Two all-reduces in each
- * layer add up what the ranks have computed. All ranks then choose the same next token.
+ * Tensor-parallel decoding of a transformer with random weights. Each rank has some heads of each attention, and some
+ * units of the hidden layer of each MLP, with their rows or columns of the weights and their part of the key-value cache. Two
+ * all-reduces in each layer add up what the ranks have computed. All ranks then choose the same next token.
  */
 public final class TensorParallel {
 
@@ -77,7 +77,10 @@ public final class TensorParallel {
         }
     }
 
-    /** Fills the sequence behind the prompt, each time with the most probable token. Returns the logits of each position. */
+    /**
+     * Fills the sequence behind the prompt, each time with the most probable token. Returns the logits of each
+     * position.
+     */
     private static float[][] decode(Communicator comm, Shape shape, int[] sequence) {
         Model model = new Model(shape, comm);
         float[][] logits = new float[sequence.length - 1][];

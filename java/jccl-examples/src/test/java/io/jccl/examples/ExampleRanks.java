@@ -12,7 +12,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** An example as several processes. Their output is captured in files; all are killed and reaped when this is closed. */
+/**
+ * An example as several processes. Their output is captured in files; all are killed and reaped when this is closed.
+ */
 final class ExampleRanks implements AutoCloseable {
 
     private static final Duration LIMIT = Duration.ofSeconds(60);
