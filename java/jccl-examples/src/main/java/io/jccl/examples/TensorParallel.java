@@ -9,8 +9,8 @@ import java.util.SplittableRandom;
 
 /**
  * Tensor-parallel decoding of a transformer with random weights. Each rank has some heads of each attention, and some
- * units of the hidden layer of each MLP, with their rows or columns of the weights and their part of the key-value cache. Two
- * all-reduces in each layer add up what the ranks have computed. All ranks then choose the same next token.
+ * units of the hidden layer of each MLP, with their rows or columns of the weights and their part of the key-value
+ * cache. Two all-reduces in each layer add up what the ranks have computed. All ranks then choose the same next token.
  */
 public final class TensorParallel {
 
