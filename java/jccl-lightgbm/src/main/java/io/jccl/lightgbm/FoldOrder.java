@@ -1,0 +1,57 @@
+package io.jccl.lightgbm;
+
+/**
+ * In which order a rank's block is reduced. It is the order of LightGBM's own network, so that sums have the same bits.
+ *
+ * @param steps pairs of ranks: the block of the first accumulates that of the second
+ * @param result the rank whose block has the result in the end
+ */
+record FoldOrder(int[] steps, int result) {
+
+    /** The largest input, in bytes, that LightGBM reduces by halving if the number of ranks is no power of two. */
+    private static final long MAX_HALVING_BYTES = 10 * 1024 * 1024 - 1;
+
+    /** Whether LightGBM reduces by recursive halving; otherwise by a ring. */
+    static boolean isByHalving(int size, long inputBytes) {
+        return Integer.bitCount(size) == 1 || inputBytes <= MAX_HALVING_BYTES;
+    }
+
+    /** A ring: the rank after this one begins, and this one ends. */
+    static FoldOrder ring(int rank, int size) {
+        int[] steps = new int[2 * (size - 1)];
+        for (int i = 0; i < size - 1; i++) {
+            steps[2 * i] = (rank + i + 2) % size;
+            steps[2 * i + 1] = (rank + i + 1) % size;
+        }
+        return new FoldOrder(steps, rank);
+    }
+
+    /**
+     * Recursive halving. Where the number of ranks is no power of two, the last ranks form pairs first, and the first of a
+     * pair goes on for both.
+     */
+    static FoldOrder halving(int rank, int size) {
+        int groups = Integer.highestOneBit(size);
+        int single = size - 2 * (size - groups); // ranks that are no pair
+        int[] steps = new int[2 * (size - 1)];
+        int length = 0;
+        for (int first = single; first < size; first += 2) {
+            steps[length++] = first;
+            steps[length++] = first + 1;
+        }
+        int group = rank < single ? rank : single + (rank - single) / 2;
+        for (int distance = groups / 2; distance > 0; distance /= 2) {
+            int start = group - group % distance;
+            for (int own = start; own < start + distance; own++) {
+                steps[length++] = first(own, single);
+                steps[length++] = first(own ^ distance, single);
+            }
+        }
+        return new FoldOrder(steps, first(group, single));
+    }
+
+    /** The first rank of a group. */
+    private static int first(int group, int single) {
+        return group < single ? group : single + 2 * (group - single);
+    }
+}

@@ -1,0 +1,61 @@
+package io.jccl.lightgbm;
+
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+
+/** The parameters of distributed training in a text of LightGBM's, such as {@code objective=binary tree_learner=data}. */
+final class LearnerParameters {
+
+    private static final Set<String> TREE_LEARNER = Set.of("tree_learner", "tree", "tree_type", "tree_learner_type");
+    private static final Set<String> NUM_MACHINES = Set.of("num_machines", "num_machine");
+    private static final Set<String> MACHINES = Set.of(
+            "machines", "workers", "nodes", "machine_list_filename", "machine_list_file", "machine_list", "mlist");
+    private static final Set<String> LEARNERS = Set.of("data", "data_parallel", "voting", "voting_parallel");
+
+    private final String parameters;
+
+    private LearnerParameters(String parameters) {
+        this.parameters = parameters;
+    }
+
+    /**
+     * The parameters with {@code num_machines}.
+     *
+     * @throws IllegalArgumentException if they do not fit training on so many ranks
+     */
+    static String forRanks(int size, String parameters) {
+        LearnerParameters given = new LearnerParameters(parameters);
+        given.value(MACHINES).ifPresent(value -> {
+            throw new IllegalArgumentException(
+                    "machines=" + value + ": expected none, the communicator connects the ranks; remove the parameter");
+        });
+        String learner = given.value(TREE_LEARNER).orElse("serial");
+        if (!LEARNERS.contains(learner.toLowerCase(Locale.ROOT))) {
+            throw new IllegalArgumentException("tree_learner=" + learner + ": expected data or voting"
+                    + (learner.startsWith("feature")
+                            ? "; LightGBM's API refuses feature, its command alone has it"
+                            : ""));
+        }
+        Optional<String> machines = given.value(NUM_MACHINES);
+        if (machines.isEmpty()) {
+            return parameters + " num_machines=" + size;
+        }
+        if (!machines.get().equals(Integer.toString(size))) {
+            throw new IllegalArgumentException("num_machines=" + machines.get() + ": expected " + size
+                    + ", the size of the communicator; remove the parameter");
+        }
+        return parameters;
+    }
+
+    /** The first value of a parameter, by any of its names, as LightGBM reads it. */
+    private Optional<String> value(Set<String> names) {
+        for (String parameter : parameters.strip().split("\\s+")) {
+            int equals = parameter.indexOf('=');
+            if (equals > 0 && names.contains(parameter.substring(0, equals))) {
+                return Optional.of(parameter.substring(equals + 1));
+            }
+        }
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,8 @@
+/**
+ * LightGBM's distributed training over a {@link io.jccl.Communicator}: {@link io.jccl.lightgbm.LightGbmNetwork} takes the place
+ * of LightGBM's own network.
+ */
+@NullMarked
+package io.jccl.lightgbm;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,101 @@
+package io.jccl.lightgbm;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Training by ranks that are processes, beside LightGBM's own network over sockets. */
+final class ProcessesTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @CsvSource({"2,data,40", "3,data,40", "4,data,40", "2,voting,40", "4,voting,40", "3,data,3600"})
+    void treesAreThoseOfLightGbmsOwnNetwork(int size, String learner, int columns) throws Exception {
+        try (RankProcesses ranks = RankProcesses.start(
+                folder, size, TrainingRank.class, "compare", machines(size), Integer.toString(columns), learner)) {
+            requireSameTrees(ranks, size);
+        }
+    }
+
+    @Test
+    void reducersThatAreNoSumsAreApplied() throws Exception {
+        try (RankProcesses ranks = RankProcesses.start(folder, 2, TrainingRank.class, "many-categories")) {
+            requireSameTrees(ranks, 2);
+        }
+    }
+
+    @Test
+    void killedRankIsNamedByTheOthersWithinSeconds() throws Exception {
+        try (RankProcesses ranks = RankProcesses.start(folder, 3, TrainingRank.class, "train", "100", "1000000")) {
+            ranks.awaitOutput(0, "iteration 5\n", LIMIT);
+            ranks.kill(1);
+            for (int rank : new int[] {0, 2}) {
+                assertThat(ranks.awaitExit(rank, Duration.ofSeconds(10)))
+                        .as("exit status%s", ranks.allOutput())
+                        .isEqualTo(3);
+                assertThat(ranks.output(rank)).contains("failed ranks [1]: ");
+            }
+        }
+    }
+
+    @Test
+    void errorOfLightGbmOnOneRankEndsTheOthers() throws Exception {
+        try (RankProcesses ranks = RankProcesses.start(folder, 2, TrainingRank.class, "fail")) {
+            assertThat(ranks.awaitExit(1, LIMIT))
+                    .as("exit status%s", ranks.allOutput())
+                    .isEqualTo(4);
+            assertThat(ranks.output(1)).contains("LightGbmException: Unknown objective type name: nonsense");
+            assertThat(ranks.awaitExit(0, Duration.ofSeconds(10)))
+                    .as("exit status%s", ranks.allOutput())
+                    .isEqualTo(3);
+            assertThat(ranks.output(0)).contains("failed ranks [1]: ");
+        }
+    }
+
+    private static void requireSameTrees(RankProcesses ranks, int size) throws IOException, InterruptedException {
+        List<String> outcomes = new ArrayList<>();
+        for (int rank = 0; rank < size; rank++) {
+            assertThat(ranks.awaitExit(rank, LIMIT))
+                    .as("exit status%s", ranks.allOutput())
+                    .isZero();
+            outcomes.add(ranks.output(rank)
+                    .lines()
+                    .filter(line -> line.startsWith("trees"))
+                    .collect(Collectors.joining()));
+        }
+        assertThat(outcomes.get(0)).as("of rank 0%s", ranks.allOutput()).endsWith(" are the same");
+        assertThat(outcomes).as("of all ranks").containsOnly(outcomes.get(0));
+    }
+
+    /** Addresses for LightGBM's own network, on ports that are free now. */
+    static String machines(int size) throws IOException {
+        List<ServerSocket> reserved = new ArrayList<>();
+        try {
+            List<String> machines = new ArrayList<>();
+            for (int i = 0; i < size; i++) {
+                reserved.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
+                machines.add("127.0.0.1:" + reserved.get(i).getLocalPort());
+            }
+            return String.join(",", machines);
+        } finally {
+            for (ServerSocket socket : reserved) {
+                socket.close();
+            }
+        }
+    }
+}

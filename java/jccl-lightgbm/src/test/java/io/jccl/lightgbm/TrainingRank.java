@@ -1,0 +1,120 @@
+package io.jccl.lightgbm;
+
+import com.microsoft.ml.lightgbm.lightgbmlib;
+import io.jccl.Communicator;
+import io.jccl.JcclException;
+import io.jccl.PeerFailedException;
+import io.jccl.UniqueId;
+import java.util.function.IntConsumer;
+
+/** A rank as a process of its own; {@link RankProcesses} starts it. */
+final class TrainingRank {
+
+    /** What tests use, without a tree learner. */
+    static final String PARAMETERS =
+            "objective=binary num_leaves=15 min_data_in_bin=1 num_threads=1 verbosity=-1 deterministic=true force_col_wise=true";
+
+    private final Communicator comm;
+
+    private TrainingRank(Communicator comm) {
+        this.comm = comm;
+    }
+
+    /**
+     * @param arguments the id's text, the rank, the number of ranks, what to do, and its arguments
+     */
+    public static void main(String[] arguments) {
+        LightGbmLibrary.load();
+        int rank = Integer.parseInt(arguments[1]);
+        int size = Integer.parseInt(arguments[2]);
+        try (Communicator comm = Communicator.init(UniqueId.parse(arguments[0]), rank, size)) {
+            TrainingRank self = new TrainingRank(comm);
+            switch (arguments[3]) {
+                case "compare" -> self.compare(arguments[4], Integer.parseInt(arguments[5]), arguments[6]);
+                case "many-categories" -> self.trainWithManyCategories();
+                case "train" -> self.trainFor(Integer.parseInt(arguments[4]), Integer.parseInt(arguments[5]));
+                case "fail" -> self.failOnRankOne();
+                default -> throw new IllegalArgumentException("scenario=" + arguments[3]);
+            }
+        } catch (PeerFailedException e) {
+            System.out.println("failed ranks " + e.failedRanks() + ": " + e.getMessage());
+            System.exit(3);
+        } catch (JcclException | LightGbmException e) {
+            System.out.println(e.getClass().getSimpleName() + ": " + e.getMessage());
+            System.exit(4);
+        }
+    }
+
+    private Shard shard(int columns) {
+        return new Shard(comm.rank(), comm.size(), 400 * comm.size(), columns);
+    }
+
+    /** Trains over LightGBM's network and over JCCL, and prints whether the trees are the same. */
+    private void compare(String machines, int columns, String learner) {
+        String parameters = PARAMETERS + " num_iterations=3 tree_learner=" + learner;
+        String expected;
+        int port = Integer.parseInt(machines.split(",")[comm.rank()].split(":")[1]);
+        require(lightgbmlib.LGBM_NetworkInit(machines, port, 1, comm.size()));
+        expected = trees(columns, parameters + " num_machines=" + comm.size(), TrainingRank::require);
+        require(lightgbmlib.LGBM_NetworkFree());
+        String actual;
+        try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
+            actual = trees(columns, network.parameters(parameters), network::check);
+        }
+        System.out.println("trees " + expected.hashCode() + (actual.equals(expected) ? " are the same" : " differ"));
+        if (!actual.equals(expected)) {
+            System.out.println(expected + "\n---- over JCCL ----\n" + actual);
+        }
+    }
+
+    /** Such splits are so large that LightGBM reduces and scatters them, by a function that is no sum. */
+    private void trainWithManyCategories() {
+        try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
+            String parameters = network.parameters(PARAMETERS + " tree_learner=data");
+            String expected = trees(20, parameters, network::check);
+            String actual = trees(20, parameters + " max_cat_threshold=2000", network::check);
+            System.out.println(
+                    "trees " + expected.hashCode() + (actual.equals(expected) ? " are the same" : " differ"));
+        }
+    }
+
+    private String trees(int columns, String parameters, IntConsumer check) {
+        try (Training training = new Training(shard(columns), parameters, check)) {
+            training.restart(parameters);
+            for (int i = 0; i < 3; i++) {
+                training.update();
+            }
+            return training.trees();
+        }
+    }
+
+    private void trainFor(int columns, int iterations) {
+        try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
+            String parameters = network.parameters(PARAMETERS + " tree_learner=data min_data_in_leaf=1");
+            try (Training training = new Training(shard(columns), parameters, network::check)) {
+                training.restart(parameters);
+                for (int i = 0; i < iterations; i++) {
+                    training.update();
+                    System.out.println("iteration " + i);
+                }
+            }
+        }
+    }
+
+    /** LightGBM refuses the parameters of one rank while the others train. */
+    private void failOnRankOne() {
+        try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
+            String parameters = network.parameters(PARAMETERS + " tree_learner=data");
+            try (Training training = new Training(shard(20), parameters, network::check)) {
+                training.restart(comm.rank() == 1 ? parameters.replace("binary", "nonsense") : parameters);
+                training.update();
+            }
+        }
+    }
+
+    private static void require(int returnCode) {
+        if (returnCode != 0) {
+            throw new LightGbmException(lightgbmlib.LGBM_GetLastError());
+        }
+    }
+}
