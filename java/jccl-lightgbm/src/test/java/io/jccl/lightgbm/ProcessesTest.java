@@ -3,12 +3,13 @@ package io.jccl.lightgbm;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.net.InetAddress;
+import java.net.BindException;
 import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -82,20 +83,20 @@ final class ProcessesTest {
         assertThat(outcomes).as("of all ranks").containsOnly(outcomes.get(0));
     }
 
-    /** Addresses for LightGBM's own network, on ports that are free now. */
+    /**
+     * Addresses for LightGBM's own network, on ports that are free now. They are below those that the system gives to
+     * connections, which could take them meanwhile.
+     */
     static String machines(int size) throws IOException {
-        List<ServerSocket> reserved = new ArrayList<>();
-        try {
-            List<String> machines = new ArrayList<>();
-            for (int i = 0; i < size; i++) {
-                reserved.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
-                machines.add("127.0.0.1:" + reserved.get(i).getLocalPort());
-            }
-            return String.join(",", machines);
-        } finally {
-            for (ServerSocket socket : reserved) {
-                socket.close();
+        List<String> machines = new ArrayList<>();
+        while (machines.size() < size) {
+            int port = ThreadLocalRandom.current().nextInt(10_000, 32_000);
+            try (ServerSocket socket = new ServerSocket(port)) {
+                machines.add("127.0.0.1:" + socket.getLocalPort());
+            } catch (BindException e) {
+                continue; // another one
             }
         }
+        return String.join(",", machines);
     }
 }
