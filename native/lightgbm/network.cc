@@ -47,7 +47,7 @@ jlong address(T pointer) {
   return static_cast<jlong>(reinterpret_cast<std::intptr_t>(pointer));
 }
 
-// Tells the object the bytes of each rank's block; blocks lie one after the other.
+// Gives the object the bytes of each rank's block; blocks lie one after the other.
 void setBlocks(const CommSize* starts, const CommSize* lengths, int count) {
   if (network.env == nullptr) {
     throw CommunicationFailure(

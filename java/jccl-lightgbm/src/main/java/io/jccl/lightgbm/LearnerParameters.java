@@ -1,5 +1,6 @@
 package io.jccl.lightgbm;
 
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
@@ -7,9 +8,10 @@ import java.util.Set;
 /** The parameters of distributed training in a text of LightGBM's, such as {@code objective=binary tree_learner=data}. */
 final class LearnerParameters {
 
-    private static final Set<String> TREE_LEARNER = Set.of("tree_learner", "tree", "tree_type", "tree_learner_type");
-    private static final Set<String> NUM_MACHINES = Set.of("num_machines", "num_machine");
-    private static final Set<String> MACHINES = Set.of(
+    // Names of a parameter, the one that counts before the others first.
+    private static final List<String> TREE_LEARNER = List.of("tree_learner", "tree", "tree_type", "tree_learner_type");
+    private static final List<String> NUM_MACHINES = List.of("num_machines", "num_machine");
+    private static final List<String> MACHINES = List.of(
             "machines", "workers", "nodes", "machine_list_filename", "machine_list_file", "machine_list", "mlist");
     private static final Set<String> LEARNERS = Set.of("data", "data_parallel", "voting", "voting_parallel");
 
@@ -48,14 +50,20 @@ final class LearnerParameters {
         return parameters;
     }
 
-    /** The first value of a parameter, by any of its names, as LightGBM reads it. */
-    private Optional<String> value(Set<String> names) {
-        for (String parameter : parameters.strip().split("\\s+")) {
-            int equals = parameter.indexOf('=');
-            if (equals > 0 && names.contains(parameter.substring(0, equals))) {
-                return Optional.of(parameter.substring(equals + 1));
+    /** The first value of a parameter, by the first of its names that is given, as LightGBM reads it. */
+    private Optional<String> value(List<String> names) {
+        for (String name : names) {
+            for (String parameter : parameters.strip().split("\\s+")) {
+                String[] parts = parameter.split("=", 2);
+                if (parts.length == 2 && name.equals(unquoted(parts[0]))) {
+                    return Optional.of(unquoted(parts[1]));
+                }
             }
         }
         return Optional.empty();
+    }
+
+    private static String unquoted(String text) {
+        return text.replaceAll("^[\"']+|[\"']+$", "");
     }
 }

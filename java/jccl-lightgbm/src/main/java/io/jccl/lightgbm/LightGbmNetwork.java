@@ -6,7 +6,9 @@ import io.jccl.Communicator;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.HostBuffer;
+import io.jccl.InterruptedCommunicationException;
 import io.jccl.ReduceOp;
+import io.jccl.Work;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -77,7 +79,8 @@ public final class LightGbmNetwork implements AutoCloseable {
      *
      * @param comm of two ranks or more; it stays the caller's, who closes it
      * @throws IllegalArgumentException if the communicator has one rank
-     * @throws IllegalStateException if the communicator is closed, this thread has a network, or LightGBM's library is not loaded
+     * @throws IllegalStateException if the communicator is closed, this thread is virtual or has a network, or LightGBM's library
+     *     is not loaded
      * @throws io.jccl.JcclException if the communicator has failed, or this library cannot be loaded
      */
     public static LightGbmNetwork over(Communicator comm) {
@@ -88,26 +91,34 @@ public final class LightGbmNetwork implements AutoCloseable {
             throw new IllegalArgumentException("size=" + comm.size()
                     + ": expected a communicator of two ranks or more; one rank trains with tree_learner=serial");
         }
+        if (Thread.currentThread().getThreadGroup().getName().equals("VirtualThreads")) { // their group in every JDK
+            throw new IllegalStateException(
+                    "thread=virtual: expected a platform thread, LightGBM keeps a network for each");
+        }
         LightGbmLibrary.requireLoaded();
         NativeLibraries.loadNetwork();
-        comm.barrier().await();
         LightGbmNetwork network = new LightGbmNetwork(comm);
-        network.open();
-        return network;
-    }
-
-    private void open() {
-        if (!NativeNetwork.open(this, lengths, rank)) {
-            throw new IllegalStateException("thread=" + owner.getName()
+        if (!NativeNetwork.open(network, network.lengths, network.rank)) {
+            throw new IllegalStateException("thread=" + network.owner.getName()
                     + ": expected one without a LightGbmNetwork; close the other one first");
         }
+        try {
+            comm.barrier().await();
+            network.initialize();
+            return network;
+        } catch (RuntimeException | Error e) {
+            NativeNetwork.close();
+            throw e;
+        }
+    }
+
+    private void initialize() {
         int returned = lightgbmlib.LGBM_NetworkInitWithFunctions(
                 size,
                 rank,
                 new FunctionPointer(NativeNetwork.reduceScatterFunction()),
                 new FunctionPointer(NativeNetwork.allGatherFunction()));
         if (returned != 0) {
-            NativeNetwork.close();
             throw new LightGbmException(lightgbmlib.LGBM_GetLastError());
         }
     }
@@ -140,7 +151,8 @@ public final class LightGbmNetwork implements AutoCloseable {
      *
      * @param returnCode what the call returned
      * @throws io.jccl.PeerFailedException if another rank died; names it
-     * @throws io.jccl.JcclException if communication failed otherwise, as {@link io.jccl.Work#await()}
+     * @throws io.jccl.JcclException if communication failed otherwise, as {@link Work#await()}; an interrupt of this thread
+     *     aborts the communicator
      * @throws LightGbmException if LightGBM failed otherwise
      * @throws IllegalStateException if this is another thread than that of {@link #over}, on which LightGBM trains alone
      */
@@ -210,8 +222,7 @@ public final class LightGbmNetwork implements AutoCloseable {
         try {
             long total = setOffsets();
             DataBuffer own = DataBuffer.host(output + offsets[rank], lengths[rank], DataType.INT8, null);
-            comm.allGatherV(own, DataBuffer.host(output, total, DataType.INT8, null), lengths)
-                    .await();
+            complete(comm.allGatherV(own, DataBuffer.host(output, total, DataType.INT8, null), lengths));
             count(total, start);
             return null;
         } catch (Throwable thrown) {
@@ -257,7 +268,7 @@ public final class LightGbmNetwork implements AutoCloseable {
         }
         DataBuffer send = DataBuffer.host(input, total / Double.BYTES, DataType.FLOAT64, null);
         DataBuffer recv = DataBuffer.host(output, counts[rank], DataType.FLOAT64, null);
-        comm.reduceScatterV(send, recv, counts, ReduceOp.SUM).await();
+        complete(comm.reduceScatterV(send, recv, counts, ReduceOp.SUM));
     }
 
     /** Receives the other ranks' blocks for this rank, and reduces them in LightGBM's order. */
@@ -271,11 +282,21 @@ public final class LightGbmNetwork implements AutoCloseable {
             blocks[i] = i == rank ? input + offsets[i] : memory.address() + recvOffsets[i];
         }
         DataBuffer send = DataBuffer.host(input, total, DataType.INT8, null);
-        comm.allToAllV(send, counts, offsets, memory.as(DataType.INT8), recvCounts, recvOffsets)
-                .await();
+        complete(comm.allToAllV(send, counts, offsets, memory.as(DataType.INT8), recvCounts, recvOffsets));
         FoldOrder order = FoldOrder.isByHalving(size, total) ? halving : ring;
         NativeNetwork.fold(reducer, typeBytes, blocks, order.steps(), own);
         NativeNetwork.move(blocks[order.result()], output, own);
+    }
+
+    /** Waits for an operation. However this ends, the operation no longer uses LightGBM's memory. */
+    private void complete(Work work) {
+        try {
+            work.await();
+        } catch (InterruptedCommunicationException e) { // the operation may not have begun
+            comm.abort();
+            work.toFuture().handle((done, failed) -> done).join();
+            throw e;
+        }
     }
 
     private HostBuffer received(long minBytes) {

@@ -21,6 +21,7 @@ final class LearnerParametersTest {
             strings = {
                 "tree_learner=data num_machines=4",
                 "num_machine=4\ttree=Voting",
+                "tree=serial 'tree_learner'=\"data\" num_machines='4'",
                 "\n tree_learner_type=data_parallel num_machines=4 num_machines=5",
                 "tree_type=voting_parallel num_machines=4 "
             })

@@ -14,7 +14,7 @@ import java.util.List;
  * The time of an iteration over JCCL, over LightGBM's own network and in a single process.
  *
  * <p>Arguments: ranks, rows of all ranks, columns, iterations. Ranks are processes of this host with one thread each; both
- * networks take turns over the same data in the same processes.
+ * networks alternate over the same data in the same processes.
  */
 public final class LightGbmBenchmark {
 

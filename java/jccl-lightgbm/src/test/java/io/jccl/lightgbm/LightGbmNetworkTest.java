@@ -7,11 +7,16 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import com.microsoft.ml.lightgbm.lightgbmlib;
 import io.jccl.AbortedException;
 import io.jccl.Communicator;
+import io.jccl.InterruptedCommunicationException;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Method;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledForJreRange;
+import org.junit.jupiter.api.condition.JRE;
 
 /** The network between threads of one process, and its wrong use. */
 final class LightGbmNetworkTest {
@@ -103,6 +108,24 @@ final class LightGbmNetworkTest {
     }
 
     @Test
+    void interruptEndsTrainingAndNamesTheRankToTheOthers() throws Exception {
+        List<Throwable> failures = ThreadRanks.run(2, comm -> {
+            try (LightGbmNetwork network = LightGbmNetwork.over(comm);
+                    Training training = training(network, comm)) {
+                training.restart(network.parameters(PARAMETERS));
+                if (comm.rank() == 1) {
+                    Thread.currentThread().interrupt();
+                }
+                Throwable thrown = catchThrowable(training::update);
+                assertThat(Thread.interrupted()).isEqualTo(comm.rank() == 1);
+                return thrown;
+            }
+        });
+        assertThat(failures.get(0)).isInstanceOf(AbortedException.class).hasMessageContaining("rank 1");
+        assertThat(failures.get(1)).isInstanceOfAny(InterruptedCommunicationException.class, AbortedException.class);
+    }
+
+    @Test
     void errorsOfLightGbmItselfAreReportedAsSuch() throws Exception {
         ThreadRanks.run(2, comm -> {
             try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
@@ -149,6 +172,20 @@ final class LightGbmNetworkTest {
                         .hasMessageEndingWith("expected one without a LightGbmNetwork; close the other one first");
                 return train(network, comm);
             }
+        });
+    }
+
+    @Test
+    @EnabledForJreRange(min = JRE.JAVA_21)
+    void virtualThreadsAreRefused() throws Exception {
+        Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
+        ThreadRanks.run(2, comm -> {
+            CompletableFuture<Throwable> thrown = new CompletableFuture<>();
+            start.invoke(null, (Runnable) () -> thrown.complete(catchThrowable(() -> LightGbmNetwork.over(comm))));
+            assertThat(thrown.get(10, TimeUnit.SECONDS))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageStartingWith("thread=virtual: ");
+            return null;
         });
     }
 
