@@ -6,6 +6,7 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /** Copies native libraries out of jars and loads them. */
 final class NativeLibraries {
@@ -94,9 +95,9 @@ final class NativeLibraries {
     }
 
     private static final class Network {
-        static final JcclException FAILURE = attempt();
+        static final @Nullable JcclException FAILURE = attempt();
 
-        private static JcclException attempt() {
+        private static @Nullable JcclException attempt() {
             try {
                 load(NativeLibraries.class.getClassLoader(), "META-INF/native/" + platform() + "/", NETWORK);
                 return null;
