@@ -112,7 +112,7 @@ double sample(std::uint64_t index) {
   return value;
 }
 
-// Whether a reducer over elements of 8 bytes is the addition of doubles: it gives the bits of 128 sums.
+// Whether a reducer over elements of 8 bytes is the addition of doubles: it gives the same 128 sums.
 bool addsDoubles(Reducer reducer) {
   constexpr int count = 128;
   double terms[count];
@@ -124,7 +124,7 @@ bool addsDoubles(Reducer reducer) {
     expected[i] = sums[i] + terms[i];
   }
   reducer(reinterpret_cast<const char*>(terms), reinterpret_cast<char*>(sums), sizeof(double), sizeof sums);
-  return std::memcmp(sums, expected, sizeof sums) == 0;
+  return std::equal(sums, sums + count, expected);
 }
 
 }  // namespace
