@@ -1,8 +1,9 @@
 // Natives of io.jccl.lightgbm.NativeNetwork: the functions that LightGBM calls instead of its own network.
 //
 // LightGBM 3.3 keeps its network in variables of each thread, and calls the functions on the thread that trains. So this
-// library has an object of Java for each thread, and passes the calls to it. A failure leaves as a C++ exception, which
-// LightGBM's API turns into an error. For that, this library shares libstdc++.so.6 and libgcc_s.so.1 with LightGBM's.
+// library has a LightGbmOperations of Java for each thread, and passes the calls to it. A failure leaves as a C++
+// exception, which LightGBM's API turns into an error. For that, this library shares libstdc++.so.6 and libgcc_s.so.1 with
+// LightGBM's.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -27,9 +28,9 @@ class CommunicationFailure final : public std::exception {
 };
 
 struct Network {
-  JNIEnv* env;  // null: this thread has no network
-  jobject object;
-  jlongArray lengths;  // the object's, written before each call
+  JNIEnv* env;         // null: this thread has no network
+  jobject operations;  // io.jccl.lightgbm.LightGbmOperations
+  jlongArray lengths;  // theirs, written before each call
   jmethodID reduceScatter;
   jmethodID allGather;
   jint rank;
@@ -47,7 +48,7 @@ jlong address(T pointer) {
   return static_cast<jlong>(reinterpret_cast<std::intptr_t>(pointer));
 }
 
-// Gives the object the bytes of each rank's block; blocks lie one after the other.
+// Gives the operations the bytes of each rank's block; blocks lie one after the other.
 void setBlocks(const CommSize* starts, const CommSize* lengths, int count) {
   if (network.env == nullptr) {
     throw CommunicationFailure(
@@ -67,11 +68,11 @@ void setBlocks(const CommSize* starts, const CommSize* lengths, int count) {
   network.env->ReleasePrimitiveArrayCritical(network.lengths, target, 0);
 }
 
-// Calls a method that returns null or what failed.
+// Calls a method that returns null, or what failed.
 template <typename... Arguments>
 void call(jmethodID method, Arguments... arguments) {
   JNIEnv* env = network.env;
-  auto* failure = static_cast<jstring>(env->CallObjectMethod(network.object, method, arguments...));
+  auto* failure = static_cast<jstring>(env->CallObjectMethod(network.operations, method, arguments...));
   if (env->ExceptionCheck()) {
     env->ExceptionClear();
     throw CommunicationFailure("the JVM has no memory for what failed");
@@ -129,22 +130,22 @@ bool addsDoubles(Reducer reducer) {
 
 }  // namespace
 
-JNIEXPORT jboolean JNICALL Java_io_jccl_lightgbm_NativeNetwork_open(JNIEnv* env, jclass, jobject object,
+JNIEXPORT jboolean JNICALL Java_io_jccl_lightgbm_NativeNetwork_open(JNIEnv* env, jclass, jobject operations,
                                                                     jlongArray lengths, jint rank) {
   if (network.env != nullptr) return JNI_FALSE;
-  jclass type = env->GetObjectClass(object);
+  jclass type = env->GetObjectClass(operations);
   jmethodID reduceScatter = env->GetMethodID(type, "reduceScatter", "(JIJJ)Ljava/lang/String;");
   jmethodID allGather =
       reduceScatter == nullptr ? nullptr : env->GetMethodID(type, "allGather", "(J)Ljava/lang/String;");
   if (allGather == nullptr) return JNI_FALSE;  // the JVM throws
   network = {
-      env, env->NewGlobalRef(object), static_cast<jlongArray>(env->NewGlobalRef(lengths)), reduceScatter, allGather,
+      env, env->NewGlobalRef(operations), static_cast<jlongArray>(env->NewGlobalRef(lengths)), reduceScatter, allGather,
       rank};
   return JNI_TRUE;
 }
 
 JNIEXPORT void JNICALL Java_io_jccl_lightgbm_NativeNetwork_close(JNIEnv* env, jclass) {
-  env->DeleteGlobalRef(network.object);
+  env->DeleteGlobalRef(network.operations);
   env->DeleteGlobalRef(network.lengths);
   network = {};
 }

@@ -3,15 +3,7 @@ package io.jccl.lightgbm;
 import com.microsoft.ml.lightgbm.SWIGTYPE_p_void;
 import com.microsoft.ml.lightgbm.lightgbmlib;
 import io.jccl.Communicator;
-import io.jccl.DataBuffer;
-import io.jccl.DataType;
-import io.jccl.HostBuffer;
-import io.jccl.InterruptedCommunicationException;
-import io.jccl.ReduceOp;
-import io.jccl.Work;
-import java.time.Duration;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,40 +29,16 @@ public final class LightGbmNetwork implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(LightGbmNetwork.class);
 
-    private final Communicator comm;
     private final int rank;
     private final int size;
     private final Thread owner = Thread.currentThread();
-    private final FoldOrder halving;
-    private final FoldOrder ring;
-
-    private final long[] lengths; // the bytes of each rank's block; the native library writes them
-    private final long[] counts; // what a call passes on; copied by it, as the next two
-    private final long[] offsets;
-    private final long[] recvCounts;
-    private final long[] recvOffsets;
-    private final long[] blocks; // addresses
-    private @Nullable HostBuffer received; // the other ranks' blocks for this rank
-    private long addition; // the address of a reducer that adds doubles; 0 if none is known
-
-    private @Nullable Throwable failure;
-    private long operations;
-    private long bytes;
-    private long nanos;
+    private final LightGbmOperations operations;
     private boolean closed;
 
     private LightGbmNetwork(Communicator comm) {
-        this.comm = comm;
         rank = comm.rank();
         size = comm.size();
-        halving = FoldOrder.halving(rank, size);
-        ring = FoldOrder.ring(rank, size);
-        lengths = new long[size];
-        counts = new long[size];
-        offsets = new long[size];
-        recvCounts = new long[size];
-        recvOffsets = new long[size];
-        blocks = new long[size];
+        operations = new LightGbmOperations(comm);
     }
 
     /**
@@ -98,7 +66,7 @@ public final class LightGbmNetwork implements AutoCloseable {
         LightGbmLibrary.requireLoaded();
         NativeLibraries.loadNetwork();
         LightGbmNetwork network = new LightGbmNetwork(comm);
-        if (!NativeNetwork.open(network, network.lengths, network.rank)) {
+        if (!NativeNetwork.open(network.operations, network.operations.lengths(), network.rank)) {
             throw new IllegalStateException("thread=" + network.owner.getName()
                     + ": expected one without a LightGbmNetwork; close the other one first");
         }
@@ -151,7 +119,7 @@ public final class LightGbmNetwork implements AutoCloseable {
      *
      * @param returnCode what the call returned
      * @throws io.jccl.PeerFailedException if another rank died; names it
-     * @throws io.jccl.JcclException if communication failed otherwise, as {@link Work#await()}; an interrupt of this thread
+     * @throws io.jccl.JcclException if communication failed otherwise, as {@link io.jccl.Work#await()}; an interrupt of this thread
      *     aborts the communicator
      * @throws LightGbmException if LightGBM failed otherwise
      * @throws IllegalStateException if this is another thread than that of {@link #over}, on which LightGBM trains alone
@@ -161,6 +129,7 @@ public final class LightGbmNetwork implements AutoCloseable {
         if (returnCode == 0) {
             return;
         }
+        Throwable failure = operations.failure();
         if (failure instanceof RuntimeException thrown) {
             throw thrown;
         }
@@ -172,12 +141,12 @@ public final class LightGbmNetwork implements AutoCloseable {
 
     /** What communication failed with, if it did; for code that reports LightGBM's errors in its own way. */
     public Optional<Throwable> failure() {
-        return Optional.ofNullable(failure);
+        return Optional.ofNullable(operations.failure());
     }
 
     /** What this network has done so far; by the thread of {@link #over}. */
     public NetworkUsage usage() {
-        return new NetworkUsage(operations, bytes, Duration.ofNanos(nanos));
+        return operations.usage();
     }
 
     private void requireOwner() {
@@ -188,131 +157,6 @@ public final class LightGbmNetwork implements AutoCloseable {
         if (closed) {
             throw new IllegalStateException("the LightGbmNetwork is closed: close it after the last call of LightGBM");
         }
-    }
-
-    /** Called by the native library for LightGBM; returns null, or what failed. */
-    @SuppressWarnings("unused")
-    private @Nullable String reduceScatter(long input, int typeBytes, long output, long reducer) {
-        if (failure != null) {
-            return message();
-        }
-        long start = System.nanoTime();
-        try {
-            long total = setOffsets();
-            if (size == 2 && addsDoubles(typeBytes, reducer) && isApart(input, total, output)) {
-                addDoubles(input, total, output);
-            } else {
-                reduceReceived(input, total, typeBytes, output, reducer);
-            }
-            count(total, start);
-            return null;
-        } catch (Throwable thrown) {
-            failure = thrown;
-            return message();
-        }
-    }
-
-    /** Called by the native library for LightGBM, with this rank's block in place; returns null, or what failed. */
-    @SuppressWarnings("unused")
-    private @Nullable String allGather(long output) {
-        if (failure != null) {
-            return message();
-        }
-        long start = System.nanoTime();
-        try {
-            long total = setOffsets();
-            DataBuffer own = DataBuffer.host(output + offsets[rank], lengths[rank], DataType.INT8, null);
-            complete(comm.allGatherV(own, DataBuffer.host(output, total, DataType.INT8, null), lengths));
-            count(total, start);
-            return null;
-        } catch (Throwable thrown) {
-            failure = thrown;
-            return message();
-        }
-    }
-
-    /** Sets where each block begins, and returns where the last one ends. */
-    private long setOffsets() {
-        long total = 0;
-        for (int i = 0; i < size; i++) {
-            offsets[i] = total;
-            total += lengths[i];
-        }
-        return total;
-    }
-
-    private void count(long operationBytes, long start) {
-        operations++;
-        bytes += operationBytes;
-        nanos += System.nanoTime() - start;
-    }
-
-    private boolean addsDoubles(int typeBytes, long reducer) {
-        if (typeBytes != Double.BYTES) {
-            return false;
-        }
-        if (reducer != addition && NativeNetwork.addsDoubles(reducer)) {
-            addition = reducer;
-        }
-        return reducer == addition;
-    }
-
-    private boolean isApart(long input, long total, long output) {
-        return output >= input + total || output + lengths[rank] <= input;
-    }
-
-    /** A sum of two is the same in any order. */
-    private void addDoubles(long input, long total, long output) {
-        for (int i = 0; i < size; i++) {
-            counts[i] = lengths[i] / Double.BYTES;
-        }
-        DataBuffer send = DataBuffer.host(input, total / Double.BYTES, DataType.FLOAT64, null);
-        DataBuffer recv = DataBuffer.host(output, counts[rank], DataType.FLOAT64, null);
-        complete(comm.reduceScatterV(send, recv, counts, ReduceOp.SUM));
-    }
-
-    /** Receives the other ranks' blocks for this rank, and reduces them in LightGBM's order. */
-    private void reduceReceived(long input, long total, int typeBytes, long output, long reducer) {
-        long own = lengths[rank];
-        HostBuffer memory = received(own * size);
-        for (int i = 0; i < size; i++) {
-            counts[i] = i == rank ? 0 : lengths[i];
-            recvCounts[i] = i == rank ? 0 : own;
-            recvOffsets[i] = i * own;
-            blocks[i] = i == rank ? input + offsets[i] : memory.address() + recvOffsets[i];
-        }
-        DataBuffer send = DataBuffer.host(input, total, DataType.INT8, null);
-        complete(comm.allToAllV(send, counts, offsets, memory.as(DataType.INT8), recvCounts, recvOffsets));
-        FoldOrder order = FoldOrder.isByHalving(size, total) ? halving : ring;
-        NativeNetwork.fold(reducer, typeBytes, blocks, order.steps(), own);
-        NativeNetwork.move(blocks[order.result()], output, own);
-    }
-
-    /** Waits for an operation. However this ends, the operation no longer uses LightGBM's memory. */
-    private void complete(Work work) {
-        try {
-            work.await();
-        } catch (InterruptedCommunicationException e) { // the operation may not have begun
-            comm.abort();
-            work.toFuture().handle((done, failed) -> done).join();
-            throw e;
-        }
-    }
-
-    private HostBuffer received(long minBytes) {
-        HostBuffer memory = received;
-        if (memory == null || memory.bytes() < minBytes) {
-            if (memory != null) {
-                memory.close();
-            }
-            memory = HostBuffer.allocate(Math.max(1 << 16, minBytes + minBytes / 2));
-            received = memory;
-        }
-        return memory;
-    }
-
-    private String message() {
-        return "communication failed: " + (failure == null ? "" : failure.getMessage());
     }
 
     /**
@@ -330,9 +174,7 @@ public final class LightGbmNetwork implements AutoCloseable {
         closed = true;
         lightgbmlib.LGBM_NetworkFree();
         NativeNetwork.close();
-        if (received != null) {
-            received.close();
-        }
+        operations.close();
         LOG.debug("rank {} of {}: {}", rank, size, usage());
     }
 

@@ -6,14 +6,14 @@ final class NativeNetwork {
     private NativeNetwork() {}
 
     /**
-     * Has LightGBM's calls on this thread passed to a network.
+     * Has LightGBM's calls on this thread passed to operations.
      *
      * @param lengths written before each call: the bytes of each rank's block
-     * @return false if this thread has a network already
+     * @return false if this thread has some already
      */
-    static native boolean open(LightGbmNetwork network, long[] lengths, int rank);
+    static native boolean open(LightGbmOperations operations, long[] lengths, int rank);
 
-    /** Forgets the network of this thread, which has one. */
+    /** Forgets the operations of this thread, which has some. */
     static native void close();
 
     /** The address of the function that LightGBM calls to reduce and scatter. */
