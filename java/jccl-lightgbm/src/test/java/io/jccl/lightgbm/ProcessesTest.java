@@ -41,16 +41,19 @@ final class ProcessesTest {
     }
 
     @Test
-    void killedRankIsNamedByTheOthersWithinSeconds() throws Exception {
-        try (RankProcesses ranks = RankProcesses.start(folder, 3, TrainingRank.class, "train", "100", "1000000")) {
+    void killedRankIsNamedWithinSecondsAndTheOthersTrainTogether() throws Exception {
+        try (RankProcesses ranks = RankProcesses.start(folder, 3, TrainingRank.class, "train")) {
             ranks.awaitOutput(0, "iteration 5\n", LIMIT);
             ranks.kill(1);
             for (int rank : new int[] {0, 2}) {
-                assertThat(ranks.awaitExit(rank, Duration.ofSeconds(10)))
-                        .as("exit status%s", ranks.allOutput())
-                        .isEqualTo(3);
-                assertThat(ranks.output(rank)).contains("failed ranks [1]: ");
+                ranks.awaitOutput(rank, "failed ranks [1]\n", Duration.ofSeconds(10));
             }
+            for (int rank : new int[] {0, 2}) {
+                assertThat(ranks.awaitExit(rank, LIMIT))
+                        .as("exit status%s", ranks.allOutput())
+                        .isZero();
+            }
+            assertThat(trees(ranks, 0)).startsWith("trees ").isEqualTo(trees(ranks, 2));
         }
     }
 
@@ -74,13 +77,17 @@ final class ProcessesTest {
             assertThat(ranks.awaitExit(rank, LIMIT))
                     .as("exit status%s", ranks.allOutput())
                     .isZero();
-            outcomes.add(ranks.output(rank)
-                    .lines()
-                    .filter(line -> line.startsWith("trees"))
-                    .collect(Collectors.joining()));
+            outcomes.add(trees(ranks, rank));
         }
         assertThat(outcomes.get(0)).as("of rank 0%s", ranks.allOutput()).endsWith(" are the same");
         assertThat(outcomes).as("of all ranks").containsOnly(outcomes.get(0));
+    }
+
+    private static String trees(RankProcesses ranks, int rank) throws IOException {
+        return ranks.output(rank)
+                .lines()
+                .filter(line -> line.startsWith("trees "))
+                .collect(Collectors.joining());
     }
 
     /**

@@ -32,7 +32,7 @@ final class TrainingRank {
             switch (arguments[3]) {
                 case "compare" -> self.compare(arguments[4], Integer.parseInt(arguments[5]), arguments[6]);
                 case "many-categories" -> self.trainWithManyCategories();
-                case "train" -> self.trainFor(Integer.parseInt(arguments[4]), Integer.parseInt(arguments[5]));
+                case "train" -> self.trainUntilRankFails();
                 case "fail" -> self.failOnRankOne();
                 default -> throw new IllegalArgumentException("scenario=" + arguments[3]);
             }
@@ -88,15 +88,24 @@ final class TrainingRank {
         }
     }
 
-    private void trainFor(int columns, int iterations) {
+    /** Trains until another rank fails; then the others train together. */
+    private void trainUntilRankFails() {
         try (LightGbmNetwork network = LightGbmNetwork.over(comm)) {
             String parameters = network.parameters(PARAMETERS + " tree_learner=data min_data_in_leaf=1");
-            try (Training training = new Training(shard(columns), parameters, network::check)) {
+            try (Training training = new Training(shard(100), parameters, network::check)) {
                 training.restart(parameters);
-                for (int i = 0; i < iterations; i++) {
+                for (int i = 0; i < 1_000_000; i++) {
                     training.update();
                     System.out.println("iteration " + i);
                 }
+            }
+        } catch (PeerFailedException e) {
+            System.out.println("failed ranks " + e.failedRanks());
+            try (Communicator others = comm.shrink(e.failedRanks());
+                    LightGbmNetwork network = LightGbmNetwork.over(others)) {
+                String parameters = network.parameters(PARAMETERS + " tree_learner=data");
+                System.out.println(
+                        "trees " + trees(100, parameters, network::check).hashCode());
             }
         }
     }
