@@ -40,13 +40,27 @@ final class Signatures {
         return collective(signature).reduces() && op < OPS.length ? OPS[op] : null;
     }
 
-    /** An operation with counts per rank. */
-    static String describe(int signature, long[] counts, int root) {
+    /**
+     * An operation with counts per rank.
+     *
+     * @param rows counts and offsets of blocks; in an exchange those to send, then those to receive
+     */
+    static String describe(int signature, long[] rows, int root) {
         Collective collective = collective(signature);
+        boolean exchange = collective == Collective.ALL_TO_ALL;
+        int size = rows.length / (exchange ? 4 : 2);
         return collective.label() + "(type=" + type(signature).label()
-                + (op(signature) == null ? "" : " op=" + op(signature).label()) + " counts="
-                + (counts.length <= COUNTS_SHOWN ? Arrays.toString(counts) : "[" + counts.length + " values]")
+                + (op(signature) == null ? "" : " op=" + op(signature).label())
+                + (exchange
+                        ? " sendCounts=" + row(rows, 0, size) + " recvCounts=" + row(rows, 2 * size, size)
+                        : " counts=" + row(rows, 0, size))
                 + (collective.hasRoot() ? " root=" + root : "") + ")";
+    }
+
+    private static String row(long[] rows, int begin, int size) {
+        return size <= COUNTS_SHOWN
+                ? Arrays.toString(Arrays.copyOfRange(rows, begin, begin + size))
+                : "[" + size + " values]";
     }
 
     static String describe(int signature, long count, int root) {
