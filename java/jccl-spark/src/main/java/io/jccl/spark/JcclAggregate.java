@@ -1,0 +1,118 @@
+package io.jccl.spark;
+
+import io.jccl.Communicator;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.HostBuffer;
+import io.jccl.ReduceOp;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sums over all ranks, in place: what {@code treeAggregate} and a broadcast of the result do, without the driver. Every rank
+ * passes as many elements and receives the same bits.
+ *
+ * <pre>{@code
+ * JcclAggregate all = JcclAggregate.over(comm);
+ * for (int i = 0; i < iterations; i++) {
+ *     double[] gradient = gradientOf(mine, weights);
+ *     all.sum(gradient);
+ *     step(weights, gradient);
+ * }
+ * }</pre>
+ *
+ * <p>Each method waits for its result, and throws what {@link io.jccl.Work#await()} does. For use by the task's thread.
+ */
+public final class JcclAggregate {
+
+    private final Communicator comm;
+    private final @Nullable JcclMetrics metrics;
+
+    private JcclAggregate(Communicator comm, @Nullable JcclMetrics metrics) {
+        this.comm = BarrierSettings.required("comm", comm, "the communicator of the rank");
+        this.metrics = metrics;
+    }
+
+    /** Sums over the ranks of a communicator. */
+    public static JcclAggregate over(Communicator comm) {
+        return new JcclAggregate(comm, null);
+    }
+
+    /**
+     * Sums over the ranks of a communicator, and counts bytes and time.
+     *
+     * @param metrics that the driver has registered
+     */
+    public static JcclAggregate over(Communicator comm, JcclMetrics metrics) {
+        return new JcclAggregate(comm, BarrierSettings.required("metrics", metrics, "what the driver has registered"));
+    }
+
+    /** The communicator, for other operations. */
+    public Communicator communicator() {
+        return comm;
+    }
+
+    /** Replaces each element by its sum over all ranks. */
+    public void sum(double[] values) {
+        reduce(DataBuffer.of(values), ReduceOp.SUM);
+    }
+
+    /** Replaces each element by its sum over all ranks, in single precision. */
+    public void sum(float[] values) {
+        reduce(DataBuffer.of(values), ReduceOp.SUM);
+    }
+
+    /**
+     * Replaces each element by its sum over all ranks. Ranks of one host copy nothing.
+     *
+     * @param type of all elements of the buffer
+     */
+    public void sum(HostBuffer buffer, DataType type) {
+        reduce(BarrierSettings.required("buffer", buffer, "memory with this rank's elements")
+                .as(type), ReduceOp.SUM);
+    }
+
+    /** The sum of a number over all ranks. */
+    public double sum(double value) {
+        double[] one = {value};
+        sum(one);
+        return one[0];
+    }
+
+    /** The sum of an integer over all ranks. */
+    public long sum(long value) {
+        long[] one = {value};
+        reduce(DataBuffer.of(one), ReduceOp.SUM);
+        return one[0];
+    }
+
+    /**
+     * Combines the elements of all ranks, in place.
+     *
+     * @param buffer as many elements of the same type on all ranks
+     * @param op how elements are combined, for example {@link ReduceOp#MAX}
+     */
+    public void reduce(DataBuffer buffer, ReduceOp op) {
+        long begin = System.nanoTime();
+        comm.allReduce(buffer, op).await();
+        if (metrics != null) {
+            metrics.count(buffer.bytes(), System.nanoTime() - begin);
+        }
+    }
+
+    /**
+     * Combines the elements of several buffers of all ranks, in place and in one operation: cheaper than one after the other
+     * where they are small.
+     *
+     * @param buffers as many of the same types and sizes on all ranks
+     * @param op how elements are combined
+     */
+    public void reduce(List<DataBuffer> buffers, ReduceOp op) {
+        long begin = System.nanoTime();
+        comm.allReduce(buffers, op).await();
+        if (metrics != null) {
+            long bytes = buffers.stream().mapToLong(DataBuffer::bytes).sum();
+            metrics.count(bytes, System.nanoTime() - begin);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+package io.jccl.spark;
+
+import io.jccl.AbortedException;
+import io.jccl.Communicator;
+import io.jccl.PeerFailedException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.apache.spark.TaskContext;
+import org.apache.spark.util.TaskCompletionListener;
+import org.apache.spark.util.TaskFailureListener;
+
+/**
+ * Ends a task's communicator with the task. Its end by an error or by Spark, which kills the tasks of a stage that has failed or was
+ * cancelled, fails the operations of all ranks at once.
+ *
+ * <p>Spark tells a task that it is killed by a mark, without an interrupt unless {@code spark.job.interruptOnCancel} is set. A
+ * daemon thread looks for the mark, because the task's own thread may wait for other ranks.
+ */
+final class TaskLife implements TaskCompletionListener, TaskFailureListener {
+
+    private static final long POLL_MILLIS = 20;
+
+    /** How long a rank that fails because of another one waits for Spark to learn of that one's error first. */
+    private static final long ROOT_CAUSE_MILLIS = 2_000;
+
+    private final TaskContext context;
+    private final Thread task = Thread.currentThread();
+    private final CountDownLatch ended = new CountDownLatch(1);
+    private Communicator comm; // guarded by this; null while it is initialised
+    private boolean initialising; // guarded by this
+
+    private TaskLife(TaskContext context) {
+        this.context = context;
+    }
+
+    /** Begins to watch the task of the calling thread. */
+    static TaskLife begin(TaskContext context) {
+        TaskLife life = new TaskLife(context);
+        context.addTaskFailureListener(life);
+        context.addTaskCompletionListener(life);
+        Thread watch = new Thread(life::watch, "jccl-task-" + context.taskAttemptId());
+        watch.setDaemon(true);
+        watch.start();
+        return life;
+    }
+
+    /** Initialises the communicator; a kill meanwhile interrupts the initialisation. */
+    Communicator initialise(Supplier<Communicator> initialisation) {
+        synchronized (this) {
+            initialising = true;
+        }
+        Communicator initialised = null;
+        try {
+            initialised = initialisation.get();
+        } finally {
+            synchronized (this) {
+                initialising = false;
+                comm = initialised;
+            }
+        }
+        return initialised;
+    }
+
+    private void watch() {
+        try {
+            while (!ended.await(POLL_MILLIS, TimeUnit.MILLISECONDS)) {
+                if (context.isInterrupted()) {
+                    endWait();
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Ends what the task waits for, if that is the communicator. */
+    private synchronized void endWait() {
+        if (initialising) {
+            task.interrupt();
+        } else if (comm != null) {
+            comm.abort();
+        }
+    }
+
+    @Override
+    public void onTaskFailure(TaskContext failed, Throwable error) {
+        Communicator mine = communicator();
+        if (mine == null) {
+            return;
+        }
+        mine.abort();
+        if (error instanceof PeerFailedException || error instanceof AbortedException) {
+            awaitKill();
+        }
+    }
+
+    /**
+     * Spark reports the error of the first task that fails, and kills the others. What the user wants to read is the error of
+     * the rank that failed by itself.
+     */
+    private void awaitKill() {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ROOT_CAUSE_MILLIS);
+        try {
+            while (!context.isInterrupted() && System.nanoTime() < deadline) {
+                Thread.sleep(POLL_MILLIS);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public void onTaskCompletion(TaskContext completed) {
+        ended.countDown();
+        Communicator mine = communicator();
+        if (mine != null) {
+            mine.close();
+        }
+    }
+
+    private synchronized Communicator communicator() {
+        return comm;
+    }
+}
