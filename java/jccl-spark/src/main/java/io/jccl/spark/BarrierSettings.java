@@ -85,8 +85,10 @@ record BarrierSettings(TreeMap<String, String> communicator, Duration slotsTimeo
         while (slots < ranks) {
             if (System.nanoTime() > deadline) {
                 throw new IllegalArgumentException("partitions=" + ranks + " slots=" + slots
-                        + ": expected as many slots as partitions within " + SLOTS_TIMEOUT + "=" + slotsTimeout.toSeconds()
-                        + "s, because the tasks of a barrier stage run at the same time; use repartition(" + Math.max(slots, 1)
+                        + ": expected as many slots as partitions within " + SLOTS_TIMEOUT + "="
+                        + slotsTimeout.toSeconds()
+                        + "s, because the tasks of a barrier stage run at the same time; use repartition("
+                        + Math.max(slots, 1)
                         + "), or more executors or cores");
             }
             sleep();

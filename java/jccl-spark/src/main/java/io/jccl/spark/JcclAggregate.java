@@ -68,8 +68,10 @@ public final class JcclAggregate {
      * @param type of all elements of the buffer
      */
     public void sum(HostBuffer buffer, DataType type) {
-        reduce(BarrierSettings.required("buffer", buffer, "memory with this rank's elements")
-                .as(type), ReduceOp.SUM);
+        reduce(
+                BarrierSettings.required("buffer", buffer, "memory with this rank's elements")
+                        .as(type),
+                ReduceOp.SUM);
     }
 
     /** The sum of a number over all ranks. */

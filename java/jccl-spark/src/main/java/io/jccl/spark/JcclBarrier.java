@@ -76,11 +76,11 @@ public final class JcclBarrier {
      * @return the results; as many partitions, in the order of ranks
      * @throws IllegalArgumentException as {@link #mapPartitions(JavaRDD, RankFunction)}
      */
-    public static <T, R> Dataset<R> mapPartitions(
-            Dataset<T> dataset, RankFunction<T, R> function, Encoder<R> encoder) {
+    public static <T, R> Dataset<R> mapPartitions(Dataset<T> dataset, RankFunction<T, R> function, Encoder<R> encoder) {
         BarrierSettings.required("dataset", dataset, "the rows, one partition for each rank");
         BarrierSettings.required("encoder", encoder, "the encoder of the results, for example Encoders.DOUBLE()");
-        return dataset.sparkSession().createDataset(mapPartitions(dataset.toJavaRDD(), function).rdd(), encoder);
+        return dataset.sparkSession()
+                .createDataset(mapPartitions(dataset.toJavaRDD(), function).rdd(), encoder);
     }
 
     /** The results with their ranks, from a shuffle behind the barrier stage. */

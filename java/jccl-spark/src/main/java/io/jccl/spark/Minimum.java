@@ -1,22 +1,44 @@
 package io.jccl.spark;
 
-/**
- * What an optimiser has found; the same bits on all ranks.
- *
- * @param weights where the objective is smallest
- * @param values the objective at the start and after each iteration
- * @param converged whether the tolerance was reached, and not the limit of iterations
- */
-@SuppressWarnings("ArrayRecordComponent") // results are handed over, not compared
-public record Minimum(double[] weights, double[] values, boolean converged) {
+import java.io.Serializable;
+
+/** What an optimiser has found; the same bits on all ranks. Any serializer of Spark can write it. */
+public final class Minimum implements Serializable {
+
+    private static final long serialVersionUID = 1L;
+
+    private final double[] weights;
+    private final double[] values;
+    private final boolean converged;
+
+    Minimum(double[] weights, double[] values, boolean converged) {
+        this.weights = weights;
+        this.values = values;
+        this.converged = converged;
+    }
+
+    /** Where the objective is smallest; not a copy. */
+    public double[] weights() {
+        return weights;
+    }
+
+    /** The objective at the start and after each iteration; not a copy. */
+    public double[] values() {
+        return values;
+    }
+
+    /** The objective at {@link #weights()}. */
+    public double value() {
+        return values[values.length - 1];
+    }
 
     /** How many iterations there were. */
     public int iterations() {
         return values.length - 1;
     }
 
-    /** The objective at {@link #weights()}. */
-    public double value() {
-        return values[values.length - 1];
+    /** Whether the gradient has become as small as the tolerance asks. */
+    public boolean converged() {
+        return converged;
     }
 }

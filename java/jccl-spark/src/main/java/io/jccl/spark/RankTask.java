@@ -73,8 +73,10 @@ final class RankTask<T, R>
             try {
                 builder.device(Integer.parseInt(address));
             } catch (NumberFormatException e) {
-                throw new IllegalArgumentException("gpu=" + address + ": expected the number of a GPU as its address; "
-                        + "correct what the discovery script of Spark's resource prints", e);
+                throw new IllegalArgumentException(
+                        "gpu=" + address + ": expected the number of a GPU as its address; "
+                                + "correct what the discovery script of Spark's resource prints",
+                        e);
             }
         }
         return builder.build();

@@ -1,0 +1,126 @@
+package io.jccl.spark;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.ml.linalg.DenseVector;
+import org.apache.spark.ml.linalg.SparseVector;
+import org.apache.spark.ml.linalg.Vector;
+import org.apache.spark.sql.Row;
+import org.jspecify.annotations.Nullable;
+
+/** The rows of a rank, kept in memory: features and labels. */
+final class LabeledRows implements Iterable<LabeledRows.LabeledRow> {
+
+    private final List<LabeledRow> rows = new ArrayList<>();
+    private int features;
+    private long positive;
+
+    private LabeledRows() {}
+
+    /**
+     * One row.
+     *
+     * @param label 0 or 1
+     * @param indices which features the values belong to; null: all
+     * @param values of features
+     */
+    @SuppressWarnings("ArrayRecordComponent") // never compared
+    record LabeledRow(double label, int @Nullable [] indices, double[] values) {
+
+        /** The sum of products of the features with factors. */
+        double dot(double[] factors) {
+            double sum = 0;
+            if (indices == null) {
+                for (int i = 0; i < values.length; i++) {
+                    sum += values[i] * factors[i];
+                }
+            } else {
+                for (int i = 0; i < values.length; i++) {
+                    sum += values[i] * factors[indices[i]];
+                }
+            }
+            return sum;
+        }
+
+        /** Adds a multiple of the features to sums. */
+        void addTo(double[] sums, double factor) {
+            if (indices == null) {
+                for (int i = 0; i < values.length; i++) {
+                    sums[i] += factor * values[i];
+                }
+            } else {
+                for (int i = 0; i < values.length; i++) {
+                    sums[indices[i]] += factor * values[i];
+                }
+            }
+        }
+    }
+
+    /**
+     * Reads rows of two columns, a vector and a label.
+     *
+     * @throws IllegalArgumentException if a row has other types, another label than 0 or 1, or another number of features than
+     *     the first
+     */
+    static LabeledRows read(Iterator<Row> source) {
+        LabeledRows read = new LabeledRows();
+        while (source.hasNext()) {
+            Row row = source.next();
+            if (!(row.get(0) instanceof Vector vector)) {
+                throw new IllegalArgumentException(
+                        "features=" + row.get(0) + ": expected a vector of MLlib; use VectorAssembler");
+            }
+            read.add(vector, row.isNullAt(1) ? Double.NaN : row.getDouble(1));
+        }
+        return read;
+    }
+
+    private void add(Vector vector, double label) {
+        if (label != 0 && label != 1) {
+            throw new IllegalArgumentException("label=" + label + ": expected 0 or 1");
+        }
+        if (rows.isEmpty()) {
+            features = vector.size();
+        }
+        requireSize(vector.size(), features);
+        positive += (long) label;
+        rows.add(
+                vector instanceof SparseVector sparse
+                        ? new LabeledRow(label, sparse.indices(), sparse.values())
+                        : new LabeledRow(label, null, ((DenseVector) vector).values()));
+    }
+
+    /** The size of the feature vectors; 0 if there are no rows. */
+    int features() {
+        return features;
+    }
+
+    /** The number of rows. */
+    long count() {
+        return rows.size();
+    }
+
+    /** The number of rows whose label is 1. */
+    long positive() {
+        return positive;
+    }
+
+    /** Fails if this rank has vectors of another size than the other ranks. */
+    void requireFeatures(int size) {
+        if (!rows.isEmpty()) {
+            requireSize(features, size);
+        }
+    }
+
+    private static void requireSize(int size, int expected) {
+        if (size != expected) {
+            throw new IllegalArgumentException("features=" + size + ": expected " + expected + " as in other rows");
+        }
+    }
+
+    @Override
+    public Iterator<LabeledRow> iterator() {
+        return rows.iterator();
+    }
+}

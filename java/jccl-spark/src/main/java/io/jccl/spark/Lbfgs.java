@@ -1,0 +1,168 @@
+package io.jccl.spark;
+
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.Iterator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * L-BFGS, limited-memory BFGS, on all ranks: each has the same weights and the same history, and takes the same step at the same
+ * time. One all-reduce for each evaluation of the objective; most iterations need one.
+ *
+ * <p>The line search bisects until the weak Wolfe conditions hold: the value falls, and the slope becomes less steep.
+ */
+public final class Lbfgs {
+
+    /** How many steps the history keeps. */
+    private static final int HISTORY = 10;
+
+    private static final double SUFFICIENT_DECREASE = 1e-4;
+    private static final double CURVATURE = 0.9;
+    private static final int MAX_EVALUATIONS = 60; // halves the step to the precision of a double
+
+    private final int maxIterations;
+    private final double tolerance;
+
+    /** Where the objective was evaluated. */
+    @SuppressWarnings("ArrayRecordComponent") // never compared
+    private record Point(double[] weights, double value, double[] gradient) {}
+
+    /** The change of weights and gradient in one step. */
+    @SuppressWarnings("ArrayRecordComponent") // never compared
+    private record Step(double[] weights, double[] gradient, double product) {}
+
+    /**
+     * Sets the limits.
+     *
+     * @param maxIterations the most iterations, 0 or more
+     * @param tolerance ends where no element of the gradient is larger than it times {@code max(1, |value|)}; 0 or more
+     * @throws IllegalArgumentException if one is out of range
+     */
+    public Lbfgs(int maxIterations, double tolerance) {
+        SummedObjective.requireLimits(maxIterations, tolerance);
+        this.maxIterations = maxIterations;
+        this.tolerance = tolerance;
+    }
+
+    /**
+     * Minimises an objective. All ranks call this.
+     *
+     * @param all sums over the ranks
+     * @param objective the same function of the weights on all ranks, each with its own rows
+     * @param start the weights to start with, as many on all ranks; those of rank 0 are used
+     * @return the same bits on all ranks; not converged if rounding leaves no smaller value in the direction of the search
+     * @throws ArithmeticException if the objective or its gradient is infinite or no number at the start; on all ranks
+     */
+    public Minimum minimize(JcclAggregate all, Objective objective, double[] start) {
+        double[] first = SummedObjective.start(all, objective, start);
+        SummedObjective sum = new SummedObjective(all, objective, first.length);
+        double[] gradient = new double[first.length];
+        Point point = new Point(first, sum.evaluate(first, gradient), gradient);
+        Deque<Step> history = new ArrayDeque<>();
+        double[] values = new double[maxIterations + 1];
+        values[0] = point.value;
+        int done = 0;
+        boolean converged = SummedObjective.isSmall(point.gradient, point.value, tolerance);
+        while (!converged && done < maxIterations) {
+            double[] direction = direction(point.gradient, history);
+            Point next = search(sum, point, direction, done == 0 ? firstStep(point.gradient) : 1);
+            if (next == null) {
+                break;
+            }
+            remember(history, point, next);
+            point = next;
+            done++;
+            values[done] = point.value;
+            converged = SummedObjective.isSmall(point.gradient, point.value, tolerance);
+        }
+        return new Minimum(point.weights, Arrays.copyOf(values, done + 1), converged);
+    }
+
+    /** A step of length 1 at most, because the gradient alone says nothing of its length. */
+    private static double firstStep(double[] gradient) {
+        return Math.min(1, 1 / Math.sqrt(dot(gradient, gradient)));
+    }
+
+    /** The gradient times the inverse of the Hessian that the history approximates, downwards: two loops over the history. */
+    private static double[] direction(double[] gradient, Deque<Step> history) {
+        double[] direction = gradient.clone();
+        double[] alpha = new double[history.size()];
+        int i = alpha.length;
+        for (Iterator<Step> steps = history.descendingIterator(); steps.hasNext(); ) {
+            Step step = steps.next();
+            i--;
+            alpha[i] = dot(step.weights, direction) / step.product;
+            add(direction, -alpha[i], step.gradient);
+        }
+        double scale = -1;
+        if (!history.isEmpty()) {
+            Step last = history.getLast();
+            scale = -last.product / dot(last.gradient, last.gradient);
+        }
+        for (int k = 0; k < direction.length; k++) {
+            direction[k] *= scale;
+        }
+        for (Step step : history) {
+            double beta = dot(step.gradient, direction) / step.product;
+            add(direction, -alpha[i] - beta, step.weights);
+            i++;
+        }
+        return direction;
+    }
+
+    /** A point in the direction that fulfils the weak Wolfe conditions, or null if there is none within rounding. */
+    private static @Nullable Point search(SummedObjective sum, Point from, double[] direction, double firstStep) {
+        double slope = dot(from.gradient, direction);
+        if (!(slope < 0)) {
+            return null;
+        }
+        double shortest = 0;
+        double longest = Double.POSITIVE_INFINITY;
+        double step = firstStep;
+        for (int i = 0; i < MAX_EVALUATIONS; i++) {
+            double[] weights = from.weights.clone();
+            add(weights, step, direction);
+            double[] gradient = new double[weights.length];
+            double value = sum.evaluate(weights, gradient);
+            if (!(value <= from.value + SUFFICIENT_DECREASE * step * slope)) { // also if it is no number
+                longest = step;
+            } else if (dot(gradient, direction) < CURVATURE * slope) {
+                shortest = step;
+            } else {
+                return new Point(weights, value, gradient);
+            }
+            step = longest < Double.POSITIVE_INFINITY ? (shortest + longest) / 2 : 2 * step;
+        }
+        return null;
+    }
+
+    private static void remember(Deque<Step> history, Point from, Point to) {
+        double[] weights = to.weights.clone();
+        add(weights, -1, from.weights);
+        double[] gradient = to.gradient.clone();
+        add(gradient, -1, from.gradient);
+        double product = dot(weights, gradient);
+        if (product > 0) { // rounding can spoil it near the minimum
+            if (history.size() == HISTORY) {
+                history.removeFirst();
+            }
+            history.addLast(new Step(weights, gradient, product));
+        }
+    }
+
+    private static double dot(double[] a, double[] b) {
+        double sum = 0;
+        for (int i = 0; i < a.length; i++) {
+            sum += a[i] * b[i];
+        }
+        return sum;
+    }
+
+    /** Adds a multiple of a vector to another. */
+    private static void add(double[] to, double factor, double[] vector) {
+        for (int i = 0; i < to.length; i++) {
+            to[i] += factor * vector[i];
+        }
+    }
+}

@@ -1,0 +1,68 @@
+package io.jccl.spark;
+
+import io.jccl.DataBuffer;
+import java.util.Arrays;
+
+/** An objective summed over all ranks: one all-reduce for its value and gradient together. */
+final class SummedObjective {
+
+    private final JcclAggregate all;
+    private final Objective objective;
+    private final double[] sums; // the gradient, and the value behind it
+    private final int weights;
+
+    SummedObjective(JcclAggregate all, Objective objective, int weights) {
+        this.all = all;
+        this.objective = objective;
+        this.weights = weights;
+        this.sums = new double[weights + 1];
+    }
+
+    /** Checks what optimisers get, and starts with rank 0's weights on all ranks. */
+    static double[] start(JcclAggregate all, Objective objective, double[] start) {
+        BarrierSettings.required("all", all, "JcclAggregate.over(comm)");
+        BarrierSettings.required("objective", objective, "the function to minimise");
+        double[] weights = BarrierSettings.required("start", start, "the weights to start with")
+                .clone();
+        all.communicator().broadcast(DataBuffer.of(weights), 0).await();
+        return weights;
+    }
+
+    /** The value at the weights, and its gradient. */
+    double evaluate(double[] at, double[] gradient) {
+        Arrays.fill(gradient, 0);
+        double local = objective.local(at, gradient);
+        System.arraycopy(gradient, 0, sums, 0, weights);
+        sums[weights] = local;
+        all.sum(sums);
+        System.arraycopy(sums, 0, gradient, 0, weights);
+        return sums[weights] + objective.shared(at, gradient);
+    }
+
+    /**
+     * Whether the largest element of the gradient is small beside the value.
+     *
+     * @throws ArithmeticException if the value or the gradient is no number
+     */
+    static boolean isSmall(double[] gradient, double value, double tolerance) {
+        double largest = 0;
+        for (double element : gradient) {
+            largest = Math.max(largest, Math.abs(element)); // NaN if one is
+        }
+        if (!Double.isFinite(value) || !Double.isFinite(largest)) {
+            throw new ArithmeticException("value=" + value + " gradient=" + largest
+                    + ": expected finite numbers; check the rows, or start elsewhere or with a smaller rate");
+        }
+        return largest <= tolerance * Math.max(1, Math.abs(value));
+    }
+
+    static void requireLimits(int maxIterations, double tolerance) {
+        if (maxIterations < 0) {
+            throw new IllegalArgumentException("maxIterations=" + maxIterations + ": expected 0 or more");
+        }
+        if (!(tolerance >= 0) || tolerance == Double.POSITIVE_INFINITY) {
+            throw new IllegalArgumentException("tolerance=" + tolerance
+                    + ": expected 0 or more, the largest element of the gradient beside the value");
+        }
+    }
+}
