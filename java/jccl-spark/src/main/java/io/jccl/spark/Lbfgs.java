@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  * L-BFGS, limited-memory BFGS, on all ranks: each has the same weights and the same history, and takes the same step at the same
  * time. One all-reduce for each evaluation of the objective; most iterations need one.
  *
- * <p>The line search bisects until the weak Wolfe conditions hold: the value falls, and the slope becomes less steep.
+ * <p>The line search bisects until the weak Wolfe conditions hold: the value falls, within rounding, and the slope becomes less
+ * steep.
  */
 public final class Lbfgs {
 
@@ -19,6 +20,10 @@ public final class Lbfgs {
 
     private static final double SUFFICIENT_DECREASE = 1e-4;
     private static final double CURVATURE = 0.9;
+
+    /** A value that is larger by this part of it may be smaller in truth: sums round. The slope decides then. */
+    private static final double ROUNDING = 1e-14;
+
     private static final int MAX_EVALUATIONS = 60; // halves the step to the precision of a double
 
     private final int maxIterations;
@@ -117,6 +122,7 @@ public final class Lbfgs {
         if (!(slope < 0)) {
             return null;
         }
+        double rounding = ROUNDING * Math.abs(from.value);
         double shortest = 0;
         double longest = Double.POSITIVE_INFINITY;
         double step = firstStep;
@@ -125,7 +131,7 @@ public final class Lbfgs {
             add(weights, step, direction);
             double[] gradient = new double[weights.length];
             double value = sum.evaluate(weights, gradient);
-            if (!(value <= from.value + SUFFICIENT_DECREASE * step * slope)) { // also if it is no number
+            if (!(value <= from.value + SUFFICIENT_DECREASE * step * slope + rounding)) { // also if it is no number
                 longest = step;
             } else if (dot(gradient, direction) < CURVATURE * slope) {
                 shortest = step;

@@ -1,0 +1,70 @@
+package io.jccl.spark;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import java.util.stream.Collectors;
+import org.apache.spark.SparkConf;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Barrier stages on two executors, which are processes of their own. */
+@Timeout(120)
+class LocalClusterTest {
+
+    private static JavaSparkContext spark;
+
+    @BeforeAll
+    static void start() {
+        SparkHome.make(true);
+        spark = new JavaSparkContext(new SparkConf()
+                .setMaster("local-cluster[2,1,1024]")
+                .setAppName("local-cluster")
+                .set("spark.ui.enabled", "false")
+                .set("spark.executor.memory", "512m")
+                .set("spark.executor.extraJavaOptions", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
+                .set("spark.jccl.timeout", "100s")
+                .set("spark.jccl.barrier.slotsTimeout", "60s"));
+    }
+
+    @AfterAll
+    static void stop() {
+        spark.stop();
+    }
+
+    @Test
+    void ranksAreProcesses() {
+        List<String> results =
+                JcclBarrier.mapPartitions(Ranks.numbers(spark, 2), Ranks::sum).collect();
+
+        assertThat(results).hasSize(2).allMatch(result -> result.contains("/2 sum 1 attempt 0 process"));
+        assertThat(results.stream().map(result -> result.replaceAll(".* ", "")).collect(Collectors.toSet()))
+                .as("processes")
+                .hasSize(2);
+    }
+
+    @Test
+    void killedExecutorLeadsToAnotherAttemptWithTheRightResult() {
+        JavaRDD<String> results = JcclBarrier.mapPartitions(Ranks.numbers(spark, 2), Ranks::sumWithKill);
+
+        assertThat(results.collect()).containsExactly("0/2 sum 3.0 attempt 1", "1/2 sum 3.0 attempt 1");
+    }
+
+    @Test
+    void dynamicAllocationIsRefusedBeforeTheJobStarts() {
+        JavaRDD<Integer> numbers = Ranks.numbers(spark, 2);
+        spark.sc().conf().set("spark.dynamicAllocation.enabled", "true");
+        try {
+            assertThatThrownBy(() -> JcclBarrier.mapPartitions(numbers, (comm, rows) -> rows))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageStartingWith("spark.dynamicAllocation.enabled=true: expected false");
+        } finally {
+            spark.sc().conf().remove("spark.dynamicAllocation.enabled");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+package io.jccl.spark;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import io.jccl.Communicator;
+import io.jccl.UniqueId;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Function;
+import org.junit.jupiter.api.Test;
+
+/** Optimisers over two ranks that are threads. */
+class OptimisersTest {
+
+    /** Rosenbrock's function in a chain, divided between the ranks: each has the terms whose number it is. */
+    private static double rosenbrock(int rank, double[] x, double[] gradient) {
+        double sum = 0;
+        for (int i = 0; i + 1 < x.length; i++) {
+            if (i % 2 == rank) {
+                double valley = x[i + 1] - x[i] * x[i];
+                double slope = 1 - x[i];
+                sum += 100 * valley * valley + slope * slope;
+                gradient[i] += -400 * x[i] * valley - 2 * slope;
+                gradient[i + 1] += 200 * valley;
+            }
+        }
+        return sum;
+    }
+
+    @Test
+    void lbfgsFindsTheMinimumWithTheSameBitsOnAllRanks() throws Exception {
+        List<Minimum> minima = onTwoRanks(all -> {
+            int rank = all.communicator().rank();
+            double[] start = {-1.2, 1, -1.2, 1, rank, rank}; // rank 0's counts
+            return new Lbfgs(500, 1e-9).minimize(all, (x, gradient) -> rosenbrock(rank, x, gradient), start);
+        });
+
+        assertThat(minima.get(0).converged()).isTrue();
+        assertThat(minima.get(0).weights()).containsExactly(new double[] {1, 1, 1, 1, 1, 1}, within(1e-6));
+        assertThat(minima.get(0).value())
+                .isLessThan(1e-12)
+                .isEqualTo(minima.get(0).values()[minima.get(0).iterations()]);
+        assertThat(minima.get(1).weights()).isEqualTo(minima.get(0).weights());
+        assertThat(minima.get(1).values()).isEqualTo(minima.get(0).values());
+    }
+
+    @Test
+    void gradientDescentFindsTheMinimumOfASumWithASharedPart() throws Exception {
+        List<Minimum> minima = onTwoRanks(all -> {
+            int rank = all.communicator().rank();
+            Objective distance = new Objective() {
+                @Override
+                public double local(double[] weights, double[] gradient) {
+                    gradient[0] += weights[0] - rank; // (w - 0)² / 2 + (w - 1)² / 2
+                    return (weights[0] - rank) * (weights[0] - rank) / 2;
+                }
+
+                @Override
+                public double shared(double[] weights, double[] gradient) {
+                    gradient[0] += weights[0];
+                    return weights[0] * weights[0] / 2;
+                }
+            };
+            return new GradientDescent(0.1, 200, 1e-9).minimize(all, distance, new double[] {5});
+        });
+
+        assertThat(minima.get(0).converged()).isTrue();
+        assertThat(minima.get(0).weights()[0]).isCloseTo(1.0 / 3, within(1e-8));
+        assertThat(minima.get(0).iterations()).isLessThan(200);
+        assertThat(minima.get(1).weights()).isEqualTo(minima.get(0).weights());
+    }
+
+    @Test
+    void limitOfIterationsIsKept() throws Exception {
+        Minimum minimum = onTwoRanks(all -> new Lbfgs(3, 0)
+                        .minimize(
+                                all,
+                                (x, gradient) -> rosenbrock(all.communicator().rank(), x, gradient),
+                                new double[] {-1.2, 1}))
+                .get(1);
+
+        assertThat(minimum.iterations()).isEqualTo(3);
+        assertThat(minimum.converged()).isFalse();
+        assertThat(minimum.values()).isSortedAccordingTo((a, b) -> Double.compare(b, a));
+    }
+
+    @Test
+    void objectiveThatIsNoNumberIsReportedOnAllRanks() throws Exception {
+        List<String> errors = onTwoRanks(all -> {
+            try {
+                new GradientDescent(1, 1, 0)
+                        .minimize(all, (x, gradient) -> all.communicator().rank() / 0.0, new double[] {1});
+                return "none";
+            } catch (ArithmeticException e) {
+                return e.getMessage();
+            }
+        });
+
+        assertThat(errors).allMatch(error -> error.startsWith("value=NaN gradient=0.0: expected finite numbers"));
+    }
+
+    @Test
+    void badLimitsAreNamed() {
+        assertThatThrownBy(() -> new Lbfgs(-1, 0)).hasMessageStartingWith("maxIterations=-1");
+        assertThatThrownBy(() -> new Lbfgs(1, Double.NaN)).hasMessageStartingWith("tolerance=NaN");
+        assertThatThrownBy(() -> new GradientDescent(0, 1, 0)).hasMessageStartingWith("rate=0.0");
+    }
+
+    private static <R> List<R> onTwoRanks(Function<JcclAggregate, R> body) throws Exception {
+        UniqueId id = UniqueId.create();
+        ExecutorService threads = Executors.newFixedThreadPool(2);
+        try {
+            List<Future<R>> ranks = new ArrayList<>();
+            for (int i = 0; i < 2; i++) {
+                int rank = i;
+                ranks.add(threads.submit(() -> {
+                    try (Communicator comm = Communicator.init(id, rank, 2)) {
+                        return body.apply(JcclAggregate.over(comm));
+                    }
+                }));
+            }
+            return List.of(ranks.get(0).get(), ranks.get(1).get());
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+}
