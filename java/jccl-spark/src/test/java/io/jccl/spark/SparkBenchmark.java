@@ -1,0 +1,275 @@
+package io.jccl.spark;
+
+import io.jccl.DataType;
+import io.jccl.HostBuffer;
+import java.io.Serializable;
+import java.nio.DoubleBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.ml.classification.LogisticRegression;
+import org.apache.spark.ml.linalg.SQLDataTypes;
+import org.apache.spark.ml.linalg.Vectors;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Times training beside what Spark and MLlib do, on two executors of this host. Prints tables in Markdown. Arguments: {@code
+ * aggregate [DOUBLES...]} or {@code mllib}.
+ */
+public final class SparkBenchmark {
+
+    private static final int ROUNDS = 3;
+    private static final int RANKS = 2;
+    private static final int ROWS = 2_000; // of each rank
+    private static final int NONZEROS = 20; // of each row
+    private static final double RATE = 0.01;
+
+    private SparkBenchmark() {}
+
+    /** Runs what the arguments name. */
+    public static void main(String[] args) {
+        SparkHome.make(true);
+        SparkSession session = SparkSession.builder()
+                .master("local-cluster[2,1,3072]")
+                .config("spark.executor.memory", "3g")
+                .config("spark.driver.maxResultSize", "2g")
+                .config("spark.ui.enabled", "false")
+                .config("spark.sql.shuffle.partitions", String.valueOf(RANKS))
+                .config("spark.jccl.barrier.slotsTimeout", "60s")
+                .getOrCreate();
+        String what = args.length == 0 ? "" : args[0];
+        if (what.equals("aggregate")) {
+            List<Integer> sizes =
+                    Arrays.stream(args).skip(1).map(Integer::valueOf).collect(Collectors.toList());
+            aggregate(
+                    new JavaSparkContext(session.sparkContext()),
+                    sizes.isEmpty() ? List.of(1_000, 100_000, 1_000_000, 10_000_000) : sizes);
+        } else if (what.equals("mllib")) {
+            mllib(session);
+        } else {
+            throw new IllegalArgumentException("what=" + what + ": expected aggregate or mllib");
+        }
+        session.stop();
+        System.exit(0); // the timer of Spark's barriers
+    }
+
+    /** Sparse rows of one partition with labels, and the gradient of the logistic loss over them. */
+    private static final class SparseRows implements Serializable {
+
+        private static final long serialVersionUID = 1L;
+
+        private final int[][] indices = new int[ROWS][NONZEROS];
+        private final double[] labels = new double[ROWS];
+
+        SparseRows(int partition, int weights) {
+            Random random = new Random(partition);
+            for (int i = 0; i < ROWS; i++) {
+                Arrays.setAll(indices[i], j -> random.nextInt(weights));
+                labels[i] = random.nextInt(2);
+            }
+        }
+
+        void addGradient(double[] weights, DoubleBuffer gradient) {
+            for (int i = 0; i < ROWS; i++) {
+                double margin = 0;
+                for (int j : indices[i]) {
+                    margin += weights[j];
+                }
+                double error = 1 / (1 + Math.exp(-margin)) - labels[i];
+                for (int j : indices[i]) {
+                    gradient.put(j, gradient.get(j) + error);
+                }
+            }
+        }
+    }
+
+    /** Gradient descent: the time of one iteration, without the first ones. */
+    private static void aggregate(JavaSparkContext spark, List<Integer> sizes) {
+        System.out.println("| doubles | treeAggregate | `double[]` | `HostBuffer` |\n|---:|---:|---:|---:|");
+        for (int size : sizes) {
+            int iterations = size < 1_000_000 ? 30 : size < 10_000_000 ? 12 : 6;
+            Map<String, List<Long>> nanos = new LinkedHashMap<>();
+            for (int round = 0; round < ROUNDS; round++) {
+                nanos.computeIfAbsent("tree", key -> new ArrayList<>()).addAll(treeAggregate(spark, size, iterations));
+                for (boolean shared : new boolean[] {false, true}) {
+                    nanos.computeIfAbsent("jccl" + shared, key -> new ArrayList<>())
+                            .addAll(allReduce(spark, size, iterations, shared));
+                }
+            }
+            double tree = medianMillis(nanos.get("tree"));
+            System.out.printf("| %,d | %.1f ms", size, tree);
+            for (boolean shared : new boolean[] {false, true}) {
+                double jccl = medianMillis(nanos.get("jccl" + shared));
+                System.out.printf(" | %.2f ms, %.0f×", jccl, tree / jccl);
+            }
+            System.out.println(" |");
+        }
+    }
+
+    private static double medianMillis(List<Long> nanos) {
+        return nanos.stream().sorted().skip(nanos.size() / 2).findFirst().orElseThrow() / 1e6;
+    }
+
+    private static List<Long> treeAggregate(JavaSparkContext spark, int size, int iterations) {
+        JavaRDD<SparseRows> rows =
+                Ranks.numbers(spark, RANKS).map(i -> new SparseRows(i, size)).cache();
+        rows.count();
+        double[] weights = new double[size];
+        List<Long> nanos = new ArrayList<>();
+        for (int i = 0; i < iterations; i++) {
+            long begin = System.nanoTime();
+            Broadcast<double[]> shared = spark.broadcast(weights);
+            double[] gradient = rows.treeAggregate(
+                    new double[0],
+                    (sum, part) -> {
+                        double[] to = sum.length == 0 ? new double[size] : sum;
+                        part.addGradient(shared.value(), DoubleBuffer.wrap(to));
+                        return to;
+                    },
+                    SparkBenchmark::add);
+            weights = step(weights.clone(), DoubleBuffer.wrap(gradient));
+            shared.destroy();
+            nanos.add(System.nanoTime() - begin);
+        }
+        rows.unpersist(true);
+        return nanos.subList(2, iterations);
+    }
+
+    private static double[] add(double[] to, double[] other) {
+        if (to.length == 0 || other.length == 0) {
+            return to.length == 0 ? other : to;
+        }
+        for (int i = 0; i < to.length; i++) {
+            to[i] += other[i];
+        }
+        return to;
+    }
+
+    private static double[] step(double[] weights, DoubleBuffer gradient) {
+        for (int i = 0; i < weights.length; i++) {
+            weights[i] -= RATE * gradient.get(i);
+        }
+        return weights;
+    }
+
+    private static List<Long> allReduce(JavaSparkContext spark, int size, int iterations, boolean shared) {
+        List<Long> nanos = JcclBarrier.mapPartitions(
+                        Ranks.numbers(spark, RANKS),
+                        (comm, partition) ->
+                                descend(JcclAggregate.over(comm), partition.next(), size, iterations, shared))
+                .collect();
+        return nanos.subList(2, iterations);
+    }
+
+    /** The times of rank 0's iterations. */
+    private static Iterator<Long> descend(JcclAggregate all, int partition, int size, int iterations, boolean shared) {
+        SparseRows rows = new SparseRows(partition, size);
+        double[] zeros = new double[size];
+        double[] weights = new double[size];
+        double[] heap = new double[size];
+        List<Long> nanos = new ArrayList<>();
+        try (HostBuffer memory = HostBuffer.allocate((long) size * Double.BYTES)) {
+            DoubleBuffer gradient = shared ? memory.asDoubleBuffer(0, size) : DoubleBuffer.wrap(heap);
+            for (int i = 0; i < iterations; i++) {
+                long begin = System.nanoTime();
+                gradient.put(0, zeros);
+                rows.addGradient(weights, gradient);
+                if (shared) {
+                    all.sum(memory, DataType.FLOAT64);
+                } else {
+                    all.sum(heap);
+                }
+                step(weights, gradient);
+                nanos.add(System.nanoTime() - begin);
+            }
+        }
+        return all.communicator().rank() == 0 ? nanos.iterator() : Collections.emptyIterator();
+    }
+
+    /** L-BFGS of MLlib and of JCCL on the same cached rows: the time of one iteration, without start-up. */
+    private static void mllib(SparkSession session) {
+        System.out.println("| rows | features | non-zeros | MLlib | JCCL | ratio |\n|---:|---:|---:|---:|---:|---:|");
+        int[][] shapes = {{40_000, 100, 100}, {10_000, 1_000, 1_000}, {10_000, 100_000, 50}};
+        for (int[] shape : shapes) {
+            Dataset<Row> rows = rows(session, shape[0], shape[1], shape[2]).cache();
+            rows.count();
+            List<Double> mllib = new ArrayList<>();
+            List<Double> jccl = new ArrayList<>();
+            for (int round = 0; round < ROUNDS; round++) {
+                mllib.add(millisPerIteration(
+                        estimator -> estimator.fit(rows).summary().totalIterations()));
+                jccl.add(millisPerIteration(estimator -> JcclLogisticRegression.like(estimator)
+                        .fit(rows)
+                        .minimum()
+                        .iterations()));
+            }
+            double theirs = median(mllib);
+            double ours = median(jccl);
+            System.out.printf(
+                    "| %,d | %,d | %,d | %.1f ms | %.1f ms | %.1f× |%n",
+                    shape[0], shape[1], shape[2], theirs, ours, theirs / ours);
+            rows.unpersist(true);
+        }
+    }
+
+    private static double median(List<Double> values) {
+        return values.stream().sorted().skip(values.size() / 2).findFirst().orElseThrow();
+    }
+
+    /** The difference of a long and a short training, divided by that of their iterations. */
+    private static double millisPerIteration(ToDoubleFunction<LogisticRegression> training) {
+        double[] iterations = new double[2];
+        long[] nanos = new long[2];
+        for (int i = 0; i < 2; i++) {
+            LogisticRegression estimator =
+                    new LogisticRegression().setRegParam(1e-4).setTol(0).setMaxIter(i == 0 ? 5 : 25);
+            long begin = System.nanoTime();
+            iterations[i] = training.applyAsDouble(estimator);
+            nanos[i] = System.nanoTime() - begin;
+        }
+        return (nanos[1] - nanos[0]) / 1e6 / (iterations[1] - iterations[0]);
+    }
+
+    /** Rows with random features, all or some of them, and labels of a random model. */
+    private static Dataset<Row> rows(SparkSession session, int count, int features, int nonzeros) {
+        List<Long> numbers = LongStream.range(0, count).boxed().collect(Collectors.toList());
+        JavaRDD<Row> rows = new JavaSparkContext(session.sparkContext())
+                .parallelize(numbers, RANKS)
+                .map(number -> row(number, features, nonzeros));
+        StructType columns =
+                new StructType().add("label", DataTypes.DoubleType).add("features", SQLDataTypes.VectorType());
+        return session.createDataFrame(rows, columns);
+    }
+
+    private static Row row(long number, int features, int nonzeros) {
+        Random random = new Random(number);
+        double[] values = random.doubles(nonzeros, -1, 1).toArray();
+        int[] indices = nonzeros == features
+                ? IntStream.range(0, features).toArray()
+                : random.ints(0, features).distinct().limit(nonzeros).sorted().toArray();
+        double margin = 0;
+        for (int i = 0; i < nonzeros; i++) {
+            margin += values[i] * (indices[i] % 7 - 3);
+        }
+        double label = random.nextDouble() < 1 / (1 + Math.exp(-margin)) ? 1 : 0;
+        return RowFactory.create(
+                label, nonzeros == features ? Vectors.dense(values) : Vectors.sparse(features, indices, values));
+    }
+}
