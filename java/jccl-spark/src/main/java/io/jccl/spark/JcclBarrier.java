@@ -1,10 +1,12 @@
 package io.jccl.spark;
 
+import java.io.Serializable;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoder;
+import scala.Function1;
 import scala.Tuple2;
 import scala.reflect.ClassTag;
 
@@ -49,7 +51,7 @@ public final class JcclBarrier {
      */
     public static <T, R> JavaRDD<R> mapPartitions(JavaRDD<T> rdd, RankFunction<T, R> function) {
         BarrierSettings.required("rdd", rdd, "the rows, one partition for each rank");
-        return ranks(rdd.rdd(), function).values();
+        return results(rdd.rdd(), function, JcclBarrier.<R>classTag()).toJavaRDD();
     }
 
     /**
@@ -64,7 +66,7 @@ public final class JcclBarrier {
     public static <T, R> RDD<R> mapPartitions(RDD<T> rdd, RankFunction<T, R> function, ClassTag<R> resultType) {
         BarrierSettings.required("rdd", rdd, "the rows, one partition for each rank");
         BarrierSettings.required("resultType", resultType, "the class tag of the results");
-        return JavaRDD.toRDD(JavaRDD.fromRDD(ranks(rdd, function).values().rdd(), resultType));
+        return results(rdd, function, resultType);
     }
 
     /**
@@ -83,15 +85,17 @@ public final class JcclBarrier {
                 .createDataset(mapPartitions(dataset.toJavaRDD(), function).rdd(), encoder);
     }
 
-    /** The results with their ranks, from a shuffle behind the barrier stage. */
-    private static <T, R> JavaPairRDD<Integer, R> ranks(RDD<T> rdd, RankFunction<T, R> function) {
+    /** The results, from a shuffle behind the barrier stage. */
+    private static <T, R> RDD<R> results(RDD<T> rdd, RankFunction<T, R> function, ClassTag<R> resultType) {
         BarrierSettings.required("function", function, "what each rank does");
         BarrierSettings settings = BarrierSettings.of(rdd.sparkContext().getConf());
         settings.requireStartable(rdd);
-        RDD<Tuple2<Integer, R>> results =
+        RDD<Tuple2<Integer, R>> ranked =
                 rdd.barrier().mapPartitions(new RankTask<>(settings.communicator(), function), false, classTag());
-        return JavaPairRDD.fromRDD(results, JcclBarrier.<Integer>classTag(), JcclBarrier.<R>classTag())
-                .partitionBy(new RankPartitioner(rdd.getNumPartitions()));
+        return JavaPairRDD.fromRDD(ranked, JcclBarrier.<Integer>classTag(), JcclBarrier.<R>classTag())
+                .partitionBy(new RankPartitioner(rdd.getNumPartitions()))
+                .rdd()
+                .map((Function1<Tuple2<Integer, R>, R> & Serializable) Tuple2::_2, resultType);
     }
 
     /** The tag that Spark's own Java API uses where it knows no class. */

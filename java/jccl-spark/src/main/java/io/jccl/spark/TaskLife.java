@@ -14,7 +14,7 @@ import org.apache.spark.util.TaskFailureListener;
  * Ends a task's communicator with the task. Its end by an error or by Spark, which kills the tasks of a stage that has failed or was
  * cancelled, fails the operations of all ranks at once.
  *
- * <p>Spark tells a task that it is killed by a mark, without an interrupt unless {@code spark.job.interruptOnCancel} is set. A
+ * <p>Spark marks the task that it kills, without an interrupt unless {@code spark.job.interruptOnCancel} is set. A
  * daemon thread looks for the mark, because the task's own thread may wait for other ranks.
  */
 final class TaskLife implements TaskCompletionListener, TaskFailureListener {

@@ -24,14 +24,13 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import scala.reflect.ClassTag;
-import scala.reflect.ClassTag$;
 
 /** Barrier stages in one process, whose tasks are threads. */
 class JcclBarrierTest {
 
     private static final String PEER_LEFT = "rank 1 has had enough";
 
-    /** What a rank that waits for others tells the test; ranks of a local master are threads of this process. */
+    /** What a rank that waits for others reports to the test; ranks of a local master are threads of this process. */
     private static final CountDownLatch WAITING = new CountDownLatch(1);
 
     private static final CountDownLatch ENDED = new CountDownLatch(1);
@@ -86,13 +85,12 @@ class JcclBarrierTest {
     @Test
     void scalaRddsAndDatasetsWorkAsWell() {
         RDD<Integer> rdd = Ranks.numbers(spark, 2).rdd();
-        ClassTag<Integer> tag = ClassTag$.MODULE$.apply(Integer.class);
-        RankFunction<Integer, Integer> sizes =
-                (comm, rows) -> List.of(comm.size() + rows.next()).iterator();
+        RankFunction<Integer, Object> sizes =
+                (comm, rows) -> List.<Object>of(comm.size() + rows.next()).iterator();
         Dataset<Long> dataset = session.range(0, 10, 1, 2).as(Encoders.LONG());
 
-        assertThat(JcclBarrier.mapPartitions(rdd, sizes, tag).toJavaRDD().collect())
-                .containsExactly(2, 3);
+        assertThat(JcclBarrier.mapPartitions(rdd, sizes, ClassTag.Int()).collect())
+                .isEqualTo(new int[] {2, 3});
         assertThat(JcclBarrier.mapPartitions(
                                 dataset,
                                 (comm, rows) -> {
