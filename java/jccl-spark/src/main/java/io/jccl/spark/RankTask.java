@@ -52,9 +52,9 @@ final class RankTask<T, R>
         int ranks = context.numPartitions();
         int tasks = context.getTaskInfos().length;
         if (tasks != ranks) {
-            throw new IllegalStateException("tasks=" + tasks + " partitions=" + ranks + ": Spark started a part of the "
-                    + "barrier stage again after the results of some ranks were lost; run the action again on a new "
-                    + "JcclBarrier.mapPartitions, or keep the results with persist or checkpoint");
+            // Some ranks' results of an earlier action are lost. After a failure Spark starts the whole stage again.
+            throw new IllegalStateException("tasks=" + tasks + " partitions=" + ranks
+                    + ": expected all tasks of the barrier stage; the next attempt has them");
         }
         CommunicatorConfig config = config(settings, context.resourcesJMap());
         TaskLife life = TaskLife.begin(context);

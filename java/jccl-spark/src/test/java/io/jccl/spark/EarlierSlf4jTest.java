@@ -35,7 +35,7 @@ class EarlierSlf4jTest {
                 "--class",
                 BarrierApplication.class.getName(),
                 "spark-internal")) {
-            assertThat(application.awaitOutput(60))
+            assertThat(application.awaitOutput(100))
                     .contains("0/2 sum 1 attempt 0", "1/2 sum 1 attempt 0")
                     .contains("Failed to load class \"org.slf4j.impl.StaticLoggerBinder\"") // it is 1.7 indeed
                     .doesNotContain("NoClassDefFoundError", "NoSuchMethodError");

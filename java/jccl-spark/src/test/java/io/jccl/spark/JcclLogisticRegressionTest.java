@@ -84,7 +84,7 @@ class JcclLogisticRegressionTest {
                 .setStandardization(standardization)
                 .setFitIntercept(intercept)
                 .setMaxIter(500)
-                .setTol(1e-14);
+                .setTol(1e-12);
 
         LogisticRegressionModel expected = estimator.fit(rows);
         JcclLogisticRegression.Fit fit =

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Barrier stages on two executors, which are processes of their own. */
-@Timeout(120)
+@Timeout(240)
 class LocalClusterTest {
 
     private static JavaSparkContext spark;
@@ -28,7 +28,7 @@ class LocalClusterTest {
                 .set("spark.ui.enabled", "false")
                 .set("spark.executor.memory", "512m")
                 .set("spark.executor.extraJavaOptions", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
-                .set("spark.jccl.timeout", "100s")
+                .set("spark.jccl.timeout", "200s")
                 .set("spark.jccl.barrier.slotsTimeout", "60s"));
     }
 
@@ -53,6 +53,20 @@ class LocalClusterTest {
         JavaRDD<String> results = JcclBarrier.mapPartitions(Ranks.numbers(spark, 2), Ranks::sumWithKill);
 
         assertThat(results.collect()).containsExactly("0/2 sum 3.0 attempt 1", "1/2 sum 3.0 attempt 1");
+    }
+
+    @Test
+    void resultsLostWithAnExecutorAreComputedAgain() throws Exception {
+        JavaRDD<String> results = JcclBarrier.mapPartitions(Ranks.numbers(spark, 2), Ranks::sum);
+        String process = results.collect().get(1).replaceAll(".* ", "");
+        int executors = spark.sc().statusTracker().getExecutorInfos().length;
+
+        new ProcessBuilder("kill", "-9", process).start().waitFor();
+        while (spark.sc().statusTracker().getExecutorInfos().length == executors) {
+            Thread.sleep(10); // until the driver knows that a part of the results is lost
+        }
+
+        assertThat(results.collect()).hasSize(2).allMatch(result -> result.contains("/2 sum 1 attempt "));
     }
 
     @Test

@@ -10,12 +10,14 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A standalone cluster of a master and two workers, and an application that {@code spark-submit --jars} brings JCCL to. */
-@Timeout(120)
+@Tag("spark-3.5")
+@Timeout(300)
 class StandaloneTest {
 
     private static final String LOCALHOST = "127.0.0.1";
@@ -35,7 +37,7 @@ class StandaloneTest {
         worker(sparkJars, "worker1", master);
         worker(sparkJars, "worker2", master);
 
-        assertThat(submit(sparkJars, master).awaitOutput(100))
+        assertThat(submit(sparkJars, master).awaitOutput(240))
                 .contains("0/2 sum 1 attempt 0", "1/2 sum 1 attempt 0")
                 .contains("after kill 0/2 sum 3.0 attempt 1", "after kill 1/2 sum 3.0 attempt 1");
     }
@@ -82,7 +84,7 @@ class StandaloneTest {
                 "--conf",
                 "spark.executor.extraJavaOptions=-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
                 "--conf",
-                "spark.jccl.timeout=100s",
+                "spark.jccl.timeout=200s",
                 "--conf",
                 "spark.ui.enabled=false",
                 "--jars",
