@@ -48,7 +48,12 @@ public final class JcclLogisticRegression implements Serializable {
         this.tolerance = estimator.getTol();
     }
 
-    /** A model of MLlib, and how the optimiser found it. */
+    /**
+     * What training gives.
+     *
+     * @param model MLlib's, to transform rows with or to save
+     * @param minimum how the optimiser found it: the coefficients and the intercept behind them, and the objective by iteration
+     */
     public record Fit(LogisticRegressionModel model, Minimum minimum) {}
 
     /**

@@ -43,6 +43,16 @@ final class LabeledRows implements Iterable<LabeledRows.LabeledRow> {
             return sum;
         }
 
+        /** Adds the squared distances of the values to the features' means, and counts the values of each feature. */
+        void addSquaredDistances(double[] squares, long[] counts, double[] means) {
+            for (int i = 0; i < values.length; i++) {
+                int feature = indices == null ? i : indices[i];
+                double distance = values[i] - means[feature];
+                squares[feature] += distance * distance;
+                counts[feature]++;
+            }
+        }
+
         /** Adds a multiple of the features to sums. */
         void addTo(double[] sums, double factor) {
             if (indices == null) {

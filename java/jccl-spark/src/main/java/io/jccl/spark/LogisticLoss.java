@@ -1,7 +1,5 @@
 package io.jccl.spark;
 
-import java.util.Arrays;
-
 /**
  * The mean logistic loss of all ranks' rows with an L2 penalty, as a function of the coefficients of standardised features
  * {@code (x - mean) / deviation} and, if it is fitted, the intercept behind them.
@@ -79,14 +77,12 @@ final class LogisticLoss implements Objective {
     /** One over the sample deviation of each feature, from the distances to the means. */
     private static double[] inverseDeviations(JcclAggregate all, LabeledRows rows, double[] means, double total) {
         double[] squares = new double[means.length];
-        double[] dense = new double[means.length];
+        long[] counts = new long[means.length];
         for (LabeledRows.LabeledRow row : rows) {
-            Arrays.fill(dense, 0);
-            row.addTo(dense, 1);
-            for (int i = 0; i < squares.length; i++) {
-                double distance = dense[i] - means[i];
-                squares[i] += distance * distance;
-            }
+            row.addSquaredDistances(squares, counts, means);
+        }
+        for (int i = 0; i < squares.length; i++) {
+            squares[i] += (rows.count() - counts[i]) * means[i] * means[i]; // values that are 0 and left out
         }
         all.sum(squares);
         double[] inverses = new double[means.length];

@@ -9,6 +9,7 @@ import java.util.function.Supplier;
 import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 import org.apache.spark.util.TaskFailureListener;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Ends a task's communicator with the task. Its end by an error or by Spark, which kills the tasks of a stage that has failed or was
@@ -27,7 +28,7 @@ final class TaskLife implements TaskCompletionListener, TaskFailureListener {
     private final TaskContext context;
     private final Thread task = Thread.currentThread();
     private final CountDownLatch ended = new CountDownLatch(1);
-    private Communicator comm; // guarded by this; null while it is initialised
+    private @Nullable Communicator comm; // guarded by this; null until it is initialised
     private boolean initialising; // guarded by this
 
     private TaskLife(TaskContext context) {
@@ -90,9 +91,19 @@ final class TaskLife implements TaskCompletionListener, TaskFailureListener {
             return;
         }
         mine.abort();
-        if (error instanceof PeerFailedException || error instanceof AbortedException) {
+        if (isFromAnotherRank(error)) {
             awaitKill();
         }
+    }
+
+    /** Whether the error, or one that led to it, is what another rank's failure causes here. */
+    private static boolean isFromAnotherRank(Throwable error) {
+        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            if (cause instanceof PeerFailedException || cause instanceof AbortedException) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /**
@@ -119,7 +130,7 @@ final class TaskLife implements TaskCompletionListener, TaskFailureListener {
         }
     }
 
-    private synchronized Communicator communicator() {
+    private synchronized @Nullable Communicator communicator() {
         return comm;
     }
 }

@@ -41,6 +41,7 @@ class JcclLogisticRegressionTest {
                 .master("local[2]")
                 .config("spark.ui.enabled", "false")
                 .config("spark.sql.shuffle.partitions", "2")
+                .config("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
                 .config("spark.stage.maxConsecutiveAttempts", "1")
                 .getOrCreate();
         dense = rows(false);
