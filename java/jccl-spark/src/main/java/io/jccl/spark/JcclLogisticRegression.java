@@ -85,11 +85,11 @@ public final class JcclLogisticRegression implements Serializable {
     }
 
     /**
-     * Trains a model.
+     * Trains a model. If the job fails, this throws Spark's {@code SparkException} with what a rank reports, for example a bad
+     * label.
      *
      * @param rows one partition for each rank, {@code rows.repartition(n)}; labels 0 and 1, and feature vectors of one size
      * @throws IllegalArgumentException as {@link JcclBarrier#mapPartitions(JavaRDD, RankFunction)}
-     * @throws org.apache.spark.SparkException if the job fails; names what a rank reports, for example a bad label
      */
     public Fit fit(Dataset<?> rows) {
         BarrierSettings.required("rows", rows, "rows with a label and a vector of features");
