@@ -3,8 +3,11 @@ package io.jccl.spark;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.jccl.Communicator;
 import io.jccl.DataBuffer;
+import io.jccl.InterruptedCommunicationException;
 import io.jccl.ReduceOp;
+import io.jccl.UniqueId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -13,6 +16,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkException;
+import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -34,6 +38,9 @@ class JcclBarrierTest {
     private static final CountDownLatch WAITING = new CountDownLatch(1);
 
     private static final CountDownLatch ENDED = new CountDownLatch(1);
+
+    private static final CountDownLatch INITIALISING = new CountDownLatch(1);
+    private static final CountDownLatch NOT_INITIALISED = new CountDownLatch(1);
 
     private static SparkSession session;
     private static JavaSparkContext spark;
@@ -142,6 +149,28 @@ class JcclBarrierTest {
         job.cancel(true);
 
         assertThat(ENDED.await(20, TimeUnit.SECONDS)).isTrue();
+    }
+
+    @Test
+    void cancelledJobEndsAnInitialisationThatWaits() throws Exception {
+        JavaRDD<Integer> ranks = Ranks.numbers(spark, 1).map(number -> {
+            TaskLife life = TaskLife.begin(TaskContext.get());
+            UniqueId id = UniqueId.create();
+            INITIALISING.countDown();
+            try {
+                life.initialise(() -> Communicator.init(id, 0, 2)); // there is no rank 1
+            } catch (InterruptedCommunicationException e) {
+                NOT_INITIALISED.countDown();
+                throw e;
+            }
+            return number;
+        });
+
+        JavaFutureAction<List<Integer>> job = ranks.collectAsync();
+        INITIALISING.await();
+        job.cancel(true);
+
+        assertThat(NOT_INITIALISED.await(20, TimeUnit.SECONDS)).isTrue();
     }
 
     @Test

@@ -12,7 +12,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -20,6 +19,7 @@ import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.ml.classification.LogisticRegression;
+import org.apache.spark.ml.classification.LogisticRegressionModel;
 import org.apache.spark.ml.linalg.SQLDataTypes;
 import org.apache.spark.ml.linalg.Vectors;
 import org.apache.spark.sql.Dataset;
@@ -31,7 +31,7 @@ import org.apache.spark.sql.types.StructType;
 
 /**
  * Times training beside what Spark and MLlib do, on two executors of this host. Prints tables in Markdown. Arguments: {@code
- * aggregate [DOUBLES...]} or {@code mllib}.
+ * aggregate [DOUBLES...]} or {@code mllib [ROWS FEATURES NONZEROS]}.
  */
 public final class SparkBenchmark {
 
@@ -40,6 +40,13 @@ public final class SparkBenchmark {
     private static final int ROWS = 2_000; // of each rank
     private static final int NONZEROS = 20; // of each row
     private static final double RATE = 0.01;
+
+    private static final double PENALTY = 1e-4;
+    private static final int FEW = 5; // iterations of L-BFGS
+    private static final int MANY = 25;
+
+    /** Rows, features, and features of a row that are not 0. */
+    private static final int[][] SHAPES = {{40_000, 100, 100}, {10_000, 1_000, 1_000}, {10_000, 100_000, 50}};
 
     private SparkBenchmark() {}
 
@@ -55,14 +62,12 @@ public final class SparkBenchmark {
                 .config("spark.jccl.barrier.slotsTimeout", "60s")
                 .getOrCreate();
         String what = args.length == 0 ? "" : args[0];
+        int[] numbers = Arrays.stream(args).skip(1).mapToInt(Integer::parseInt).toArray();
         if (what.equals("aggregate")) {
-            List<Integer> sizes =
-                    Arrays.stream(args).skip(1).map(Integer::valueOf).collect(Collectors.toList());
-            aggregate(
-                    new JavaSparkContext(session.sparkContext()),
-                    sizes.isEmpty() ? List.of(1_000, 100_000, 1_000_000, 10_000_000) : sizes);
+            JavaSparkContext spark = new JavaSparkContext(session.sparkContext());
+            aggregate(spark, numbers.length == 0 ? new int[] {1_000, 100_000, 1_000_000, 10_000_000} : numbers);
         } else if (what.equals("mllib")) {
-            mllib(session);
+            mllib(session, numbers.length == 0 ? SHAPES : new int[][] {numbers});
         } else {
             throw new IllegalArgumentException("what=" + what + ": expected aggregate or mllib");
         }
@@ -101,25 +106,22 @@ public final class SparkBenchmark {
     }
 
     /** Gradient descent: the time of one iteration, without the first ones. */
-    private static void aggregate(JavaSparkContext spark, List<Integer> sizes) {
+    private static void aggregate(JavaSparkContext spark, int[] sizes) {
         System.out.println("| doubles | treeAggregate | `double[]` | `HostBuffer` |\n|---:|---:|---:|---:|");
         for (int size : sizes) {
             int iterations = size < 1_000_000 ? 30 : size < 10_000_000 ? 12 : 6;
             Map<String, List<Long>> nanos = new LinkedHashMap<>();
             for (int round = 0; round < ROUNDS; round++) {
-                nanos.computeIfAbsent("tree", key -> new ArrayList<>()).addAll(treeAggregate(spark, size, iterations));
-                for (boolean shared : new boolean[] {false, true}) {
-                    nanos.computeIfAbsent("jccl" + shared, key -> new ArrayList<>())
-                            .addAll(allReduce(spark, size, iterations, shared));
-                }
+                treeAggregate(spark, size, iterations).forEach(time -> put(nanos, "tree", time));
+                allReduce(spark, size, iterations, false).forEach(time -> put(nanos, "heap", time));
+                allReduce(spark, size, iterations, true).forEach(time -> put(nanos, "shared", time));
             }
             double tree = medianMillis(nanos.get("tree"));
-            System.out.printf("| %,d | %.1f ms", size, tree);
-            for (boolean shared : new boolean[] {false, true}) {
-                double jccl = medianMillis(nanos.get("jccl" + shared));
-                System.out.printf(" | %.2f ms, %.0f×", jccl, tree / jccl);
-            }
-            System.out.println(" |");
+            double heap = medianMillis(nanos.get("heap"));
+            double shared = medianMillis(nanos.get("shared"));
+            System.out.printf(
+                    "| %,d | %.1f ms | %.2f ms, %.0f× | %.2f ms, %.0f× |%n",
+                    size, tree, heap, tree / heap, shared, tree / shared);
         }
     }
 
@@ -203,48 +205,66 @@ public final class SparkBenchmark {
         return all.communicator().rank() == 0 ? nanos.iterator() : Collections.emptyIterator();
     }
 
-    /** L-BFGS of MLlib and of JCCL on the same cached rows: the time of one iteration, without start-up. */
-    private static void mllib(SparkSession session) {
-        System.out.println("| rows | features | non-zeros | MLlib | JCCL | ratio |\n|---:|---:|---:|---:|---:|---:|");
-        int[][] shapes = {{40_000, 100, 100}, {10_000, 1_000, 1_000}, {10_000, 100_000, 50}};
+    /** L-BFGS of MLlib and of JCCL on the same cached rows: the time of an iteration, and of the whole training. */
+    private static void mllib(SparkSession session, int[][] shapes) {
+        System.out.println(
+                "| rows | features | non-zeros | MLlib, iteration | JCCL, iteration | ratio | MLlib, training "
+                        + "| JCCL, training |\n|---:|---:|---:|---:|---:|---:|---:|---:|");
         for (int[] shape : shapes) {
             Dataset<Row> rows = rows(session, shape[0], shape[1], shape[2]).cache();
             rows.count();
-            List<Double> mllib = new ArrayList<>();
-            List<Double> jccl = new ArrayList<>();
+            Map<String, List<Long>> nanos = new LinkedHashMap<>();
             for (int round = 0; round < ROUNDS; round++) {
-                mllib.add(millisPerIteration(
-                        estimator -> estimator.fit(rows).summary().totalIterations()));
-                jccl.add(millisPerIteration(estimator -> JcclLogisticRegression.like(estimator)
-                        .fit(rows)
-                        .minimum()
-                        .iterations()));
+                long begin = System.nanoTime();
+                LogisticRegressionModel few = estimator(FEW).fit(rows);
+                long middle = System.nanoTime();
+                LogisticRegressionModel many = estimator(MANY).fit(rows);
+                long end = System.nanoTime();
+                int iterations =
+                        many.summary().totalIterations() - few.summary().totalIterations();
+                put(nanos, "mllib", (end - middle - (middle - begin)) / iterations);
+                put(nanos, "mllib training", end - middle);
+                put(nanos, "jccl", nanosOfIteration(rows, shape[1]));
+                long start = System.nanoTime();
+                JcclLogisticRegression.like(estimator(MANY)).fit(rows);
+                put(nanos, "jccl training", System.nanoTime() - start);
             }
-            double theirs = median(mllib);
-            double ours = median(jccl);
+            double mllib = medianMillis(nanos.get("mllib"));
+            double jccl = medianMillis(nanos.get("jccl"));
             System.out.printf(
-                    "| %,d | %,d | %,d | %.1f ms | %.1f ms | %.1f× |%n",
-                    shape[0], shape[1], shape[2], theirs, ours, theirs / ours);
+                    "| %,d | %,d | %,d | %.1f ms | %.2f ms | %.0f× | %.1f s | %.1f s |%n",
+                    shape[0],
+                    shape[1],
+                    shape[2],
+                    mllib,
+                    jccl,
+                    mllib / jccl,
+                    medianMillis(nanos.get("mllib training")) / 1000,
+                    medianMillis(nanos.get("jccl training")) / 1000);
             rows.unpersist(true);
         }
     }
 
-    private static double median(List<Double> values) {
-        return values.stream().sorted().skip(values.size() / 2).findFirst().orElseThrow();
+    private static void put(Map<String, List<Long>> nanos, String what, long value) {
+        nanos.computeIfAbsent(what, key -> new ArrayList<>()).add(value);
     }
 
-    /** The difference of a long and a short training, divided by that of their iterations. */
-    private static double millisPerIteration(ToDoubleFunction<LogisticRegression> training) {
-        double[] iterations = new double[2];
-        long[] nanos = new long[2];
-        for (int i = 0; i < 2; i++) {
-            LogisticRegression estimator =
-                    new LogisticRegression().setRegParam(1e-4).setTol(0).setMaxIter(i == 0 ? 5 : 25);
-            long begin = System.nanoTime();
-            iterations[i] = training.applyAsDouble(estimator);
-            nanos[i] = System.nanoTime() - begin;
-        }
-        return (nanos[1] - nanos[0]) / 1e6 / (iterations[1] - iterations[0]);
+    private static LogisticRegression estimator(int iterations) {
+        return new LogisticRegression().setRegParam(PENALTY).setTol(0).setMaxIter(iterations);
+    }
+
+    /** JCCL's iteration, timed by rank 0: the start of a stage varies by more than all its iterations take. */
+    private static long nanosOfIteration(Dataset<Row> rows, int features) {
+        return JcclBarrier.mapPartitions(rows.select("features", "label").toJavaRDD(), (comm, mine) -> {
+                    JcclAggregate all = JcclAggregate.over(comm);
+                    LogisticLoss loss = LogisticLoss.of(all, LabeledRows.read(mine), features, true, PENALTY, true);
+                    long begin = System.nanoTime();
+                    Minimum minimum = new Lbfgs(MANY, 0).minimize(all, loss, loss.start());
+                    return List.of((System.nanoTime() - begin) / minimum.iterations())
+                            .iterator();
+                })
+                .collect()
+                .get(0);
     }
 
     /** Rows with random features, all or some of them, and labels of a random model. */
