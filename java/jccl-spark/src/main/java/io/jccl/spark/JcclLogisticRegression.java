@@ -11,7 +11,7 @@ import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.ml.classification.LogisticRegression;
 import org.apache.spark.ml.classification.LogisticRegressionModel;
 import org.apache.spark.ml.linalg.Vectors;
-import org.apache.spark.ml.util.Identifiable;
+import org.apache.spark.ml.param.ParamMap;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -20,9 +20,9 @@ import org.apache.spark.sql.Row;
  * Binary logistic regression with an L2 penalty that gives the model of MLlib's {@link LogisticRegression}: the same objective,
  * standardisation and intercept, minimised to the same point by {@link Lbfgs} on all ranks.
  *
- * <p>It reads what it needs of an MLlib estimator: {@code featuresCol}, {@code labelCol}, {@code regParam}, {@code
- * fitIntercept}, {@code standardization}, {@code maxIter} and {@code tol}. The tolerance is that of {@link Lbfgs}. It refuses an
- * estimator that sets an L1 penalty, a weight column, bounds, or more than two classes.
+ * <p>It trains by an MLlib estimator's {@code featuresCol}, {@code labelCol}, {@code regParam}, {@code fitIntercept}, {@code
+ * standardization}, {@code maxIter} and {@code tol}; the tolerance is that of {@link Lbfgs}. The model has the estimator's columns
+ * and thresholds. An estimator with an L1 penalty, a weight column, bounds, or the multinomial family is refused.
  *
  * <p>Immutable; for use on the driver.
  */
@@ -30,6 +30,7 @@ public final class JcclLogisticRegression implements Serializable {
 
     private static final long serialVersionUID = 1L;
 
+    private final transient LogisticRegression estimator; // for the driver
     private final String features;
     private final String label;
     private final double penalty;
@@ -39,6 +40,7 @@ public final class JcclLogisticRegression implements Serializable {
     private final double tolerance;
 
     private JcclLogisticRegression(LogisticRegression estimator) {
+        this.estimator = estimator;
         this.features = estimator.getFeaturesCol();
         this.label = estimator.getLabelCol();
         this.penalty = estimator.getRegParam();
@@ -81,7 +83,7 @@ public final class JcclLogisticRegression implements Serializable {
                 throw new IllegalArgumentException(name + ": expected to be unset; use MLlib for it");
             }
         }
-        return new JcclLogisticRegression(estimator);
+        return new JcclLogisticRegression(estimator.copy(ParamMap.empty()));
     }
 
     /**
@@ -100,12 +102,15 @@ public final class JcclLogisticRegression implements Serializable {
                         columns, (comm, mine) -> train(JcclAggregate.over(comm, metrics), mine))
                 .collect()
                 .get(0);
-        double[] weights = minimum.weights();
-        double[] coefficients = Arrays.copyOf(weights, weights.length - 1);
-        return new Fit(
-                new LogisticRegressionModel(
-                        Identifiable.randomUID("logreg"), Vectors.dense(coefficients), weights[coefficients.length]),
-                minimum);
+        return new Fit(model(minimum.weights()), minimum);
+    }
+
+    /** The model, with those of the estimator's parameters that predictions need. */
+    private LogisticRegressionModel model(double[] weights) {
+        int size = weights.length - 1;
+        LogisticRegressionModel model = new LogisticRegressionModel(
+                estimator.uid(), Vectors.dense(Arrays.copyOf(weights, size)), weights[size]);
+        return estimator.copyValues(model.setParent(estimator), ParamMap.empty());
     }
 
     /** A rank's work: the minimum, in the rows' own units and with the intercept last, at rank 0. */

@@ -79,8 +79,11 @@ class JcclLogisticRegressionTest {
         "true, false, false, 0.02",
     })
     void modelEqualsThatOfMllib(boolean isSparse, boolean standardization, boolean intercept, double penalty) {
-        Dataset<Row> rows = isSparse ? sparse : dense;
+        Dataset<Row> rows = (isSparse ? sparse : dense).withColumnRenamed("features", "x");
         LogisticRegression estimator = new LogisticRegression()
+                .setFeaturesCol("x")
+                .setPredictionCol("guess")
+                .setThreshold(0.4)
                 .setRegParam(penalty)
                 .setStandardization(standardization)
                 .setFitIntercept(intercept)
@@ -95,8 +98,8 @@ class JcclLogisticRegressionTest {
         assertThat(fit.model().intercept()).isCloseTo(expected.intercept(), within(1e-6));
         assertThat(fit.model().coefficients().toArray())
                 .containsExactly(expected.coefficients().toArray(), within(1e-6));
-        assertThat(fit.model().transform(rows).select("prediction").collectAsList())
-                .isEqualTo(expected.transform(rows).select("prediction").collectAsList());
+        assertThat(fit.model().transform(rows).select("guess").collectAsList())
+                .isEqualTo(expected.transform(rows).select("guess").collectAsList());
     }
 
     @Test

@@ -52,6 +52,10 @@ public final class SparkBenchmark {
 
     /** Runs what the arguments name. */
     public static void main(String[] args) {
+        String what = args.length == 0 ? "" : args[0];
+        if (!what.equals("aggregate") && !what.equals("mllib")) {
+            throw new IllegalArgumentException("what=" + what + ": expected aggregate or mllib");
+        }
         SparkHome.make(true);
         SparkSession session = SparkSession.builder()
                 .master("local-cluster[2,1,3072]")
@@ -61,15 +65,12 @@ public final class SparkBenchmark {
                 .config("spark.sql.shuffle.partitions", String.valueOf(RANKS))
                 .config("spark.jccl.barrier.slotsTimeout", "60s")
                 .getOrCreate();
-        String what = args.length == 0 ? "" : args[0];
         int[] numbers = Arrays.stream(args).skip(1).mapToInt(Integer::parseInt).toArray();
         if (what.equals("aggregate")) {
             JavaSparkContext spark = new JavaSparkContext(session.sparkContext());
             aggregate(spark, numbers.length == 0 ? new int[] {1_000, 100_000, 1_000_000, 10_000_000} : numbers);
-        } else if (what.equals("mllib")) {
-            mllib(session, numbers.length == 0 ? SHAPES : new int[][] {numbers});
         } else {
-            throw new IllegalArgumentException("what=" + what + ": expected aggregate or mllib");
+            mllib(session, numbers.length == 0 ? SHAPES : new int[][] {numbers});
         }
         session.stop();
         System.exit(0); // the timer of Spark's barriers
