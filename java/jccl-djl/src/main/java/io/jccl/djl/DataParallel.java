@@ -1,0 +1,362 @@
+package io.jccl.djl;
+
+import ai.djl.ndarray.NDScope;
+import ai.djl.training.Trainer;
+import ai.djl.training.listener.EvaluatorTrainingListener;
+import ai.djl.training.listener.TrainingListener;
+import ai.djl.training.listener.TrainingListenerAdapter;
+import io.jccl.Communicator;
+import io.jccl.DataBuffer;
+import io.jccl.ReduceOp;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Trains one model on several ranks, each with its part of the data: after every backward pass the ranks average their
+ * gradients, so that {@code trainer.step()} changes all models alike.
+ *
+ * <pre>{@code
+ * DataParallel parallel = DataParallel.over(comm);
+ * config.addTrainingListeners(parallel.listeners(TrainingListener.Defaults.logging()));
+ * dataset.setSampling(parallel.shuffledSampler(32, seed));
+ * trainer.initialize(shape);
+ * parallel.broadcast(trainer);
+ * EasyTrain.fit(trainer, epochs, dataset, null);
+ * }</pre>
+ *
+ * <p>Every rank makes one for its trainer, of the same block, loss and optimizer, and does as many steps. The trainer uses one
+ * device. A step ends with a small all-reduce, after which the gradients are known to be averaged on all ranks: so ranks that
+ * remain after a failure can all {@linkplain #recover go on} from the same step, whatever the optimizer keeps.
+ *
+ * <p>The average of the ranks' gradients is the gradient of the loss over the global batch if the loss is a mean over samples
+ * and all ranks have equally many.
+ *
+ * <p>Methods are called by the thread that trains. What a communicator throws comes out of {@code EasyTrain.fit}, in particular
+ * {@link io.jccl.PeerFailedException}, which names ranks that died.
+ */
+public final class DataParallel {
+
+    /** How far a step has come on this rank. */
+    private enum Phase {
+        /** Between steps. */
+        IDLE,
+        /** Gradients are averaged in part. */
+        AVERAGING,
+        /** They are averaged on this rank; it does not know whether on all. */
+        AVERAGED
+    }
+
+    private final boolean averageStatistics;
+    private final GradientAverager averager;
+    private final TrainingListener listener = new Listener();
+    private final DistributedEvaluatorListener evaluators = new DistributedEvaluatorListener(this::communicator);
+    private Communicator comm;
+    private @Nullable Trainer trainer; // of the last broadcast
+    private @Nullable ParameterTable parameters; // of its block
+    private Phase phase = Phase.IDLE;
+    private long steps;
+    private int epoch;
+
+    private DataParallel(Builder builder) {
+        this.comm = builder.comm;
+        this.averageStatistics = builder.averageStatistics;
+        this.averager = new GradientAverager(builder.compression, builder.bucketBytes);
+    }
+
+    /**
+     * Trains on the ranks of a communicator.
+     *
+     * @param comm stays the caller's, who closes it after training
+     */
+    public static DataParallel over(Communicator comm) {
+        return builder(comm).build();
+    }
+
+    /**
+     * Trains on the ranks of a communicator, with options. They are the same on all ranks.
+     *
+     * @param comm stays the caller's, who closes it after training
+     */
+    public static Builder builder(Communicator comm) {
+        return new Builder(comm);
+    }
+
+    /**
+     * A listener that averages gradients after each batch of {@code EasyTrain}, and counts epochs. Evaluators show the values
+     * of this rank; {@link #listeners} has those of all ranks.
+     */
+    public TrainingListener listener() {
+        return listener;
+    }
+
+    /**
+     * {@link #listener()} and others, among them {@code TrainingListener.Defaults}. An {@link EvaluatorTrainingListener} of
+     * DJL's is replaced by one whose values of an epoch are those over all ranks, in metrics and in {@code
+     * trainer.getTrainingResult()}; listeners that stop training by such a value then stop it on all ranks. Values of single
+     * batches are of this rank.
+     */
+    public TrainingListener[] listeners(TrainingListener... others) {
+        List<TrainingListener> all = new ArrayList<>(List.of(listener));
+        for (TrainingListener other : others) {
+            all.add(other.getClass() == EvaluatorTrainingListener.class ? evaluators : other);
+        }
+        return all.toArray(TrainingListener[]::new);
+    }
+
+    /**
+     * Gives every rank the parameters of rank 0. All ranks call this after {@code trainer.initialize} and before the first
+     * batch.
+     *
+     * @throws IllegalArgumentException on all ranks if parameters differ in number, name, shape, type or in whether they have a
+     *     gradient, or are not initialised; names the first; on this rank if the trainer uses another number of devices than one
+     */
+    public void broadcast(Trainer trainer) {
+        ParameterTable table = new ParameterTable(required("trainer", trainer));
+        table.requireSameShapes(comm);
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            for (ParameterTable.Entry entry : table.initialized()) {
+                TensorView view = entry.view();
+                comm.broadcast(DataBuffer.of(view.bytes()), 0).await();
+                view.writeBack();
+            }
+        }
+        averager.prepare(trainer, table.trainable());
+        this.trainer = trainer;
+        this.parameters = table;
+    }
+
+    /**
+     * Averages gradients over all ranks, for training loops of the application's own: after the backward passes of a step, and
+     * before {@code trainer.step()}. All ranks call it. {@link #listener()} does this after every batch of {@code EasyTrain}.
+     *
+     * @throws IllegalStateException if {@link #broadcast} was not called for this trainer, or on all ranks if they do not
+     *     average the same parameters
+     */
+    public void averageGradients(Trainer trainer) {
+        ParameterTable table = parametersOf(trainer);
+        List<ParameterTable.Entry> trainable = table.trainable();
+        List<ParameterTable.Entry> statistics = averageStatistics ? table.statistics() : List.of();
+        phase = Phase.AVERAGING;
+        averager.average(comm, trainer, trainable, statistics);
+        phase = Phase.AVERAGED;
+        agree(trainable);
+        phase = Phase.IDLE;
+        steps++;
+    }
+
+    /** Ends when all ranks have averaged the gradients, and finds out whether those were of the same parameters. */
+    private void agree(List<ParameterTable.Entry> trainable) {
+        long names = trainable.stream().map(ParameterTable.Entry::name).toList().hashCode();
+        long[] range = {names, -names};
+        comm.allReduce(DataBuffer.of(range), ReduceOp.MAX).await();
+        if (range[0] != -range[1]) {
+            throw new IllegalStateException("rank=" + comm.rank() + " trainable.size=" + trainable.size()
+                    + ": other ranks have other parameters with gradients; freeze the same parameters on all ranks");
+        }
+    }
+
+    /**
+     * Compares the values of all parameters over all ranks, which call this together.
+     *
+     * @throws IllegalArgumentException on all ranks if a parameter differs; names the first
+     * @throws IllegalStateException if {@link #broadcast} was not called for this trainer
+     */
+    public void requireEqualParameters(Trainer trainer) {
+        parametersOf(trainer).requireSameValues(comm);
+    }
+
+    /**
+     * Goes on with the ranks that remain after a failure; all of them call this.
+     *
+     * <pre>{@code
+     * } catch (PeerFailedException e) {
+     *     Communicator rest = comm.shrink(e.failedRanks());
+     *     comm.close();
+     *     comm = rest;
+     *     parallel.recover(rest, trainer);
+     * }
+     * }</pre>
+     *
+     * <p>If a rank has taken the step that failed, or all have the averaged gradients for it, the others take it here;
+     * otherwise none takes it, and the batch is lost. So parameters and the optimizer's state are the same on all ranks
+     * afterwards. The epoch that failed begins again. If this throws because more ranks have died, call it again with a
+     * communicator of the rest.
+     *
+     * @param rest the ranks that remain
+     * @throws IllegalStateException on all ranks if their steps do not belong together; names the first
+     */
+    public void recover(Communicator rest, Trainer trainer) {
+        ParameterTable table = parametersOf(trainer);
+        long[] mine = {steps, phase.ordinal(), epoch};
+        long[] all = new long[mine.length * required("rest", rest).size()];
+        rest.allGather(DataBuffer.of(mine), DataBuffer.of(all)).await();
+        List<Position> positions = Position.listOf(all);
+        long target = Position.target(positions);
+        if (steps < target) {
+            trainer.step();
+            steps = target;
+        } else {
+            averager.discard(table.trainable());
+        }
+        phase = Phase.IDLE;
+        epoch = positions.stream().mapToInt(Position::epoch).max().orElse(epoch);
+        comm = rest;
+        evaluators.reset(trainer);
+        if (averageStatistics) {
+            averager.average(comm, trainer, List.of(), table.statistics());
+        }
+    }
+
+    /** Where a rank was when training failed. */
+    private record Position(long steps, Phase phase, int epoch) {
+
+        static List<Position> listOf(long[] all) {
+            List<Position> positions = new ArrayList<>();
+            for (int i = 0; i < all.length; i += 3) {
+                positions.add(new Position(all[i], Phase.values()[(int) all[i + 1]], (int) all[i + 2]));
+            }
+            return positions;
+        }
+
+        /** The steps that all ranks can have taken. */
+        static long target(List<Position> positions) {
+            long most = positions.stream().mapToLong(Position::steps).max().orElseThrow();
+            if (positions.stream().allMatch(each -> each.phase == Phase.AVERAGED && each.steps == most)) {
+                return most + 1;
+            }
+            for (int rank = 0; rank < positions.size(); rank++) {
+                Position each = positions.get(rank);
+                if (each.steps != most && (each.steps != most - 1 || each.phase != Phase.AVERAGED)) {
+                    throw new IllegalStateException("rank=" + rank + " steps=" + each.steps + ": expected " + most
+                            + "; every rank recovers with its DataParallel of the same training");
+                }
+            }
+            return most;
+        }
+    }
+
+    /**
+     * A sampler that gives this rank its part of every global batch, in the order of the dataset.
+     *
+     * @param batchSize samples of this rank in a batch, at least 1
+     */
+    public DistributedSampler sampler(int batchSize) {
+        return new DistributedSampler(batchSize, false, 0, () -> comm.rank(), () -> comm.size(), this::epoch);
+    }
+
+    /**
+     * A sampler that gives this rank its part of every global batch, in an order that is shuffled anew for each epoch.
+     *
+     * @param batchSize samples of this rank in a batch, at least 1
+     * @param seed of the order, the same on all ranks
+     */
+    public DistributedSampler shuffledSampler(int batchSize, long seed) {
+        return new DistributedSampler(batchSize, true, seed, () -> comm.rank(), () -> comm.size(), this::epoch);
+    }
+
+    /** The ranks that train: those of {@link #over}, or of the last {@link #recover}. */
+    public Communicator communicator() {
+        return comm;
+    }
+
+    /** Epochs that have ended, as {@link #listener()} counts them; the same on all ranks between epochs. */
+    public int epoch() {
+        return epoch;
+    }
+
+    /** Steps for which gradients were averaged; the same on all ranks after a step and after {@link #recover}. */
+    public long steps() {
+        return steps;
+    }
+
+    private ParameterTable parametersOf(Trainer trainer) {
+        if (parameters == null || required("trainer", trainer) != this.trainer) {
+            throw new IllegalStateException("trainer=" + trainer + ": expected the one of the last broadcast; call"
+                    + " broadcast(trainer) after trainer.initialize, with a DataParallel for each trainer");
+        }
+        return parameters;
+    }
+
+    private static <T> T required(String name, @Nullable T value) {
+        if (value == null) {
+            throw new IllegalArgumentException(name + "=null: expected a " + name);
+        }
+        return value;
+    }
+
+    private final class Listener extends TrainingListenerAdapter {
+
+        @Override
+        public void onTrainingBatch(Trainer trainer, BatchData batchData) {
+            long begin = System.nanoTime();
+            averageGradients(trainer);
+            trainer.addMetric("all-reduce", begin);
+        }
+
+        @Override
+        public void onEpoch(Trainer trainer) {
+            epoch++;
+        }
+
+        @Override
+        public void onTrainingEnd(Trainer trainer) {
+            averager.close();
+        }
+    }
+
+    /** Options of a {@link DataParallel}, the same on all ranks. */
+    public static final class Builder {
+
+        private static final int BUCKET_BYTES = 4 << 20;
+        private static final int MAX_BUCKET_BYTES = 1 << 30;
+
+        private final Communicator comm;
+        private Compression compression = Compression.NONE;
+        private boolean averageStatistics = true;
+        private int bucketBytes = BUCKET_BYTES;
+
+        private Builder(Communicator comm) {
+            this.comm = required("comm", comm);
+        }
+
+        /**
+         * The type in which gradients travel.
+         *
+         * @param compression {@link Compression#NONE} unless set
+         */
+        public Builder compression(Compression compression) {
+            this.compression = required("compression", compression);
+            return this;
+        }
+
+        /**
+         * Whether running means and variances of batch normalization are averaged with the gradients, so that they are the same
+         * on all ranks. If not, each rank has those of its own samples. True unless set.
+         */
+        public Builder averageStatistics(boolean averageStatistics) {
+            this.averageStatistics = averageStatistics;
+            return this;
+        }
+
+        /**
+         * The size of the shared memory through which gradients are reduced.
+         *
+         * @param bucketBytes 1 KiB to 1 GiB, a multiple of 8; 4 MiB unless set
+         */
+        public Builder bucketBytes(int bucketBytes) {
+            if (bucketBytes < 1024 || bucketBytes > MAX_BUCKET_BYTES || bucketBytes % 8 != 0) {
+                throw new IllegalArgumentException(
+                        "bucketBytes=" + bucketBytes + ": expected a multiple of 8 from 1024 to " + MAX_BUCKET_BYTES);
+            }
+            this.bucketBytes = bucketBytes;
+            return this;
+        }
+
+        /** Makes it. */
+        public DataParallel build() {
+            return new DataParallel(this);
+        }
+    }
+}

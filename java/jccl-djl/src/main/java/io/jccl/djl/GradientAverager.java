@@ -1,0 +1,126 @@
+package io.jccl.djl;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.Trainer;
+import io.jccl.Communicator;
+import io.jccl.ReduceOp;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Averages gradients over ranks, and what else every step averages. Its shared memory is freed with {@link #close}. */
+final class GradientAverager implements AutoCloseable {
+
+    private static final NDIndex ALL = new NDIndex("...");
+
+    private final Compression compression;
+    private final Buckets buckets;
+    private final Set<NDArray> withGradient = Collections.newSetFromMap(new IdentityHashMap<>());
+    private final Map<NDArray, NDArray> residuals =
+            new IdentityHashMap<>(); // what rounding took from a parameter's gradient
+
+    GradientAverager(Compression compression, int bucketBytes) {
+        this.compression = compression;
+        this.buckets = new Buckets(bucketBytes);
+    }
+
+    /**
+     * Sees to it that arrays have a gradient, zero at first. Otherwise the engine gives zeros that belong to nothing for a
+     * parameter that a rank's forward pass leaves out, and the average would be lost on this rank.
+     */
+    void prepare(Trainer trainer, List<ParameterTable.Entry> trainable) {
+        List<NDArray> missing = trainable.stream()
+                .map(ParameterTable.Entry::array)
+                .filter(withGradient::add)
+                .toList();
+        if (missing.isEmpty()) {
+            return;
+        }
+        try (NDScope scope = new NDScope();
+                GradientCollector collector = trainer.newGradientCollector()) {
+            scope.suppressNotUsedWarning();
+            for (NDArray array : missing) {
+                collector.backward(array.mul(0).sum());
+            }
+        }
+    }
+
+    /** Averages the gradients of parameters, and the values of others, over ranks. */
+    void average(
+            Communicator comm,
+            Trainer trainer,
+            List<ParameterTable.Entry> trainable,
+            List<ParameterTable.Entry> statistics) {
+        prepare(trainer, trainable);
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            List<TensorView> averaged = new ArrayList<>();
+            statistics.forEach(entry -> averaged.add(entry.view()));
+            List<Compressed> compressed = new ArrayList<>();
+            for (ParameterTable.Entry entry : trainable) {
+                NDArray gradient = entry.array().getGradient();
+                if (isCompressed(gradient)) {
+                    compressed.add(compress(comm, trainer.getManager(), entry, gradient));
+                } else {
+                    averaged.add(TensorView.of(entry.name() + ".gradient", gradient));
+                }
+            }
+            buckets.allReduce(comm, averaged, ReduceOp.AVG);
+            buckets.allReduce(comm, compressed.stream().map(Compressed::view).toList(), ReduceOp.SUM);
+            compressed.forEach(Compressed::decompress);
+        }
+    }
+
+    /** A gradient and what travels of it. */
+    private record Compressed(NDArray gradient, NDArray sent, TensorView view) {
+
+        void decompress() {
+            gradient.set(ALL, sent.toType(gradient.getDataType(), true));
+        }
+    }
+
+    private boolean isCompressed(NDArray gradient) {
+        return compression != Compression.NONE
+                && (gradient.getDataType() == DataType.FLOAT32 || gradient.getDataType() == DataType.FLOAT64);
+    }
+
+    private Compressed compress(Communicator comm, NDManager manager, ParameterTable.Entry entry, NDArray gradient) {
+        NDArray exact = gradient.div(comm.size()); // so that the sum over ranks stays in range
+        NDArray residual = residuals.get(entry.array());
+        if (residual != null) {
+            exact.addi(residual);
+        }
+        NDArray sent = exact.clip(-compression.max(), compression.max()).toType(compression.type(), true);
+        NDArray rest = exact.sub(sent.toType(gradient.getDataType(), true));
+        NDScope.unregister(rest);
+        rest.attach(manager);
+        residuals.put(entry.array(), rest);
+        if (residual != null) {
+            residual.close();
+        }
+        return new Compressed(gradient, sent, TensorView.of(entry.name() + ".gradient", sent));
+    }
+
+    /** Forgets what was averaged to the gradients, and what rounding has kept back. */
+    void discard(List<ParameterTable.Entry> trainable) {
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            trainable.forEach(entry -> entry.array().getGradient().set(ALL, 0));
+        }
+        residuals.values().forEach(NDArray::close);
+        residuals.clear();
+    }
+
+    @Override
+    public void close() {
+        buckets.close();
+    }
+}
