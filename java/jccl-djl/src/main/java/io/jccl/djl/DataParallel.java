@@ -37,16 +37,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DataParallel {
 
-    /** How far a step has come on this rank. */
-    private enum Phase {
-        /** Between steps. */
-        IDLE,
-        /** Gradients are averaged in part. */
-        AVERAGING,
-        /** They are averaged on this rank; it does not know whether on all. */
-        AVERAGED
-    }
-
     private final boolean averageStatistics;
     private final GradientAverager averager;
     private final TrainingListener listener = new Listener();
@@ -54,7 +44,7 @@ public final class DataParallel {
     private Communicator comm;
     private @Nullable Trainer trainer; // of the last broadcast
     private @Nullable ParameterTable parameters; // of its block
-    private Phase phase = Phase.IDLE;
+    private Position.Phase phase = Position.Phase.IDLE;
     private long steps;
     private int epoch;
 
@@ -138,11 +128,11 @@ public final class DataParallel {
         ParameterTable table = parametersOf(trainer);
         List<ParameterTable.Entry> trainable = table.trainable();
         List<ParameterTable.Entry> statistics = averageStatistics ? table.statistics() : List.of();
-        phase = Phase.AVERAGING;
+        phase = Position.Phase.AVERAGING;
         averager.average(comm, trainer, trainable, statistics);
-        phase = Phase.AVERAGED;
+        phase = Position.Phase.AVERAGED;
         agree(trainable);
-        phase = Phase.IDLE;
+        phase = Position.Phase.IDLE;
         steps++;
     }
 
@@ -189,10 +179,7 @@ public final class DataParallel {
      */
     public void recover(Communicator rest, Trainer trainer) {
         ParameterTable table = parametersOf(trainer);
-        long[] mine = {steps, phase.ordinal(), epoch};
-        long[] all = new long[mine.length * required("rest", rest).size()];
-        rest.allGather(DataBuffer.of(mine), DataBuffer.of(all)).await();
-        List<Position> positions = Position.listOf(all);
+        List<Position> positions = new Position(steps, phase, epoch).allGather(required("rest", rest));
         long target = Position.target(positions);
         if (steps < target) {
             trainer.step();
@@ -200,40 +187,12 @@ public final class DataParallel {
         } else {
             averager.discard(table.trainable());
         }
-        phase = Phase.IDLE;
-        epoch = positions.stream().mapToInt(Position::epoch).max().orElse(epoch);
+        phase = Position.Phase.IDLE;
+        epoch = Position.epoch(positions);
         comm = rest;
         evaluators.reset(trainer);
         if (averageStatistics) {
             averager.average(comm, trainer, List.of(), table.statistics());
-        }
-    }
-
-    /** Where a rank was when training failed. */
-    private record Position(long steps, Phase phase, int epoch) {
-
-        static List<Position> listOf(long[] all) {
-            List<Position> positions = new ArrayList<>();
-            for (int i = 0; i < all.length; i += 3) {
-                positions.add(new Position(all[i], Phase.values()[(int) all[i + 1]], (int) all[i + 2]));
-            }
-            return positions;
-        }
-
-        /** The steps that all ranks can have taken. */
-        static long target(List<Position> positions) {
-            long most = positions.stream().mapToLong(Position::steps).max().orElseThrow();
-            if (positions.stream().allMatch(each -> each.phase == Phase.AVERAGED && each.steps == most)) {
-                return most + 1;
-            }
-            for (int rank = 0; rank < positions.size(); rank++) {
-                Position each = positions.get(rank);
-                if (each.steps != most && (each.steps != most - 1 || each.phase != Phase.AVERAGED)) {
-                    throw new IllegalStateException("rank=" + rank + " steps=" + each.steps + ": expected " + most
-                            + "; every rank recovers with its DataParallel of the same training");
-                }
-            }
-            return most;
         }
     }
 

@@ -1,0 +1,67 @@
+package io.jccl.djl;
+
+import io.jccl.Communicator;
+import io.jccl.DataBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Where a rank is in its training.
+ *
+ * <p>A rank takes a step when it knows that all ranks have the averaged gradients. So if any rank has taken a step, every other
+ * rank has at least the gradients for it; and if a rank lacks them, nobody has taken the step.
+ *
+ * @param steps that the rank has taken
+ * @param phase of the next one
+ * @param epoch epochs that have ended
+ */
+record Position(long steps, Phase phase, int epoch) {
+
+    /** How far a step has come on a rank. */
+    enum Phase {
+        /** It has not begun. */
+        IDLE,
+        /** Gradients are averaged in part. */
+        AVERAGING,
+        /** They are averaged on this rank; it does not know whether on all. */
+        AVERAGED
+    }
+
+    /** The positions of all ranks, in rank order. */
+    List<Position> allGather(Communicator comm) {
+        long[] mine = {steps, phase.ordinal(), epoch};
+        long[] all = new long[mine.length * comm.size()];
+        comm.allGather(DataBuffer.of(mine), DataBuffer.of(all)).await();
+        List<Position> positions = new ArrayList<>();
+        for (int i = 0; i < all.length; i += mine.length) {
+            positions.add(new Position(all[i], Phase.values()[(int) all[i + 1]], (int) all[i + 2]));
+        }
+        return positions;
+    }
+
+    /**
+     * The number of steps that all ranks go on from: a rank that has taken fewer takes one more.
+     *
+     * @throws IllegalStateException if a rank cannot come there
+     */
+    static long target(List<Position> positions) {
+        long most = positions.stream().mapToLong(Position::steps).max().orElseThrow();
+        if (positions.stream().allMatch(each -> each.phase == Phase.AVERAGED && each.steps == most)) {
+            return most + 1;
+        }
+        for (int rank = 0; rank < positions.size(); rank++) {
+            Position each = positions.get(rank);
+            if (each.steps != most && (each.steps != most - 1 || each.phase != Phase.AVERAGED)) {
+                throw new IllegalStateException(
+                        "rank=" + rank + " steps=" + each.steps + " phase=" + each.phase + ": expected " + most
+                                + " steps; every rank recovers with the DataParallel that it has trained with");
+            }
+        }
+        return most;
+    }
+
+    /** The number of epochs that have ended on all ranks, or on one whose steps the others have taken by now. */
+    static int epoch(List<Position> positions) {
+        return positions.stream().mapToInt(Position::epoch).max().orElseThrow();
+    }
+}

@@ -1,0 +1,40 @@
+package io.jccl.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.djl.examples.ElasticTraining;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the example does when one of its processes is killed. */
+class RecoveryTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(90);
+
+    @TempDir
+    Path folder;
+
+    @Test
+    @Timeout(value = 4, unit = TimeUnit.MINUTES)
+    void ranksThatRemainAfterAKillGoOnWithTheSameParameters() throws Exception {
+        try (RankProcesses ranks = RankProcesses.start(folder, 3, ElasticTraining.class, "30")) {
+            ranks.awaitOutput(0, "epoch 3, 3 ranks", LIMIT);
+
+            ranks.kill(1);
+
+            for (int rank : new int[] {0, 2}) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
+                assertThat(ranks.output(rank))
+                        .contains("rank " + rank + " of 3: ")
+                        .containsPattern("ranks? ?.?1")
+                        .contains("of 2 goes on from step")
+                        .contains("of 2 has trained 30 epochs");
+            }
+            assertThat(ranks.output(0)).contains("epoch 30, 2 ranks");
+        }
+    }
+}
