@@ -19,6 +19,7 @@ import java.util.Set;
 /** Averages gradients over ranks, and what else every step averages. Its shared memory is freed with {@link #close}. */
 final class GradientAverager implements AutoCloseable {
 
+    private static final float MAX_FLOAT16 = 65504;
     private static final NDIndex ALL = new NDIndex("...");
 
     private final Compression compression;
@@ -98,7 +99,7 @@ final class GradientAverager implements AutoCloseable {
         if (residual != null) {
             exact.addi(residual);
         }
-        NDArray sent = exact.clip(-compression.max(), compression.max()).toType(compression.type(), true);
+        NDArray sent = exact.clip(-MAX_FLOAT16, MAX_FLOAT16).toType(DataType.FLOAT16, true);
         NDArray rest = exact.sub(sent.toType(gradient.getDataType(), true));
         NDScope.unregister(rest);
         rest.attach(manager);

@@ -1,0 +1,178 @@
+package io.jccl.djl;
+
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.engine.Engine;
+import ai.djl.metric.Metrics;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.EasyTrain;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.Trainer;
+import ai.djl.training.dataset.ArrayDataset;
+import ai.djl.training.dataset.RandomAccessDataset;
+import ai.djl.training.dataset.Sampler;
+import ai.djl.training.evaluator.Accuracy;
+import ai.djl.training.listener.EpochTrainingListener;
+import ai.djl.training.listener.TrainingListener;
+import ai.djl.training.loss.Loss;
+import ai.djl.training.optimizer.Optimizer;
+import io.jccl.Communicator;
+import java.util.Arrays;
+import java.util.Random;
+
+/** A trainer of a classifier and its data, on all ranks of a communicator or without one. */
+final class Training implements AutoCloseable {
+
+    static final int FEATURES = 20;
+    static final int CLASSES = 4;
+
+    private static final int SAMPLES = 64 * 20;
+    private static final long SEED = 7;
+
+    private final DataParallel parallel; // null: alone
+    private final EpochTrainingListener epochs = new EpochTrainingListener();
+    private final Model model;
+    private final Trainer trainer;
+    private final float[] points = new float[SAMPLES * FEATURES];
+    private final float[] labels = new float[SAMPLES];
+
+    private Training(DataParallel parallel, Block block, Optimizer optimizer) {
+        this.parallel = parallel;
+        TrainingListener[] listeners = TrainingListener.Defaults.basic();
+        listeners[0] = epochs;
+        model = Model.newInstance("model");
+        model.setBlock(block);
+        trainer = model.newTrainer(new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
+                .optOptimizer(optimizer)
+                .optDevices(new Device[] {Device.cpu()})
+                .addEvaluator(new Accuracy())
+                .addTrainingListeners(parallel == null ? listeners : parallel.listeners(listeners)));
+        trainer.setMetrics(new Metrics());
+        makeData();
+    }
+
+    /** DJL without JCCL. */
+    static Training alone(Block block, Optimizer optimizer) {
+        Engine.getInstance().setRandomSeed(1);
+        Training training = new Training(null, block, optimizer);
+        training.trainer.initialize(new Shape(32, FEATURES));
+        return training;
+    }
+
+    /** Ranks begin with different parameters, and get those of rank 0, which begins as {@link #alone}. */
+    static Training on(Communicator comm, DataParallel parallel, Block block, Optimizer optimizer) {
+        Engine.getInstance().setRandomSeed(1 + comm.rank());
+        Training training = new Training(parallel, block, optimizer);
+        training.trainer.initialize(new Shape(32, FEATURES));
+        try {
+            parallel.broadcast(training.trainer);
+            return training;
+        } catch (RuntimeException e) {
+            training.close();
+            throw e;
+        }
+    }
+
+    static Training uninitialized(DataParallel parallel, Block block, Optimizer optimizer) {
+        return new Training(parallel, block, optimizer);
+    }
+
+    private void makeData() {
+        Random random = new Random(3);
+        for (int i = 0; i < SAMPLES; i++) {
+            labels[i] = random.nextInt(CLASSES);
+            for (int j = 0; j < FEATURES; j++) {
+                points[i * FEATURES + j] = (float) random.nextGaussian() + (j % CLASSES == labels[i] ? 1 : 0);
+            }
+        }
+    }
+
+    DataParallel parallel() {
+        return parallel;
+    }
+
+    Trainer trainer() {
+        return trainer;
+    }
+
+    /** The first parameter whose name ends so. */
+    NDArray parameter(String name) {
+        return model.getBlock().getParameters().stream()
+                .filter(pair -> pair.getKey().endsWith(name))
+                .findFirst()
+                .orElseThrow()
+                .getValue()
+                .getArray();
+    }
+
+    RandomAccessDataset dataset(Sampler sampler) {
+        return new ArrayDataset.Builder()
+                .setData(trainer.getManager().create(points, new Shape(SAMPLES, FEATURES)))
+                .optLabels(trainer.getManager().create(labels))
+                .setSampling(sampler)
+                .build();
+    }
+
+    void fit(int batchSize, int epochs) throws Exception {
+        EasyTrain.fit(trainer, epochs, dataset(shuffled(batchSize)), null);
+    }
+
+    void fitAndValidate(int batchSize, int epochs) throws Exception {
+        EasyTrain.fit(trainer, epochs, dataset(shuffled(batchSize)), dataset(inOrder(batchSize)));
+    }
+
+    private Sampler shuffled(int batchSize) {
+        return parallel == null
+                ? new DistributedSampler(batchSize, true, SEED, () -> 0, () -> 1, epochs::getNumEpochs)
+                : parallel.shuffledSampler(batchSize, SEED);
+    }
+
+    private Sampler inOrder(int batchSize) {
+        return parallel == null
+                ? new DistributedSampler(batchSize, false, SEED, () -> 0, () -> 1, epochs::getNumEpochs)
+                : parallel.sampler(batchSize);
+    }
+
+    /** Adds the gradient of some samples' loss. */
+    void backward(int from, int count, float weight) {
+        float[] x = Arrays.copyOfRange(points, from * FEATURES, (from + count) * FEATURES);
+        NDList data = new NDList(trainer.getManager().create(x, new Shape(count, FEATURES)));
+        NDList expected = new NDList(trainer.getManager().create(Arrays.copyOfRange(labels, from, from + count)));
+        try (GradientCollector collector = trainer.newGradientCollector()) {
+            NDList predicted = trainer.forward(data);
+            collector.backward(trainer.getLoss().evaluate(expected, predicted).mul(weight));
+        }
+    }
+
+    /** How far all parameters are from those of another, relative to those. */
+    double distance(Training other) {
+        double difference = 0;
+        double norm = 0;
+        for (int i = 0; i < model.getBlock().getParameters().size(); i++) {
+            double[] mine = elements(i);
+            double[] theirs = other.elements(i);
+            for (int j = 0; j < mine.length; j++) {
+                difference += (mine[j] - theirs[j]) * (mine[j] - theirs[j]);
+                norm += theirs[j] * theirs[j];
+            }
+        }
+        return Math.sqrt(difference / norm);
+    }
+
+    private double[] elements(int parameter) {
+        NDArray array =
+                model.getBlock().getParameters().get(parameter).getValue().getArray();
+        return array.toType(DataType.FLOAT64, true).toDoubleArray();
+    }
+
+    @Override
+    public void close() {
+        trainer.close();
+        model.close();
+    }
+}

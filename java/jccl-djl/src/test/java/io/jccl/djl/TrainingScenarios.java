@@ -1,0 +1,401 @@
+package io.jccl.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Activation;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.core.Linear;
+import ai.djl.nn.norm.BatchNorm;
+import ai.djl.training.EasyTrain;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.Trainer;
+import ai.djl.training.TrainingResult;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
+import io.jccl.Communicator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Supplier;
+
+/**
+ * What two ranks do together. {@link #main} runs every scenario on one of them, and prints whether it passed; {@link
+ * TrainingTest} starts both.
+ */
+final class TrainingScenarios {
+
+    /** A scenario on one rank. */
+    private interface Scenario {
+        void run(Communicator comm) throws Exception;
+    }
+
+    private TrainingScenarios() {}
+
+    public static void main(String[] args) {
+        Map<String, Scenario> scenarios = new LinkedHashMap<>();
+        scenarios.put("sgd", comm -> equalsOneProcess(comm, TrainingScenarios::sgd));
+        scenarios.put(
+                "adam", comm -> equalsOneProcess(comm, () -> Optimizer.adam().build()));
+        scenarios.put("small buckets", TrainingScenarios::smallBuckets);
+        scenarios.put("evaluators", TrainingScenarios::evaluators);
+        scenarios.put("averaged statistics", TrainingScenarios::averagedStatistics);
+        scenarios.put("own statistics", TrainingScenarios::ownStatistics);
+        scenarios.put("transposed parameter", TrainingScenarios::transposedParameter);
+        scenarios.put("unused parameter", TrainingScenarios::unusedParameter);
+        scenarios.put("frozen parameter", TrainingScenarios::frozenParameter);
+        scenarios.put("several types", TrainingScenarios::severalTypes);
+        scenarios.put("accumulation", TrainingScenarios::accumulation);
+        scenarios.put("float16", TrainingScenarios::float16);
+        scenarios.put("error feedback", TrainingScenarios::errorFeedback);
+        scenarios.put("different blocks", TrainingScenarios::differentBlocks);
+        scenarios.put("different freezing", TrainingScenarios::differentFreezing);
+        scenarios.put("not initialized", TrainingScenarios::notInitialized);
+        scenarios.put("no broadcast", TrainingScenarios::noBroadcast);
+        try (Communicator all = Communicator.fromEnvironment()) {
+            scenarios.forEach((name, scenario) -> run(all, name, scenario));
+        }
+    }
+
+    private static void run(Communicator all, String name, Scenario scenario) {
+        try (Communicator comm = all.split(0, all.rank()).orElseThrow()) {
+            long begin = System.nanoTime();
+            scenario.run(comm);
+            System.out.println("PASSED " + name + " (" + (System.nanoTime() - begin) / 1_000_000 + " ms)");
+        } catch (Throwable e) {
+            System.out.println("FAILED " + name);
+            e.printStackTrace(System.out);
+        }
+    }
+
+    private static Optimizer sgd() {
+        return Optimizer.sgd().setLearningRateTracker(Tracker.fixed(0.1f)).build();
+    }
+
+    private static SequentialBlock perceptron() {
+        return new SequentialBlock()
+                .add(Linear.builder().setUnits(64).build())
+                .add(Activation::relu)
+                .add(Linear.builder().setUnits(Training.CLASSES).build());
+    }
+
+    /** 40 steps of 2 × 32 samples are those of one process with 64. */
+    private static void equalsOneProcess(Communicator comm, Supplier<Optimizer> optimizer) throws Exception {
+        try (Training alone = Training.alone(perceptron(), optimizer.get());
+                Training together = Training.on(comm, DataParallel.over(comm), perceptron(), optimizer.get())) {
+            alone.fit(64, 2);
+            together.fit(32, 2);
+
+            assertThat(together.parallel().steps()).isEqualTo(40);
+            assertThat(together.parallel().epoch()).isEqualTo(2);
+            assertThat(together.distance(alone)).isLessThan(1e-6);
+            together.parallel().requireEqualParameters(together.trainer());
+        }
+    }
+
+    private static void smallBuckets(Communicator comm) throws Exception {
+        DataParallel parallel = DataParallel.builder(comm).bucketBytes(1024).build();
+        try (Training alone = Training.alone(perceptron(), sgd());
+                Training together = Training.on(comm, parallel, perceptron(), sgd())) {
+            alone.fit(64, 1);
+            together.fit(32, 1);
+
+            assertThat(together.distance(alone)).isLessThan(1e-6);
+        }
+    }
+
+    /** Losses and accuracies of training and validation are those of one process that sees all samples. */
+    private static void evaluators(Communicator comm) throws Exception {
+        try (Training alone = Training.alone(perceptron(), sgd());
+                Training together = Training.on(comm, DataParallel.over(comm), perceptron(), sgd())) {
+            alone.fitAndValidate(64, 2);
+            together.fitAndValidate(32, 2);
+
+            TrainingResult expected = alone.trainer().getTrainingResult();
+            TrainingResult actual = together.trainer().getTrainingResult();
+            assertThat(actual.getEvaluations()).hasSameSizeAs(expected.getEvaluations());
+            expected.getEvaluations()
+                    .forEach((name, value) -> assertThat(actual.getEvaluations().get(name))
+                            .as(name)
+                            .isCloseTo(value, within(1e-5f)));
+            assertThat(expected.getTrainLoss()).isBetween(0.01f, 2f);
+        }
+    }
+
+    private static Block normalized() {
+        return new SequentialBlock()
+                .add(Linear.builder().setUnits(16).build())
+                .add(BatchNorm.builder().build())
+                .add(Activation::relu)
+                .add(Linear.builder().setUnits(Training.CLASSES).build());
+    }
+
+    private static void averagedStatistics(Communicator comm) throws Exception {
+        try (Training alone = Training.alone(normalized(), sgd());
+                Training together = Training.on(comm, DataParallel.over(comm), normalized(), sgd())) {
+            NDArray before = together.parameter("runningMean").duplicate();
+            alone.fit(64, 1);
+            together.fit(32, 1);
+
+            together.parallel().requireEqualParameters(together.trainer());
+            assertThat(together.parameter("runningMean").sub(before).norm().getFloat())
+                    .isGreaterThan(0.1f);
+            assertThat(together.distance(alone)).isBetween(1e-6, 0.2); // each rank normalizes by its own 32 samples
+        }
+    }
+
+    private static void ownStatistics(Communicator comm) throws Exception {
+        DataParallel parallel =
+                DataParallel.builder(comm).averageStatistics(false).build();
+        try (Training together = Training.on(comm, parallel, normalized(), sgd())) {
+            together.fit(32, 1);
+
+            assertThatThrownBy(() -> parallel.requireEqualParameters(together.trainer()))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContainingAll("rank=1", "runningMean", "expected", "as on rank 0", "broadcast");
+        }
+    }
+
+    /** The elements of its parameter and of the gradient are not in the order of memory, so that a view is a copy. */
+    private static void transposedParameter(Communicator comm) throws Exception {
+        try (Training alone = Training.alone(new Transposed(), sgd());
+                Training together = Training.on(comm, DataParallel.over(comm), new Transposed(), sgd())) {
+            alone.fit(64, 2);
+            together.fit(32, 2);
+
+            NDArray weight = together.parameter("weight");
+            assertThat(TensorView.of("weight", weight).isCopy()).isTrue();
+            assertThat(TensorView.of("gradient", weight.getGradient()).isCopy()).isTrue();
+            assertThat(TensorView.of("weight", weight.duplicate().reshape(-1)).isCopy())
+                    .isFalse();
+            assertThat(together.distance(alone)).isLessThan(1e-6);
+            together.parallel().requireEqualParameters(together.trainer());
+        }
+    }
+
+    /** Rank 1 leaves a layer out of its forward pass, and gets the average of its gradient nevertheless. */
+    private static void unusedParameter(Communicator comm) throws Exception {
+        Block extra = Linear.builder().setUnits(Training.CLASSES).build();
+        Block block = new SequentialBlock()
+                .add(Linear.builder().setUnits(Training.CLASSES).build())
+                .add(new OnlyOn(comm.rank() == 0, extra));
+        try (Training together = Training.on(comm, DataParallel.over(comm), block, sgd())) {
+            NDArray before = extra.getParameters().get(0).getValue().getArray().duplicate();
+            together.fit(32, 1);
+
+            NDArray after = extra.getParameters().get(0).getValue().getArray();
+            assertThat(after.sub(before).norm().getFloat()).isGreaterThan(0.01f);
+            together.parallel().requireEqualParameters(together.trainer());
+        }
+    }
+
+    private static void frozenParameter(Communicator comm) throws Exception {
+        Block block = perceptron();
+        try (Training together = Training.on(comm, DataParallel.over(comm), block, sgd())) {
+            Parameter weight = block.getParameters().get(0).getValue();
+            NDArray before = weight.getArray().duplicate();
+            weight.freeze(true);
+            together.fit(32, 1);
+            assertThat(weight.getArray()).isEqualTo(before);
+
+            weight.freeze(false);
+            together.fit(32, 1);
+            assertThat(weight.getArray()).isNotEqualTo(before);
+            together.parallel().requireEqualParameters(together.trainer());
+        }
+    }
+
+    /** A float64 layer behind a float32 layer. */
+    private static void severalTypes(Communicator comm) throws Exception {
+        equalsOneProcessInParts(comm, TrainingScenarios::mixed, 1);
+    }
+
+    private static Block mixed() {
+        return new SequentialBlock()
+                .add(Linear.builder().setUnits(Training.CLASSES).build())
+                .add(new Doubles());
+    }
+
+    /** Two backward passes of 16 samples for each step. */
+    private static void accumulation(Communicator comm) throws Exception {
+        equalsOneProcessInParts(comm, TrainingScenarios::perceptron, 2);
+    }
+
+    /** In a loop of the application's own, with several backward passes for each step. */
+    private static void equalsOneProcessInParts(Communicator comm, Supplier<Block> block, int parts) {
+        try (Training alone = Training.alone(block.get(), sgd());
+                Training together = Training.on(comm, DataParallel.over(comm), block.get(), sgd())) {
+            int size = 32 / parts;
+            for (int step = 0; step < 10; step++) {
+                alone.backward(64 * step, 64, 1);
+                alone.trainer().step();
+                for (int part = 0; part < parts; part++) {
+                    together.backward(64 * step + 32 * comm.rank() + size * part, size, 1f / parts);
+                }
+                together.parallel().averageGradients(together.trainer());
+                together.trainer().step();
+            }
+            assertThat(together.distance(alone)).isLessThan(1e-6);
+            together.parallel().requireEqualParameters(together.trainer());
+        }
+    }
+
+    private static void float16(Communicator comm) throws Exception {
+        DataParallel parallel =
+                DataParallel.builder(comm).compression(Compression.FLOAT16).build();
+        try (Training alone = Training.alone(perceptron(), sgd());
+                Training together = Training.on(comm, parallel, perceptron(), sgd())) {
+            alone.fit(64, 2);
+            together.fit(32, 2);
+
+            assertThat(together.distance(alone)).isBetween(1e-7, 1e-3);
+            parallel.requireEqualParameters(together.trainer());
+        }
+    }
+
+    /** A gradient of 1 + 2^-13 is 1 in float16: without feedback 1024 steps of it would lose 1/8. */
+    private static void errorFeedback(Communicator comm) {
+        DataParallel parallel =
+                DataParallel.builder(comm).compression(Compression.FLOAT16).build();
+        Optimizer descent =
+                Optimizer.sgd().setLearningRateTracker(Tracker.fixed(1)).build();
+        try (Training together = Training.on(comm, parallel, new Scalar(), descent)) {
+            Trainer trainer = together.trainer();
+            NDArray weight = together.parameter("weight");
+            float begin = weight.getFloat();
+            for (int step = 0; step < 1024; step++) {
+                try (GradientCollector collector = trainer.newGradientCollector()) {
+                    collector.backward(weight.mul(1 + 0x1p-13f).sum());
+                }
+                parallel.averageGradients(trainer);
+                trainer.step();
+            }
+            assertThat(begin - weight.getFloat()).isCloseTo(1024 + 0x1p-3f, within(0x1p-9f));
+        }
+    }
+
+    private static void differentBlocks(Communicator comm) {
+        Block block = new SequentialBlock()
+                .add(Linear.builder().setUnits(8).build())
+                .add(Linear.builder().setUnits(Training.CLASSES + comm.rank()).build());
+        assertThatThrownBy(() -> Training.on(comm, DataParallel.over(comm), block, sgd()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("rank=1 parameters[2]=", "Linear_weight (5, 8) float32", "expected", "(4, 8)");
+    }
+
+    private static void differentFreezing(Communicator comm) throws Exception {
+        Block block = new SequentialBlock()
+                .add(Linear.builder().setUnits(Training.FEATURES).build())
+                .add(Linear.builder().setUnits(Training.FEATURES).build())
+                .add(Linear.builder().setUnits(Training.CLASSES).build());
+        try (Training together = Training.on(comm, DataParallel.over(comm), block, sgd())) {
+            block.getParameters().get(2 * comm.rank()).getValue().freeze(true);
+
+            assertThatThrownBy(() -> together.fit(32, 1))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContainingAll("rank=" + comm.rank(), "freeze the same parameters on all ranks");
+        }
+    }
+
+    private static void notInitialized(Communicator comm) {
+        DataParallel parallel = DataParallel.over(comm);
+        try (Training alone = Training.uninitialized(parallel, perceptron(), sgd())) {
+            assertThatThrownBy(() -> parallel.broadcast(alone.trainer()))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContainingAll("Linear_weight not initialized", "trainer.initialize");
+        }
+    }
+
+    private static void noBroadcast(Communicator comm) {
+        DataParallel parallel = DataParallel.over(comm);
+        try (Training alone = Training.uninitialized(parallel, perceptron(), sgd())) {
+            alone.trainer().initialize(new Shape(32, Training.FEATURES));
+
+            assertThatThrownBy(() -> EasyTrain.fit(alone.trainer(), 1, alone.dataset(parallel.sampler(32)), null))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("call broadcast(trainer) after trainer.initialize");
+        }
+    }
+
+    /** A linear layer whose weight is a transposed view. */
+    private static final class Transposed extends TestBlock {
+
+        private final Parameter weight = parameter("weight");
+
+        @Override
+        void makeParameters(NDManager manager) {
+            weight.setArray(manager.randomNormal(new Shape(Training.CLASSES, Training.FEATURES))
+                    .transpose()
+                    .stopGradient());
+        }
+
+        @Override
+        NDArray forward(NDArray input) {
+            return input.matMul(weight.getArray());
+        }
+    }
+
+    /** Multiplies each column by a number of float64. */
+    private static final class Doubles extends TestBlock {
+
+        private final Parameter weight = parameter("weight");
+
+        @Override
+        void makeParameters(NDManager manager) {
+            weight.setArray(manager.ones(new Shape(Training.CLASSES), DataType.FLOAT64));
+        }
+
+        @Override
+        NDArray forward(NDArray input) {
+            return input.mul(weight.getArray());
+        }
+    }
+
+    /** A single number. */
+    private static final class Scalar extends TestBlock {
+
+        private final Parameter weight = parameter("weight");
+
+        @Override
+        void makeParameters(NDManager manager) {
+            weight.setArray(manager.create(new float[] {1}));
+        }
+
+        @Override
+        NDArray forward(NDArray input) {
+            return input.mul(weight.getArray());
+        }
+    }
+
+    /** Adds what another block makes of its input, or does not. */
+    private static final class OnlyOn extends TestBlock {
+
+        private final boolean used;
+        private final Block block;
+
+        OnlyOn(boolean used, Block block) {
+            this.used = used;
+            this.block = addChildBlock("extra", block);
+        }
+
+        @Override
+        public void initializeChildBlocks(NDManager manager, DataType type, Shape... inputs) {
+            block.initialize(manager, type, inputs);
+        }
+
+        @Override
+        NDArray forward(NDArray input) {
+            return used
+                    ? input.add(
+                            block.forward(parameters(), new NDList(input), true).singletonOrThrow())
+                    : input;
+        }
+    }
+}

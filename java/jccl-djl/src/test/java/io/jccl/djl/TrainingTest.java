@@ -1,0 +1,57 @@
+package io.jccl.djl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The {@link TrainingScenarios}, which two processes run once, one after the other. */
+class TrainingTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(150);
+
+    private static String[] outputs;
+
+    @BeforeAll
+    @Timeout(value = 4, unit = TimeUnit.MINUTES)
+    static void run(@TempDir Path folder) throws Exception {
+        try (RankProcesses ranks = RankProcesses.start(folder, 2, TrainingScenarios.class)) {
+            int status = ranks.awaitExit(0, LIMIT) + ranks.awaitExit(1, LIMIT);
+            assertThat(status).as(ranks.allOutput()).isZero();
+            outputs = new String[] {ranks.output(0), ranks.output(1)};
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "sgd",
+                "adam",
+                "small buckets",
+                "evaluators",
+                "averaged statistics",
+                "own statistics",
+                "transposed parameter",
+                "unused parameter",
+                "frozen parameter",
+                "several types",
+                "accumulation",
+                "float16",
+                "error feedback",
+                "different blocks",
+                "different freezing",
+                "not initialized",
+                "no broadcast"
+            })
+    void scenarioPassesOnBothRanks(String name) {
+        for (String output : outputs) {
+            assertThat(output).contains("PASSED " + name + " (");
+        }
+    }
+}
