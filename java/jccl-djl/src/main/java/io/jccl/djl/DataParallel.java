@@ -40,8 +40,8 @@ public final class DataParallel {
     private final boolean averageStatistics;
     private final GradientAverager averager;
     private final TrainingListener listener = new Listener();
-    private final DistributedEvaluatorListener evaluators = new DistributedEvaluatorListener(this::communicator);
     private Communicator comm;
+    private @Nullable DistributedEvaluatorListener evaluators; // of the last listeners
     private @Nullable Trainer trainer; // of the last broadcast
     private @Nullable ParameterTable parameters; // of its block
     private Position.Phase phase = Position.Phase.IDLE;
@@ -88,8 +88,13 @@ public final class DataParallel {
      */
     public TrainingListener[] listeners(TrainingListener... others) {
         List<TrainingListener> all = new ArrayList<>(List.of(listener));
-        for (TrainingListener other : others) {
-            all.add(other.getClass() == EvaluatorTrainingListener.class ? evaluators : other);
+        for (TrainingListener other : required("others", others)) {
+            if (required("listener", other).getClass() == EvaluatorTrainingListener.class) {
+                evaluators = new DistributedEvaluatorListener(this::communicator);
+                all.add(evaluators);
+            } else {
+                all.add(other);
+            }
         }
         return all.toArray(TrainingListener[]::new);
     }
@@ -190,7 +195,9 @@ public final class DataParallel {
         phase = Position.Phase.IDLE;
         epoch = Position.epoch(positions);
         comm = rest;
-        evaluators.reset(trainer);
+        if (evaluators != null) {
+            evaluators.reset(trainer);
+        }
         if (averageStatistics) {
             averager.average(comm, trainer, List.of(), table.statistics());
         }

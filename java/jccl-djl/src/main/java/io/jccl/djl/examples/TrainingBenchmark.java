@@ -3,7 +3,6 @@ package io.jccl.djl.examples;
 import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
-import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
@@ -27,17 +26,17 @@ import io.jccl.djl.DataParallel;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
+import java.util.function.Consumer;
 
 /**
  * Times steps of a perceptron with two hidden layers, by several ways to average its gradients: {@code jccl run -n 2 -- java
  * -cp CLASSPATH io.jccl.djl.examples.TrainingBenchmark HIDDEN BATCH STEPS}.
  *
  * <p>The ways alternate within a run, in blocks of steps, so that all meet the same load of the host. Rank 0 prints medians in
- * milliseconds: a step without communication, and for each way the step and the averaging in it.
+ * milliseconds of the step and of the averaging in it: of one process that takes the samples of all ranks while the others wait,
+ * of all ranks without communication, and of all ranks that average.
  */
 public final class TrainingBenchmark {
 
@@ -45,15 +44,21 @@ public final class TrainingBenchmark {
     private static final int CLASSES = 10;
     private static final int BLOCK = 5;
 
-    /** A way to average gradients. */
-    private interface Averaging {
-        void average(Trainer trainer);
-    }
+    /**
+     * A way to average gradients, and its times in nanoseconds.
+     *
+     * @param isAlone whether rank 0 takes the samples of all ranks
+     */
+    private record Way(
+            String name, boolean isAlone, Consumer<Trainer> average, List<Long> stepTimes, List<Long> averagingTimes) {
 
-    /** Times of a way, in nanoseconds. */
-    private record Times(List<Long> step, List<Long> averaging) {
-        Times() {
-            this(new ArrayList<>(), new ArrayList<>());
+        Way(String name, boolean isAlone, Consumer<Trainer> average) {
+            this(name, isAlone, average, new ArrayList<>(), new ArrayList<>());
+        }
+
+        void forget() {
+            stepTimes.clear();
+            averagingTimes.clear();
         }
     }
 
@@ -81,9 +86,10 @@ public final class TrainingBenchmark {
                             .build())
                     .optDevices(new Device[] {Device.cpu()}))) {
                 trainer.initialize(new Shape(batch, INPUTS));
-                Map<String, Times> times = time(comm, trainer, batch, steps);
+                List<Way> ways = ways(comm, trainer);
+                time(comm, trainer, ways, batch, steps);
                 if (comm.rank() == 0) {
-                    print(comm, model.getBlock(), times);
+                    print(comm, model.getBlock(), ways);
                 }
             }
         }
@@ -98,48 +104,57 @@ public final class TrainingBenchmark {
                 .add(Linear.builder().setUnits(CLASSES).build());
     }
 
-    private static Map<String, Times> time(Communicator comm, Trainer trainer, int batch, int steps) {
-        Map<String, Averaging> ways = ways(comm, trainer);
-        Map<String, Times> times = new LinkedHashMap<>();
-        ways.keySet().forEach(way -> times.put(way, new Times()));
+    private static void time(Communicator comm, Trainer trainer, List<Way> ways, int batch, int steps) {
         Random random = new Random(comm.rank());
-        for (int done = -BLOCK; done < steps; done += BLOCK) { // the first block of each way warms up
-            boolean isTimed = done >= 0;
-            ways.forEach((way, averaging) -> {
+        for (int done = 0; done < BLOCK + steps; done += BLOCK) {
+            for (Way way : ways) {
                 for (int i = 0; i < BLOCK; i++) {
-                    step(comm, trainer, batch, random, averaging, isTimed ? times.get(way) : new Times());
+                    comm.barrier().await();
+                    if (!way.isAlone()) {
+                        step(trainer, way, batch, random);
+                    } else if (comm.rank() == 0) {
+                        step(trainer, way, batch * comm.size(), random);
+                    }
                 }
-            });
+            }
+            if (done == 0) {
+                ways.forEach(Way::forget); // the first block warms up
+            }
         }
-        return times;
     }
 
-    private static Map<String, Averaging> ways(Communicator comm, Trainer trainer) {
+    private static List<Way> ways(Communicator comm, Trainer trainer) {
         DataParallel plain = DataParallel.over(comm);
         DataParallel compressed =
                 DataParallel.builder(comm).compression(Compression.FLOAT16).build();
         plain.broadcast(trainer);
         compressed.broadcast(trainer);
-        Map<String, Averaging> ways = new LinkedHashMap<>();
-        ways.put("no communication", each -> {});
-        ways.put("one all-reduce per tensor", each -> {
-            try (NDScope scope = new NDScope()) {
-                scope.suppressNotUsedWarning();
-                gradients(each)
-                        .forEach(buffer -> comm.allReduce(buffer, ReduceOp.AVG).await());
-            }
-        });
-        ways.put("all-reduce of a list", each -> {
-            try (NDScope scope = new NDScope()) {
-                scope.suppressNotUsedWarning();
-                comm.allReduce(gradients(each), ReduceOp.AVG).await();
-            }
-        });
-        ways.put("DataParallel, buckets", plain::averageGradients);
-        ways.put("DataParallel, float16", compressed::averageGradients);
-        return ways;
+        return List.of(
+                new Way("one process, all samples", true, each -> {}),
+                new Way("no communication", false, each -> {}),
+                new Way("all-reduce of each tensor", false, each -> averageEach(comm, each)),
+                new Way("all-reduce of a list", false, each -> averageList(comm, each)),
+                new Way("DataParallel", false, plain::averageGradients),
+                new Way("DataParallel, float16", false, compressed::averageGradients));
     }
 
+    private static void averageEach(Communicator comm, Trainer trainer) {
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            for (DataBuffer gradient : gradients(trainer)) {
+                comm.allReduce(gradient, ReduceOp.AVG).await();
+            }
+        }
+    }
+
+    private static void averageList(Communicator comm, Trainer trainer) {
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            comm.allReduce(gradients(trainer), ReduceOp.AVG).await();
+        }
+    }
+
+    /** The gradients' own memory, which is in order for a perceptron on a CPU. */
     private static List<DataBuffer> gradients(Trainer trainer) {
         return trainer.getModel().getBlock().getParameters().values().stream()
                 .map(parameter -> parameter.getArray().getGradient())
@@ -148,8 +163,7 @@ public final class TrainingBenchmark {
                 .toList();
     }
 
-    private static void step(
-            Communicator comm, Trainer trainer, int batch, Random random, Averaging averaging, Times times) {
+    private static void step(Trainer trainer, Way way, int batch, Random random) {
         try (NDManager manager = trainer.getManager().newSubManager()) {
             float[] x = new float[batch * INPUTS];
             float[] labels = new float[batch];
@@ -161,31 +175,30 @@ public final class TrainingBenchmark {
             }
             NDList data = new NDList(manager.create(x, new Shape(batch, INPUTS)));
             NDList expected = new NDList(manager.create(labels));
-            comm.barrier().await();
             long begin = System.nanoTime();
             try (GradientCollector collector = trainer.newGradientCollector()) {
-                NDArray loss = trainer.getLoss().evaluate(expected, trainer.forward(data));
-                collector.backward(loss);
+                collector.backward(trainer.getLoss().evaluate(expected, trainer.forward(data)));
             }
             long computed = System.nanoTime();
-            averaging.average(trainer);
-            long averaged = System.nanoTime();
+            way.average().accept(trainer);
+            way.averagingTimes().add(System.nanoTime() - computed);
             trainer.step();
-            times.step().add(System.nanoTime() - begin);
-            times.averaging().add(averaged - computed);
+            way.stepTimes().add(System.nanoTime() - begin);
         }
     }
 
-    private static void print(Communicator comm, Block block, Map<String, Times> times) {
+    private static void print(Communicator comm, Block block, List<Way> ways) {
         long bytes = block.getParameters().values().stream()
                 .mapToLong(parameter -> parameter.getArray().size() * Float.BYTES)
                 .sum();
-        double alone = median(times.get("no communication").step());
+        double alone = median(ways.get(0).stepTimes());
         System.out.printf("%d ranks, %.1f MB of gradients%n", comm.size(), bytes / 1e6);
-        System.out.printf("%-28s %10s %10s %10s%n", "", "step ms", "of it avg", "ratio");
-        times.forEach((way, each) -> System.out.printf(
-                "%-28s %10.2f %10.2f %10.2f%n",
-                way, median(each.step()), median(each.averaging()), median(each.step()) / alone));
+        System.out.printf("%-28s %10s %15s %10s%n", "", "step, ms", "averaging, ms", "speed-up");
+        for (Way way : ways) {
+            double step = median(way.stepTimes());
+            System.out.printf(
+                    "%-28s %10.2f %15.2f %10.2f%n", way.name(), step, median(way.averagingTimes()), alone / step);
+        }
     }
 
     private static double median(List<Long> nanos) {
