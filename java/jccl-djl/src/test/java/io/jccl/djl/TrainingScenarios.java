@@ -54,6 +54,7 @@ final class TrainingScenarios {
         scenarios.put("several types", TrainingScenarios::severalTypes);
         scenarios.put("accumulation", TrainingScenarios::accumulation);
         scenarios.put("float16", TrainingScenarios::float16);
+        scenarios.put("memory", TrainingScenarios::memory);
         scenarios.put("error feedback", TrainingScenarios::errorFeedback);
         scenarios.put("different blocks", TrainingScenarios::differentBlocks);
         scenarios.put("different freezing", TrainingScenarios::differentFreezing);
@@ -266,6 +267,27 @@ final class TrainingScenarios {
             assertThat(together.distance(alone)).isBetween(1e-7, 1e-3);
             parallel.requireEqualParameters(together.trainer());
         }
+    }
+
+    /** A step leaves no array behind. */
+    private static void memory(Communicator comm) {
+        DataParallel parallel =
+                DataParallel.builder(comm).compression(Compression.FLOAT16).build();
+        try (Training together = Training.on(comm, parallel, new Transposed(), sgd())) {
+            Trainer trainer = together.trainer();
+            together.backward(32 * comm.rank(), 32, 1);
+            parallel.averageGradients(trainer);
+            int before = arrays(trainer);
+            for (int step = 0; step < 5; step++) {
+                parallel.averageGradients(trainer);
+            }
+            assertThat(arrays(trainer)).isEqualTo(before);
+        }
+    }
+
+    private static int arrays(Trainer trainer) {
+        return trainer.getManager().getManagedArrays().size()
+                + trainer.getModel().getNDManager().getManagedArrays().size();
     }
 
     /** A gradient of 1 + 2^-13 is 1 in float16: without feedback 1024 steps of it would lose 1/8. */

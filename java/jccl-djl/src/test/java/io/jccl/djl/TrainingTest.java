@@ -43,6 +43,7 @@ class TrainingTest {
                 "several types",
                 "accumulation",
                 "float16",
+                "memory",
                 "error feedback",
                 "different blocks",
                 "different freezing",
