@@ -12,11 +12,11 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All-reduces tensors through a bucket: shared memory that the ranks of a host reduce in place. Tensors of one type fill
- * buckets one after the other, small ones together, and a large one in parts.
+ * All-reduces tensors through a bucket: shared memory that the ranks of a host reduce in place. Tensors of one type
+ * fill buckets one after the other, small ones together, and a large one in parts.
  *
- * <p>A collective never sees memory of a tensor, so that the tensors may be closed whenever it ends, and a tensor holds either
- * its own elements or reduced ones, in parts of a bucket, when a collective fails.
+ * <p>A collective never sees memory of a tensor, so that the tensors may be closed whenever it ends, and a tensor holds
+ * either its own elements or reduced ones, in parts of a bucket, when a collective fails.
  */
 final class Buckets implements AutoCloseable {
 

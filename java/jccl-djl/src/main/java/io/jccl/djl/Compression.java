@@ -5,9 +5,9 @@ public enum Compression {
     /** Gradients travel as they are. */
     NONE,
     /**
-     * Half of float32's bytes with 11 bits of precision. What rounding takes away from a gradient of a rank is added to its next
-     * one (error feedback), so that it is late and not lost. Elements are divided by the number of ranks before they travel;
-     * what lies beyond 65504 then is cut and follows with later steps.
+     * Half of float32's bytes with 11 bits of precision. What rounding takes away from a gradient of a rank is added to
+     * its next one (error feedback), so that it is late and not lost. Elements are divided by the number of ranks
+     * before they travel; what lies beyond 65504 then is cut and follows with later steps.
      */
     FLOAT16
 }

@@ -25,15 +25,16 @@ import org.jspecify.annotations.Nullable;
  * EasyTrain.fit(trainer, epochs, dataset, null);
  * }</pre>
  *
- * <p>Every rank makes one for its trainer, of the same block, loss and optimizer, and does as many steps. The trainer uses one
- * device. A step ends with a small all-reduce, after which the gradients are known to be averaged on all ranks: so ranks that
- * remain after a failure can all {@linkplain #recover go on} from the same step, whatever the optimizer keeps.
+ * <p>Every rank makes one for its trainer, of the same block, loss and optimizer, and does as many steps. The trainer
+ * uses one device. A step ends with a small all-reduce, after which the gradients are known to be averaged on all
+ * ranks: so ranks that remain after a failure can all {@linkplain #recover go on} from the same step, whatever the
+ * optimizer keeps.
  *
- * <p>The average of the ranks' gradients is the gradient of the loss over the global batch if the loss is a mean over samples
- * and all ranks have equally many.
+ * <p>The average of the ranks' gradients is the gradient of the loss over the global batch if the loss is a mean over
+ * samples and all ranks have equally many.
  *
- * <p>Methods are called by the thread that trains. What a communicator throws comes out of {@code EasyTrain.fit}, in particular
- * {@link io.jccl.PeerFailedException}, which names ranks that died.
+ * <p>Methods are called by the thread that trains. What a communicator throws comes out of {@code EasyTrain.fit}, in
+ * particular {@link io.jccl.PeerFailedException}, which names ranks that died.
  */
 public final class DataParallel {
 
@@ -73,23 +74,23 @@ public final class DataParallel {
     }
 
     /**
-     * A listener that averages gradients after each batch of {@code EasyTrain}, and counts epochs. Evaluators show the values
-     * of this rank; {@link #listeners} has those of all ranks.
+     * A listener that averages gradients after each batch of {@code EasyTrain}, and counts epochs. Evaluators show the
+     * values of this rank; {@link #listeners} has those of all ranks.
      */
     public TrainingListener listener() {
         return listener;
     }
 
     /**
-     * {@link #listener()} and others, among them {@code TrainingListener.Defaults}. An {@link EvaluatorTrainingListener} of
-     * DJL's is replaced by one whose values of an epoch are those over all ranks, in metrics and in {@code
-     * trainer.getTrainingResult()}; listeners that stop training by such a value then stop it on all ranks. Values of single
-     * batches are of this rank.
+     * {@link #listener()} and others, among them {@code TrainingListener.Defaults}. An {@link
+     * EvaluatorTrainingListener} of DJL's is replaced by one whose values of an epoch are those over all ranks, in
+     * metrics and in {@code trainer.getTrainingResult()}; listeners that stop training by such a value then stop it on
+     * all ranks. Values of single batches are of this rank.
      */
     public TrainingListener[] listeners(TrainingListener... others) {
         List<TrainingListener> all = new ArrayList<>(List.of(listener));
-        for (TrainingListener other : required("others", others)) {
-            if (required("listener", other).getClass() == EvaluatorTrainingListener.class) {
+        for (TrainingListener other : others) {
+            if (required(TrainingListener.class, "others[]", other).getClass() == EvaluatorTrainingListener.class) {
                 evaluators = new DistributedEvaluatorListener(this::communicator);
                 all.add(evaluators);
             } else {
@@ -100,14 +101,15 @@ public final class DataParallel {
     }
 
     /**
-     * Gives every rank the parameters of rank 0. All ranks call this after {@code trainer.initialize} and before the first
-     * batch.
+     * Gives every rank the parameters of rank 0. All ranks call this after {@code trainer.initialize} and before the
+     * first batch.
      *
-     * @throws IllegalArgumentException on all ranks if parameters differ in number, name, shape, type or in whether they have a
-     *     gradient, or are not initialised; names the first; on this rank if the trainer uses another number of devices than one
+     * @throws IllegalArgumentException on all ranks if parameters differ in number, name, shape, type or in whether
+     *     they have a gradient, or are not initialised; names the first; on this rank if the trainer uses another
+     *     number of devices than one
      */
     public void broadcast(Trainer trainer) {
-        ParameterTable table = new ParameterTable(required("trainer", trainer));
+        ParameterTable table = new ParameterTable(required(Trainer.class, "trainer", trainer));
         table.requireSameShapes(comm);
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
@@ -123,11 +125,12 @@ public final class DataParallel {
     }
 
     /**
-     * Averages gradients over all ranks, for training loops of the application's own: after the backward passes of a step, and
-     * before {@code trainer.step()}. All ranks call it. {@link #listener()} does this after every batch of {@code EasyTrain}.
+     * Averages gradients over all ranks, for training loops of the application's own: after the backward passes of a
+     * step, and before {@code trainer.step()}. All ranks call it. {@link #listener()} does this after every batch of
+     * {@code EasyTrain}.
      *
-     * @throws IllegalStateException if {@link #broadcast} was not called for this trainer, or on all ranks if they do not
-     *     average the same parameters
+     * @throws IllegalStateException if {@link #broadcast} was not called for this trainer, or on all ranks if they do
+     *     not average the same parameters
      */
     public void averageGradients(Trainer trainer) {
         ParameterTable table = parametersOf(trainer);
@@ -184,7 +187,8 @@ public final class DataParallel {
      */
     public void recover(Communicator rest, Trainer trainer) {
         ParameterTable table = parametersOf(trainer);
-        List<Position> positions = new Position(steps, phase, epoch).allGather(required("rest", rest));
+        List<Position> positions =
+                new Position(steps, phase, epoch).allGather(required(Communicator.class, "rest", rest));
         long target = Position.target(positions);
         if (steps < target) {
             trainer.step();
@@ -238,16 +242,16 @@ public final class DataParallel {
     }
 
     private ParameterTable parametersOf(Trainer trainer) {
-        if (parameters == null || required("trainer", trainer) != this.trainer) {
+        if (parameters == null || trainer != this.trainer) {
             throw new IllegalStateException("trainer=" + trainer + ": expected the one of the last broadcast; call"
                     + " broadcast(trainer) after trainer.initialize, with a DataParallel for each trainer");
         }
         return parameters;
     }
 
-    private static <T> T required(String name, @Nullable T value) {
+    private static <T> T required(Class<T> type, String name, @Nullable T value) {
         if (value == null) {
-            throw new IllegalArgumentException(name + "=null: expected a " + name);
+            throw new IllegalArgumentException(name + "=null: expected a " + type.getSimpleName());
         }
         return value;
     }
@@ -284,7 +288,7 @@ public final class DataParallel {
         private int bucketBytes = BUCKET_BYTES;
 
         private Builder(Communicator comm) {
-            this.comm = required("comm", comm);
+            this.comm = required(Communicator.class, "comm", comm);
         }
 
         /**
@@ -293,13 +297,13 @@ public final class DataParallel {
          * @param compression {@link Compression#NONE} unless set
          */
         public Builder compression(Compression compression) {
-            this.compression = required("compression", compression);
+            this.compression = required(Compression.class, "compression", compression);
             return this;
         }
 
         /**
-         * Whether running means and variances of batch normalization are averaged with the gradients, so that they are the same
-         * on all ranks. If not, each rank has those of its own samples. True unless set.
+         * Whether running means and variances of batch normalization are averaged with the gradients, so that they are
+         * the same on all ranks. If not, each rank has those of its own samples. True unless set.
          */
         public Builder averageStatistics(boolean averageStatistics) {
             this.averageStatistics = averageStatistics;

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * DJL's {@link EvaluatorTrainingListener} whose values of an epoch are those over all ranks: the mean of the ranks' values,
- * weighted by batches for a loss, which is a mean over batches, and by samples for other evaluators.
+ * DJL's {@link EvaluatorTrainingListener} whose values of an epoch are those over all ranks: the mean of the ranks'
+ * values, weighted by batches for a loss, which is a mean over batches, and by samples for other evaluators.
  */
 final class DistributedEvaluatorListener extends EvaluatorTrainingListener {
 

@@ -10,15 +10,17 @@ import java.util.Random;
 import java.util.function.IntSupplier;
 
 /**
- * Gives each rank its part of every global batch of a dataset that all ranks have: {@code dataset.setSampling(sampler)}.
+ * Gives each rank its part of every global batch of a dataset that all ranks have: {@code
+ * dataset.setSampling(sampler)}.
  *
- * <p>All ranks get equally many batches of equal sizes. A global batch is {@code ranks * batchSize} consecutive samples in the
- * order of the epoch, of which rank {@code r} takes the {@code r}-th block. The last one holds the rest of the dataset; samples
- * from the beginning of the epoch fill it up where the rest is not a multiple of the number of ranks, so that fewer samples than
- * there are ranks come twice. An epoch of one process with batches of {@code ranks * batchSize} sees the same global batches.
+ * <p>All ranks get equally many batches of equal sizes. A global batch is {@code ranks * batchSize} consecutive samples
+ * in the order of the epoch, of which rank {@code r} takes the {@code r}-th block. The last one holds the rest of the
+ * dataset; samples from the beginning of the epoch fill it up where the rest is not a multiple of the number of ranks,
+ * so that fewer samples than there are ranks come twice. An epoch of one process with batches of {@code ranks *
+ * batchSize} sees the same global batches.
  *
- * <p>A shuffled order depends on the seed and the number of the epoch only; both are the same on all ranks. Rank, number of ranks
- * and epoch are those of the {@link DataParallel} when an epoch begins.
+ * <p>A shuffled order depends on the seed and the number of the epoch only; both are the same on all ranks. Rank,
+ * number of ranks and epoch are those of the {@link DataParallel} when an epoch begins.
  */
 public final class DistributedSampler implements Sampler {
 

@@ -34,8 +34,8 @@ final class GradientAverager implements AutoCloseable {
     }
 
     /**
-     * Sees to it that arrays have a gradient, zero at first. Otherwise the engine gives zeros that belong to nothing for a
-     * parameter that a rank's forward pass leaves out, and the average would be lost on this rank.
+     * Sees to it that arrays have a gradient, zero at first. Otherwise the engine gives zeros that belong to nothing
+     * for a parameter that a rank's forward pass leaves out, and the average would be lost on this rank.
      */
     void prepare(Trainer trainer, List<ParameterTable.Entry> trainable) {
         List<NDArray> missing = trainable.stream()

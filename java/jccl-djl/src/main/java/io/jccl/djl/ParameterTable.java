@@ -18,8 +18,8 @@ import java.util.function.Predicate;
 import java.util.zip.CRC32C;
 
 /**
- * The parameters of a trainer's block in the order of {@code Block.getParameters()}, which is the same in every process. An
- * array that several parameters share is listed once.
+ * The parameters of a trainer's block in the order of {@code Block.getParameters()}, which is the same in every
+ * process. An array that several parameters share is listed once.
  */
 final class ParameterTable {
 

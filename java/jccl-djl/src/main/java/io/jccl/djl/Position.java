@@ -8,8 +8,8 @@ import java.util.List;
 /**
  * Where a rank is in its training.
  *
- * <p>A rank takes a step when it knows that all ranks have the averaged gradients. So if any rank has taken a step, every other
- * rank has at least the gradients for it; and if a rank lacks them, nobody has taken the step.
+ * <p>A rank takes a step when it knows that all ranks have the averaged gradients. So if any rank has taken a step,
+ * every other rank has at least the gradients for it; and if a rank lacks them, nobody has taken the step.
  *
  * @param steps that the rank has taken
  * @param phase of the next one

@@ -9,10 +9,11 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * The elements of a tensor in memory of the host: the tensor's own memory, or a copy that {@link #writeBack} returns to it.
+ * The elements of a tensor in memory of the host: the tensor's own memory, or a copy that {@link #writeBack} returns to
+ * it.
  *
- * <p>It is a copy where the tensor's elements do not lie one after the other, or are on a GPU. Valid until the {@link NDScope}
- * ends in which it was made.
+ * <p>It is a copy where the tensor's elements do not lie one after the other, or are on a GPU. Valid until the {@link
+ * NDScope} ends in which it was made.
  */
 final class TensorView {
 
@@ -49,7 +50,10 @@ final class TensorView {
         return new TensorView(alias, bytes, alias.getDevice().isGpu() || !isSame(bytes, alias.toByteBuffer(true)));
     }
 
-    /** An engine copies where it cannot give the tensor's own memory; two copies that both exist differ in their address. */
+    /**
+     * An engine copies where it cannot give the tensor's own memory; two copies that both exist differ in their
+     * address.
+     */
     private static boolean isSame(ByteBuffer first, ByteBuffer second) {
         return first.isDirect()
                 && second.isDirect()

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import ai.djl.Device;
+import ai.djl.Model;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -15,13 +17,16 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.BatchNorm;
+import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.EasyTrain;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.Trainer;
 import ai.djl.training.TrainingResult;
+import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import io.jccl.Communicator;
+import java.nio.FloatBuffer;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -60,6 +65,8 @@ final class TrainingScenarios {
         scenarios.put("different freezing", TrainingScenarios::differentFreezing);
         scenarios.put("not initialized", TrainingScenarios::notInitialized);
         scenarios.put("no broadcast", TrainingScenarios::noBroadcast);
+        scenarios.put("other devices", TrainingScenarios::otherDevices);
+        scenarios.put("unsuitable tensors", TrainingScenarios::unsuitableTensors);
         try (Communicator all = Communicator.fromEnvironment()) {
             scenarios.forEach((name, scenario) -> run(all, name, scenario));
         }
@@ -351,6 +358,38 @@ final class TrainingScenarios {
             assertThatThrownBy(() -> EasyTrain.fit(alone.trainer(), 1, alone.dataset(parallel.sampler(32)), null))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("call broadcast(trainer) after trainer.initialize");
+        }
+    }
+
+    /** DJL keeps the arrays of further devices to itself. */
+    private static void otherDevices(Communicator comm) {
+        refusesDevices(comm, "devices.length=2: expected one device for each rank", Device.cpu(), Device.gpu());
+        refusesDevices(comm, "Linear_weight.device=cpu(): expected gpu(0), the trainer's device", Device.gpu());
+    }
+
+    private static void refusesDevices(Communicator comm, String message, Device... devices) {
+        try (Model model = Model.newInstance("model")) {
+            model.setBlock(perceptron());
+            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, Training.FEATURES));
+            try (Trainer trainer = model.newTrainer(new DefaultTrainingConfig(Loss.l2Loss()).optDevices(devices))) {
+                assertThatThrownBy(() -> DataParallel.over(comm).broadcast(trainer))
+                        .isInstanceOf(IllegalArgumentException.class)
+                        .hasMessageContaining(message);
+            }
+        }
+    }
+
+    private static void unsuitableTensors(Communicator comm) {
+        try (NDManager manager = NDManager.newBaseManager()) {
+            NDArray sparse =
+                    manager.createCoo(FloatBuffer.wrap(new float[] {1}), new long[][] {{0}, {1}}, new Shape(2, 2));
+            assertThatThrownBy(() -> TensorView.of("weight.gradient", sparse))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContainingAll("weight.gradient=COO", "expected a dense tensor");
+            TensorView integers = TensorView.of("weight.gradient", manager.create(new int[] {1}));
+            assertThatThrownBy(integers::type)
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContainingAll("type=int32", "expected float16, bfloat16, float32 or float64");
         }
     }
 

@@ -48,7 +48,9 @@ class TrainingTest {
                 "different blocks",
                 "different freezing",
                 "not initialized",
-                "no broadcast"
+                "no broadcast",
+                "other devices",
+                "unsuitable tensors"
             })
     void scenarioPassesOnBothRanks(String name) {
         for (String output : outputs) {

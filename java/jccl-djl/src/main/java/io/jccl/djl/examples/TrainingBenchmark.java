@@ -31,12 +31,12 @@ import java.util.Random;
 import java.util.function.Consumer;
 
 /**
- * Times steps of a perceptron with two hidden layers, by several ways to average its gradients: {@code jccl run -n 2 -- java
- * -cp CLASSPATH io.jccl.djl.examples.TrainingBenchmark HIDDEN BATCH STEPS}.
+ * Times steps of a perceptron with two hidden layers, by several ways to average its gradients: {@code jccl run -n 2 --
+ * java -cp CLASSPATH io.jccl.djl.examples.TrainingBenchmark HIDDEN BATCH STEPS}.
  *
- * <p>The ways alternate within a run, in blocks of steps, so that all meet the same load of the host. Rank 0 prints medians in
- * milliseconds of the step and of the averaging in it: of one process that takes the samples of all ranks while the others wait,
- * of all ranks without communication, and of all ranks that average.
+ * <p>The ways alternate within a run, in blocks of steps, so that all meet the same load of the host. Rank 0 prints
+ * medians in milliseconds of the step and of the averaging in it: of one process that takes the samples of all ranks
+ * while the others wait, of all ranks without communication, and of all ranks that average.
  */
 public final class TrainingBenchmark {
 
@@ -67,7 +67,8 @@ public final class TrainingBenchmark {
     /**
      * Runs as one rank of a launcher's job.
      *
-     * @param args the units of each hidden layer, the samples of a rank in a batch, and how many steps to time in each way
+     * @param args the units of each hidden layer, the samples of a rank in a batch, and how many steps to time in each
+     *     way
      */
     public static void main(String[] args) {
         if (args.length != 3) {
