@@ -1,6 +1,5 @@
 package io.jccl.djl;
 
-import ai.djl.ndarray.NDScope;
 import ai.djl.training.Trainer;
 import ai.djl.training.listener.EvaluatorTrainingListener;
 import ai.djl.training.listener.TrainingListener;
@@ -39,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 public final class DataParallel {
 
     private final boolean averageStatistics;
-    private final GradientAverager averager;
+    private final TensorExchange exchange;
     private final TrainingListener listener = new Listener();
     private Communicator comm;
     private @Nullable DistributedEvaluatorListener evaluators; // of the last listeners
@@ -52,7 +51,7 @@ public final class DataParallel {
     private DataParallel(Builder builder) {
         this.comm = builder.comm;
         this.averageStatistics = builder.averageStatistics;
-        this.averager = new GradientAverager(builder.compression, builder.bucketBytes);
+        this.exchange = new TensorExchange(builder.compression, builder.bucketBytes);
     }
 
     /**
@@ -111,15 +110,7 @@ public final class DataParallel {
     public void broadcast(Trainer trainer) {
         ParameterTable table = new ParameterTable(required(Trainer.class, "trainer", trainer));
         table.requireSameShapes(comm);
-        try (NDScope scope = new NDScope()) {
-            scope.suppressNotUsedWarning();
-            for (ParameterTable.Entry entry : table.initialized()) {
-                TensorView view = entry.view();
-                comm.broadcast(DataBuffer.of(view.bytes()), 0).await();
-                view.writeBack();
-            }
-        }
-        averager.prepare(trainer, table.trainable());
+        exchange.broadcast(comm, trainer, table);
         this.trainer = trainer;
         this.parameters = table;
     }
@@ -137,7 +128,7 @@ public final class DataParallel {
         List<ParameterTable.Entry> trainable = table.trainable();
         List<ParameterTable.Entry> statistics = averageStatistics ? table.statistics() : List.of();
         phase = Position.Phase.AVERAGING;
-        averager.average(comm, trainer, trainable, statistics);
+        exchange.average(comm, trainer, trainable, statistics);
         phase = Position.Phase.AVERAGED;
         agree(trainable);
         phase = Position.Phase.IDLE;
@@ -194,7 +185,7 @@ public final class DataParallel {
             trainer.step();
             steps = target;
         } else {
-            averager.discard(table.trainable());
+            exchange.discard(table.trainable());
         }
         phase = Position.Phase.IDLE;
         epoch = Position.epoch(positions);
@@ -203,7 +194,7 @@ public final class DataParallel {
             evaluators.reset(trainer);
         }
         if (averageStatistics) {
-            averager.average(comm, trainer, List.of(), table.statistics());
+            exchange.average(comm, trainer, List.of(), table.statistics());
         }
     }
 
@@ -272,7 +263,7 @@ public final class DataParallel {
 
         @Override
         public void onTrainingEnd(Trainer trainer) {
-            averager.close();
+            exchange.close();
         }
     }
 

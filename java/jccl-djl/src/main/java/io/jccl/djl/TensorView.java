@@ -44,8 +44,8 @@ final class TensorView {
                     name + ".bytes=" + size + ": expected less than 2 GiB, which is what DJL shows"
                             + " of a tensor as a ByteBuffer; divide the parameter");
         }
-        NDArray alias =
-                tensor.stopGradient(); // the same memory; may be written although the tensor requires a gradient
+        // The same memory, which may be written although the tensor requires a gradient.
+        NDArray alias = tensor.stopGradient();
         ByteBuffer bytes = alias.toByteBuffer(true).order(ByteOrder.nativeOrder());
         return new TensorView(alias, bytes, alias.getDevice().isGpu() || !isSame(bytes, alias.toByteBuffer(true)));
     }

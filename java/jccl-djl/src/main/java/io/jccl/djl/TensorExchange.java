@@ -16,28 +16,44 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Averages gradients over ranks, and what else every step averages. Its shared memory is freed with {@link #close}. */
-final class GradientAverager implements AutoCloseable {
+/**
+ * Moves a trainer's gradients and parameters between ranks. Its shared memory is freed with {@link #close}, and taken
+ * again when needed.
+ */
+final class TensorExchange implements AutoCloseable {
 
     private static final float MAX_FLOAT16 = 65504;
     private static final NDIndex ALL = new NDIndex("...");
 
     private final Compression compression;
     private final Buckets buckets;
+    /** By parameter, what rounding has kept back of its gradient. */
+    private final Map<NDArray, NDArray> residuals = new IdentityHashMap<>();
+    /** Parameters whose gradient exists. */
     private final Set<NDArray> withGradient = Collections.newSetFromMap(new IdentityHashMap<>());
-    private final Map<NDArray, NDArray> residuals =
-            new IdentityHashMap<>(); // what rounding took from a parameter's gradient
 
-    GradientAverager(Compression compression, int bucketBytes) {
+    TensorExchange(Compression compression, int bucketBytes) {
         this.compression = compression;
         this.buckets = new Buckets(bucketBytes);
+    }
+
+    /** Gives all parameters the values of rank 0. */
+    void broadcast(Communicator comm, Trainer trainer, ParameterTable parameters) {
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            List<TensorView> views = parameters.initialized().stream()
+                    .map(ParameterTable.Entry::view)
+                    .toList();
+            buckets.broadcast(comm, views);
+        }
+        prepare(trainer, parameters.trainable());
     }
 
     /**
      * Sees to it that arrays have a gradient, zero at first. Otherwise the engine gives zeros that belong to nothing
      * for a parameter that a rank's forward pass leaves out, and the average would be lost on this rank.
      */
-    void prepare(Trainer trainer, List<ParameterTable.Entry> trainable) {
+    private void prepare(Trainer trainer, List<ParameterTable.Entry> trainable) {
         List<NDArray> missing = trainable.stream()
                 .map(ParameterTable.Entry::array)
                 .filter(withGradient::add)
