@@ -22,10 +22,14 @@ import ai.djl.training.EasyTrain;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.Trainer;
 import ai.djl.training.TrainingResult;
+import ai.djl.training.dataset.BatchSampler;
+import ai.djl.training.dataset.Sampler;
+import ai.djl.training.dataset.SequenceSampler;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import io.jccl.Communicator;
+import io.jccl.MismatchedCollectiveException;
 import java.nio.FloatBuffer;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -63,6 +67,7 @@ final class TrainingScenarios {
         scenarios.put("error feedback", TrainingScenarios::errorFeedback);
         scenarios.put("different blocks", TrainingScenarios::differentBlocks);
         scenarios.put("different freezing", TrainingScenarios::differentFreezing);
+        scenarios.put("unequal batches", TrainingScenarios::unequalBatches);
         scenarios.put("not initialized", TrainingScenarios::notInitialized);
         scenarios.put("no broadcast", TrainingScenarios::noBroadcast);
         scenarios.put("other devices", TrainingScenarios::otherDevices);
@@ -338,6 +343,16 @@ final class TrainingScenarios {
             assertThatThrownBy(() -> together.fit(32, 1))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContainingAll("rank=" + comm.rank(), "freeze the same parameters on all ranks");
+        }
+    }
+
+    /** Rank 1 ends its epoch while rank 0 averages a third batch. */
+    private static void unequalBatches(Communicator comm) {
+        Sampler sampler = new BatchSampler(new SequenceSampler(), comm.rank() == 0 ? 320 : 640);
+        try (Training together = Training.on(comm, DataParallel.over(comm), perceptron(), sgd())) {
+            assertThatThrownBy(() -> EasyTrain.fit(together.trainer(), 1, together.dataset(sampler), null))
+                    .isInstanceOf(MismatchedCollectiveException.class);
+            assertThat(together.parallel().steps()).isEqualTo(2);
         }
     }
 

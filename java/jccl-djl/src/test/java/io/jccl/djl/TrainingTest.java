@@ -47,6 +47,7 @@ class TrainingTest {
                 "error feedback",
                 "different blocks",
                 "different freezing",
+                "unequal batches",
                 "not initialized",
                 "no broadcast",
                 "other devices",
