@@ -37,6 +37,8 @@ class NativeLayersTest {
             "base",
             0,
             "glibc",
+            0,
+            "lightgbm", // a library of its own, which includes nothing of the others
             0);
 
     /** What is built beside the library and may use all of it. */
