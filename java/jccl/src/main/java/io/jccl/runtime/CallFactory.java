@@ -257,29 +257,32 @@ final class CallFactory implements Operations<OperationCall> {
     public OperationCall gatherV(DataBuffer send, DataBuffer recv, long[] counts, int root) {
         Checks.root(root, size);
         Checks.source("send", send);
-        long[] mine;
         if (rank == root) {
             Checks.target("recv", recv);
-            mine = blocksOf("recv", recv, "send", send, counts);
-        } else {
-            mine = Checks.counts("counts", counts, size);
-            Checks.countOfThisRank("counts", mine, rank, "send", send);
         }
+        long[] mine = blocksAtRoot("recv", recv, "send", send, counts, root);
         return vector(Collective.GATHER, null, send, rank == root ? recv : null, withOffsets(mine), root);
+    }
+
+    /** Like {@link #blocksOf}, where the root alone has the buffer of all blocks. */
+    private long[] blocksAtRoot(
+            String allName, DataBuffer all, String ownName, DataBuffer own, long[] counts, int root) {
+        if (rank == root) {
+            return blocksOf(allName, all, ownName, own, counts);
+        }
+        long[] mine = Checks.counts("counts", counts, size);
+        Checks.countOfThisRank("counts", mine, rank, ownName, own);
+        return mine;
     }
 
     @Override
     public OperationCall scatterV(DataBuffer send, long[] counts, DataBuffer recv, int root) {
         Checks.root(root, size);
         Checks.target("recv", recv);
-        long[] mine;
         if (rank == root) {
             Checks.source("send", send);
-            mine = blocksOf("send", send, "recv", recv, counts);
-        } else {
-            mine = Checks.counts("counts", counts, size);
-            Checks.countOfThisRank("counts", mine, rank, "recv", recv);
         }
+        long[] mine = blocksAtRoot("send", send, "recv", recv, counts, root);
         return vector(Collective.SCATTER, null, rank == root ? send : null, recv, withOffsets(mine), root);
     }
 

@@ -22,14 +22,31 @@ final class FusedCall implements OperationCall {
     private static final long PACK_BYTES = 1 << 20;
 
     /** Buffers of one type that are reduced together: a large one alone, or small ones that are packed. */
-    record Pack(DataType type, List<DataBuffer> buffers) {
+    static final class Pack {
+
+        private final DataType type;
+        private final List<DataBuffer> buffers = new ArrayList<>();
+        private long count;
+
+        private Pack(DataType type) {
+            this.type = type;
+        }
+
+        private void add(DataBuffer buffer) {
+            buffers.add(buffer);
+            count += buffer.count();
+        }
+
+        List<DataBuffer> buffers() {
+            return buffers;
+        }
 
         long count() {
-            return buffers.stream().mapToLong(DataBuffer::count).sum();
+            return count;
         }
 
         long bytes() {
-            return count() * type.bytes();
+            return count * type.bytes();
         }
 
         /** Mixes the counts of the buffers: ranks whose counts differ but add up must not take data from each other. */
@@ -64,17 +81,16 @@ final class FusedCall implements OperationCall {
         Map<DataType, Pack> open = new EnumMap<>(DataType.class);
         for (DataBuffer buffer : buffers) {
             DataType type = buffer.type();
-            if (buffer.bytes() >= LARGE_BYTES) {
-                packs.add(new Pack(type, List.of(buffer)));
-                continue;
-            }
-            Pack pack = open.get(type);
+            boolean isLarge = buffer.bytes() >= LARGE_BYTES;
+            Pack pack = isLarge ? null : open.get(type);
             if (pack == null || pack.bytes() + buffer.bytes() > PACK_BYTES) {
-                pack = new Pack(type, new ArrayList<>());
-                open.put(type, pack);
+                pack = new Pack(type);
                 packs.add(pack);
+                if (!isLarge) {
+                    open.put(type, pack);
+                }
             }
-            pack.buffers().add(buffer);
+            pack.add(buffer);
         }
         return packs;
     }
@@ -89,7 +105,7 @@ final class FusedCall implements OperationCall {
     }
 
     int signature(Pack pack) {
-        return Signatures.of(Collective.ALL_REDUCE, pack.type(), op);
+        return Signatures.of(Collective.ALL_REDUCE, pack.type, op);
     }
 
     @Override

@@ -70,6 +70,7 @@ final class UserReductions {
         private final long elementBytes;
         private final long[] shards;
         private final long[] offsets;
+        private final long longest; // shard, in elements
         private final long chunk; // elements
         private final long identity; // what all ranks must agree on beside the collective, the type and the count
 
@@ -85,7 +86,7 @@ final class UserReductions {
             this.shards = call.shards(size);
             this.offsets = StagedChunks.Chunk.offsets(shards);
             long unit = reduction.unit();
-            long longest = Arrays.stream(shards).max().orElse(0);
+            this.longest = Arrays.stream(shards).max().orElse(0);
             this.chunk = Math.max(unit, Math.min(longest, Math.max(1, CHUNK_BYTES / elementBytes / unit) * unit));
         }
 
@@ -95,7 +96,7 @@ final class UserReductions {
                 close();
                 slots = HostBuffer.allocate(slotBytes * size);
             }
-            long chunks = Math.max(1, (Arrays.stream(shards).max().orElse(0) + chunk - 1) / chunk);
+            long chunks = Math.max(1, (longest + chunk - 1) / chunk);
             long outcome = NativeCommunicator.OK;
             for (long index = 0; index < chunks && outcome >= NativeCommunicator.OK; index++) {
                 outcome = exchange(index);
