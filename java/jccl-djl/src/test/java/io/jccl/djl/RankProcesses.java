@@ -79,7 +79,8 @@ final class RankProcesses implements AutoCloseable {
     void awaitOutput(int rank, String expected, Duration limit) throws IOException, InterruptedException {
         long deadline = System.nanoTime() + limit.toNanos();
         while (!output(rank).contains(expected)) {
-            if (System.nanoTime() > deadline || !processes.get(rank).isAlive()) {
+            if (System.nanoTime() > deadline
+                    || !processes.get(rank).isAlive() && !output(rank).contains(expected)) {
                 throw new AssertionError("rank " + rank + " did not print " + expected + allOutput());
             }
             processes.get(rank).waitFor(10, TimeUnit.MILLISECONDS);
