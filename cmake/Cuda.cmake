@@ -3,7 +3,7 @@
 set(JCCL_CUDA "AUTO" CACHE STRING "Build libjccl_cuda.so: AUTO (where nvcc and a GPU's driver are), ON (or fail), OFF")
 set_property(CACHE JCCL_CUDA PROPERTY STRINGS AUTO ON OFF)
 # One architecture with its PTX builds fast and runs on all newer GPUs; a release names all.
-set(JCCL_CUDA_ARCHITECTURES "80" CACHE STRING "GPU architectures, or all: 75 80 86 89 90 100 120 and PTX for later ones")
+set(JCCL_CUDA_ARCHITECTURES "80" CACHE STRING "GPU architectures, or all: 75 80 86 89 90 100 110 120 and PTX for later ones")
 
 set(JCCL_HAS_CUDA OFF)
 file(GLOB JCCL_GPU_DRIVER /proc/driver/nvidia/version /dev/nvidia[0-9]* /dev/nvidiactl /usr/lib/*/libcuda.so.1
@@ -18,9 +18,9 @@ elseif(JCCL_SANITIZE)
   set(JCCL_NO_CUDA "JCCL_SANITIZE=${JCCL_SANITIZE} is for host code")
 else()
   if(JCCL_CUDA_ARCHITECTURES STREQUAL "all")
-    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90-real 100-real 120)
+    set(JCCL_KERNEL_ARCHITECTURES 75-real 80-real 86-real 89-real 90-real 100-real 110-real 120)
   else()
-    set(CMAKE_CUDA_ARCHITECTURES ${JCCL_CUDA_ARCHITECTURES})
+    set(JCCL_KERNEL_ARCHITECTURES ${JCCL_CUDA_ARCHITECTURES})
   endif()
   include(CheckLanguage)
   check_language(CUDA)
@@ -34,32 +34,46 @@ else()
 endif()
 
 if(JCCL_HAS_CUDA)
-  enable_language(CUDA)
+  # Each file of kernels becomes an image that the driver loads, with the code of all architectures. Nothing is linked with
+  # NVIDIA's libraries.
+  set(JCCL_KERNEL_IMAGES "${CMAKE_BINARY_DIR}/kernels")
+  set(JCCL_KERNEL_FLAGS -std=c++17 -O3 -Werror=all-warnings --compiler-options=-Wall,-Wextra,-Werror --resource-usage
+    --compress-mode=size "-I${CMAKE_CURRENT_SOURCE_DIR}" "-I${CMAKE_CURRENT_SOURCE_DIR}/native")
+  foreach(architecture IN LISTS JCCL_KERNEL_ARCHITECTURES)
+    string(REPLACE "-real" "" number ${architecture})
+    list(APPEND JCCL_KERNEL_FLAGS -gencode=arch=compute_${number},code=sm_${number})
+    if(number STREQUAL architecture)
+      list(APPEND JCCL_KERNEL_FLAGS -gencode=arch=compute_${number},code=compute_${number})
+    endif()
+  endforeach()
   # The compiler's report and the PTX are kept for scripts/check-kernels.
-  set(JCCL_KERNEL_PTX "${CMAKE_BINARY_DIR}/kernels-ptx")
-  file(MAKE_DIRECTORY "${JCCL_KERNEL_PTX}")
-  set(JCCL_CUDA_FLAGS -Werror=all-warnings --compiler-options=-Wall,-Wextra,-Werror --resource-usage
-    --compress-mode=size --keep --keep-dir=${JCCL_KERNEL_PTX})
+  file(MAKE_DIRECTORY "${JCCL_KERNEL_IMAGES}/ptx")
   file(GLOB JCCL_KERNEL_SOURCES CONFIGURE_DEPENDS cuda/kernels/*.cu)
-  add_library(jccl_kernels OBJECT ${JCCL_KERNEL_SOURCES})
-  set_target_properties(jccl_kernels PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF
-    CUDA_RUNTIME_LIBRARY Static CUDA_VISIBILITY_PRESET hidden
-    CUDA_COMPILER_LAUNCHER "${CMAKE_CURRENT_SOURCE_DIR}/cmake/kernel-compiler")
-  target_include_directories(jccl_kernels PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" native)
-  target_compile_options(jccl_kernels PRIVATE ${JCCL_CUDA_FLAGS})
+  set(JCCL_KERNEL_FATBINS)
+  foreach(source IN LISTS JCCL_KERNEL_SOURCES)
+    get_filename_component(name ${source} NAME_WE)
+    set(image "${JCCL_KERNEL_IMAGES}/${name}.fatbin")
+    add_custom_command(OUTPUT "${image}" BYPRODUCTS "${image}.usage" VERBATIM
+      COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/cmake/kernel-compiler" "${CMAKE_CUDA_COMPILER}" ${JCCL_KERNEL_FLAGS}
+        --keep "--keep-dir=${JCCL_KERNEL_IMAGES}/ptx" -MD -MF "${image}.d" -MT "${image}" -fatbin -o "${image}" "${source}"
+      DEPENDS "${source}" cmake/kernel-compiler DEPFILE "${image}.d" COMMENT "Compiling the kernels of ${name}.cu")
+    list(APPEND JCCL_KERNEL_FATBINS "${image}")
+  endforeach()
+  add_custom_target(jccl_kernels DEPENDS ${JCCL_KERNEL_FATBINS})
 
-  file(GLOB_RECURSE JCCL_CUDA_SOURCES CONFIGURE_DEPENDS cuda/kernels/*.cc cuda/runtime/*.cc)
+  file(GLOB_RECURSE JCCL_CUDA_SOURCES CONFIGURE_DEPENDS cuda/driver/*.cc cuda/kernels/*.cc cuda/runtime/*.cc)
+  set_source_files_properties("${CMAKE_CURRENT_SOURCE_DIR}/cuda/kernels/images.cc" PROPERTIES
+    COMPILE_DEFINITIONS "JCCL_KERNEL_IMAGES=\"${JCCL_KERNEL_IMAGES}\"" OBJECT_DEPENDS "${JCCL_KERNEL_FATBINS}")
   if(JCCL_JNI_HEADERS)
     file(GLOB JCCL_CUDA_JNI_SOURCES CONFIGURE_DEPENDS cuda/jni/*.cc)
     list(APPEND JCCL_CUDA_SOURCES ${JCCL_CUDA_JNI_SOURCES} ${JCCL_BUILD_ID_SOURCE})
   endif()
-  add_library(jccl_cuda SHARED ${JCCL_CUDA_SOURCES} $<TARGET_OBJECTS:jccl_kernels>)
-  add_dependencies(jccl_cuda jccl_build_id_digest)
+  add_library(jccl_cuda SHARED ${JCCL_CUDA_SOURCES})
+  add_dependencies(jccl_cuda jccl_build_id_digest jccl_kernels)
   target_include_directories(jccl_cuda PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" native ${JAVA_INCLUDE_PATH}
-    ${JAVA_INCLUDE_PATH2} ${JCCL_JNI_HEADERS} ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
-  set_target_properties(jccl_cuda PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static LINKER_LANGUAGE CUDA
-    LIBRARY_OUTPUT_DIRECTORY "${JCCL_OUTPUT}")
-  jccl_shared_library(jccl_cuda -l:librt.so.1)
+    ${JAVA_INCLUDE_PATH2} ${JCCL_JNI_HEADERS})
+  set_target_properties(jccl_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${JCCL_OUTPUT}")
+  jccl_shared_library(jccl_cuda)
   # A build of the library for the jar makes both: they are side by side there.
   if(TARGET jccl)
     add_dependencies(jccl jccl_cuda)

@@ -96,7 +96,8 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_copy(JNIEnv*, jclass,
 }
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_beginCapture(JNIEnv*, jclass, jint ordinal, jlong stream) {
-  return onDevice(ordinal, [&] { return device::beginCapture(streamOf(stream)); });
+  // As most applications do it, and in the mode that forbids most.
+  return onDevice(ordinal, [&] { return device::beginCapture(streamOf(stream), device::CaptureMode::Global); });
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDevice_endCapture(JNIEnv*, jclass, jint ordinal, jlong stream) {

@@ -263,6 +263,13 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_ownStrea
   return reinterpret_cast<jlong>(communicatorOf(handle).ownStream());
 }
 
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_crowding(JNIEnv* env, jclass, jlong handle) {
+  return guarded<jstring>(nullptr, [&]() -> jstring {
+    const std::string crowding = communicatorOf(handle).crowding();
+    return crowding.empty() ? nullptr : newString(env, crowding);
+  });
+}
+
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_abort(JNIEnv*, jclass, jlong handle, jint code) {
   communicatorOf(handle).abort(code < 0 ? static_cast<Code>(code) : Code::Aborted);
 }

@@ -8,14 +8,18 @@
 
 namespace jccl::device {
 
-// Called by all threads. Returns whether there is anything to do: a rank whose operation has failed before begins nothing,
-// so that what was issued behind the failure ends at once.
+// Called by all threads. Returns whether there is anything to do: a rank whose operation has failed before, or which was aborted,
+// begins nothing. What was issued behind the failure ends at once, and touches no memory that the application has back.
 JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, const LaunchControl& control) {
-  const bool failed = simt::loadRelaxed(control.result) != 0;
+  const bool failed = simt::loadRelaxed(control.abort) != 0 || simt::loadRelaxed(control.result) != 0;
   if (simt::threadIndex() == 0) {
     wait = {control.abort, control.result, channel.record, control.sequence, simt::nanos(), control.timeoutNanos};
   }
-  return !simt::syncOr(1, static_cast<int>(simt::blockThreads()), failed);
+  const bool ends = simt::syncOr(1, static_cast<int>(simt::blockThreads()), failed);
+  if (ends && simt::threadIndex() == 0 && simt::loadRelaxed(control.result) == 0) {
+    simt::storeRelease(control.result, simt::loadRelaxed(control.abort));
+  }
+  return !ends;
 }
 
 // Storage for an object in shared memory, which is not initialised.
@@ -31,19 +35,33 @@ struct Storage {
   }
 };
 
+// A pointer of a launch as its kernel uses it: see InlineArguments.
+template <class T>
+JCCL_DEVICE const T* resolved(const T* pointer, const InlineArguments& inlined) {
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(pointer) - 1;
+  return offset < InlineArguments::kBytes ? reinterpret_cast<const T*>(inlined.bytes + offset) : pointer;
+}
+
 // The works of a launch that this block has a part in, one after the other; `storage` and `wait` are the block's own.
 // run(work) returns whether it ended well; after a failure no further one begins.
 template <class AnyLaunch, class Run>
 JCCL_DEVICE void forWorks(const AnyLaunch& works, Storage<Work>& storage, WaitControl& wait, Run&& run) {
   const auto index = [&] { return static_cast<uint32_t>(wait.sequence - works.control.sequence); };
-  if (simt::threadIndex() == 0) storage.make(static_cast<const Work&>(works));
+  const auto take = [&](const Work& work) {
+    storage.make(work);
+    Work& taken = storage.get();
+    taken.counts = resolved(taken.counts, works.inlined);
+    taken.displacements = resolved(taken.displacements, works.inlined);
+    taken.peers = resolved(taken.peers, works.inlined);
+  };
+  if (simt::threadIndex() == 0) take(works);
   for (;;) {
     simt::syncBlock();
     if (simt::blockIndex() < storage.get().choice.channels && !run(storage.get())) return;
     if (index() == works.moreCount) return;
     simt::syncBlock();  // before the next takes the place of this one
     if (simt::threadIndex() == 0) {
-      storage.make(works.more[index()]);
+      take(resolved(works.more, works.inlined)[index()]);
       ++wait.sequence;
       wait.startNanos = simt::nanos();
     }

@@ -1,31 +1,27 @@
-// The collective kernels of one protocol, one per class of elements.
+// The collective kernels of one protocol, one per class of elements, under the names of the registry.
 #pragma once
 
 #include "cuda/kernels/collective_kernel.h"
 #include "cuda/kernels/element_of.h"
-#include "cuda/kernels/registry.h"
-#include "cuda/kernels/tables.h"
 
-namespace jccl::device {
+// clang-format off
+#define JCCL_COLLECTIVE_KERNEL(protocolName, protocol, elementName, element)                                      \
+  extern "C" __global__ void __launch_bounds__(jccl::device::kMaxBlockThreads, 1)                                 \
+      jccl_collective_##protocolName##_##elementName(const __grid_constant__ jccl::device::Launch launch) {       \
+    using Kernel = jccl::device::CollectiveKernel<                                                                \
+        protocol, jccl::device::ElementOf<jccl::device::ElementClass::element>::Type>;                            \
+    JCCL_SHARED(Kernel::Shared, shared);                                                                          \
+    Kernel::run(launch, shared);                                                                                  \
+  }
 
-template <Protocol P, ElementClass C>
-__global__ void __launch_bounds__(kMaxBlockThreads, 1) collective(const __grid_constant__ Launch launch) {
-  using Kernel = CollectiveKernel<P, typename ElementOf<C>::Type>;
-  JCCL_SHARED(typename Kernel::Shared, shared);
-  Kernel::run(launch, shared);
-}
-
-template <Protocol P>
-KernelTable collectiveKernels() {
-  return {{reinterpret_cast<const void*>(&collective<P, ElementClass::Int8>),
-           reinterpret_cast<const void*>(&collective<P, ElementClass::Int32>),
-           reinterpret_cast<const void*>(&collective<P, ElementClass::Int64>),
-           reinterpret_cast<const void*>(&collective<P, ElementClass::Float16>),
-           reinterpret_cast<const void*>(&collective<P, ElementClass::Bfloat16>),
-           reinterpret_cast<const void*>(&collective<P, ElementClass::Float32>),
-           reinterpret_cast<const void*>(&collective<P, ElementClass::Float64>),
-           reinterpret_cast<const void*>(&collective<P, ElementClass::E4m3>),
-           reinterpret_cast<const void*>(&collective<P, ElementClass::E5m2>)}};
-}
-
-}  // namespace jccl::device
+#define JCCL_COLLECTIVE_KERNELS(protocolName, protocol)                         \
+  JCCL_COLLECTIVE_KERNEL(protocolName, protocol, int8, Int8)                    \
+  JCCL_COLLECTIVE_KERNEL(protocolName, protocol, int32, Int32)                  \
+  JCCL_COLLECTIVE_KERNEL(protocolName, protocol, int64, Int64)                  \
+  JCCL_COLLECTIVE_KERNEL(protocolName, protocol, float16, Float16)              \
+  JCCL_COLLECTIVE_KERNEL(protocolName, protocol, bfloat16, Bfloat16)            \
+  JCCL_COLLECTIVE_KERNEL(protocolName, protocol, float32, Float32)              \
+  JCCL_COLLECTIVE_KERNEL(protocolName, protocol, float64, Float64)              \
+  JCCL_COLLECTIVE_KERNEL(protocolName, protocol, float8_e4m3, E4m3)             \
+  JCCL_COLLECTIVE_KERNEL(protocolName, protocol, float8_e5m2, E5m2)
+// clang-format on

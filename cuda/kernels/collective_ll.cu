@@ -1,7 +1,3 @@
 #include "cuda/kernels/collective_cuda.h"
 
-namespace jccl::device {
-
-KernelTable collectiveKernelsLL() { return collectiveKernels<Protocol::LL>(); }
-
-}  // namespace jccl::device
+JCCL_COLLECTIVE_KERNELS(ll, jccl::Protocol::LL)

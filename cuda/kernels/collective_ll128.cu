@@ -1,7 +1,3 @@
 #include "cuda/kernels/collective_cuda.h"
 
-namespace jccl::device {
-
-KernelTable collectiveKernelsLL128() { return collectiveKernels<Protocol::LL128>(); }
-
-}  // namespace jccl::device
+JCCL_COLLECTIVE_KERNELS(ll128, jccl::Protocol::LL128)

@@ -1,7 +1,3 @@
 #include "cuda/kernels/collective_cuda.h"
 
-namespace jccl::device {
-
-KernelTable collectiveKernelsSimple() { return collectiveKernels<Protocol::Simple>(); }
-
-}  // namespace jccl::device
+JCCL_COLLECTIVE_KERNELS(simple, jccl::Protocol::Simple)

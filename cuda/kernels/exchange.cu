@@ -1,17 +1,7 @@
 #include "cuda/kernels/exchange_kernel.h"
-#include "cuda/kernels/registry.h"
-#include "cuda/kernels/tables.h"
 
-namespace jccl::device {
-namespace {
-
-__global__ void __launch_bounds__(kMaxBlockThreads, 1) exchange(const __grid_constant__ ExchangeLaunch launch) {
-  JCCL_SHARED(ExchangeKernel<>::Shared, shared);
-  ExchangeKernel<>::run(launch, shared);
+extern "C" __global__ void __launch_bounds__(jccl::device::kMaxBlockThreads, 1)
+    jccl_exchange(const __grid_constant__ jccl::device::ExchangeLaunch launch) {
+  JCCL_SHARED(jccl::device::ExchangeKernel<>::Shared, shared);
+  jccl::device::ExchangeKernel<>::run(launch, shared);
 }
-
-}  // namespace
-
-const void* exchangeKernelFunction() { return reinterpret_cast<const void*>(&exchange); }
-
-}  // namespace jccl::device

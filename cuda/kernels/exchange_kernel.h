@@ -66,6 +66,8 @@ class ExchangeKernel {
       : launch_(launch),
         channel_(channel),
         shared_(shared),
+        tasks_(resolved(launch.tasks, launch.inlined)),
+        queues_(resolved(launch.queues, launch.inlined)),
         thread_(simt::threadIndex()),
         threads_(simt::blockThreads()) {}
 
@@ -88,7 +90,7 @@ class ExchangeKernel {
 
   JCCL_DEVICE void copyOwn() {
     for (uint32_t t = launch_.firstCopy; t < launch_.taskCount; ++t) {
-      const ExchangeTask& task = launch_.tasks[t];
+      const ExchangeTask& task = tasks_[t];
       size_t begin = 0, share = 0;
       shareOf(task.bytes, begin, share);
       if (task.copyTo == task.address || share == 0) continue;
@@ -105,9 +107,9 @@ class ExchangeKernel {
   JCCL_DEVICE void open() {
     for (uint32_t q = thread_; q < launch_.queueCount; q += threads_) {
       Queue& queue = shared_.queues[q];
-      queue.task = launch_.queues[q].first;
-      queue.end = queue.task + launch_.queues[q].count;
-      const ExchangeTask& first = launch_.tasks[queue.task];
+      queue.task = queues_[q].first;
+      queue.end = queue.task + queues_[q].count;
+      const ExchangeTask& first = tasks_[queue.task];
       queue.sends = first.kind == ExchangeTask::Kind::Send;
       queue.link.open(endsOf(queue), first.peer);
       beginTask(queue);
@@ -118,7 +120,7 @@ class ExchangeKernel {
 
   JCCL_DEVICE void beginTask(Queue& queue) {
     if (queue.task == queue.end) return;
-    const ExchangeTask& task = launch_.tasks[queue.task];
+    const ExchangeTask& task = tasks_[queue.task];
     size_t begin = 0;
     shareOf(task.bytes, begin, queue.share);
     queue.done = 0;
@@ -235,6 +237,8 @@ class ExchangeKernel {
   const ExchangeLaunch& launch_;
   DeviceChannel& channel_;
   Shared& shared_;
+  const ExchangeTask* const tasks_;
+  const ExchangeQueue* const queues_;
   const unsigned thread_;
   const unsigned threads_;
 };

@@ -1,30 +1,21 @@
 #include "cuda/kernels/element_of.h"
 #include "cuda/kernels/in_place_kernel.h"
-#include "cuda/kernels/registry.h"
-#include "cuda/kernels/tables.h"
 
-namespace jccl::device {
-namespace {
+#define JCCL_IN_PLACE_KERNEL(elementName, element)                                                             \
+  extern "C" __global__ void __launch_bounds__(jccl::device::kMaxBlockThreads, 1)                              \
+      jccl_in_place_##elementName(const __grid_constant__ jccl::device::InPlaceLaunch launch) {                \
+    using Kernel =                                                                                             \
+        jccl::device::InPlaceKernel<jccl::device::ElementOf<jccl::device::ElementClass::element>::Type>;       \
+    JCCL_SHARED(Kernel::Shared, shared);                                                                       \
+    Kernel::run(launch, shared);                                                                               \
+  }
 
-template <ElementClass C>
-__global__ void __launch_bounds__(kMaxBlockThreads, 1) inPlace(const __grid_constant__ InPlaceLaunch launch) {
-  using Kernel = InPlaceKernel<typename ElementOf<C>::Type>;
-  JCCL_SHARED(typename Kernel::Shared, shared);
-  Kernel::run(launch, shared);
-}
-
-}  // namespace
-
-KernelTable inPlaceKernels() {
-  return {{reinterpret_cast<const void*>(&inPlace<ElementClass::Int8>),
-           reinterpret_cast<const void*>(&inPlace<ElementClass::Int32>),
-           reinterpret_cast<const void*>(&inPlace<ElementClass::Int64>),
-           reinterpret_cast<const void*>(&inPlace<ElementClass::Float16>),
-           reinterpret_cast<const void*>(&inPlace<ElementClass::Bfloat16>),
-           reinterpret_cast<const void*>(&inPlace<ElementClass::Float32>),
-           reinterpret_cast<const void*>(&inPlace<ElementClass::Float64>),
-           reinterpret_cast<const void*>(&inPlace<ElementClass::E4m3>),
-           reinterpret_cast<const void*>(&inPlace<ElementClass::E5m2>)}};
-}
-
-}  // namespace jccl::device
+JCCL_IN_PLACE_KERNEL(int8, Int8)
+JCCL_IN_PLACE_KERNEL(int32, Int32)
+JCCL_IN_PLACE_KERNEL(int64, Int64)
+JCCL_IN_PLACE_KERNEL(float16, Float16)
+JCCL_IN_PLACE_KERNEL(bfloat16, Bfloat16)
+JCCL_IN_PLACE_KERNEL(float32, Float32)
+JCCL_IN_PLACE_KERNEL(float64, Float64)
+JCCL_IN_PLACE_KERNEL(float8_e4m3, E4m3)
+JCCL_IN_PLACE_KERNEL(float8_e5m2, E5m2)

@@ -37,6 +37,20 @@ struct LaunchControl {
   uint64_t sequence;      // of the operation, or the launch's first; for the progress records
 };
 
+// What a launch needs beside the plain members of its descriptor: its pointers to such arguments are places in here where it
+// fits, so that nothing else has to live as long as the launch, or as a graph that has it. Else they point to pinned memory.
+struct InlineArguments {
+  static constexpr size_t kBytes = 2048;
+
+  alignas(16) unsigned char bytes[kBytes];
+
+  // What stands for a pointer to bytes + offset, wherever the descriptor is.
+  template <class T>
+  static T* place(size_t offset) {
+    return reinterpret_cast<T*>(offset + 1);
+  }
+};
+
 struct InPlacePeer;
 
 // One collective of a launch.
@@ -68,6 +82,7 @@ struct Launch : Works {
   DeviceChannel* channels;
   ConnectionShape shape;
   LaunchControl control;
+  InlineArguments inlined;
 };
 
 // The buffer-exchange descriptor of operations over each other's buffers; in the reader's memory, one per channel and
@@ -93,6 +108,7 @@ struct InPlaceLaunch : Works {
   DeviceChannel* channels;
   LaunchControl control;
   ExchangeDescriptor* descriptors;  // our own: channel x size + rank of the writer
+  InlineArguments inlined;
 };
 
 // One message of a group of sends and receives, or a copy within the rank.
@@ -128,6 +144,12 @@ struct ExchangeLaunch {
   uint32_t queueCount;
   uint32_t firstCopy;
   uint32_t taskCount;
+  InlineArguments inlined;
 };
+
+// What all drivers pass to a kernel.
+constexpr size_t kMaxParameterBytes = 4096;
+static_assert(sizeof(Launch) <= kMaxParameterBytes && sizeof(InPlaceLaunch) <= kMaxParameterBytes &&
+              sizeof(ExchangeLaunch) <= kMaxParameterBytes);
 
 }  // namespace jccl::device

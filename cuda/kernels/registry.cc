@@ -2,33 +2,44 @@
 
 #include <array>
 
-#include "cuda/kernels/tables.h"
-
 namespace jccl::device {
 namespace {
 
 constexpr int kInPlace = 3 * kElementClassCount;
 constexpr int kExchange = kInPlace + kElementClassCount;
 
+KernelImage imageOf(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::LL:
+      return KernelImage::LL;
+    case Protocol::LL128:
+      return KernelImage::LL128;
+    case Protocol::Simple:
+      break;
+  }
+  return KernelImage::Simple;
+}
+
 std::array<KernelEntry, kKernelCount> makeEntries() {
   std::array<KernelEntry, kKernelCount> entries{};
-  const auto fill = [&](int first, const KernelTable& table, const char* family, Protocol protocol) {
-    for (int i = 0; i < kElementClassCount; ++i) {
-      entries[first + i] = {table.functions[i], family, protocol, static_cast<ElementClass>(i)};
+  for (int i = 0; i < kElementClassCount; ++i) {
+    const auto element = static_cast<ElementClass>(i);
+    for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
+      const std::string name = std::string("jccl_collective_") + nameOf(protocol) + "_" + nameOf(element);
+      entries[static_cast<int>(protocol) * kElementClassCount + i] = {name, imageOf(protocol), "collective", protocol,
+                                                                      element};
     }
-  };
-  fill(static_cast<int>(Protocol::LL) * kElementClassCount, collectiveKernelsLL(), "collective", Protocol::LL);
-  fill(static_cast<int>(Protocol::LL128) * kElementClassCount, collectiveKernelsLL128(), "collective", Protocol::LL128);
-  fill(static_cast<int>(Protocol::Simple) * kElementClassCount, collectiveKernelsSimple(), "collective",
-       Protocol::Simple);
-  fill(kInPlace, inPlaceKernels(), "in_place", Protocol::Simple);
-  entries[kExchange] = {exchangeKernelFunction(), "exchange", Protocol::Simple, ElementClass::Int8};
+    entries[kInPlace + i] = {std::string("jccl_in_place_") + nameOf(element), KernelImage::InPlace, "in_place",
+                             Protocol::Simple, element};
+  }
+  entries[kExchange] = {"jccl_exchange", KernelImage::Exchange, "exchange", Protocol::Simple, ElementClass::Int8};
   return entries;
 }
 
+// Lives as long as the process: its threads may launch kernels until then.
 const std::array<KernelEntry, kKernelCount>& entries() {
-  static const std::array<KernelEntry, kKernelCount> all = makeEntries();
-  return all;
+  static const auto* all = new std::array<KernelEntry, kKernelCount>(makeEntries());
+  return *all;
 }
 
 }  // namespace
@@ -45,5 +56,7 @@ const KernelEntry& inPlaceKernel(Collective collective, DataType type) {
 const KernelEntry& exchangeKernel() { return entries()[kExchange]; }
 
 const KernelEntry& kernelAt(int index) { return entries()[index]; }
+
+int numberOf(const KernelEntry& kernel) { return static_cast<int>(&kernel - entries().data()); }
 
 }  // namespace jccl::device

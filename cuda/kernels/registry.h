@@ -2,14 +2,18 @@
 // (loading one while another spins could wait for ever).
 #pragma once
 
+#include <string>
+
 #include "cuda/kernels/element_class.h"
+#include "cuda/kernels/image.h"
 #include "cuda/kernels/launch.h"
 
 namespace jccl::device {
 
-// The function of a kernel, for cudaLaunchKernel, and what it is called in messages.
+// Where a kernel is, by its name there, and what it is called in messages.
 struct KernelEntry {
-  const void* function;
+  std::string name;  // "jccl_collective_ll_float32", "jccl_in_place_float32" or "jccl_exchange"
+  KernelImage image;
   const char* family;  // "collective", "in_place" or "exchange"
   Protocol protocol;
   ElementClass element;
@@ -25,5 +29,7 @@ const KernelEntry& exchangeKernel();
 // All kernels, by number below kKernelCount.
 constexpr int kKernelCount = 3 * kElementClassCount + kElementClassCount + 1;
 const KernelEntry& kernelAt(int index);
+// The number of one of them.
+int numberOf(const KernelEntry& kernel);
 
 }  // namespace jccl::device

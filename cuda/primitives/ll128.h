@@ -196,6 +196,7 @@ class LL128Mover {
     };
     simt::syncWarp(simt::kFullMask);
     if (!waiter.waitTogether(simt::kFullMask, ready, waits)) return false;
+    simt::syncWarp(simt::kFullMask);  // orders what the flags' lanes have seen before the loads of the others
     load();
     const bool mismatch = place.offset == 0 && words[0].low != check;
     if (mismatch) waiter.fail(Code::Mismatch, waits);

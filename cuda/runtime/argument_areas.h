@@ -6,38 +6,58 @@
 #include <memory>
 #include <vector>
 
+#include "cuda/kernels/launch.h"
 #include "cuda/runtime/device_heap.h"
 
 namespace jccl::device {
 
 class ArgumentArea {
  public:
-  Status make(size_t bytes) {
-    used_ = 0;
-    return HeapMemory::pinned(bytes, memory_);
-  }
+  Status make(size_t bytes) { return HeapMemory::pinned(bytes, memory_); }
   size_t bytes() const { return memory_.bytes(); }
-  void clear() { used_ = 0; }
-  // Space for so many values; the area was taken for enough.
+  uint8_t* base() const { return memory_.base(); }
+
+ private:
+  HeapMemory memory_;
+};
+
+// The arguments of one launch: in its descriptor, or in an area where it was given one.
+class LaunchArguments {
+ public:
+  // Where the host writes values, and what the descriptor has for a pointer to them.
   template <class T>
-  T* put(size_t count) {
+  struct Placed {
+    T* here;
+    T* there;
+  };
+
+  LaunchArguments(InlineArguments& inlined, ArgumentArea* area) : inlined_(inlined), area_(area) {}
+
+  // Space for so many values; there has to be enough.
+  template <class T>
+  Placed<T> put(size_t count) {
     used_ = (used_ + kAlignment - 1) / kAlignment * kAlignment;
-    T* place = memory_.as<T>(used_);
+    const size_t begin = used_;
     used_ += count * sizeof(T);
-    return place;
+    if (area_ == nullptr) {
+      return {reinterpret_cast<T*>(inlined_.bytes + begin), InlineArguments::place<T>(begin)};
+    }
+    T* place = reinterpret_cast<T*>(area_->base() + begin);
+    return {place, place};
   }
   template <class T>
   static size_t bytesFor(size_t count) {
-    return count * sizeof(T) + kAlignment;
+    return (count * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
   }
 
  private:
   static constexpr size_t kAlignment = 16;
-  HeapMemory memory_;
+  InlineArguments& inlined_;
+  ArgumentArea* area_;
   size_t used_ = 0;
 };
 
-// Those of one communicator; by one thread at a time.
+// The areas of one communicator; by one thread at a time.
 class ArgumentAreas {
  public:
   // So many areas of this size from the beginning: to make one later may wait for the device.
@@ -49,17 +69,16 @@ class ArgumentAreas {
     }
     return Status::ok();
   }
-  Status take(size_t bytes, std::unique_ptr<ArgumentArea>& area) {
+  // A free one of at least so many bytes; null if there is none.
+  std::unique_ptr<ArgumentArea> take(size_t bytes) {
     for (auto& candidate : free_) {
       if (candidate->bytes() < bytes) continue;
-      area = std::move(candidate);
+      std::unique_ptr<ArgumentArea> area = std::move(candidate);
       candidate = std::move(free_.back());
       free_.pop_back();
-      area->clear();
-      return Status::ok();
+      return area;
     }
-    area = std::make_unique<ArgumentArea>();
-    return area->make(bytes);
+    return nullptr;
   }
   void giveBack(std::unique_ptr<ArgumentArea> area) {
     if (area != nullptr) free_.push_back(std::move(area));

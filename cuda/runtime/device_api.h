@@ -1,46 +1,28 @@
-// What the runtime needs of a GPU and its driver. Implemented twice: over the CUDA runtime (device_api_cuda.cc, in
-// libjccl_cuda.so), and over the emulator (cuda/test/device, in the library of the tests), where kernels run on the CPU and
-// device memory is the process's own. All above it is the same code for both.
+// What the runtime needs of a GPU: NVIDIA's driver (cuda/driver), with the library's types and messages. Tests run the same
+// code over a driver of their own, whose kernels run on the CPU (cuda/test/device).
 //
-// Threads: all functions may be called by any thread. The current device is that of the calling
-// thread; DeviceGuard sets it and puts back what the application had.
+// Threads: all functions may be called by any thread. Those that work on the current device, which are all but those that say
+// otherwise, are called while the thread holds a DeviceGuard whose status is Ok.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "base/status.h"
 #include "cuda/kernels/launch.h"
+#include "cuda/runtime/device_context.h"
 
 namespace jccl::device {
 
-using Stream = void*;  // a cudaStream_t; null is the device's default stream
+using Stream = void*;  // a CUstream or cudaStream_t; null is the device's default stream
 using Event = void*;
-using Graph = void*;  // a cudaGraphExec_t
-
-struct DeviceProperties {
-  std::string name;
-  int capability = 0;  // compute capability times ten
-  int multiprocessors = 0;
-  size_t memoryBytes = 0;
-  uint8_t uuid[16] = {};  // the same device has the same in every process
-  int pciDomain = 0, pciBus = 0, pciDevice = 0;
-  bool servedByMps = false;  // kernels of several processes run on it together, by an MPS server
-};
+using Graph = void*;  // a CUgraphExec
 
 // What another process needs to open memory of this one: the allocation's handle, and where in it the memory begins.
 struct MemoryHandle {
   uint8_t bytes[64] = {};
   uint64_t offset = 0;
 };
-
-Status countDevices(int& count);
-Status describeDevice(int ordinal, DeviceProperties& properties);
-Status currentDevice(int& ordinal);
-Status useDevice(int ordinal);
-// Whether kernels of the current device can use memory of another device of this process; switches it on.
-Status reachDevice(int other, bool& reaches);
 
 // Memory of the current device, not initialised; at least 512-byte aligned. Freeing waits for all work on the device, so
 // DeviceHeap caches it.
@@ -54,6 +36,21 @@ Status releasePinned(void* memory);
 // until it is unregistered. Not twice at the same time.
 Status registerHost(void* memory, size_t bytes);
 Status unregisterHost(void* memory);
+
+// What the driver knows of an address, for kernels of the current device.
+struct MemoryFacts {
+  bool known = false;           // if not, nothing else is
+  bool ofHost = false;          // pinned or registered
+  int device = -1;              // with which it was allocated or registered
+  bool reachable = false;       // the current device may read and write it
+  bool ofOtherContext = false;  // than a device's primary one, as cuCtxCreate makes them
+  const void* begin = nullptr;  // of its allocation, or of the range of addresses in which it is mapped
+  size_t bytes = 0;             // of the same; 0: not known
+};
+Status describeMemory(const void* address, MemoryFacts& facts);
+// Whether kernels of the current device may use these bytes, as far as the driver knows: what they may not is an argument that
+// is not valid. `name` is what messages call it.
+Status checkMemory(const void* address, size_t bytes, const char* name);
 
 // By CUDA IPC's legacy handles, which know the memory of allocate() only.
 Status exportMemory(void* memory, MemoryHandle& handle);
@@ -83,16 +80,27 @@ Status unmapMemory(DescriptorMemory& memory);
 // closes it. Why there is none.
 Status exportDmabuf(void* memory, size_t bytes, int& descriptor);
 
-// Streams that do not synchronise with the default stream.
-Status createStream(Stream& stream);
+// One that does not wait for the default stream, nor the default stream for it, unless it is `blocking`.
+Status createStream(Stream& stream, bool blocking = false);
 Status destroyStream(Stream stream);
-// Identifies a stream for the life of the process: the handle of one that was destroyed may come again.
+struct StreamFacts {
+  uint64_t id = 0;         // for the life of the process: the handle of one that was destroyed may come again
+  bool blocking = true;    // it waits for the default stream, and the default stream for it
+  bool isDefault = false;  // the default stream itself; that of a thread (CU_STREAM_PER_THREAD) is not
+};
+// Invalid where the stream is not of the current device's primary context. A handle of a stream that was destroyed is undefined
+// behaviour in the driver.
+Status describeStream(Stream stream, StreamFacts& facts);
+// Of any context's.
 Status streamId(Stream stream, uint64_t& id);
 Status synchronize(Stream stream);
 // Whether what is put on the stream is recorded for a graph instead of run.
 Status isCapturing(Stream stream, bool& capturing);
-// Records what this thread puts on the stream, until it ends; a graph puts all of it on a stream any number of times.
-Status beginCapture(Stream stream);
+// Whose calls a capture forbids that could break it, such as to allocate: those of all threads, of the thread that has begun
+// it, or nobody's. All but the last are ended by the thread that has begun them.
+enum class CaptureMode : uint8_t { Global, ThreadLocal, Relaxed };
+// Records what is put on the stream, until it ends; a graph puts all of it on a stream any number of times.
+Status beginCapture(Stream stream, CaptureMode mode = CaptureMode::ThreadLocal);
 Status endCapture(Stream stream, Graph& graph);
 Status launchGraph(Graph graph, Stream stream);
 Status destroyGraph(Graph graph);
@@ -107,6 +115,10 @@ Status recordEvent(Event event, Stream stream);
 Status queryEvent(Event event, bool& done);
 // The stream's later work waits for the event as it was recorded last.
 Status waitEvent(Stream stream, Event event);
+// The same while the stream is captured, at each replay of the graph: it records the event for what is outside the graph, or
+// waits for what was recorded outside.
+Status recordEventFromGraph(Event event, Stream stream);
+Status waitEventInGraph(Stream stream, Event event);
 
 // Words in pinned memory between streams and the host, which count up and may wrap. The first: the word becomes `value` when
 // all before it on the stream is done. The second: the stream's later work waits until the word has come to `value`; nothing
@@ -122,29 +134,5 @@ Status residentBlocks(int threads, int& blocks);
 Status launchKernel(const Launch& launch, int threads, Stream stream);
 Status launchKernel(const InPlaceLaunch& launch, int threads, Stream stream);
 Status launchKernel(const ExchangeLaunch& launch, int threads, Stream stream);
-
-// The device of the calling thread while it works for a communicator.
-class DeviceGuard {
- public:
-  explicit DeviceGuard(int ordinal) {
-    status_ = currentDevice(before_);
-    if (status_ && before_ != ordinal) {
-      status_ = useDevice(ordinal);
-      changed_ = status_.isOk();
-    }
-  }
-  ~DeviceGuard() {
-    if (changed_) (void)useDevice(before_);
-  }
-  DeviceGuard(const DeviceGuard&) = delete;
-  DeviceGuard& operator=(const DeviceGuard&) = delete;
-
-  const Status& status() const { return status_; }
-
- private:
-  Status status_;
-  int before_ = 0;
-  bool changed_ = false;
-};
 
 }  // namespace jccl::device

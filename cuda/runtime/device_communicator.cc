@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "cuda/runtime/retired_memory.h"
 #include "cuda/runtime/stream_owners.h"
 
 namespace jccl::device {
@@ -11,7 +12,6 @@ namespace {
 
 constexpr int kOpenChannels = 2;  // channels for sends, receives and direct schedules
 constexpr int kAreas = 32;
-constexpr size_t kMinAreaBytes = 4096;  // of a group of some forty operations
 constexpr int kReservedMultiprocessors = 2;
 constexpr int kMaxRanks = kMaxLinks + 1;
 constexpr std::chrono::seconds kEndTimeout{2};
@@ -46,8 +46,10 @@ Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
   const DeviceGuard guard(config.device);
   if (!guard.status()) return guard.status();
   communicator.reset(new DeviceCommunicator(config));
+  RetiredMemory::ofThisProcess().collect();
   Status status = loadKernels();
   if (status) status = createStream(communicator->stream_);
+  if (status) status = createEvent(communicator->order_);
   if (status) status = communicator->allocateControl();
   if (!status) communicator.reset();
   return status;
@@ -60,9 +62,7 @@ Status DeviceCommunicator::allocateControl() {
   abort_ = control_.as<uint32_t>();
   result_ = control_.as<uint32_t>(kLine);
   records_ = control_.as<ProgressRecord>(2 * kLine);
-  const size_t n = static_cast<size_t>(config_.size);
-  const size_t tasks = ArgumentArea::bytesFor<ExchangeTask>(2 * n) + ArgumentArea::bytesFor<ExchangeQueue>(2 * n);
-  return areas_.provide(kAreas, std::max(tasks, kMinAreaBytes));
+  return areas_.provide(kAreas, kAreaBytes);
 }
 
 Status DeviceCommunicator::noted(Status status) {
@@ -89,14 +89,15 @@ Status DeviceCommunicator::blockBudget(int device, int threads, int& blocks) {
 DeviceCommunicator::~DeviceCommunicator() {
   const DeviceGuard guard(config_.device);
   const auto deadline = std::chrono::steady_clock::now() + kEndTimeout;
-  bool idle = false;
+  bool idle = false, hopeless = false;
   while (!idle) {
     {
       const std::lock_guard lock(mutex_);
       reap();
       idle = flights_.empty();
+      hopeless = deviceFailed_;
     }
-    if (idle || std::chrono::steady_clock::now() >= deadline) break;
+    if (idle || hopeless || std::chrono::steady_clock::now() >= deadline) break;
     abort(Code::Aborted);
     std::this_thread::sleep_for(kEndSleep);
   }
@@ -114,14 +115,19 @@ DeviceCommunicator::~DeviceCommunicator() {
     for (InFlight& flight : flights_) (void)flight.arguments.release();
     return;
   }
-  if (allInProcess_) {
-    keepAlive_->keep(std::move(segment_));
+  if (allInProcess_ || (anyInProcess_ && segment_.hasDescriptor())) {
+    keepAlive_->keep(config_.device, std::move(segment_));
   } else if (!segment_.hasDescriptor()) {
     segment_.leak();  // a process does not learn when the others have ended their last operation
   }
-  segment_.reset();
-  opened_.clear();
+  RetiredMemory& retired = RetiredMemory::ofThisProcess();
+  retired.retire(config_.device, std::move(segment_));
+  retired.retire(config_.device, std::move(opened_));
+  retired.retire(config_.device, std::move(registered_));
+  keepAlive_.reset();
+  retired.collect();
   for (Event event : events_) (void)destroyEvent(event);
+  if (order_ != nullptr) (void)destroyEvent(order_);
   if (stream_ != nullptr) (void)destroyStream(stream_);
 }
 

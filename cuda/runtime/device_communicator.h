@@ -109,6 +109,8 @@ class DeviceCommunicator {
   Choice adjustChoice(Choice choice, Collective collective) const;
   // The stream of operations whose caller names none.
   Stream ownStream() const { return stream_; }
+  // What to warn of, with the remedy, where ranks of this process use more streams than have a hardware queue each; else empty.
+  std::string crowding() const;
 
   // Whether an operation is over; a failure is a code below Ok. What was captured for a graph is over at once. Once an
   // operation in place has failed, the peers' operations fail, too, and it is over when no kernel accesses its buffers.
@@ -130,6 +132,8 @@ class DeviceCommunicator {
   }
 
  private:
+  static constexpr size_t kAreaBytes = 16 * 1024;  // of a group of some hundred operations
+
   struct Introduction;
   struct InFlight {
     uint64_t number = 0;
@@ -150,8 +154,8 @@ class DeviceCommunicator {
   Status describePeer(int peer, std::span<const uint8_t> info, int descriptor, DevicePlan::PeerSegment& segment);
   Status openPeer(int peer, const Introduction& theirs, int descriptor, DevicePlan::PeerSegment& segment);
 
-  Status testOnce(OperationCode code, Choice choice, const HeapMemory& device, const HeapMemory& host, size_t count,
-                  int64_t timeoutNanos);
+  Status allocateForTests();
+  Status testOnce(OperationCode code, Choice choice, size_t count, int64_t timeoutNanos);
 
   bool inPlaceFits(Collective collective) const;
   LaunchControl controlOf(uint64_t number, int64_t timeoutNanos) const;
@@ -160,7 +164,7 @@ class DeviceCommunicator {
   Issued launch(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
   Issued launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
   Issued launchTasks(std::span<const DeviceOperation> operations, int64_t timeoutNanos, Stream stream);
-  Work workOf(const DeviceOperation& operation, ArgumentArea* area) const;
+  Work workOf(const DeviceOperation& operation, LaunchArguments& arguments) const;
   template <class Descriptor>
   Issued issue(Descriptor& launch, std::unique_ptr<ArgumentArea> arguments, std::span<const DeviceOperation> operations,
                int64_t timeoutNanos, Stream stream);
@@ -173,7 +177,7 @@ class DeviceCommunicator {
   void broken(const InFlight& flight, const Status& status);
   Status takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area);
   void giveBack(std::unique_ptr<ArgumentArea> area);
-  Status checkStream(uint64_t stream);
+  Status checkStream(Stream stream, uint64_t id);
   Status orderAfterLast(Stream stream, uint64_t id, bool capturing);
   void reap();
 
@@ -192,10 +196,12 @@ class DeviceCommunicator {
   std::vector<RegisteredMemory> registered_;
   std::shared_ptr<AdapterMemory> adapterMemory_;
   StagingActivity* activity_ = nullptr;
-  bool allInProcess_ = true;  // whose memory is used
+  bool allInProcess_ = true;   // whose memory is used
+  bool anyInProcess_ = false;  // of peers, which then use this rank's memory under its own address
   bool inPlace_ = false;
   bool prepared_ = false;
-  bool testing_ = false;  // the connections: no operations of the application
+  bool testing_ = false;              // the connections: no operations of the application
+  HeapMemory testDevice_, testHost_;  // taken before any rank tests: then kernels spin
 
   // In `control_`.
   uint32_t* abort_ = nullptr;
@@ -207,6 +213,7 @@ class DeviceCommunicator {
   // As streamId() names them.
   std::optional<uint64_t> lastStream_;
   std::optional<uint64_t> capturedOn_;
+  Event order_ = nullptr;  // of the last operation, from the first capture on
   std::optional<uint64_t> checkedStream_;
   bool grouping_ = false;
   std::vector<DeviceOperation> group_;
@@ -226,6 +233,7 @@ class DeviceCommunicator {
   uint64_t failedSequence_ = 0;
   History history_;  // read by any thread at any time
   Code failure_ = Code::Ok;
+  bool deviceFailed_ = false;  // nothing on it comes to an end any more
   std::string error_;
 };
 

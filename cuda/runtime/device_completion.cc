@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "cuda/runtime/device_communicator.h"
+#include "cuda/runtime/retired_memory.h"
 
 namespace jccl::device {
 namespace {
@@ -41,7 +42,10 @@ void DeviceCommunicator::reap() {
     InFlight& flight = flights_.front();
     bool done = false;
     const Status status = queryEvent(flight.event, done);
-    if (!status) broken(flight, status);
+    if (!status) {
+      deviceFailed_ = true;
+      broken(flight, status);
+    }
     if (!done) return;
     if (const uint32_t code = loadWord(result_); code != 0 && flight.number >= firstWaiting()) {
       if (failure_ == Code::Ok) exposed_ = flight.isInPlace();
@@ -49,6 +53,7 @@ void DeviceCommunicator::reap() {
     }
     if (flight.operation.sequence != 0) history_.end(flight.operation.sequence, failure_ == Code::Ok);
     if (flight.endsLaunch) {
+      RetiredMemory::ofThisProcess().ended();
       if (activity_ != nullptr) activity_->end();
       events_.push_back(flight.event);
       areas_.giveBack(std::move(flight.arguments));

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "cuda/runtime/device_communicator.h"
+#include "cuda/runtime/retired_memory.h"
 #include "engine/plan_arguments.h"
 
 namespace jccl::device {
@@ -77,10 +78,14 @@ void DeviceCommunicator::renounceDescriptors(const std::string& why) {
   noDescriptor_ = why;
   refusedDescriptor_ = false;
   descriptor_.reset();
-  opened_.clear();
   peers_.assign(peers_.size(), {});
-  segment_.reset();
+  RetiredMemory& retired = RetiredMemory::ofThisProcess();
+  retired.retire(config_.device, std::move(opened_));
+  retired.retire(config_.device, std::move(segment_));
+  opened_.clear();
+  retired.collect();
   allInProcess_ = true;
+  anyInProcess_ = false;
 }
 
 Status DeviceCommunicator::connectInfo(std::vector<uint8_t>& info) {
@@ -157,6 +162,7 @@ Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info,
                                ": cannot reach each other's memory; give the ranks GPUs that can, or host buffers");
     }
     segment.base = reinterpret_cast<uint8_t*>(theirs.base);
+    anyInProcess_ = true;
     return Status::ok();
   }
   allInProcess_ = false;
@@ -269,6 +275,7 @@ Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   plan_.write(staging.base(), tables_.base(), segment_.base(), peers_, records_);
   status = copyAsync(tables_.base(), staging.base(), plan_.tableBytes(), stream_);
   if (status) status = synchronize(stream_);
+  if (status) status = allocateForTests();
   prepared_ = status.isOk();
   if (prepared_ && inPlace_) keepAlive_->join(*this);
   return noted(status);

@@ -1,7 +1,9 @@
 // What a rank on a GPU reports of itself while its kernels run, and after they have failed.
 #include <algorithm>
 
+#include "cuda/driver/driver.h"
 #include "cuda/runtime/device_communicator.h"
+#include "cuda/runtime/stream_owners.h"
 
 namespace jccl::device {
 
@@ -10,6 +12,19 @@ Code DeviceCommunicator::failure() const {
   if (failure_ != Code::Ok) return failure_;
   if (const uint32_t code = loadWord(abort_); code != 0) return static_cast<Code>(code);
   return static_cast<Code>(loadWord(result_));
+}
+
+std::string DeviceCommunicator::crowding() const {
+  const int queues = driver::driver().hardwareQueues;
+  const int streams = StreamOwners::ofThisProcess().countOn(config_.device);
+  if (streams <= queues) return {};
+  return "device=" + std::to_string(config_.device) + " streams=" + std::to_string(streams) +
+         " hardwareQueues=" + std::to_string(queues) +
+         ": ranks of this process use more streams than there are queues, and a kernel that waits holds up those "
+         "behind "
+         "it in its queue, of the rank for which it waits, too; set CUDA_DEVICE_MAX_CONNECTIONS=32 before anything "
+         "uses "
+         "the GPU, or use fewer streams";
 }
 
 uint64_t DeviceCommunicator::lastIssued() const {

@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "cuda/kernels/element_class.h"
+#include "cuda/runtime/argument_areas.h"
 
 namespace jccl::device {
 namespace {
-
-// A launch's arguments stay in memory until it ends.
-constexpr size_t kMaxTogether = 128;
 
 bool shareKernel(const DeviceOperation& one, const DeviceOperation& other) {
   if (one.isExchange() || other.isExchange()) return one.isExchange() && other.isExchange();
@@ -48,7 +46,24 @@ bool TouchedMemory::conflictsWith(const TouchedMemory& other) const {
   return anyOverlap(writes, other.writes) || anyOverlap(writes, other.reads) || anyOverlap(reads, other.writes);
 }
 
-std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank) {
+size_t argumentBytes(std::span<const DeviceOperation> operations, int size) {
+  const size_t n = static_cast<size_t>(size);
+  size_t bytes = 0, tasks = 0;
+  for (const DeviceOperation& one : operations) {
+    tasks += one.tasks.size();
+    if (one.isExchange()) continue;
+    if (one.operation.counts != nullptr) bytes += LaunchArguments::bytesFor<int64_t>(2 * n);
+    if (one.isInPlace()) bytes += LaunchArguments::bytesFor<InPlacePeer>(n);
+  }
+  if (operations.front().isExchange()) {
+    return LaunchArguments::bytesFor<ExchangeTask>(tasks) +
+           LaunchArguments::bytesFor<ExchangeQueue>(std::min(tasks, 2 * n));
+  }
+  return bytes + LaunchArguments::bytesFor<Work>(operations.size() - 1);
+}
+
+std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank, int size,
+                                                           size_t maxBytes) {
   std::vector<std::span<const DeviceOperation>> launches;
   TouchedMemory touched;
   size_t first = 0;
@@ -56,7 +71,8 @@ std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const Devic
     TouchedMemory own;
     own.add(group[i], rank);
     const bool together =
-        i != first && i - first < kMaxTogether && shareKernel(group[first], group[i]) && !own.conflictsWith(touched);
+        i != first && shareKernel(group[first], group[i]) && !own.conflictsWith(touched) &&
+        (!group[i].isCollective() || argumentBytes(group.subspan(first, i + 1 - first), size) <= maxBytes);
     if (i != first && !together) {
       launches.push_back(group.subspan(first, i - first));
       first = i;

@@ -41,9 +41,13 @@ struct TouchedMemory {
   bool conflictsWith(const TouchedMemory& other) const;
 };
 
+// What a launch of these operations needs beside its descriptor.
+size_t argumentBytes(std::span<const DeviceOperation> operations, int size);
+
 // Cuts the operations of a group, which are to happen in their order, into launches: adjacent ones go together if one
-// kernel executes them and none of them touches what another writes. Every rank may cut as it likes, because each
-// channel takes the operations in their order however many a launch has.
-std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank);
+// kernel executes them, none of them touches what another writes, and their arguments have no more than `maxBytes`; sends
+// and receives are never cut apart. Every rank may cut as it likes, because each channel takes the operations in their order however many a launch has.
+std::vector<std::span<const DeviceOperation>> intoLaunches(std::span<const DeviceOperation> group, int rank, int size,
+                                                           size_t maxBytes);
 
 }  // namespace jccl::device

@@ -1,13 +1,18 @@
 // How operations get onto a stream: alone or as a group, in launches of as many as share a kernel.
 #include <algorithm>
+#include <chrono>
 #include <iterator>
+#include <thread>
 
 #include "cuda/runtime/device_communicator.h"
+#include "cuda/runtime/retired_memory.h"
 #include "cuda/runtime/stream_owners.h"
 #include "engine/operation_arguments.h"
 
 namespace jccl::device {
 namespace {
+
+constexpr std::chrono::microseconds kAreaSleep{20};
 
 // For the history and for messages: without what belongs to the caller.
 Operation recordOf(const DeviceOperation& one) {
@@ -95,8 +100,16 @@ Issued DeviceCommunicator::endGroup(int64_t timeoutNanos, Stream stream) {
   const std::vector<DeviceOperation> group = std::move(group_);
   dropGroup();
   Issued issued;
-  bool begun = false;
-  for (const std::span<const DeviceOperation> together : intoLaunches(group, config_.rank)) {
+  bool begun = false, capturing = false;
+  {
+    const DeviceGuard guard(config_.device);
+    Status status = guard.status();
+    if (status) status = isCapturing(stream, capturing);
+    if (!status) return {refuse(status)};
+  }
+  // A graph has the launches' arguments for as long as it may be replayed.
+  const size_t maxBytes = capturing ? InlineArguments::kBytes : kAreaBytes;
+  for (const std::span<const DeviceOperation> together : intoLaunches(group, config_.rank, config_.size, maxBytes)) {
     issued = launch(together, timeoutNanos, stream);
     if (issued.code != Code::Ok) {
       const std::lock_guard lock(mutex_);
@@ -119,8 +132,7 @@ Issued DeviceCommunicator::launch(std::span<const DeviceOperation> operations, i
                                          : launchWorks(operations, timeoutNanos, stream);
 }
 
-// What does not fit into it goes into the area.
-Work DeviceCommunicator::workOf(const DeviceOperation& one, ArgumentArea* area) const {
+Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arguments) const {
   const Operation& operation = one.operation;
   const size_t n = static_cast<size_t>(config_.size);
   Work work{};
@@ -132,45 +144,41 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, ArgumentArea* area) 
   work.root = operation.root;
   work.fingerprint = operation.fingerprint;
   if (operation.counts != nullptr) {
-    auto* counts = area->put<int64_t>(2 * n);
-    std::copy(one.counts.begin(), one.counts.end(), counts);
-    work.counts = counts;
-    work.displacements = counts + n;
+    const auto counts = arguments.put<int64_t>(n), displacements = arguments.put<int64_t>(n);
+    std::copy_n(one.counts.begin(), n, counts.here);
+    std::copy_n(one.counts.begin() + static_cast<ptrdiff_t>(n), n, displacements.here);
+    work.counts = counts.there;
+    work.displacements = displacements.there;
   }
   if (one.isInPlace()) {
-    auto* peers = area->put<InPlacePeer>(n);
+    const auto peers = arguments.put<InPlacePeer>(n);
     for (size_t peer = 0; peer < n; ++peer) {
       uint8_t* base = static_cast<int>(peer) == config_.rank ? segment_.base() : peers_[peer].base;
-      peers[peer] = {reinterpret_cast<ExchangeDescriptor*>(base), reinterpret_cast<uint64_t>(operation.send),
-                     reinterpret_cast<uint64_t>(operation.recv)};
+      peers.here[peer] = {reinterpret_cast<ExchangeDescriptor*>(base), reinterpret_cast<uint64_t>(operation.send),
+                          reinterpret_cast<uint64_t>(operation.recv)};
     }
-    work.peers = peers;
+    work.peers = peers.there;
   }
   return work;
 }
 
 Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operations, int64_t timeoutNanos,
                                        Stream stream) {
-  const size_t n = static_cast<size_t>(config_.size);
   const std::span<const DeviceOperation> others = operations.subspan(1);
-  size_t bytes = others.empty() ? 0 : ArgumentArea::bytesFor<Work>(others.size());
-  for (const DeviceOperation& one : operations) {
-    if (one.operation.counts != nullptr) bytes += ArgumentArea::bytesFor<int64_t>(2 * n);
-    if (one.isInPlace()) bytes += ArgumentArea::bytesFor<InPlacePeer>(n);
-  }
   std::unique_ptr<ArgumentArea> area;
-  if (bytes != 0) {
-    if (Status status = takeArea(bytes, area); !status) return {refuse(status)};
-  }
+  if (Status status = takeArea(argumentBytes(operations, config_.size), area); !status) return {refuse(status)};
   const auto describe = [&](auto& launch) {
-    static_cast<Work&>(launch) = workOf(operations.front(), area.get());
+    LaunchArguments arguments(launch.inlined, area.get());
+    static_cast<Work&>(launch) = workOf(operations.front(), arguments);
     launch.moreCount = static_cast<uint32_t>(others.size());
     launch.blocks = launch.choice.channels;
-    auto* more = others.empty() ? nullptr : area->template put<Work>(others.size());
-    launch.more = more;
-    for (const DeviceOperation& one : others) {
-      *more++ = workOf(one, area.get());
-      launch.blocks = std::max<uint32_t>(launch.blocks, one.operation.choice.channels);
+    if (!others.empty()) {
+      const auto more = arguments.template put<Work>(others.size());
+      launch.more = more.there;
+      for (size_t i = 0; i < others.size(); ++i) {
+        more.here[i] = workOf(others[i], arguments);
+        launch.blocks = std::max<uint32_t>(launch.blocks, others[i].operation.choice.channels);
+      }
     }
     launch.rank = config_.rank;
     launch.size = config_.size;
@@ -194,11 +202,11 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
   size_t total = 0;
   for (const DeviceOperation& one : operations) total += one.tasks.size();
   std::unique_ptr<ArgumentArea> area;
-  const size_t bytes = ArgumentArea::bytesFor<ExchangeTask>(total) + ArgumentArea::bytesFor<ExchangeQueue>(total);
-  if (Status status = takeArea(bytes, area); !status) return {refuse(status)};
-  auto* ordered = area->put<ExchangeTask>(total);
-  auto* queues = area->put<ExchangeQueue>(total);
+  if (Status status = takeArea(argumentBytes(operations, config_.size), area); !status) return {refuse(status)};
   ExchangeLaunch launch{};
+  LaunchArguments arguments(launch.inlined, area.get());
+  const auto ordered = arguments.put<ExchangeTask>(total);
+  const auto queues = arguments.put<ExchangeQueue>(std::min(total, 2 * static_cast<size_t>(config_.size)));
   std::vector<ExchangeTask> own[2];
   std::vector<std::vector<ExchangeTask>> byQueue(2 * static_cast<size_t>(config_.size));
   for (const DeviceOperation& one : operations) {
@@ -215,7 +223,7 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
     }
   }
   const auto append = [&](const std::vector<ExchangeTask>& tasks) {
-    std::copy(tasks.begin(), tasks.end(), ordered + launch.taskCount);
+    std::copy(tasks.begin(), tasks.end(), ordered.here + launch.taskCount);
     launch.taskCount += static_cast<uint32_t>(tasks.size());
   };
   for (int i = 1; i < config_.size; ++i) {
@@ -223,7 +231,7 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
     for (const size_t kind : {size_t{0}, size_t{1}}) {
       const std::vector<ExchangeTask>& queue = byQueue[2 * peer + kind];
       if (queue.empty()) continue;
-      queues[launch.queueCount++] = {launch.taskCount, static_cast<uint32_t>(queue.size())};
+      queues.here[launch.queueCount++] = {launch.taskCount, static_cast<uint32_t>(queue.size())};
       append(queue);
     }
   }
@@ -238,15 +246,29 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
   launch.channels = plan_.channelsIn(tables_.base());
   launch.channelCount = plan_.openChannels();
   launch.shape = shape_;
-  launch.tasks = ordered;
-  launch.queues = queues;
+  launch.tasks = ordered.there;
+  launch.queues = queues.there;
   return issue(launch, std::move(area), operations, timeoutNanos, stream);
 }
 
+// None where the arguments fit into the descriptor. To make one would wait for the device, also for kernels that wait for this
+// rank: the areas are those of the beginning, and one that is in use comes back when its operation is over.
 Status DeviceCommunicator::takeArea(size_t bytes, std::unique_ptr<ArgumentArea>& area) {
+  if (bytes <= InlineArguments::kBytes) return Status::ok();
   const DeviceGuard guard(config_.device);
-  const std::lock_guard lock(mutex_);
-  return areas_.take(bytes, area);
+  if (!guard.status()) return guard.status();
+  while (bytes <= kAreaBytes) {
+    {
+      const std::lock_guard lock(mutex_);
+      area = areas_.take(bytes);
+      if (area != nullptr) return Status::ok();
+      reap();
+      if (flights_.empty() || failure_ != Code::Ok) break;  // graphs have all of them, or nothing comes back
+    }
+    std::this_thread::sleep_for(kAreaSleep);
+  }
+  area = std::make_unique<ArgumentArea>();
+  return area->make(bytes);
 }
 
 void DeviceCommunicator::giveBack(std::unique_ptr<ArgumentArea> area) {
@@ -254,14 +276,17 @@ void DeviceCommunicator::giveBack(std::unique_ptr<ArgumentArea> area) {
   areas_.giveBack(std::move(area));
 }
 
-Status DeviceCommunicator::checkStream(uint64_t stream) {
-  if (stream == checkedStream_) return Status::ok();
-  Status status = StreamOwners::ofThisProcess().claim(config_.device, stream, config_.token, config_.rank);
-  if (status) checkedStream_ = stream;
+Status DeviceCommunicator::checkStream(Stream stream, uint64_t id) {
+  if (id == checkedStream_) return Status::ok();
+  StreamFacts facts;
+  Status status = describeStream(stream, facts);
+  if (status) status = StreamOwners::ofThisProcess().claim(config_.device, facts, config_.token, config_.rank);
+  if (status) checkedStream_ = id;
   return status;
 }
 
-// All operations of a communicator use its connections, so they follow one another on whatever stream.
+// All operations of a communicator use its connections, so they follow one another on whatever stream, and so do the replays of
+// its graphs: each waits for the event that the one before has recorded.
 Status DeviceCommunicator::orderAfterLast(Stream stream, uint64_t id, bool capturing) {
   Event last = nullptr;
   {
@@ -279,11 +304,13 @@ Status DeviceCommunicator::orderAfterLast(Stream stream, uint64_t id, bool captu
       return Status::invalid(
           "this communicator was captured on another stream before; capture its operations on one stream");
     }
-    if (last != nullptr && lastStream_ != id) {
-      return Status::invalid(
-          "an operation of this communicator is in flight on another stream; await it before capturing");
+    if (last != nullptr) {
+      if (Status status = waitEventInGraph(stream, last); !status) return status;
     }
-    return Status::ok();
+    return waitEventInGraph(stream, order_);
+  }
+  if (capturedOn_) {
+    if (Status status = waitEvent(stream, order_); !status) return status;
   }
   return last == nullptr || lastStream_ == id ? Status::ok() : waitEvent(stream, last);
 }
@@ -304,6 +331,10 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
     return {refuse(status)};
   };
   const std::lock_guard issuing(issuing_);
+  if (!testing_) {
+    testDevice_.reset();
+    testHost_.reset();
+  }
   if (!prepared_) return giveUp(Status::invalid("the communicator is not prepared; call prepare first"));
   if (const Code code = failure(); code != Code::Ok) {
     giveBack(std::move(arguments));
@@ -314,7 +345,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   uint64_t id = 0;
   bool capturing = false;
   if (status) status = streamId(stream, id);
-  if (status) status = checkStream(id);
+  if (status) status = checkStream(stream, id);
   if (status) status = isCapturing(stream, capturing);
   if (status) status = orderAfterLast(stream, id, capturing);
   Event event = nullptr;
@@ -332,8 +363,11 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   }
   launch.control = controlOf(flights.front().number, timeoutNanos);
   if (activity_ != nullptr) activity_->begin();
+  const auto launching = RetiredMemory::ofThisProcess().launching();
   status = launchKernel(launch, config_.threads, stream);
   if (status && !capturing) status = recordEvent(event, stream);
+  if (status && capturing) status = recordEventFromGraph(order_, stream);
+  if (status && !capturing && capturedOn_) status = recordEvent(order_, stream);
   const std::lock_guard lock(mutex_);
   if (!status) {
     // Whether the kernel was launched is not known: the ranks may no longer agree.
@@ -349,6 +383,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
     capturedOn_ = id;
     if (arguments != nullptr) capturedAreas_.push_back(std::move(arguments));  // a graph may be replayed at any time
   } else {
+    RetiredMemory::ofThisProcess().begun();
     lastStream_ = id;
     flights.back().arguments = std::move(arguments);
     std::move(flights.begin(), flights.end(), std::back_inserter(flights_));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cuda/runtime/device_segment.h"
+#include "cuda/runtime/retired_memory.h"
 
 namespace jccl::device {
 
@@ -21,6 +22,10 @@ class DeviceCommunicator;
 
 class KeepAliveGroup {
  public:
+  ~KeepAliveGroup() {
+    for (auto& [device, memory] : kept_) RetiredMemory::ofThisProcess().retire(device, std::move(memory));
+  }
+
   // That of the ranks of one communicator, by its token.
   static std::shared_ptr<KeepAliveGroup> of(const uint64_t token[2]) {
     static std::mutex mutex;
@@ -36,9 +41,9 @@ class KeepAliveGroup {
     return group;
   }
 
-  void keep(DeviceSegment memory) {
+  void keep(int device, DeviceSegment memory) {
     const std::lock_guard lock(mutex_);
-    kept_.push_back(std::move(memory));
+    kept_.emplace_back(device, std::move(memory));
   }
 
   void join(DeviceCommunicator& rank) {
@@ -63,7 +68,7 @@ class KeepAliveGroup {
 
  private:
   std::mutex mutex_;
-  std::vector<DeviceSegment> kept_;
+  std::vector<std::pair<int, DeviceSegment>> kept_;  // and the device of each
   std::vector<DeviceCommunicator*> ranks_;
 };
 

@@ -19,17 +19,21 @@ uint32_t valueOf(int rank, size_t index) {
 
 }  // namespace
 
-Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, const HeapMemory& device, const HeapMemory& host,
-                                    size_t count, int64_t timeoutNanos) {
+Status DeviceCommunicator::allocateForTests() {
+  Status status = HeapMemory::device(2 * kElements * sizeof(uint32_t), testDevice_);
+  return status ? HeapMemory::pinned(kElements * sizeof(uint32_t), testHost_) : status;
+}
+
+Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, size_t count, int64_t timeoutNanos) {
   const bool exchange = code.collective == Collective::AllToAll;
   const size_t n = static_cast<size_t>(config_.size), bytes = count * sizeof(uint32_t);
-  auto* values = host.as<uint32_t>();
+  auto* values = testHost_.as<uint32_t>();
   for (size_t i = 0; i < count; ++i) values[i] = valueOf(config_.rank, i);
-  uint8_t* output = device.base() + bytes;
-  Status status = copyAsync(device.base(), values, bytes, stream_);
+  uint8_t* output = testDevice_.base() + bytes;
+  Status status = copyAsync(testDevice_.base(), values, bytes, stream_);
   if (!status) return status;
-  const Issued issued = run(code, choice, device.base(), output, static_cast<int64_t>(exchange ? count / n : count), 0,
-                            timeoutNanos, stream_);
+  const Issued issued = run(code, choice, testDevice_.base(), output,
+                            static_cast<int64_t>(exchange ? count / n : count), 0, timeoutNanos, stream_);
   if (issued.code != Code::Ok) return {issued.code, lastError()};
   status = copyAsync(values, output, bytes, stream_);
   if (!status) return status;
@@ -72,25 +76,22 @@ Status DeviceCommunicator::selfTest(Protocol protocol, int64_t timeoutNanos) {
   testing_ = true;
   const size_t n = static_cast<size_t>(config_.size);
   const size_t count = kElements / n * n;
-  HeapMemory device, host;
   Status status = guard.status();
-  if (status) status = HeapMemory::device(2 * count * sizeof(uint32_t), device);
-  if (status) status = HeapMemory::pinned(count * sizeof(uint32_t), host);
   Choice choice;
   choice.protocol = protocol;
   choice.channels = static_cast<uint8_t>(config_.channels);
   const OperationCode sum{Collective::AllReduce, DataType::Uint32, ReduceOp::Sum};
   for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree}) {
     choice.algorithm = algorithm;
-    if (status) status = testOnce(sum, choice, device, host, count, timeoutNanos);
+    if (status) status = testOnce(sum, choice, count, timeoutNanos);
   }
   if (status && protocol == Protocol::Simple) {
     const OperationCode exchange{Collective::AllToAll, DataType::Uint32, ReduceOp::Sum};
-    status = testOnce(exchange, choice, device, host, count, timeoutNanos);
+    status = testOnce(exchange, choice, count, timeoutNanos);
   }
   if (!status && status.code() == Code::Timeout) {
-    device.leak();
-    host.leak();
+    testDevice_.leak();
+    testHost_.leak();
   }
   testing_ = false;
   return noted(status);

@@ -1,14 +1,16 @@
-// Which rank of which communicator uses which stream. Kernels of one stream run one after the other, so two ranks of a
-// communicator on one stream would wait for each other for ever.
+// Which rank of which communicator uses which stream, so that ranks of one process do not wait for each other for ever: kernels of
+// one stream run one after the other, those of blocking streams and of the default stream do, and streams share hardware queues.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <tuple>
 
 #include "base/status.h"
+#include "cuda/runtime/device_api.h"
 
 namespace jccl::device {
 
@@ -19,27 +21,56 @@ class StreamOwners {
     return owners;
   }
 
-  // `stream` is its streamId().
-  Status claim(int device, uint64_t stream, const uint64_t token[2], int rank) {
+  // Refused, with the remedy, where another rank of the communicator would wait for the stream.
+  Status claim(int device, const StreamFacts& stream, const uint64_t token[2], int rank) {
     const std::lock_guard lock(mutex_);
-    const auto [found, fresh] = owners_.try_emplace({device, stream, token[0], token[1]}, rank);
-    if (fresh || found->second == rank) return Status::ok();
-    return Status::invalid("stream=" + std::to_string(stream) + " device=" + std::to_string(device) +
-                           ": rank=" + std::to_string(found->second) +
-                           " of this communicator uses it, and kernels of one stream wait for each other; give rank=" +
-                           std::to_string(rank) + " a stream of its own");
+    const std::string what = "stream=" + std::to_string(stream.id) + " device=" + std::to_string(device);
+    for (const auto& [key, owner] : owners_) {
+      const auto& [onDevice, id, high, low] = key;
+      if (onDevice != device || high != token[0] || low != token[1] || owner.rank == rank) continue;
+      if (id == stream.id) {
+        return Status::invalid(what + ": rank=" + std::to_string(owner.rank) +
+                               " of this communicator uses it, and kernels of one stream wait for each other; give "
+                               "rank=" +
+                               std::to_string(rank) + " a stream of its own");
+      }
+      const bool wait = (stream.isDefault && owner.stream.blocking) || (stream.blocking && owner.stream.isDefault);
+      if (wait) {
+        return Status::invalid(what + ": it and stream=" + std::to_string(id) +
+                               " of rank=" + std::to_string(owner.rank) +
+                               " are a default stream and a blocking one, whose kernels wait for each other; make "
+                               "streams with cudaStreamNonBlocking (CU_STREAM_NON_BLOCKING)");
+      }
+    }
+    owners_.insert_or_assign({device, stream.id, token[0], token[1]}, Owner{rank, stream});
+    return Status::ok();
   }
 
   void release(const uint64_t token[2], int rank) {
     const std::lock_guard lock(mutex_);
     std::erase_if(owners_, [&](const auto& entry) {
-      return std::get<2>(entry.first) == token[0] && std::get<3>(entry.first) == token[1] && entry.second == rank;
+      return std::get<2>(entry.first) == token[0] && std::get<3>(entry.first) == token[1] && entry.second.rank == rank;
     });
   }
 
+  // How many streams of a device ranks of this process use.
+  int countOn(int device) {
+    const std::lock_guard lock(mutex_);
+    std::set<uint64_t> streams;
+    for (const auto& [key, owner] : owners_) {
+      if (std::get<0>(key) == device) streams.insert(std::get<1>(key));
+    }
+    return static_cast<int>(streams.size());
+  }
+
  private:
+  struct Owner {
+    int rank;
+    StreamFacts stream;
+  };
+
   std::mutex mutex_;
-  std::map<std::tuple<int, uint64_t, uint64_t, uint64_t>, int> owners_;
+  std::map<std::tuple<int, uint64_t, uint64_t, uint64_t>, Owner> owners_;
 };
 
 }  // namespace jccl::device

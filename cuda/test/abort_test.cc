@@ -100,17 +100,17 @@ using Place = std::tuple<WaitFor, Protocol>;
 struct Summary {
   std::set<Place> places;
   int channels = 0;
-  int silent = 0;  // channels that ended without a record: they began after the failure
+  int silent = 0;   // channels that ended without a record: they began after the failure
+  int unbegun = 0;  // ranks whose kernel began after the abort
 };
 
-void readRecords(const Trial& trial, StagedOperation& staged, int rank, const Job& job, Summary& summary) {
-  int here = 0;
+void readRecords(const Trial& trial, StagedOperation& staged, int rank, Code code, const Job& job, Summary& summary) {
+  int here = 0, silent = 0;
   for (int c = 0; c < trial.channels; ++c) {
     if (staged.ranks.channel(rank, c).operations != 0) continue;  // done before the failure
-    ++summary.channels;
     const device::ProgressRecord& record = staged.ranks.record(rank, c);
     if (record.sequence == 0) {
-      ++summary.silent;
+      ++silent;
       continue;
     }
     ++here;
@@ -121,7 +121,13 @@ void readRecords(const Trial& trial, StagedOperation& staged, int rank, const Jo
     EXPECT_TRUE(place.peer >= 0 && place.peer < trial.ranks && place.peer != rank) << place.peer;
     summary.places.emplace(place.waitFor, place.protocol);
   }
+  if (here == 0 && code == Code::Aborted) {
+    ++summary.unbegun;
+    return;
+  }
   EXPECT_GT(here, 0) << "no channel of rank " << rank << " says where it waited";
+  summary.channels += here + silent;
+  summary.silent += silent;
 }
 
 // Where no slot is used twice, it holds what it would hold at the end, or still nothing; published ones are whole.
@@ -201,7 +207,7 @@ TEST_P(AbortedKernels, EndSoonWhereverTheyWait) {
       const bool aborted = !trial.byDeadline || rank == trial.victim;
       EXPECT_TRUE(code == Code::Aborted ? aborted : code == Code::Timeout && trial.byDeadline)
           << static_cast<int>(code);
-      readRecords(trial, staged, rank, job, summary);
+      readRecords(trial, staged, rank, code, job, summary);
     }
     if (trial.count < 1000) {
       StagedOperation whole(job, trial.ranks, trial.channels, trial.count, kShape);
@@ -216,6 +222,7 @@ TEST_P(AbortedKernels, EndSoonWhereverTheyWait) {
   }
   EXPECT_GT(failed, static_cast<int>(kSeeds) / 2);
   EXPECT_LE(summary.silent * 10, summary.channels);
+  EXPECT_LE(summary.unbegun * 4, failed);
   expectPlaces(job, summary.places);
 }
 

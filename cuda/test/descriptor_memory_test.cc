@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "cuda/runtime/device_communicator.h"
 #include "cuda/runtime/device_segment.h"
-#include "cuda/test/device/emulated_memory.h"
+#include "cuda/test/device/gpu_memory.h"
 #include "cuda/test/device_runtime_ranks.h"
 #include "test/rank_threads.h"
 
@@ -60,6 +60,7 @@ void expectNothingLeft() {
 
 TEST(DescriptorMemory, IsTheSameBehindItsDescriptorAndGoneAtTheEnd) {
   const Sharing sharing("descriptors");
+  const device::DeviceGuard guard(0);
   {
     DeviceSegment segment;
     UniqueFd descriptor;
@@ -88,6 +89,7 @@ TEST(DescriptorMemory, IsTheSameBehindItsDescriptorAndGoneAtTheEnd) {
 }
 
 TEST(DescriptorMemory, WhatIsRefusedLeavesNothing) {
+  const device::DeviceGuard guard(0);
   {
     const Sharing sharing("handles");
     DeviceSegment segment;
@@ -101,7 +103,7 @@ TEST(DescriptorMemory, WhatIsRefusedLeavesNothing) {
     DeviceSegment segment;
     UniqueFd descriptor;
     const Status status = DeviceSegment::behindDescriptor(kBytes, segment, descriptor);
-    EXPECT_NE(std::string::npos, status.message().find("refuses to export"));
+    EXPECT_NE(std::string::npos, status.message().find("cuMemExportToShareableHandle"));
     EXPECT_FALSE(segment.hasDescriptor());
     EXPECT_FALSE(descriptor);
   }
@@ -222,7 +224,7 @@ TEST(DescriptorMemory, ARankOfAnotherProcessIsMappedOrRefused) {
     EXPECT_EQ(0, left().mappings);
     ranks.introduce();
     EXPECT_FALSE(ranks[1].refusedDescriptor());
-    EXPECT_EQ("none: memory of an emulated GPU is its process's own; no file descriptor: rank 1 was refused one",
+    EXPECT_EQ("none: cuIpcGetMemHandle: CUDA_ERROR_NOT_SUPPORTED; no file descriptor: rank 1 was refused one",
               ranks[1].handleExchange());
     EXPECT_EQ(-1, ranks[1].takeDescriptor());
     const Status neither = ranks[1].connect(0, ranks.ofAnotherProcess());

@@ -14,7 +14,7 @@ namespace jccl::test {
 
 class DeviceRuntimeRanks {
  public:
-  explicit DeviceRuntimeRanks(int size, int channels = 2, int devices = 1) : size_(size) {
+  explicit DeviceRuntimeRanks(int size, int channels = 2, int devices = 1, bool descriptors = false) : size_(size) {
     static uint64_t communicators = 0;
     ++communicators;
     for (int rank = 0; rank < size; ++rank) {
@@ -28,6 +28,7 @@ class DeviceRuntimeRanks {
       config.llSlotBytes = 1024;
       config.ll128SlotBytes = 1024;
       config.token[0] = communicators;
+      config.descriptors = descriptors;
       std::unique_ptr<device::DeviceCommunicator> made;
       const Status status = device::DeviceCommunicator::create(config, made);
       EXPECT_TRUE(status.isOk()) << status.message();

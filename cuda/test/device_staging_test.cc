@@ -28,6 +28,7 @@ StagingStep wait(uint64_t number) { return {Kind::Wait, nullptr, nullptr, number
 class Staging : public testing::Test {
  protected:
   Staging() {
+    EXPECT_TRUE(guard_.status()) << guard_.status().message();
     static uint64_t communicators = 0;
     config_.token[0] = ++communicators;
     const Status status = DeviceStaging::create(config_, kTimeoutNanos, staging_);
@@ -52,6 +53,7 @@ class Staging : public testing::Test {
     return reached;
   }
 
+  const DeviceGuard guard_{0};  // the application's thread has the device's context, too
   DeviceStaging::Config config_;
   std::unique_ptr<DeviceStaging> staging_;
   Stream streams_[2] = {};

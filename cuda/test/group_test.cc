@@ -3,6 +3,7 @@
 #include <functional>
 #include <random>
 
+#include "cuda/test/application.h"
 #include "cuda/test/compared_cases.h"
 #include "cuda/test/device/emulated_gpu.h"
 #include "cuda/test/device_runtime_ranks.h"
@@ -244,25 +245,25 @@ TEST_F(Groups, AnOperationOnAnothersResultComesAfterIt) {
 TEST_F(Groups, ACapturedGroupIsReplayed) {
   const Member sum =
       member(Collective::AllReduce, DataType::Int32, ReduceOp::Sum, Algorithm::Ring, Protocol::LL, 2, 300);
-  EmulatedGpu& gpu = EmulatedGpu::ofThisProcess();
+  const Application application;
   std::vector<std::vector<int32_t>> one(size_, std::vector<int32_t>(sum.count, 1)), two = one;
-  std::vector<int> graphs;
-  const auto streamOf = [&](int rank) { return static_cast<EmulatedGpu::Stream*>(ranks_.rank(rank).ownStream()); };
+  std::vector<device::Graph> graphs;
+  const auto streamOf = [&](int rank) { return ranks_.rank(rank).ownStream(); };
   for (int rank = 0; rank < size_; ++rank) {
-    gpu.beginCapture(streamOf(rank));
+    application.beginCapture(streamOf(rank));
     ranks_.rank(rank).beginGroup();
     run(rank, sum, one[rank].data(), one[rank].data());
     run(rank, sum, two[rank].data(), two[rank].data());
     EXPECT_EQ(ranks_.await(rank, end(rank)), Code::Ok);
-    graphs.push_back(gpu.endCapture(streamOf(rank)));
+    graphs.push_back(application.endCapture(streamOf(rank)));
   }
   const uint64_t before = launches();
   for (int replay = 0; replay < 2; ++replay) {
-    for (int rank = 0; rank < size_; ++rank) ASSERT_TRUE(gpu.replay(graphs[rank], streamOf(rank)).isOk());
+    for (int rank = 0; rank < size_; ++rank) application.replay(graphs[rank], streamOf(rank));
   }
   EXPECT_EQ(launches() - before, 2u * size_);
   for (int rank = 0; rank < size_; ++rank) {
-    ASSERT_TRUE(gpu.synchronize(streamOf(rank)).isOk());
+    application.synchronize(streamOf(rank));
     EXPECT_EQ(one[rank], std::vector<int32_t>(sum.count, 9));
     EXPECT_EQ(two[rank], std::vector<int32_t>(sum.count, 9));
   }
@@ -309,7 +310,9 @@ TEST_F(Groups, OfWhichAMemberIsRefusedIssuesNothing) {
 TEST_F(Groups, LargeOnesTakeSeveralLaunches) {
   std::vector<Member> members(
       300, member(Collective::AllReduce, DataType::Float32, ReduceOp::Sum, Algorithm::Ring, Protocol::LL, 1, 3));
-  EXPECT_EQ(compare(members), 3u);
+  const uint64_t launches = compare(members);
+  EXPECT_GE(launches, 2u);
+  EXPECT_LE(launches, 4u);
 }
 
 }  // namespace

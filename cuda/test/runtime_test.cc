@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "cuda/driver/driver.h"
+#include "cuda/test/application.h"
 #include "cuda/test/device/emulated_gpu.h"
 #include "cuda/test/device_runtime_ranks.h"
 
@@ -102,10 +104,10 @@ TEST(DeviceRuntime, OperationsOnSeveralStreamsFollowOneAnother) {
   constexpr int kSize = 2;
   DeviceRuntimeRanks ranks(kSize);
   Buffers buffers(kSize, 777);
-  EmulatedGpu& gpu = EmulatedGpu::ofThisProcess();
-  std::vector<EmulatedGpu::Stream*> streams;
+  const Application application;
+  std::vector<device::Stream> streams;
   std::vector<Issued> last(kSize);
-  for (int i = 0; i < 2 * kSize; ++i) streams.push_back(gpu.createStream());
+  for (int i = 0; i < 2 * kSize; ++i) streams.push_back(application.createStream());
   for (int round = 0; round < 6; ++round) {
     for (int rank = 0; rank < kSize; ++rank) {
       last[rank] =
@@ -116,23 +118,23 @@ TEST(DeviceRuntime, OperationsOnSeveralStreamsFollowOneAnother) {
     ASSERT_EQ(ranks.await(rank, last[rank]), Code::Ok) << ranks.rank(rank).lastError();
   }
   buffers.expectSum(32);  // all further sums double
-  for (EmulatedGpu::Stream* stream : streams) gpu.destroyStream(stream);
+  for (device::Stream stream : streams) application.destroyStream(stream);
 }
 
 // Communicators know nothing of each other: on streams of their own their kernels run side by side, in whatever order the
 // ranks issue them.
 TEST(DeviceRuntime, SeveralCommunicatorsShareADevice) {
   constexpr int kSize = 2, kCommunicators = 3, kRounds = 5;
-  EmulatedGpu& gpu = EmulatedGpu::ofThisProcess();
+  const Application application;
   std::vector<std::unique_ptr<DeviceRuntimeRanks>> communicators;
   std::vector<Buffers> buffers;
   std::vector<std::vector<Issued>> last(kCommunicators, std::vector<Issued>(kSize));
-  std::vector<EmulatedGpu::Stream*> streams;
+  std::vector<device::Stream> streams;
   for (int c = 0; c < kCommunicators; ++c) {
     communicators.push_back(std::make_unique<DeviceRuntimeRanks>(kSize));
     buffers.emplace_back(kSize, 600 + c);
   }
-  for (int i = 0; i < 2 * kSize * kCommunicators; ++i) streams.push_back(gpu.createStream());
+  for (int i = 0; i < 2 * kSize * kCommunicators; ++i) streams.push_back(application.createStream());
   for (int round = 0; round < kRounds; ++round) {
     for (int rank = 0; rank < kSize; ++rank) {
       for (int i = 0; i < kCommunicators; ++i) {
@@ -149,13 +151,14 @@ TEST(DeviceRuntime, SeveralCommunicatorsShareADevice) {
     }
     buffers[c].expectSum(1 << (kRounds - 1));
   }
-  for (EmulatedGpu::Stream* stream : streams) gpu.destroyStream(stream);
+  for (device::Stream stream : streams) application.destroyStream(stream);
 }
 
 TEST(DeviceRuntime, TwoRanksOnOneStreamAreRefused) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 8);
-  EmulatedGpu::Stream* stream = EmulatedGpu::ofThisProcess().createStream();
+  const Application application;
+  device::Stream stream = application.createStream();
   const Choice ring = choiceOf(Algorithm::Ring, Protocol::LL);
   const Issued first = allReduce(ranks, 0, buffers, ring, stream);
   const Issued second = allReduce(ranks, 1, buffers, ring, stream);
@@ -164,27 +167,27 @@ TEST(DeviceRuntime, TwoRanksOnOneStreamAreRefused) {
       << ranks.rank(1).lastError();
   ASSERT_EQ(ranks.await(1, allReduce(ranks, 1, buffers, ring, ranks.rank(1).ownStream())), Code::Ok);
   ASSERT_EQ(ranks.await(0, first), Code::Ok);
-  EmulatedGpu::ofThisProcess().destroyStream(stream);
+  application.destroyStream(stream);
 }
 
 TEST(DeviceRuntime, AnotherRankMayUseAStreamThatHasTheHandleOfADestroyedOne) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 8);
-  EmulatedGpu& gpu = EmulatedGpu::ofThisProcess();
+  const Application application;
   const Choice ring = choiceOf(Algorithm::Ring, Protocol::LL);
-  EmulatedGpu::Stream* first = gpu.createStream();
+  device::Stream first = application.createStream();
   const Issued ofFirst = allReduce(ranks, 0, buffers, ring, first);
   ASSERT_EQ(ranks.await(1, allReduce(ranks, 1, buffers, ring, ranks.rank(1).ownStream())), Code::Ok);
   ASSERT_EQ(ranks.await(0, ofFirst), Code::Ok);
-  gpu.destroyStream(first);
-  EmulatedGpu::Stream* second = gpu.createStream();
+  application.destroyStream(first);
+  device::Stream second = application.createStream();
   ASSERT_EQ(second, first);
   const Issued ofSecond = allReduce(ranks, 1, buffers, ring, second);
   EXPECT_EQ(ofSecond.code, Code::Ok) << ranks.rank(1).lastError();
   EXPECT_EQ(allReduce(ranks, 0, buffers, ring, second).code, Code::Invalid);
   ASSERT_EQ(ranks.await(0, allReduce(ranks, 0, buffers, ring, ranks.rank(0).ownStream())), Code::Ok);
   ASSERT_EQ(ranks.await(1, ofSecond), Code::Ok);
-  gpu.destroyStream(second);
+  application.destroyStream(second);
 }
 
 // Counters advance on the device, so a captured launch can run any number of times, before and after others.
@@ -192,28 +195,235 @@ TEST(DeviceRuntime, ACapturedGraphIsReplayed) {
   constexpr int kSize = 2;
   DeviceRuntimeRanks ranks(kSize);
   Buffers buffers(kSize, 1234);
-  EmulatedGpu& gpu = EmulatedGpu::ofThisProcess();
+  const Application application;
   for (const uint16_t flags : {uint16_t{0}, Choice::kTryZeroCopy}) {
     const Choice choice = choiceOf(flags == 0 ? Algorithm::Ring : Algorithm::Direct, Protocol::Simple, flags);
-    std::vector<EmulatedGpu::Stream*> streams;
-    std::vector<int> graphs;
+    std::vector<device::Stream> streams;
+    std::vector<device::Graph> graphs;
     for (int rank = 0; rank < kSize; ++rank) {
       // The stream that the other choice was captured on is gone: a communicator is captured on one.
-      streams.push_back(static_cast<EmulatedGpu::Stream*>(ranks.rank(rank).ownStream()));
-      gpu.beginCapture(streams[rank]);
+      streams.push_back(ranks.rank(rank).ownStream());
+      application.beginCapture(streams[rank]);
       const Issued issued = allReduce(ranks, rank, buffers, choice, streams[rank]);
       EXPECT_EQ(ranks.await(rank, issued), Code::Ok);
-      graphs.push_back(gpu.endCapture(streams[rank]));
+      graphs.push_back(application.endCapture(streams[rank]));
     }
     for (int replay = 0; replay < 2; ++replay) {
-      for (int rank = 0; rank < kSize; ++rank) ASSERT_TRUE(gpu.replay(graphs[rank], streams[rank]).isOk());
+      for (int rank = 0; rank < kSize; ++rank) application.replay(graphs[rank], streams[rank]);
     }
     for (int rank = 0; rank < kSize; ++rank) {
-      ASSERT_TRUE(gpu.synchronize(streams[rank]).isOk());
+      application.synchronize(streams[rank]);
       ASSERT_EQ(ranks.rank(rank).failure(), Code::Ok) << ranks.rank(rank).lastError();
     }
   }
   buffers.expectSum(8);
+}
+
+// What the library calls, on the capturing thread and on one that looks after its operations, ends no capture.
+TEST(DeviceRuntime, ACaptureLastsWhileOperationsAreWatched) {
+  constexpr int kSize = 2;
+  DeviceRuntimeRanks ranks(kSize);
+  Buffers buffers(kSize, 300);
+  const Application application;
+  const Choice ring = choiceOf(Algorithm::Ring, Protocol::Simple);
+  std::vector<Issued> eager;
+  for (int rank = 0; rank < kSize; ++rank) {
+    eager.push_back(allReduce(ranks, rank, buffers, ring, ranks.rank(rank).ownStream()));
+  }
+  std::atomic<bool> ends{false};
+  std::thread watch([&] {
+    while (!ends) {
+      for (int rank = 0; rank < kSize; ++rank) {
+        bool done = false;
+        (void)ranks.rank(rank).query(eager[rank].number, done);
+        (void)ranks.rank(rank).lastDone();
+      }
+    }
+  });
+  std::vector<device::Graph> graphs;
+  for (int rank = 0; rank < kSize; ++rank) {
+    application.beginCapture(ranks.rank(rank).ownStream());
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_EQ(allReduce(ranks, rank, buffers, ring, ranks.rank(rank).ownStream()).code, Code::Ok)
+          << ranks.rank(rank).lastError();
+    }
+    graphs.push_back(application.endCapture(ranks.rank(rank).ownStream()));
+  }
+  ends = true;
+  watch.join();
+  for (int rank = 0; rank < kSize; ++rank) {
+    ASSERT_EQ(ranks.await(rank, eager[rank]), Code::Ok);
+    application.replay(graphs[rank], ranks.rank(rank).ownStream());
+  }
+  for (int rank = 0; rank < kSize; ++rank) application.synchronize(ranks.rank(rank).ownStream());
+  buffers.expectSum(1 << 20);
+}
+
+// Replays on a stream of their own and operations on another use the same connections.
+TEST(DeviceRuntime, ReplaysAndOperationsOnDifferentStreamsFollowOneAnother) {
+  constexpr int kSize = 2, kRounds = 6;
+  DeviceRuntimeRanks ranks(kSize);
+  Buffers buffers(kSize, 500), others(kSize, 700);
+  const Application application;
+  std::vector<device::Graph> graphs;
+  std::vector<device::Stream> captured, eager;
+  for (int rank = 0; rank < kSize; ++rank) {
+    captured.push_back(application.createStream());
+    eager.push_back(application.createStream());
+    application.beginCapture(captured[rank]);
+    (void)allReduce(ranks, rank, buffers, choiceOf(Algorithm::Ring, Protocol::Simple), captured[rank]);
+    (void)allReduce(ranks, rank, buffers, choiceOf(Algorithm::Tree, Protocol::LL), captured[rank]);
+    graphs.push_back(application.endCapture(captured[rank]));
+  }
+  std::vector<Issued> last(kSize);
+  for (int round = 0; round < kRounds; ++round) {
+    for (int rank = 0; rank < kSize; ++rank) {
+      const Protocol protocol = static_cast<Protocol>(round % kProtocolCount);
+      last[rank] = allReduce(ranks, rank, others, choiceOf(Algorithm::Ring, protocol), eager[rank]);
+      application.replay(graphs[rank], captured[rank]);
+    }
+  }
+  for (int rank = 0; rank < kSize; ++rank) {
+    ASSERT_EQ(ranks.await(rank, last[rank]), Code::Ok) << ranks.rank(rank).lastError();
+    application.synchronize(captured[rank]);
+    ASSERT_EQ(ranks.rank(rank).failure(), Code::Ok) << ranks.rank(rank).lastError();
+  }
+  others.expectSum(1 << (kRounds - 1));
+  buffers.expectSum(1 << (2 * kRounds - 1));
+}
+
+// A graph has the arguments of its kernels: any number of operations can be captured while the kernels of others run.
+TEST(DeviceRuntime, CapturesAnyNumberOfOperationsOfEveryKind) {
+  constexpr int kSize = 2, kOperations = 50;
+  DeviceRuntimeRanks ranks(kSize);
+  std::vector<std::vector<int32_t>> sums(kSize, std::vector<int32_t>(64, 1)), from(kSize), to(kSize);
+  const Application application;
+  const Choice inPlace = choiceOf(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy);
+  DeviceRuntimeRanks others(2);
+  Buffers spinning(2, 8);
+  const Issued alone =
+      allReduce(others, 0, spinning, choiceOf(Algorithm::Ring, Protocol::LL), others.rank(0).ownStream());
+  std::vector<device::Graph> graphs;
+  EmulatedGpu::ofThisProcess().setLongestWait(std::chrono::seconds(5));
+  for (int rank = 0; rank < kSize; ++rank) {
+    device::DeviceCommunicator& one = ranks.rank(rank);
+    from[rank].assign(10, rank);
+    to[rank].assign(10, -1);
+    application.beginCapture(one.ownStream());
+    for (int i = 0; i < kOperations; ++i) {
+      ASSERT_EQ(one.run({Collective::AllReduce, DataType::Int32, ReduceOp::Max}, inPlace, sums[rank].data(),
+                        sums[rank].data(), 64, 0, kTimeoutNanos, one.ownStream())
+                    .code,
+                Code::Ok)
+          << one.lastError();
+      one.beginGroup();
+      for (int k = 0; k < 2; ++k) {
+        (void)one.run({Collective::AllToAll, DataType::Int32, ReduceOp::Sum},
+                      choiceOf(Algorithm::Direct, Protocol::Simple), from[rank].data(), to[rank].data(), 5, 0,
+                      kTimeoutNanos, one.ownStream());
+      }
+      ASSERT_EQ(one.endGroup(kTimeoutNanos, one.ownStream()).code, Code::Ok) << one.lastError();
+      ASSERT_EQ(
+          one.runV({Collective::AllGather, DataType::Int32, ReduceOp::Sum}, choiceOf(Algorithm::Ring, Protocol::LL),
+                   from[rank].data(), to[rank].data(), {5, 5, 0, 5}, 0, kTimeoutNanos, one.ownStream())
+              .code,
+          Code::Ok)
+          << one.lastError();
+    }
+    graphs.push_back(application.endCapture(one.ownStream()));
+  }
+  for (int rank = 0; rank < kSize; ++rank) application.replay(graphs[rank], ranks.rank(rank).ownStream());
+  for (int rank = 0; rank < kSize; ++rank) application.synchronize(ranks.rank(rank).ownStream());
+  EmulatedGpu::ofThisProcess().setLongestWait(std::chrono::minutes(2));
+  const std::vector<int32_t> expected = {0, 0, 0, 0, 0, 1, 1, 1, 1, 1};
+  for (int rank = 0; rank < kSize; ++rank) {
+    EXPECT_EQ(ranks.rank(rank).failure(), Code::Ok) << ranks.rank(rank).lastError();
+    EXPECT_EQ(to[rank], expected);
+  }
+  others.rank(0).abort(Code::Aborted);
+  EXPECT_EQ(others.await(0, alone), Code::Aborted);
+}
+
+// More large groups than have areas wait for the first ones, and wait for nothing that waits for them.
+TEST(DeviceRuntime, LargeGroupsReuseTheirAreas) {
+  constexpr int kSize = 2, kGroups = 80, kMembers = 40;
+  DeviceRuntimeRanks ranks(kSize);
+  std::vector<std::vector<int32_t>> buffers(kSize, std::vector<int32_t>(kMembers, 1));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kSize; ++rank) {
+    threads.emplace_back([&, rank] {
+      device::DeviceCommunicator& one = ranks.rank(rank);
+      Issued last;
+      for (int group = 0; group < kGroups; ++group) {
+        one.beginGroup();
+        for (int i = 0; i < kMembers; ++i) {
+          (void)one.run({Collective::AllReduce, DataType::Int32, ReduceOp::Max},
+                        choiceOf(Algorithm::Ring, Protocol::LL), &buffers[rank][i], &buffers[rank][i], 1, 0,
+                        kTimeoutNanos, one.ownStream());
+        }
+        last = one.endGroup(kTimeoutNanos, one.ownStream());
+        ASSERT_EQ(last.code, Code::Ok) << one.lastError();
+      }
+      EXPECT_EQ(ranks.await(rank, last), Code::Ok);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// A rank that closes a communicator waits for no kernel of another one, which may wait for this rank.
+TEST(DeviceRuntime, ClosingWaitsForNoOtherCommunicatorsKernels) {
+  ::setenv("JCCL_EMULATED_SHARING", "descriptors", 1);
+  DeviceRuntimeRanks spins(2);
+  Buffers buffers(2, 8);
+  {
+    DeviceRuntimeRanks closes(2, 2, 1, true);
+    const Issued alone =
+        allReduce(spins, 0, buffers, choiceOf(Algorithm::Ring, Protocol::LL), spins.rank(0).ownStream());
+    EmulatedGpu::ofThisProcess().setLongestWait(std::chrono::seconds(2));
+    const auto start = std::chrono::steady_clock::now();
+    closes.close(0);
+    closes.close(1);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+    EXPECT_EQ(EmulatedGpu::ofThisProcess().failure(), emulator::GpuFailure::None);
+    ASSERT_EQ(spins.await(
+                  1, allReduce(spins, 1, buffers, choiceOf(Algorithm::Ring, Protocol::LL), spins.rank(1).ownStream())),
+              Code::Ok);
+    ASSERT_EQ(spins.await(0, alone), Code::Ok);
+  }
+  EmulatedGpu::ofThisProcess().setLongestWait(std::chrono::minutes(2));
+  ::unsetenv("JCCL_EMULATED_SHARING");
+}
+
+TEST(DeviceRuntime, ADefaultStreamAndABlockingOneAreRefused) {
+  DeviceRuntimeRanks ranks(2);
+  Buffers buffers(2, 8);
+  const Application application;
+  device::Stream blocking = nullptr;
+  application.here([&] { return device::createStream(blocking, true); });
+  const Choice ring = choiceOf(Algorithm::Ring, Protocol::LL);
+  const Issued first = allReduce(ranks, 0, buffers, ring, blocking);
+  EXPECT_EQ(allReduce(ranks, 1, buffers, ring, nullptr).code, Code::Invalid);
+  EXPECT_NE(ranks.rank(1).lastError().find("cudaStreamNonBlocking"), std::string::npos) << ranks.rank(1).lastError();
+  ASSERT_EQ(ranks.await(1, allReduce(ranks, 1, buffers, ring, ranks.rank(1).ownStream())), Code::Ok);
+  ASSERT_EQ(ranks.await(0, first), Code::Ok);
+  application.destroyStream(blocking);
+}
+
+TEST(DeviceRuntime, MoreStreamsThanHardwareQueuesAreToldOf) {
+  DeviceRuntimeRanks ranks(1);
+  Buffers buffers(1, 8);
+  const Application application;
+  std::vector<device::Stream> streams;
+  for (int i = 0; i <= driver::driver().hardwareQueues; ++i) {
+    EXPECT_EQ(ranks.rank(0).crowding(), "");
+    streams.push_back(application.createStream());
+    ASSERT_EQ(ranks.await(0, allReduce(ranks, 0, buffers, choiceOf(Algorithm::Ring, Protocol::LL), streams.back())),
+              Code::Ok);
+  }
+  EXPECT_NE(ranks.rank(0).crowding().find("streams=33 hardwareQueues=32"), std::string::npos)
+      << ranks.rank(0).crowding();
+  EXPECT_NE(ranks.rank(0).crowding().find("CUDA_DEVICE_MAX_CONNECTIONS"), std::string::npos);
+  for (device::Stream stream : streams) application.destroyStream(stream);
 }
 
 TEST(DeviceRuntime, AbortEndsAKernelThatWaits) {
@@ -299,12 +509,12 @@ class FailedInPlace : public ::testing::Test {
                                   send_.data(), recv.data(), {0, static_cast<int64_t>(kCount), 0, 0}, 0, timeoutNanos,
                                   stream(rank));
   }
-  EmulatedGpu::Stream* stream(int rank) { return static_cast<EmulatedGpu::Stream*>(ranks_.rank(rank).ownStream()); }
+  device::Stream stream(int rank) { return ranks_.rank(rank).ownStream(); }
 
   // Rank 0 uses its buffer again, and rank 1's kernels end.
   void refill() { std::fill(recvs_[0].begin(), recvs_[0].end(), kRefill); }
   void expectRefilled() {
-    ASSERT_TRUE(EmulatedGpu::ofThisProcess().synchronize(stream(1)).isOk());
+    Application().synchronize(stream(1));
     const auto wrong = std::count_if(recvs_[0].begin(), recvs_[0].end(), [](float found) { return found != kRefill; });
     EXPECT_EQ(wrong, 0) << "elements that were written after the operation had failed";
   }
@@ -326,7 +536,9 @@ TEST_F(FailedInPlace, ReturnsWhenThePeerHasStoppedWriting) {
 
 TEST_F(FailedInPlace, KeepsOutAPeerWhoseKernelStartsLater) {
   std::atomic<bool> goes = false;
-  ASSERT_TRUE(EmulatedGpu::ofThisProcess().hold(stream(1), [&] { return goes.load(); }).isOk());
+  ASSERT_TRUE(EmulatedGpu::ofThisProcess()
+                  .hold(static_cast<EmulatedGpu::Stream*>(stream(1)), [&] { return goes.load(); })
+                  .isOk());
   const Issued theirs = allGather(1);
   const Issued mine = allGather(0, 20'000'000);
   EXPECT_EQ(ranks_.await(0, mine), Code::Timeout);
@@ -346,13 +558,13 @@ TEST_F(FailedInPlace, KeepsOutAPeerThatIssuesLater) {
 }
 
 TEST_F(FailedInPlace, KeepsOutAPeerThatReplaysAGraph) {
-  EmulatedGpu& gpu = EmulatedGpu::ofThisProcess();
-  gpu.beginCapture(stream(1));
+  const Application application;
+  application.beginCapture(stream(1));
   EXPECT_EQ(allGather(1).code, Code::Ok);
-  const int graph = gpu.endCapture(stream(1));
+  device::Graph graph = application.endCapture(stream(1));
   EXPECT_EQ(ranks_.await(0, allGather(0, 20'000'000)), Code::Timeout);
   refill();
-  ASSERT_TRUE(gpu.replay(graph, stream(1)).isOk());
+  application.replay(graph, stream(1));
   expectRefilled();
 }
 

@@ -1,7 +1,10 @@
 #include "cuda/test/device/emulated_gpu.h"
 
+#include <execinfo.h>
+
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <string>
 
 #include "cuda/device/simt.h"
@@ -9,8 +12,20 @@
 namespace jccl::emulator {
 namespace {
 
-// A test whose stream is held for good must end with an error.
-constexpr std::chrono::seconds kLongest{120};
+constexpr int kDefaultQueues = 8;  // CUDA_DEVICE_MAX_CONNECTIONS where nobody sets it
+constexpr int kDefaultMultiprocessors = 6;
+constexpr int kContexts = 16;
+
+// The calls that have led here, for people.
+std::string stackOfThisThread() {
+  void* frames[32];
+  const int count = ::backtrace(frames, 32);
+  char** names = ::backtrace_symbols(frames, count);
+  std::string text;
+  for (int i = 2; names != nullptr && i < count; ++i) text.append("  ").append(names[i]).append("\n");
+  std::free(names);
+  return text;
+}
 
 }  // namespace
 
@@ -24,12 +39,20 @@ struct EmulatedGpu::Event {
 struct EmulatedGpu::Item {
   std::function<bool()> action;
   unsigned blocks = 0, threads = 0;
+  Footprint footprint;
   std::function<void()> body;
   std::string name;
+  Event* records = nullptr;   // as of its replay
+  Event* waitsFor = nullptr;  // as of its replay
+  uint64_t number = 0;        // in the order in which the process has put it on streams
+
+  bool isKernel() const { return body != nullptr; }
 };
 
 struct EmulatedGpu::Stream {
   uint64_t id = 0;  // 0: it was destroyed
+  StreamTraits traits;
+  int queue = 0;
   std::deque<Item> items;
   bool busy = false;  // a kernel of it runs
   bool capturing = false;
@@ -37,9 +60,21 @@ struct EmulatedGpu::Stream {
   uint64_t issued = 0, done = 0;
 };
 
+// What streams of a device share. All are numbers of items that have not ended.
+struct EmulatedGpu::Device {
+  std::vector<std::deque<uint64_t>> queues = std::vector<std::deque<uint64_t>>(kDefaultQueues);
+  int multiprocessors = kDefaultMultiprocessors;
+  int lastQueue = -1;
+  std::set<uint64_t> kernels;
+  std::set<uint64_t> onDefault[kContexts], onBlocking[kContexts];  // by context
+  std::vector<Footprint> running;
+};
+
 // A kernel that runs; touched by the machine's thread only.
 struct EmulatedGpu::Kernel {
   Stream* stream;
+  uint64_t number;
+  Footprint footprint;
   uint64_t threadsLeft;
 };
 
@@ -50,12 +85,52 @@ EmulatedGpu& EmulatedGpu::ofThisProcess() {
 
 void EmulatedGpu::setSchedule(Schedule schedule, uint64_t seed) {
   std::unique_lock lock(mutex_);
-  moves_.wait_for(lock, kLongest, [this] { return !running_ && !hasWork(); });
+  moves_.wait_for(lock, longest_, [this] { return !running_ && !hasWork(); });
   schedule_ = schedule;
   seed_ = seed;
 }
 
-EmulatedGpu::Stream* EmulatedGpu::createStream() {
+EmulatedGpu::Device& EmulatedGpu::deviceOf(int number) {
+  std::unique_ptr<Device>& device = devices_[number];
+  if (device == nullptr) device = std::make_unique<Device>();
+  return *device;
+}
+
+void EmulatedGpu::setDevice(int device, int queues, int multiprocessors) {
+  const std::lock_guard lock(mutex_);
+  Device& known = deviceOf(device);
+  known.queues.resize(queues);
+  known.multiprocessors = multiprocessors;
+}
+
+void EmulatedGpu::setLongestWait(std::chrono::milliseconds longest) {
+  const std::lock_guard lock(mutex_);
+  longest_ = longest;
+}
+
+void EmulatedGpu::reset() {
+  std::unique_lock lock(mutex_);
+  moves_.wait(lock, [this] { return !running_; });
+  for (const auto& stream : streams_) {
+    stream->items.clear();
+    stream->captured.clear();
+    stream->busy = stream->capturing = false;
+    stream->done = stream->issued;
+  }
+  for (auto& [number, device] : devices_) {
+    for (auto& queue : device->queues) queue.clear();
+    for (int i = 0; i < kContexts; ++i) {
+      device->onDefault[i].clear();
+      device->onBlocking[i].clear();
+    }
+    device->kernels.clear();
+    device->running.clear();
+  }
+  failure_ = GpuFailure::None;
+  why_.clear();
+}
+
+EmulatedGpu::Stream* EmulatedGpu::createStream(const StreamTraits& traits) {
   const std::lock_guard lock(mutex_);
   if (destroyed_.empty()) {
     streams_.push_back(std::make_unique<Stream>());
@@ -63,7 +138,11 @@ EmulatedGpu::Stream* EmulatedGpu::createStream() {
   }
   Stream* made = destroyed_.back();
   destroyed_.pop_back();
+  Device& device = deviceOf(traits.device);
+  device.lastQueue = (device.lastQueue + 1) % static_cast<int>(device.queues.size());
   made->id = ++lastStreamId_;
+  made->traits = traits;
+  made->queue = device.lastQueue;
   return made;
 }
 
@@ -74,38 +153,69 @@ void EmulatedGpu::destroyStream(Stream* stream) {
   destroyed_.push_back(stream);
 }
 
-Status EmulatedGpu::idOf(Stream* stream, uint64_t& id) {
+Status EmulatedGpu::describe(Stream* stream, uint64_t& id, StreamTraits& traits) {
   const std::lock_guard lock(mutex_);
   id = stream->id;
+  traits = stream->traits;
   return id == 0 ? Status::invalid("this stream was destroyed") : Status::ok();
-}
-
-EmulatedGpu::Stream* EmulatedGpu::defaultStream(int device) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = defaults_.find(device); found != defaults_.end()) return found->second;
-  }
-  Stream* made = createStream();
-  const std::lock_guard lock(mutex_);
-  return defaults_.try_emplace(device, made).first->second;
 }
 
 EmulatedGpu::Event* EmulatedGpu::createEvent() { return new Event(); }
 void EmulatedGpu::destroyEvent(Event* event) { delete event; }
 
 Status EmulatedGpu::failed() const {
-  return failure_.empty() ? Status::ok() : Status(Code::System, "the emulated GPU has failed: " + failure_);
+  return failure_ == GpuFailure::None ? Status::ok() : Status(Code::System, "the emulated GPU has failed: " + why_);
+}
+
+GpuFailure EmulatedGpu::failure() {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+std::string EmulatedGpu::whyFailed() {
+  const std::lock_guard lock(mutex_);
+  return why_;
+}
+
+// The first failure stays; the machine's thread ends its kernels when it sees one.
+void EmulatedGpu::fail(GpuFailure kind, const std::string& why) {
+  if (failure_ == GpuFailure::None) {
+    failure_ = kind;
+    why_ = why;
+  }
+  moves_.notify_all();
+  arrives_.notify_all();
 }
 
 Status EmulatedGpu::put(Stream* stream, Item item) {
   const std::lock_guard lock(mutex_);
+  return putLocked(stream, std::move(item));
+}
+
+Status EmulatedGpu::putLocked(Stream* stream, Item item) {
   if (Status status = failed(); !status) return status;
   if (stream->id == 0) return Status::invalid("this stream was destroyed");
   if (stream->capturing) {
     stream->captured.push_back(std::move(item));
     return Status::ok();
   }
-  if (item.body != nullptr) ++launches_;
+  if (Event* event = item.records) {
+    item.action = [event, number = ++event->recorded] {
+      event->reached = std::max(event->reached, number);
+      return true;
+    };
+  } else if (Event* event = item.waitsFor) {
+    item.action = [event, number = event->recorded] { return event->reached >= number; };
+  }
+  Device& device = deviceOf(stream->traits.device);
+  item.number = ++lastItem_;
+  device.queues[stream->queue].push_back(item.number);
+  if (item.isKernel()) {
+    ++launches_;
+    device.kernels.insert(item.number);
+  }
+  if (stream->traits.isDefault) device.onDefault[stream->traits.context].insert(item.number);
+  if (stream->traits.blocking) device.onBlocking[stream->traits.context].insert(item.number);
   stream->items.push_back(std::move(item));
   ++stream->issued;
   if (!started_) {
@@ -116,9 +226,37 @@ Status EmulatedGpu::put(Stream* stream, Item item) {
   return Status::ok();
 }
 
-Status EmulatedGpu::launch(Stream* stream, unsigned blocks, unsigned threads, std::function<void()> body,
-                           std::string name) {
-  return put(stream, {nullptr, blocks, threads, std::move(body), std::move(name)});
+// Whether the first item of a stream may begin now; the caller holds the mutex.
+bool EmulatedGpu::mayBegin(const Stream& stream, const Item& item) {
+  Device& device = deviceOf(stream.traits.device);
+  if (device.queues[stream.queue].front() != item.number) return false;
+  const auto waitsFor = [&](const std::set<uint64_t>& others) {
+    return !others.empty() && *others.begin() < item.number;
+  };
+  if (stream.traits.isDefault && waitsFor(device.onBlocking[stream.traits.context])) return false;
+  if (stream.traits.blocking && waitsFor(device.onDefault[stream.traits.context])) return false;
+  if (!item.isKernel()) return true;
+  double taken = item.footprint.multiprocessors;
+  for (const Footprint& other : device.running) {
+    if (other.carveout != item.footprint.carveout) return false;
+    taken += other.multiprocessors;
+  }
+  // One that fits nowhere, with more blocks than the device, waits for ever.
+  return taken <= device.multiprocessors + 1e-6;
+}
+
+void EmulatedGpu::ended(Stream& stream, uint64_t number) {
+  Device& device = deviceOf(stream.traits.device);
+  device.queues[stream.queue].pop_front();
+  device.kernels.erase(number);
+  device.onDefault[stream.traits.context].erase(number);
+  device.onBlocking[stream.traits.context].erase(number);
+  ++stream.done;
+}
+
+Status EmulatedGpu::launch(Stream* stream, unsigned blocks, unsigned threads, const Footprint& footprint,
+                           std::function<void()> body, std::string name) {
+  return put(stream, {nullptr, blocks, threads, footprint, std::move(body), std::move(name)});
 }
 
 uint64_t EmulatedGpu::launches() {
@@ -127,14 +265,10 @@ uint64_t EmulatedGpu::launches() {
 }
 
 Status EmulatedGpu::enqueue(Stream* stream, std::function<void()> action) {
-  return put(stream, {[action = std::move(action)] {
-                        action();
-                        return true;
-                      },
-                      0,
-                      0,
-                      nullptr,
-                      {}});
+  return hold(stream, [action = std::move(action)] {
+    action();
+    return true;
+  });
 }
 
 Status EmulatedGpu::record(Event* event, Stream* stream) {
@@ -155,8 +289,22 @@ Status EmulatedGpu::wait(Stream* stream, Event* event) {
   return hold(stream, [event, number] { return event->reached >= number; });
 }
 
+Status EmulatedGpu::recordFromGraph(Event* event, Stream* stream) {
+  Item item;
+  item.records = event;
+  return put(stream, std::move(item));
+}
+
+Status EmulatedGpu::waitInGraph(Stream* stream, Event* event) {
+  Item item;
+  item.waitsFor = event;
+  return put(stream, std::move(item));
+}
+
 Status EmulatedGpu::hold(Stream* stream, std::function<bool()> condition) {
-  return put(stream, {std::move(condition), 0, 0, nullptr, {}});
+  Item item;
+  item.action = std::move(condition);
+  return put(stream, std::move(item));
 }
 
 Status EmulatedGpu::query(Event* event, bool& done) {
@@ -165,14 +313,48 @@ Status EmulatedGpu::query(Event* event, bool& done) {
   return failed();
 }
 
+bool EmulatedGpu::wasRecorded(Event* event) {
+  const std::lock_guard lock(mutex_);
+  return event->recorded != 0;
+}
+
 Status EmulatedGpu::synchronize(Stream* stream) {
   std::unique_lock lock(mutex_);
-  if (!moves_.wait_for(lock, kLongest, [&] { return stream->done == stream->issued || !failure_.empty(); })) {
-    failure_ = "a stream has not come to its end for seconds=" + std::to_string(kLongest.count()) +
-               ", at item=" + std::to_string(stream->done + 1) + " of " + std::to_string(stream->issued);
-    moves_.notify_all();
+  const uint64_t end = stream->issued;
+  if (!moves_.wait_for(lock, longest_, [&] { return stream->done >= end || failure_ != GpuFailure::None; })) {
+    const std::string places = placesOfKernels(lock);
+    fail(GpuFailure::Deadlock, "a stream has not come to its end for milliseconds=" + std::to_string(longest_.count()) +
+                                   ", at item=" + std::to_string(stream->done + 1) + " of " + std::to_string(end) +
+                                   "\n" + places);
   }
   return failed();
+}
+
+Status EmulatedGpu::waitForKernels(int device, const char* call) {
+  std::unique_lock lock(mutex_);
+  const uint64_t last = lastItem_;
+  const auto idle = [&] {
+    return std::all_of(devices_.begin(), devices_.end(), [&](const auto& entry) {
+      const std::set<uint64_t>& kernels = entry.second->kernels;
+      return (device >= 0 && entry.first != device) || kernels.empty() || *kernels.begin() > last;
+    });
+  };
+  if (!moves_.wait_for(lock, longest_, [&] { return idle() || failure_ != GpuFailure::None; })) {
+    const std::string places = placesOfKernels(lock);
+    fail(GpuFailure::Deadlock, std::string(call) + " waits for kernels, which have not ended for milliseconds=" +
+                                   std::to_string(longest_.count()) + "; it was called by\n" + stackOfThisThread() +
+                                   "and the kernels are at\n" + places);
+  }
+  return failed();
+}
+
+// Where the kernels' threads are, by the machine's own thread.
+std::string EmulatedGpu::placesOfKernels(std::unique_lock<std::mutex>& lock) {
+  if (!running_) return "  (none runs)\n";
+  placesWanted_ = true;
+  moves_.wait_for(lock, std::chrono::seconds(2), [this] { return !placesWanted_ || !running_; });
+  placesWanted_ = false;
+  return std::exchange(places_, {});
 }
 
 void EmulatedGpu::beginCapture(Stream* stream) {
@@ -189,13 +371,10 @@ int EmulatedGpu::endCapture(Stream* stream) {
 }
 
 Status EmulatedGpu::replay(int graph, Stream* stream) {
-  std::vector<Item> items;
-  {
-    const std::lock_guard lock(mutex_);
-    items = graphs_.at(graph);
-  }
+  const std::lock_guard lock(mutex_);
+  std::vector<Item> items = graphs_.at(graph);
   for (Item& item : items) {
-    if (Status status = put(stream, std::move(item)); !status) return status;
+    if (Status status = putLocked(stream, std::move(item)); !status) return status;
   }
   return Status::ok();
 }
@@ -206,7 +385,7 @@ bool EmulatedGpu::isCapturing(Stream* stream) {
 }
 
 bool EmulatedGpu::hasWork() const {
-  return failure_.empty() &&
+  return failure_ == GpuFailure::None &&
          std::any_of(streams_.begin(), streams_.end(), [](const auto& stream) { return !stream->items.empty(); });
 }
 
@@ -230,14 +409,13 @@ void EmulatedGpu::run() {
     const Report report = machine.run();
     if (!report.finished()) {
       const std::lock_guard lock(mutex_);
-      failure_ = report.text;
-      moves_.notify_all();
+      fail(report.illegalAddress ? GpuFailure::IllegalAddress : GpuFailure::Kernel, report.text);
     }
   }
 }
 
 // A thread of the machine that takes what the streams have, until they have nothing for a while, or nothing but waits for the
-// host, which then gets the core for a moment.
+// host, which then gets the core for a moment. A failure ends the machine with all its kernels.
 void EmulatedGpu::runStreams(Machine& machine) {
   constexpr int kIdleLimit = 1000;
   constexpr std::chrono::microseconds kSleep{50};
@@ -246,16 +424,23 @@ void EmulatedGpu::runStreams(Machine& machine) {
     std::vector<std::pair<Stream*, Item>> kernels;
     {
       const std::lock_guard lock(mutex_);
+      if (placesWanted_) {
+        places_ = machine.places();
+        placesWanted_ = false;
+        moves_.notify_all();
+      }
+      if (failure_ != GpuFailure::None) throw std::runtime_error(why_);
       bool moved = false;
       for (const auto& stream : streams_) {
-        while (failure_.empty() && !stream->busy && !stream->items.empty()) {
+        while (!stream->busy && !stream->items.empty() && mayBegin(*stream, stream->items.front())) {
           Item& head = stream->items.front();
-          if (head.action != nullptr) {
-            if (!head.action()) break;
-            ++stream->done;
-          } else {
+          if (head.isKernel()) {
             stream->busy = true;
+            deviceOf(stream->traits.device).running.push_back(head.footprint);
             kernels.emplace_back(stream.get(), std::move(head));
+          } else {
+            if (!head.action()) break;
+            ended(*stream, head.number);
           }
           stream->items.pop_front();
           moved = true;
@@ -266,19 +451,26 @@ void EmulatedGpu::runStreams(Machine& machine) {
     }
     for (auto& [stream, item] : kernels) {
       ++running;
-      auto kernel = std::make_shared<Kernel>(Kernel{stream, uint64_t{item.blocks} * item.threads});
+      auto kernel =
+          std::make_shared<Kernel>(Kernel{stream, item.number, item.footprint, uint64_t{item.blocks} * item.threads});
       machine.launch(
           item.blocks, item.threads,
           [this, kernel, &running, body = std::move(item.body)] {
             body();
             if (--kernel->threadsLeft != 0) return;
             const std::lock_guard lock(mutex_);
-            kernel->stream->busy = false;
-            ++kernel->stream->done;
+            Stream& stream = *kernel->stream;
+            stream.busy = false;
+            auto& beside = deviceOf(stream.traits.device).running;
+            beside.erase(std::find_if(beside.begin(), beside.end(), [&](const Footprint& one) {
+              return one.multiprocessors == kernel->footprint.multiprocessors &&
+                     one.carveout == kernel->footprint.carveout && one.user == kernel->footprint.user;
+            }));
+            ended(stream, kernel->number);
             --running;
             moves_.notify_all();
           },
-          std::move(item.name));
+          std::move(item.name), -1, item.footprint.user);
     }
     simt::pause();
   }

@@ -27,9 +27,12 @@ constexpr unsigned kMaxThreads = 1024;  // of a block
 Machine::Machine(const Options& options) : implementation_(std::make_unique<Implementation>(options)) {}
 Machine::~Machine() = default;
 
-int Machine::launch(unsigned blocks, unsigned threads, std::function<void()> body, std::string name, int after) {
-  return implementation_->launch(blocks, threads, std::move(body), std::move(name), after);
+int Machine::launch(unsigned blocks, unsigned threads, std::function<void()> body, std::string name, int after,
+                    uint16_t user) {
+  return implementation_->launch(blocks, threads, std::move(body), std::move(name), after, user);
 }
+
+std::string Machine::places() const { return implementation_->places(); }
 
 Report Machine::run() { return implementation_->run(); }
 
@@ -47,7 +50,7 @@ Machine::Implementation::~Implementation() {
 }
 
 int Machine::Implementation::launch(unsigned blocks, unsigned threads, std::function<void()> body, std::string name,
-                                    int after) {
+                                    int after, uint16_t user) {
   const int id = static_cast<int>(launches_.size());
   if (blocks == 0 || threads == 0 || threads > kMaxThreads) {
     throw std::invalid_argument("blocks=" + std::to_string(blocks) + " threads=" + std::to_string(threads) +
@@ -65,6 +68,7 @@ int Machine::Implementation::launch(unsigned blocks, unsigned threads, std::func
   launch->threadCount = threads;
   launch->body = std::move(body);
   launch->after = after;
+  launch->user = user;
   launches_.push_back(std::move(launch));
   if (context.machine == this) beginAllowed();
   return id;
@@ -137,6 +141,7 @@ Report Machine::Implementation::run() {
   report.switches = switches_;
   report.nanos = nanos_ - nanosBefore;
   report.tornLines = tornLines_;
+  report.illegalAddress = illegalAddress_;
   if (outcome_ != Outcome::Finished) {
     report.text = why_ + "\nseed " + std::to_string(options_.seed) + ", after " + std::to_string(steps_) + " steps, " +
                   std::to_string(report.nanos) + " ns\n" + describe(launches_);
@@ -299,6 +304,12 @@ uint64_t virtualNanos() { return context.machine->nanos(); }
 void failMisaligned(const void* address, size_t bytes) {
   context.machine->misuse("an access of " + std::to_string(bytes) + " bytes at address " +
                           std::to_string(reinterpret_cast<uintptr_t>(address)) + ": expected a multiple of the size");
+}
+
+void failIllegal(const void* address, size_t bytes) {
+  context.machine->illegalAddress("an illegal address: " + std::to_string(bytes) + " bytes at " +
+                                  std::to_string(reinterpret_cast<uintptr_t>(address)) +
+                                  " are not mapped for the kernel's device");
 }
 
 // Rises to the number of places in the source that have one.

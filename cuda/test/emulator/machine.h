@@ -52,11 +52,12 @@ enum class Outcome : uint8_t {
 
 struct Report {
   Outcome outcome = Outcome::Finished;
-  std::string text;        // why it did not finish, and where every thread is
-  uint64_t steps = 0;      // calls of simt.h and memory.h
-  uint64_t switches = 0;   // from one thread to another
-  uint64_t nanos = 0;      // virtual time that has passed
-  uint64_t tornLines = 0;  // storeLine and loadLine that came apart
+  std::string text;             // why it did not finish, and where every thread is
+  uint64_t steps = 0;           // calls of simt.h and memory.h
+  uint64_t switches = 0;        // from one thread to another
+  uint64_t nanos = 0;           // virtual time that has passed
+  uint64_t tornLines = 0;       // storeLine and loadLine that came apart
+  bool illegalAddress = false;  // of Misuse: an access to memory that access_map.h forbids
   bool finished() const { return outcome == Outcome::Finished; }
 };
 
@@ -69,11 +70,15 @@ class Machine {
 
   // A grid of `blocks` x `threads` that runs `body` in every thread; all blocks are resident at once. It begins when
   // `after`, an earlier launch, has ended (-1: at once), and then sees all that it wrote, as in a stream. Returns the
-  // launch's number. Throws std::invalid_argument. A thread has a stack of 64 KiB.
-  int launch(unsigned blocks, unsigned threads, std::function<void()> body, std::string name = {}, int after = -1);
+  // launch's number. Throws std::invalid_argument. A thread has a stack of 64 KiB. `user` is its bit in access_map.h.
+  int launch(unsigned blocks, unsigned threads, std::function<void()> body, std::string name = {}, int after = -1,
+             uint16_t user = 0xffff);
 
   // Runs all that was launched to its end. Without an end the machine is not fit for more launches.
   Report run();
+
+  // Where all threads are; called by one of them.
+  std::string places() const;
 
   class Implementation;
 

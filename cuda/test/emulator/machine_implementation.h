@@ -15,13 +15,19 @@
 
 namespace jccl::emulator {
 
+// Where all threads are that have not ended, those with the same place together.
+std::string describe(const std::vector<std::unique_ptr<Launch>>& launches);
+std::string describe(const Thread& thread);
+const char* nameOf(Operation operation);
+
 class Machine::Implementation {
  public:
   explicit Implementation(const Options& options);
   ~Implementation();
 
-  int launch(unsigned blocks, unsigned threads, std::function<void()> body, std::string name, int after);
+  int launch(unsigned blocks, unsigned threads, std::function<void()> body, std::string name, int after, uint16_t user);
   Report run();
+  std::string places() const { return describe(launches_); }
 
   // For a running thread: it has been put where it waits, and others go on until another thread makes it ready.
   void switchAway(Thread& thread);
@@ -33,6 +39,10 @@ class Machine::Implementation {
   void spin(Thread& thread);
   // Ends the run; `why` states what happened, the place of the calling thread is added.
   [[noreturn]] void misuse(const std::string& why);
+  [[noreturn]] void illegalAddress(const std::string& why) {
+    illegalAddress_ = true;
+    misuse(why);
+  }
 
   uint64_t nanos() { return options_.hostClock ? static_cast<uint64_t>(monotonicNanos()) : ++nanos_; }
   Random& random() { return random_; }
@@ -67,16 +77,12 @@ class Machine::Implementation {
 
   Outcome outcome_ = Outcome::Finished;
   std::string why_;
+  bool illegalAddress_ = false;
 
   int granted_ = 0;
   uint64_t steps_ = 0, switches_ = 0, nanos_ = 0, tornLines_ = 0;
   uint64_t idleRounds_ = 0, idleSince_ = 0, leap_ = 0;
 };
-
-// Where all threads are that have not ended, those with the same place together.
-std::string describe(const std::vector<std::unique_ptr<Launch>>& launches);
-std::string describe(const Thread& thread);
-const char* nameOf(Operation operation);
 
 // Of warp.cc: the thread takes another path than those that wait for it at a line.
 void partFromLine(Thread& thread, bool always);

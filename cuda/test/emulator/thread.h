@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/test/emulator/access_map.h"
 #include "cuda/test/emulator/fiber.h"
 #include "cuda/test/emulator/machine.h"
 
@@ -138,6 +139,7 @@ struct Launch {
   unsigned threadCount = 0;
   std::function<void()> body;
   int after = -1;
+  uint16_t user = 0xffff;
   bool begun = false;
   unsigned blocksLeft = 0;
   std::vector<std::unique_ptr<Block>> blocks;
@@ -165,6 +167,15 @@ void weakLoad(const void* address, void* value, size_t bytes);
 void weakStore(void* address, const void* value, size_t bytes);
 void weakFence();
 [[noreturn]] void failMisaligned(const void* address, size_t bytes);
+[[noreturn]] void failIllegal(const void* address, size_t bytes);
+
+// Every access of a kernel, so that it ends where its device has no right to the memory.
+[[gnu::always_inline]] inline void checkAccess(const void* address, size_t bytes) {
+  const uint16_t* users = accessMap.usersOf(address);
+  if (users == nullptr) return;
+  if ((__atomic_load_n(users, __ATOMIC_RELAXED) & context.thread->block->launch->user) == 0)
+    failIllegal(address, bytes);
+}
 
 // The begin of every function of simt.h and memory.h.
 [[gnu::always_inline]] inline void enter(Operation operation, const std::source_location& place) {

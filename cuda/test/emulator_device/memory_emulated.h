@@ -19,6 +19,7 @@ T load(Operation operation, const void* p, const Place& place) {
   emulator::enter(operation, place);
   emulator::context.thread->looked = place;
   if (reinterpret_cast<uintptr_t>(p) % sizeof(T) != 0) emulator::failMisaligned(p, sizeof(T));
+  emulator::checkAccess(p, sizeof(T));
   T value;
   std::memcpy(&value, p, sizeof(T));
   if (emulator::context.weak) emulator::weakLoad(p, &value, sizeof(T));
@@ -29,6 +30,7 @@ template <class T>
 void store(Operation operation, void* p, T value, const Place& place) {
   emulator::enter(operation, place);
   if (reinterpret_cast<uintptr_t>(p) % sizeof(T) != 0) emulator::failMisaligned(p, sizeof(T));
+  emulator::checkAccess(p, sizeof(T));
   if (emulator::context.weak) {
     emulator::weakStore(p, &value, sizeof(T));
   } else if (std::memcmp(p, &value, sizeof(T)) != 0) {
@@ -84,6 +86,7 @@ inline Vec16 loadLine(const void* p, unsigned mask, const emulated::Place& place
   emulator::enter(emulator::Operation::LoadLine, place);
   emulator::context.thread->looked = place;
   if (reinterpret_cast<uintptr_t>(p) % sizeof(Vec16) != 0) emulator::failMisaligned(p, sizeof(Vec16));
+  emulator::checkAccess(p, sizeof(Vec16));
   Vec16 value;
   std::memcpy(&value, p, sizeof(value));  // finds an address out of bounds here and now
   emulator::meetAtLine(const_cast<void*>(p), &value.low, mask);
@@ -92,6 +95,7 @@ inline Vec16 loadLine(const void* p, unsigned mask, const emulated::Place& place
 inline void storeLine(void* p, Vec16 value, unsigned mask, const emulated::Place& place = emulated::Place::current()) {
   emulator::enter(emulator::Operation::StoreLine, place);
   if (reinterpret_cast<uintptr_t>(p) % sizeof(Vec16) != 0) emulator::failMisaligned(p, sizeof(Vec16));
+  emulator::checkAccess(p, sizeof(Vec16));
   emulator::meetAtLine(p, &value.low, mask);
 }
 

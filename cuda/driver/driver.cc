@@ -1,0 +1,137 @@
+#include "cuda/driver/driver.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace jccl::driver {
+namespace {
+
+enum class Need : bool { Optional, Required };
+
+struct NamedVersion {
+  int cuda;
+  const char* driver;  // the first of its branch on Linux, as NVIDIA's release notes of the toolkit list them
+};
+constexpr NamedVersion kDrivers[] = {{11040, "470"}, {11070, "515"}, {11080, "520"}, {12000, "525"}, {12010, "530"},
+                                     {12020, "535"}, {12030, "545"}, {12040, "550"}, {12050, "555"}, {12060, "560"},
+                                     {12080, "570"}, {12090, "575"}, {13000, "580"}};
+constexpr int kOldest = 12000;  // cuGetProcAddress as it is here, cuStreamGetId
+
+template <class Function>
+Status find(FindFunction find, const char* name, int version, Need need, Function& function) {
+  function = reinterpret_cast<Function>(find(name, version));
+  if (function != nullptr || need == Need::Optional) return Status::ok();
+  return {Code::System, std::string("NVIDIA's driver has no ") + name + " of CUDA " + describeVersion(version) +
+                            "; expected one of CUDA " + describeVersion(kOldest) + " or later: install a newer driver"};
+}
+
+// CUDA C Programming Guide, CUDA environment variables: 1 to 32, 8 if it is not set.
+constexpr const char* kQueuesVariable = "CUDA_DEVICE_MAX_CONNECTIONS";
+constexpr int kDefaultQueues = 8, kMaxQueues = 32;
+
+// The driver has no other interface for it, and reads it while it is initialised.
+int chooseQueues(const Driver& driver) {
+  const char* set = std::getenv(kQueuesVariable);  // NOLINT(concurrency-mt-unsafe)
+  if (set != nullptr) {
+    const int asked = std::atoi(set);
+    return asked < 1 ? kDefaultQueues : std::min(asked, kMaxQueues);
+  }
+  int devices = 0;
+  if (driver.deviceCount(&devices) != Result::NotInitialized) return kDefaultQueues;
+  const std::string value = std::to_string(kMaxQueues);
+  (void)::setenv(kQueuesVariable, value.c_str(), 0);  // NOLINT(concurrency-mt-unsafe)
+  return kMaxQueues;
+}
+
+Driver open() {
+  Driver made;
+  FindFunction found = nullptr;
+  made.status = openDriver(found);
+#define JCCL_FIND_CALL(member, name, version, need, parameters) \
+  if (made.status) made.status = find(found, name, version, Need::need, made.member);
+  JCCL_DRIVER_CALLS(JCCL_FIND_CALL)
+#undef JCCL_FIND_CALL
+  if (!made.status) return made;
+  if (const Result result = made.driverVersion(&made.version); result != Result::Success) {
+    made.status = {Code::System, "cuDriverGetVersion: CUresult=" + std::to_string(static_cast<int>(result))};
+  } else if (made.version < kOldest) {
+    made.status = {Code::System, "NVIDIA's driver is for CUDA " + describeVersion(made.version) + ", expected " +
+                                     describeVersion(kOldest) + " or later: install a newer driver"};
+  }
+  return made;
+}
+
+struct CallName {
+  const char* name;
+  int version;
+};
+constexpr CallName kNames[] = {
+#define JCCL_NAME_CALL(member, name, version, need, parameters) {name, version},
+    JCCL_DRIVER_CALLS(JCCL_NAME_CALL)
+#undef JCCL_NAME_CALL
+};
+
+Code codeOf(Result result) {
+  switch (result) {
+    case Result::OutOfMemory:
+      return Code::NoMemory;
+    case Result::InvalidValue:
+    case Result::InvalidDevice:
+    case Result::InvalidHandle:
+    case Result::InvalidContext:
+      return Code::Invalid;
+    default:
+      return Code::System;
+  }
+}
+
+}  // namespace
+
+const Driver& driver() {
+  // Lives as long as the process: its threads may call it until then.
+  static const auto* instance = [] {
+    auto* made = new Driver(open());
+    if (made->status) {
+      made->hardwareQueues = chooseQueues(*made);
+      const Result result = made->init(0);
+      if (result != Result::Success) {
+        const char* name = nullptr;
+        (void)made->errorName(result, &name);
+        made->status = {Code::System, std::string("cuInit: ") + (name == nullptr ? "unknown" : name) +
+                                          "; check that this process sees a GPU (nvidia-smi, CUDA_VISIBLE_DEVICES)"};
+      }
+    }
+    return made;
+  }();
+  return *instance;
+}
+
+Status missing(const char* name) {
+  int version = 0;
+  for (const CallName& call : kNames) {
+    if (std::strcmp(call.name, name) == 0) version = call.version;
+  }
+  return {Code::System, std::string("NVIDIA's driver for CUDA ") + describeVersion(driver().version) + " has no " +
+                            name + ", expected CUDA " + describeVersion(version) + " or later"};
+}
+
+Status statusOf(const char* call, Result result, const std::string& facts) {
+  if (result == Result::Success) return Status::ok();
+  const char *name = nullptr, *text = nullptr;
+  (void)driver().errorName(result, &name);
+  (void)driver().errorText(result, &text);
+  return {codeOf(result), std::string(call) + ": " + (facts.empty() ? "" : facts + ", ") +
+                              (name == nullptr ? "CUresult=" + std::to_string(static_cast<int>(result)) : name) +
+                              (text == nullptr ? "" : " (" + std::string(text) + ")")};
+}
+
+std::string describeVersion(int version) {
+  std::string text = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  for (const NamedVersion& named : kDrivers) {
+    if (named.cuda == version) text += std::string(" (driver ") + named.driver + ")";
+  }
+  return text;
+}
+
+}  // namespace jccl::driver

@@ -1,0 +1,147 @@
+// Device memory behind file descriptors, by the driver's virtual memory management.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cuda/driver/driver.h"
+#include "cuda/runtime/device_api.h"
+#include "cuda/runtime/driver_values.h"
+
+namespace jccl::device {
+namespace {
+
+using driver::driver;
+using driver::statusOf;
+
+constexpr int kPinned = 1;    // CU_MEM_ALLOCATION_TYPE_PINNED
+constexpr int kOnDevice = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
+
+std::string factsOf(int device, size_t bytes) { return "device=" + std::to_string(device) + " " + bytesFact(bytes); }
+
+driver::AllocationProperties propertiesOn(int device) {
+  driver::AllocationProperties properties{};
+  properties.type = kPinned;
+  properties.handleTypes = driver::kPosixDescriptor;
+  properties.location = {kOnDevice, device};
+  return properties;
+}
+
+Status unitOn(int device, size_t& unit) {
+  const driver::AllocationProperties properties = propertiesOn(device);
+  return statusOf("cuMemGetAllocationGranularity",
+                  driver().allocationGranularity(&unit, &properties, driver::kRecommendedGranularity));
+}
+
+driver::MemoryAccess userOn(int device) { return {{kOnDevice, device}, driver::kAccessReadWrite}; }
+
+// The devices of this process that may use memory of this one.
+std::vector<driver::MemoryAccess> usersOf(int device) {
+  std::vector<driver::MemoryAccess> users;
+  int count = 0;
+  (void)countDevices(count);
+  for (int other = 0; other < count; ++other) {
+    bool can = false;
+    if (canReach(other, device, can) && can) users.push_back(userOn(other));
+  }
+  return users;
+}
+
+// Gives the allocation an address under which these devices use it.
+Status mapAllocation(driver::Allocation allocation, size_t bytes, size_t unit,
+                     const std::vector<driver::MemoryAccess>& users, const std::string& facts, void*& memory) {
+  driver::Address address = 0;
+  Status status = statusOf("cuMemAddressReserve", driver().addressReserve(&address, bytes, unit, 0, 0), facts);
+  if (!status) return status;
+  status = statusOf("cuMemMap", driver().memoryMap(address, bytes, 0, allocation, 0), facts);
+  if (status) {
+    status = statusOf("cuMemSetAccess", driver().memoryAccess(address, bytes, users.data(), users.size()), facts);
+    if (!status) (void)driver().memoryUnmap(address, bytes);
+  }
+  if (!status) {
+    (void)driver().addressFree(address, bytes);
+    return status;
+  }
+  memory = pointerOf(address);
+  return Status::ok();
+}
+
+}  // namespace
+
+Status hasDescriptorMemory() {
+  int device = 0;
+  if (Status status = currentDevice(device); !status) return status;
+  struct Need {
+    driver::DeviceAttribute attribute;
+    const char* name;
+  };
+  for (const Need& need : {Need{driver::DeviceAttribute::VirtualMemoryManagement, "virtual memory management"},
+                           Need{driver::DeviceAttribute::DescriptorHandles, "file descriptors of memory"}}) {
+    int has = 0;
+    if (Status status = attributeOf(device, need.attribute, has); !status) return status;
+    if (has == 0) return Status::transport("device=" + std::to_string(device) + " has no " + need.name);
+  }
+  return Status::ok();
+}
+
+Status allocateForDescriptors(size_t bytes, DescriptorMemory& memory) {
+  int device = 0;
+  if (Status status = currentDevice(device); !status) return status;
+  size_t unit = 0;
+  if (Status status = unitOn(device, unit); !status) return status;
+  const size_t rounded = (bytes + unit - 1) / unit * unit;
+  const std::string facts = factsOf(device, rounded);
+  const driver::AllocationProperties properties = propertiesOn(device);
+  driver::Allocation allocation = 0;
+  Status status = statusOf("cuMemCreate", driver().allocationCreate(&allocation, rounded, &properties, 0), facts);
+  if (!status) return status;
+  void* address = nullptr;
+  status = mapAllocation(allocation, rounded, unit, usersOf(device), facts, address);
+  if (!status) {
+    (void)driver().allocationRelease(allocation);
+    return status;
+  }
+  memory = {address, rounded, allocation};
+  return Status::ok();
+}
+
+Status exportDescriptor(const DescriptorMemory& memory, int& descriptor) {
+  return statusOf("cuMemExportToShareableHandle",
+                  driver().allocationExport(&descriptor, memory.allocation, driver::kPosixDescriptor, 0),
+                  bytesFact(memory.bytes));
+}
+
+Status importDescriptor(int descriptor, size_t bytes, DescriptorMemory& memory) {
+  int device = 0;
+  if (Status status = currentDevice(device); !status) return status;
+  size_t unit = 0;
+  if (Status status = unitOn(device, unit); !status) return status;
+  const std::string facts = factsOf(device, bytes) + " descriptor=" + std::to_string(descriptor);
+  driver::Allocation allocation = 0;
+  // The driver takes the number of the descriptor in the place of a pointer.
+  void* number = reinterpret_cast<void*>(static_cast<intptr_t>(descriptor));
+  Status status = statusOf("cuMemImportFromShareableHandle",
+                           driver().allocationImport(&allocation, number, driver::kPosixDescriptor), facts);
+  if (!status) return status;
+  void* address = nullptr;
+  status = mapAllocation(allocation, bytes, unit, {userOn(device)}, facts, address);
+  (void)driver().allocationRelease(allocation);  // what is mapped keeps it
+  if (status) memory = {address, bytes, 0};
+  return status;
+}
+
+Status unmapMemory(DescriptorMemory& memory) {
+  if (memory.address == nullptr) return Status::ok();
+  const driver::Address address = addressOf(memory.address);
+  const std::string facts = bytesFact(memory.bytes);
+  Status status = statusOf("cuMemUnmap", driver().memoryUnmap(address, memory.bytes), facts);
+  // The address stays taken if something is still mapped there.
+  if (status) status = statusOf("cuMemAddressFree", driver().addressFree(address, memory.bytes), facts);
+  if (memory.allocation != 0) {
+    const Status released = statusOf("cuMemRelease", driver().allocationRelease(memory.allocation), facts);
+    if (status) status = released;
+  }
+  memory = {};
+  return status;
+}
+
+}  // namespace jccl::device

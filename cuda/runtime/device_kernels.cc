@@ -1,0 +1,161 @@
+#include "cuda/runtime/device_kernels.h"
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <string>
+
+#include "cuda/driver/driver.h"
+#include "cuda/kernels/image.h"
+#include "cuda/kernels/registry.h"
+#include "cuda/runtime/device_api.h"
+#include "cuda/runtime/driver_values.h"
+
+namespace jccl::device {
+namespace {
+
+using driver::driver;
+using driver::statusOf;
+
+using Functions = std::array<driver::Function, kKernelCount>;
+
+// The kernels in the primary context of a device.
+struct LoadedKernels {
+  std::mutex loading;
+  std::atomic<bool> complete{false};
+  std::array<driver::Module, kKernelImageCount> modules{};  // by KernelImage
+  Functions functions{};                                    // by kernelAt()'s numbers
+};
+
+LoadedKernels& kernelsOn(int device) {
+  // Lives as long as the process: kernels are launched until then.
+  static auto* all = [] {
+    int count = 0;
+    (void)countDevices(count);
+    return new std::deque<LoadedKernels>(static_cast<size_t>(count));
+  }();
+  return (*all)[device];
+}
+
+Status notLoaded(const char* call, driver::Result result, int device, const std::string& kernel) {
+  DeviceProperties properties;
+  (void)describeDevice(device, properties);
+  const std::string facts = "device=" + std::to_string(device) +
+                            " capability=" + std::to_string(properties.capability) +
+                            (kernel.empty() ? "" : " kernel=" + kernel);
+  const Status status = statusOf(call, result, facts);
+  const bool noCode = result == driver::Result::NoBinaryForGpu || result == driver::Result::UnsupportedPtxVersion ||
+                      result == driver::Result::InvalidImage;
+  if (!noCode) return status;
+  return {status.code(), status.message() +
+                             ": this build has no code for the GPU, expected some that its driver can load; use a "
+                             "build with JCCL_CUDA_ARCHITECTURES=all, or a newer driver"};
+}
+
+// With lazy loading, the default, a module's functions are loaded when they are first needed, which may wait until all kernels
+// have ended (CUDA C Programming Guide, Lazy Loading).
+driver::Result loadNow(driver::Function function) {
+  if (driver().functionLoad != nullptr) return driver().functionLoad(function);
+  int registers = 0;
+  return driver().functionAttribute(&registers, driver::FunctionAttribute::Registers, function);
+}
+
+Status loadOne(driver::Module module, int device, const std::string& name, driver::Function& function) {
+  const char* call = "cuModuleGetFunction";
+  driver::Result result = driver().moduleFunction(&function, module, name.c_str());
+  if (result == driver::Result::Success) {
+    call = "cuFuncLoad";
+    result = loadNow(function);
+  }
+  if (result == driver::Result::Success) {
+    call = "cuFuncSetAttribute";
+    result =
+        driver().setFunctionAttribute(function, driver::FunctionAttribute::PreferredSharedCarveout, kSharedCarveout);
+  }
+  return result == driver::Result::Success ? Status::ok() : notLoaded(call, result, device, name);
+}
+
+// The caller holds the mutex.
+Status loadAll(int device, LoadedKernels& kernels) {
+  for (int i = 0; i < kKernelCount; ++i) {
+    const KernelEntry& kernel = kernelAt(i);
+    driver::Module& module = kernels.modules[static_cast<size_t>(kernel.image)];
+    if (module == nullptr) {
+      driver::Module loaded = nullptr;
+      const driver::Result result = driver().moduleLoad(&loaded, imageOf(kernel.image));
+      if (result != driver::Result::Success) return notLoaded("cuModuleLoadData", result, device, kernel.name);
+      module = loaded;
+    }
+    if (Status status = loadOne(module, device, kernel.name, kernels.functions[i]); !status) return status;
+  }
+  return Status::ok();
+}
+
+// Those of the current device, loaded now if that has not been done.
+Status functionsHere(const Functions*& functions) {
+  int device = 0;
+  if (Status status = currentDevice(device); !status) return status;
+  LoadedKernels& kernels = kernelsOn(device);
+  if (!kernels.complete.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(kernels.loading);
+    if (!kernels.complete.load(std::memory_order_relaxed)) {
+      if (Status status = loadAll(device, kernels); !status) return status;
+      kernels.complete.store(true, std::memory_order_release);
+    }
+  }
+  functions = &kernels.functions;
+  return Status::ok();
+}
+
+template <class Descriptor>
+Status launchEntry(const KernelEntry& kernel, const Descriptor& descriptor, int blocks, int threads, Stream stream) {
+  const Functions* functions = nullptr;
+  if (Status status = functionsHere(functions); !status) return status;
+  void* arguments[] = {const_cast<Descriptor*>(&descriptor)};
+  const driver::Result result =
+      driver().launch((*functions)[numberOf(kernel)], static_cast<unsigned>(blocks), 1, 1,
+                      static_cast<unsigned>(threads), 1, 1, 0, streamOf(stream), arguments, nullptr);
+  if (result == driver::Result::Success) return Status::ok();
+  return statusOf(
+      "cuLaunchKernel", result,
+      "kernel=" + kernel.name + " blocks=" + std::to_string(blocks) + " threads=" + std::to_string(threads));
+}
+
+}  // namespace
+
+Status loadKernels() {
+  const Functions* functions = nullptr;
+  return functionsHere(functions);
+}
+
+Status residentBlocks(int threads, int& blocks) {
+  blocks = 0;
+  const Functions* functions = nullptr;
+  if (Status status = functionsHere(functions); !status) return status;
+  for (int i = 0; i < kKernelCount; ++i) {
+    int found = 0;
+    const driver::Result result = driver().residentBlocks(&found, (*functions)[i], threads, 0);
+    if (result != driver::Result::Success) {
+      return statusOf("cuOccupancyMaxActiveBlocksPerMultiprocessor", result, "kernel=" + kernelAt(i).name);
+    }
+    blocks = i == 0 || found < blocks ? found : blocks;
+  }
+  return Status::ok();
+}
+
+Status launchKernel(const Launch& launch, int threads, Stream stream) {
+  return launchEntry(collectiveKernel(launch.choice.protocol, launch.code.collective, launch.code.type), launch,
+                     static_cast<int>(launch.blocks), threads, stream);
+}
+
+Status launchKernel(const InPlaceLaunch& launch, int threads, Stream stream) {
+  return launchEntry(inPlaceKernel(launch.code.collective, launch.code.type), launch, static_cast<int>(launch.blocks),
+                     threads, stream);
+}
+
+Status launchKernel(const ExchangeLaunch& launch, int threads, Stream stream) {
+  return launchEntry(exchangeKernel(), launch, launch.channelCount, threads, stream);
+}
+
+}  // namespace jccl::device

@@ -1,0 +1,18 @@
+// Values of device_api.h as the driver has them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "cuda/driver/driver_api.h"
+#include "cuda/runtime/device_api.h"
+
+namespace jccl::device {
+
+inline driver::Address addressOf(const void* memory) { return reinterpret_cast<driver::Address>(memory); }
+inline void* pointerOf(driver::Address address) { return reinterpret_cast<void*>(address); }
+inline driver::Stream streamOf(Stream stream) { return static_cast<driver::Stream>(stream); }
+inline driver::Event eventOf(Event event) { return static_cast<driver::Event>(event); }
+inline std::string bytesFact(size_t bytes) { return "bytes=" + std::to_string(bytes); }
+
+}  // namespace jccl::device

@@ -1,0 +1,262 @@
+// Memory of the emulated driver.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "cuda/test/device/emulated_driver.h"
+#include "cuda/test/device/gpu_memory.h"
+
+namespace jccl::emulator::calls {
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+
+GpuMemory& memoryOfGpus() { return GpuMemory::ofThisProcess(); }
+
+void* pointerOf(Address address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
+Address addressOf(const void* memory) { return reinterpret_cast<uintptr_t>(memory); }
+
+// Memory of the host that devices use.
+struct HostMemory {
+  struct Range {
+    size_t bytes;
+    bool registered;  // else allocated
+  };
+  std::mutex mutex;
+  std::map<uintptr_t, Range> ranges;
+
+  // The first range that any of these bytes lies in.
+  std::map<uintptr_t, Range>::iterator overlapping(uintptr_t begin, size_t bytes) {
+    auto after = ranges.lower_bound(begin + bytes);
+    if (after == ranges.begin()) return ranges.end();
+    --after;
+    return after->first + after->second.bytes > begin ? after : ranges.end();
+  }
+};
+
+HostMemory& hostMemory() {
+  static auto* memory = new HostMemory();
+  return *memory;
+}
+
+Result waitsForDevice(const char* call) {
+  const Context context = EmulatedDriver::current();
+  return context == nullptr ? Result::InvalidContext : EmulatedDriver::waits(context->device, call);
+}
+
+}  // namespace
+
+Result memoryAllocate(Address* address, size_t bytes) {
+  if (const Result result = waitsForDevice("cuMemAlloc"); result != Result::Success) return result;
+  if (bytes == 0) return Result::InvalidValue;
+  void* memory = nullptr;
+  const int context = EmulatedDriver::current()->number;
+  if (!memoryOfGpus().allocate(context, bytes, GpuMemory::Kind::Allocated, memory)) return Result::OutOfMemory;
+  *address = addressOf(memory);
+  return Result::Success;
+}
+
+Result memoryFree(Address address) {
+  if (const Result result = waitsForDevice("cuMemFree"); result != Result::Success) return result;
+  const bool freed = memoryOfGpus().release(pointerOf(address), GpuMemory::Kind::Allocated) ||
+                     memoryOfGpus().release(pointerOf(address), GpuMemory::Kind::Pool);
+  return address == 0 || freed ? Result::Success : Result::InvalidValue;
+}
+
+Result hostAllocate(void** memory, size_t bytes, unsigned) {
+  if (const Result result = EmulatedDriver::waits(-1, "cuMemHostAlloc"); result != Result::Success) return result;
+  const size_t whole = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  *memory = std::aligned_alloc(kPageBytes, whole);
+  if (*memory == nullptr) return Result::OutOfMemory;
+  std::memset(*memory, 0xa5, whole);
+  const std::lock_guard lock(hostMemory().mutex);
+  hostMemory().ranges[addressOf(*memory)] = {whole, false};
+  return Result::Success;
+}
+
+Result hostFree(void* memory) {
+  if (const Result result = EmulatedDriver::waits(-1, "cuMemFreeHost"); result != Result::Success) return result;
+  const std::lock_guard lock(hostMemory().mutex);
+  const auto found = hostMemory().ranges.find(addressOf(memory));
+  if (found == hostMemory().ranges.end() || found->second.registered) return Result::InvalidValue;
+  hostMemory().ranges.erase(found);
+  std::free(memory);
+  return Result::Success;
+}
+
+Result hostRegister(void* memory, size_t bytes, unsigned) {
+  if (const Result result = EmulatedDriver::waits(-1, "cuMemHostRegister"); result != Result::Success) return result;
+  const uintptr_t begin = addressOf(memory);
+  if (bytes == 0) return Result::InvalidValue;
+  const std::lock_guard lock(hostMemory().mutex);
+  if (hostMemory().overlapping(begin, bytes) != hostMemory().ranges.end()) return Result::HostMemoryAlreadyRegistered;
+  hostMemory().ranges[begin] = {bytes, true};
+  return Result::Success;
+}
+
+Result hostUnregister(void* memory) {
+  if (const Result result = EmulatedDriver::waits(-1, "cuMemHostUnregister"); result != Result::Success) return result;
+  const std::lock_guard lock(hostMemory().mutex);
+  const auto found = hostMemory().ranges.find(addressOf(memory));
+  if (found == hostMemory().ranges.end() || !found->second.registered) return Result::HostMemoryNotRegistered;
+  hostMemory().ranges.erase(found);
+  return Result::Success;
+}
+
+Result hostDevicePointer(Address* address, void* memory, unsigned) {
+  const std::lock_guard lock(hostMemory().mutex);
+  if (hostMemory().overlapping(addressOf(memory), 1) == hostMemory().ranges.end()) return Result::InvalidValue;
+  *address = addressOf(memory);
+  return Result::Success;
+}
+
+Result pointerAttribute(void* value, PointerAttribute attribute, Address address) {
+  uintptr_t begin = 0;
+  size_t bytes = 0;
+  GpuMemory::Kind kind = GpuMemory::Kind::Allocated;
+  int owner = 0;
+  uint16_t users = 0xffff;
+  const bool ofDevice = memoryOfGpus().find(pointerOf(address), begin, bytes, kind, owner, users);
+  if (!ofDevice) {
+    const std::lock_guard lock(hostMemory().mutex);
+    const auto found = hostMemory().overlapping(static_cast<uintptr_t>(address), 1);
+    if (found == hostMemory().ranges.end()) return Result::InvalidValue;
+    begin = found->first;
+    bytes = found->second.bytes;
+  }
+  const Context context = ofDevice ? EmulatedDriver::ofThisProcess().numbered(owner) : nullptr;
+  const bool ofContext = kind == GpuMemory::Kind::Allocated || kind == GpuMemory::Kind::Opened;
+  switch (attribute) {
+    case PointerAttribute::Context:
+      *static_cast<Context*>(value) = ofContext ? context : nullptr;
+      break;
+    case PointerAttribute::MemoryType:
+      *static_cast<unsigned*>(value) = ofDevice ? driver::kMemoryOfDevice : driver::kMemoryOfHost;
+      break;
+    case PointerAttribute::DeviceOrdinal:
+      *static_cast<int*>(value) = context == nullptr ? 0 : context->device;
+      break;
+    case PointerAttribute::LegacyIpcCapable:
+      *static_cast<int*>(value) = ofDevice && kind == GpuMemory::Kind::Allocated ? 1 : 0;
+      break;
+    case PointerAttribute::RangeStart:
+      *static_cast<Address*>(value) = begin;
+      break;
+    case PointerAttribute::RangeBytes:
+      *static_cast<size_t*>(value) = bytes;
+      break;
+    case PointerAttribute::Mapped:
+      *static_cast<int*>(value) = users != 0 ? 1 : 0;
+      break;
+    case PointerAttribute::AccessFlags: {
+      const Context current = EmulatedDriver::current();
+      if (current == nullptr) return Result::InvalidContext;
+      *static_cast<int*>(value) = (users >> current->number & 1) != 0 ? driver::kAccessReadWrite : 0;
+      break;
+    }
+  }
+  return Result::Success;
+}
+
+Result ipcExport(IpcHandle* handle, Address address) {
+  const Status status = memoryOfGpus().exportHandle(pointerOf(address), handle->bytes, sizeof handle->bytes);
+  return status ? Result::Success : Result::NotSupported;
+}
+
+Result ipcOpen(Address* address, IpcHandle handle, unsigned) {
+  if (const Result result = waitsForDevice("cuIpcOpenMemHandle"); result != Result::Success) return result;
+  if (sharingHas("no-open")) return Result::NotSupported;
+  void* memory = nullptr;
+  const Status status = memoryOfGpus().openHandle(EmulatedDriver::current()->number, handle.bytes, memory);
+  if (!status) return status.code() == Code::Invalid ? Result::InvalidContext : Result::InvalidHandle;
+  *address = addressOf(memory);
+  return Result::Success;
+}
+
+Result ipcClose(Address address) {
+  if (const Result result = waitsForDevice("cuIpcCloseMemHandle"); result != Result::Success) return result;
+  return memoryOfGpus().release(pointerOf(address), GpuMemory::Kind::Opened) ? Result::Success : Result::InvalidValue;
+}
+
+Result allocationGranularity(size_t* bytes, const AllocationProperties*, int) {
+  *bytes = kGpuPageBytes;
+  return Result::Success;
+}
+
+Result allocationCreate(Allocation* allocation, size_t bytes, const AllocationProperties*, unsigned long long) {
+  int fd = -1;
+  if (bytes % kGpuPageBytes != 0 || bytes == 0) return Result::InvalidValue;
+  if (!memoryOfGpus().create(bytes, fd)) return Result::OutOfMemory;
+  *allocation = static_cast<Allocation>(fd) + 1;
+  return Result::Success;
+}
+
+// What is mapped stays mapped.
+Result allocationRelease(Allocation allocation) {
+  if (allocation == 0) return Result::InvalidValue;
+  return ::close(static_cast<int>(allocation) - 1) == 0 ? Result::Success : Result::InvalidValue;
+}
+
+Result allocationExport(void* handle, Allocation allocation, int handleType, unsigned long long) {
+  if (handleType != driver::kPosixDescriptor || sharingHas("no-export")) return Result::NotSupported;
+  const int fd = ::fcntl(static_cast<int>(allocation) - 1, F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) return Result::InvalidValue;
+  *static_cast<int*>(handle) = fd;
+  return Result::Success;
+}
+
+Result allocationImport(Allocation* allocation, void* handle, int handleType) {
+  if (handleType != driver::kPosixDescriptor || sharingHas("no-import")) return Result::NotSupported;
+  const int fd = ::fcntl(static_cast<int>(reinterpret_cast<intptr_t>(handle)), F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) return Result::InvalidValue;
+  *allocation = static_cast<Allocation>(fd) + 1;
+  return Result::Success;
+}
+
+Result addressReserve(Address* address, size_t bytes, size_t, Address, unsigned long long) {
+  void* memory = nullptr;
+  if (bytes % kGpuPageBytes != 0 || bytes == 0) return Result::InvalidValue;
+  if (!memoryOfGpus().reserve(bytes, memory)) return Result::OutOfMemory;
+  *address = addressOf(memory);
+  return Result::Success;
+}
+
+Result addressFree(Address address, size_t) {
+  return memoryOfGpus().release(pointerOf(address), GpuMemory::Kind::Reserved) ? Result::Success : Result::InvalidValue;
+}
+
+Result memoryMap(Address address, size_t bytes, size_t offset, Allocation allocation, unsigned long long) {
+  if (offset != 0) return Result::InvalidValue;
+  const Status status = memoryOfGpus().map(pointerOf(address), bytes, static_cast<int>(allocation) - 1);
+  return status ? Result::Success : Result::InvalidValue;
+}
+
+Result memoryUnmap(Address address, size_t bytes) {
+  if (const Result result = EmulatedDriver::waits(-1, "cuMemUnmap"); result != Result::Success) return result;
+  return memoryOfGpus().unmap(pointerOf(address), bytes) ? Result::Success : Result::InvalidValue;
+}
+
+Result memoryAccess(Address address, size_t bytes, const MemoryAccess* users, size_t count) {
+  uint16_t bits = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (users[i].flags != driver::kAccessReadWrite) continue;
+    bits = static_cast<uint16_t>(bits | EmulatedDriver::ofThisProcess().contextsOf(users[i].location.id));
+  }
+  return memoryOfGpus().setUsers(pointerOf(address), bytes, bits) ? Result::Success : Result::InvalidValue;
+}
+
+// A dma-buf of a kind that no adapter's driver takes: then the address has to do.
+Result rangeHandle(void* handle, Address, size_t, int handleType, unsigned long long) {
+  if (handleType != driver::kDmaBufDescriptor) return Result::NotSupported;
+  const int fd = ::memfd_create("jccl-emulated-dmabuf", MFD_CLOEXEC);
+  if (fd < 0) return Result::OutOfMemory;
+  *static_cast<int*>(handle) = fd;
+  return Result::Success;
+}
+
+}  // namespace jccl::emulator::calls

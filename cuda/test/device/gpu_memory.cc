@@ -1,0 +1,273 @@
+#include "cuda/test/device/gpu_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <sstream>
+#include <string>
+
+#include "cuda/test/emulator/access_map.h"
+
+namespace jccl::emulator {
+namespace {
+
+constexpr size_t kAddresses = size_t{256} << 30;
+constexpr int kUninitialised = 0xa5;
+
+// What a legacy handle holds.
+struct Place {
+  int32_t process;
+  int32_t descriptor;
+  uint64_t bytes;
+};
+
+size_t wholePages(size_t bytes) {
+  return (bytes + AccessMap::kPageBytes - 1) / AccessMap::kPageBytes * AccessMap::kPageBytes;
+}
+size_t wholeGpuPages(size_t bytes) { return (bytes + kGpuPageBytes - 1) / kGpuPageBytes * kGpuPageBytes; }
+
+void* addressOf(uintptr_t begin) { return reinterpret_cast<void*>(begin); }
+
+void* nothingAt(uintptr_t begin, size_t bytes) {
+  return ::mmap(addressOf(begin), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+Status mapAt(uintptr_t begin, size_t bytes, int fd) {
+  const int flags = MAP_FIXED | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+  if (::mmap(addressOf(begin), bytes, PROT_READ | PROT_WRITE, flags, fd, 0) != MAP_FAILED) return Status::ok();
+  return Status::system("mmap", "bytes=" + std::to_string(bytes));
+}
+
+Status makeShared(size_t bytes, UniqueFd& fd) {
+  fd.reset(::memfd_create(kEmulatedMemoryName, MFD_CLOEXEC));
+  if (fd && ::ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0) return Status::ok();
+  return Status::system("memfd_create", "bytes=" + std::to_string(bytes));
+}
+
+}  // namespace
+
+bool sharingHas(const char* word) {
+  const char* set = std::getenv("JCCL_EMULATED_SHARING");
+  std::istringstream entries(set == nullptr ? "" : set);
+  for (std::string one; std::getline(entries, one, ',');) {
+    if (one == word) return true;
+  }
+  return false;
+}
+
+GpuMemory& GpuMemory::ofThisProcess() {
+  static auto* memory = new GpuMemory();  // kernels use it until the process ends
+  return *memory;
+}
+
+GpuMemory::GpuMemory() {
+  const size_t pages = kAddresses / AccessMap::kPageBytes;
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* all = ::mmap(nullptr, kAddresses + kGpuPageBytes, PROT_NONE, flags, -1, 0);
+  void* users = ::mmap(nullptr, pages * sizeof(uint16_t), PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (all == MAP_FAILED || users == MAP_FAILED) throw std::bad_alloc();
+  next_ = wholeGpuPages(reinterpret_cast<uintptr_t>(all));
+  accessMap = {next_, kAddresses, static_cast<uint16_t*>(users)};
+  for (size_t context = 0; context < reaches_.size(); ++context)
+    reaches_[context] = static_cast<uint16_t>(1u << context);
+}
+
+// Addresses for it, at the begin of a page of the driver's, and the range among those known.
+Status GpuMemory::take(size_t bytes, Range range, void*& memory) {
+  const size_t whole = wholeGpuPages(bytes);
+  uintptr_t begin = 0;
+  if (next_ + whole <= accessMap.begin + accessMap.bytes) {
+    begin = next_;
+    next_ += whole;
+  } else {
+    for (auto old = free_.begin(); begin == 0 && old != free_.end(); ++old) {
+      if (old->second < whole) continue;
+      begin = old->first;
+      old->first += whole;
+      old->second -= whole;
+    }
+  }
+  if (begin == 0) return {Code::NoMemory, "bytes=" + std::to_string(bytes) + ": no addresses are left"};
+  range.begin = begin;
+  range.bytes = wholePages(bytes);
+  memory = addressOf(begin);
+  ranges_[begin] = std::move(range);
+  return Status::ok();
+}
+
+void GpuMemory::giveUsers(Range& range, uint16_t users) {
+  range.users = users;
+  uint16_t* pages = accessMap.usersOf(addressOf(range.begin));
+  for (size_t i = 0; i < range.bytes / AccessMap::kPageBytes; ++i) {
+    __atomic_store_n(pages + i, users, __ATOMIC_RELAXED);
+  }
+}
+
+uint16_t GpuMemory::usersOf(int context, Kind kind) const {
+  uint16_t users = static_cast<uint16_t>(1u << context);
+  if (kind != Kind::Allocated) return users;
+  for (size_t other = 0; other < reaches_.size(); ++other) {
+    if ((reaches_[other] >> context & 1) != 0) users = static_cast<uint16_t>(users | 1u << other);
+  }
+  return users;
+}
+
+Status GpuMemory::allocate(int context, size_t bytes, Kind kind, void*& memory) {
+  const std::lock_guard lock(mutex_);
+  Range range;
+  range.kind = kind;
+  range.context = context;
+  if (kind == Kind::Allocated && sharingHas("handles")) {
+    if (Status status = makeShared(wholeGpuPages(bytes), range.fd); !status) return status;
+    bytes = wholeGpuPages(bytes);
+  }
+  const int fd = range.fd.get();
+  if (Status status = take(bytes, std::move(range), memory); !status) return status;
+  Range& made = rangeOf(memory)->second;
+  if (Status status = mapAt(made.begin, made.bytes, fd); !status) return status;
+  std::memset(memory, kUninitialised, made.bytes);
+  giveUsers(made, usersOf(context, kind));
+  return Status::ok();
+}
+
+bool GpuMemory::release(void* memory, Kind kind) {
+  const std::lock_guard lock(mutex_);
+  const auto found = ranges_.find(reinterpret_cast<uintptr_t>(memory));
+  if (found == ranges_.end() || found->second.kind != kind) return false;
+  Range& range = found->second;
+  giveUsers(range, 0);
+  (void)nothingAt(range.begin, range.bytes);
+  free_.emplace_back(range.begin, wholeGpuPages(range.bytes));
+  ranges_.erase(found);
+  return true;
+}
+
+bool GpuMemory::enablePeer(int context, int peer) {
+  const std::lock_guard lock(mutex_);
+  if ((reaches_[context] >> peer & 1) != 0) return false;
+  reaches_[context] = static_cast<uint16_t>(reaches_[context] | 1u << peer);
+  for (auto& [begin, range] : ranges_) {
+    if (range.kind == Kind::Allocated && range.context == peer) giveUsers(range, usersOf(peer, range.kind));
+  }
+  return true;
+}
+
+Status GpuMemory::exportHandle(const void* memory, unsigned char* handle, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = rangeOf(memory);
+  if (found == ranges_.end() || found->second.kind != Kind::Allocated || !found->second.fd) {
+    return Status::transport("memory of an emulated GPU is its process's own");
+  }
+  const Place place{::getpid(), found->second.fd.get(), found->second.bytes};
+  if (bytes < sizeof place) return Status::internal("a handle is too small");
+  std::memcpy(handle, &place, sizeof place);
+  return Status::ok();
+}
+
+Status GpuMemory::openHandle(int context, const unsigned char* handle, void*& memory) {
+  Place place;
+  std::memcpy(&place, handle, sizeof place);
+  const std::string path = "/proc/" + std::to_string(place.process) + "/fd/" + std::to_string(place.descriptor);
+  if (place.process == ::getpid()) return Status::invalid("path=" + path + ": a handle of this process");
+  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd) return Status::system("open", "path=" + path);
+  const std::lock_guard lock(mutex_);
+  Range range;
+  range.kind = Kind::Opened;
+  range.context = context;
+  if (Status status = take(place.bytes, std::move(range), memory); !status) return status;
+  Range& made = rangeOf(memory)->second;
+  if (Status status = mapAt(made.begin, made.bytes, fd.get()); !status) return status;
+  giveUsers(made, usersOf(context, Kind::Opened));
+  return Status::ok();
+}
+
+Status GpuMemory::create(size_t bytes, int& fd) {
+  UniqueFd made;
+  if (Status status = makeShared(bytes, made); !status) return status;
+  void* all = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.get(), 0);
+  if (all == MAP_FAILED) return Status::system("mmap", "bytes=" + std::to_string(bytes));
+  std::memset(all, kUninitialised, bytes);
+  (void)::munmap(all, bytes);
+  fd = made.release();
+  return Status::ok();
+}
+
+Status GpuMemory::reserve(size_t bytes, void*& memory) {
+  const std::lock_guard lock(mutex_);
+  Range range;
+  range.kind = Kind::Reserved;
+  range.mapped = false;
+  return take(bytes, std::move(range), memory);
+}
+
+Status GpuMemory::map(void* memory, size_t bytes, int fd) {
+  const std::lock_guard lock(mutex_);
+  const auto found = rangeOf(memory);
+  if (found == ranges_.end() || found->second.kind != Kind::Reserved || found->second.mapped ||
+      found->second.bytes != bytes) {
+    return Status::invalid("bytes=" + std::to_string(bytes) + ": expected addresses that were reserved, all of them");
+  }
+  struct stat facts;
+  if (::fstat(fd, &facts) != 0) return Status::system("fstat", "descriptor=" + std::to_string(fd));
+  if (facts.st_size != static_cast<off_t>(bytes)) {
+    return Status::invalid("descriptor=" + std::to_string(fd) + " bytes=" + std::to_string(facts.st_size) +
+                           ", expected bytes=" + std::to_string(bytes));
+  }
+  if (Status status = mapAt(found->second.begin, bytes, fd); !status) return status;
+  found->second.mapped = true;
+  return Status::ok();
+}
+
+Status GpuMemory::setUsers(void* memory, size_t bytes, uint16_t users) {
+  const std::lock_guard lock(mutex_);
+  const auto found = rangeOf(memory);
+  if (found == ranges_.end() || !found->second.mapped || found->second.bytes != bytes) {
+    return Status::invalid("bytes=" + std::to_string(bytes) + ": expected what is mapped, all of it");
+  }
+  giveUsers(found->second, users);
+  return Status::ok();
+}
+
+Status GpuMemory::unmap(void* memory, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = rangeOf(memory);
+  if (found == ranges_.end() || found->second.kind != Kind::Reserved || !found->second.mapped ||
+      found->second.bytes != bytes) {
+    return Status::invalid("bytes=" + std::to_string(bytes) + ": expected what is mapped, all of it");
+  }
+  giveUsers(found->second, 0);
+  (void)nothingAt(found->second.begin, bytes);
+  found->second.mapped = false;
+  return Status::ok();
+}
+
+std::map<uintptr_t, GpuMemory::Range>::iterator GpuMemory::rangeOf(const void* memory) {
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  auto after = ranges_.upper_bound(address);
+  if (after == ranges_.begin()) return ranges_.end();
+  --after;
+  return address < after->second.begin + after->second.bytes ? after : ranges_.end();
+}
+
+bool GpuMemory::isAmongItsAddresses(const void* memory) const { return accessMap.usersOf(memory) != nullptr; }
+
+bool GpuMemory::find(const void* memory, uintptr_t& begin, size_t& bytes, Kind& kind, int& context, uint16_t& users) {
+  const std::lock_guard lock(mutex_);
+  const auto found = rangeOf(memory);
+  if (found == ranges_.end()) return false;
+  const Range& range = found->second;
+  begin = range.begin;
+  bytes = range.bytes;
+  kind = range.kind;
+  context = range.context;
+  users = range.users;
+  return true;
+}
+
+}  // namespace jccl::emulator

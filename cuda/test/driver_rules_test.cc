@@ -1,0 +1,471 @@
+// The emulated driver is as strict as a real one may be: each of its rules ends or holds up what breaks it.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cuda/driver/driver.h"
+#include "cuda/test/application.h"
+#include "cuda/test/device/chips.h"
+#include "cuda/test/device/emulated_driver.h"
+#include "cuda/test/device/stream_captures.h"
+#include "cuda/test/device_runtime_ranks.h"
+
+namespace jccl::test {
+namespace {
+
+using driver::CaptureMode;
+using driver::CaptureStatus;
+using driver::driver;
+using driver::Result;
+using emulator::EmulatedDriver;
+using emulator::EmulatedGpu;
+using emulator::GpuFailure;
+
+constexpr auto kMoment = std::chrono::milliseconds(30);
+constexpr int64_t kLongTimeout = 60'000'000'000;
+
+// An application's thread, with the primary context of device 0 current, as cudaSetDevice makes it.
+class DriverRules : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(driver().status.isOk()) << driver().status.message();
+    driver::Context primary = nullptr;
+    ASSERT_EQ(driver().primaryContext(&primary, 0), Result::Success);
+    ASSERT_EQ(driver().pushContext(primary), Result::Success);
+  }
+  void TearDown() override {
+    driver::Context context = nullptr;
+    ASSERT_EQ(driver().popContext(&context), Result::Success);
+  }
+
+  static driver::Stream newStream(unsigned flags = driver::kStreamNonBlocking) {
+    driver::Stream stream = nullptr;
+    EXPECT_EQ(driver().streamCreate(&stream, flags), Result::Success);
+    return stream;
+  }
+  static driver::Event recordedOn(driver::Stream stream) {
+    driver::Event event = nullptr;
+    EXPECT_EQ(driver().eventCreate(&event, driver::kEventDisableTiming), Result::Success);
+    EXPECT_EQ(driver().eventRecord(event, stream), Result::Success);
+    return event;
+  }
+  static bool comes(driver::Event event, std::chrono::milliseconds within = std::chrono::seconds(20)) {
+    const auto deadline = std::chrono::steady_clock::now() + within;
+    while (driver().eventQuery(event) == Result::NotReady) {
+      if (std::chrono::steady_clock::now() >= deadline) return false;
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    return true;
+  }
+};
+
+// A kernel that waits for another rank's until it is aborted.
+class Spinning {
+ public:
+  explicit Spinning(driver::Stream stream) : buffer_(64, 1.0f) {
+    Choice choice;
+    choice.protocol = Protocol::LL;
+    choice.channels = 1;
+    issued_ = ranks_.rank(0).run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum}, choice, buffer_.data(),
+                                 buffer_.data(), static_cast<int64_t>(buffer_.size()), 0, kLongTimeout, stream);
+    EXPECT_EQ(issued_.code, Code::Ok) << ranks_.rank(0).lastError();
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (ranks_.rank(0).waiting().empty() && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_FALSE(ranks_.rank(0).waiting().empty());
+  }
+  void end() {
+    ranks_.rank(0).abort(Code::Aborted);
+    (void)ranks_.await(0, issued_);
+  }
+
+ private:
+  DeviceRuntimeRanks ranks_{2};
+  std::vector<float> buffer_;
+  device::Issued issued_;
+};
+
+// Deadlocks are found soon, and are over with the test.
+class Deadlocks : public DriverRules {
+ protected:
+  void SetUp() override {
+    DriverRules::SetUp();
+    EmulatedGpu::ofThisProcess().setLongestWait(std::chrono::milliseconds(200));
+  }
+  void TearDown() override {
+    EmulatedGpu::ofThisProcess().setLongestWait(std::chrono::minutes(2));
+    EmulatedGpu::ofThisProcess().reset();
+    DriverRules::TearDown();
+  }
+
+  static void expectDeadlockOf(const std::string& call) {
+    EXPECT_EQ(EmulatedGpu::ofThisProcess().failure(), GpuFailure::Deadlock);
+    const std::string why = EmulatedGpu::ofThisProcess().whyFailed();
+    EXPECT_NE(why.find(call + " waits for kernels"), std::string::npos) << why;
+    EXPECT_NE(why.find("it was called by"), std::string::npos) << why;
+    EXPECT_NE(why.find("rank 0 jccl_collective_ll_float32, block 0"), std::string::npos) << why;
+    EXPECT_NE(why.find("wait in a loop"), std::string::npos) << why;
+  }
+};
+
+TEST_F(DriverRules, WhatMayBreakACaptureIsForbiddenWhileOneIsUnderWay) {
+  const driver::Stream stream = newStream(), other = newStream();
+  const driver::Event event = recordedOn(other);
+  ASSERT_TRUE(comes(event));
+  alignas(4096) static char page[4096];
+  void* pinned = nullptr;
+  driver::Address memory = 0;
+  struct Call {
+    const char* name;
+    std::function<Result()> body;
+  };
+  const Call calls[] = {
+      {"cuEventQuery", [&] { return driver().eventQuery(event); }},
+      {"cuMemAlloc", [&] { return driver().memoryAllocate(&memory, 4096); }},
+      {"cuMemHostAlloc", [&] { return driver().hostAllocate(&pinned, 4096, 0); }},
+      {"cuMemHostRegister", [&] { return driver().hostRegister(page, sizeof page, 0); }},
+      {"cuStreamSynchronize", [&] { return driver().streamSynchronize(other); }},
+  };
+  const auto capture = [&](CaptureMode mode, const Call& call, bool onAnotherThread, bool relaxed) {
+    EXPECT_EQ(driver().streamBeginCapture(stream, mode), Result::Success);
+    Result result = Result::Success;
+    const auto body = [&] {
+      CaptureMode exchanged = relaxed ? CaptureMode::Relaxed : CaptureMode::Global;
+      EXPECT_EQ(driver().exchangeCaptureMode(&exchanged), Result::Success);
+      result = call.body();
+      EXPECT_EQ(driver().exchangeCaptureMode(&exchanged), Result::Success);
+    };
+    if (onAnotherThread) {
+      driver::Context context = nullptr;
+      EXPECT_EQ(driver().currentContext(&context), Result::Success);
+      std::thread([&] {
+        EXPECT_EQ(driver().pushContext(context), Result::Success);
+        body();
+      }).join();
+    } else {
+      body();
+    }
+    driver::Graph graph = nullptr;
+    const Result ended = driver().streamEndCapture(stream, &graph);
+    const bool allowed = result == Result::Success;
+    EXPECT_TRUE(allowed || result == Result::StreamCaptureUnsupported);
+    EXPECT_EQ(ended, allowed ? Result::Success : Result::StreamCaptureInvalidated);
+    if (graph != nullptr) {
+      EXPECT_EQ(driver().graphDestroy(graph), Result::Success);
+    }
+    if (allowed && call.name == std::string("cuMemHostRegister")) {
+      EXPECT_EQ(driver().hostUnregister(page), Result::Success);
+    }
+    return allowed;
+  };
+  for (const Call& call : calls) {
+    SCOPED_TRACE(call.name);
+    EXPECT_FALSE(capture(CaptureMode::Global, call, false, false));
+    EXPECT_FALSE(capture(CaptureMode::Global, call, true, false));
+    EXPECT_FALSE(capture(CaptureMode::ThreadLocal, call, false, false));
+    EXPECT_TRUE(capture(CaptureMode::ThreadLocal, call, true, false));
+    EXPECT_TRUE(capture(CaptureMode::Relaxed, call, false, false));
+    EXPECT_TRUE(capture(CaptureMode::Global, call, false, true));
+    EXPECT_TRUE(capture(CaptureMode::Global, call, true, true));
+  }
+}
+
+TEST_F(DriverRules, ACaptureIsEndedByItsThreadAndIsolated) {
+  const driver::Stream stream = newStream(), other = newStream();
+  driver::Event before = recordedOn(other);
+  driver::Graph graph = nullptr;
+  ASSERT_EQ(driver().streamBeginCapture(stream, CaptureMode::ThreadLocal), Result::Success);
+  Result result = Result::Success;
+  std::thread([&] { result = driver().streamEndCapture(stream, &graph); }).join();
+  EXPECT_EQ(result, Result::StreamCaptureWrongThread);
+  EXPECT_EQ(driver().streamWaitEvent(stream, before, 0), Result::StreamCaptureIsolation);
+  CaptureStatus status = CaptureStatus::None;
+  EXPECT_EQ(driver().streamIsCapturing(stream, &status), Result::Success);
+  EXPECT_EQ(status, CaptureStatus::Invalidated);
+  EXPECT_EQ(driver().eventRecord(before, stream), Result::StreamCaptureInvalidated);
+  EXPECT_EQ(driver().streamEndCapture(stream, &graph), Result::StreamCaptureInvalidated);
+  EXPECT_EQ(driver().streamBeginCapture(nullptr, CaptureMode::Relaxed), Result::StreamCaptureUnsupported);
+}
+
+TEST_F(DriverRules, StreamsOfOneHardwareQueueBeginInTheirOrder) {
+  const int queues = driver().hardwareQueues;
+  ASSERT_EQ(queues, 32) << "the library sets CUDA_DEVICE_MAX_CONNECTIONS where nobody has";
+  std::vector<driver::Stream> streams;
+  for (int i = 0; i <= queues; ++i) streams.push_back(newStream());
+  Spinning kernel(streams.front());
+  const driver::Event behind = recordedOn(streams.back()), beside = recordedOn(streams[1]);
+  EXPECT_TRUE(comes(beside));
+  EXPECT_FALSE(comes(behind, kMoment));
+  kernel.end();
+  EXPECT_TRUE(comes(behind));
+}
+
+TEST_F(DriverRules, TheDefaultStreamWaitsForBlockingStreamsOnly) {
+  const driver::Stream blocking = newStream(0);
+  Spinning kernel(blocking);
+  const driver::Event onDefault = recordedOn(nullptr), onOther = recordedOn(newStream());
+  EXPECT_TRUE(comes(onOther));
+  EXPECT_FALSE(comes(onDefault, kMoment));
+  kernel.end();
+  EXPECT_TRUE(comes(onDefault));
+}
+
+TEST_F(Deadlocks, AllocatingWaitsForKernels) {
+  Spinning kernel(newStream());
+  driver::Address memory = 0;
+  EXPECT_EQ(driver().memoryAllocate(&memory, 4096), Result::Unknown);
+  expectDeadlockOf("cuMemAlloc");
+}
+
+TEST_F(Deadlocks, FreeingWaitsForKernels) {
+  driver::Address memory = 0;
+  ASSERT_EQ(driver().memoryAllocate(&memory, 4096), Result::Success);
+  Spinning kernel(newStream());
+  EXPECT_EQ(driver().memoryFree(memory), Result::Unknown);
+  expectDeadlockOf("cuMemFree");
+}
+
+TEST_F(Deadlocks, PinningWaitsForKernels) {
+  Spinning kernel(newStream());
+  void* memory = nullptr;
+  EXPECT_EQ(driver().hostAllocate(&memory, 4096, driver::kHostAllocPortable), Result::Unknown);
+  expectDeadlockOf("cuMemHostAlloc");
+}
+
+TEST_F(Deadlocks, UnregisteringWaitsForKernels) {
+  alignas(4096) static char page[4096];
+  ASSERT_EQ(driver().hostRegister(page, sizeof page, 0), Result::Success);
+  {
+    Spinning kernel(newStream());
+    EXPECT_EQ(driver().hostUnregister(page), Result::Unknown);
+    expectDeadlockOf("cuMemHostUnregister");
+  }
+  EmulatedGpu::ofThisProcess().reset();
+  EXPECT_EQ(driver().hostUnregister(page), Result::Success);
+}
+
+TEST_F(Deadlocks, LoadingAModuleWaitsForKernels) {
+  Spinning kernel(newStream());
+  driver::Module module = nullptr;
+  EXPECT_EQ(driver().moduleLoad(&module, device::imageOf(device::KernelImage::LL)), Result::Unknown);
+  expectDeadlockOf("cuModuleLoadData");
+}
+
+// A function that nobody has loaded is loaded by its first launch.
+TEST_F(Deadlocks, TheFirstLaunchOfAFunctionLoadsItAndWaits) {
+  driver::Module module = nullptr;
+  ASSERT_EQ(driver().moduleLoad(&module, device::imageOf(device::KernelImage::LL)), Result::Success);
+  driver::Function loaded = nullptr, lazy = nullptr;
+  ASSERT_EQ(driver().moduleFunction(&loaded, module, "jccl_collective_ll_int8"), Result::Success);
+  ASSERT_EQ(driver().moduleFunction(&lazy, module, "jccl_collective_ll_int32"), Result::Success);
+  ASSERT_EQ(driver().functionLoad(loaded), Result::Success);
+  Spinning kernel(newStream());
+  int registers = 0;
+  EXPECT_EQ(driver().functionAttribute(&registers, driver::FunctionAttribute::Registers, loaded), Result::Success);
+  EXPECT_GT(registers, 32);
+  device::Launch launch{};
+  launch.code = {Collective::AllReduce, DataType::Int32, ReduceOp::Sum};
+  launch.choice.protocol = Protocol::LL;
+  void* arguments[] = {&launch};
+  EXPECT_EQ(driver().launch(lazy, 1, 1, 1, 64, 1, 1, 0, newStream(), arguments, nullptr), Result::Unknown);
+  expectDeadlockOf("cuLaunchKernel, which loads the kernel first,");
+}
+
+// What a kernel may not access ends it, and everything after it.
+class IllegalAccess : public Deadlocks {
+ protected:
+  // A rank alone copies from one place to the other.
+  static Code copies(const void* from, void* to) {
+    DeviceRuntimeRanks ranks(1);
+    Choice choice;
+    choice.protocol = Protocol::Simple;
+    choice.channels = 1;
+    const device::Issued issued = ranks.rank(0).run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum}, choice,
+                                                    from, to, 1000, 0, kLongTimeout, ranks.rank(0).ownStream());
+    return ranks.await(0, issued);
+  }
+  static void expectIllegal(const void* from, void* to) {
+    EXPECT_EQ(copies(from, to), Code::System);
+    EXPECT_EQ(EmulatedGpu::ofThisProcess().failure(), GpuFailure::IllegalAddress);
+    driver::Stream stream = nullptr;
+    EXPECT_EQ(driver().streamCreate(&stream, driver::kStreamNonBlocking), Result::Success);
+    EXPECT_EQ(driver().streamSynchronize(stream), Result::IllegalAddress);
+  }
+};
+
+TEST_F(IllegalAccess, MemoryThatIsThereIsUsed) {
+  driver::Address from = 0, to = 0;
+  ASSERT_EQ(driver().memoryAllocate(&from, 4000), Result::Success);
+  ASSERT_EQ(driver().memoryAllocate(&to, 4000), Result::Success);
+  EXPECT_EQ(copies(reinterpret_cast<void*>(from), reinterpret_cast<void*>(to)), Code::Ok);
+  EXPECT_EQ(driver().memoryFree(from), Result::Success);
+  EXPECT_EQ(driver().memoryFree(to), Result::Success);
+}
+
+TEST_F(IllegalAccess, EndsAtFreedMemory) {
+  driver::Address from = 0, to = 0;
+  ASSERT_EQ(driver().memoryAllocate(&from, 4000), Result::Success);
+  ASSERT_EQ(driver().memoryAllocate(&to, 4000), Result::Success);
+  ASSERT_EQ(driver().memoryFree(to), Result::Success);
+  expectIllegal(reinterpret_cast<void*>(from), reinterpret_cast<void*>(to));
+}
+
+TEST_F(IllegalAccess, EndsAtMemoryOfAPoolOfAnotherDevice) {
+  driver::Context other = nullptr;
+  ASSERT_EQ(driver().primaryContext(&other, 1), Result::Success);
+  const Result enabled = driver().enablePeerAccess(other, 0);
+  ASSERT_TRUE(enabled == Result::Success || enabled == Result::PeerAccessAlreadyEnabled);
+  void *pool = nullptr, *to = nullptr;
+  ASSERT_TRUE(emulator::allocateFromPool(other, 4000, pool).isOk());
+  driver::Address own = 0;
+  ASSERT_EQ(driver().memoryAllocate(&own, 4000), Result::Success);
+  to = reinterpret_cast<void*>(own);
+  expectIllegal(pool, to);
+}
+
+TEST_F(IllegalAccess, EndsAtMappedMemoryWithoutAccess) {
+  const driver::AllocationProperties properties{1, 0, {1, 0}, nullptr, 0, 0, 0, {}};
+  size_t unit = 0;
+  ASSERT_EQ(driver().allocationGranularity(&unit, &properties, driver::kRecommendedGranularity), Result::Success);
+  driver::Allocation allocation = 0;
+  driver::Address address = 0;
+  ASSERT_EQ(driver().allocationCreate(&allocation, unit, &properties, 0), Result::Success);
+  ASSERT_EQ(driver().addressReserve(&address, unit, 0, 0, 0), Result::Success);
+  ASSERT_EQ(driver().memoryMap(address, unit, 0, allocation, 0), Result::Success);
+  std::vector<float> to(1000);
+  expectIllegal(reinterpret_cast<void*>(address), to.data());
+  EmulatedGpu::ofThisProcess().reset();
+  const driver::MemoryAccess users[] = {{{1, 0}, driver::kAccessReadWrite}};
+  ASSERT_EQ(driver().memoryAccess(address, unit, users, 1), Result::Success);
+  EXPECT_EQ(copies(reinterpret_cast<void*>(address), to.data()), Code::Ok);
+  EXPECT_EQ(driver().memoryUnmap(address, unit), Result::Success);
+  expectIllegal(reinterpret_cast<void*>(address), to.data());
+  EXPECT_EQ(driver().addressFree(address, unit), Result::Success);
+  EXPECT_EQ(driver().allocationRelease(allocation), Result::Success);
+}
+
+// Numbers from the occupancy tables of the CUDA C Programming Guide, by hand.
+TEST(Chips, HaveAsManyBlocksAsTheirResourcesAllow) {
+  struct Row {
+    const char* chip;
+    emulator::KernelNeeds needs;
+    int threads, carveout, blocks;
+  };
+  const Row rows[] = {
+      {"T4", {168, 16896}, 256, 32 << 10, 1},    // 8 warps of 5376 registers: one block of 43 008 of 65 536
+      {"T4", {64, 1024}, 256, 64 << 10, 4},      // 1024 threads
+      {"T4", {16, 16896}, 64, 32 << 10, 1},      // shared memory
+      {"A100", {64, 0}, 256, 164 << 10, 4},      // registers: 32 warps
+      {"A100", {32, 1024}, 32, 164 << 10, 32},   // blocks
+      {"A100", {16, 40960}, 128, 164 << 10, 4},  // 41 984 bytes of 167 936
+      {"L4", {32, 0}, 256, 100 << 10, 6},        // 1536 threads
+      {"H100", {168, 16864}, 384, 228 << 10, 1}, {"B200", {168, 16864}, 384, 228 << 10, 1},
+  };
+  for (const Row& row : rows) {
+    for (const emulator::Chip& chip : emulator::kChips) {
+      if (std::string(chip.name) != row.chip) continue;
+      EXPECT_EQ(emulator::residentBlocks(chip, row.needs, row.threads, row.carveout), row.blocks)
+          << row.chip << " registers=" << row.needs.registers << " threads=" << row.threads;
+    }
+  }
+}
+
+// Two ranks whose blocks do not fit together: one waits for the other, which never begins.
+TEST_F(DriverRules, AKernelBeginsWhenAllItsBlocksFit) {
+  int resident = 0;
+  {
+    const device::DeviceGuard guard(0);
+    ASSERT_TRUE(device::residentBlocks(64, resident).isOk());
+  }
+  const int slots = resident * EmulatedDriver::ofThisProcess().chip().multiprocessors;
+  for (const bool fits : {true, false}) {
+    const int channels = fits ? slots / 2 : slots / 2 + 1;
+    DeviceRuntimeRanks ranks(2, channels);
+    Choice choice;
+    choice.protocol = Protocol::Simple;
+    choice.channels = static_cast<uint8_t>(channels);
+    std::vector<float> buffers[2] = {std::vector<float>(5000, 1), std::vector<float>(5000, 2)};
+    device::Issued issued[2];
+    for (int rank = 0; rank < 2; ++rank) {
+      issued[rank] = ranks.rank(rank).run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum}, choice,
+                                          buffers[rank].data(), buffers[rank].data(), 5000, 0,
+                                          fits ? kLongTimeout : 100'000'000, ranks.rank(rank).ownStream());
+    }
+    EXPECT_EQ(ranks.await(0, issued[0]), fits ? Code::Ok : Code::Timeout);
+    (void)ranks.await(1, issued[1]);
+  }
+}
+
+// While a kernel runs its multiprocessors keep their carve-out, and one that needs another waits.
+TEST_F(DriverRules, KernelsOfDifferentCarveoutsDoNotRunTogether) {
+  driver::Module module = nullptr;
+  ASSERT_EQ(driver().moduleLoad(&module, device::imageOf(device::KernelImage::LL)), Result::Success);
+  driver::Function other = nullptr;
+  ASSERT_EQ(driver().moduleFunction(&other, module, "jccl_collective_ll_float32"), Result::Success);
+  ASSERT_EQ(driver().functionLoad(other), Result::Success);
+  ASSERT_EQ(driver().setFunctionAttribute(other, driver::FunctionAttribute::PreferredSharedCarveout, 100),
+            Result::Success);
+  Spinning kernel(newStream());
+  device::Launch launch{};  // of a rank that has failed: it ends when it begins
+  uint32_t abort = 0, result = static_cast<uint32_t>(Code::Aborted);
+  device::ProgressRecord record{};
+  device::DeviceChannel channel{};
+  channel.record = &record;
+  launch.channels = &channel;
+  launch.control = {&abort, &result, 0, 1};
+  launch.code = {Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
+  launch.choice.protocol = Protocol::LL;
+  void* arguments[] = {&launch};
+  const driver::Stream stream = newStream();
+  ASSERT_EQ(driver().launch(other, 1, 1, 1, 64, 1, 1, 0, stream, arguments, nullptr), Result::Success);
+  const driver::Event ended = recordedOn(stream);
+  EXPECT_FALSE(comes(ended, kMoment));
+  kernel.end();
+  EXPECT_TRUE(comes(ended));
+}
+
+TEST_F(DriverRules, StreamsAndEventsBelongToTheirContext) {
+  driver::Context own = EmulatedDriver::ofThisProcess().makeContext(0);
+  ASSERT_NE(own, nullptr);
+  const driver::Stream stream = newStream();
+  driver::Context popped = nullptr;
+  ASSERT_EQ(driver().popContext(&popped), Result::Success);
+  ASSERT_EQ(popped, own);
+  driver::Event event = nullptr;
+  ASSERT_EQ(driver().eventCreate(&event, driver::kEventDisableTiming), Result::Success);
+  EXPECT_EQ(driver().eventRecord(event, stream), Result::InvalidHandle);
+  // The library says what is expected.
+  DeviceRuntimeRanks ranks(1);
+  std::vector<float> buffer(8);
+  const device::Issued issued = ranks.rank(0).run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum}, Choice(),
+                                                  buffer.data(), buffer.data(), 8, 0, kLongTimeout, stream);
+  EXPECT_EQ(issued.code, Code::Invalid);
+  EXPECT_NE(ranks.rank(0).lastError().find("cuCtxCreate"), std::string::npos) << ranks.rank(0).lastError();
+}
+
+// A thread whose current context is another one keeps it, and the library works in the device's own.
+TEST_F(DriverRules, TheLibraryWorksFromAThreadWithAnotherContext) {
+  driver::Context own = EmulatedDriver::ofThisProcess().makeContext(0);
+  ASSERT_NE(own, nullptr);
+  DeviceRuntimeRanks ranks(2);
+  std::vector<float> buffers[2] = {std::vector<float>(100, 1), std::vector<float>(100, 2)};
+  device::Issued issued[2];
+  for (int rank = 0; rank < 2; ++rank) {
+    issued[rank] =
+        ranks.rank(rank).run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum}, Choice(), buffers[rank].data(),
+                             buffers[rank].data(), 100, 0, kLongTimeout, ranks.rank(rank).ownStream());
+  }
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(ranks.await(rank, issued[rank]), Code::Ok);
+  EXPECT_EQ(buffers[0], std::vector<float>(100, 3));
+  driver::Context popped = nullptr;
+  ASSERT_EQ(driver().popContext(&popped), Result::Success);
+  EXPECT_EQ(popped, own);
+}
+
+}  // namespace
+}  // namespace jccl::test

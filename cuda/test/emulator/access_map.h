@@ -1,0 +1,25 @@
+// Which kernels may access which memory, by page. Memory outside the map is everybody's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace jccl::emulator {
+
+struct AccessMap {
+  static constexpr size_t kPageBytes = 4096;
+
+  uintptr_t begin = 0;
+  size_t bytes = 0;
+  uint16_t* users = nullptr;  // of each page: the bits of launches that may access it
+
+  uint16_t* usersOf(const void* address) const {
+    const uintptr_t offset = reinterpret_cast<uintptr_t>(address) - begin;
+    return offset < bytes ? users + offset / kPageBytes : nullptr;
+  }
+};
+
+// Set once, before kernels run.
+inline AccessMap accessMap;
+
+}  // namespace jccl::emulator
