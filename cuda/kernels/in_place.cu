@@ -1,13 +1,12 @@
 #include "cuda/kernels/element_of.h"
 #include "cuda/kernels/in_place_kernel.h"
 
-#define JCCL_IN_PLACE_KERNEL(elementName, element)                                                             \
-  extern "C" __global__ void __launch_bounds__(jccl::device::kMaxBlockThreads, 1)                              \
-      jccl_in_place_##elementName(const __grid_constant__ jccl::device::InPlaceLaunch launch) {                \
-    using Kernel =                                                                                             \
-        jccl::device::InPlaceKernel<jccl::device::ElementOf<jccl::device::ElementClass::element>::Type>;       \
-    JCCL_SHARED(Kernel::Shared, shared);                                                                       \
-    Kernel::run(launch, shared);                                                                               \
+#define JCCL_IN_PLACE_KERNEL(elementName, element)                                                                  \
+  extern "C" __global__ void __launch_bounds__(jccl::device::kMaxBlockThreads, 1)                                   \
+      jccl_in_place_##elementName(const __grid_constant__ jccl::device::InPlaceLaunch launch) {                     \
+    using Kernel = jccl::device::InPlaceKernel<jccl::device::ElementOf<jccl::device::ElementClass::element>::Type>; \
+    JCCL_SHARED(Kernel::Shared, shared);                                                                            \
+    Kernel::run(launch, shared);                                                                                    \
   }
 
 JCCL_IN_PLACE_KERNEL(int8, Int8)

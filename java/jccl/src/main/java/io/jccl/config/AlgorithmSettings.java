@@ -107,7 +107,8 @@ public final class AlgorithmSettings {
             word("off", "auto", "force"),
             "auto",
             "Whether the protocol LL128 may be used between GPUs. `auto`: on one host over NVLink, between GPUs of one"
-                    + " generation from compute capability 7.0 on, or of any from 9.0 on. `force`: everywhere; where a link"
+                    + " generation from compute capability 7.0 on, or of any from 9.0 on; not between ranks that share a GPU,"
+                    + " where it has not been measured. `force`: everywhere; where a link"
                     + " tears 128-byte lines results are wrong and nothing says so. Between host ranks it always works.");
 
     /** Bytes per thread. */

@@ -195,14 +195,16 @@ final class DeviceConnector {
     }
 
     private DeviceFacts facts(int channels, Set<Protocol> protocols) {
-        if (staging.isPresent() && !settings.get(AlgorithmSettings.LL128).equals("force")) {
-            protocols.remove(Protocol.LL128); // the host's memory may get a line in parts
-        }
         List<PeerDevice> devices =
                 peers.all().stream().map(peer -> peer.device().orElseThrow()).toList();
         IntSummaryStatistics capabilities =
                 devices.stream().mapToInt(PeerDevice::capability).summaryStatistics();
         long ranksPerDevice = devices.stream().mapToLong(this::sharing).max().orElseThrow();
+        // The host's memory may get a line in parts; between ranks of one GPU nobody has measured that it does not.
+        boolean inDoubt = staging.isPresent() || ranksPerDevice > 1;
+        if (inDoubt && !settings.get(AlgorithmSettings.LL128).equals("force")) {
+            protocols.remove(Protocol.LL128);
+        }
         return new DeviceFacts(
                 channels,
                 (int) ranksPerDevice,

@@ -1,16 +1,27 @@
 package io.jccl.nativelib;
 
 import io.jccl.DeviceException;
+import java.util.HashSet;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A communicator's runtime on a GPU. One thread at a time initialises it and issues operations. {@link #destroy} ends
  * what is in flight; operations after it return {@link NativeCommunicator#ABORTED}.
  */
 public final class DeviceEngine extends Engine {
+
+    private static final Logger LOG = LoggerFactory.getLogger(DeviceEngine.class);
+
+    /** Those that operations were issued on; 0 is the device's default stream. */
+    private final Set<Long> streams = new HashSet<>();
+
+    private long lastStream = -1;
 
     private DeviceEngine(long handle) {
         super(handle);
@@ -191,20 +202,24 @@ public final class DeviceEngine extends Engine {
     /** Puts one collective on a stream; see {@link NativeDeviceCommunicator#run}. */
     public long run(
             int operation, long choice, long send, long recv, long count, int root, long timeoutNanos, long stream) {
-        return issue(() ->
-                NativeDeviceCommunicator.run(handle, operation, choice, send, recv, count, root, timeoutNanos, stream));
+        return issueOn(
+                stream,
+                () -> NativeDeviceCommunicator.run(
+                        handle, operation, choice, send, recv, count, root, timeoutNanos, stream));
     }
 
     /** Puts one collective with a count per rank on a stream. */
     public long runV(
             int operation, long choice, long send, long recv, long[] counts, int root, long timeoutNanos, long stream) {
-        return issue(() -> NativeDeviceCommunicator.runV(
-                handle, operation, choice, send, recv, counts, root, timeoutNanos, stream));
+        return issueOn(
+                stream,
+                () -> NativeDeviceCommunicator.runV(
+                        handle, operation, choice, send, recv, counts, root, timeoutNanos, stream));
     }
 
     /** Puts point-to-point transfers on a stream, which run together. */
     public long runPointToPoint(long[] tasks, long timeoutNanos, long stream) {
-        return issue(() -> NativeDeviceCommunicator.runPointToPoint(handle, tasks, timeoutNanos, stream));
+        return issueOn(stream, () -> NativeDeviceCommunicator.runPointToPoint(handle, tasks, timeoutNanos, stream));
     }
 
     /**
@@ -214,7 +229,7 @@ public final class DeviceEngine extends Engine {
      *     {@link NativeCommunicator#OK} ends the group, and nothing is issued
      */
     public long runGroup(LongSupplier operations, long timeoutNanos, long stream) {
-        return issue(() -> {
+        return issueOn(stream, () -> {
             NativeDeviceCommunicator.beginGroup(handle);
             boolean whole = false;
             try {
@@ -232,6 +247,25 @@ public final class DeviceEngine extends Engine {
     /** What became of an operation: see {@link NativeDeviceCommunicator#query}. */
     public int query(long number) {
         return (int) issue(() -> NativeDeviceCommunicator.query(handle, number));
+    }
+
+    private long issueOn(long stream, LongSupplier call) {
+        long outcome = issue(call);
+        if (stream != lastStream) {
+            lastStream = stream;
+            if (streams.add(stream)) {
+                ask(0, this::warnOfCrowding);
+            }
+        }
+        return outcome;
+    }
+
+    private long warnOfCrowding() {
+        String crowding = NativeDeviceCommunicator.crowding(handle);
+        if (crowding != null) {
+            LOG.warn("{}", crowding);
+        }
+        return 0;
     }
 
     private long issue(LongSupplier call) {

@@ -1,5 +1,7 @@
 package io.jccl.nativelib;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * The runtime of one communicator on a GPU: only primitives and addresses cross this border. Codes are those of
  * {@link NativeCommunicator}.
@@ -163,6 +165,9 @@ public final class NativeDeviceCommunicator {
 
     /** The stream of operations whose caller names none. */
     static native long ownStream(long comm);
+
+    /** What to warn of where ranks of this process use more streams than have a hardware queue each, or null. */
+    static native @Nullable String crowding(long comm);
 
     static native void abort(long comm, int code);
 

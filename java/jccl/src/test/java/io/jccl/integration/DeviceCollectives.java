@@ -173,6 +173,7 @@ final class DeviceCollectives {
         return LocalRanks.config()
                 .setting("JCCL_ALGO", algorithm.equals("tree") ? "ring;allreduce:tree" : algorithm)
                 .setting("JCCL_PROTO", protocol)
+                .setting("JCCL_LL128", "force")
                 .setting("JCCL_CHUNK_BYTES", "1024")
                 .setting("JCCL_NTHREADS", "64")
                 .channels(1);

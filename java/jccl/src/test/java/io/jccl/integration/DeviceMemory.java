@@ -3,23 +3,69 @@ package io.jccl.integration;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
 import io.jccl.DeviceStream;
+import io.jccl.nativelib.CudaLoader;
 import io.jccl.nativelib.NativeDevice;
 import io.jccl.nativelib.NativeMemory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
-/** Memory of a device with a stream for its copies, for tests; freed when it is closed. */
+/**
+ * Memory of a device with a stream for its copies, for tests; kept for others when it is closed. It comes from what was
+ * allocated before any rank's kernel spins: allocating and freeing may wait for it, and it for the thread that waits.
+ */
 final class DeviceMemory implements AutoCloseable {
 
+    private static final int ARENA_BYTES = 64 << 20;
+    private static final int ALIGNMENT = 512;
+
+    /** By device, and of each the memory that was closed, by its size. */
+    private static final List<Arena> ARENAS =
+            IntStream.range(0, CudaLoader.devices()).mapToObj(Arena::new).toList();
+
+    private static final class Arena {
+
+        private final long base;
+        private final Map<Integer, Deque<Long>> free = new HashMap<>();
+        private int taken;
+
+        Arena(int device) {
+            base = NativeDevice.allocateMemory(device, ARENA_BYTES);
+        }
+
+        synchronized long take(int bytes) {
+            Deque<Long> same = free.get(bytes);
+            if (same != null && !same.isEmpty()) {
+                return same.pop();
+            }
+            if (bytes > ARENA_BYTES - taken) {
+                throw new IllegalStateException("bytes=" + bytes + " taken=" + taken + ": raise ARENA_BYTES");
+            }
+            taken += bytes;
+            return base + taken - bytes;
+        }
+
+        synchronized void giveBack(long address, int bytes) {
+            free.computeIfAbsent(bytes, size -> new ArrayDeque<>()).push(address);
+        }
+    }
+
     private final int device;
+    private final int size;
     private final long address;
     private final long stream;
     private final ByteBuffer window;
 
     DeviceMemory(int device, int bytes) {
         this.device = device;
-        this.address = NativeDevice.allocateMemory(device, bytes);
+        this.size = (Math.max(1, bytes) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        this.address = ARENAS.get(device).take(size);
         this.stream = NativeDevice.newStream(device);
         this.window = ByteBuffer.allocateDirect(Math.max(1, bytes)).order(ByteOrder.nativeOrder());
     }
@@ -92,6 +138,6 @@ final class DeviceMemory implements AutoCloseable {
     public void close() {
         NativeDevice.awaitStream(device, stream);
         NativeDevice.closeStream(device, stream);
-        NativeDevice.freeMemory(device, address);
+        ARENAS.get(device).giveBack(address, size);
     }
 }

@@ -41,6 +41,7 @@ abstract class DeviceScenarios {
     void noLineOfLL128ComesApart(int size) {
         CommunicatorConfig config = config().setting("JCCL_ALGO", "ring")
                 .setting("JCCL_PROTO", "ll128")
+                .setting("JCCL_LL128", "force")
                 .build();
         try (LocalRanks ranks = LocalRanks.start(size, config)) {
             ranks.run(comm -> {
