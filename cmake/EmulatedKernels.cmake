@@ -14,6 +14,17 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
     file(GLOB JCCL_EMULATED_TESTS CONFIGURE_DEPENDS cuda/test/*_test.cc)
     jccl_test_program(jccl_cuda_emulated_test ${JCCL_EMULATED_TESTS} native/test/faulty_net.cc)
     target_link_libraries(jccl_cuda_emulated_test PRIVATE jccl_emulated)
+    # Where the toolkit is: its declarations are compared with ours.
+    find_program(JCCL_NVCC nvcc)
+    if(JCCL_NVCC)
+      get_filename_component(nvcc "${JCCL_NVCC}" REALPATH)
+      get_filename_component(bin "${nvcc}" DIRECTORY)
+    endif()
+    find_path(JCCL_CUDA_HEADERS cudaTypedefs.h HINTS "${bin}/../include" PATHS /usr/local/cuda/include)
+    if(JCCL_CUDA_HEADERS)
+      set_source_files_properties(cuda/test/driver_api_test.cc PROPERTIES COMPILE_DEFINITIONS JCCL_HAS_CUDA_HEADERS
+        COMPILE_OPTIONS "-isystem;${JCCL_CUDA_HEADERS}")
+    endif()
     # They have one thread each and may share the cores.
     jccl_add_tests(cuda-emulated jccl_cuda_emulated_test 4 "*")
   endif()

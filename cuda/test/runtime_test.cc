@@ -446,6 +446,22 @@ TEST(DeviceRuntime, AbortEndsAKernelThatWaits) {
   EXPECT_EQ(allReduce(ranks, 0, buffers, ring, ranks.rank(0).ownStream()).code, Code::Aborted);
 }
 
+// Behind work of the application the kernel begins when its Work has long ended, and the buffers are the application's again.
+TEST(DeviceRuntime, AKernelThatBeginsAfterTheAbortTouchesNothing) {
+  DeviceRuntimeRanks ranks(1);
+  std::vector<float> send(1000, 1), recv(1000, -7);
+  std::atomic<bool> goes{false};
+  auto* stream = static_cast<EmulatedGpu::Stream*>(ranks.rank(0).ownStream());
+  ASSERT_TRUE(EmulatedGpu::ofThisProcess().hold(stream, [&] { return goes.load(); }).isOk());
+  const Issued issued = ranks.rank(0).run(kSum, choiceOf(Algorithm::Ring, Protocol::Simple), send.data(), recv.data(),
+                                          1000, 0, kTimeoutNanos, stream);
+  ASSERT_EQ(issued.code, Code::Ok);
+  ranks.rank(0).abort(Code::Aborted);
+  goes = true;
+  EXPECT_EQ(ranks.await(0, issued), Code::Aborted);
+  EXPECT_EQ(recv, std::vector<float>(1000, -7));
+}
+
 TEST(DeviceRuntime, TheTimeOutPassesOnTheDevice) {
   DeviceRuntimeRanks ranks(2);
   Buffers buffers(2, 100);
