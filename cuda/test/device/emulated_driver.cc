@@ -75,14 +75,27 @@ bool EmulatedDriver::isActive(int device) {
 driver::Context EmulatedDriver::makeContext(int device) {
   (void)primaryOf(device);  // whose device settings it shares
   const std::lock_guard lock(mutex_);
-  if (contexts_.size() == kMaxContexts) return nullptr;
-  contexts_.push_back(std::make_unique<driver::ContextOpaque>());
-  driver::Context made = contexts_.back().get();
-  made->number = static_cast<int>(contexts_.size()) - 1;
+  driver::Context made = nullptr;
+  for (const auto& context : contexts_) {
+    if (!context->primary && !context->active) made = context.get();
+  }
+  if (made == nullptr) {
+    if (contexts_.size() == kMaxContexts) return nullptr;
+    contexts_.push_back(std::make_unique<driver::ContextOpaque>());
+    made = contexts_.back().get();
+    made->number = static_cast<int>(contexts_.size()) - 1;
+  }
   made->device = device;
   made->primary = false;
+  made->active = true;
   push(made);
   return made;
+}
+
+void EmulatedDriver::destroyContext(driver::Context context) {
+  const std::lock_guard lock(mutex_);
+  if (current() == context) (void)pop();
+  context->active = false;
 }
 
 driver::Context EmulatedDriver::current() { return contextsOfThread.empty() ? nullptr : contextsOfThread.back(); }

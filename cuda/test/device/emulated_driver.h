@@ -78,6 +78,8 @@ class EmulatedDriver {
   bool isActive(int device);
   // As cuCtxCreate: current on this thread until popContext().
   driver::Context makeContext(int device);
+  // As cuCtxDestroy: it is current on this thread, and nothing of it is used any more.
+  void destroyContext(driver::Context context);
   static driver::Context current();
   static void push(driver::Context context);
   static driver::Context pop();
