@@ -123,7 +123,7 @@ DeviceCommunicator::~DeviceCommunicator() {
   RetiredMemory& retired = RetiredMemory::ofThisProcess();
   retired.retire(config_.device, std::move(segment_));
   retired.retire(config_.device, std::move(opened_));
-  retired.retire(config_.device, std::move(registered_));
+  registered_.clear();  // now: the host's engine unmaps it next
   keepAlive_.reset();
   retired.collect();
   for (Event event : events_) (void)destroyEvent(event);
