@@ -267,7 +267,7 @@ Result moduleLoad(Module* module, const void* image) {
   if (const Result result = EmulatedDriver::waits(context->device, "cuModuleLoadData"); result != Result::Success) {
     return result;
   }
-  *module = new driver::ModuleOpaque{context, image};  // stays, as its context does
+  *module = self().given(new driver::ModuleOpaque{context, image});
   return Result::Success;
 }
 
@@ -275,7 +275,7 @@ Result moduleFunction(Function* function, Module module, const char* name) {
   for (int i = 0; i < device::kKernelCount; ++i) {
     const device::KernelEntry& kernel = device::kernelAt(i);
     if (kernel.name != name || device::imageOf(kernel.image) != module->image) continue;
-    *function = new driver::FunctionOpaque{module->context, &kernel};
+    *function = self().given(new driver::FunctionOpaque{module->context, &kernel});
     return Result::Success;
   }
   return Result::NotFound;

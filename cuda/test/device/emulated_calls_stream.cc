@@ -191,7 +191,8 @@ Result streamEndCapture(Stream handle, Graph* graph) {
   (void)gpu().describe(stream, id, traits);
   *graph = nullptr;
   if (result != Result::Success) return result;
-  *graph = new driver::GraphOpaque{number, EmulatedDriver::ofThisProcess().numbered(traits.context)};
+  EmulatedDriver& self = EmulatedDriver::ofThisProcess();
+  *graph = self.given(new driver::GraphOpaque{number, self.numbered(traits.context)});
   return Result::Success;
 }
 
@@ -201,7 +202,8 @@ Result exchangeCaptureMode(CaptureMode* mode) {
 }
 
 Result graphInstantiate(ExecutableGraph* executable, Graph graph, unsigned long long) {
-  *executable = reinterpret_cast<ExecutableGraph>(new driver::GraphOpaque(*graph));
+  *executable =
+      reinterpret_cast<ExecutableGraph>(EmulatedDriver::ofThisProcess().given(new driver::GraphOpaque(*graph)));
   return Result::Success;
 }
 
@@ -212,25 +214,25 @@ Result graphLaunch(ExecutableGraph graph, Stream handle) {
 }
 
 Result graphDestroy(Graph graph) {
-  delete graph;
+  EmulatedDriver::ofThisProcess().takeBack(graph);
   return Result::Success;
 }
 
 Result executableDestroy(ExecutableGraph graph) {
-  delete reinterpret_cast<Graph>(graph);
+  EmulatedDriver::ofThisProcess().takeBack(reinterpret_cast<Graph>(graph));
   return Result::Success;
 }
 
 Result eventCreate(Event* event, unsigned) {
   const Context context = EmulatedDriver::current();
   if (context == nullptr) return Result::InvalidContext;
-  *event = new driver::EventOpaque{gpu().createEvent(), context};
+  *event = EmulatedDriver::ofThisProcess().given(new driver::EventOpaque{gpu().createEvent(), context});
   return Result::Success;
 }
 
 Result eventDestroy(Event event) {
   gpu().destroyEvent(event->event);
-  delete event;
+  EmulatedDriver::ofThisProcess().takeBack(event);
   return Result::Success;
 }
 

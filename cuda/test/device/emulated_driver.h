@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,22 @@ class EmulatedDriver {
   // The bits of all contexts of a device, as users of memory.
   uint16_t contextsOf(int device);
 
+  // What the application has been given and not destroyed, which ends with the process.
+  template <class Opaque>
+  Opaque* given(Opaque* handle) {
+    const std::lock_guard lock(mutex_);
+    handles_.insert(handle);
+    return handle;
+  }
+  template <class Opaque>
+  void takeBack(Opaque* handle) {
+    {
+      const std::lock_guard lock(mutex_);
+      handles_.erase(handle);
+    }
+    delete handle;
+  }
+
   // The stream of a handle, in the current context where it names the default one; null with an error.
   EmulatedGpu::Stream* streamOf(driver::Stream handle, Result& result);
 
@@ -108,6 +125,7 @@ class EmulatedDriver {
   Chip chip_;
   std::vector<std::unique_ptr<driver::ContextOpaque>> contexts_;  // by number; those of devices first, by ordinal
   std::vector<std::pair<std::string, KernelNeeds>> needs_;
+  std::set<const void*> handles_;
 };
 
 // Whether a stream takes more, as to captures.

@@ -421,7 +421,7 @@ void EmulatedGpu::runStreams(Machine& machine) {
   constexpr std::chrono::microseconds kSleep{50};
   size_t running = 0;
   for (int idle = 0; running != 0 || idle < kIdleLimit; ++idle) {
-    std::vector<std::pair<Stream*, Item>> kernels;
+    begins_.clear();
     {
       const std::lock_guard lock(mutex_);
       if (placesWanted_) {
@@ -437,7 +437,7 @@ void EmulatedGpu::runStreams(Machine& machine) {
           if (head.isKernel()) {
             stream->busy = true;
             deviceOf(stream->traits.device).running.push_back(head.footprint);
-            kernels.emplace_back(stream.get(), std::move(head));
+            begins_.emplace_back(stream.get(), std::move(head));
           } else {
             if (!head.action()) break;
             ended(*stream, head.number);
@@ -449,7 +449,7 @@ void EmulatedGpu::runStreams(Machine& machine) {
       if (moved) moves_.notify_all();
       if (moved) idle = 0;
     }
-    for (auto& [stream, item] : kernels) {
+    for (auto& [stream, item] : begins_) {
       ++running;
       auto kernel =
           std::make_shared<Kernel>(Kernel{stream, item.number, item.footprint, uint64_t{item.blocks} * item.threads});

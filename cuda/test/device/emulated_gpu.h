@@ -134,6 +134,7 @@ class EmulatedGpu {
   std::string why_;
   std::chrono::milliseconds longest_{120'000};
   uint64_t launches_ = 0;
+  std::vector<std::pair<Stream*, Item>> begins_;  // kernels; touched by the machine's thread only
   bool started_ = false;
   bool running_ = false;  // a machine
   bool placesWanted_ = false;
