@@ -16,7 +16,7 @@
 namespace jccl::emulator {
 namespace {
 
-constexpr size_t kAddresses = size_t{256} << 30;
+constexpr size_t kAddresses = size_t{16} << 30;  // an emulator of another processor notes each page
 constexpr int kUninitialised = 0xa5;
 
 // What a legacy handle holds.
