@@ -144,11 +144,10 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arg
   work.root = operation.root;
   work.fingerprint = operation.fingerprint;
   if (operation.counts != nullptr) {
-    const auto counts = arguments.put<int64_t>(n), displacements = arguments.put<int64_t>(n);
-    std::copy_n(one.counts.begin(), n, counts.here);
-    std::copy_n(one.counts.begin() + static_cast<ptrdiff_t>(n), n, displacements.here);
+    const auto counts = arguments.put<int64_t>(2 * n);  // then displacements
+    std::copy_n(one.counts.begin(), 2 * n, counts.here);
     work.counts = counts.there;
-    work.displacements = displacements.there;
+    work.displacements = counts.there + n;
   }
   if (one.isInPlace()) {
     const auto peers = arguments.put<InPlacePeer>(n);
