@@ -97,12 +97,12 @@ Status DeviceStaging::begin(Stream stream, uint64_t& id) {
         "operations of this communicator cannot be captured: the host executes them (JCCL_GPU_HOST_STAGING), and is "
         "not notified of a replay; issue them without a graph");
   }
+  Status status = streamId(stream, id);
+  if (!status || lastStream_ == id) return status;  // claimed before
   StreamFacts facts;
-  Status status = describeStream(stream, facts);
-  id = facts.id;
+  status = describeStream(stream, facts);
   if (status) status = StreamOwners::ofThisProcess().claim(config_.device, facts, config_.token, config_.rank);
-  if (!status) return status;
-  return lastStream_ && lastStream_ != id ? waitEvent(stream, last_) : Status::ok();
+  return status && lastStream_ ? waitEvent(stream, last_) : status;
 }
 
 Status DeviceStaging::putOne(const StagingStep& step, Stream stream) {
