@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <stdexcept>
 #include <string>
 
@@ -67,14 +68,13 @@ struct EmulatedGpu::Device {
   int lastQueue = -1;
   std::set<uint64_t> kernels;
   std::set<uint64_t> onDefault[kContexts], onBlocking[kContexts];  // by context
-  std::vector<Footprint> running;
+  std::map<uint64_t, Footprint> running;                           // kernels, by number
 };
 
 // A kernel that runs; touched by the machine's thread only.
 struct EmulatedGpu::Kernel {
   Stream* stream;
   uint64_t number;
-  Footprint footprint;
   uint64_t threadsLeft;
 };
 
@@ -237,7 +237,7 @@ bool EmulatedGpu::mayBegin(const Stream& stream, const Item& item) {
   if (stream.traits.blocking && waitsFor(device.onDefault[stream.traits.context])) return false;
   if (!item.isKernel()) return true;
   double taken = item.footprint.multiprocessors;
-  for (const Footprint& other : device.running) {
+  for (const auto& [number, other] : device.running) {
     if (other.carveout != item.footprint.carveout) return false;
     taken += other.multiprocessors;
   }
@@ -249,6 +249,7 @@ void EmulatedGpu::ended(Stream& stream, uint64_t number) {
   Device& device = deviceOf(stream.traits.device);
   device.queues[stream.queue].pop_front();
   device.kernels.erase(number);
+  device.running.erase(number);
   device.onDefault[stream.traits.context].erase(number);
   device.onBlocking[stream.traits.context].erase(number);
   ++stream.done;
@@ -436,7 +437,7 @@ void EmulatedGpu::runStreams(Machine& machine) {
           Item& head = stream->items.front();
           if (head.isKernel()) {
             stream->busy = true;
-            deviceOf(stream->traits.device).running.push_back(head.footprint);
+            deviceOf(stream->traits.device).running[head.number] = head.footprint;
             begins_.emplace_back(stream.get(), std::move(head));
           } else {
             if (!head.action()) break;
@@ -451,8 +452,7 @@ void EmulatedGpu::runStreams(Machine& machine) {
     }
     for (auto& [stream, item] : begins_) {
       ++running;
-      auto kernel =
-          std::make_shared<Kernel>(Kernel{stream, item.number, item.footprint, uint64_t{item.blocks} * item.threads});
+      auto kernel = std::make_shared<Kernel>(Kernel{stream, item.number, uint64_t{item.blocks} * item.threads});
       machine.launch(
           item.blocks, item.threads,
           [this, kernel, &running, body = std::move(item.body)] {
@@ -461,11 +461,6 @@ void EmulatedGpu::runStreams(Machine& machine) {
             const std::lock_guard lock(mutex_);
             Stream& stream = *kernel->stream;
             stream.busy = false;
-            auto& beside = deviceOf(stream.traits.device).running;
-            beside.erase(std::find_if(beside.begin(), beside.end(), [&](const Footprint& one) {
-              return one.multiprocessors == kernel->footprint.multiprocessors &&
-                     one.carveout == kernel->footprint.carveout && one.user == kernel->footprint.user;
-            }));
             ended(stream, kernel->number);
             --running;
             moves_.notify_all();
