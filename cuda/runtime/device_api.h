@@ -37,21 +37,6 @@ Status releasePinned(void* memory);
 Status registerHost(void* memory, size_t bytes);
 Status unregisterHost(void* memory);
 
-// What the driver knows of an address, for kernels of the current device.
-struct MemoryFacts {
-  bool known = false;           // if not, nothing else is
-  bool ofHost = false;          // pinned or registered
-  int device = -1;              // with which it was allocated or registered
-  bool reachable = false;       // the current device may read and write it
-  bool ofOtherContext = false;  // than a device's primary one, as cuCtxCreate makes them
-  const void* begin = nullptr;  // of its allocation, or of the range of addresses in which it is mapped
-  size_t bytes = 0;             // of the same; 0: not known
-};
-Status describeMemory(const void* address, MemoryFacts& facts);
-// Whether kernels of the current device may use these bytes, as far as the driver knows: what they may not is an argument that
-// is not valid. `name` is what messages call it.
-Status checkMemory(const void* address, size_t bytes, const char* name);
-
 // By CUDA IPC's legacy handles, which know the memory of allocate() only.
 Status exportMemory(void* memory, MemoryHandle& handle);
 // Not in the process that exported it.

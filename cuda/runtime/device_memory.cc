@@ -1,9 +1,5 @@
-// Memory of devices, memory of the host that they use, and what the driver knows of any address.
-#include <array>
-#include <cstdint>
-#include <cstdio>
+// Memory of devices, and memory of the host that they use.
 #include <cstring>
-#include <string>
 
 #include "cuda/driver/driver.h"
 #include "cuda/runtime/device_api.h"
@@ -14,30 +10,6 @@ namespace {
 
 using driver::driver;
 using driver::statusOf;
-
-// The value stays as it is where the driver knows none.
-template <class Value>
-Status attributeOf(const void* address, driver::PointerAttribute attribute, Value& value, bool& known) {
-  Value found{};
-  const driver::Result result = driver().pointerAttribute(&found, attribute, addressOf(address));
-  known = result == driver::Result::Success;
-  if (known) value = found;
-  if (known || result == driver::Result::InvalidValue) return Status::ok();
-  return statusOf("cuPointerGetAttribute", result, "attribute=" + std::to_string(static_cast<int>(attribute)));
-}
-
-std::string hex(const void* address) {
-  std::array<char, 32> text;
-  (void)std::snprintf(text.data(), text.size(), "%p", address);
-  return text.data();
-}
-
-// Begin and size as the driver reports them: what does not lie within is another allocation's, or nobody's.
-bool contains(const MemoryFacts& facts, const void* address, size_t bytes) {
-  if (facts.bytes == 0) return true;
-  const uintptr_t offset = reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(facts.begin);
-  return offset <= facts.bytes && bytes <= facts.bytes - offset;
-}
 
 }  // namespace
 
@@ -73,65 +45,6 @@ Status registerHost(void* memory, size_t bytes) {
 }
 
 Status unregisterHost(void* memory) { return statusOf("cuMemHostUnregister", driver().hostUnregister(memory)); }
-
-Status describeMemory(const void* address, MemoryFacts& facts) {
-  using Attribute = driver::PointerAttribute;
-  facts = {};
-  int device = 0;
-  Status status = currentDevice(device);
-  unsigned type = 0;
-  if (status) status = attributeOf(address, Attribute::MemoryType, type, facts.known);
-  if (!status || !facts.known) return status;
-  facts.ofHost = type == driver::kMemoryOfHost;
-  bool known = false;
-  status = attributeOf(address, Attribute::DeviceOrdinal, facts.device, known);
-  driver::Context context = nullptr;  // stays null for memory of pools, and for what cuMemMap has mapped
-  if (status) status = attributeOf(address, Attribute::Context, context, known);
-  driver::Address begin = 0;
-  if (status) status = attributeOf(address, Attribute::RangeStart, begin, known);
-  if (status && known) status = attributeOf(address, Attribute::RangeBytes, facts.bytes, known);
-  int access = 0;
-  if (status) status = attributeOf(address, Attribute::AccessFlags, access, known);
-  if (!status) return status;
-  facts.begin = pointerOf(begin);
-  facts.ofOtherContext = context != nullptr && !isPrimaryContext(context, facts.device);
-  // A driver that does not report access: a context has it to its own memory.
-  facts.reachable = known ? access == driver::kAccessReadWrite
-                          : context != nullptr && facts.device == device && !facts.ofOtherContext;
-  return Status::ok();
-}
-
-Status checkMemory(const void* address, size_t bytes, const char* name) {
-  if (bytes == 0) return Status::ok();
-  MemoryFacts facts;
-  if (Status status = describeMemory(address, facts); !status) return status;
-  if (facts.known && facts.ofHost) return Status::ok();
-  const bool fits = contains(facts, address, bytes);
-  if (facts.known && !facts.ofOtherContext && facts.reachable && fits) return Status::ok();
-  int device = 0;
-  if (Status status = currentDevice(device); !status) return status;
-  const std::string here = "device=" + std::to_string(device);
-  const std::string what = std::string(name) + "=" + hex(address) + " " + bytesFact(bytes);
-  if (!facts.known) {
-    return Status::invalid(what + ": the driver knows no memory there, expected memory of " + here +
-                           "; allocate it with cudaMalloc or cuMemAlloc, or register memory of the host with "
-                           "cudaHostRegister or cuMemHostRegister");
-  }
-  const std::string of = what + ": memory of device=" + std::to_string(facts.device);
-  if (facts.ofOtherContext) {
-    return Status::invalid(of +
-                           " in a context of its own, as cuCtxCreate makes them, expected the device's primary "
-                           "context; allocate it there (cuDevicePrimaryCtxRetain and cuCtxSetCurrent, or cudaMalloc)");
-  }
-  if (!facts.reachable) {
-    return Status::invalid(of + ", which " + here +
-                           " may not read and write, expected memory that it may; allocate it on " + here +
-                           ", or give access: cudaMemPoolSetAccess for memory of a pool (cudaMallocAsync), "
-                           "cuMemSetAccess for mapped memory (cuMemMap), cudaDeviceEnablePeerAccess for other memory");
-  }
-  return Status::invalid(of + ", allocated from " + hex(facts.begin) + " with " + bytesFact(facts.bytes) +
-                         ", expected an allocation that has all of it; check the address and the count");
-}
 
 Status exportMemory(void* memory, MemoryHandle& handle) {
   driver::IpcHandle own{};
