@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -217,6 +218,29 @@ TEST_F(ShmRegistryTest, GarbageAndSilenceDoNotKeepOthersWaiting) {
   ShmSegment view;
   EXPECT_TRUE(fetch(id, &view).isOk());
   for (const UniqueFd& client : unauthenticated) EXPECT_TRUE(isDropped(client.get()));
+}
+
+TEST_F(ShmRegistryTest, AServerThatClosesWithoutAnAnswerIsAskedAgain) {
+  ShmProcess process = registry_->process();
+  process.token[0] ^= 1;  // another socket
+  constexpr int kNotOpen = 1 << 29;
+  const auto segment = makeSegment(4096);
+  std::atomic<int> asked{0};
+  std::atomic<int> failures{2};
+  ShmServer server(process, [&](uint64_t) {
+    return ShmOffer{nullptr, ++asked > failures ? segment->fd() : kNotOpen, 0};
+  });
+  ASSERT_TRUE(server.start().isOk());
+  UniqueFd fd;
+  Status fetched = fetchShmDescriptor(process, 1, &fd);
+  EXPECT_TRUE(fetched.isOk()) << fetched.message();
+  EXPECT_EQ(3, asked.load());
+
+  failures = 100;
+  fetched = fetchShmDescriptor(process, 1, &fd);
+  EXPECT_EQ(Code::Transport, fetched.code());
+  EXPECT_NE(std::string::npos, fetched.message().find("without an answer")) << fetched.message();
+  EXPECT_EQ(6, asked.load()) << "not for ever";
 }
 
 TEST_F(ShmRegistryTest, AnUnknownSegmentIsAnErrorThatNamesIt) {

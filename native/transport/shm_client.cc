@@ -13,13 +13,19 @@ namespace jccl {
 namespace {
 
 constexpr timeval kAnswerTimeout = {5, 0};
+// How often a server that ends the connection without an answer is asked. It drops the oldest of too many clients; and
+// Linux looks for a message and then for the end of the connection without one lock around both, so that a reader who
+// looks while the server answers and closes may find the end alone.
+constexpr int kAttempts = 3;
 
 std::string describe(const ShmProcess& peer, uint64_t segment) {
   return "shm: peer_pid=" + std::to_string(peer.pid) + " segment=" + std::to_string(segment) + " socket=@" +
          peer.socketName();
 }
 
-Status takeAnswer(int socket, const std::string& what, UniqueFd* fd) {
+bool isDropped(ssize_t moved) { return moved == 0 || (moved < 0 && (errno == ECONNRESET || errno == EPIPE)); }
+
+Status takeAnswer(int socket, const std::string& what, UniqueFd* fd, bool* dropped) {
   ShmAnswer answer;
   answer.magic = 0;
   iovec part = {&answer, sizeof answer};
@@ -33,6 +39,8 @@ Status takeAnswer(int socket, const std::string& what, UniqueFd* fd) {
   do {
     got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   } while (got < 0 && errno == EINTR);
+  *dropped = isDropped(got);
+  if (*dropped) return Status::transport(what + ": the process closed the connection without an answer");
   if (got < 0) return Status::system("recvmsg", what);
   UniqueFd received;
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
@@ -42,7 +50,8 @@ Status takeAnswer(int socket, const std::string& what, UniqueFd* fd) {
     received.reset(raw);
   }
   if (got != sizeof answer || answer.magic != ShmAnswer::kMagic) {
-    return Status::transport(what + ": the process closed the connection or answered with something else");
+    return Status::transport(what + " bytes=" + std::to_string(got) +
+                             ": not an answer; do all ranks run the same build of JCCL?");
   }
   if (answer.result != ShmAnswer::kGranted || !received) {
     return Status::transport(what + " result=" + std::to_string(answer.result) + ": the peer no longer shares it");
@@ -51,9 +60,8 @@ Status takeAnswer(int socket, const std::string& what, UniqueFd* fd) {
   return Status::ok();
 }
 
-}  // namespace
-
-Status fetchShmDescriptor(const ShmProcess& peer, uint64_t segment, UniqueFd* fd) {
+Status ask(const ShmProcess& peer, uint64_t segment, UniqueFd* fd, bool* dropped) {
+  *dropped = false;
   const std::string what = describe(peer, segment);
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!socket) return Status::system("socket", what);
@@ -74,9 +82,18 @@ Status fetchShmDescriptor(const ShmProcess& peer, uint64_t segment, UniqueFd* fd
   ShmRequest request;
   request.token = peer.token;
   request.segment = segment;
-  if (::send(socket.get(), &request, sizeof request, MSG_NOSIGNAL) != sizeof request)
-    return Status::system("send", what);
-  return takeAnswer(socket.get(), what, fd);
+  const ssize_t sent = ::send(socket.get(), &request, sizeof request, MSG_NOSIGNAL);
+  *dropped = isDropped(sent);
+  return sent == sizeof request ? takeAnswer(socket.get(), what, fd, dropped) : Status::system("send", what);
+}
+
+}  // namespace
+
+Status fetchShmDescriptor(const ShmProcess& peer, uint64_t segment, UniqueFd* fd) {
+  bool dropped = true;
+  Status status;
+  for (int attempt = 0; dropped && attempt < kAttempts; ++attempt) status = ask(peer, segment, fd, &dropped);
+  return status;
 }
 
 bool isRunning(const ShmProcess& peer) {

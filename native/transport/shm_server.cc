@@ -64,9 +64,9 @@ Status ShmServer::start() {
   return Status::ok();
 }
 
-void ShmServer::drop(const char* why) {
+void ShmServer::drop(const std::string& why) {
   dropped_.fetch_add(1, std::memory_order_relaxed);
-  logMessage(LogLevel::Debug, "shm", std::string("dropped a client of the shared memory server: ") + why);
+  logMessage(LogLevel::Debug, "shm", "dropped a client of the shared memory server: " + why);
 }
 
 bool ShmServer::accept() {
@@ -108,7 +108,7 @@ bool ShmServer::answer(int socket) {
   reply.result = offer.fd < 0 ? ShmAnswer::kUnknownSegment : ShmAnswer::kGranted;
   reply.bytes = offer.bytes;
   if (!sendAnswer(socket, reply, offer.fd)) {
-    drop("it did not take the answer");
+    drop(Status::system("sendmsg", "it did not take the answer").message());
   } else {
     served_.fetch_add(1, std::memory_order_relaxed);
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -47,7 +48,7 @@ class ShmServer {
   void serve();
   bool accept();  // false: not now, try again later
   bool answer(int socket);
-  void drop(const char* why);
+  void drop(const std::string& why);
 
   const ShmProcess process_;
   const Lookup lookup_;
