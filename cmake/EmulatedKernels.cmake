@@ -14,6 +14,8 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
     file(GLOB JCCL_EMULATED_TESTS CONFIGURE_DEPENDS cuda/test/*_test.cc)
     jccl_test_program(jccl_cuda_emulated_test ${JCCL_EMULATED_TESTS} native/test/faulty_net.cc)
     target_link_libraries(jccl_cuda_emulated_test PRIVATE jccl_emulated)
+    set_source_files_properties(cuda/test/transactions_test.cc PROPERTIES COMPILE_DEFINITIONS
+      JCCL_TRANSACTIONS="${CMAKE_CURRENT_SOURCE_DIR}/cuda/test/transactions.txt")
     # Where the toolkit is: its declarations are compared with ours.
     find_program(JCCL_NVCC nvcc)
     if(JCCL_NVCC)

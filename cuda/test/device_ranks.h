@@ -57,6 +57,17 @@ class DeviceRanks {
     return ranks_[rank]->blocks.base() + (static_cast<size_t>(peer) * channels_ + channel) * shape_.blockBytes();
   }
 
+  // Connections are in the receivers' memory; what kernels share with the host is the host's.
+  void addTo(emulator::MemoryPlaces& places) const {
+    for (int rank = 0; rank < size_; ++rank) {
+      const Rank& r = *ranks_[rank];
+      places.add(r.blocks.base(), shape_.blockBytes() * size_ * channels_, rank);
+      places.add(&r.abort, sizeof r.abort, emulator::MemoryPlaces::kHost);
+      places.add(&r.result, sizeof r.result, emulator::MemoryPlaces::kHost);
+      places.add(r.records.data(), r.records.size() * sizeof r.records[0], emulator::MemoryPlaces::kHost);
+    }
+  }
+
   uint64_t timeoutNanos = 20'000'000'000;
 
  private:

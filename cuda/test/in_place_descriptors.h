@@ -38,6 +38,13 @@ class InPlaceDescriptors {
     return launch;
   }
 
+  void addTo(emulator::MemoryPlaces& places) const {
+    for (size_t rank = 0; rank < descriptors_.size(); ++rank) {
+      const auto& own = descriptors_[rank];
+      places.add(own.data(), own.size() * sizeof own[0], static_cast<int>(rank));
+    }
+  }
+
  private:
   int channels_;
   std::vector<const uint8_t*> sends_;

@@ -1,5 +1,5 @@
 // One operation on int32 by all ranks, whatever kernel does it: its buffers, its descriptors, and what must be in the
-// buffers at the end. For tests of what is common to all kernels: failures and weak memory.
+// buffers at the end. For tests of what is common to all kernels: failures, weak memory and transactions.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,10 @@ struct Job {
   Algorithm algorithm = Algorithm::Direct;
   Protocol protocol = Protocol::Simple;
   bool twoShot = false;
-  bool parts = false;       // ranks have parts of different sizes (the v-forms)
-  bool overwrites = false;  // the output is the input
+  bool parts = false;               // ranks have parts of different sizes (the v-forms)
+  bool overwrites = false;          // the output is the input
+  int skew = -1;                    // bytes by which all buffers are not aligned to 16; below 0: by rank
+  DataType type = DataType::Int32;  // results of others are not checked: a buffer then holds as many bytes
 
   std::string name() const {
     std::string text = family == KernelFamily::InPlace ? "in_place" : nameOf(algorithm);
@@ -75,20 +77,23 @@ class StagedOperation {
     for (int rank = 0; rank < size; ++rank) {
       const size_t sendCount = sendsParts() ? total(rank) : job.parts ? counts_[rank] : count;
       const size_t recvCount = recvsParts() ? received(rank) : job.parts ? counts_[rank] : count;
-      Guarded& send = sends_.emplace_back(sendCount * sizeof(int32_t), rank * 8 % 24);
+      Guarded& send = sends_.emplace_back(sendCount * sizeof(int32_t), job.skew < 0 ? rank * 8 % 24 : job.skew);
       for (size_t i = 0; i < sendCount; ++i) send.set<int32_t>(i, valueOf(rank, i));
-      recvs_.emplace_back(job.overwrites ? 0 : recvCount * sizeof(int32_t), rank * 4 % 12, kFill);
+      recvs_.emplace_back(job.overwrites ? 0 : recvCount * sizeof(int32_t), job.skew < 0 ? rank * 4 % 12 : job.skew,
+                          kFill);
       recvCounts_.push_back(recvCount);
     }
     describe();
   }
 
-  // Launches what a rank does, with so many threads a block; each calls `atEnd` before it leaves. Returns the launch.
+  // Launches what a rank does, with so many threads a block; each calls `atBegin` first and `atEnd` before it leaves. Returns the launch.
   int launch(
-      emulator::Machine& machine, int rank, unsigned threads, const std::function<void()>& atEnd = [] {}) {
+      emulator::Machine& machine, int rank, unsigned threads, const std::function<void()>& atEnd = [] {},
+      const std::function<void()>& atBegin = [] {}) {
     return machine.launch(
         channels_, threads,
-        [this, rank, atEnd] {
+        [this, rank, atEnd, atBegin] {
+          atBegin();
           if (job_.family == KernelFamily::Collective) collectiveKernel(launches_[rank]);
           if (job_.family == KernelFamily::InPlace) inPlaceKernel(inPlaceLaunches_[rank]);
           if (job_.family == KernelFamily::Exchange) exchangeKernel(exchangeLaunches_[rank]);
@@ -107,6 +112,17 @@ class StagedOperation {
       if (found != expected(rank, i) && !(unfinished && found == before)) ++bad;
     }
     return bad;
+  }
+
+  // All memory of the ranks; the launches have to be those of rank 0, 1 and so on.
+  emulator::MemoryPlaces places() {
+    emulator::MemoryPlaces all;
+    ranks.addTo(all);
+    if (descriptors_ != nullptr) descriptors_->addTo(all);
+    for (int rank = 0; rank < size_; ++rank) {
+      for (Guarded* buffer : {&sends_[rank], &recvs_[rank]}) all.add(buffer->data(), buffer->bytes(), rank);
+    }
+    return all;
   }
 
   DeviceRanks ranks;
@@ -188,7 +204,8 @@ class StagedOperation {
   uint8_t* output(int rank) { return job_.overwrites ? sends_[rank].data() : recvs_[rank].data(); }
 
   void describe() {
-    const OperationCode code{job_.collective, DataType::Int32, ReduceOp::Sum};
+    const OperationCode code{job_.collective, job_.type, ReduceOp::Sum};
+    const size_t elements = count_ * sizeof(int32_t) / sizeOf(job_.type);
     if (job_.family == KernelFamily::InPlace) {
       std::vector<const uint8_t*> inputs;
       std::vector<uint8_t*> outputs;
@@ -207,10 +224,10 @@ class StagedOperation {
             choiceOf(job_.algorithm, job_.protocol, channels_, 0, job_.twoShot ? Choice::kTwoShot : uint16_t{0});
         launch.send = sends_[rank].data();
         launch.recv = output(rank);
-        launch.count = count_;
+        launch.count = elements;
         withParts(launch);
       } else if (job_.family == KernelFamily::InPlace) {
-        withParts(inPlaceLaunches_.emplace_back(descriptors_->launchOf(ranks, rank, code, count_)));
+        withParts(inPlaceLaunches_.emplace_back(descriptors_->launchOf(ranks, rank, code, elements)));
       } else {
         exchange(rank);
       }

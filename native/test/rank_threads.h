@@ -92,6 +92,7 @@ class Guarded {
   }
   uint8_t* data() { return memory_.data() + kGuard + skew_; }
   uint64_t address() { return reinterpret_cast<uint64_t>(data()); }
+  size_t bytes() const { return bytes_; }
 
   bool intact() const {
     for (size_t i = 0; i < kGuard + skew_; ++i) {

@@ -124,6 +124,7 @@ Report Machine::Implementation::run() {
   context = Context{};
   context.machine = this;
   context.weak = weak_ != nullptr;
+  context.places = options_.places;
   if (weak_ != nullptr) weak_->beginRun();
   beginAllowed();
   while (live_ != 0 && outcome_ == Outcome::Finished) {
@@ -142,6 +143,7 @@ Report Machine::Implementation::run() {
   report.nanos = nanos_ - nanosBefore;
   report.tornLines = tornLines_;
   report.illegalAddress = illegalAddress_;
+  for (const auto& launch : launches_) report.transactions.push_back(launch->transactions);
   if (outcome_ != Outcome::Finished) {
     report.text = why_ + "\nseed " + std::to_string(options_.seed) + ", after " + std::to_string(steps_) + " steps, " +
                   std::to_string(report.nanos) + " ns\n" + describe(launches_);
@@ -191,6 +193,7 @@ void Machine::Implementation::note(const Thread& thread, const std::string& misu
 }
 
 void Machine::Implementation::exit(Thread& thread) {
+  if (context.places != nullptr) countEnd(thread);
   thread.state = State::Exited;
   context.changed = true;
   --live_;

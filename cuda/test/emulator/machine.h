@@ -16,6 +16,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
+
+#include "cuda/test/emulator/transactions.h"
 
 namespace jccl::emulator {
 
@@ -41,6 +44,7 @@ struct Options {
   uint64_t stepBudget = 1'000'000'000;   // calls of simt.h and memory.h by all threads together, per run
   bool hostClock = false;                // time is the host's; who waits may wait for the host, so it is no deadlock
   uint64_t idleNanos = 600'000'000'000;  // virtual time without any change of memory after which waiting is a deadlock
+  const MemoryPlaces* places = nullptr;  // transactions are counted, of these; null: they are not
 };
 
 enum class Outcome : uint8_t {
@@ -52,12 +56,13 @@ enum class Outcome : uint8_t {
 
 struct Report {
   Outcome outcome = Outcome::Finished;
-  std::string text;             // why it did not finish, and where every thread is
-  uint64_t steps = 0;           // calls of simt.h and memory.h
-  uint64_t switches = 0;        // from one thread to another
-  uint64_t nanos = 0;           // virtual time that has passed
-  uint64_t tornLines = 0;       // storeLine and loadLine that came apart
-  bool illegalAddress = false;  // of Misuse: an access to memory that access_map.h forbids
+  std::string text;                        // why it did not finish, and where every thread is
+  uint64_t steps = 0;                      // calls of simt.h and memory.h
+  uint64_t switches = 0;                   // from one thread to another
+  uint64_t nanos = 0;                      // virtual time that has passed
+  uint64_t tornLines = 0;                  // storeLine and loadLine that came apart
+  std::vector<Transactions> transactions;  // by launch, where they are counted
+  bool illegalAddress = false;             // of Misuse: an access to memory that access_map.h forbids
   bool finished() const { return outcome == Outcome::Finished; }
 };
 

@@ -12,6 +12,7 @@
 #include "cuda/test/emulator/access_map.h"
 #include "cuda/test/emulator/fiber.h"
 #include "cuda/test/emulator/machine.h"
+#include "cuda/test/emulator/transactions.h"
 
 namespace jccl::emulator {
 
@@ -74,6 +75,7 @@ struct Thread {
   uint32_t waitingMask = 0;       // named in the warp function or at the line where it waits
   int barrier = 0, expected = 0;  // where it waits
   WeakThread* weak = nullptr;     // what the weak memory keeps of it
+  ThreadTransactions transactions;
 };
 
 // Lanes that wait for each other in a function of simt.h.
@@ -142,15 +144,17 @@ struct Launch {
   uint16_t user = 0xffff;
   bool begun = false;
   unsigned blocksLeft = 0;
+  Transactions transactions;
   std::vector<std::unique_ptr<Block>> blocks;
 };
 
 // Of the OS thread: what every call reads.
 struct Context {
   Thread* thread = nullptr;
-  int fuel = 0;          // calls until the scheduler runs
-  bool weak = false;     // the memory model
-  bool changed = false;  // memory has changed, or a thread has ended
+  int fuel = 0;                          // calls until the scheduler runs
+  bool weak = false;                     // the memory model
+  bool changed = false;                  // memory has changed, or a thread has ended
+  const MemoryPlaces* places = nullptr;  // null: transactions are not counted
   Machine::Implementation* machine = nullptr;
 };
 extern constinit thread_local Context context __attribute__((tls_model("initial-exec")));
@@ -166,11 +170,16 @@ void meetAtLine(void* address, uint64_t* value, unsigned mask);
 void weakLoad(const void* address, void* value, size_t bytes);
 void weakStore(void* address, const void* value, size_t bytes);
 void weakFence();
+// Only where transactions are counted: a call of simt.h or memory.h begins, an access happens, a thread ends.
+void noteOperation(Operation operation);
+void countAccess(Operation operation, const void* address, size_t bytes);
+void countEnd(Thread& thread);
 [[noreturn]] void failMisaligned(const void* address, size_t bytes);
 [[noreturn]] void failIllegal(const void* address, size_t bytes);
 
-// Every access of a kernel, so that it ends where its device has no right to the memory.
+// Every access of a kernel: counted, and the end of it where its device has no right to the memory.
 [[gnu::always_inline]] inline void checkAccess(const void* address, size_t bytes) {
+  if (context.places != nullptr) countAccess(context.thread->operation, address, bytes);
   const uint16_t* users = accessMap.usersOf(address);
   if (users == nullptr) return;
   if ((__atomic_load_n(users, __ATOMIC_RELAXED) & context.thread->block->launch->user) == 0)
@@ -184,6 +193,7 @@ void weakFence();
   thread.place = place;
   thread.path = (thread.path ^ (place.line() * 64ull + static_cast<uint64_t>(operation))) * 0x9e3779b97f4a7c15ull;
   ++thread.calls;
+  if (context.places != nullptr) noteOperation(operation);
   if (__builtin_expect(--context.fuel < 0, 0)) refuel();
 }
 
