@@ -23,6 +23,10 @@
 //     Every lane named by the mask calls the same function with the same mask, itself included; kFullMask names only
 //     those that the block has. Lanes that met here are converged until their paths differ: see storeLine in memory.h.
 //
+//   uint64_t loadShared(const uint64_t*)           a word of the block's shared memory that its threads access without a
+//   void storeShared(uint64_t*, uint64_t)          barrier between; orders nothing
+//   uint64_t swapShared(uint64_t*, uint64_t expected, uint64_t next)     at once: what it was; next if that was expected
+//
 //   uint64_t nanos()            a clock; in the emulator time passes as threads do things
 //   void pause()                in every iteration of every loop that waits; the emulator lets other threads run here
 //

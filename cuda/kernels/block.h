@@ -11,15 +11,15 @@ namespace jccl::device {
 // Called by all threads. Returns whether there is anything to do: a rank whose operation has failed before, or which was aborted,
 // begins nothing. What was issued behind the failure ends at once, and touches no memory that the application has back.
 JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, const LaunchControl& control) {
-  const bool failed = simt::loadRelaxed(control.abort) != 0 || simt::loadRelaxed(control.result) != 0;
+  bool failed = false;
   if (simt::threadIndex() == 0) {
-    wait = {control.abort, control.result, channel.record, control.sequence, simt::nanos(), control.timeoutNanos};
+    const uint32_t abort = simt::loadRelaxed(control.abort), result = simt::loadRelaxed(control.result);
+    const uint64_t now = simt::nanos();
+    wait = {control.abort, control.result, channel.record, control.sequence, now, control.timeoutNanos, now};
+    failed = abort != 0 || result != 0;
+    if (failed && result == 0) simt::storeRelease(control.result, abort);
   }
-  const bool ends = simt::syncOr(1, static_cast<int>(simt::blockThreads()), failed);
-  if (ends && simt::threadIndex() == 0 && simt::loadRelaxed(control.result) == 0) {
-    simt::storeRelease(control.result, simt::loadRelaxed(control.abort));
-  }
-  return !ends;
+  return !simt::syncOr(1, static_cast<int>(simt::blockThreads()), failed);
 }
 
 // Storage for an object in shared memory, which is not initialised.

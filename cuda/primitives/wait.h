@@ -1,5 +1,8 @@
 // How device threads wait: always bounded by the clock, the abort word and what went wrong elsewhere in the launch. Every
 // loop of device code that waits is one of these.
+//
+// The words that bound it are in memory of the host. One thread of a block at a time looks there, whichever waits when that is
+// due; the others know from shared memory what it has found.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +22,9 @@ struct WaitControl {
   uint64_t sequence;
   uint64_t startNanos;
   uint64_t timeoutNanos;  // from the start; 0: for ever
+  mutable uint64_t due;   // when a thread looks at the host's words next; kOver: the operation has failed
+
+  static constexpr uint64_t kOver = ~uint64_t{0};
 };
 
 class Waiter {
@@ -43,17 +49,45 @@ class Waiter {
     return waitUntil(ready, place, [mask](bool goesOn) { return simt::all(mask, goesOn); });
   }
 
-  // For loops that wait for several things: whether to poll again. Reads clock and abort word, so not in every
-  // iteration.
+  // For loops that wait for several things: whether to poll again. Reads the clock, so not in every iteration.
   JCCL_DEVICE bool goesOn(WaitMemory& memory, const WaitPlace& place) const {
     const uint64_t now = simt::nanos();
     if (memory.start == 0) memory.start = now;
-    if (const uint32_t code = simt::loadRelaxed(control_.abort); code != 0) {
+    const uint64_t due = simt::loadShared(&control_.due);
+    if (due == WaitControl::kOver) return false;
+    if (now < due || simt::swapShared(&control_.due, due, now + kLookNanos) != due) return true;
+    if (mayGoOn(now, memory, place)) return true;
+    simt::storeShared(&control_.due, WaitControl::kOver);
+    return false;
+  }
+
+  // The wait is over.
+  JCCL_DEVICE void forget(const WaitMemory& memory) const {
+    if (memory.shown != 0) simt::storeRelaxed(&control_.record->sequence, uint64_t{0});
+  }
+
+  // The operation fails, and the progress record keeps the place.
+  JCCL_DEVICE void fail(Code code, const WaitPlace& place) const {
+    show(place, 0);
+    fail(static_cast<uint32_t>(code));
+    simt::storeShared(&control_.due, WaitControl::kOver);
+  }
+
+ private:
+  static constexpr int kFirstPolls = 64;
+  static constexpr int kPollsPerClock = 32;
+  static constexpr uint64_t kLookNanos = 10'000;
+  static constexpr uint64_t kLongWaitNanos = 1'000'000;
+
+  // By the thread that looks for all.
+  JCCL_DEVICE bool mayGoOn(uint64_t now, WaitMemory& memory, const WaitPlace& place) const {
+    const uint32_t abort = simt::loadRelaxed(control_.abort), result = simt::loadAcquire(control_.result);
+    if (abort != 0) {
       show(place, now - memory.start);
-      fail(code);
+      fail(abort);
       return false;
     }
-    if (simt::loadAcquire(control_.result) != 0) {
+    if (result != 0) {
       // The channel that failed has recorded where; other channels record where that left them.
       if (simt::loadRelaxed(&control_.record->sequence) != control_.sequence + 1) show(place, now - memory.start);
       return false;
@@ -70,22 +104,6 @@ class Waiter {
     }
     return true;
   }
-
-  // The wait is over.
-  JCCL_DEVICE void forget(const WaitMemory& memory) const {
-    if (memory.shown != 0) simt::storeRelaxed(&control_.record->sequence, uint64_t{0});
-  }
-
-  // The operation fails, and the progress record keeps the place.
-  JCCL_DEVICE void fail(Code code, const WaitPlace& place) const {
-    show(place, 0);
-    fail(static_cast<uint32_t>(code));
-  }
-
- private:
-  static constexpr int kFirstPolls = 64;
-  static constexpr int kPollsPerClock = 32;
-  static constexpr uint64_t kLongWaitNanos = 1'000'000;
 
   // vote(goesOn) combines the answers of the threads that wait together.
   template <class Ready, class Vote>

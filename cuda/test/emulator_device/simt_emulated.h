@@ -80,6 +80,15 @@ T shuffle(unsigned mask, T value, int lane, const Place& place = Place::current(
   return value;
 }
 
+// Threads change only where one enters the emulator.
+inline uint64_t loadShared(const uint64_t* p) { return *p; }
+inline void storeShared(uint64_t* p, uint64_t value) { *p = value; }
+inline uint64_t swapShared(uint64_t* p, uint64_t expected, uint64_t next) {
+  const uint64_t before = *p;
+  if (before == expected) *p = next;
+  return before;
+}
+
 inline uint64_t nanos(const Place& place = Place::current()) {
   emulator::enter(Operation::Nanos, place);
   return emulator::virtualNanos();
