@@ -41,10 +41,12 @@ class ExchangeKernel {
     Queue queues[kMaxQueues];
     const uint8_t* copyFrom;
     uint8_t* copyTo;
+    uint64_t readyRound;  // the last in which a queue was ready, counted from 1
   };
 
   JCCL_DEVICE static void run(const ExchangeLaunch& launch, Shared& shared) {
     DeviceChannel& channel = launch.channels[simt::blockIndex()];
+    if (simt::threadIndex() == 0) shared.readyRound = 0;
     if (!beginBlock(shared.wait, channel, launch.control)) return;
     ExchangeKernel kernel(launch, channel, shared);
     kernel.copyOwn();
@@ -141,7 +143,7 @@ class ExchangeKernel {
     Waiter::WaitMemory memory;
     for (uint32_t round = 0;; ++round) {
       bool ready = false, failed = false, waits = false;
-      for (int poll = 0; poll < kPolls && !ready && !failed; ++poll) {
+      for (int poll = 0; poll < kPolls && !failed; ++poll) {
         waits = false;
         forQueues([&](Queue& queue) {
           queue.ready = queue.task != queue.end && !failed && canMove(waiter, queue, failed);
@@ -149,7 +151,13 @@ class ExchangeKernel {
           waits = waits || queue.task != queue.end;
         });
         if (!waits) break;
+        // A queue that is ready waits for none that is not.
+        if (ready) {
+          simt::storeShared(&shared_.readyRound, round + uint64_t{1});
+          break;
+        }
         simt::pause();
+        if (simt::loadShared(&shared_.readyRound) > round) break;
       }
       if (!ready && waits && !failed) failed = !waiter.goesOn(memory, placeOf());
       if (ready) {
@@ -200,9 +208,10 @@ class ExchangeKernel {
       queue.destination = chunk;
       return true;
     }
+    bool matches = false;
     const uint8_t* header = link.block + launch_.shape.slotHeader(link.step);
-    if (simt::loadAcquire(reinterpret_cast<const uint64_t*>(header)) != link.step + 1) return false;
-    if (simt::loadPeer<4>(header + offsetof(SlotHeader, check)) != checkWord(queue.fingerprint, queue.chunk)) {
+    if (!link.isPublished(header, checkWord(queue.fingerprint, queue.chunk), matches)) return false;
+    if (!matches) {
       waiter.fail(Code::Mismatch, link.place(WaitFor::Data, Protocol::Simple, link.step));
       failed = true;
       return false;
@@ -215,13 +224,15 @@ class ExchangeKernel {
     ActiveLink& link = queue.link;
     if (queue.sends) {
       uint8_t* header = link.block + launch_.shape.slotHeader(link.step);
-      if (link.transport == TransportKind::Net) {
-        simt::storePeer<1>(header + offsetof(SlotHeader, protocol), static_cast<uint8_t>(Protocol::Simple));
-      }
       const uint32_t check = checkWord(queue.fingerprint, queue.chunk);
-      simt::storePeer<8>(header + offsetof(SlotHeader, check), check | uint64_t{queue.chunk} << 32);
+      if (link.hasProxy()) {
+        simt::storePeer<1>(header + offsetof(SlotHeader, protocol), static_cast<uint8_t>(Protocol::Simple));
+        simt::storePeer<8>(header + offsetof(SlotHeader, check), check | uint64_t{queue.chunk} << 32);
+      }
       if constexpr (!Faults::kSkipsFence) simt::fence();
-      simt::storeRelaxed(reinterpret_cast<uint64_t*>(header), ++link.step);
+      simt::storeRelaxed(reinterpret_cast<uint64_t*>(header),
+                         link.hasProxy() ? link.step + 1 : SlotWord::of(link.step, check));
+      ++link.step;
       queue.source += queue.chunk;
     } else {
       if constexpr (!Faults::kSkipsFence) simt::fence();

@@ -200,17 +200,18 @@ class DevicePrimitives {
     const int stride = static_cast<int>(simt::blockThreads() - first);
     if (begin >= links.recvCount && begin >= links.sendCount) return;
     const bool empty = Faults::kSkipsEmptySteps && bytes == 0;
-    const auto publishes = [&](const ActiveLink& link) {
-      return !empty && (P == Protocol::Simple || link.transport == TransportKind::Net);
-    };
+    const auto publishes = [&](const ActiveLink& link) { return !empty && (P == Protocol::Simple || link.hasProxy()); };
     for (int i = begin; i < links.sendCount; i += stride) {
       const ActiveLink& link = state_.sends[links.firstSend + i];
-      if (publishes(link)) writeHeader(link, bytes, check);
+      if (!empty && link.hasProxy()) writeHeader(link, bytes, check);
     }
     if constexpr (!Faults::kSkipsFence) simt::fence();
     for (int i = begin; i < links.sendCount; i += stride) {
       ActiveLink& link = state_.sends[links.firstSend + i];
-      if (publishes(link)) simt::storeRelaxed(headerOf<uint64_t>(link), link.postStep + 1);
+      if (publishes(link)) {
+        simt::storeRelaxed(headerOf<uint64_t>(link),
+                           link.hasProxy() ? link.postStep + 1 : SlotWord::of(link.postStep, check));
+      }
       ++link.postStep;
     }
     for (int i = begin; i < links.recvCount; i += stride) {
@@ -224,7 +225,7 @@ class DevicePrimitives {
     return reinterpret_cast<T*>(link.block + shape_.slotHeader(link.postStep));
   }
 
-  // All but the step that publishes it. For LL and LL128 only a network's proxy reads it.
+  // For a network's proxy: all but the step that publishes it.
   JCCL_DEVICE void writeHeader(const ActiveLink& link, uint32_t bytes, uint32_t check) const {
     uint32_t wireBytes = bytes;
     if constexpr (P == Protocol::LL) {
@@ -234,7 +235,7 @@ class DevicePrimitives {
       wireBytes = (kLL128HeaderBytes + bytes + kLL128PayloadBytes - 1) / kLL128PayloadBytes * kLL128LineBytes;
     }
     uint8_t* header = headerOf<uint8_t>(link);
-    if (link.transport == TransportKind::Net) simt::storePeer<1>(header + kHeaderProtocol, static_cast<uint8_t>(P));
+    simt::storePeer<1>(header + kHeaderProtocol, static_cast<uint8_t>(P));
     simt::storePeer<8>(header + kHeaderCheck, check | uint64_t{wireBytes} << 32);
   }
 
@@ -250,10 +251,10 @@ class DevicePrimitives {
 
   JCCL_DEVICE bool waitForSlot(const Waiter& waiter, ActiveLink& link, uint32_t check) {
     const uint8_t* header = link.block + shape_.slotHeader(link.step);
-    const auto* published = reinterpret_cast<const uint64_t*>(header);
-    const auto there = [&] { return simt::loadAcquire(published) == link.step + 1; };
+    bool matches = false;
+    const auto there = [&] { return link.isPublished(header, check, matches); };
     if (!waiter.wait(there, link.place(WaitFor::Data, P, link.step))) return false;
-    if (simt::loadPeer<4>(header + kHeaderCheck) == check) return true;
+    if (matches) return true;
     waiter.fail(Code::Mismatch, link.place(WaitFor::Data, P, link.step));
     return false;
   }

@@ -2,6 +2,7 @@
 // kernel begins, and their counters written back when it ends.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "cuda/primitives/link_end.h"
@@ -9,6 +10,23 @@
 #include "primitives/layout.h"
 
 namespace jccl::device {
+
+// The first word of a SIMPLE slot's header between two kernels: the published step and the check word in one, so that one
+// access writes both and one load finds both. Where a proxy is at the other end they are apart, as layout.h has them. 40 bits
+// of steps come round after days, and only a slot without SIMPLE in all that time could then be mistaken.
+struct SlotWord {
+  static constexpr int kStepBits = 40;
+
+  JCCL_DEVICE static uint64_t of(uint64_t step, uint32_t check) {
+    return (uint64_t{check} << kStepBits) | ((step + 1) & kSteps);
+  }
+  JCCL_DEVICE static bool isOf(uint64_t word, uint64_t step) { return ((word ^ (step + 1)) & kSteps) == 0; }
+  JCCL_DEVICE static bool has(uint64_t word, uint32_t check) { return ((word >> kStepBits ^ check) & kChecks) == 0; }
+
+ private:
+  static constexpr uint64_t kSteps = (uint64_t{1} << kStepBits) - 1;
+  static constexpr uint64_t kChecks = (uint64_t{1} << (64 - kStepBits)) - 1;
+};
 
 // An end of a connection while a block works with it.
 struct ActiveLink {
@@ -38,6 +56,18 @@ struct ActiveLink {
   JCCL_DEVICE void close(LinkEnd* ends) const {
     simt::storeRelaxed(&ends[peer].step, step);
     simt::storeRelaxed(&ends[peer].cachedHead, cachedHead);
+  }
+  JCCL_DEVICE bool hasProxy() const { return transport == TransportKind::Net; }
+  // Whether the step's SIMPLE slot is published, and if so, whether for an operation with this check word.
+  JCCL_DEVICE bool isPublished(const uint8_t* header, uint32_t check, bool& matches) const {
+    const uint64_t word = simt::loadAcquire(reinterpret_cast<const uint64_t*>(header));
+    if (!hasProxy()) {
+      matches = SlotWord::has(word, check);
+      return SlotWord::isOf(word, step);
+    }
+    if (word != step + 1) return false;
+    matches = simt::loadPeer<4>(header + offsetof(SlotHeader, check)) == check;
+    return true;
   }
   JCCL_DEVICE WaitPlace place(WaitFor waitFor, Protocol protocol, uint64_t at) const {
     return {peer, transport, waitFor, protocol, at};

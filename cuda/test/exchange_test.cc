@@ -83,6 +83,46 @@ TEST(DeviceExchange, IsRightUnderWeakMemory) {
   }
 }
 
+// Rank 0 gets from rank 2 while rank 1 has not begun: it must not wait for rank 1 before each of rank 2's chunks.
+TEST(DeviceExchange, APeerThatIsLateHoldsUpNoOther) {
+  constexpr size_t kBytes = 100 * 4096;  // a hundred slots
+  DeviceRanks ranks(3);
+  std::vector<ExchangeGroup> groups(3);
+  std::vector<Guarded> sends, recvs;
+  sends.reserve(3);
+  recvs.reserve(3);
+  const uint32_t print = messageFingerprint(DataType::Int8, kBytes);
+  for (int rank = 0; rank < 3; ++rank) {
+    Guarded& send = sends.emplace_back(kBytes, 0, static_cast<uint8_t>(rank));
+    Guarded& recv = recvs.emplace_back(kBytes, 0, uint8_t{0xEE});
+    if (rank == 0) continue;
+    groups[0].add({{ExchangeTask::Kind::Recv, rank, recv.data(), nullptr, kBytes, print}});
+    groups[rank].add({{ExchangeTask::Kind::Send, 0, send.data(), nullptr, kBytes, print}});
+  }
+  std::vector<ExchangeLaunch> launches;
+  for (int rank = 0; rank < 3; ++rank) launches.push_back(groups[rank].launchOf(ranks, rank, 1, false));
+  emulator::MemoryPlaces places;
+  ranks.addTo(places);
+  emulator::Options options;
+  options.places = &places;
+  emulator::Machine machine(options);
+  uint64_t done = 0;
+  for (int rank = 0; rank < 3; ++rank) {
+    machine.launch(1, 64, [&, rank] {
+      while (rank == 1 && simt::loadAcquire(&done) == 0) simt::pause();
+      exchangeKernel(launches[rank]);
+      if (rank == 2) simt::storeRelease(&done, uint64_t{1});
+    });
+  }
+  const emulator::Report report = machine.run();
+  ASSERT_TRUE(report.finished()) << report.text;
+  for (int rank = 1; rank < 3; ++rank) {
+    EXPECT_EQ(ranks.result(0), Code::Ok);
+    EXPECT_EQ(recvs[rank].get<uint8_t>(kBytes - 1), rank);
+  }
+  EXPECT_LE(report.transactions[0].polls, 200u);
+}
+
 TEST(DeviceExchange, FindsAMessageThatIsNotTheExpectedOne) { exchangeAll(2, 1, 3, {}, true); }
 
 // In place, against the host's own implementation.

@@ -26,6 +26,8 @@
 //     | = step + 1     |           |           | u8     |                       |
 //     +----------------+-----------+-----------+--------+-----------------------+
 //
+// Between two kernels of GPUs only the first word is used, for step and check word: see cuda/primitives/links.h.
+//
 // LL slot: 8-byte cells, each stored and loaded as one 64-bit value. Cell 0 contains the check word:
 //
 //     | check u32 | flag u32 | payload u32 | flag u32 | payload u32 | flag u32 | ...        flag = low 32 bits of step + 1
