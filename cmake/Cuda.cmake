@@ -4,6 +4,8 @@ set(JCCL_CUDA "AUTO" CACHE STRING "Build libjccl_cuda.so: AUTO (where nvcc and a
 set_property(CACHE JCCL_CUDA PROPERTY STRINGS AUTO ON OFF)
 # One architecture with its PTX builds fast and runs on all newer GPUs; a release names all.
 set(JCCL_CUDA_ARCHITECTURES "80" CACHE STRING "GPU architectures, or all: 75 80 86 89 90 100 110 120 and PTX for later ones")
+# The drivers that load what a compiler makes are those of its major version of CUDA (CUDA Compatibility, minor version
+# compatibility): 525 and later for CUDA 12, 580 and later for CUDA 13. images.cc has the version, for the check at run time.
 
 set(JCCL_HAS_CUDA OFF)
 file(GLOB JCCL_GPU_DRIVER /proc/driver/nvidia/version /dev/nvidia[0-9]* /dev/nvidiactl /usr/lib/*/libcuda.so.1
@@ -17,11 +19,6 @@ elseif(JCCL_CUDA STREQUAL "AUTO" AND NOT JCCL_GPU_DRIVER)
 elseif(JCCL_SANITIZE)
   set(JCCL_NO_CUDA "JCCL_SANITIZE=${JCCL_SANITIZE} is for host code")
 else()
-  if(JCCL_CUDA_ARCHITECTURES STREQUAL "all")
-    set(JCCL_KERNEL_ARCHITECTURES 75-real 80-real 86-real 89-real 90-real 100-real 110-real 120)
-  else()
-    set(JCCL_KERNEL_ARCHITECTURES ${JCCL_CUDA_ARCHITECTURES})
-  endif()
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
@@ -34,36 +31,70 @@ else()
 endif()
 
 if(JCCL_HAS_CUDA)
+  execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --version OUTPUT_VARIABLE version)
+  if(NOT version MATCHES "release ([0-9]+)\\.([0-9]+)" OR CMAKE_MATCH_1 LESS 12)
+    message(FATAL_ERROR "CUDA compiler=${CMAKE_CUDA_COMPILER}, expected one of CUDA 12 or later; it says: ${version}")
+  endif()
+  math(EXPR JCCL_CUDA_VERSION "${CMAKE_MATCH_1} * 1000 + ${CMAKE_MATCH_2} * 10")
+  get_filename_component(bin "${CMAKE_CUDA_COMPILER}" DIRECTORY)
+  find_program(JCCL_PTXAS ptxas HINTS "${bin}" REQUIRED)
+  find_program(JCCL_FATBINARY fatbinary HINTS "${bin}" REQUIRED)
+  # Architectures of SASS, and of PTX for GPUs that have none of them: 10.0 before 11.0 had a number of its own.
+  set(JCCL_KERNEL_PTX)
+  if(NOT JCCL_CUDA_ARCHITECTURES STREQUAL "all")
+    set(JCCL_KERNEL_ARCHITECTURES ${JCCL_CUDA_ARCHITECTURES})
+    list(GET JCCL_KERNEL_ARCHITECTURES -1 JCCL_KERNEL_PTX)
+  elseif(JCCL_CUDA_VERSION GREATER_EQUAL 13000)
+    set(JCCL_KERNEL_ARCHITECTURES 75 80 86 89 90 100 110 120)
+    set(JCCL_KERNEL_PTX 120)
+  elseif(JCCL_CUDA_VERSION GREATER_EQUAL 12080)
+    set(JCCL_KERNEL_ARCHITECTURES 75 80 86 89 90 100 120)
+    set(JCCL_KERNEL_PTX 100 120)
+  else()
+    set(JCCL_KERNEL_ARCHITECTURES 75 80 86 89 90)
+    set(JCCL_KERNEL_PTX 90)
+  endif()
+  # Drivers before 550 read no images that zstd has compressed, which is what a mode of CUDA 13 means.
+  set(JCCL_KERNEL_COMPRESSION --compress-all)
+  if(JCCL_CUDA_VERSION GREATER_EQUAL 13000)
+    list(APPEND JCCL_KERNEL_COMPRESSION --compress-mode=size)
+  endif()
+
   # Each file of kernels becomes an image that the driver loads, with the code of all architectures. Nothing is linked with
-  # NVIDIA's libraries.
+  # NVIDIA's libraries. What scripts/check-kernels reads stays: NAME.sm_80.ptx, .cubin, and .usage, the assembler's report.
   set(JCCL_KERNEL_IMAGES "${CMAKE_BINARY_DIR}/kernels")
-  set(JCCL_KERNEL_FLAGS -std=c++17 -O3 -Werror=all-warnings --compiler-options=-Wall,-Wextra,-Werror --resource-usage
-    --compress-mode=size "-I${CMAKE_CURRENT_SOURCE_DIR}" "-I${CMAKE_CURRENT_SOURCE_DIR}/native")
-  foreach(architecture IN LISTS JCCL_KERNEL_ARCHITECTURES)
-    string(REPLACE "-real" "" number ${architecture})
-    list(APPEND JCCL_KERNEL_FLAGS -gencode=arch=compute_${number},code=sm_${number})
-    if(number STREQUAL architecture)
-      list(APPEND JCCL_KERNEL_FLAGS -gencode=arch=compute_${number},code=compute_${number})
-    endif()
-  endforeach()
-  # The compiler's report and the PTX are kept for scripts/check-kernels.
-  file(MAKE_DIRECTORY "${JCCL_KERNEL_IMAGES}/ptx")
+  set(JCCL_KERNEL_FLAGS -std=c++17 -O3 -Werror=all-warnings --compiler-options=-Wall,-Wextra,-Werror
+    "-I${CMAKE_CURRENT_SOURCE_DIR}" "-I${CMAKE_CURRENT_SOURCE_DIR}/native")
+  file(MAKE_DIRECTORY "${JCCL_KERNEL_IMAGES}")
   file(GLOB JCCL_KERNEL_SOURCES CONFIGURE_DEPENDS cuda/kernels/*.cu)
   set(JCCL_KERNEL_FATBINS)
   foreach(source IN LISTS JCCL_KERNEL_SOURCES)
     get_filename_component(name ${source} NAME_WE)
     set(image "${JCCL_KERNEL_IMAGES}/${name}.fatbin")
-    add_custom_command(OUTPUT "${image}" BYPRODUCTS "${image}.usage" VERBATIM
-      COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/cmake/kernel-compiler" "${CMAKE_CUDA_COMPILER}" ${JCCL_KERNEL_FLAGS}
-        --keep "--keep-dir=${JCCL_KERNEL_IMAGES}/ptx" -MD -MF "${image}.d" -MT "${image}" -fatbin -o "${image}" "${source}"
-      DEPENDS "${source}" cmake/kernel-compiler DEPFILE "${image}.d" COMMENT "Compiling the kernels of ${name}.cu")
+    set(parts)
+    set(cubins)
+    foreach(number IN LISTS JCCL_KERNEL_ARCHITECTURES)
+      set(part "${JCCL_KERNEL_IMAGES}/${name}.sm_${number}")
+      add_custom_command(OUTPUT "${part}.cubin" BYPRODUCTS "${part}.ptx" "${part}.usage" VERBATIM
+        COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/cmake/kernel-compiler" "${CMAKE_CUDA_COMPILER}" "${JCCL_PTXAS}" ${number}
+          "${part}" "${source}" ${JCCL_KERNEL_FLAGS}
+        DEPENDS "${source}" cmake/kernel-compiler DEPFILE "${part}.d"
+        COMMENT "Compiling the kernels of ${name}.cu for sm_${number}")
+      list(APPEND cubins "${part}.cubin")
+      list(APPEND parts "--image3=kind=elf,sm=${number},file=${part}.cubin")
+      if(number IN_LIST JCCL_KERNEL_PTX)
+        list(APPEND parts "--image3=kind=ptx,sm=${number},file=${part}.ptx")
+      endif()
+    endforeach()
+    add_custom_command(OUTPUT "${image}" VERBATIM DEPENDS ${cubins}
+      COMMAND "${JCCL_FATBINARY}" -64 "--ident=${name}" "--create=${image}" ${JCCL_KERNEL_COMPRESSION} ${parts})
     list(APPEND JCCL_KERNEL_FATBINS "${image}")
   endforeach()
   add_custom_target(jccl_kernels DEPENDS ${JCCL_KERNEL_FATBINS})
 
   file(GLOB_RECURSE JCCL_CUDA_SOURCES CONFIGURE_DEPENDS cuda/driver/*.cc cuda/kernels/*.cc cuda/runtime/*.cc)
   set_source_files_properties("${CMAKE_CURRENT_SOURCE_DIR}/cuda/kernels/images.cc" PROPERTIES
-    COMPILE_DEFINITIONS "JCCL_KERNEL_IMAGES=\"${JCCL_KERNEL_IMAGES}\"" OBJECT_DEPENDS "${JCCL_KERNEL_FATBINS}")
+    COMPILE_DEFINITIONS "JCCL_KERNEL_IMAGES=\"${JCCL_KERNEL_IMAGES}\";JCCL_CUDA_VERSION=${JCCL_CUDA_VERSION}" OBJECT_DEPENDS "${JCCL_KERNEL_FATBINS}")
   if(JCCL_JNI_HEADERS)
     file(GLOB JCCL_CUDA_JNI_SOURCES CONFIGURE_DEPENDS cuda/jni/*.cc)
     list(APPEND JCCL_CUDA_SOURCES ${JCCL_CUDA_JNI_SOURCES} ${JCCL_BUILD_ID_SOURCE})

@@ -18,6 +18,27 @@ constexpr NamedVersion kDrivers[] = {{11040, "470"}, {11070, "515"}, {11080, "52
                                      {12080, "570"}, {12090, "575"}, {13000, "580"}};
 constexpr int kOldest = 12000;  // cuGetProcAddress as it is here, cuStreamGetId
 
+// How the library does without what later drivers have: optional calls, and an attribute of devices.
+constexpr const char* kMpsAttribute = "CU_DEVICE_ATTRIBUTE_MPS_ENABLED";
+constexpr int kMpsVersion = 12030;
+struct Without {
+  const char* name;
+  const char* what;
+};
+constexpr Without kWithout[] = {
+    {"cuFuncLoad", "kernels are loaded by reading their attributes"},
+    {kMpsAttribute,
+     "an MPS server is not recognised, and ranks of different processes on one GPU go through the host, unless "
+     "JCCL_GPU_HOST_STAGING=off"},
+};
+
+const char* withoutOf(const char* name) {
+  for (const Without& known : kWithout) {
+    if (std::strcmp(known.name, name) == 0) return known.what;
+  }
+  return "what needs it is refused";
+}
+
 template <class Function>
 Status find(FindFunction find, const char* name, int version, Need need, Function& function) {
   function = reinterpret_cast<Function>(find(name, version));
@@ -53,11 +74,17 @@ Driver open() {
   JCCL_DRIVER_CALLS(JCCL_FIND_CALL)
 #undef JCCL_FIND_CALL
   if (!made.status) return made;
+#define JCCL_NOTE_LACK(member, name, version, need, parameters) \
+  if (made.member == nullptr) made.lacks.push_back({name, version, withoutOf(name)});
+  JCCL_DRIVER_CALLS(JCCL_NOTE_LACK)
+#undef JCCL_NOTE_LACK
   if (const Result result = made.driverVersion(&made.version); result != Result::Success) {
     made.status = {Code::System, "cuDriverGetVersion: CUresult=" + std::to_string(static_cast<int>(result))};
   } else if (made.version < kOldest) {
     made.status = {Code::System, "NVIDIA's driver is for CUDA " + describeVersion(made.version) + ", expected " +
                                      describeVersion(kOldest) + " or later: install a newer driver"};
+  } else if (made.version < kMpsVersion) {
+    made.lacks.push_back({kMpsAttribute, kMpsVersion, withoutOf(kMpsAttribute)});
   }
   return made;
 }
@@ -126,8 +153,12 @@ Status statusOf(const char* call, Result result, const std::string& facts) {
                               (text == nullptr ? "" : " (" + std::string(text) + ")")};
 }
 
+std::string textOfVersion(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 std::string describeVersion(int version) {
-  std::string text = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  std::string text = textOfVersion(version);
   for (const NamedVersion& named : kDrivers) {
     if (named.cuda == version) text += std::string(" (driver ") + named.driver + ")";
   }

@@ -28,8 +28,12 @@ Status openDriver(FindFunction& find) {
   }
   getAddress = reinterpret_cast<GetAddress>(::dlsym(library, "cuGetProcAddress_v2"));
   if (getAddress == nullptr) {
-    return {Code::System, std::string(kLibrary) + " has no cuGetProcAddress_v2, expected a driver of CUDA " +
-                              describeVersion(12000) + " or later: install a newer one"};
+    int version = 0;
+    using GetVersion = Result (*)(int*);
+    const auto getVersion = reinterpret_cast<GetVersion>(::dlsym(library, "cuDriverGetVersion"));
+    if (getVersion != nullptr) (void)getVersion(&version);
+    return {Code::System, std::string(kLibrary) + " is of NVIDIA's driver for CUDA " + describeVersion(version) +
+                              ", expected one for CUDA " + describeVersion(12000) + " or later: install a newer one"};
   }
   find = addressOf;
   return Status::ok();

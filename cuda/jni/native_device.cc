@@ -43,6 +43,14 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_count(JNIEnv*, jclass
   });
 }
 
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDevice_driver(JNIEnv* env, jclass) {
+  return guarded<jstring>(nullptr, [&]() -> jstring {
+    int count = 0;
+    if (lastFailure.codeOf(device::countDevices(count)) != 0) return nullptr;
+    return newString(env, device::describeDriver());
+  });
+}
+
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDevice_describe(JNIEnv* env, jclass, jint ordinal) {
   return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
     device::DeviceProperties properties;

@@ -10,5 +10,13 @@ constexpr int kKernelImageCount = 5;
 
 // What cuModuleLoadData takes.
 const void* imageOf(KernelImage image);
+// Of which version of CUDA the compiler was that made them; drivers load what is of their major version or an earlier one (CUDA
+// Compatibility, minor version compatibility).
+int versionOfImages();
+// The image's name, which is its file's and is in it.
+constexpr const char* nameOf(KernelImage image) {
+  constexpr const char* kNames[] = {"collective_ll", "collective_ll128", "collective_simple", "in_place", "exchange"};
+  return kNames[static_cast<int>(image)];
+}
 
 }  // namespace jccl::device

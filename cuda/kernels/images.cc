@@ -1,4 +1,5 @@
-// The images that nvcc has made, in this library. JCCL_KERNEL_IMAGES is the folder where they are when it is built.
+// The images that nvcc has made, in this library. JCCL_KERNEL_IMAGES is the folder where they are when it is built,
+// JCCL_CUDA_VERSION the version of nvcc.
 #include "cuda/kernels/image.h"
 
 #define JCCL_EMBED(symbol, file)                              \
@@ -36,5 +37,7 @@ const void* imageOf(KernelImage image) {
   }
   return nullptr;
 }
+
+int versionOfImages() { return JCCL_CUDA_VERSION; }
 
 }  // namespace jccl::device

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "cuda/driver/driver.h"
+#include "cuda/kernels/image.h"
 
 namespace jccl::device {
 namespace {
@@ -14,6 +15,16 @@ using driver::driver;
 using driver::statusOf;
 
 constexpr int kMaxNameLength = 256;
+
+// Whether the driver loads the kernels of this build.
+Status loadsKernels() {
+  const int needed = versionOfImages() / 1000 * 1000;
+  if (driver().version >= needed) return Status::ok();
+  return {Code::System, "NVIDIA's driver is for CUDA " + driver::describeVersion(driver().version) +
+                            ", and this build's kernels are of CUDA " + driver::textOfVersion(versionOfImages()) +
+                            ", expected a driver for CUDA " + driver::describeVersion(needed) +
+                            " or later: install one, or use a build made by nvcc of CUDA 12"};
+}
 
 std::string deviceFact(int ordinal) { return "device=" + std::to_string(ordinal); }
 
@@ -30,6 +41,7 @@ struct Devices {
 
   Devices() : status(driver().status) {
     int count = 0;
+    if (status) status = loadsKernels();
     if (status) status = statusOf("cuDeviceGetCount", driver().deviceCount(&count));
     for (int i = 0; status && i < count; ++i) {
       status = statusOf("cuDeviceGet", driver().deviceGet(&all.emplace_back().handle, i), deviceFact(i));
@@ -61,6 +73,16 @@ Status countDevices(int& count) {
   const Devices& devices = Devices::ofThisProcess();
   count = devices.status ? static_cast<int>(devices.all.size()) : 0;
   return devices.status;
+}
+
+std::string describeDriver() {
+  std::string text = "driver for CUDA " + driver::describeVersion(driver().version) + ", kernels of CUDA " +
+                     driver::textOfVersion(versionOfImages());
+  for (const driver::Driver::Lack& lack : driver().lacks) {
+    text += std::string("; without ") + lack.name + " of CUDA " + driver::describeVersion(lack.version) + " " +
+            lack.without;
+  }
+  return text;
 }
 
 Status attributeOf(int ordinal, driver::DeviceAttribute attribute, int& value) {

@@ -24,8 +24,10 @@ struct DeviceProperties {
   bool servedByMps = false;  // kernels of several processes run on it together, by an MPS server
 };
 
-// These need no context, and make none.
+// These need no context, and make none. An error where the driver cannot be used, or does not load this build's kernels.
 Status countDevices(int& count);
+// In a line, the driver that can be used: its version, the kernels', and what the library does without what it lacks.
+std::string describeDriver();
 Status describeDevice(int ordinal, DeviceProperties& properties);
 Status attributeOf(int ordinal, driver::DeviceAttribute attribute, int& value);
 // Whether kernels of a device could use memory of another one; of its own they can.

@@ -6,6 +6,7 @@
 
 #include "cuda/test/device/emulated_driver.h"
 #include "cuda/test/device/gpu_memory.h"
+#include "cuda/test/device/image_reader.h"
 #include "cuda/test/device/stream_captures.h"
 #include "cuda/test/emulated_kernels.h"
 
@@ -191,7 +192,7 @@ Result deviceAttribute(int* value, DeviceAttribute attribute, Device device) {
       *value = 1;
       break;
     case DeviceAttribute::MpsEnabled:
-      if (self().version() < 12010) return Result::InvalidValue;  // not known then
+      if (self().version() < 12030) return Result::InvalidValue;  // not known then
       *value = mps != nullptr && std::atoi(mps) == 1 ? 1 : 0;
       break;
   }
@@ -263,18 +264,22 @@ Result enablePeerAccess(Context peer, unsigned flags) {
 Result moduleLoad(Module* module, const void* image) {
   const Context context = EmulatedDriver::current();
   if (context == nullptr) return Result::InvalidContext;
-  if (image == nullptr) return Result::InvalidImage;
+  device::KernelImage name{};
+  if (const Result result = readImage(image, self().chip().capability, self().version(), name);
+      result != Result::Success) {
+    return result;
+  }
   if (const Result result = EmulatedDriver::waits(context->device, "cuModuleLoadData"); result != Result::Success) {
     return result;
   }
-  *module = self().given(new driver::ModuleOpaque{context, image});
+  *module = self().given(new driver::ModuleOpaque{context, name});
   return Result::Success;
 }
 
 Result moduleFunction(Function* function, Module module, const char* name) {
   for (int i = 0; i < device::kKernelCount; ++i) {
     const device::KernelEntry& kernel = device::kernelAt(i);
-    if (kernel.name != name || device::imageOf(kernel.image) != module->image) continue;
+    if (kernel.name != name || kernel.image != module->image) continue;
     *function = self().given(new driver::FunctionOpaque{module->context, &kernel});
     return Result::Success;
   }

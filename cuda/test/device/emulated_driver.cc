@@ -184,11 +184,6 @@ Status allocateFromPool(driver::Context context, size_t bytes, void*& memory) {
   return GpuMemory::ofThisProcess().allocate(context->number, bytes, GpuMemory::Kind::Pool, memory);
 }
 
-}  // namespace jccl::emulator
-
-namespace jccl::driver {
-namespace {
-
 void* findCall(const char* name, int version) {
   struct Row {
     const char* name;
@@ -196,34 +191,25 @@ void* findCall(const char* name, int version) {
     void* function;
   };
   static const Row rows[] = {
-#define JCCL_CALL_ROW(member, name, version, need, parameters) \
-  {name, version, reinterpret_cast<void*>(&emulator::calls::member)},
+#define JCCL_CALL_ROW(member, name, version, need, parameters) {name, version, reinterpret_cast<void*>(&calls::member)},
       JCCL_DRIVER_CALLS(JCCL_CALL_ROW)
 #undef JCCL_CALL_ROW
   };
   for (const Row& row : rows) {
     if (std::strcmp(row.name, name) != 0) continue;
-    const bool known = row.version <= emulator::EmulatedDriver::ofThisProcess().version() && row.version <= version;
+    const bool known = row.version <= EmulatedDriver::ofThisProcess().version() && row.version <= version;
     return known ? row.function : nullptr;
   }
   return nullptr;
 }
 
-}  // namespace
+}  // namespace jccl::emulator
+
+namespace jccl::driver {
 
 Status openDriver(FindFunction& find) {
-  find = findCall;
+  find = emulator::findCall;
   return Status::ok();
 }
 
 }  // namespace jccl::driver
-
-namespace jccl::device {
-
-// Their kernels are found by name.
-const void* imageOf(KernelImage image) {
-  static const char images[kKernelImageCount] = {};
-  return images + static_cast<int>(image);
-}
-
-}  // namespace jccl::device

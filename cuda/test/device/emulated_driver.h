@@ -3,6 +3,7 @@
 //   JCCL_EMULATED_GPUS     how many devices there are, 2 by default
 //   JCCL_EMULATED_CHIP     which of chips.h they are
 //   JCCL_EMULATED_DRIVER   525, 550 or 580, the default: calls that came later are missing
+//   JCCL_EMULATED_KERNELS  see emulated_images.cc
 //   JCCL_EMULATED_MPS      1 where an MPS server is simulated
 //   JCCL_EMULATED_SHARING  see gpu_memory.h
 //
@@ -37,7 +38,7 @@ struct ContextOpaque {
 
 struct ModuleOpaque {
   Context context;
-  const void* image;
+  device::KernelImage image;
 };
 
 struct FunctionOpaque {
@@ -133,6 +134,9 @@ Result usable(EmulatedGpu::Stream* stream);
 
 // Memory that a context takes from a pool (cudaMallocAsync): accessible from its device only.
 Status allocateFromPool(driver::Context context, size_t bytes, void*& memory);
+
+// The function that a driver of this level has for a version of CUDA; null where it has none.
+void* findCall(const char* name, int version);
 
 // The driver's functions, by the names that driver_api.h gives them.
 namespace calls {

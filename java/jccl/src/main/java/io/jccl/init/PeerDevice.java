@@ -4,8 +4,11 @@ import io.jccl.bootstrap.WireReader;
 import io.jccl.bootstrap.WireWriter;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
+import io.jccl.nativelib.CudaLoader;
 import io.jccl.nativelib.DeviceEngine;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The GPU of a rank, as its peers know it.
@@ -21,6 +24,8 @@ record PeerDevice(int ordinal, String uuid, String busId, int capability, int bl
 
     /** Threads of a block where no setting says: the registers of a multiprocessor allow it everywhere. */
     private static final int DEFAULT_THREADS = 256;
+
+    private static final Logger LOG = LoggerFactory.getLogger(PeerDevice.class);
 
     private static final int MIN_THREADS = 64;
 
@@ -40,6 +45,7 @@ record PeerDevice(int ordinal, String uuid, String busId, int capability, int bl
         }
         int ordinal = device.get();
         DeviceEngine.Description found = DeviceEngine.describe(ordinal);
+        LOG.info("device={}: {}", ordinal, CudaLoader.driver());
         return Optional.of(new PeerDevice(
                 ordinal,
                 found.uuid(),

@@ -59,6 +59,20 @@ public final class CudaLoader {
         return count;
     }
 
+    /**
+     * The driver that ranks of this process use: its version, that of the kernels, and what the library does without.
+     *
+     * @throws DeviceException if the library or the driver cannot be used; says why, with the remedy
+     */
+    public static String driver() {
+        load();
+        String driver = NativeDevice.driver();
+        if (driver == null) {
+            throw NativeDevice.failed("the GPUs of this host cannot be used");
+        }
+        return driver;
+    }
+
     private static Optional<Path> named() {
         return Optional.ofNullable(System.getProperty(PATH_PROPERTY))
                 .filter(path -> !path.isBlank())

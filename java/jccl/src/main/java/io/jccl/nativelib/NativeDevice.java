@@ -22,6 +22,9 @@ public final class NativeDevice {
 
     static native int count();
 
+    /** The driver in a line; null where it cannot be used. */
+    static native String driver();
+
     static native long[] describe(int device);
 
     static native int blockBudget(int device, int threads);

@@ -1,5 +1,6 @@
 package io.jccl.cli.doctor;
 
+import io.jccl.DeviceException;
 import io.jccl.cuda.CudaSupport;
 import io.jccl.device.CudaDevice;
 import io.jccl.device.CudaInventory;
@@ -20,17 +21,34 @@ final class CudaChecks {
     static List<Finding> parts(Host host) {
         boolean library = CudaLoader.isPresent();
         return hasDriver(host)
-                ? parts(host, JCudaLibrary.state(), library, CudaInventory.ask(), CudaSupport.missing())
+                ? parts(host, JCudaLibrary.state(), library, CudaInventory.ask(), backend())
                 : List.of(Finding.ok(
                         NAME,
                         seen(host, JCudaLibrary.state(), library)
                                 + ": no GPU can be used; the host backend needs none"));
     }
 
+    /** What ranks on GPUs lack, each with its remedy, or else the driver as they use it. */
+    record Backend(List<String> missing, String driver) {}
+
+    private static Backend backend() {
+        List<String> missing = CudaSupport.missing();
+        if (!missing.isEmpty()) {
+            return new Backend(missing, "");
+        }
+        try {
+            return new Backend(missing, "; " + CudaLoader.driver());
+        } catch (DeviceException e) {
+            return new Backend(List.of(e.getMessage()), "");
+        }
+    }
+
     /** For a host that has a driver. */
     static List<Finding> parts(
-            Host host, JCudaLibrary.State jcuda, boolean library, CudaInventory inventory, List<String> missing) {
+            Host host, JCudaLibrary.State jcuda, boolean library, CudaInventory inventory, Backend backend) {
+        List<String> missing = backend.missing();
         String seen = seen(host, jcuda, library)
+                + backend.driver()
                 + inventory.devices().stream().map(CudaChecks::describe).collect(Collectors.joining());
         return List.of(
                 missing.isEmpty()

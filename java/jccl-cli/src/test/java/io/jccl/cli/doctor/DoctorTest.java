@@ -221,19 +221,23 @@ class DoctorTest {
                         JCudaLibrary.State.NO_NATIVES,
                         false,
                         new CudaInventory(List.of(), List.of("natives")),
-                        List.of("put natives on the class path", "use a build with libjccl_cuda.so")),
+                        new CudaChecks.Backend(
+                                List.of("put natives on the class path", "use a build with libjccl_cuda.so"), "")),
                 Status.WARN,
                 "driver=/opt/driver/libcuda.so.1 (NVRM version: 550.54) nvml=missing jcuda=natives missing"
                         + " libjccl_cuda.so=missing: ranks use host memory",
                 "put natives on the class path; use a build with libjccl_cuda.so");
         CudaDevice device = new CudaDevice(0, "NVIDIA H200", 90, 141L << 30, "0000:1b:00.0", "GPU-1");
         List<Finding> whole = CudaChecks.parts(
-                host, JCudaLibrary.State.READY, true, new CudaInventory(List.of(device), List.of()), List.of());
+                host,
+                JCudaLibrary.State.READY,
+                true,
+                new CudaInventory(List.of(device), List.of()),
+                new CudaChecks.Backend(List.of(), "; driver for CUDA 12.0 (driver 525), kernels of CUDA 12.9"));
         requireOk(whole);
         assertThat(whole.get(0).detail())
-                .endsWith(
-                        "jcuda=present libjccl_cuda.so=present; device 0: NVIDIA H200 sm 90, 141 GiB, at 0000:1b:00.0,"
-                                + " GPU-1");
+                .endsWith("jcuda=present libjccl_cuda.so=present; driver for CUDA 12.0 (driver 525), kernels of CUDA"
+                        + " 12.9; device 0: NVIDIA H200 sm 90, 141 GiB, at 0000:1b:00.0, GPU-1");
     }
 
     /** A GPU at x8 of x16 on one node, a network card on the other. */

@@ -1,0 +1,41 @@
+// The container of images that NVIDIA's fatbinary makes and its driver loads, as far as choosing one of them needs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace jccl::emulator {
+
+struct FatbinHeader {
+  static constexpr uint32_t kMagic = 0xba55ed50;
+  uint32_t magic;
+  uint16_t version;
+  uint16_t headerBytes;
+  uint64_t bytes;  // of the entries that follow
+};
+static_assert(sizeof(FatbinHeader) == 16);
+
+struct FatbinEntry {
+  static constexpr uint16_t kPtx = 1, kElf = 2;
+  static constexpr uint64_t kCompressedByZstd = 0x8000;
+  uint16_t kind;
+  uint16_t version;
+  uint32_t headerBytes;
+  uint64_t payloadBytes;
+  uint64_t compressedBytes;
+  uint32_t minorAndMajor;
+  uint32_t architecture;  // 80 is sm_80
+  uint32_t nameOffset;    // from the entry's beginning
+  uint32_t nameBytes;
+  uint64_t flags;
+  uint64_t unused;
+  uint64_t wholeBytes;  // of a payload that is compressed
+};
+static_assert(sizeof(FatbinEntry) == 64);
+
+// Where an ELF file says which form of NVIDIA's it has: the system, and the version of its interface.
+constexpr size_t kElfSystem = 7, kElfInterface = 8;
+constexpr uint8_t kSystemOfCuda12 = 0x33, kInterfaceOfCuda12 = 7;
+constexpr uint8_t kSystemOfCuda13 = 0x41, kInterfaceOfCuda13 = 8;
+
+}  // namespace jccl::emulator

@@ -1,0 +1,83 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.jccl.UniqueId;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Ranks on GPUs under older drivers: what is logged, done without or refused. The drivers' GPUs are emulated. */
+@Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class DriverLevelsTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(120);
+    private static final String STAGED = "share a GPU from different processes without an MPS server";
+
+    @TempDir
+    Path folder;
+
+    /** Two ranks in processes that share a GPU under an MPS server run every collective, or fail; what they print. */
+    private String run(boolean succeeds, String library, String... variables) throws Exception {
+        List<String> environment = new ArrayList<>(List.of("env", "JCCL_EMULATED_MPS=1"));
+        environment.addAll(List.of(variables));
+        try (ProcessRanks ranks =
+                ProcessRanks.start(UniqueId.create(), folder, 2, rank -> environment, "device", library, "auto")) {
+            for (int rank = 0; rank < 2; rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT) == 0)
+                        .as(ranks.allOutput())
+                        .isEqualTo(succeeds);
+            }
+            return ranks.output(0);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"525, true", "550, false", "580, false"})
+    void whatADriverLacksIsLoggedAndDoneWithout(String driver, boolean lacks) throws Exception {
+        String output = run(true, EmulatedGpus.library(), "JCCL_EMULATED_DRIVER=" + driver);
+        assertThat(output)
+                .contains("(driver " + driver + "), kernels of CUDA 12.0")
+                .contains("RESULT ok");
+        assertThat(output.contains("; without cuFuncLoad of CUDA 12.4 (driver 550) kernels are loaded by"))
+                .as(output)
+                .isEqualTo(lacks);
+        assertThat(output.contains("; without CU_DEVICE_ATTRIBUTE_MPS_ENABLED of CUDA 12.3 (driver 545) an MPS"))
+                .as(output)
+                .isEqualTo(lacks);
+        assertThat(output.contains(STAGED)).as(output).isEqualTo(lacks);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"525", "550"})
+    void kernelsOfALaterCudaAreRefused(String driver) throws Exception {
+        assertThat(run(false, EmulatedGpus.library(), "JCCL_EMULATED_DRIVER=" + driver, "JCCL_EMULATED_KERNELS=13000"))
+                .contains(
+                        "(driver " + driver + "), and this build's kernels are of CUDA 13.0, expected a driver for CUDA"
+                                + " 13.0 (driver 580) or later: install one");
+    }
+
+    /** The library of the jar, with its own way to a driver and its own kernels, which the driver loads and emulates. */
+    @Test
+    void theLibraryOfThisBuildRunsOverADriver() throws Exception {
+        assumeTrue(
+                getClass().getResource("/META-INF/native/linux-x86_64/libjccl_cuda.so") != null,
+                "this build has no libjccl_cuda.so: -Djccl.cuda=ON builds it where there is nvcc");
+        String driver = System.getProperty("jccl.emulated.libcuda", "none");
+        assumeTrue(Files.exists(Path.of(driver, "libcuda.so.1")), driver + " was not built");
+        assertThat(run(true, RankMain.OWN_LIBRARY, "LD_LIBRARY_PATH=" + driver, "JCCL_EMULATED_CHIP=A100"))
+                .contains("driver for CUDA 13.0 (driver 580), kernels of CUDA 1")
+                .doesNotContain(STAGED)
+                .contains("RESULT ok");
+    }
+}
