@@ -3,7 +3,7 @@
 //
 // Tasks to one peer run in their order, and those from one peer; each such queue has a thread that polls whether its
 // next chunk can move. The block moves all chunks that can, then the threads of the queues publish, and poll again.
-// Every channel moves its share of every message, an empty one, too.
+// The channels of a message move a part each, an empty one, too.
 #pragma once
 
 #include "collectives/ring.h"
@@ -58,8 +58,6 @@ class ExchangeKernel {
   }
 
  private:
-  // Smaller than a slot may be, so that the receiver starts early.
-  static constexpr uint32_t kMaxChunkBytes = 64 * 1024;
   static constexpr int kPolls = 32;
   static constexpr uint32_t kRoundsPerClock = 64;
   enum Barrier : int { kReady = 1, kFailed = 2 };
@@ -86,16 +84,22 @@ class ExchangeKernel {
     Mover<Integer<uint8_t>>(team, operands, none).run(bytes);
   }
 
-  JCCL_DEVICE void shareOf(size_t bytes, size_t& begin, size_t& share) const {
-    ring::share(bytes, simt::blockIndex(), static_cast<size_t>(launch_.channelCount), begin, share);
+  // Returns whether this channel has a part in it.
+  JCCL_DEVICE bool shareOf(const ExchangeTask& task, size_t& begin, size_t& share) const {
+    const uint32_t part = task.partOf(simt::blockIndex(), launch_.rank);
+    if (part >= task.channels) return false;
+    ring::share(task.bytes, part, size_t{task.channels}, begin, share);
+    return true;
+  }
+  JCCL_DEVICE const ConnectionShape& shapeOf(const ActiveLink& link) const {
+    return link.compact ? launch_.compact : launch_.shape;
   }
 
   JCCL_DEVICE void copyOwn() {
     for (uint32_t t = launch_.firstCopy; t < launch_.taskCount; ++t) {
       const ExchangeTask& task = tasks_[t];
       size_t begin = 0, share = 0;
-      shareOf(task.bytes, begin, share);
-      if (task.copyTo == task.address || share == 0) continue;
+      if (!shareOf(task, begin, share) || task.copyTo == task.address || share == 0) continue;
       if (thread_ == 0) {
         shared_.copyFrom = task.address + begin;
         shared_.copyTo = task.copyTo + begin;
@@ -120,11 +124,12 @@ class ExchangeKernel {
 
   JCCL_DEVICE LinkEnd* endsOf(const Queue& queue) const { return queue.sends ? channel_.sends : channel_.recvs; }
 
+  // The next in which this channel has a part.
   JCCL_DEVICE void beginTask(Queue& queue) {
+    size_t begin = 0;
+    while (queue.task != queue.end && !shareOf(tasks_[queue.task], begin, queue.share)) ++queue.task;
     if (queue.task == queue.end) return;
     const ExchangeTask& task = tasks_[queue.task];
-    size_t begin = 0;
-    shareOf(task.bytes, begin, queue.share);
     queue.done = 0;
     queue.fingerprint = task.fingerprint;
     if (task.collective != 0) {
@@ -197,9 +202,11 @@ class ExchangeKernel {
   JCCL_DEVICE bool canMove(const Waiter& waiter, Queue& queue, bool& failed) {
     ActiveLink& link = queue.link;
     const size_t left = queue.share - queue.done;
-    const uint32_t maxBytes = static_cast<uint32_t>(ring::smaller(launch_.shape.simpleSlotBytes(), kMaxChunkBytes));
+    // Smaller than a slot may be, so that the receiver starts early.
+    const uint32_t maxBytes = launch_.compact.simpleSlotBytes();
+    const ConnectionShape& shape = shapeOf(link);
     queue.chunk = left < maxBytes ? static_cast<uint32_t>(left) : maxBytes;
-    uint8_t* chunk = link.slots + launch_.shape.simpleChunkInSlots(link.step, queue.chunk, link.rotates);
+    uint8_t* chunk = link.slots + shape.simpleChunkInSlots(link.step, queue.chunk, link.rotates);
     if (queue.sends) {
       if (link.step >= link.cachedHead + kSlots) {
         link.cachedHead = simt::loadAcquire(link.head);
@@ -209,7 +216,7 @@ class ExchangeKernel {
       return true;
     }
     bool matches = false;
-    const uint8_t* header = link.block + launch_.shape.slotHeader(link.step);
+    const uint8_t* header = link.block + shape.slotHeader(link.step);
     if (!link.isPublished(header, checkWord(queue.fingerprint, queue.chunk), matches)) return false;
     if (!matches) {
       waiter.fail(Code::Mismatch, link.place(WaitFor::Data, Protocol::Simple, link.step));
@@ -223,7 +230,7 @@ class ExchangeKernel {
   JCCL_DEVICE void post(Queue& queue) {
     ActiveLink& link = queue.link;
     if (queue.sends) {
-      uint8_t* header = link.block + launch_.shape.slotHeader(link.step);
+      uint8_t* header = link.block + shapeOf(link).slotHeader(link.step);
       const uint32_t check = checkWord(queue.fingerprint, queue.chunk);
       if (link.hasProxy()) {
         simt::storePeer<1>(header + offsetof(SlotHeader, protocol), static_cast<uint8_t>(Protocol::Simple));

@@ -121,8 +121,29 @@ struct ExchangeTask {
   uint8_t* copyTo;   // of a copy
   size_t bytes;
   uint32_t fingerprint;     // both ends must agree on it
-  uint32_t collective = 0;  // which of the launch's it belongs to, from 1; 0: a message of its own
+  uint16_t collective = 0;  // which of the launch's it belongs to, from 1; 0: a message of its own
+  // By how many channels it goes, of so many that have a connection with the peer: both ends know that from its bytes. They are
+  // adjacent, and begin elsewhere for each pair of ranks, so that small messages do not all go by the same.
+  uint8_t channels = 1;
+  uint8_t connected = 1;
+
+  // The message is cut for so many channels; this one has the part with this index, or one of `channels` or more has none.
+  JCCL_FN uint32_t partOf(uint32_t channel, int rank) const {
+    if (channel >= connected) return channels;
+    const uint32_t first = static_cast<uint32_t>(rank + peer) % connected;
+    return (channel + connected - first) % connected;
+  }
 };
+
+// From here on a message takes a further channel.
+constexpr size_t kBytesPerChannel = 32 * 1024;
+
+// Connections that only exchanges use have slots of one chunk, and none for LL and LL128.
+constexpr uint32_t kMaxChunkBytes = 64 * 1024;
+JCCL_FN inline ConnectionShape compactShape(const ConnectionShape& shape) {
+  const uint32_t slot = shape.simpleSlotBytes() < kMaxChunkBytes ? shape.simpleSlotBytes() : kMaxChunkBytes;
+  return ConnectionShape(slot, 0, 0);
+}
 
 // Tasks to one peer, or from one, in their order.
 struct ExchangeQueue {
@@ -136,6 +157,7 @@ struct ExchangeLaunch {
   DeviceChannel* channels;
   int32_t channelCount;
   ConnectionShape shape;
+  ConnectionShape compact;
   LaunchControl control;
   uint32_t
       collectives;  // in which all ranks take part: their tasks' fingerprints mix the channel's count of operations

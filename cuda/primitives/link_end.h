@@ -24,6 +24,7 @@ struct alignas(16) LinkEnd {
   uint64_t cachedHead;  // the head as the sender read it last
   TransportKind transport;
   bool rotates;  // chunks alternate between the parts of a SIMPLE slot
+  bool compact;  // the block has the shape of those that only exchanges use
 };
 
 }  // namespace jccl::device

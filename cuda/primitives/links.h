@@ -39,6 +39,7 @@ struct ActiveLink {
   int32_t peer;
   TransportKind transport;
   bool rotates;
+  bool compact;
 
   // Of the ends of a channel, indexed by peer.
   JCCL_DEVICE void open(LinkEnd* ends, int which) {
@@ -52,6 +53,7 @@ struct ActiveLink {
     peer = which;
     transport = end->transport;
     rotates = end->rotates;
+    compact = end->compact;
   }
   JCCL_DEVICE void close(LinkEnd* ends) const {
     simt::storeRelaxed(&ends[peer].step, step);

@@ -147,8 +147,9 @@ Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info,
   }
   segment.blockOffsets.resize(pairs);
   std::memcpy(segment.blockOffsets.data(), info.data() + sizeof theirs, pairs * sizeof(uint64_t));
-  for (const uint64_t offset : segment.blockOffsets) {
-    if (offset != DevicePlan::kNone && offset > theirs.segmentBytes - shape_.blockBytes()) {
+  for (int channel = 0; channel < config_.channels; ++channel) {
+    const uint64_t offset = segment.blockOffsets[static_cast<size_t>(config_.rank) * config_.channels + channel];
+    if (offset != DevicePlan::kNone && offset > theirs.segmentBytes - plan_.blockBytes(peer, channel)) {
       return differs(peer, "blockOffset", offset, DevicePlan::kNone);
     }
   }
@@ -254,12 +255,11 @@ Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   inPlace_ = inPlace && allInProcess_;
   activity_ = activity;
   for (int peer = 0; peer < config_.size; ++peer) {
-    if (!plan_.uses(peer) || !peers_[peer].staged.empty()) continue;
+    if (peer == config_.rank || !peers_[peer].staged.empty()) continue;
     bool known = peers_[peer].base != nullptr;
     for (int channel = 0; known && channel < config_.channels; ++channel) {
-      known = !plan_.uses(peer, channel) ||
-              peers_[peer].blockOffsets[static_cast<size_t>(config_.rank) * config_.channels + channel] !=
-                  DevicePlan::kNone;
+      known = peers_[peer].blockOffsets[static_cast<size_t>(config_.rank) * config_.channels + channel] !=
+              DevicePlan::kNone;
     }
     if (!known) {
       return noted(Status::invalid("peer=" + std::to_string(peer) +

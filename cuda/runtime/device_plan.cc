@@ -62,21 +62,14 @@ bool DevicePlan::uses(int peer, int channel) const {
   return tree.up == peer || std::find(tree.down.begin(), tree.down.end(), peer) != tree.down.end();
 }
 
-bool DevicePlan::uses(int peer) const {
-  for (int channel = 0; channel < channels_; ++channel) {
-    if (uses(peer, channel)) return true;
-  }
-  return false;
-}
-
 void DevicePlan::place() {
   offsets_.assign(static_cast<size_t>(size_) * channels_, kNone);
   size_t next = pages(descriptorOffset(channels_, size_, 0));
   for (int peer = 0; peer < size_; ++peer) {
     for (int channel = 0; channel < channels_; ++channel) {
-      if (!uses(peer, channel) || staged_[peer]) continue;
+      if (peer == rank_ || staged_[peer]) continue;
       offsets_[static_cast<size_t>(peer) * channels_ + channel] = next;
-      next += shape_.blockBytes();
+      next += blockBytes(peer, channel);
     }
   }
   segmentBytes_ = next;
@@ -98,10 +91,11 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
   for (int c = 0; c < channels_; ++c) {
     const size_t sends = 2 * static_cast<size_t>(c) * size_, recvs = sends + size_;
     for (int peer = 0; peer < size_; ++peer) {
-      links[sends + peer] = links[recvs + peer] = {nullptr, nullptr, nullptr, 0, 0, TransportKind::None, true};
-      if (!uses(peer, c)) continue;
+      links[sends + peer] = links[recvs + peer] = {nullptr, nullptr, nullptr, 0, 0, TransportKind::None, true, false};
+      if (peer == rank_) continue;
       const TransportKind transport = peers[peer].transport;
       if (!peers[peer].staged.empty()) {
+        if (!uses(peer, c)) continue;
         const StagedEnds& ends = peers[peer].staged[c];
         const auto slotsOf = [&](uint8_t* block, uint8_t* onDevice) {
           return onDevice != nullptr ? onDevice : block + shape_.simpleOffset();
@@ -112,6 +106,7 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
                                0,
                                0,
                                transport,
+                               false,
                                false};
         links[recvs + peer] = {ends.recvBlock,
                                slotsOf(ends.recvBlock, ends.recvSlots),
@@ -119,14 +114,17 @@ void DevicePlan::write(uint8_t* staging, uint8_t* memory, uint8_t* segment, cons
                                0,
                                0,
                                transport,
+                               false,
                                false};
         continue;
       }
       uint8_t* ours = segment + offsets_[static_cast<size_t>(peer) * channels_ + c];
       uint8_t* theirs = peers[peer].base + peers[peer].blockOffsets[static_cast<size_t>(rank_) * channels_ + c];
       const auto headOf = [&](uint8_t* block) { return reinterpret_cast<uint64_t*>(block + shape_.headOffset()); };
-      links[sends + peer] = {theirs, theirs + shape_.simpleOffset(), headOf(ours), 0, 0, transport, true};
-      links[recvs + peer] = {ours, ours + shape_.simpleOffset(), headOf(theirs), 0, 0, transport, true};
+      const bool compact = !uses(peer, c);
+      const size_t slotsAt = (compact ? compactShape(shape_) : shape_).simpleOffset();
+      links[sends + peer] = {theirs, theirs + slotsAt, headOf(ours), 0, 0, transport, true, compact};
+      links[recvs + peer] = {ours, ours + slotsAt, headOf(theirs), 0, 0, transport, true, compact};
     }
     std::copy(rings_[c].begin(), rings_[c].end(), orders + static_cast<size_t>(c) * size_);
     DeviceChannel channel{};

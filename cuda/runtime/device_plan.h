@@ -5,8 +5,9 @@
 //     0              buffer-exchange descriptors, channel x size + rank of the writer
 //     page-aligned   connection blocks (primitives/layout.h), one for each pair of peer and channel that is used
 //
-// Rings and trees use the pairs of adjacent ranks. Sends and receives, and direct schedules, can need any peer: the
-// channels below `openChannels` have a block for each.
+// Rings and trees use the pairs of adjacent ranks. Direct schedules can need any peer: the channels below `openChannels` have a
+// block for each. So do sends and receives: for every other pair there is a compact block (cuda/kernels/launch.h), except with
+// staged peers, whose blocks the host moves.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +30,16 @@ class DevicePlan {
   bool complete() const;
   bool hasTrees() const { return hasTrees_; }
   int openChannels() const { return openChannels_; }
-  // Whether the channel's connections with a peer are used.
+  // How many channels have a connection with a peer for sends and receives: the first ones.
+  int exchangeChannels(int peer) const { return staged_[peer] ? openChannels_ : channels_; }
+  // Whether the channel's connections with a peer are used, by more than exchanges.
   bool uses(int peer, int channel) const;
-  // Whether any of them is.
-  bool uses(int peer) const;
+  size_t blockBytes(int peer, int channel) const {
+    return uses(peer, channel) ? shape_.blockBytes() : compactShape(shape_).blockBytes();
+  }
 
   static constexpr uint64_t kNone = ~uint64_t{0};
-  // Where the blocks of all pairs begin in the segment, peer x channels + channel; kNone: not used.
+  // Where the blocks of all pairs begin in the segment, peer x channels + channel; kNone: there is none.
   const std::vector<uint64_t>& blockOffsets() const { return offsets_; }
   size_t segmentBytes() const { return segmentBytes_; }
   static size_t descriptorOffset(int channel, int size, int poster) {

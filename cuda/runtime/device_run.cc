@@ -217,8 +217,12 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
       const uint32_t print =
           one.isCollective() ? narrow(all ^ (task.bytes + 1) * 0x9e3779b97f4a7c15u) : task.fingerprint;
       auto& queue = task.peer == config_.rank ? own[kind] : byQueue[2 * static_cast<size_t>(task.peer) + kind];
+      // The self-test uses all connections.
+      const size_t connected = static_cast<size_t>(plan_.exchangeChannels(task.peer));
+      const size_t wanted = testing_ ? connected : std::max<size_t>(1, task.bytes / kBytesPerChannel);
       queue.push_back({static_cast<ExchangeTask::Kind>(kind), task.peer, task.address, nullptr, task.bytes, print,
-                       one.isCollective() ? launch.collectives : 0});
+                       static_cast<uint16_t>(one.isCollective() ? launch.collectives : 0),
+                       static_cast<uint8_t>(std::min(wanted, connected)), static_cast<uint8_t>(connected)});
     }
   }
   const auto append = [&](const std::vector<ExchangeTask>& tasks) {
@@ -243,8 +247,9 @@ Issued DeviceCommunicator::launchTasks(std::span<const DeviceOperation> operatio
   launch.rank = config_.rank;
   launch.size = config_.size;
   launch.channels = plan_.channelsIn(tables_.base());
-  launch.channelCount = plan_.openChannels();
+  launch.channelCount = config_.channels;
   launch.shape = shape_;
+  launch.compact = compactShape(shape_);
   launch.tasks = ordered.there;
   launch.queues = queues.there;
   return issue(launch, std::move(area), operations, timeoutNanos, stream);

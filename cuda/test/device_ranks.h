@@ -99,14 +99,16 @@ class DeviceRanks {
                                      firstStep,
                                      firstStep,
                                      TransportKind::P2p,
-                                     true};
+                                     true,
+                                     false};
         r.recvs[c * size_ + peer] = {block(rank, peer, c),
                                      slotsAt(rank, peer),
                                      headAt(peer, rank),
                                      firstStep,
                                      firstStep,
                                      TransportKind::P2p,
-                                     true};
+                                     true,
+                                     false};
       }
       // Odd channels run in the reverse direction, and their trees are mirrored.
       const auto place = [&](int at) { return c % 2 == 0 ? at : size_ - 1 - at; };

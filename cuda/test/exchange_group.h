@@ -31,9 +31,15 @@ struct ExchangeGroup {
     launch.channels = plain.channels;
     launch.channelCount = channels;
     launch.shape = plain.shape;
+    launch.compact = device::compactShape(plain.shape);
     launch.control = plain.control;
     launch.collectives = collective ? 1 : 0;
-    for (ExchangeTask& task : tasks) task.collective = launch.collectives;
+    for (auto* all : {&tasks, &copies}) {
+      for (ExchangeTask& task : *all) {
+        task.channels = task.connected = static_cast<uint8_t>(channels);
+        if (all == &tasks) task.collective = collective ? 1 : 0;
+      }
+    }
     launch.queues = queues.data();
     launch.queueCount = static_cast<uint32_t>(queues.size());
     launch.firstCopy = static_cast<uint32_t>(tasks.size());
