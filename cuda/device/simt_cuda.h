@@ -68,8 +68,8 @@ JCCL_DEVICE T shuffle(unsigned mask, T value, int lane) {
 JCCL_DEVICE uint64_t loadShared(const uint64_t* p) { return *static_cast<const volatile uint64_t*>(p); }
 JCCL_DEVICE void storeShared(uint64_t* p, uint64_t value) { *static_cast<volatile uint64_t*>(p) = value; }
 JCCL_DEVICE uint64_t swapShared(uint64_t* p, uint64_t expected, uint64_t next) {
-  return atomicCAS_block(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(expected),
-                         static_cast<unsigned long long>(next));
+  return atomicCAS(reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(expected),
+                   static_cast<unsigned long long>(next));
 }
 
 JCCL_DEVICE uint64_t nanos() {

@@ -5,9 +5,9 @@
 // may be one of the sources. Memory is cut into
 //
 //     [ head | 16 bytes | 16 bytes | ... | tail ]     where all pointers come to a 16-byte boundary at the same offset,
-//     [ unit | unit | unit | ...                ]     of 8, 4, 2 bytes or 1 where they do not
+//     [ 16 bytes | 16 bytes | ...        | tail ]     where they do not; then each pointer is accessed as its own address allows
 //
-// and every thread takes a few units at a time: all loads of them are in flight before the first result is stored. All
+// and every thread takes several 16 bytes at a time: all loads of them are in flight before the first result is stored. All
 // accesses bypass L1: others write the sources or read the destinations, or no thread will read them again soon.
 #pragma once
 
@@ -43,18 +43,22 @@ class Mover {
   // A call of its own, so that the registers of its caller do not add to its own.
   JCCL_DEVICE_CALL void run(size_t bytes) const {
     if (operands_.destinationCount == 0 || bytes == 0) return;
-    uintptr_t all = 0, different = 0;
+    uintptr_t different = 0;
     const uintptr_t first = reinterpret_cast<uintptr_t>(operands_.sources[0]);
-    for (int s = 0; s < operands_.sourceCount; ++s) add(operands_.sources[s], first, all, different);
-    for (int d = 0; d < operands_.destinationCount; ++d) add(operands_.destinations[d], first, all, different);
-    const size_t head = -first % kWide;
-    if (different % kWide != 0 || head % sizeof(Stored) != 0 || bytes < kWide + head) {
-      return units(all | kWide, bytes);
-    }
+    for (int s = 1; s < operands_.sourceCount; ++s) different |= addressOf(operands_.sources[s]) ^ first;
+    for (int d = 0; d < operands_.destinationCount; ++d) different |= addressOf(operands_.destinations[d]) ^ first;
+    size_t head = -first % kWide;
+    const bool aligned = different % kWide == 0 && head % sizeof(Stored) == 0;
+    if (!aligned) head = 0;
+    if (bytes < kWide + head) return narrow(0, bytes);
     const size_t end = bytes - (bytes - head) % kWide;
-    narrow<sizeof(Stored)>(0, head);
-    wide(head, end);
-    narrow<sizeof(Stored)>(end, bytes);
+    narrow(0, head);
+    if (aligned) {
+      wide(head, end);
+    } else {
+      mixed(end);
+    }
+    narrow(end, bytes);
   }
 
  private:
@@ -63,26 +67,7 @@ class Mover {
   // Loads of 16 bytes that a thread has in flight: 8, whether from one source or from two.
   static constexpr int kLoads = 8;
 
-  JCCL_DEVICE static void add(const uint8_t* pointer, uintptr_t first, uintptr_t& all, uintptr_t& different) {
-    const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-    all |= address;
-    different |= address ^ first;
-  }
-
-  // Units as wide as the least aligned pointer allows, but whole elements.
-  JCCL_DEVICE void units(uintptr_t alignment, size_t bytes) const {
-    if (sizeof(Stored) == 8 || alignment % 8 == 0) {
-      const size_t end = bytes - bytes % 8;
-      narrow<8>(0, end);
-      if constexpr (sizeof(Stored) < 8) narrow<sizeof(Stored)>(end, bytes);
-    } else if (alignment % 4 == 0 && sizeof(Stored) < 4) {
-      const size_t end = bytes - bytes % 4;
-      narrow<4>(0, end);
-      if constexpr (sizeof(Stored) < 4) narrow<sizeof(Stored)>(end, bytes);
-    } else {
-      narrow<sizeof(Stored)>(0, bytes);
-    }
-  }
+  JCCL_DEVICE static uintptr_t addressOf(const uint8_t* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
   // 16 bytes at a time, all aligned. The shapes of the ring are loops of their own, with as many loads in flight as the
   // registers hold.
@@ -162,14 +147,30 @@ class Mover {
 
   // Any number of sources and destinations; the next source is in flight while one is folded.
   JCCL_DEVICE void reduceMany(size_t begin, size_t end) const {
-    // Accumulators of narrow types take more registers than what they hold.
-    constexpr int kMany = sizeof(Stored) >= 4 ? kLoads / 2 : sizeof(Stored) == 2 ? kLoads / 4 : 1;
+    // Accumulators of 8-bit types take more registers than there are.
+    constexpr int kMany = sizeof(Stored) >= 2 ? kLoads / 2 : kLoads / 4;
     const size_t stride = team_.threads * kWide;
     size_t at = begin + team_.thread * kWide;
-    if constexpr (kMany > 1) {
-      for (; at + (kMany - 1) * stride < end; at += kMany * stride) reduceSome<kMany>(at, stride);
+    for (; at + (kMany - 1) * stride < end; at += kMany * stride) reduceSome<kMany, true>(at, stride);
+    for (; at < end; at += stride) reduceSome<1, true>(at, stride);
+  }
+
+  // 16 bytes at a time, at any address.
+  JCCL_DEVICE void mixed(size_t end) const {
+    constexpr int kMany = sizeof(Stored) >= 2 ? kLoads / 4 : 1;
+    const size_t stride = team_.threads * kWide;
+    size_t at = team_.thread * kWide;
+    if (operands_.sourceCount == 1 && reduction_.divisor == 1) {
+      constexpr int kCopies = kLoads / 2;
+      for (; at + (kCopies - 1) * stride < end; at += kCopies * stride) {
+        simt::Vec16 words[kCopies];
+        load<kCopies, false>(words, 0, at, stride);
+        store<kCopies, false>(words, at, stride);
+      }
+    } else if constexpr (kMany > 1) {
+      for (; at + (kMany - 1) * stride < end; at += kMany * stride) reduceSome<kMany, false>(at, stride);
     }
-    for (; at < end; at += stride) reduceSome<1>(at, stride);
+    for (; at < end; at += stride) reduceSome<1, false>(at, stride);
   }
 
   template <int N>
@@ -189,20 +190,80 @@ class Mover {
     }
   };
 
-  template <int N>
+  template <int N, bool Aligned>
   JCCL_DEVICE void load(simt::Vec16 (&words)[N], int source, size_t at, size_t stride) const {
     const uint8_t* from = operands_.sources[source] + at;
-    JCCL_UNROLL
-    for (int i = 0; i < N; ++i) words[i] = simt::loadPeer<16>(from + i * stride);
+    withWidth<Aligned>(from, [&](auto width) {
+      JCCL_UNROLL
+      for (int i = 0; i < N; ++i) words[i] = joined<width.kBytes>(from + i * stride);
+    });
   }
 
-  template <int N>
+  template <int N, bool Aligned>
+  JCCL_DEVICE void store(const simt::Vec16 (&words)[N], size_t at, size_t stride) const {
+    for (int d = 0; d < operands_.destinationCount; ++d) {
+      uint8_t* to = operands_.destinations[d] + at;
+      withWidth<Aligned>(to, [&](auto width) {
+        JCCL_UNROLL
+        for (int i = 0; i < N; ++i) part<width.kBytes>(to + i * stride, words[i]);
+      });
+    }
+  }
+
+  template <unsigned Bytes>
+  struct Width {
+    static constexpr unsigned kBytes = Bytes;
+  };
+  // Calls body with how wide accesses to an address can be.
+  template <bool Aligned, class Body>
+  JCCL_DEVICE static void withWidth(const uint8_t* at, Body&& body) {
+    if constexpr (!Aligned) {
+      const uintptr_t address = addressOf(at);
+      if (address % 2 != 0) return body(Width<1>{});
+      if (address % 4 != 0) return body(Width<2>{});
+      if (address % 8 != 0) return body(Width<4>{});
+      if (address % 16 != 0) return body(Width<8>{});
+    }
+    body(Width<16>{});
+  }
+
+  // 16 bytes by narrower accesses.
+  template <unsigned Unit>
+  JCCL_DEVICE static simt::Vec16 joined(const uint8_t* from) {
+    if constexpr (Unit == 16) {
+      return simt::loadPeer<16>(from);
+    } else {
+      return {joinedHalf<Unit>(from), joinedHalf<Unit>(from + 8)};
+    }
+  }
+  template <unsigned Unit>
+  JCCL_DEVICE static uint64_t joinedHalf(const uint8_t* from) {
+    uint64_t word = 0;
+    JCCL_UNROLL
+    for (unsigned i = 0; i < 8; i += Unit) word |= uint64_t{simt::loadPeer<Unit>(from + i)} << 8 * i;
+    return word;
+  }
+  template <unsigned Unit>
+  JCCL_DEVICE static void part(uint8_t* to, simt::Vec16 words) {
+    if constexpr (Unit == 16) {
+      simt::storePeer<16>(to, words);
+    } else {
+      JCCL_UNROLL
+      for (unsigned i = 0; i < 8; i += Unit)
+        simt::storePeer<Unit>(to + i, static_cast<simt::Word<Unit>>(words.low >> 8 * i));
+      JCCL_UNROLL
+      for (unsigned i = 0; i < 8; i += Unit)
+        simt::storePeer<Unit>(to + 8 + i, static_cast<simt::Word<Unit>>(words.high >> 8 * i));
+    }
+  }
+
+  template <int N, bool Aligned>
   JCCL_DEVICE void reduceSome(size_t at, size_t stride) const {
     simt::Vec16 words[N] = {};
-    load(words, 0, at, stride);
+    load<N, Aligned>(words, 0, at, stride);
     if (operands_.sourceCount > 1 || reduction_.divisor != 1) {
       simt::Vec16 next[N] = {};
-      if (operands_.sourceCount > 1) load(next, 1, at, stride);
+      if (operands_.sourceCount > 1) load<N, Aligned>(next, 1, at, stride);
       Accumulators<N> accumulators;
       JCCL_UNROLL
       for (int i = 0; i < N; ++i) {
@@ -212,7 +273,7 @@ class Mover {
       for (int s = 1; s < operands_.sourceCount; ++s) {
         JCCL_UNROLL
         for (int i = 0; i < N; ++i) words[i] = next[i];
-        if (s + 1 < operands_.sourceCount) load(next, s + 1, at, stride);
+        if (s + 1 < operands_.sourceCount) load<N, Aligned>(next, s + 1, at, stride);
         accumulators.fold(words, reduction_);
       }
       JCCL_UNROLL
@@ -224,15 +285,12 @@ class Mover {
         words[i] = {accumulators.low[i].pack(), accumulators.high[i].pack()};
       }
     }
-    for (int d = 0; d < operands_.destinationCount; ++d) {
-      uint8_t* to = operands_.destinations[d] + at;
-      JCCL_UNROLL
-      for (int i = 0; i < N; ++i) simt::storePeer<16>(to + i * stride, words[i]);
-    }
+    store<N, Aligned>(words, at, stride);
   }
 
-  template <unsigned Unit>
+  // Element by element.
   JCCL_DEVICE void narrow(size_t begin, size_t end) const {
+    constexpr unsigned Unit = sizeof(Stored);
     for (size_t at = begin + team_.thread * Unit; at < end; at += team_.threads * Unit) {
       uint64_t word = loadUnit<Unit>(operands_.sources[0] + at);
       if (operands_.sourceCount > 1 || reduction_.divisor != 1) {
