@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/code.h"
 #include "base/thread.h"
 
@@ -15,10 +16,11 @@ constexpr int64_t kSleepNanos = 100'000'000;
 
 }  // namespace
 
-StagingProxy::StagingProxy(ProgressEngine& network, uint32_t* abort, std::function<void()> failed)
+StagingProxy::StagingProxy(ProgressEngine& network, uint32_t* abort, std::function<void()> failed, int64_t spinNanos)
     : network_(network),
       abort_(abort),
       failed_(std::move(failed)),
+      spinNanos_(spinNanos),
       thread_(startQuietThread("jccl-staging", [this] { run(); })) {}
 
 StagingProxy::~StagingProxy() {
@@ -30,7 +32,7 @@ StagingProxy::~StagingProxy() {
 
 void StagingProxy::run() {
   int idle = 0;
-  int64_t wait = kFirstWaitNanos;
+  int64_t wait = kFirstWaitNanos, moved = monotonicNanos();
   bool reported = false;
   uint32_t seen = 0;
   bool moves = false;  // since the network's own thread was last kicked
@@ -45,7 +47,10 @@ void StagingProxy::run() {
       });
     }
     const uint32_t begun = activity_.begun();
-    moves = moves || begun != seen;
+    if (begun != seen) {
+      moves = true;
+      moved = monotonicNanos();
+    }
     seen = begun;
     if (reported || !activity_.inFlight()) {
       // What the last kernels published has still to leave: the network's own thread sends it.
@@ -58,7 +63,11 @@ void StagingProxy::run() {
     if (network_.poll() != 0) {
       idle = 0;
       wait = kFirstWaitNanos;
-    } else if (++idle >= kIdlePolls) {
+      moved = spinNanos_ == 0 ? 0 : monotonicNanos();
+    } else if (++idle >= kIdlePolls && monotonicNanos() - moved < spinNanos_) {
+      idle = 0;
+      std::this_thread::yield();
+    } else if (idle >= kIdlePolls) {
       network_.waitForEvents(wait);
       wait = std::min(2 * wait, kLastWaitNanos);
     }

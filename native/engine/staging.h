@@ -48,11 +48,14 @@ struct DeviceSlots {
 class StagingProxy {
  public:
   // `abort` is the word that ends the kernels' waits: set to Code::Transport once the network has failed, after `failed` was
-  // called. It stays until the activity is closed, or as long as this object.
-  StagingProxy(ProgressEngine& network, uint32_t* abort, std::function<void()> failed);
+  // called. It stays until the activity is closed, or as long as this object. While an operation is in flight the thread polls
+  // without a pause until nothing has moved for so long; `spinNanos` 0 is for hosts that have no core for it.
+  StagingProxy(ProgressEngine& network, uint32_t* abort, std::function<void()> failed, int64_t spinNanos = 0);
   ~StagingProxy();
   StagingProxy(const StagingProxy&) = delete;
   StagingProxy& operator=(const StagingProxy&) = delete;
+
+  static constexpr int64_t kSpinNanos = 10'000'000;
 
   StagingActivity& activity() { return activity_; }
 
@@ -62,6 +65,7 @@ class StagingProxy {
   ProgressEngine& network_;
   uint32_t* const abort_;
   const std::function<void()> failed_;
+  const int64_t spinNanos_;
   StagingActivity activity_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;

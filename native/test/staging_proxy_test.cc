@@ -134,6 +134,24 @@ TEST(StagingProxy, WaitsBrieflyWhenNothingMoves) {
   proxy.activity().end();
 }
 
+// Where there is a core for it, a kernel's next slot is found at once.
+TEST(StagingProxy, DoesNotPauseUntilNothingHasMovedForLong) {
+  constexpr int64_t kHour = 3'600'000'000'000, kMoment = 1'000'000;
+  for (const int64_t spinNanos : {kHour, kMoment}) {
+    NotingNetwork network;
+    uint32_t abort = 0;
+    StagingProxy proxy(
+        network, &abort, [] {}, spinNanos);
+    proxy.activity().begin();
+    ASSERT_TRUE(network.comes(
+        [&](const NotingNetwork& it) { return spinNanos == kHour ? it.pollsNow() > 10'000 : it.waitsNow() > 0; }));
+    if (spinNanos == kHour) {
+      EXPECT_EQ(network.longestWait(), 0);
+    }
+    proxy.activity().end();
+  }
+}
+
 TEST(StagingProxy, MovesUntilTheLastOfSeveralHasEnded) {
   NotingNetwork network;
   network.setBusy(true);
