@@ -22,8 +22,8 @@ import org.slf4j.LoggerFactory;
  */
 record PeerDevice(int ordinal, String uuid, String busId, int capability, int blocks, boolean servedByMps) {
 
-    /** Threads of a block where no setting says: the registers of a multiprocessor allow it everywhere. */
-    private static final int DEFAULT_THREADS = 256;
+    /** Threads of a block where no setting says: the registers of a multiprocessor allow one such block everywhere. */
+    private static final int DEFAULT_THREADS = 384;
 
     private static final Logger LOG = LoggerFactory.getLogger(PeerDevice.class);
 
