@@ -319,9 +319,9 @@ Status HostCommunicator::stage(int peer, const std::vector<int>& channels, std::
 StagingActivity* HostCommunicator::startStaging(uint32_t* abort) {
   if (net_ == nullptr) return nullptr;
   const CommunicatorConfig& communicator = config_.communicator;
-  const bool crowded = SpinPolicy::isOversubscribed(communicator.localRanks, communicator.cores);
+  const bool oversubscribed = SpinPolicy::isOversubscribed(communicator.localRanks, communicator.cores);
   stagingProxy_ = std::make_unique<StagingProxy>(
-      *net_, abort, [this] { communicator_->abort(Code::Transport); }, crowded ? 0 : StagingProxy::kSpinNanos);
+      *net_, abort, [this] { communicator_->abort(Code::Transport); }, oversubscribed ? 0 : StagingProxy::kSpinNanos);
   return &stagingProxy_->activity();
 }
 
