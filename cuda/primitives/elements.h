@@ -257,8 +257,15 @@ class Accumulator {
     for (int i = 0; i < kLanes; ++i) lanes_[i] = Op::apply(lanes_[i], lane(granule, i), isSigned);
   }
 
+  // Numbers are made of the granule once, not for each operation: of narrow types that is most of the code.
   JCCL_DEVICE void fold(uint64_t granule, const Reduction& reduction) {
-    withOperation<E>(reduction.op, [&](auto op) { fold<decltype(op)>(granule, reduction.isSigned); });
+    typename E::Scalar lanes[kLanes];
+    JCCL_UNROLL
+    for (int i = 0; i < kLanes; ++i) lanes[i] = lane(granule, i);
+    withOperation<E>(reduction.op, [&](auto op) {
+      JCCL_UNROLL
+      for (int i = 0; i < kLanes; ++i) lanes_[i] = decltype(op)::apply(lanes_[i], lanes[i], reduction.isSigned);
+    });
   }
 
   JCCL_DEVICE void divide(const Reduction& reduction) {

@@ -75,7 +75,9 @@ class Mover {
     if (operands_.sourceCount == 1 && reduction_.divisor == 1) {
       if (operands_.destinationCount == 1) return copyWide<1>(begin, end);
       if (operands_.destinationCount == 2) return copyWide<2>(begin, end);
-    } else if (operands_.sourceCount == 2) {
+    } else if (operands_.sourceCount == 2 && reduction_.divisor == 1) {
+      // A loop for each operation, but where converting the numbers takes longer than to choose one.
+      if constexpr (sizeof(Stored) <= 2) return reduceTwo<void>(begin, end);
       return withOperation<E>(reduction_.op, [&](auto op) { reduceTwo<decltype(op)>(begin, end); });
     }
     reduceMany(begin, end);
@@ -140,8 +142,11 @@ class Mover {
   JCCL_DEVICE uint64_t folded(uint64_t a, uint64_t b) const {
     Accumulator<E> accumulator;
     accumulator.load(a);
-    accumulator.template fold<Op>(b, reduction_.isSigned);
-    if (reduction_.divisor != 1) accumulator.divide(reduction_);
+    if constexpr (std::is_void_v<Op>) {
+      accumulator.fold(b, reduction_);
+    } else {
+      accumulator.template fold<Op>(b, reduction_.isSigned);
+    }
     return accumulator.pack();
   }
 
@@ -288,8 +293,8 @@ class Mover {
     store<N, Aligned>(words, at, stride);
   }
 
-  // Element by element.
-  JCCL_DEVICE void narrow(size_t begin, size_t end) const {
+  // Element by element. Called, not inlined: it is used in many places, where little is moved.
+  JCCL_DEVICE_CALL void narrow(size_t begin, size_t end) const {
     constexpr unsigned Unit = sizeof(Stored);
     for (size_t at = begin + team_.thread * Unit; at < end; at += team_.threads * Unit) {
       uint64_t word = loadUnit<Unit>(operands_.sources[0] + at);

@@ -10,6 +10,7 @@
 #include "base/code.h"
 #include "cuda/device/memory.h"
 #include "cuda/device/simt.h"
+#include "cuda/primitives/compiler.h"
 #include "cuda/primitives/progress_record.h"
 
 namespace jccl::device {
@@ -108,12 +109,14 @@ class Waiter {
   // vote(goesOn) combines the answers of the threads that wait together.
   template <class Ready, class Vote>
   JCCL_DEVICE bool waitUntil(Ready& ready, const WaitPlace& place, Vote&& vote) const {
+    JCCL_NO_UNROLL
     for (int poll = 0; poll < kFirstPolls; ++poll) {
       if (ready()) return true;
       simt::pause();
     }
     WaitMemory memory;
     while (vote(goesOn(memory, place))) {
+      JCCL_NO_UNROLL
       for (int poll = 0; poll < kPollsPerClock; ++poll) {
         if (ready()) {
           forget(memory);

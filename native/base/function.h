@@ -3,6 +3,9 @@
 
 #if defined(__CUDACC__)
 #define JCCL_FN __host__ __device__
+// On GPUs called, not inlined: one copy of the code, however many call it.
+#define JCCL_FN_CALL __host__ __device__ __noinline__
 #else
 #define JCCL_FN
+#define JCCL_FN_CALL
 #endif

@@ -52,7 +52,7 @@ struct Part {
 };
 
 // The channel's share of a rank's part, counted from the part's own beginning: where it is in the small buffer.
-JCCL_FN inline Part shareOfPart(const PartPlan& plan, int rank) {
+JCCL_FN_CALL inline Part shareOfPart(const PartPlan& plan, int rank) {
   const size_t total = plan.counts == nullptr ? plan.uniform : static_cast<size_t>(plan.counts[rank]);
   Part part{};
   share(total, plan.channel, plan.channels, part.begin, part.count);
@@ -60,7 +60,7 @@ JCCL_FN inline Part shareOfPart(const PartPlan& plan, int rank) {
 }
 
 // The same share, where it is in the large buffer.
-JCCL_FN inline Part partOf(const PartPlan& plan, int rank) {
+JCCL_FN_CALL inline Part partOf(const PartPlan& plan, int rank) {
   Part part = shareOfPart(plan, rank);
   part.begin += plan.displacements == nullptr ? rank * plan.uniform : static_cast<size_t>(plan.displacements[rank]);
   return part;
@@ -77,7 +77,7 @@ JCCL_FN inline size_t largestPart(const PartPlan& plan, int size) {
 
 // The chunk of a round with `left` elements: the last round is cut evenly, so that no rank idles while another has a whole
 // chunk.
-JCCL_FN inline size_t evenly(size_t left, size_t ranks, size_t max) {
+JCCL_FN_CALL inline size_t evenly(size_t left, size_t ranks, size_t max) {
   return smaller(max, ((left + ranks - 1) / ranks + 15) / 16 * 16);
 }
 
