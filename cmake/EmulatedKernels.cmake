@@ -32,36 +32,39 @@ if(NOT JCCL_SANITIZE STREQUAL "thread")
   endif()
 
   # The emulated driver as a library, under the name by which a real one is opened, and one that is too old; a program that
-  # finds them there runs the library's own way to a driver, once for each level.
-  add_library(jccl_emulated_libcuda MODULE cuda/test/libcuda/exports.cc)
-  target_link_libraries(jccl_emulated_libcuda PRIVATE jccl_emulated Threads::Threads)
-  target_link_options(jccl_emulated_libcuda PRIVATE -static-libgcc -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,-z,defs)
-  add_library(jccl_too_old_libcuda MODULE cuda/test/libcuda/too_old.cc)
-  foreach(library jccl_emulated_libcuda jccl_too_old_libcuda)
-    set_target_properties(${library} PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1
-      LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${library}")
-    add_dependencies(jccl_tests ${library})
-  endforeach()
-  if(JCCL_HAS_GTEST)
-    file(GLOB JCCL_RUNTIME_SOURCES CONFIGURE_DEPENDS cuda/driver/*.cc cuda/runtime/*.cc)
-    jccl_test_program(jccl_cuda_driver_test cuda/test/libcuda/driver_levels_test.cc ${JCCL_RUNTIME_SOURCES}
-      cuda/kernels/registry.cc cuda/test/device/emulated_images.cc)
-    add_dependencies(jccl_cuda_driver_test jccl_emulated_libcuda jccl_too_old_libcuda)
-    target_include_directories(jccl_cuda_driver_test PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
-    target_compile_definitions(jccl_cuda_driver_test PRIVATE
-      JCCL_VERSIONS_PAGE="${CMAKE_CURRENT_SOURCE_DIR}/docs/versions.md")
-    foreach(level 470 525 550 580)
-      set(library jccl_emulated_libcuda)
-      if(level EQUAL 470)
-        set(library jccl_too_old_libcuda)
-      endif()
-      foreach(kernels 12090 13000)
-        add_test(NAME cuda-driver-${level}-${kernels} COMMAND jccl_cuda_driver_test)
-        set(environment "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/${library};JCCL_EMULATED_DRIVER=${level}"
-          "JCCL_EMULATED_KERNELS=${kernels};JCCL_EMULATED_MPS=1;GTEST_BRIEF=1")
-        set_tests_properties(cuda-driver-${level}-${kernels} PROPERTIES TIMEOUT 300 ENVIRONMENT "${environment}")
-      endforeach()
+  # finds them there runs the library's own way to a driver, once for each level. Sanitizers see the same code in the program
+  # above, and would take two copies of it in a process for one.
+  if(NOT JCCL_SANITIZE)
+    add_library(jccl_emulated_libcuda MODULE cuda/test/libcuda/exports.cc)
+    target_link_libraries(jccl_emulated_libcuda PRIVATE jccl_emulated Threads::Threads)
+    target_link_options(jccl_emulated_libcuda PRIVATE -static-libgcc -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,-z,defs)
+    add_library(jccl_too_old_libcuda MODULE cuda/test/libcuda/too_old.cc)
+    foreach(library jccl_emulated_libcuda jccl_too_old_libcuda)
+      set_target_properties(${library} PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1
+        LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${library}")
+      add_dependencies(jccl_tests ${library})
     endforeach()
+    if(JCCL_HAS_GTEST)
+      file(GLOB JCCL_RUNTIME_SOURCES CONFIGURE_DEPENDS cuda/driver/*.cc cuda/runtime/*.cc)
+      jccl_test_program(jccl_cuda_driver_test cuda/test/libcuda/driver_levels_test.cc ${JCCL_RUNTIME_SOURCES}
+        cuda/kernels/registry.cc cuda/test/device/emulated_images.cc)
+      add_dependencies(jccl_cuda_driver_test jccl_emulated_libcuda jccl_too_old_libcuda)
+      target_include_directories(jccl_cuda_driver_test PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+      target_compile_definitions(jccl_cuda_driver_test PRIVATE
+        JCCL_VERSIONS_PAGE="${CMAKE_CURRENT_SOURCE_DIR}/docs/versions.md")
+      foreach(level 470 525 550 580)
+        set(library jccl_emulated_libcuda)
+        if(level EQUAL 470)
+          set(library jccl_too_old_libcuda)
+        endif()
+        foreach(kernels 12090 13000)
+          add_test(NAME cuda-driver-${level}-${kernels} COMMAND jccl_cuda_driver_test)
+          set(environment "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/${library};JCCL_EMULATED_DRIVER=${level}"
+            "JCCL_EMULATED_KERNELS=${kernels};JCCL_EMULATED_MPS=1;GTEST_BRIEF=1")
+          set_tests_properties(cuda-driver-${level}-${kernels} PROPERTIES TIMEOUT 300 ENVIRONMENT "${environment}")
+        endforeach()
+      endforeach()
+    endif()
   endif()
 
   # What Java's tests load in the place of libjccl_cuda.so.

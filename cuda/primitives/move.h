@@ -40,8 +40,16 @@ class Mover {
   JCCL_DEVICE Mover(const Team& team, const Operands& operands, const Reduction& reduction)
       : team_(team), operands_(operands), reduction_(reduction) {}
 
-  // A call of its own, so that the registers of its caller do not add to its own.
-  JCCL_DEVICE_CALL void run(size_t bytes) const {
+  // A call of its own, so that the registers of its caller do not add to its own. It takes values: what is behind a pointer to
+  // this would be read from local memory by every loop.
+  JCCL_DEVICE void run(size_t bytes) const { runAlone(*this, bytes); }
+
+ private:
+  JCCL_DEVICE_CALL static void runAlone(const Mover mover, size_t bytes) { mover.move(bytes); }
+  // For what is in many places, where little is moved.
+  JCCL_DEVICE_CALL static void narrowAlone(const Mover mover, size_t begin, size_t end) { mover.eachElement(begin, end); }
+
+  JCCL_DEVICE void move(size_t bytes) const {
     if (operands_.destinationCount == 0 || bytes == 0) return;
     uintptr_t different = 0;
     const uintptr_t first = reinterpret_cast<uintptr_t>(operands_.sources[0]);
@@ -61,7 +69,6 @@ class Mover {
     narrow(end, bytes);
   }
 
- private:
   using Stored = typename E::Stored;
   static constexpr size_t kWide = 16;
   // Loads of 16 bytes that a thread has in flight: 8, whether from one source or from two.
@@ -293,8 +300,11 @@ class Mover {
     store<N, Aligned>(words, at, stride);
   }
 
-  // Element by element. Called, not inlined: it is used in many places, where little is moved.
-  JCCL_DEVICE_CALL void narrow(size_t begin, size_t end) const {
+  JCCL_DEVICE void narrow(size_t begin, size_t end) const {
+    if (begin < end) narrowAlone(*this, begin, end);
+  }
+  // Element by element.
+  JCCL_DEVICE void eachElement(size_t begin, size_t end) const {
     constexpr unsigned Unit = sizeof(Stored);
     for (size_t at = begin + team_.thread * Unit; at < end; at += team_.threads * Unit) {
       uint64_t word = loadUnit<Unit>(operands_.sources[0] + at);
@@ -327,9 +337,9 @@ class Mover {
     for (unsigned i = 0; i < Unit; ++i) simt::storePeer<1>(to + i, static_cast<uint8_t>(word >> 8 * i));
   }
 
-  const Team& team_;
-  const Operands& operands_;
-  const Reduction& reduction_;
+  const Team team_;
+  const Operands operands_;
+  const Reduction reduction_;
 };
 
 // Up to 8 bytes of an own buffer at any address, as LL and LL128 take them; what is beyond `bytes` is zero.

@@ -1,0 +1,131 @@
+"""Reads what NVIDIA's tools make of kernels, without its disassembler: images, cubins, and of each instruction as much as
+scripts/check-kernels asks for. Instructions have had 128 bits, and these fields their places, since capability 7.5;
+cuda/test/check_kernels_test holds the fields to what the assembler makes of PTX that names them, for every architecture."""
+
+import struct
+
+LOADS = {0x181: "global", 0x180: "generic", 0x183: "local"}
+STORES = {0x186: "global", 0x185: "generic", 0x187: "local"}
+ATOMICS = {0x1A8, 0x1A9, 0x18E}  # on global memory: with a result, exchanges, without a result
+MEMBAR, BRA, BRX, CALL, RET, EXIT = 0x192, 0x147, 0x149, (0x143, 0x144), 0x150, 0x14D
+BYTES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 8, 6: 16}
+# How far an access is ordered; "constant" is the path that sees old data.
+SCOPES_75 = {0x7: "weak", 0x3: "constant", 0x8: "cta", 0xA: "gpu", 0xB: "sys"}
+SCOPES = {0x0: "weak", 0x4: "constant", 0x5: "cta", 0x7: "gpu", 0xA: "sys"}
+FENCE_SCOPES = {0: "cta", 2: "gpu", 3: "sys"}
+
+
+class Instruction:
+    """One instruction of an architecture (80 for sm_80)."""
+
+    def __init__(self, address, words, architecture):
+        self.address = address
+        self._word = words[0] | words[1] << 64
+        self._architecture = architecture
+        self.operation = self._bits(0, 9)
+
+    def _bits(self, begin, end):
+        return self._word >> begin & (1 << end - begin) - 1
+
+    @property
+    def space(self):
+        """The memory that a load or store is of; None for others."""
+        return LOADS.get(self.operation) or STORES.get(self.operation)
+
+    @property
+    def is_load(self):
+        return self.operation in LOADS
+
+    @property
+    def bytes(self):
+        return BYTES.get(self._bits(73, 76), 0)
+
+    @property
+    def scope(self):
+        """Of a load, store or atomic operation: weak, constant, cta, gpu, sys; or a number that is none of these."""
+        code = self._bits(77, 81)
+        return (SCOPES_75 if self._architecture == 75 else SCOPES).get(code, f"unknown ({code:#x})")
+
+    @property
+    def fence_scope(self):
+        code = self._bits(76, 78)
+        return FENCE_SCOPES.get(code, f"unknown ({code})")
+
+    @property
+    def signals(self):
+        """The scoreboard that a load releases when its data is there; 7 for none."""
+        return self._bits(110, 113)
+
+    @property
+    def waits(self):
+        """The scoreboards that the instruction waits for, as bits."""
+        return self._bits(116, 122)
+
+    @property
+    def target(self):
+        """Where a direct branch goes."""
+        offset = self._bits(34, 82)
+        if offset >> 47:
+            offset -= 1 << 48
+        # Later capabilities have the lowest eight bits elsewhere.
+        return self.address + 16 + 4 * (offset << 8 | self._bits(16, 24) if self._architecture >= 90 else offset)
+
+    @property
+    def ends_block(self):
+        return self.operation in (BRA, BRX, RET, EXIT) or self.operation in CALL
+
+
+def sections(data):
+    """Name and contents of each section of an ELF file."""
+    table, = struct.unpack_from("<Q", data, 0x28)
+    size, count, names = struct.unpack_from("<HHH", data, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", data, table + i * size) for i in range(count)]
+    for name, kind, _, _, offset, length in headers:
+        begin = headers[names][4] + name
+        yield data[begin:data.index(b"\0", begin)].decode(), b"" if kind == 8 else data[offset:offset + length]
+
+
+def kernels(path, architecture):
+    """Name and instructions of each kernel of a cubin, with the functions that it calls."""
+    for name, text in sections(path.read_bytes()):
+        if name.startswith(".text."):
+            yield name.removeprefix(".text."), [
+                Instruction(at, struct.unpack_from("<QQ", text, at), architecture) for at in range(0, len(text), 16)]
+
+
+def images(path):
+    """Kind ("elf" or "ptx"), architecture and name of what an image of several architectures has."""
+    data = path.read_bytes()
+    magic, _, header, length = struct.unpack_from("<IHHQ", data)
+    if magic != 0xBA55ED50:
+        raise ValueError(f"{path}: no image, magic={magic:#x}")
+    at, end = header, header + length
+    while at < end:
+        kind, _, header, length = struct.unpack_from("<HHIQ", data, at)
+        architecture, name, size = struct.unpack_from("<III", data, at + 28)
+        yield {1: "ptx", 2: "elf"}.get(kind, str(kind)), architecture, data[at + name:at + name + size].decode()
+        at += header + length
+
+
+def inner_loops(code):
+    """The first and the last address of each loop that contains no other."""
+    loops = sorted({(one.target, one.address) for one in code if one.operation == BRA and one.target < one.address})
+    return [(begin, end) for begin, end in loops
+            if not any((b, e) != (begin, end) and begin <= b and e <= end for b, e in loops)]
+
+
+def loads_in_flight(code, bytes):
+    """How many loads of so many bytes a thread has in flight at most, without a branch between them."""
+    starts = {one.target for one in code if one.operation == BRA}
+    waiting, most = {}, 0
+    for one in code:
+        if one.address in starts:
+            waiting.clear()
+        for scoreboard in [s for s in waiting if one.waits >> s & 1]:
+            del waiting[scoreboard]
+        if one.is_load and one.space != "local" and one.bytes == bytes:
+            waiting[one.signals] = waiting.get(one.signals, 0) + 1
+            most = max(most, sum(waiting.values()))
+        if one.ends_block:
+            waiting.clear()
+    return most
