@@ -31,6 +31,8 @@ Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, size_t co
   for (size_t i = 0; i < count; ++i) values[i] = valueOf(config_.rank, i);
   uint8_t* output = testDevice_.base() + bytes;
   Status status = copyAsync(testDevice_.base(), values, bytes, stream_);
+  // What an earlier test has left would pass for what this one has not written.
+  if (status) status = fillAsync(output, 0, bytes, stream_);
   if (!status) return status;
   const Issued issued = run(code, choice, testDevice_.base(), output,
                             static_cast<int64_t>(exchange ? count / n : count), 0, timeoutNanos, stream_);
