@@ -65,16 +65,22 @@ if(JCCL_HAS_CUDA)
   set(JCCL_KERNEL_IMAGES "${CMAKE_BINARY_DIR}/kernels")
   set(JCCL_KERNEL_FLAGS -std=c++17 -O3 -Werror=all-warnings --compiler-options=-Wall,-Wextra,-Werror
     "-I${CMAKE_CURRENT_SOURCE_DIR}" "-I${CMAKE_CURRENT_SOURCE_DIR}/native")
-  file(MAKE_DIRECTORY "${JCCL_KERNEL_IMAGES}")
-  file(GLOB JCCL_KERNEL_SOURCES CONFIGURE_DEPENDS cuda/kernels/*.cu)
+  set(JCCL_MUTATED_IMAGES "${CMAKE_BINARY_DIR}/mutated-kernels")
+  file(MAKE_DIRECTORY "${JCCL_KERNEL_IMAGES}" "${JCCL_MUTATED_IMAGES}")
+  file(GLOB JCCL_KERNEL_SOURCES CONFIGURE_DEPENDS cuda/kernels/*.cu cuda/test/mutated/*.cu)
   set(JCCL_KERNEL_FATBINS)
+  set(JCCL_MUTATED_FATBINS)
   foreach(source IN LISTS JCCL_KERNEL_SOURCES)
     get_filename_component(name ${source} NAME_WE)
-    set(image "${JCCL_KERNEL_IMAGES}/${name}.fatbin")
+    set(kind KERNEL)
+    if(source MATCHES "/cuda/test/mutated/")
+      set(kind MUTATED)
+    endif()
+    set(image "${JCCL_${kind}_IMAGES}/${name}.fatbin")
     set(parts)
     set(cubins)
     foreach(number IN LISTS JCCL_KERNEL_ARCHITECTURES)
-      set(part "${JCCL_KERNEL_IMAGES}/${name}.sm_${number}")
+      set(part "${JCCL_${kind}_IMAGES}/${name}.sm_${number}")
       add_custom_command(OUTPUT "${part}.cubin" BYPRODUCTS "${part}.ptx" "${part}.usage" VERBATIM
         COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/cmake/kernel-compiler" "${CMAKE_CUDA_COMPILER}" "${JCCL_PTXAS}" ${number}
           "${part}" "${source}" ${JCCL_KERNEL_FLAGS}
@@ -88,7 +94,7 @@ if(JCCL_HAS_CUDA)
     endforeach()
     add_custom_command(OUTPUT "${image}" VERBATIM DEPENDS ${cubins}
       COMMAND "${JCCL_FATBINARY}" -64 "--ident=${name}" "--create=${image}" ${JCCL_KERNEL_COMPRESSION} ${parts})
-    list(APPEND JCCL_KERNEL_FATBINS "${image}")
+    list(APPEND JCCL_${kind}_FATBINS "${image}")
   endforeach()
   add_custom_target(jccl_kernels DEPENDS ${JCCL_KERNEL_FATBINS})
 
@@ -105,6 +111,23 @@ if(JCCL_HAS_CUDA)
     ${JAVA_INCLUDE_PATH2} ${JCCL_JNI_HEADERS})
   set_target_properties(jccl_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${JCCL_OUTPUT}")
   jccl_shared_library(jccl_cuda)
+
+  # The same with kernels that go wrong on purpose, for scripts/gpu-bundle.
+  foreach(image in_place exchange)
+    add_custom_command(OUTPUT "${JCCL_MUTATED_IMAGES}/${image}.fatbin" VERBATIM DEPENDS "${JCCL_KERNEL_IMAGES}/${image}.fatbin"
+      COMMAND "${CMAKE_COMMAND}" -E copy "${JCCL_KERNEL_IMAGES}/${image}.fatbin" "${JCCL_MUTATED_IMAGES}")
+    list(APPEND JCCL_MUTATED_FATBINS "${JCCL_MUTATED_IMAGES}/${image}.fatbin")
+  endforeach()
+  set(mutated ${JCCL_CUDA_SOURCES})
+  list(FILTER mutated EXCLUDE REGEX "/cuda/kernels/images\\.cc$")
+  set_source_files_properties("${CMAKE_CURRENT_SOURCE_DIR}/cuda/test/mutated/images.cc" PROPERTIES
+    COMPILE_DEFINITIONS "JCCL_KERNEL_IMAGES=\"${JCCL_MUTATED_IMAGES}\";JCCL_CUDA_VERSION=${JCCL_CUDA_VERSION}"
+    OBJECT_DEPENDS "${JCCL_MUTATED_FATBINS}")
+  add_custom_target(jccl_mutated_kernels DEPENDS ${JCCL_MUTATED_FATBINS})
+  add_library(jccl_cuda_mutated SHARED EXCLUDE_FROM_ALL ${mutated} cuda/test/mutated/images.cc)
+  add_dependencies(jccl_cuda_mutated jccl_build_id_digest jccl_kernels jccl_mutated_kernels)
+  target_include_directories(jccl_cuda_mutated PRIVATE $<TARGET_PROPERTY:jccl_cuda,INCLUDE_DIRECTORIES>)
+  jccl_shared_library(jccl_cuda_mutated)
   # A build of the library for the jar makes both: they are side by side there.
   if(TARGET jccl)
     add_dependencies(jccl jccl_cuda)

@@ -120,6 +120,11 @@ class DevicePrimitives {
       ok = prepare(team, in, out, bytes, check, links);
       if (simt::syncOr(kTeam, static_cast<int>(team.threads), !ok)) {
         ok = false;
+      } else if constexpr (Faults::kSwitched) {
+        const uint32_t moved = bytes != 0 && Faults::losesElement(reduction) ? bytes - transfer_.elementBytes : bytes;
+        LinkRange reached = links;
+        if (Faults::dropsFlag(reduction)) reached.sendCount = 0;
+        ok = move(team, in, out, moved, check, reached, reduction);
       } else {
         ok = move(team, in, out, bytes, check, links, reduction);
       }
@@ -199,7 +204,8 @@ class DevicePrimitives {
     const int begin = static_cast<int>(team.thread - first);
     const int stride = static_cast<int>(simt::blockThreads() - first);
     if (begin >= links.recvCount && begin >= links.sendCount) return;
-    const bool empty = Faults::kSkipsEmptySteps && bytes == 0;
+    bool empty = Faults::kSkipsEmptySteps && bytes == 0;
+    if constexpr (Faults::kSwitched) empty = Faults::dropsFlag(transfer_.reduction);
     const auto publishes = [&](const ActiveLink& link) { return !empty && (P == Protocol::Simple || link.hasProxy()); };
     for (int i = begin; i < links.sendCount; i += stride) {
       const ActiveLink& link = state_.sends[links.firstSend + i];

@@ -9,6 +9,8 @@ struct NoFaults {
   static constexpr bool kMiscountsCredit = false;  // takes one slot more than the receiver has freed
   static constexpr bool kSkipsEmptySteps = false;  // publishes nothing where there is nothing to send
   static constexpr bool kDivergesAtLines = false;  // lanes come apart before an LL128 store
+  // Has losesElement() and dropsFlag(), which say at run time what goes wrong; see cuda/test/mutations.h.
+  static constexpr bool kSwitched = false;
 };
 
 }  // namespace jccl::device

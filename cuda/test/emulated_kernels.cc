@@ -6,7 +6,8 @@
 
 namespace jccl::test {
 
-void collectiveKernel(const device::Launch& launch) {
+// The library of mutated kernels has another.
+[[gnu::weak]] void collectiveKernel(const device::Launch& launch) {
   switch (launch.choice.protocol) {
     case Protocol::LL:
       return collectiveKernelWith<Protocol::LL>(launch);

@@ -7,6 +7,8 @@ import io.jccl.cli.output.Terminal;
 import io.jccl.cli.perf.PerfCommand;
 import io.jccl.cli.tune.MeasurementRankCommand;
 import io.jccl.cli.tune.TuneCommand;
+import io.jccl.cli.verify.CopyCommand;
+import io.jccl.cli.verify.GpuVerifyCommand;
 import java.io.BufferedOutputStream;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -37,6 +39,8 @@ import picocli.CommandLine.ScopeType;
             MeasurementRankCommand.class,
             DoctorCommand.class,
             EnvCommand.class,
+            GpuVerifyCommand.class,
+            CopyCommand.class,
             CommandLine.HelpCommand.class,
             AutoComplete.GenerateCompletion.class
         },

@@ -9,6 +9,7 @@ import io.jccl.cli.output.Json;
 import io.jccl.cli.output.Terminal;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -53,6 +54,11 @@ public final class DoctorCommand implements Callable<Integer> {
 
     @Option(names = "--json", description = "print JSON, with what is fine")
     private boolean json;
+
+    /** Where the loader of this host would find a library. */
+    public static Optional<String> library(String name) {
+        return Host.here(1).library(name);
+    }
 
     @Override
     public Integer call() {

@@ -1,0 +1,2 @@
+// The images with mutated kernels; those of other files are the library's.
+#include "cuda/kernels/images.cc"  // NOLINT

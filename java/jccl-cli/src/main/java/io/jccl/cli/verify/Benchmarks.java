@@ -1,0 +1,140 @@
+package io.jccl.cli.verify;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/** Measures collectives by {@code jccl perf}, by algorithm, protocol and size. */
+final class Benchmarks {
+
+    /**
+     * One run.
+     *
+     * @param large one size that fills the links, and is not checked: that would take longer than all else
+     */
+    record Run(String collective, int ranks, String algorithm, String protocol, boolean large) {
+        String name() {
+            return collective + " ranks=" + ranks + " " + algorithm + " " + protocol + (large ? " large" : "");
+        }
+    }
+
+    /** That {@code jccl perf --check} compares of each size and placement: one, and one repeated. */
+    private static final int OPERATIONS = 3;
+
+    private final Steps steps;
+    private final boolean quick;
+    private final int gpus;
+    private final double copyLimit;
+
+    /**
+     * @param quick small sizes, for emulated GPUs
+     * @param copyLimit in GB/s; 0 if it was not measured
+     */
+    Benchmarks(Steps steps, boolean quick, int gpus, double copyLimit) {
+        this.steps = steps;
+        this.quick = quick;
+        this.gpus = gpus;
+        this.copyLimit = copyLimit;
+    }
+
+    /** The runs, the most telling ones first. */
+    List<Run> runs() {
+        int ranks = Math.max(2, gpus);
+        List<Run> runs = new ArrayList<>();
+        runs.add(new Run("all_reduce", ranks, "auto", "auto", false));
+        if (quick) {
+            runs.add(new Run("all_to_all", ranks, "auto", "auto", false));
+            return runs;
+        }
+        Stream.of("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv")
+                .forEach(one -> runs.add(new Run(one, ranks, "auto", "auto", true)));
+        for (String algorithm : List.of("ring", "tree", "direct")) {
+            for (String protocol : List.of("ll", "ll128", "simple")) {
+                runs.add(new Run("all_reduce", ranks, algorithm, protocol, false));
+            }
+        }
+        runs.add(new Run("all_reduce", ranks, "ring", "simple", true));
+        for (String collective : List.of("all_gather", "reduce_scatter", "broadcast", "reduce")) {
+            for (String protocol : List.of("ll", "ll128", "simple")) {
+                runs.add(new Run(collective, ranks, "ring", protocol, false));
+            }
+        }
+        for (String collective : List.of("all_to_all", "send_recv", "gather", "scatter")) {
+            runs.add(new Run(collective, ranks, "auto", "auto", false));
+        }
+        runs.add(new Run("all_reduce", 1, "auto", "auto", false));
+        if (gpus == 1) {
+            runs.add(new Run("all_reduce", 4, "auto", "auto", false));
+            runs.add(new Run("all_reduce", 8, "auto", "auto", false));
+        }
+        return runs;
+    }
+
+    /** Runs one; returns why it failed, or nothing. */
+    String run(Run run, List<Report.Measurement> measurements) throws IOException, InterruptedException {
+        List<String> arguments = new ArrayList<>(List.of(
+                "perf",
+                run.collective,
+                "--threads",
+                "-n",
+                "" + run.ranks,
+                "--memory",
+                "device",
+                "--algorithm",
+                run.algorithm,
+                "--protocol",
+                run.protocol,
+                "--budget",
+                "0.02",
+                "--json",
+                "-"));
+        arguments.addAll(
+                run.large
+                        ? List.of("-b", "128M", "-e", "128M")
+                        : List.of("--check", "-b", "8", "-e", quick ? "2K" : "8M", "-f", "16"));
+        if (quick) {
+            arguments.addAll(List.of("--iters", "2", "--warmup", "1"));
+        }
+        String name = "benchmark-" + run.name().replace(' ', '-').replace("=", "");
+        Map<String, String> environment = new HashMap<>(Map.of("JCCL_LL128", "force"));
+        if (quick) {
+            environment.put("JCCL_NTHREADS", "64");
+        }
+        ChildProcess.Result result = steps.child(name, ChildProcess.jccl(arguments), environment);
+        for (JsonNode row : Mutations.rows(result)) {
+            measurements.add(measurement(row));
+        }
+        return Steps.failure(name, result);
+    }
+
+    private Report.Measurement measurement(JsonNode row) {
+        JsonNode side = row.path("out_of_place");
+        int ranks = row.path("ranks").asInt();
+        double busbw = side.path("busbw_gbps").asDouble();
+        double ranksOfGpu = Math.ceil(ranks / (double) gpus);
+        JsonNode wrong = side.path("wrong");
+        return new Report.Measurement(
+                row.path("collective").asText(),
+                ranks,
+                row.path("bytes").asLong(),
+                row.path("algorithm").asText(),
+                row.path("protocol").asText(),
+                row.path("channels").asInt(),
+                side.path("time_us").asDouble(),
+                side.path("algbw_gbps").asDouble(),
+                busbw,
+                copyLimit > 0 && ranks > 1 ? rounded(busbw * ranksOfGpu / copyLimit) : null,
+                wrong.isNull()
+                        ? null
+                        : wrong.asLong() + row.at("/in_place/wrong").asLong(),
+                wrong.isNull() ? 0 : row.at("/in_place/time_us").isNull() ? OPERATIONS : 2 * OPERATIONS);
+    }
+
+    private static double rounded(double value) {
+        return Math.rint(value * 1e6) / 1e6;
+    }
+}

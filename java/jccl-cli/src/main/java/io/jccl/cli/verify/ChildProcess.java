@@ -1,0 +1,95 @@
+package io.jccl.cli.verify;
+
+import io.jccl.cli.perf.RankProcesses;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+
+/** Runs a program to its end or its time limit; what a GPU does to one process stays in that process. */
+final class ChildProcess {
+
+    private static final String LIBRARY = "jccl.cuda.path";
+    private static final String MAIN_CLASS = "io.jccl.cli.Main";
+
+    /**
+     * How a program ended.
+     *
+     * @param status 0 for well; -1 if its time was over
+     * @param output standard output and error
+     */
+    record Result(int status, String output) {
+        boolean isLate() {
+            return status < 0;
+        }
+
+        /** The last line, for a reason. */
+        String lastLine() {
+            return output.lines().filter(line -> !line.isBlank()).reduce("", (first, second) -> second.trim());
+        }
+    }
+
+    private ChildProcess() {}
+
+    /** The command line of a JVM with this one's libraries, on a class path. */
+    static List<String> java(String classPath, Map<String, String> properties) {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(RankProcesses.nativeAccess());
+        command.add("-XX:MaxDirectMemorySize=4g");
+        Map<String, String> all = new TreeMap<>();
+        System.getProperties().stringPropertyNames().stream()
+                .filter(name -> name.startsWith("jccl."))
+                .forEach(name -> all.put(name, System.getProperty(name)));
+        all.putAll(properties);
+        all.forEach((name, value) -> command.add("-D" + name + "=" + value));
+        command.add("-cp");
+        command.add(classPath);
+        return command;
+    }
+
+    /** The command line of the {@code jccl} command. */
+    static List<String> jccl(List<String> arguments) {
+        return jccl(Map.of(), arguments);
+    }
+
+    /** The same with another library of the GPU backend. */
+    static List<String> jccl(Path library, List<String> arguments) {
+        List<String> command = jccl(Map.of(LIBRARY, library.toString()), arguments);
+        command.add(1, "-XX:TieredStopAtLevel=1"); // it starts faster, and is not measured
+        return command;
+    }
+
+    private static List<String> jccl(Map<String, String> properties, List<String> arguments) {
+        List<String> command = java(System.getProperty("java.class.path"), properties);
+        command.add(MAIN_CLASS);
+        command.addAll(arguments);
+        return command;
+    }
+
+    /** Runs it; its output goes to the log as well. */
+    static Result run(List<String> command, Map<String, String> environment, Duration limit, Path log)
+            throws IOException, InterruptedException {
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        builder.redirectOutput(log.toFile());
+        builder.environment().putAll(environment);
+        Process process = builder.start();
+        try {
+            boolean ended = process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS);
+            return new Result(ended ? process.exitValue() : -1, end(process, log));
+        } finally {
+            end(process, log);
+        }
+    }
+
+    private static String end(Process process, Path log) throws IOException, InterruptedException {
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+        process.destroyForcibly().waitFor(10, TimeUnit.SECONDS); // one that the driver holds is left behind
+        return Files.readString(log);
+    }
+}

@@ -1,0 +1,56 @@
+package io.jccl.cli.verify;
+
+import io.jccl.cli.output.ExitCode;
+import io.jccl.cli.output.Json;
+import io.jccl.nativelib.NativeDevice;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+/** Measures how fast a driver copies from a device to a device; prints a line of JSON. */
+@Command(name = CopyCommand.NAME, hidden = true, description = "the copy limit of gpu-verify")
+public final class CopyCommand implements Callable<Integer> {
+
+    static final String NAME = "gpu-copy";
+
+    private static final int COPIES = 16;
+    private static final int ROUNDS = 5;
+
+    @Parameters(index = "0", paramLabel = "FROM")
+    private int from;
+
+    @Parameters(index = "1", paramLabel = "TO")
+    private int to;
+
+    @Parameters(index = "2", paramLabel = "BYTES")
+    private long bytes;
+
+    @Override
+    public Integer call() {
+        long source = NativeDevice.allocateMemory(from, bytes);
+        long target = NativeDevice.allocateMemory(to, bytes);
+        long stream = NativeDevice.newStream(from);
+        double best = 0;
+        for (int round = 0; round < ROUNDS; round++) { // the first one warms up
+            long begin = System.nanoTime();
+            for (int i = 0; i < COPIES; i++) {
+                NativeDevice.copyMemory(from, target, source, bytes, stream);
+            }
+            NativeDevice.awaitStream(from, stream);
+            best = Math.max(best, COPIES * (double) bytes / (System.nanoTime() - begin));
+        }
+        NativeDevice.closeStream(from, stream);
+        NativeDevice.freeMemory(to, target);
+        NativeDevice.freeMemory(from, source);
+        double gbps = best;
+        System.out.println(Json.line(json -> {
+            json.writeStartObject();
+            json.writeNumberField("from", from);
+            json.writeNumberField("to", to);
+            json.writeNumberField("bytes", bytes);
+            Json.number(json, "gbps", gbps);
+            json.writeEndObject();
+        }));
+        return ExitCode.SUCCESS;
+    }
+}

@@ -1,0 +1,377 @@
+package io.jccl.cli.verify;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.jccl.DeviceException;
+import io.jccl.cli.doctor.DoctorCommand;
+import io.jccl.cli.output.BuildVersion;
+import io.jccl.cli.output.ExitCode;
+import io.jccl.cli.topo.ThisHost;
+import io.jccl.device.CudaDevice;
+import io.jccl.device.CudaInventory;
+import io.jccl.nativelib.CudaLoader;
+import io.jccl.nativelib.DeviceEngine;
+import io.jccl.nativelib.NativeLoader;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** What the script {@code gpu-verify} of a bundle runs. */
+@Command(
+        name = "gpu-verify",
+        hidden = true,
+        description = {
+            "Verifies this build on a host with a GPU: tests, kernels that go wrong on purpose and must be noticed,",
+            "benchmarks with their results checked. Writes report.json, report.txt and the output of each step."
+        },
+        footer = "Exit status: 0 nothing failed, 1 something did, 2 usage.",
+        sortOptions = false)
+public final class GpuVerifyCommand implements Callable<Integer> {
+
+    private static final Duration SHORT = Duration.ofSeconds(40);
+    private static final Pattern COUNT =
+            Pattern.compile("\\[\\s*(\\d+) tests (successful|failed|skipped|aborted)\\s*]");
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(
+            names = "--bundle",
+            required = true,
+            paramLabel = "FOLDER",
+            description = "where scripts/gpu-bundle has put it")
+    private Path bundle;
+
+    @Option(
+            names = "--report",
+            paramLabel = "FOLDER",
+            defaultValue = "gpu-verify-report",
+            description = "where the report goes (default: ${DEFAULT-VALUE})")
+    private Path folder;
+
+    @Option(names = "--gpus", paramLabel = "N", description = "how many GPUs to use (default: all that can be seen)")
+    private Integer gpus;
+
+    @Option(
+            names = "--budget",
+            paramLabel = "SECONDS",
+            defaultValue = "570",
+            description = "when no further step begins (default: ${DEFAULT-VALUE})")
+    private int budget;
+
+    @Option(names = "--require-gpu", description = "fail where there is no GPU")
+    private boolean requireGpu;
+
+    @Option(names = "--quick", description = "few small sizes, as for emulated GPUs")
+    private boolean quick;
+
+    private Report report;
+    private Steps steps;
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        if (budget < 1) {
+            throw usage("budget=" + budget + ": expected at least 1 second");
+        }
+        String obstacle = "";
+        List<String> models = List.of();
+        try {
+            models = models();
+        } catch (DeviceException e) {
+            obstacle = e.getMessage();
+        }
+        if (gpus != null && (gpus < 1 || (!models.isEmpty() && gpus > models.size()))) {
+            throw usage("gpus=" + gpus + ": expected 1 to " + Math.max(1, models.size())
+                    + ", the devices that this process can see (CUDA_VISIBLE_DEVICES)");
+        }
+        int used = models.isEmpty() ? 0 : gpus == null ? models.size() : gpus;
+        Files.createDirectories(folder);
+        String driver = models.isEmpty() ? obstacle : CudaLoader.driver();
+        report = Report.begin(
+                BuildVersion.get(),
+                NativeLoader.buildId(),
+                Instant.now().truncatedTo(ChronoUnit.SECONDS).toString(),
+                machine(driver, models, used));
+        steps = new Steps(folder, report.steps(), System.out, Duration.ofSeconds(budget), visible(models.size(), used));
+        host();
+        if (used > 0) {
+            onGpus(used);
+        } else {
+            withoutGpu(obstacle);
+        }
+        report.write(folder.resolve("report.json"));
+        String text = ReportText.of(report);
+        Files.writeString(folder.resolve("report.txt"), text);
+        System.out.println();
+        System.out.print(text);
+        return report.hasFailed() ? ExitCode.FAILURE : ExitCode.SUCCESS;
+    }
+
+    private ParameterException usage(String message) {
+        return new ParameterException(spec.commandLine(), message);
+    }
+
+    private static List<String> models() {
+        List<CudaDevice> known = CudaInventory.ask().devices();
+        return IntStream.range(0, CudaLoader.devices())
+                .mapToObj(device -> known.stream()
+                        .filter(one -> one.ordinal() == device)
+                        .map(CudaDevice::name)
+                        .findFirst()
+                        .orElseGet(() -> "compute capability "
+                                + DeviceEngine.describe(device).capability() / 10.0))
+                .toList();
+    }
+
+    /** The environment in which the first ones of the devices that this process sees are all. */
+    private static Map<String, String> visible(int seen, int used) {
+        String name = "CUDA_VISIBLE_DEVICES";
+        String all = System.getenv()
+                .getOrDefault(
+                        name,
+                        IntStream.range(0, seen).mapToObj(Integer::toString).collect(Collectors.joining(",")));
+        return used == seen
+                ? Map.of()
+                : Map.of(name, Stream.of(all.split(",")).limit(used).collect(Collectors.joining(",")));
+    }
+
+    private static Report.Machine machine(String driver, List<String> models, int used) {
+        return new Report.Machine(
+                ThisHost.name().orElse("localhost"),
+                System.getProperty("os.name") + " " + System.getProperty("os.version"),
+                ThisHost.processor(),
+                Runtime.getRuntime().availableProcessors(),
+                driver,
+                models,
+                used);
+    }
+
+    private void host() throws IOException, InterruptedException {
+        steps.step("this host", SHORT, () -> steps.requireWell("doctor", ChildProcess.jccl(List.of("doctor", "-v"))));
+        steps.step(
+                "host: two processes",
+                SHORT,
+                () -> steps.requireWell(
+                        "host-perf",
+                        ChildProcess.jccl(List.of(
+                                "perf",
+                                "all_reduce",
+                                "-n",
+                                "2",
+                                "-e",
+                                quick ? "64" : "1M",
+                                "--iters",
+                                "20",
+                                "--check"))));
+    }
+
+    private void withoutGpu(String obstacle) throws IOException, InterruptedException {
+        boolean present = !CudaInventory.ask().devices().isEmpty();
+        for (String step : List.of("mutations", "tests tagged gpu", "copy limit", "benchmarks", "NCCL")) {
+            steps.notRun(step, obstacle);
+        }
+        if (present || requireGpu) {
+            steps.require("a GPU that can be used", SHORT, () -> obstacle);
+        }
+    }
+
+    private void onGpus(int used) throws IOException, InterruptedException {
+        mutations();
+        double limit = copyLimit(used);
+        tests();
+        Benchmarks benchmarks = new Benchmarks(steps, quick, used, limit);
+        List<Benchmarks.Run> runs = benchmarks.runs();
+        for (Benchmarks.Run run : runs) {
+            steps.step(run.name(), SHORT, () -> benchmarks.run(run, report.measurements()));
+        }
+        nccl(used);
+        sanitizer();
+    }
+
+    private void mutations() throws IOException, InterruptedException {
+        Path library = bundle.resolve("test-lib/libjccl_cuda_mutated.so").toAbsolutePath();
+        Duration limit = Duration.ofSeconds(120);
+        steps.require("mutations", limit, () -> {
+            if (!Files.exists(library)) {
+                return "library=" + library + ": missing; make the bundle again";
+            }
+            report.mutations().addAll(new Mutations(library, steps).run());
+            return report.mutations().stream()
+                    .filter(one -> !one.noticed())
+                    .map(one -> one.expected() + " did not notice: " + one.name() + ", " + one.protocol())
+                    .collect(Collectors.joining("; "));
+        });
+    }
+
+    /** On one GPU of its copies inside; on several, of the slowest copy to a neighbour. */
+    private double copyLimit(int used) throws IOException, InterruptedException {
+        String bytes = quick ? "65536" : "268435456";
+        for (int device = 0; device < used; device++) {
+            copy(device, device, bytes);
+            if (used > 1) {
+                copy(device, (device + 1) % used, bytes);
+            }
+        }
+        return report.copies().stream()
+                .filter(one -> used == 1 || one.from() != one.to())
+                .mapToDouble(Report.Copy::gbps)
+                .min()
+                .orElse(0);
+    }
+
+    private void copy(int from, int to, String bytes) throws IOException, InterruptedException {
+        String name = "copy-" + from + "-" + to;
+        steps.step("copy from device " + from + " to " + to, SHORT, () -> {
+            ChildProcess.Result result = steps.child(
+                    name, ChildProcess.jccl(List.of(CopyCommand.NAME, "" + from, "" + to, bytes)), Map.of());
+            for (JsonNode row : Mutations.rows(result)) {
+                report.copies()
+                        .add(new Report.Copy(
+                                from,
+                                to,
+                                row.path("bytes").asLong(),
+                                row.path("gbps").asDouble()));
+            }
+            return Steps.failure(name, result);
+        });
+    }
+
+    private void tests() throws IOException, InterruptedException {
+        Path jar = bundle.resolve("test-lib/jccl-tests.jar");
+        if (!Files.exists(jar)) {
+            steps.notRun("tests tagged gpu", jar + " is not there; make the bundle with scripts/gpu-bundle");
+            return;
+        }
+        String classPath = bundle.resolve("lib") + "/*" + File.pathSeparator + bundle.resolve("test-lib") + "/*";
+        List<String> command = ChildProcess.java(classPath, Map.of());
+        command.addAll(List.of(
+                "org.junit.platform.console.ConsoleLauncher",
+                "execute",
+                "--disable-banner",
+                "--disable-ansi-colors",
+                "--fail-if-no-tests",
+                "--include-engine",
+                "junit-jupiter",
+                "--details=tree",
+                "--include-tag",
+                "gpu",
+                "--scan-classpath",
+                jar.toString()));
+        steps.require("tests tagged gpu", Duration.ofSeconds(240), () -> {
+            ChildProcess.Result result = steps.child("tests", command, Map.of());
+            report = report.with(counted(result.output()));
+            return Steps.failure("tests", result);
+        });
+    }
+
+    /** Reads the summary of JUnit's console. */
+    static Report.Tests counted(String output) {
+        Map<String, Integer> counts = new HashMap<>();
+        Matcher matcher = COUNT.matcher(output);
+        while (matcher.find()) {
+            counts.merge(matcher.group(2), Integer.valueOf(matcher.group(1)), Integer::sum);
+        }
+        return new Report.Tests(
+                counts.getOrDefault("successful", 0),
+                counts.getOrDefault("failed", 0),
+                counts.getOrDefault("skipped", 0) + counts.getOrDefault("aborted", 0));
+    }
+
+    private void nccl(int used) throws IOException, InterruptedException {
+        List<String> missing = new ArrayList<>();
+        for (Map.Entry<String, String> one : NcclTests.PROGRAMS.entrySet()) {
+            Optional<Path> program = NcclTests.find(one.getValue(), System.getenv());
+            if (program.isEmpty()) {
+                missing.add(one.getValue());
+                continue;
+            }
+            String name = "nccl-" + one.getKey();
+            steps.step("NCCL: " + one.getKey(), SHORT, () -> {
+                ChildProcess.Result result = steps.child(name, NcclTests.command(program.get(), used), Map.of());
+                List<Report.Measurement> rows = NcclTests.read(one.getKey(), used, result.output());
+                report.nccl().addAll(rows);
+                String failure = Steps.failure(name, result);
+                return failure.isEmpty() && rows.isEmpty() ? "no rows that can be read; see " + name + ".log" : failure;
+            });
+        }
+        if (!missing.isEmpty()) {
+            steps.notRun(
+                    "NCCL: " + String.join(", ", missing),
+                    "not on the path; they are programs of nccl-tests, which measure NCCL; libnccl.so.2: "
+                            + DoctorCommand.library("libnccl.so.2").orElse("not found"));
+        } else if (used == 1) {
+            steps.notRun("NCCL with several ranks", "it takes a GPU for each rank, and one is used");
+        }
+    }
+
+    /** Kernels under compute-sanitizer, slow as they are there. */
+    private void sanitizer() throws IOException, InterruptedException {
+        Optional<Path> program = NcclTests.find("compute-sanitizer", System.getenv());
+        if (program.isEmpty()) {
+            steps.notRun("memcheck and racecheck", "there is no compute-sanitizer (of NVIDIA's toolkit) on the path");
+            return;
+        }
+        for (String tool : List.of("memcheck", "racecheck")) {
+            for (String protocol : List.of("simple", "ll", "ll128")) {
+                String name = tool + "-" + protocol;
+                // An exit status that jccl does not use. The library itself checks what calls return, such as "not
+                // ready".
+                List<String> command = new ArrayList<>(List.of(
+                        program.get().toString(),
+                        "--tool",
+                        tool,
+                        "--error-exitcode",
+                        "99",
+                        "--report-api-errors",
+                        "no"));
+                command.addAll(ChildProcess.jccl(List.of(
+                        "perf",
+                        "all_reduce",
+                        "--threads",
+                        "-n",
+                        "2",
+                        "--memory",
+                        "device",
+                        "--check",
+                        "-b",
+                        "8",
+                        "-e",
+                        "1M",
+                        "-f",
+                        "64",
+                        "--iters",
+                        "2",
+                        "--warmup",
+                        "0",
+                        "--algorithm",
+                        "ring",
+                        "--protocol",
+                        protocol)));
+                Map<String, String> environment = Map.of("JCCL_TIMEOUT", "10min", "JCCL_LL128", "force");
+                steps.step(
+                        tool + ": " + protocol,
+                        SHORT.multipliedBy(2),
+                        () -> Steps.failure(name, steps.child(name, command, environment)));
+            }
+        }
+    }
+}

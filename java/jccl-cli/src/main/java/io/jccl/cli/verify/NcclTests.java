@@ -1,0 +1,73 @@
+package io.jccl.cli.verify;
+
+import java.io.File;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+
+/**
+ * The programs of nccl-tests, which measure NCCL, where they are on the path. They are run as their README says: a process
+ * with one rank for each GPU.
+ */
+final class NcclTests {
+
+    /** By the names that jccl perf has for the same. */
+    static final Map<String, String> PROGRAMS = new TreeMap<>(Map.of(
+            "all_reduce", "all_reduce_perf",
+            "all_gather", "all_gather_perf",
+            "reduce_scatter", "reduce_scatter_perf",
+            "broadcast", "broadcast_perf",
+            "reduce", "reduce_perf",
+            "all_to_all", "alltoall_perf",
+            "send_recv", "sendrecv_perf"));
+
+    private static final int COLUMNS = 13;
+
+    private NcclTests() {}
+
+    /** A program on the path of an environment. */
+    static Optional<Path> find(String program, Map<String, String> environment) {
+        return Stream.of(environment.getOrDefault("PATH", "").split(File.pathSeparator))
+                .filter(folder -> !folder.isEmpty())
+                .map(folder -> Path.of(folder, program))
+                .filter(Files::isExecutable)
+                .findFirst();
+    }
+
+    /** The command line for so many GPUs, with the sizes of {@link Benchmarks}. */
+    static List<String> command(Path program, int gpus) {
+        return List.of(program.toString(), "-b", "8", "-e", "128M", "-f", "16", "-g", "" + gpus);
+    }
+
+    /**
+     * Reads the table that such a program prints: size, count, type, redop, root; then time, algbw, busbw and wrong
+     * elements, first out of place and then in place. Other lines are left out.
+     */
+    static List<Report.Measurement> read(String collective, int ranks, String output) {
+        List<Report.Measurement> rows = new ArrayList<>();
+        for (String line : output.split("\n")) {
+            String[] cells = line.trim().split("\\s+");
+            if (cells.length == COLUMNS && cells[0].matches("\\d+")) {
+                rows.add(new Report.Measurement(
+                        collective,
+                        ranks,
+                        Long.parseLong(cells[0]),
+                        "nccl",
+                        "nccl",
+                        0,
+                        Double.parseDouble(cells[5]),
+                        Double.parseDouble(cells[6]),
+                        Double.parseDouble(cells[7]),
+                        null,
+                        cells[8].matches("\\d+") ? Long.valueOf(cells[8]) : null,
+                        0));
+            }
+        }
+        return rows;
+    }
+}

@@ -1,0 +1,106 @@
+package io.jccl.cli.verify;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Runs steps in their order until the time is over, and keeps how each ended. */
+final class Steps {
+
+    private final Path folder;
+    private final List<Report.Step> done;
+    private final PrintStream out;
+    private final long end;
+    private final Map<String, String> environment;
+    private long stepEnd;
+
+    /**
+     * @param folder for the output of what steps run
+     * @param done receives each step
+     * @param environment further variables of all programs
+     */
+    Steps(Path folder, List<Report.Step> done, PrintStream out, Duration budget, Map<String, String> environment) {
+        this.folder = folder;
+        this.done = done;
+        this.out = out;
+        this.environment = Map.copyOf(environment);
+        this.end = System.nanoTime() + budget.toNanos();
+        this.stepEnd = end;
+    }
+
+    /** What a step does; returns why it failed, or nothing. */
+    @FunctionalInterface
+    interface Body {
+        /** Runs the step; the result is empty if nothing is wrong. */
+        String run() throws IOException, InterruptedException;
+    }
+
+    /** Runs a step without which nothing is verified: it fails where there is no time for it. */
+    void require(String name, Duration limit, Body body) throws IOException, InterruptedException {
+        run(name, limit, Report.Outcome.FAILED, body);
+    }
+
+    /** Runs a step if at least a quarter of its limit is left. */
+    void step(String name, Duration limit, Body body) throws IOException, InterruptedException {
+        run(name, limit, Report.Outcome.NOT_RUN, body);
+    }
+
+    private void run(String name, Duration limit, Report.Outcome without, Body body)
+            throws IOException, InterruptedException {
+        Duration left = Duration.ofNanos(end - System.nanoTime());
+        if (left.compareTo(limit.dividedBy(4)) < 0) {
+            String reason = Math.max(0, left.toSeconds()) + " s are left, expected at least "
+                    + limit.dividedBy(4).toSeconds() + "; give it more with --budget";
+            add(new Report.Step(name, without, 0, reason));
+            return;
+        }
+        long begin = System.nanoTime();
+        stepEnd = Math.min(end, begin + limit.toNanos());
+        String failure = body.run();
+        double seconds = Math.rint((System.nanoTime() - begin) / 1e8) / 10;
+        add(new Report.Step(name, failure.isEmpty() ? Report.Outcome.OK : Report.Outcome.FAILED, seconds, failure));
+    }
+
+    /** Says that a step is not run. */
+    void notRun(String name, String reason) {
+        add(new Report.Step(name, Report.Outcome.NOT_RUN, 0, reason));
+    }
+
+    private void add(Report.Step step) {
+        done.add(step);
+        out.printf(
+                "%-8s %6.1f s  %s%s%n",
+                step.outcome().label(),
+                step.seconds(),
+                step.name(),
+                step.reason().isEmpty() ? "" : ": " + step.reason());
+    }
+
+    /** Runs a program until the step's time is over; its output is kept under the name. */
+    ChildProcess.Result child(String name, List<String> command, Map<String, String> further)
+            throws IOException, InterruptedException {
+        Map<String, String> all = new HashMap<>(environment);
+        all.putAll(further);
+        Duration left = Duration.ofNanos(Math.max(0, stepEnd - System.nanoTime()));
+        return ChildProcess.run(command, all, left, folder.resolve(name + ".log"));
+    }
+
+    /** Runs a program; returns why it failed, or nothing. */
+    String requireWell(String name, List<String> command) throws IOException, InterruptedException {
+        ChildProcess.Result result = child(name, command, Map.of());
+        return failure(name, result);
+    }
+
+    /** Why a program failed, or nothing. */
+    static String failure(String name, ChildProcess.Result result) {
+        if (result.status() == 0) {
+            return "";
+        }
+        return (result.isLate() ? "its time was over" : "status " + result.status() + ", " + result.lastLine())
+                + "; see " + name + ".log";
+    }
+}
