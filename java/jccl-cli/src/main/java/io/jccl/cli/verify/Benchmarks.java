@@ -41,7 +41,7 @@ final class Benchmarks {
         this.copyLimit = copyLimit;
     }
 
-    /** The runs, the most telling ones first. */
+    /** The runs, those first that must not fall to the end of the time. */
     List<Run> runs() {
         int ranks = Math.max(2, gpus);
         List<Run> runs = new ArrayList<>();

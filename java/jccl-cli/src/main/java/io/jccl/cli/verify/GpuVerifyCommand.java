@@ -182,6 +182,7 @@ public final class GpuVerifyCommand implements Callable<Integer> {
                                 "--iters",
                                 "20",
                                 "--check"))));
+        hostTests();
     }
 
     private void withoutGpu(String obstacle) throws IOException, InterruptedException {
@@ -256,11 +257,30 @@ public final class GpuVerifyCommand implements Callable<Integer> {
     }
 
     private void tests() throws IOException, InterruptedException {
+        String name = "tests tagged gpu";
         Path jar = bundle.resolve("test-lib/jccl-tests.jar");
-        if (!Files.exists(jar)) {
-            steps.notRun("tests tagged gpu", jar + " is not there; make the bundle with scripts/gpu-bundle");
-            return;
+        if (Files.exists(jar)) {
+            List<String> command = junit("--details=tree", "--include-tag", "gpu", "--scan-classpath", jar.toString());
+            steps.require(name, Duration.ofSeconds(240), () -> {
+                ChildProcess.Result result = steps.child("tests", command, Map.of());
+                report = report.with(counted(result.output()));
+                return Steps.failure("tests", result);
+            });
+        } else {
+            steps.notRun(name, jar + " is not there; make the bundle with scripts/gpu-bundle");
         }
+    }
+
+    private void hostTests() throws IOException, InterruptedException {
+        if (Files.exists(bundle.resolve("test-lib/jccl-tests.jar"))) {
+            String tests = "io.jccl.integration.";
+            List<String> command =
+                    junit("--details=summary", "-c", tests + "OperationsTest", "-c", tests + "MisuseTest");
+            steps.step("host: tests", Duration.ofSeconds(60), () -> steps.requireWell("host-tests", command));
+        }
+    }
+
+    private List<String> junit(String... further) {
         String classPath = bundle.resolve("lib") + "/*" + File.pathSeparator + bundle.resolve("test-lib") + "/*";
         List<String> command = ChildProcess.java(classPath, Map.of());
         command.addAll(List.of(
@@ -270,17 +290,9 @@ public final class GpuVerifyCommand implements Callable<Integer> {
                 "--disable-ansi-colors",
                 "--fail-if-no-tests",
                 "--include-engine",
-                "junit-jupiter",
-                "--details=tree",
-                "--include-tag",
-                "gpu",
-                "--scan-classpath",
-                jar.toString()));
-        steps.require("tests tagged gpu", Duration.ofSeconds(240), () -> {
-            ChildProcess.Result result = steps.child("tests", command, Map.of());
-            report = report.with(counted(result.output()));
-            return Steps.failure("tests", result);
-        });
+                "junit-jupiter"));
+        command.addAll(List.of(further));
+        return command;
     }
 
     /** Reads the summary of JUnit's console. */
