@@ -4,6 +4,7 @@ import static io.jccl.config.ValueTypes.distance;
 import static io.jccl.config.ValueTypes.flag;
 import static io.jccl.config.ValueTypes.integer;
 import static io.jccl.config.ValueTypes.optional;
+import static io.jccl.config.ValueTypes.size;
 import static io.jccl.config.ValueTypes.text;
 import static io.jccl.config.ValueTypes.word;
 
@@ -13,6 +14,7 @@ import java.util.Optional;
 /** Which interfaces and TCP connections are used, and whether cards use the memory of GPUs. */
 public final class NetworkSettings {
 
+    private static final int MIB = 1024 * 1024;
     private static final SettingGroup GROUP = new SettingGroup("Network");
 
     /** Which network interfaces. */
@@ -65,6 +67,16 @@ public final class NetworkSettings {
             Optional.empty(),
             "The farthest that a GPU may be from a network card that uses its memory (GPUDirect RDMA); farther ones go through"
                     + " host memory. Unset: PXB.");
+
+    /** Memory of a GPU for slots that cards reach. */
+    public static final Setting<Integer> NET_GDR_BUFFSIZE = GROUP.add(
+            "JCCL_NET_GDR_BUFFSIZE",
+            "",
+            size(0, 1024 * MIB),
+            256 * MIB,
+            "GPU memory of one communicator, at most, in which network cards reach the slots of connections beside those of"
+                    + " rings and trees (GPUDirect RDMA): of sends, receives and direct schedules. The nearest ranks come"
+                    + " first; to the others data goes through host memory. A connection takes `JCCL_BUFFSIZE`.");
 
     /** Whether cards read GPU memory. */
     public static final Setting<Optional<Boolean>> NET_GDR_READ = GROUP.add(

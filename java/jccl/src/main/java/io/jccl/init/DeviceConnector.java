@@ -7,6 +7,7 @@ import io.jccl.TransportKind;
 import io.jccl.bootstrap.RankList;
 import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.MemorySettings;
+import io.jccl.config.NetworkSettings;
 import io.jccl.config.Settings;
 import io.jccl.init.EngineConnector.Connections;
 import io.jccl.nativelib.DeviceEngine;
@@ -140,6 +141,9 @@ final class DeviceConnector {
     /** Slots in memory of the GPU, for connections by adapters that may use it. */
     private void giveSlots(DeviceEngine engine, NativeEngine host, int channels) {
         List<DirectSlots.Use> uses = DirectSlots.of(plan, channels, rank, direct, this::byAdapter);
+        int others = settings.get(NetworkSettings.NET_GDR_BUFFSIZE) / settings.get(MemorySettings.BUFFSIZE);
+        uses.addAll(DirectSlots.others(
+                plan, rank, direct, this::byAdapter, List.copyOf(uses), engine::stagedChannels, others));
         if (uses.isEmpty()) {
             return;
         }
@@ -147,10 +151,11 @@ final class DeviceConnector {
                 .ifPresentOrElse(
                         slots -> host.useDeviceSlots(slots, DirectSlots.rows(uses)),
                         () -> LOG.warn(
-                                "rank={}: no GPUDirect RDMA for connections={}: {}",
+                                "rank={}: no GPUDirect RDMA for connections={}: {}; a smaller {} takes less memory",
                                 rank,
                                 uses.size(),
-                                engine.lastError()));
+                                engine.lastError(),
+                                NetworkSettings.NET_GDR_BUFFSIZE.name()));
     }
 
     private boolean byAdapter(int peer) {

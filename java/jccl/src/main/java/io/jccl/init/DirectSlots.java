@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
@@ -29,6 +30,10 @@ final class DirectSlots {
     record Devices(Set<Integer> sending, Set<Integer> receiving) {
 
         static final Devices NONE = new Devices(Set.of(), Set.of());
+
+        boolean use(int device, boolean sends) {
+            return (sends ? sending : receiving).contains(device);
+        }
 
         /**
          * By the paths of this host. A device to which the best path leads through another GPU does not count: here no
@@ -68,7 +73,7 @@ final class DirectSlots {
     record Use(int peer, int channel, boolean sends, int device) {}
 
     /**
-     * Connections of rings and trees, which are used for what is large; memory of a GPU is too scarce for all others.
+     * Connections of rings and trees.
      *
      * @param channels there may be more than the plan has: each further one runs beside one of these
      * @param byAdapter whether a peer is reached by network adapters
@@ -82,13 +87,57 @@ final class DirectSlots {
                 int peer = sends ? path.to() : path.from();
                 int device = sends ? path.out() : path.in();
                 boolean first = known.add(sends ? peer : -1 - peer); // the first path of a connection counts
-                boolean direct = (sends ? devices.sending() : devices.receiving()).contains(device);
-                if (first && direct && byAdapter.test(peer)) {
+                if (first && devices.use(device, sends) && byAdapter.test(peer)) {
                     uses.add(new Use(peer, channel, sends, device));
                 }
             }
         }
         return uses;
+    }
+
+    /**
+     * Connections beside those of rings and trees, for sends, receives and direct schedules: of the nearest ranks, as
+     * the memory of a GPU is too scarce for all. Most pairs of ranks agree on what is near.
+     *
+     * @param planned those of rings and trees
+     * @param channelsWith the channels on which kernels use connections with a peer
+     * @param max how many there may be; a peer gets all of its connections or none
+     */
+    static List<Use> others(
+            Plan plan,
+            int rank,
+            Devices devices,
+            IntPredicate byAdapter,
+            List<Use> planned,
+            IntFunction<int[]> channelsWith,
+            int max) {
+        List<Use> uses = new ArrayList<>();
+        for (int peer : byDistance(rank, plan.size()).filter(byAdapter).toArray()) {
+            List<Use> more = new ArrayList<>();
+            for (int channel : channelsWith.apply(peer)) {
+                NetworkPath path = PlannedDevices.ofOthers(plan, channel % plan.channels(), rank);
+                for (boolean sends : new boolean[] {true, false}) {
+                    int device = sends ? path.out() : path.in();
+                    boolean known = planned.stream()
+                            .anyMatch(use -> use.peer() == peer && use.channel() == channel && use.sends() == sends);
+                    if (!known && devices.use(device, sends)) {
+                        more.add(new Use(peer, channel, sends, device));
+                    }
+                }
+            }
+            if (uses.size() + more.size() > max) {
+                break;
+            }
+            uses.addAll(more);
+        }
+        return uses;
+    }
+
+    private static IntStream byDistance(int rank, int size) {
+        return IntStream.range(1, size)
+                .flatMap(distance -> IntStream.of(rank + distance, rank + size - distance))
+                .map(peer -> peer % size)
+                .distinct();
     }
 
     /** As the native engine takes them. */

@@ -150,6 +150,11 @@ public final class DeviceEngine extends Engine {
         return code == NativeCommunicator.OK ? Optional.empty() : Optional.of(lastError());
     }
 
+    /** The channels on which kernels use connections with a peer, once the rings and trees are set. */
+    public int[] stagedChannels(int peer) {
+        return NativeDeviceCommunicator.stagedChannels(handle, peer);
+    }
+
     /** Makes memory of the GPU for the slots of so many connections over adapters; nothing where there is not enough. */
     public Optional<DeviceSlots> makeDeviceSlots(int connections) {
         return Optional.ofNullable(NativeDeviceCommunicator.makeDeviceSlots(handle, connections))
@@ -164,8 +169,7 @@ public final class DeviceEngine extends Engine {
      * @return whether adapters reach slots in memory of the GPU on the path to the peer or from it
      */
     public boolean connectStaged(int peer, NativeEngine staging, boolean network) {
-        int[] channels = NativeDeviceCommunicator.stagedChannels(handle, peer);
-        long[] rows = staging.stage(peer, channels);
+        long[] rows = staging.stage(peer, stagedChannels(peer));
         require("peer=" + peer + " staged", NativeDeviceCommunicator.connectStaged(handle, peer, network, rows));
         return IntStream.range(0, rows.length)
                 .anyMatch(i -> i % (NativeCommunicator.STAGED_ENDS_LENGTH / 2) == 2 && rows[i] != 0);

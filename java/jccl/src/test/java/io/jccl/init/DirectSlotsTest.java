@@ -94,6 +94,39 @@ class DirectSlotsTest {
                 .isEmpty();
     }
 
+    /** Of two channels with each rank of the other host, but for those that have slots already. */
+    private static List<Use> others(Plan plan, int rank, Devices devices, List<Use> planned, int max) {
+        return DirectSlots.others(
+                plan, rank, devices, peer -> !plan.sameHost(peer, rank), planned, peer -> new int[] {0, 1}, max);
+    }
+
+    @Test
+    void connectionsBesideRingsAndTreesHaveSlotsOnTheGpuByTheDevicesOfTheRing() {
+        Plan plan = plan();
+        for (int rank = 0; rank < 4; rank++) {
+            List<Use> planned = uses(plan, rank, BOTH);
+            List<Use> all = new ArrayList<>(planned);
+            all.addAll(others(plan, rank, BOTH, planned, 100));
+            assertThat(all.stream().filter(use -> use.channel() < 2))
+                    .allMatch(use -> use.device() == 0)
+                    .doesNotHaveDuplicates()
+                    .hasSize(2 * 2 * 2); // ranks of the other host, channels, directions
+            assertThat(others(plan, rank, new Devices(Set.of(1), Set.of(0)), List.of(), 100))
+                    .hasSize(2 * 2)
+                    .noneMatch(Use::sends);
+            assertThat(others(plan, rank, Devices.NONE, List.of(), 100)).isEmpty();
+        }
+    }
+
+    @Test
+    void theNearestRanksComeFirstAndHaveAllTheirConnectionsThereOrNone() {
+        Plan plan = plan();
+        List<Use> all = others(plan, 0, BOTH, List.of(), 8);
+        assertThat(all).extracting(Use::peer).containsExactly(3, 3, 3, 3, 2, 2, 2, 2);
+        assertThat(others(plan, 0, BOTH, List.of(), 7)).isEqualTo(all.subList(0, 4));
+        assertThat(others(plan, 0, BOTH, List.of(), 3)).isEmpty();
+    }
+
     @Test
     void channelsBeyondThePlanAreLikeThoseThatTheyRunBeside() {
         Plan plan = plan();
