@@ -76,10 +76,18 @@ if(JCCL_HAS_CUDA)
     if(source MATCHES "/cuda/test/mutated/")
       set(kind MUTATED)
     endif()
+    set(architectures ${JCCL_KERNEL_ARCHITECTURES})
+    if(name STREQUAL "nvls")
+      list(FILTER architectures EXCLUDE REGEX "^[1-8][0-9]$")  # multicast addresses came with 9.0
+      set(JCCL_NVLS_ARCHITECTURES ${architectures})
+    endif()
+    if(NOT architectures)
+      continue()
+    endif()
     set(image "${JCCL_${kind}_IMAGES}/${name}.fatbin")
     set(parts)
     set(cubins)
-    foreach(number IN LISTS JCCL_KERNEL_ARCHITECTURES)
+    foreach(number IN LISTS architectures)
       set(part "${JCCL_${kind}_IMAGES}/${name}.sm_${number}")
       add_custom_command(OUTPUT "${part}.cubin" BYPRODUCTS "${part}.ptx" "${part}.usage" VERBATIM
         COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/cmake/kernel-compiler" "${CMAKE_CUDA_COMPILER}" "${JCCL_PTXAS}" ${number}
@@ -100,7 +108,7 @@ if(JCCL_HAS_CUDA)
 
   file(GLOB_RECURSE JCCL_CUDA_SOURCES CONFIGURE_DEPENDS cuda/driver/*.cc cuda/kernels/*.cc cuda/runtime/*.cc)
   set_source_files_properties("${CMAKE_CURRENT_SOURCE_DIR}/cuda/kernels/images.cc" PROPERTIES
-    COMPILE_DEFINITIONS "JCCL_KERNEL_IMAGES=\"${JCCL_KERNEL_IMAGES}\";JCCL_CUDA_VERSION=${JCCL_CUDA_VERSION}" OBJECT_DEPENDS "${JCCL_KERNEL_FATBINS}")
+    COMPILE_DEFINITIONS "JCCL_KERNEL_IMAGES=\"${JCCL_KERNEL_IMAGES}\";JCCL_CUDA_VERSION=${JCCL_CUDA_VERSION};$<$<BOOL:${JCCL_NVLS_ARCHITECTURES}>:JCCL_HAS_NVLS>" OBJECT_DEPENDS "${JCCL_KERNEL_FATBINS}")
   if(JCCL_JNI_HEADERS)
     file(GLOB JCCL_CUDA_JNI_SOURCES CONFIGURE_DEPENDS cuda/jni/*.cc)
     list(APPEND JCCL_CUDA_SOURCES ${JCCL_CUDA_JNI_SOURCES} ${JCCL_BUILD_ID_SOURCE})

@@ -75,6 +75,7 @@ enum class DeviceAttribute : int {
   DescriptorHandles = 103,  // HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED
   MaxBlocksPerMultiprocessor = 106,
   DmaBuf = 124,
+  Multicast = 132,
   MpsEnabled = 133,
 };
 
@@ -114,7 +115,7 @@ constexpr unsigned kWaitUntilGreaterOrEqual = 0;  // of counts that wrap
 constexpr uint64_t kLegacyStream = 1;  // of cuGetProcAddress: not the variants with a default stream per thread
 constexpr int kDmaBufDescriptor = 1;   // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
 constexpr int kPosixDescriptor = 1;    // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
-constexpr int kRecommendedGranularity = 1;
+constexpr int kMinimumGranularity = 0, kRecommendedGranularity = 1;
 
 struct Uuid {
   unsigned char bytes[16];
@@ -148,6 +149,15 @@ struct MemoryAccess {
   int flags;  // 3: read and write
 };
 static_assert(sizeof(MemoryAccess) == 12);
+
+// CUmulticastObjectProp
+struct MulticastProperties {
+  unsigned devices;
+  size_t bytes;                    // that each device binds at most
+  unsigned long long handleTypes;  // NOLINT(google-runtime-int): as the driver has it
+  unsigned long long flags;        // NOLINT(google-runtime-int): as the driver has it
+};
+static_assert(sizeof(MulticastProperties) == 32 && offsetof(MulticastProperties, bytes) == 8);
 
 // Every function: CALL(member, name, the version of CUDA whose form of it this is (1000 times the major number, 10 times the
 // minor), Required or Optional, its parameters). A driver that lacks one that is required is too old.
@@ -209,6 +219,16 @@ static_assert(sizeof(MemoryAccess) == 12);
   CALL(memoryUnmap, "cuMemUnmap", 10020, Required, (Address address, size_t bytes)) \
   CALL(memoryAccess, "cuMemSetAccess", 10020, Required, \
        (Address address, size_t bytes, const MemoryAccess* users, size_t count)) \
+  CALL(multicastGranularity, "cuMulticastGetGranularity", 12010, Optional, \
+       (size_t* bytes, const MulticastProperties* properties, int option)) \
+  CALL(multicastCreate, "cuMulticastCreate", 12010, Optional, \
+       (Allocation* multicast, const MulticastProperties* properties)) \
+  CALL(multicastAddDevice, "cuMulticastAddDevice", 12010, Optional, (Allocation multicast, Device device)) \
+  CALL(multicastBind, "cuMulticastBindMem", 12010, Optional, \
+       (Allocation multicast, size_t multicastOffset, Allocation memory, size_t memoryOffset, size_t bytes, \
+        unsigned long long flags)) \
+  CALL(multicastUnbind, "cuMulticastUnbind", 12010, Optional, \
+       (Allocation multicast, Device device, size_t multicastOffset, size_t bytes)) \
   CALL(rangeHandle, "cuMemGetHandleForAddressRange", 11070, Optional, \
        (void* handle, Address address, size_t bytes, int handleType, unsigned long long flags)) \
   CALL(copyAsync, "cuMemcpyAsync", 4000, Required, (Address to, Address from, size_t bytes, Stream stream)) \

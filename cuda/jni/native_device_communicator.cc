@@ -1,4 +1,5 @@
 // Natives of io.jccl.nativelib.NativeDeviceCommunicator: check, convert, call, translate.
+#include "cuda/kernels/element_class.h"
 #include "cuda/runtime/device_communicator.h"
 #include "io_jccl_nativelib_NativeDeviceCommunicator.h"
 #include "jni/history_row.h"
@@ -51,6 +52,7 @@ Status readConfig(const std::vector<int64_t>& values, device::DeviceCommunicator
   config.token[0] = static_cast<uint64_t>(values[JAVA(COMM_ID_HI)]);
   config.token[1] = static_cast<uint64_t>(values[JAVA(COMM_ID_LO)]);
   config.descriptors = values[JAVA(DESCRIPTORS)] != 0;
+  config.nvlsSlotBytes = static_cast<uint32_t>(values[JAVA(NVLS_SLOT_BYTES)]);
   return Status::ok();
 }
 
@@ -194,6 +196,51 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_selfTest(
       [&] { return codeOf(communicatorOf(handle).selfTest(static_cast<Protocol>(protocol), timeoutNanos)); });
 }
 
+JNIEXPORT jbyteArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_createMulticast(JNIEnv* env, jclass,
+                                                                                             jlong handle) {
+  return guarded<jbyteArray>(nullptr, [&]() -> jbyteArray {
+    std::vector<uint8_t> info;
+    if (!communicatorOf(handle).createMulticast(info)) return nullptr;
+    return newBytes(env, info.data(), info.size());
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_takeMulticastDescriptor(JNIEnv*, jclass,
+                                                                                               jlong handle) {
+  return communicatorOf(handle).takeMulticastDescriptor();
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_joinMulticast(JNIEnv* env, jclass, jlong handle,
+                                                                                     jbyteArray info, jint descriptor) {
+  UniqueFd owned(descriptor);
+  return guardedCode([&]() -> jint {
+    std::vector<uint8_t> bytes;
+    if (!copyBytes(env, info, bytes)) return static_cast<jint>(Code::Invalid);
+    return codeOf(communicatorOf(handle).joinMulticast(bytes, owned.release()));
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_bindMulticast(JNIEnv*, jclass, jlong handle) {
+  return guardedCode([&] { return codeOf(communicatorOf(handle).bindMulticast()); });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_testMulticast(JNIEnv*, jclass, jlong handle,
+                                                                                     jlong timeoutNanos) {
+  return guardedCode([&] { return codeOf(communicatorOf(handle).testMulticast(timeoutNanos)); });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_dropMulticast(JNIEnv*, jclass, jlong handle) {
+  guarded<bool>(false, [&] {
+    communicatorOf(handle).dropMulticast();
+    return true;
+  });
+}
+
+JNIEXPORT jboolean JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_nvlsExecutes(JNIEnv*, jclass,
+                                                                                        jint operation) {
+  return device::nvlsExecutes(OperationCode::decode(operation)) ? JNI_TRUE : JNI_FALSE;
+}
+
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_run(JNIEnv*, jclass, jlong handle,
                                                                             jint operation, jlong choice, jlong send,
                                                                             jlong recv, jlong count, jint root,
@@ -254,9 +301,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_query(JNI
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_adjustChoice(JNIEnv*, jclass, jlong handle,
                                                                                      jint operation, jlong choice) {
-  return communicatorOf(handle)
-      .adjustChoice(Choice::decode(choice), OperationCode::decode(operation).collective)
-      .encode();
+  return communicatorOf(handle).adjustChoice(Choice::decode(choice), OperationCode::decode(operation)).encode();
 }
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_ownStream(JNIEnv*, jclass, jlong handle) {

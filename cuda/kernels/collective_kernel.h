@@ -86,6 +86,8 @@ class CollectiveKernel {
       case Algorithm::Direct:
         failed = direct(launch, work, block, shared);
         break;
+      case Algorithm::Nvls:
+        break;  // a kernel of its own
     }
     if (failed) return false;
     block.close();

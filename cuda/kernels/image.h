@@ -5,17 +5,18 @@
 
 namespace jccl::device {
 
-enum class KernelImage : uint8_t { LL, LL128, Simple, InPlace, Exchange };
-constexpr int kKernelImageCount = 5;
+enum class KernelImage : uint8_t { LL, LL128, Simple, InPlace, Exchange, Nvls };
+constexpr int kKernelImageCount = 6;
 
-// What cuModuleLoadData takes.
+// What cuModuleLoadData takes; null where the build has no architecture that the kernels are for (NVLS: 9.0 and newer).
 const void* imageOf(KernelImage image);
 // Of which version of CUDA the compiler was that made them; drivers load what is of their major version or an earlier one (CUDA
 // Compatibility, minor version compatibility).
 int versionOfImages();
 // The image's name, which is its file's and is in it.
 constexpr const char* nameOf(KernelImage image) {
-  constexpr const char* kNames[] = {"collective_ll", "collective_ll128", "collective_simple", "in_place", "exchange"};
+  constexpr const char* kNames[] = {"collective_ll", "collective_ll128", "collective_simple", "in_place", "exchange",
+                                      "nvls"};
   return kNames[static_cast<int>(image)];
 }
 

@@ -19,6 +19,9 @@ JCCL_EMBED(jccl_image_ll128, "collective_ll128");
 JCCL_EMBED(jccl_image_simple, "collective_simple");
 JCCL_EMBED(jccl_image_in_place, "in_place");
 JCCL_EMBED(jccl_image_exchange, "exchange");
+#ifdef JCCL_HAS_NVLS
+JCCL_EMBED(jccl_image_nvls, "nvls");
+#endif
 
 namespace jccl::device {
 
@@ -34,6 +37,12 @@ const void* imageOf(KernelImage image) {
       return jccl_image_in_place;
     case KernelImage::Exchange:
       return jccl_image_exchange;
+    case KernelImage::Nvls:
+#ifdef JCCL_HAS_NVLS
+      return jccl_image_nvls;
+#else
+      break;
+#endif
   }
   return nullptr;
 }

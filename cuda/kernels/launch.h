@@ -111,6 +111,34 @@ struct InPlaceLaunch : Works {
   InlineArguments inlined;
 };
 
+// What a channel has in the memory that each rank binds to a multicast object; zero at first.
+struct MulticastChannel {
+  static constexpr int kMaxRanks = kMaxLinks + 1;
+  static constexpr int kSlots = 3;
+  enum Phase : int { kFilled = 0, kDone = 1 };
+
+  alignas(128) uint64_t uses;                         // of slots, so far; the rank's own
+  alignas(128) uint64_t prints[kMaxRanks];            // by rank: what it executes
+  alignas(128) uint64_t flags[kSlots][2][kMaxRanks];  // by slot, phase and rank: how often the rank has come there
+};
+
+// All-reduce, all-gather and reduce-scatter through a multicast object.
+struct NvlsLaunch : Works {
+  int32_t rank;
+  int32_t size;
+  DeviceChannel* channels;
+  LaunchControl control;
+  uint8_t* memory;     // this rank's: a MulticastChannel for each channel, then their slots
+  uint8_t* multicast;  // the same in the memory of all ranks
+  uint32_t channelCount;
+  uint32_t slotBytes;
+  InlineArguments inlined;
+
+  static constexpr size_t memoryBytes(int channels, uint32_t slotBytes) {
+    return static_cast<size_t>(channels) * (sizeof(MulticastChannel) + MulticastChannel::kSlots * size_t{slotBytes});
+  }
+};
+
 // One message of a group of sends and receives, or a copy within the rank.
 struct ExchangeTask {
   enum class Kind : uint8_t { Send = 0, Recv = 1, Copy = 2 };
@@ -172,6 +200,6 @@ struct ExchangeLaunch {
 // What all drivers pass to a kernel.
 constexpr size_t kMaxParameterBytes = 4096;
 static_assert(sizeof(Launch) <= kMaxParameterBytes && sizeof(InPlaceLaunch) <= kMaxParameterBytes &&
-              sizeof(ExchangeLaunch) <= kMaxParameterBytes);
+              sizeof(NvlsLaunch) <= kMaxParameterBytes && sizeof(ExchangeLaunch) <= kMaxParameterBytes);
 
 }  // namespace jccl::device

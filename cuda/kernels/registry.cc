@@ -7,6 +7,7 @@ namespace {
 
 constexpr int kInPlace = 3 * kElementClassCount;
 constexpr int kExchange = kInPlace + kElementClassCount;
+constexpr int kNvls = kExchange + 1;
 
 KernelImage imageOf(Protocol protocol) {
   switch (protocol) {
@@ -33,6 +34,11 @@ std::array<KernelEntry, kKernelCount> makeEntries() {
                              Protocol::Simple, element};
   }
   entries[kExchange] = {"jccl_exchange", KernelImage::Exchange, "exchange", Protocol::Simple, ElementClass::Int8};
+  for (int i = 0; i < kNvlsKernelCount; ++i) {
+    const auto element = static_cast<ElementClass>(i);
+    entries[kNvls + i] = {std::string("jccl_nvls_") + nameOf(element), KernelImage::Nvls, "nvls", Protocol::Simple,
+                          element};
+  }
   return entries;
 }
 
@@ -51,6 +57,10 @@ const KernelEntry& collectiveKernel(Protocol protocol, Collective collective, Da
 
 const KernelEntry& inPlaceKernel(Collective collective, DataType type) {
   return entries()[kInPlace + static_cast<int>(elementClassOf(collective, type))];
+}
+
+const KernelEntry& nvlsKernel(Collective collective, DataType type) {
+  return entries()[kNvls + static_cast<int>(elementClassOf(collective, type))];
 }
 
 const KernelEntry& exchangeKernel() { return entries()[kExchange]; }

@@ -6,6 +6,7 @@
 #include "cuda/driver/driver.h"
 #include "cuda/runtime/device_api.h"
 #include "cuda/runtime/driver_values.h"
+#include "cuda/runtime/virtual_memory.h"
 
 namespace jccl::device {
 namespace {
@@ -18,21 +19,11 @@ constexpr int kOnDevice = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
 
 std::string factsOf(int device, size_t bytes) { return "device=" + std::to_string(device) + " " + bytesFact(bytes); }
 
-driver::AllocationProperties propertiesOn(int device) {
-  driver::AllocationProperties properties{};
-  properties.type = kPinned;
-  properties.handleTypes = driver::kPosixDescriptor;
-  properties.location = {kOnDevice, device};
-  return properties;
-}
-
 Status unitOn(int device, size_t& unit) {
-  const driver::AllocationProperties properties = propertiesOn(device);
+  const driver::AllocationProperties properties = allocationOn(device, true);
   return statusOf("cuMemGetAllocationGranularity",
                   driver().allocationGranularity(&unit, &properties, driver::kRecommendedGranularity));
 }
-
-driver::MemoryAccess userOn(int device) { return {{kOnDevice, device}, driver::kAccessReadWrite}; }
 
 // The devices of this process that may use memory of this one.
 std::vector<driver::MemoryAccess> usersOf(int device) {
@@ -46,7 +37,18 @@ std::vector<driver::MemoryAccess> usersOf(int device) {
   return users;
 }
 
-// Gives the allocation an address under which these devices use it.
+}  // namespace
+
+driver::AllocationProperties allocationOn(int device, bool shareable) {
+  driver::AllocationProperties properties{};
+  properties.type = kPinned;
+  properties.handleTypes = shareable ? driver::kPosixDescriptor : 0;
+  properties.location = {kOnDevice, device};
+  return properties;
+}
+
+driver::MemoryAccess userOn(int device) { return {{kOnDevice, device}, driver::kAccessReadWrite}; }
+
 Status mapAllocation(driver::Allocation allocation, size_t bytes, size_t unit,
                      const std::vector<driver::MemoryAccess>& users, const std::string& facts, void*& memory) {
   driver::Address address = 0;
@@ -65,7 +67,12 @@ Status mapAllocation(driver::Allocation allocation, size_t bytes, size_t unit,
   return Status::ok();
 }
 
-}  // namespace
+Status unmapAllocation(void* memory, size_t bytes) {
+  const std::string facts = bytesFact(bytes);
+  Status status = statusOf("cuMemUnmap", driver().memoryUnmap(addressOf(memory), bytes), facts);
+  // The address stays taken if something is still mapped there.
+  return status ? statusOf("cuMemAddressFree", driver().addressFree(addressOf(memory), bytes), facts) : status;
+}
 
 Status hasDescriptorMemory() {
   int device = 0;
@@ -90,7 +97,7 @@ Status allocateForDescriptors(size_t bytes, DescriptorMemory& memory) {
   if (Status status = unitOn(device, unit); !status) return status;
   const size_t rounded = (bytes + unit - 1) / unit * unit;
   const std::string facts = factsOf(device, rounded);
-  const driver::AllocationProperties properties = propertiesOn(device);
+  const driver::AllocationProperties properties = allocationOn(device, true);
   driver::Allocation allocation = 0;
   Status status = statusOf("cuMemCreate", driver().allocationCreate(&allocation, rounded, &properties, 0), facts);
   if (!status) return status;
@@ -131,13 +138,10 @@ Status importDescriptor(int descriptor, size_t bytes, DescriptorMemory& memory) 
 
 Status unmapMemory(DescriptorMemory& memory) {
   if (memory.address == nullptr) return Status::ok();
-  const driver::Address address = addressOf(memory.address);
-  const std::string facts = bytesFact(memory.bytes);
-  Status status = statusOf("cuMemUnmap", driver().memoryUnmap(address, memory.bytes), facts);
-  // The address stays taken if something is still mapped there.
-  if (status) status = statusOf("cuMemAddressFree", driver().addressFree(address, memory.bytes), facts);
+  Status status = unmapAllocation(memory.address, memory.bytes);
   if (memory.allocation != 0) {
-    const Status released = statusOf("cuMemRelease", driver().allocationRelease(memory.allocation), facts);
+    const Status released =
+        statusOf("cuMemRelease", driver().allocationRelease(memory.allocation), bytesFact(memory.bytes));
     if (status) status = released;
   }
   memory = {};

@@ -114,10 +114,13 @@ inline bool hasComeTo(uint32_t word, uint32_t value) { return static_cast<int32_
 
 // Loads every kernel on the current device: doing so later could wait for one that spins.
 Status loadKernels();
+// Whether this build has kernels for multicast objects that run on the current device; why not.
+Status hasNvlsKernels();
 // The fewest blocks of any kernel that are resident on a multiprocessor at once.
 Status residentBlocks(int threads, int& blocks);
 Status launchKernel(const Launch& launch, int threads, Stream stream);
 Status launchKernel(const InPlaceLaunch& launch, int threads, Stream stream);
+Status launchKernel(const NvlsLaunch& launch, int threads, Stream stream);
 Status launchKernel(const ExchangeLaunch& launch, int threads, Stream stream);
 
 }  // namespace jccl::device

@@ -108,6 +108,7 @@ DeviceCommunicator::~DeviceCommunicator() {
   if (!idle) {
     segment_.leak();
     tables_.leak();
+    multicast_.leak();
     control_.leak();
     for (RegisteredMemory& memory : registered_) memory.leak();
     for (PeerMemory& memory : opened_) memory.leak();
@@ -120,7 +121,10 @@ DeviceCommunicator::~DeviceCommunicator() {
   } else if (!segment_.hasDescriptor()) {
     segment_.leak();  // a process does not learn when the others have ended their last operation
   }
+  // After a failure a kernel of another process may still be in an operation.
+  if (!allInProcess_ && failure_ != Code::Ok) multicast_.leak();
   RetiredMemory& retired = RetiredMemory::ofThisProcess();
+  retired.retire(config_.device, std::move(multicast_));
   retired.retire(config_.device, std::move(segment_));
   retired.retire(config_.device, std::move(opened_));
   registered_.clear();  // now: the host's engine unmaps it next

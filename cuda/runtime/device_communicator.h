@@ -27,6 +27,7 @@
 #include "cuda/runtime/device_plan.h"
 #include "cuda/runtime/device_segment.h"
 #include "cuda/runtime/keep_alive_group.h"
+#include "cuda/runtime/multicast_memory.h"
 #include "cuda/runtime/registered_memory.h"
 #include "engine/diagnostics.h"
 #include "engine/exchange_tasks.h"
@@ -43,6 +44,7 @@ struct DeviceCommunicatorConfig {
   uint32_t simpleSlotBytes = 512 * 1024;
   uint32_t llSlotBytes = 64 * 1024;
   uint32_t ll128SlotBytes = 64 * 1024;
+  uint32_t nvlsSlotBytes = 128 * 1024;
   uint64_t token[2] = {0, 0};  // of the communicator, different from all others
   bool descriptors = false;    // other processes get the segment as a file descriptor, where the driver has such
 };
@@ -93,6 +95,16 @@ class DeviceCommunicator {
   // Sends known data over every connection with one protocol, and waits for it; all ranks call this together.
   Status selfTest(Protocol protocol, int64_t timeoutNanos);
 
+  // NVLS, behind prepare: one rank makes a multicast object and gives the others what createMulticast wrote; all join; when all
+  // have, all bind; when all have, all test it together. Any failure on any rank: all drop it. `descriptor` is what this process
+  // got for the object of another, which is closed; -1 where a rank of this process made it.
+  Status createMulticast(std::vector<uint8_t>& info);
+  int takeMulticastDescriptor() { return multicastDescriptor_.release(); }
+  Status joinMulticast(std::span<const uint8_t> info, int descriptor);
+  Status bindMulticast();
+  Status testMulticast(int64_t timeoutNanos);
+  void dropMulticast();
+
   Issued run(OperationCode code, Choice choice, const void* send, void* recv, int64_t count, int root,
              int64_t timeoutNanos, Stream stream);
   Issued runV(OperationCode code, Choice choice, const void* send, void* recv, const std::vector<int64_t>& counts,
@@ -106,6 +118,8 @@ class DeviceCommunicator {
   // The word that ends every wait of the kernels; lives as long as this object.
   uint32_t* abortWord() const { return abort_; }
   // The nearest choice that fits: the same on all ranks, because it depends on common facts only.
+  Choice adjustChoice(Choice choice, OperationCode code) const;
+  // The same without NVLS.
   Choice adjustChoice(Choice choice, Collective collective) const;
   // The stream of operations whose caller names none.
   Stream ownStream() const { return stream_; }
@@ -155,6 +169,7 @@ class DeviceCommunicator {
   Status openPeer(int peer, const Introduction& theirs, int descriptor, DevicePlan::PeerSegment& segment);
 
   Status allocateForTests();
+  struct MulticastIntroduction;
   Status testOnce(OperationCode code, Choice choice, size_t count, int64_t timeoutNanos);
 
   bool inPlaceFits(Collective collective) const;
@@ -191,6 +206,8 @@ class DeviceCommunicator {
   MemoryHandle handle_;
   std::string noHandle_;  // why there is no legacy handle
   HeapMemory tables_, control_;
+  MulticastMemory multicast_;
+  UniqueFd multicastDescriptor_;
   std::vector<DevicePlan::PeerSegment> peers_;
   std::vector<PeerMemory> opened_;
   std::vector<RegisteredMemory> registered_;

@@ -80,10 +80,17 @@ Status loadOne(driver::Module module, int device, const std::string& name, drive
   return result == driver::Result::Success ? Status::ok() : notLoaded(call, result, device, name);
 }
 
+// The other devices have no multicast objects.
+constexpr int kNvlsCapability = 90;
+
 // The caller holds the mutex.
 Status loadAll(int device, LoadedKernels& kernels) {
+  DeviceProperties properties;
+  if (Status status = describeDevice(device, properties); !status) return status;
   for (int i = 0; i < kKernelCount; ++i) {
     const KernelEntry& kernel = kernelAt(i);
+    const bool nvls = kernel.image == KernelImage::Nvls;
+    if (nvls && (properties.capability < kNvlsCapability || imageOf(kernel.image) == nullptr)) continue;
     driver::Module& module = kernels.modules[static_cast<size_t>(kernel.image)];
     if (module == nullptr) {
       driver::Module loaded = nullptr;
@@ -133,11 +140,22 @@ Status loadKernels() {
   return functionsHere(functions);
 }
 
+Status hasNvlsKernels() {
+  const Functions* functions = nullptr;
+  if (Status status = functionsHere(functions); !status) return status;
+  if ((*functions)[numberOf(nvlsKernel(Collective::AllReduce, DataType::Float32))] != nullptr) return Status::ok();
+  return Status::transport(
+      imageOf(KernelImage::Nvls) == nullptr
+          ? "this build has no kernels for compute capability 9.0 or later; build with JCCL_CUDA_ARCHITECTURES=all"
+          : "its compute capability is below 9.0");
+}
+
 Status residentBlocks(int threads, int& blocks) {
   blocks = 0;
   const Functions* functions = nullptr;
   if (Status status = functionsHere(functions); !status) return status;
   for (int i = 0; i < kKernelCount; ++i) {
+    if ((*functions)[i] == nullptr) continue;
     int found = 0;
     const driver::Result result = driver().residentBlocks(&found, (*functions)[i], threads, 0);
     if (result != driver::Result::Success) {
@@ -155,6 +173,11 @@ Status launchKernel(const Launch& launch, int threads, Stream stream) {
 
 Status launchKernel(const InPlaceLaunch& launch, int threads, Stream stream) {
   return launchEntry(inPlaceKernel(launch.code.collective, launch.code.type), launch, static_cast<int>(launch.blocks),
+                     threads, stream);
+}
+
+Status launchKernel(const NvlsLaunch& launch, int threads, Stream stream) {
+  return launchEntry(nvlsKernel(launch.code.collective, launch.code.type), launch, static_cast<int>(launch.blocks),
                      threads, stream);
 }
 

@@ -30,6 +30,7 @@ struct DeviceOperation {
   // Whether the exchange kernel executes it.
   bool isExchange() const { return !isCollective() || jccl::isExchange(operation.code.collective); }
   bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
+  bool isNvls() const { return operation.choice.algorithm == Algorithm::Nvls; }
 };
 
 // What an operation reads and writes on its own rank.

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <thread>
 
+#include "cuda/kernels/element_class.h"
 #include "cuda/runtime/device_communicator.h"
 #include "cuda/runtime/retired_memory.h"
 #include "cuda/runtime/stream_owners.h"
@@ -31,7 +32,16 @@ bool DeviceCommunicator::inPlaceFits(Collective collective) const {
                       collective == Collective::ReduceScatter);
 }
 
+Choice DeviceCommunicator::adjustChoice(Choice choice, OperationCode code) const {
+  if (choice.algorithm != Algorithm::Nvls || !multicast_.isReady() || !nvlsExecutes(code)) {
+    return adjustChoice(choice, code.collective);
+  }
+  const int channels = std::min<int>(choice.channels, config_.channels);
+  return {Algorithm::Nvls, Protocol::Simple, static_cast<uint8_t>(channels), 0, 0};
+}
+
 Choice DeviceCommunicator::adjustChoice(Choice choice, Collective collective) const {
+  if (choice.algorithm == Algorithm::Nvls) choice = {Algorithm::Ring, Protocol::Simple, choice.channels, 0, 0};
   choice.channels = static_cast<uint8_t>(std::min<int>(choice.channels, config_.channels));
   if (isExchange(collective)) return {Algorithm::Direct, Protocol::Simple, choice.channels, 0, 0};
   if (choice.algorithm == Algorithm::Tree && (collective != Collective::AllReduce || !plan_.hasTrees())) {
@@ -57,7 +67,7 @@ Issued DeviceCommunicator::run(OperationCode code, Choice choice, const void* se
                                int64_t timeoutNanos, Stream stream) {
   if (Status status = checkArguments(code, choice, count, root, config_.size); !status) return {refuse(status)};
   DeviceOperation one;
-  one.operation = operationOf(code, adjustChoice(choice, code.collective), send, recv);
+  one.operation = operationOf(code, adjustChoice(choice, code), send, recv);
   setCount(one.operation, static_cast<size_t>(count), root, config_.size);
   if (one.isExchange()) one.tasks = exchangeTasks(one.operation, config_.rank, config_.size);
   return submit(std::move(one), timeoutNanos, stream);
@@ -187,6 +197,15 @@ Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operatio
     InPlaceLaunch launch{};
     describe(launch);
     launch.descriptors = segment_.as<ExchangeDescriptor>();
+    return issue(launch, std::move(area), operations, timeoutNanos, stream);
+  }
+  if (operations.front().isNvls()) {
+    NvlsLaunch launch{};
+    describe(launch);
+    launch.memory = multicast_.memory();
+    launch.multicast = multicast_.multicast();
+    launch.channelCount = static_cast<uint32_t>(config_.channels);
+    launch.slotBytes = config_.nvlsSlotBytes;
     return issue(launch, std::move(area), operations, timeoutNanos, stream);
   }
   Launch launch{};

@@ -73,6 +73,24 @@ Status DeviceCommunicator::testOnce(OperationCode code, Choice choice, size_t co
   return status;
 }
 
+Status DeviceCommunicator::testMulticast(int64_t timeoutNanos) {
+  const DeviceGuard guard(config_.device);
+  testing_ = true;
+  Choice choice;
+  choice.algorithm = Algorithm::Nvls;
+  choice.channels = static_cast<uint8_t>(config_.channels);
+  Status status = guard.status();
+  if (status) {
+    status = testOnce({Collective::AllReduce, DataType::Uint32, ReduceOp::Sum}, choice, kElements, timeoutNanos);
+  }
+  if (!status && status.code() == Code::Timeout) {
+    testDevice_.leak();
+    testHost_.leak();
+  }
+  testing_ = false;
+  return noted(status);
+}
+
 Status DeviceCommunicator::selfTest(Protocol protocol, int64_t timeoutNanos) {
   const DeviceGuard guard(config_.device);
   testing_ = true;

@@ -27,6 +27,7 @@ class DeviceRuntimeRanks {
       config.simpleSlotBytes = 4096;
       config.llSlotBytes = 1024;
       config.ll128SlotBytes = 1024;
+      config.nvlsSlotBytes = 4096;
       config.token[0] = communicators;
       config.descriptors = descriptors;
       std::unique_ptr<device::DeviceCommunicator> made;
@@ -45,6 +46,19 @@ class DeviceRuntimeRanks {
       }
       expectOk(rank, ranks_[rank]->prepare(true, nullptr));
     }
+  }
+
+  // Gives all ranks a multicast object; the first failure.
+  Status connectNvls() {
+    std::vector<uint8_t> info;
+    Status status = ranks_[0]->createMulticast(info);
+    for (auto& rank : ranks_) {
+      if (status) status = rank->joinMulticast(info, -1);
+    }
+    for (auto& rank : ranks_) {
+      if (status) status = rank->bindMulticast();
+    }
+    return status;
   }
 
   int size() const { return size_; }

@@ -85,6 +85,11 @@ JCCL_SAME_CALL(addressFree, PFN_cuMemAddressFree_v10020);
 JCCL_SAME_CALL(memoryMap, PFN_cuMemMap_v10020);
 JCCL_SAME_CALL(memoryUnmap, PFN_cuMemUnmap_v10020);
 JCCL_SAME_CALL(memoryAccess, PFN_cuMemSetAccess_v10020);
+JCCL_SAME_CALL(multicastGranularity, PFN_cuMulticastGetGranularity_v12010);
+JCCL_SAME_CALL(multicastCreate, PFN_cuMulticastCreate_v12010);
+JCCL_SAME_CALL(multicastAddDevice, PFN_cuMulticastAddDevice_v12010);
+JCCL_SAME_CALL(multicastBind, PFN_cuMulticastBindMem_v12010);
+JCCL_SAME_CALL(multicastUnbind, PFN_cuMulticastUnbind_v12010);
 JCCL_SAME_CALL(rangeHandle, PFN_cuMemGetHandleForAddressRange_v11070);
 JCCL_SAME_CALL(copyAsync, PFN_cuMemcpyAsync_v4000);
 JCCL_SAME_CALL(fillAsync, PFN_cuMemsetD8Async_v3020);
@@ -160,6 +165,7 @@ JCCL_SAME_VALUE(DeviceAttribute::VirtualMemoryManagement, CU_DEVICE_ATTRIBUTE_VI
 JCCL_SAME_VALUE(DeviceAttribute::DescriptorHandles, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
 JCCL_SAME_VALUE(DeviceAttribute::MaxBlocksPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
 JCCL_SAME_VALUE(DeviceAttribute::DmaBuf, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
+JCCL_SAME_VALUE(DeviceAttribute::Multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED);
 JCCL_SAME_VALUE(DeviceAttribute::MpsEnabled, CU_DEVICE_ATTRIBUTE_MPS_ENABLED);
 JCCL_SAME_VALUE(FunctionAttribute::MaxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 JCCL_SAME_VALUE(FunctionAttribute::SharedBytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
@@ -200,6 +206,7 @@ JCCL_SAME_VALUE(kLegacyStream, CU_GET_PROC_ADDRESS_LEGACY_STREAM);
 JCCL_SAME_VALUE(kDmaBufDescriptor, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
 JCCL_SAME_VALUE(kPosixDescriptor, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 JCCL_SAME_VALUE(kRecommendedGranularity, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+JCCL_SAME_VALUE(kMinimumGranularity, CU_MULTICAST_GRANULARITY_MINIMUM);
 
 static_assert(sizeof(AllocationProperties) == sizeof(CUmemAllocationProp));
 static_assert(offsetof(AllocationProperties, handleTypes) == offsetof(CUmemAllocationProp, requestedHandleTypes));
@@ -208,6 +215,9 @@ static_assert(offsetof(AllocationProperties, gpuDirectRdma) ==
               offsetof(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable));
 static_assert(sizeof(MemoryAccess) == sizeof(CUmemAccessDesc) &&
               offsetof(MemoryAccess, flags) == offsetof(CUmemAccessDesc, flags));
+static_assert(sizeof(MulticastProperties) == sizeof(CUmulticastObjectProp));
+static_assert(offsetof(MulticastProperties, bytes) == offsetof(CUmulticastObjectProp, size));
+static_assert(offsetof(MulticastProperties, handleTypes) == offsetof(CUmulticastObjectProp, handleTypes));
 static_assert(sizeof(IpcHandle) == sizeof(CUipcMemHandle) && sizeof(Uuid) == sizeof(CUuuid));
 
 TEST(DriverApi, HasTheNumbersAndLayoutsOfTheToolkit) { SUCCEED() << "CUDA_VERSION=" << CUDA_VERSION; }

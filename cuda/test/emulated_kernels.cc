@@ -2,6 +2,7 @@
 
 #include "cuda/kernels/exchange_kernel.h"
 #include "cuda/kernels/in_place_kernel.h"
+#include "cuda/kernels/nvls_kernel.h"
 #include "cuda/test/emulated_collective.h"
 
 namespace jccl::test {
@@ -23,6 +24,16 @@ void inPlaceKernel(const device::InPlaceLaunch& launch) {
     using Kernel = device::InPlaceKernel<E>;
     JCCL_SHARED(typename Kernel::Shared, shared);
     Kernel::run(launch, shared);
+  });
+}
+
+void nvlsKernel(const device::NvlsLaunch& launch) {
+  withElement(device::elementClassOf(launch.code.collective, launch.code.type), [&]<class E>(E*) {
+    if constexpr (device::NvlsKernel<E>::kExists) {
+      using Kernel = device::NvlsKernel<E>;
+      JCCL_SHARED(typename Kernel::Shared, shared);
+      Kernel::run(launch, shared);
+    }
   });
 }
 

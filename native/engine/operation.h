@@ -36,8 +36,8 @@ JCCL_FN constexpr bool isExchange(Collective collective) {
   return collective == Collective::AllToAll || collective == Collective::Gather || collective == Collective::Scatter;
 }
 
-enum class Algorithm : uint8_t { Ring = 0, Tree = 1, Direct = 2 };
-inline constexpr int kAlgorithmCount = 3;
+enum class Algorithm : uint8_t { Ring = 0, Tree = 1, Direct = 2, Nvls = 3 };
+inline constexpr int kAlgorithmCount = 4;
 inline constexpr int kProtocolCount = 3;
 
 constexpr const char* nameOf(Collective collective) {
@@ -52,7 +52,8 @@ constexpr const char* nameOf(Protocol protocol) {
 }
 
 constexpr const char* nameOf(Algorithm algorithm) {
-  return algorithm == Algorithm::Ring ? "ring" : algorithm == Algorithm::Tree ? "tree" : "direct";
+  constexpr const char* names[kAlgorithmCount] = {"ring", "tree", "direct", "nvls"};
+  return names[static_cast<unsigned>(algorithm)];
 }
 
 // What is to be done: collective | type << 8 | reduction << 16.

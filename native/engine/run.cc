@@ -117,6 +117,7 @@ Code Communicator::finish(const Operation& operation) {
 // The nearest choice that fits: the same on all ranks, because it depends on common facts only.
 Choice Communicator::adjustChoice(Choice choice, Collective collective) const {
   if (choice.channels > config_.channels) choice.channels = static_cast<uint8_t>(config_.channels);
+  if (choice.algorithm == Algorithm::Nvls) choice.algorithm = Algorithm::Ring;  // GPUs behind a switch only
   if (choice.algorithm == Algorithm::Tree && collective != Collective::AllReduce) choice.algorithm = Algorithm::Ring;
   if (choice.algorithm == Algorithm::Tree && !channels_[0]->hasTree()) choice.algorithm = Algorithm::Ring;
   if (choice.algorithm == Algorithm::Direct && config_.size - 1 > kMaxFanout) choice.algorithm = Algorithm::Ring;

@@ -59,16 +59,15 @@ std::function<void()> bodyOf(const device::KernelEntry& entry, const void* argum
   if (std::strcmp(entry.family, "in_place") == 0) {
     return bodyOf<device::InPlaceLaunch>(argument, entry, test::inPlaceKernel);
   }
+  if (std::strcmp(entry.family, "nvls") == 0) return bodyOf<device::NvlsLaunch>(argument, entry, test::nvlsKernel);
   return bodyOf<device::ExchangeLaunch>(argument, entry, test::exchangeKernel);
 }
 
-// For reports; all three launches begin with the same members but the exchange's.
+// For reports; all launches begin with the same members but the exchange's.
 std::string nameOf(const device::KernelEntry& entry, const void* argument) {
   const bool exchange = std::strcmp(entry.family, "exchange") == 0;
   const int rank = exchange ? static_cast<const device::ExchangeLaunch*>(argument)->rank
-                   : std::strcmp(entry.family, "in_place") == 0
-                       ? static_cast<const device::InPlaceLaunch*>(argument)->rank
-                       : static_cast<const device::Launch*>(argument)->rank;
+                            : static_cast<const device::Launch*>(argument)->rank;
   return "rank " + std::to_string(rank) + " " + entry.name;
 }
 
@@ -190,6 +189,10 @@ Result deviceAttribute(int* value, DeviceAttribute attribute, Device device) {
       break;
     case DeviceAttribute::DmaBuf:
       *value = 1;
+      break;
+    case DeviceAttribute::Multicast:
+      if (self().version() < 12010) return Result::InvalidValue;  // not known then
+      *value = chip.capability >= 90 && !sharingHas("no-multicast") ? 1 : 0;
       break;
     case DeviceAttribute::MpsEnabled:
       if (self().version() < 12030) return Result::InvalidValue;  // not known then

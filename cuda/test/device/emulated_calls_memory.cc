@@ -10,6 +10,7 @@
 
 #include "cuda/test/device/emulated_driver.h"
 #include "cuda/test/device/gpu_memory.h"
+#include "cuda/test/device/multicast_objects.h"
 
 namespace jccl::emulator::calls {
 namespace {
@@ -17,6 +18,11 @@ namespace {
 constexpr size_t kPageBytes = 4096;
 
 GpuMemory& memoryOfGpus() { return GpuMemory::ofThisProcess(); }
+MulticastObjects& multicasts() { return MulticastObjects::ofThisProcess(); }
+
+// Handles of memory and of multicast objects are descriptors.
+int descriptorOf(Allocation allocation) { return static_cast<int>(allocation) - 1; }
+Allocation allocationOf(int fd) { return static_cast<Allocation>(fd) + 1; }
 
 void* pointerOf(Address address) { return reinterpret_cast<void*>(static_cast<uintptr_t>(address)); }
 Address addressOf(const void* memory) { return reinterpret_cast<uintptr_t>(memory); }
@@ -188,23 +194,27 @@ Result allocationGranularity(size_t* bytes, const AllocationProperties*, int) {
   return Result::Success;
 }
 
-Result allocationCreate(Allocation* allocation, size_t bytes, const AllocationProperties*, unsigned long long) {
+Result allocationCreate(Allocation* allocation, size_t bytes, const AllocationProperties* properties,
+                        unsigned long long) {
   int fd = -1;
   if (bytes % kGpuPageBytes != 0 || bytes == 0) return Result::InvalidValue;
   if (!memoryOfGpus().create(bytes, fd)) return Result::OutOfMemory;
-  *allocation = static_cast<Allocation>(fd) + 1;
+  multicasts().noteMemory(fd, properties->location.id, properties->handleTypes != 0);
+  *allocation = allocationOf(fd);
   return Result::Success;
 }
 
 // What is mapped stays mapped.
 Result allocationRelease(Allocation allocation) {
   if (allocation == 0) return Result::InvalidValue;
-  return ::close(static_cast<int>(allocation) - 1) == 0 ? Result::Success : Result::InvalidValue;
+  const int fd = descriptorOf(allocation);
+  if (multicasts().isObject(fd)) multicasts().released(fd);
+  return ::close(fd) == 0 ? Result::Success : Result::InvalidValue;
 }
 
 Result allocationExport(void* handle, Allocation allocation, int handleType, unsigned long long) {
   if (handleType != driver::kPosixDescriptor || sharingHas("no-export")) return Result::NotSupported;
-  const int fd = ::fcntl(static_cast<int>(allocation) - 1, F_DUPFD_CLOEXEC, 0);
+  const int fd = ::fcntl(descriptorOf(allocation), F_DUPFD_CLOEXEC, 0);
   if (fd < 0) return Result::InvalidValue;
   *static_cast<int*>(handle) = fd;
   return Result::Success;
@@ -214,8 +224,40 @@ Result allocationImport(Allocation* allocation, void* handle, int handleType) {
   if (handleType != driver::kPosixDescriptor || sharingHas("no-import")) return Result::NotSupported;
   const int fd = ::fcntl(static_cast<int>(reinterpret_cast<intptr_t>(handle)), F_DUPFD_CLOEXEC, 0);
   if (fd < 0) return Result::InvalidValue;
-  *allocation = static_cast<Allocation>(fd) + 1;
+  if (multicasts().isObject(fd)) multicasts().gained(fd);
+  *allocation = allocationOf(fd);
   return Result::Success;
+}
+
+Result multicastGranularity(size_t* bytes, const MulticastProperties*, int) {
+  *bytes = kGpuPageBytes;
+  return Result::Success;
+}
+
+Result multicastCreate(Allocation* multicast, const MulticastProperties* properties) {
+  int fd = -1;
+  if (sharingHas("no-multicast")) return Result::NotSupported;
+  const Result result = multicasts().create(*properties, fd);
+  if (result == Result::Success) *multicast = allocationOf(fd);
+  return result;
+}
+
+Result multicastAddDevice(Allocation multicast, Device device) {
+  int supported = 0;
+  const Result result = deviceAttribute(&supported, DeviceAttribute::Multicast, device);
+  if (result != Result::Success) return result;
+  return supported == 0 ? Result::NotSupported : multicasts().addDevice(descriptorOf(multicast), device);
+}
+
+Result multicastBind(Allocation multicast, size_t multicastOffset, Allocation memory, size_t memoryOffset, size_t bytes,
+                     unsigned long long flags) {
+  if (flags != 0) return Result::InvalidValue;
+  if (sharingHas("no-bind")) return Result::OutOfMemory;
+  return multicasts().bind(descriptorOf(multicast), multicastOffset, descriptorOf(memory), memoryOffset, bytes);
+}
+
+Result multicastUnbind(Allocation multicast, Device device, size_t multicastOffset, size_t bytes) {
+  return multicasts().unbind(descriptorOf(multicast), device, multicastOffset, bytes);
 }
 
 Result addressReserve(Address* address, size_t bytes, size_t, Address, unsigned long long) {
@@ -232,12 +274,14 @@ Result addressFree(Address address, size_t) {
 
 Result memoryMap(Address address, size_t bytes, size_t offset, Allocation allocation, unsigned long long) {
   if (offset != 0) return Result::InvalidValue;
-  const Status status = memoryOfGpus().map(pointerOf(address), bytes, static_cast<int>(allocation) - 1);
-  return status ? Result::Success : Result::InvalidValue;
+  const int fd = descriptorOf(allocation);
+  if (multicasts().isObject(fd)) return multicasts().map(pointerOf(address), bytes, fd);
+  return memoryOfGpus().map(pointerOf(address), bytes, fd) ? Result::Success : Result::InvalidValue;
 }
 
 Result memoryUnmap(Address address, size_t bytes) {
   if (const Result result = EmulatedDriver::waits(-1, "cuMemUnmap"); result != Result::Success) return result;
+  if (!multicasts().unmap(pointerOf(address))) multicasts().forgetAddresses();
   return memoryOfGpus().unmap(pointerOf(address), bytes) ? Result::Success : Result::InvalidValue;
 }
 
@@ -247,6 +291,8 @@ Result memoryAccess(Address address, size_t bytes, const MemoryAccess* users, si
     if (users[i].flags != driver::kAccessReadWrite) continue;
     bits = static_cast<uint16_t>(bits | EmulatedDriver::ofThisProcess().contextsOf(users[i].location.id));
   }
+  // No access but by the functions of multicast addresses.
+  if (multicasts().setUsers(pointerOf(address), bits)) return Result::Success;
   return memoryOfGpus().setUsers(pointerOf(address), bytes, bits) ? Result::Success : Result::InvalidValue;
 }
 

@@ -157,6 +157,7 @@ using driver::Graph;
 using driver::IpcHandle;
 using driver::MemoryAccess;
 using driver::Module;
+using driver::MulticastProperties;
 using driver::PointerAttribute;
 using driver::Stream;
 using driver::Uuid;

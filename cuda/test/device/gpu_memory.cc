@@ -221,7 +221,27 @@ Status GpuMemory::map(void* memory, size_t bytes, int fd) {
   }
   if (Status status = mapAt(found->second.begin, bytes, fd); !status) return status;
   found->second.mapped = true;
+  found->second.number = facts.st_ino;
   return Status::ok();
+}
+
+bool GpuMemory::mapNothing(void* memory, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = rangeOf(memory);
+  if (found == ranges_.end() || found->second.kind != Kind::Reserved || found->second.mapped ||
+      found->second.begin != reinterpret_cast<uintptr_t>(memory) || found->second.bytes != bytes) {
+    return false;
+  }
+  found->second.mapped = true;
+  return true;
+}
+
+uint8_t* GpuMemory::whereMapped(ino_t number) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [begin, range] : ranges_) {
+    if (range.number == number && range.mapped) return static_cast<uint8_t*>(addressOf(begin));
+  }
+  return nullptr;
 }
 
 Status GpuMemory::setUsers(void* memory, size_t bytes, uint16_t users) {
@@ -244,6 +264,7 @@ Status GpuMemory::unmap(void* memory, size_t bytes) {
   giveUsers(found->second, 0);
   (void)nothingAt(found->second.begin, bytes);
   found->second.mapped = false;
+  found->second.number = 0;
   return Status::ok();
 }
 

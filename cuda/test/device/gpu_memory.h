@@ -5,6 +5,8 @@
 // "no-export", "no-import" and "no-open". Nothing, where it is not set.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +41,7 @@ class GpuMemory {
     int context = 0;     // the owner's number
     UniqueFd fd;         // of what processes can share
     bool mapped = true;  // of Reserved: whether it is
+    ino_t number = 0;    // of the descriptor that is mapped there
     uint16_t users = 0;
   };
 
@@ -58,6 +61,10 @@ class GpuMemory {
   Status create(size_t bytes, int& fd);
   Status reserve(size_t bytes, void*& memory);
   Status map(void* memory, size_t bytes, int fd);
+  // Nothing is accessible there, until it is unmapped.
+  bool mapNothing(void* memory, size_t bytes);
+  // The first address of an allocation by its number; null where it is not mapped.
+  uint8_t* whereMapped(ino_t number);
   // By whom it is accessed, as bits of contexts.
   Status setUsers(void* memory, size_t bytes, uint16_t users);
   Status unmap(void* memory, size_t bytes);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace jccl::emulator {
 
@@ -21,5 +22,8 @@ struct AccessMap {
 
 // Set once, before kernels run.
 inline AccessMap accessMap;
+
+// Where the bytes of a multicast address are in the memory of each device; false if a launch with this bit may not access them.
+inline bool (*multicastPlaces)(const void* address, size_t bytes, uint16_t user, std::vector<void*>& places) = nullptr;
 
 }  // namespace jccl::emulator

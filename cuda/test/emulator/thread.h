@@ -41,6 +41,10 @@ enum class Operation : uint8_t {
   StorePeer,
   LoadUser,
   StoreUser,
+  LoadReduced,
+  StoreMulticast,
+  ReleaseMulticast,
+  FenceAliases,
 };
 
 enum class State : uint8_t { Ready, Spinning, AtBarrier, InWarp, AtLine, Exited };

@@ -435,7 +435,8 @@ void weakStore(void* address, const void* value, size_t bytes) {
   static_cast<void>(byte[0]);
   static_cast<void>(byte[bytes - 1]);
   Thread& thread = *context.thread;
-  context.machine->weak()->store(thread, address, value, bytes, thread.operation == Operation::StoreRelease);
+  const bool release = thread.operation == Operation::StoreRelease || thread.operation == Operation::ReleaseMulticast;
+  context.machine->weak()->store(thread, address, value, bytes, release);
 }
 
 void weakFence() { context.machine->weak()->fence(*context.thread); }

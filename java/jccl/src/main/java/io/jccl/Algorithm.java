@@ -12,7 +12,9 @@ public enum Algorithm {
     /** Two complementary binary trees: the number of steps grows with the logarithm of the ranks. */
     TREE,
     /** Every rank reads every other rank's data: one step; only where ranks share memory. */
-    DIRECT;
+    DIRECT,
+    /** The switch between GPUs reduces and multicasts (NVLink SHARP): on one host, compute capability 9.0 or later. */
+    NVLS;
 
     /** The name used by the command and in messages, for example {@code ring}. */
     public String label() {

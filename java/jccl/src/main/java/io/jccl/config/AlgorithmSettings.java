@@ -111,6 +111,25 @@ public final class AlgorithmSettings {
                     + " where it has not been measured. `force`: everywhere; where a link"
                     + " tears 128-byte lines results are wrong and nothing says so. Between host ranks it always works.");
 
+    /** Whether switches may reduce. */
+    public static final Setting<Integer> NVLS_ENABLE = GROUP.add(
+            "JCCL_NVLS_ENABLE",
+            "NCCL_NVLS_ENABLE",
+            integer(0, 2),
+            2,
+            "Whether the NVLink switch between GPUs may reduce and multicast (algorithm `nvls`): 0 never; 1 must be able to, or"
+                    + " initialisation fails and says why; 2 where it can. It can on one host, between GPUs of their own of"
+                    + " compute capability 9.0 or later that all hang on NVSwitch, with a driver for CUDA 12.1 or later.");
+
+    /** What goes through the switch at a time. */
+    public static final Setting<Integer> NVLS_CHUNKSIZE = GROUP.add(
+            "JCCL_NVLS_CHUNKSIZE",
+            "NCCL_NVLS_CHUNKSIZE",
+            size(4096, 16 * MIB),
+            128 * 1024,
+            "How many bytes of a channel go through the NVLink switch at a time; the same on all ranks. Each rank takes three"
+                    + " times as much memory for each channel.");
+
     /** Bytes per thread. */
     public static final Setting<List<Integer>> THREAD_THRESHOLDS = GROUP.add(
             "JCCL_THREAD_THRESHOLDS",

@@ -12,8 +12,14 @@ import java.util.Optional;
  * @param engine connected and ready for operations
  * @param staging what connects it to ranks whose memory is not reached, if there are any in this communicator
  * @param choices how each operation on device memory is executed
+ * @param withoutNvls how those are that the switch between the GPUs does not reduce
  */
-public record ConnectedDevice(int ordinal, DeviceEngine engine, Optional<NativeEngine> staging, ChoiceTable choices) {
+public record ConnectedDevice(
+        int ordinal,
+        DeviceEngine engine,
+        Optional<NativeEngine> staging,
+        ChoiceTable choices,
+        ChoiceTable withoutNvls) {
 
     /** Ends every wait with {@code code}; returns at once. */
     public void abort(int code) {

@@ -96,16 +96,30 @@ final class DeviceConnector {
             connect(engine, handles.connect(engine), channels);
             engine.prepare(inPlace(), staging);
             context.barrier();
-            DeviceFacts facts = facts(channels, testProtocols(engine));
+            DeviceFacts facts = facts(channels, testProtocols(engine)).withNvls(connectNvls(engine));
             ChoiceTable choices = Planner.deviceChoices(planned, facts, options);
+            ChoiceTable withoutNvls = facts.nvls()
+                    ? Planner.deviceChoices(planned, facts.withNvls(false), options.withoutNvls())
+                    : choices;
             connected = true;
-            return Optional.of(new ConnectedDevice(ordinal, engine, staging, choices));
+            return Optional.of(new ConnectedDevice(ordinal, engine, staging, choices, withoutNvls));
         } finally {
             if (!connected) {
                 engine.destroy();
                 staging.ifPresent(NativeEngine::destroy);
             }
         }
+    }
+
+    private boolean connectNvls(DeviceEngine engine) {
+        NvlsConnector nvls = new NvlsConnector(context, peers);
+        if (!Planner.expectsNvls(planned, options) || staging.isPresent()) {
+            return nvls.without(
+                    staging.isPresent()
+                            ? "GPUs do not reach each other's memory"
+                            : "no NVSwitch that can reduce is known between GPUs of the ranks' own on one host");
+        }
+        return nvls.connect(engine);
     }
 
     private IntStream peersElsewhere() {
@@ -217,7 +231,8 @@ final class DeviceConnector {
                 capabilities.getMax(),
                 inPlace(),
                 stagedInsideAHost,
-                protocols);
+                protocols,
+                false);
     }
 
     /** How many ranks share a device. */
@@ -279,6 +294,7 @@ final class DeviceConnector {
         ByteBuffer id = ByteBuffer.wrap(context.membership().sessionId());
         config[NativeDeviceCommunicator.COMM_ID_HI] = id.getLong();
         config[NativeDeviceCommunicator.COMM_ID_LO] = id.getLong();
+        config[NativeDeviceCommunicator.NVLS_SLOT_BYTES] = settings.get(AlgorithmSettings.NVLS_CHUNKSIZE);
         config[NativeDeviceCommunicator.DESCRIPTORS] = descriptors ? 1 : 0;
         return config;
     }

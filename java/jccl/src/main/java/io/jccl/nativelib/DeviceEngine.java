@@ -146,8 +146,7 @@ public final class DeviceEngine extends Engine {
      * @return why that cannot be reached, or nothing
      */
     public Optional<String> connect(int peer, byte[] info, OptionalInt descriptor) {
-        int code = NativeDeviceCommunicator.connect(handle, peer, info, descriptor.orElse(-1));
-        return code == NativeCommunicator.OK ? Optional.empty() : Optional.of(lastError());
+        return failure(NativeDeviceCommunicator.connect(handle, peer, info, descriptor.orElse(-1)));
     }
 
     /** The channels on which kernels use connections with a peer, once the rings and trees are set. */
@@ -193,7 +192,51 @@ public final class DeviceEngine extends Engine {
      * @return why it failed, or nothing
      */
     public Optional<String> selfTest(int protocol, long timeoutNanos) {
-        int code = NativeDeviceCommunicator.selfTest(handle, protocol, timeoutNanos);
+        return failure(NativeDeviceCommunicator.selfTest(handle, protocol, timeoutNanos));
+    }
+
+    /** Makes a multicast object for NVLS: what the others need to join, or nothing, and {@link #lastError} says why. */
+    public Optional<byte[]> createMulticast() {
+        return Optional.ofNullable(NativeDeviceCommunicator.createMulticast(handle));
+    }
+
+    /** The descriptor of the object for other processes; the caller closes it. */
+    public OptionalInt takeMulticastDescriptor() {
+        int descriptor = NativeDeviceCommunicator.takeMulticastDescriptor(handle);
+        return descriptor < 0 ? OptionalInt.empty() : OptionalInt.of(descriptor);
+    }
+
+    /**
+     * Joins the multicast object of a rank.
+     *
+     * @param descriptor what this process got for it, if another made it; is closed
+     * @return why it failed, or nothing
+     */
+    public Optional<String> joinMulticast(byte[] info, OptionalInt descriptor) {
+        return failure(NativeDeviceCommunicator.joinMulticast(handle, info, descriptor.orElse(-1)));
+    }
+
+    /** Binds memory once all ranks have joined; why it failed, or nothing. */
+    public Optional<String> bindMulticast() {
+        return failure(NativeDeviceCommunicator.bindMulticast(handle));
+    }
+
+    /** Sends known data through the switch once all ranks have bound memory, together; why it failed, or nothing. */
+    public Optional<String> testMulticast(long timeoutNanos) {
+        return failure(NativeDeviceCommunicator.testMulticast(handle, timeoutNanos));
+    }
+
+    /** Gives the multicast object back. */
+    public void dropMulticast() {
+        NativeDeviceCommunicator.dropMulticast(handle);
+    }
+
+    /** Whether NVLS executes an operation of this signature, where there is a multicast object. */
+    public boolean nvlsExecutes(int operation) {
+        return NativeDeviceCommunicator.nvlsExecutes(operation);
+    }
+
+    private Optional<String> failure(int code) {
         return code == NativeCommunicator.OK ? Optional.empty() : Optional.of(lastError());
     }
 

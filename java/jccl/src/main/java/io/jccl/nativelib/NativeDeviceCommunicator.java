@@ -38,8 +38,10 @@ public final class NativeDeviceCommunicator {
     public static final int COMM_ID_LO = 9;
     /** 1: other processes get the segment as a file descriptor, where the driver has such. */
     public static final int DESCRIPTORS = 10;
+    /** Bytes of a slot for NVLS; the same on all ranks. */
+    public static final int NVLS_SLOT_BYTES = 11;
     /** Length of the array. */
-    public static final int CONFIG_LENGTH = 11;
+    public static final int CONFIG_LENGTH = 12;
 
     /** Of {@link #query}: the operation is not over. */
     public static final int PENDING = 0;
@@ -111,6 +113,32 @@ public final class NativeDeviceCommunicator {
      * @param activity what {@link NativeCommunicator#startStaging} returned, or 0
      */
     static native int prepare(long comm, boolean inPlace, long activity);
+
+    /**
+     * Makes a multicast object for NVLS, behind {@link #prepare}: what the others need to join, or null on failure. Then all join;
+     * when all have, all bind; when all have, all test it together.
+     */
+    static native byte[] createMulticast(long comm);
+
+    /** The descriptor of the object, which the caller closes; -1 if it has none. */
+    static native int takeMulticastDescriptor(long comm);
+
+    /**
+     * Joins an object.
+     *
+     * @param descriptor of the object, which is closed; -1 where a rank of this process made it
+     */
+    static native int joinMulticast(long comm, byte[] info, int descriptor);
+
+    static native int bindMulticast(long comm);
+
+    static native int testMulticast(long comm, long timeoutNanos);
+
+    /** Gives the object back, on all ranks where any of them has failed. */
+    static native void dropMulticast(long comm);
+
+    /** Whether NVLS executes an operation of this signature, where there is an object. */
+    static native boolean nvlsExecutes(int operation);
 
     static native int selfTest(long comm, int protocol, long timeoutNanos);
 

@@ -13,6 +13,7 @@ import java.util.Set;
  * @param inPlace whether all ranks can address each other's buffers
  * @param throughHost whether ranks of one host reach each other through the host's memory only
  * @param protocols those with which data arrives as it was sent
+ * @param nvls whether the switch between the GPUs reduces and multicasts
  */
 public record DeviceFacts(
         int channels,
@@ -21,4 +22,12 @@ public record DeviceFacts(
         int maxCapability,
         boolean inPlace,
         boolean throughHost,
-        Set<Protocol> protocols) {}
+        Set<Protocol> protocols,
+        boolean nvls) {
+
+    /** These facts with or without a switch that reduces. */
+    public DeviceFacts withNvls(boolean other) {
+        return new DeviceFacts(
+                channels, ranksPerDevice, minCapability, maxCapability, inPlace, throughHost, protocols, other);
+    }
+}

@@ -13,6 +13,7 @@ import io.jccl.tuning.GpuShape;
 import io.jccl.tuning.GraphCostModel;
 import io.jccl.tuning.HostTraits;
 import io.jccl.tuning.TimeModel;
+import io.jccl.tuning.TuningOverrides;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -49,7 +50,18 @@ public final class Planner {
         TimeModel model = host.gpu()
                 ? new GraphCostModel(gpuShape(host, hosts, options), options.overrides())
                 : new CostModel(options.costs(), shape);
-        return new CommunicatorPlan(host, gpu, shape, ChoiceTable.build(model, options.overrides()));
+        return new CommunicatorPlan(host, gpu, shape, ChoiceTable.build(model, overrides(host, gpu, options)));
+    }
+
+    /** Beside GPUs a setting may name what memory of the host has not. */
+    private static TuningOverrides overrides(Plan host, Optional<GpuPlan> gpu, PlanningOptions options) {
+        return !host.gpu() && gpu.isPresent() ? options.overrides().withoutNvls() : options.overrides();
+    }
+
+    /** Whether the switch between the GPUs is expected to reduce and multicast. */
+    public static boolean expectsNvls(CommunicatorPlan plan, PlanningOptions options) {
+        return options.overrides().nvls()
+                && plan.gpu().map(gpu -> gpu.shape().hasSwitch()).orElse(false);
     }
 
     private static Plan plan(List<MachineSurvey> surveys, PlanningOptions options) {
@@ -105,11 +117,17 @@ public final class Planner {
             return plan;
         }
         CommunicatorShape shape = plan.shape().over(local);
-        ChoiceTable choices = ChoiceTable.build(new CostModel(options.costs(), shape), options.overrides());
+        ChoiceTable choices =
+                ChoiceTable.build(new CostModel(options.costs(), shape), overrides(plan.host(), plan.gpu(), options));
         return new CommunicatorPlan(plan.host(), plan.gpu(), shape, choices);
     }
 
-    /** How each operation on memory of GPUs is executed once these are connected. */
+    /**
+     * How each operation on memory of GPUs is executed once these are connected.
+     *
+     * @param facts without NVLS where the table is for operations that a switch does not reduce
+     * @param options whose {@code JCCL_ALGO=nvls} is an error where the facts have no NVLS
+     */
     public static ChoiceTable deviceChoices(CommunicatorPlan plan, DeviceFacts facts, PlanningOptions options) {
         GpuShape shape = plan.gpu()
                 .map(gpu -> gpu.shape().withChannels(facts.channels()))
@@ -124,8 +142,10 @@ public final class Planner {
         if (facts.throughHost()) {
             shape = shape.throughHost(DeviceModel.HOST_LINK_GBPS);
         }
+        TuningOverrides overrides =
+                facts.nvls() ? options.overrides() : options.overrides().withNvls(false);
         DeviceModel model =
-                new DeviceModel(shape, facts.ranksPerDevice(), facts.inPlace(), facts.protocols(), options.overrides());
-        return ChoiceTable.build(model, options.overrides());
+                new DeviceModel(shape, facts.ranksPerDevice(), facts.inPlace(), facts.protocols(), overrides);
+        return ChoiceTable.build(model, overrides);
     }
 }

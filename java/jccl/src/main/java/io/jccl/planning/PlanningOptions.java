@@ -17,6 +17,11 @@ import io.jccl.tuning.TuningOverrides;
  */
 public record PlanningOptions(PlanOptions channels, SlotBytes slots, TuningOverrides overrides, HostCosts costs) {
 
+    /** The same for operations that no switch reduces. */
+    public PlanningOptions withoutNvls() {
+        return new PlanningOptions(channels, slots, overrides.withoutNvls(), costs);
+    }
+
     /** The options that the settings give. */
     public static PlanningOptions of(Settings settings, HostCosts costs) {
         int min = Math.max(1, settings.get(AlgorithmSettings.MIN_NCHANNELS));

@@ -23,7 +23,7 @@ import java.util.Set;
  * <pre>
  * survey │ u8 gpus │ gpus: survey
  *
- * survey:        f64 netGBps │ i32 cores │ u8 gpu │ i32 minCapability │ i32 maxCapability │ u8 amd │ rings │ trees
+ * survey:        f64 netGBps │ i32 cores │ u8 gpu │ i32 minCapability │ i32 maxCapability │ u8 amd │ f64 switchGBps │ rings │ trees
  * rings, trees:  u8 pattern │ f64 bwIntra │ f64 bwInter │ u8 typeIntra │ u8 typeInter │ u8 crossNic │ u8 withRails │ u8 orders
  *                per order: i32 ranks, as many as the host has │ withRails: i32 in │ i32 out
  * </pre>
@@ -60,7 +60,10 @@ public final class SurveyCodec {
     private static void write(WireWriter out, MachineSurvey survey, boolean lowest) {
         HostTraits traits = survey.traits();
         out.f64(survey.netGBps()).i32(survey.cores()).flag(survey.channels().gpu());
-        out.i32(traits.minCapability()).i32(traits.maxCapability()).flag(traits.amdProcessors());
+        out.i32(traits.minCapability())
+                .i32(traits.maxCapability())
+                .flag(traits.amdProcessors())
+                .f64(traits.switchGBps());
         ChannelGraph rings = survey.channels().rings();
         ChannelGraph trees = survey.channels().trees();
         write(out, lowest ? rings : rings.withoutOrders());
@@ -108,7 +111,7 @@ public final class SurveyCodec {
         double netGBps = in.f64();
         int cores = in.i32();
         boolean gpu = in.flag();
-        HostTraits traits = new HostTraits(in.i32(), in.i32(), in.flag());
+        HostTraits traits = new HostTraits(in.i32(), in.i32(), in.flag(), in.f64());
         boolean lowest = ranks.get(0) == rank;
         ChannelGraph rings = graph(in, ranks, lowest);
         ChannelGraph trees = graph(in, ranks, lowest);

@@ -26,6 +26,7 @@ final class KernelBackend implements Backend {
     private final OperationQueue queue;
     private final DeviceEngine engine;
     private final ChoiceTable choices;
+    private final ChoiceTable withoutNvls;
     private final FailureState failures;
     private final long timeoutNanos;
     private final int size;
@@ -48,6 +49,7 @@ final class KernelBackend implements Backend {
         this.queue = queue;
         this.engine = device.engine();
         this.choices = device.choices();
+        this.withoutNvls = device.withoutNvls();
         this.failures = failures;
         this.timeoutNanos = timeoutNanos;
         this.size = size;
@@ -120,7 +122,8 @@ final class KernelBackend implements Backend {
     }
 
     private long choice(BufferCall call) {
-        return choices.choose(call.collective(), call.bytes(size));
+        boolean byAny = call instanceof CollectiveCall && engine.nvlsExecutes(call.signature());
+        return (byAny ? choices : withoutNvls).choose(call.collective(), call.bytes(size));
     }
 
     /** The choice that a call was executed with, packed; of a group, its last member's. */

@@ -63,6 +63,7 @@ public final class CostModel implements TimeModel {
             case RING -> !pairwise(collective);
             case TREE -> collective == Collective.ALL_REDUCE;
             case DIRECT -> pairwise(collective) || shape.ranks() <= MAX_DIRECT_RANKS;
+            case NVLS -> false;
         };
     }
 

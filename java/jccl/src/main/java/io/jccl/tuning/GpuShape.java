@@ -19,6 +19,7 @@ import java.util.Objects;
  * @param maxCapability the highest
  * @param amdProcessors whether any host has processors of AMD, which pass data to the network differently from Intel's
  * @param slots payload bytes that one slot holds per protocol
+ * @param switchGBps what each GPU's links to a switch between all of them carry each way, in GB/s; 0 where none reduces
  */
 public record GpuShape(
         int ranks,
@@ -31,7 +32,8 @@ public record GpuShape(
         int minCapability,
         int maxCapability,
         boolean amdProcessors,
-        CommunicatorShape.SlotBytes slots) {
+        CommunicatorShape.SlotBytes slots,
+        double switchGBps) {
 
     /** Checks that the numbers fit each other. */
     public GpuShape {
@@ -47,6 +49,34 @@ public record GpuShape(
                     + minCapability + " maxCapability=" + maxCapability
                     + ": expected at least 1 channel, depth and capabilities from 0 up, the lower capability first");
         }
+    }
+
+    /** One without a switch that reduces. */
+    public GpuShape(
+            int ranks,
+            int hosts,
+            int localRanks,
+            int channels,
+            int treeDepth,
+            GraphSummary ring,
+            GraphSummary tree,
+            int minCapability,
+            int maxCapability,
+            boolean amdProcessors,
+            CommunicatorShape.SlotBytes slots) {
+        this(
+                ranks,
+                hosts,
+                localRanks,
+                channels,
+                treeDepth,
+                ring,
+                tree,
+                minCapability,
+                maxCapability,
+                amdProcessors,
+                slots,
+                0);
     }
 
     /**
@@ -70,7 +100,8 @@ public record GpuShape(
                 traits.minCapability(),
                 traits.maxCapability(),
                 traits.amdProcessors(),
-                slots);
+                slots,
+                traits.switchGBps());
     }
 
     /** The same with another number of channels. */
@@ -86,7 +117,8 @@ public record GpuShape(
                 minCapability,
                 maxCapability,
                 amdProcessors,
-                slots);
+                slots,
+                switchGBps);
     }
 
     /**
@@ -107,6 +139,11 @@ public record GpuShape(
                 maxCapability,
                 amdProcessors,
                 slots);
+    }
+
+    /** Whether a switch between the GPUs of all ranks can reduce. */
+    public boolean hasSwitch() {
+        return oneHost() && ranks > 1 && switchGBps > 0;
     }
 
     /** Whether all ranks are on one host. */

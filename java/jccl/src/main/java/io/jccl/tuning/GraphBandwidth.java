@@ -50,6 +50,7 @@ final class GraphBandwidth {
             case RING -> carriedByRing(collective, protocol) / ringTrips(collective);
             case TREE -> carriedByTree(protocol) * GraphCosts.treeFilling(protocol, bytes) / TREE_TRIPS;
             case DIRECT -> direct(collective, protocol);
+            case NVLS -> shape.switchGBps() * GraphCosts.switchEfficiency(generation) / switchTrips(collective);
         };
     }
 
@@ -75,6 +76,14 @@ final class GraphBandwidth {
         return shape.oneHost() && !GraphLatency.twoPhases(collective) && collective != Collective.REDUCE
                 ? RING_LL_COPYING_LOCALLY
                 : RING_LL;
+    }
+
+    /**
+     * How often a byte passes a rank's link to the switch, in the direction that it passes more often: in an all-reduce the
+     * switch reads all of a rank's data and brings it all results, of which the rank itself sends or receives its shard.
+     */
+    private double switchTrips(Collective collective) {
+        return collective == Collective.ALL_REDUCE ? 1 + 1.0 / shape.ranks() : 1;
     }
 
     /** How often a byte passes a rank's link in an operation. */

@@ -32,6 +32,7 @@ public final class GraphCostModel implements TimeModel {
 
     private final GpuShape shape;
     private final Ll128 ll128;
+    private final boolean nvls;
     private final int threads;
     private final ThreadThresholds thresholds;
     private final GraphLatency latency;
@@ -45,6 +46,7 @@ public final class GraphCostModel implements TimeModel {
     public GraphCostModel(GpuShape shape, TuningOverrides overrides) {
         this.shape = Objects.requireNonNull(shape, "shape");
         this.ll128 = overrides.ll128();
+        this.nvls = overrides.nvls();
         this.threads = overrides.threads();
         this.thresholds = overrides.thresholds();
         this.latency = new GraphLatency(shape);
@@ -81,11 +83,18 @@ public final class GraphCostModel implements TimeModel {
             case RING -> !pointToPoint(collective) && fits(protocol, shape.ring());
             case TREE -> GraphLatency.twoPhases(collective) && shape.ranks() > 1 && fits(protocol, shape.tree());
             case DIRECT -> pointToPoint(collective) && protocol != Protocol.LL128;
+            case NVLS -> nvls && shape.hasSwitch() && protocol == Protocol.SIMPLE && throughSwitch(collective);
         };
     }
 
     private boolean fits(Protocol protocol, GraphSummary graph) {
         return protocol != Protocol.LL128 || Ll128Rule.allows(ll128, shape, graph);
+    }
+
+    private static boolean throughSwitch(Collective collective) {
+        return collective == Collective.ALL_REDUCE
+                || collective == Collective.ALL_GATHER
+                || collective == Collective.REDUCE_SCATTER;
     }
 
     /** What has no kernel of its own: sends and receives between pairs, in LL or SIMPLE. */

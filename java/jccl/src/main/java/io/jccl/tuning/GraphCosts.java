@@ -110,6 +110,12 @@ final class GraphCosts {
 
     private static final double SMALLEST_FILLING_BYTES = 64;
 
+    /** Launch, both meetings of all ranks and the switch. */
+    static final double SWITCH_US = 25;
+
+    /** Part of a link's bandwidth that is left when the switch reduces, by generation. */
+    private static final double[] SWITCH_EFFICIENCY = {0, 0, 0.85, 0.74};
+
     /**
      * How much longer hops of a SIMPLE ring over hosts take once its shards have filled a line: before 80, and since.
      */
@@ -123,6 +129,10 @@ final class GraphCosts {
 
     private static final int SLOW_SIMPLE_THREADS = 256;
     private static final double SLOW_GBPS = 12.0;
+
+    static double switchEfficiency(Generation generation) {
+        return SWITCH_EFFICIENCY[generation.ordinal()];
+    }
 
     static double baseMicros(Algorithm algorithm, Protocol protocol) {
         return (algorithm == Algorithm.TREE ? TREE_BASE_US : RING_BASE_US)[protocol.ordinal()];

@@ -207,10 +207,13 @@ public final class HostCosts {
         }
     }
 
+    /** The algorithms of ranks on the host. */
+    public static final List<Algorithm> ALGORITHMS = List.of(Algorithm.RING, Algorithm.TREE, Algorithm.DIRECT);
+
     static List<Link> links() {
         List<Link> links = new ArrayList<>();
         for (TransportKind transport : MEASURED) {
-            for (Algorithm algorithm : Algorithm.values()) {
+            for (Algorithm algorithm : ALGORITHMS) {
                 for (Protocol protocol : Protocol.values()) {
                     links.add(new Link(transport, algorithm, protocol));
                 }
@@ -225,11 +228,11 @@ public final class HostCosts {
     }
 
     static int linkCount() {
-        return MEASURED.size() * Algorithm.values().length * Protocol.values().length;
+        return MEASURED.size() * ALGORITHMS.size() * Protocol.values().length;
     }
 
     static int index(TransportKind transport, Algorithm algorithm, Protocol protocol) {
         int row = MEASURED.indexOf(transport == TransportKind.IB ? TransportKind.SOCKET : transport);
-        return (row * Algorithm.values().length + algorithm.ordinal()) * Protocol.values().length + protocol.ordinal();
+        return (row * ALGORITHMS.size() + algorithm.ordinal()) * Protocol.values().length + protocol.ordinal();
     }
 }

@@ -1,9 +1,12 @@
 package io.jccl.tuning;
 
+import io.jccl.topology.Link;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodeType;
 import io.jccl.topology.Topology;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * What the cost model for GPUs needs to know of hosts beside their channels.
@@ -11,16 +14,23 @@ import java.util.List;
  * @param minCapability the lowest compute capability of GPUs with ranks, times ten; 0 where not known
  * @param maxCapability the highest
  * @param amdProcessors whether any host has processors of AMD, which pass data to the network differently from Intel's
+ * @param switchGBps what each GPU's NVLinks to the switch between all of them carry each way, in GB/s, the fewest where they
+ *     differ; 0 where there is no such switch, or GPUs that it cannot reduce for
  */
-public record HostTraits(int minCapability, int maxCapability, boolean amdProcessors) {
+public record HostTraits(int minCapability, int maxCapability, boolean amdProcessors, double switchGBps) {
 
     private static final String AMD = "AuthenticAMD";
+    /** From here on GPUs use what a switch reduces. */
+    private static final int SWITCH_CAPABILITY = 90;
 
     /** Checks that the numbers fit each other. */
     public HostTraits {
         if (minCapability < 0 || maxCapability < minCapability) {
             throw new IllegalArgumentException("minCapability=" + minCapability + " maxCapability=" + maxCapability
                     + ": expected capabilities from 0 up, the lower first");
+        }
+        if (!(switchGBps >= 0) || Double.isInfinite(switchGBps)) {
+            throw new IllegalArgumentException("switchGBps=" + switchGBps + ": expected a bandwidth, or 0");
         }
     }
 
@@ -37,7 +47,29 @@ public record HostTraits(int minCapability, int maxCapability, boolean amdProces
         for (int cpu : topology.indexesOf(NodeType.CPU)) {
             amd |= ((Node.Cpu) topology.node(cpu)).model().vendor().equals(AMD);
         }
-        return new HostTraits(Math.min(min, max), max, amd);
+        return new HostTraits(Math.min(min, max), max, amd, switchGBps(topology));
+    }
+
+    private static double switchGBps(Topology topology) {
+        List<Integer> endpoints = topology.endpoints();
+        double best = 0;
+        for (int nvs : topology.indexesOf(NodeType.NVS)) {
+            double narrowest = Double.POSITIVE_INFINITY;
+            Set<String> gpus = new HashSet<>();
+            for (int endpoint : endpoints) {
+                boolean own = topology.node(endpoint) instanceof Node.Gpu gpu
+                        && gpu.sm() >= SWITCH_CAPABILITY
+                        && gpu.barredPeers().isEmpty()
+                        && gpus.add(gpu.busId());
+                double links = 0;
+                for (Link link : topology.links(endpoint)) {
+                    links += own && link.to() == nvs ? link.bandwidthGBps() : 0;
+                }
+                narrowest = Math.min(narrowest, links);
+            }
+            best = endpoints.size() > 1 ? Math.max(best, narrowest) : 0;
+        }
+        return best;
     }
 
     /** Those of several hosts together. */
@@ -46,7 +78,8 @@ public record HostTraits(int minCapability, int maxCapability, boolean amdProces
                 .reduce((one, other) -> new HostTraits(
                         Math.min(one.minCapability, other.minCapability),
                         Math.max(one.maxCapability, other.maxCapability),
-                        one.amdProcessors || other.amdProcessors))
+                        one.amdProcessors || other.amdProcessors,
+                        Math.min(one.switchGBps, other.switchGBps)))
                 .orElseThrow(() -> new IllegalArgumentException("hosts=[]: expected at least one"));
     }
 }

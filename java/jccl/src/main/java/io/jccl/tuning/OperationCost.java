@@ -36,6 +36,7 @@ public record OperationCost(double localHops, double netHops, double steps, doub
             case DIRECT -> isTwoShot(collective, algorithm, shape, bytes)
                     ? twoShot(shape, share, chunkBytes)
                     : oneShot(collective, shape, share, chunkBytes);
+            case NVLS -> throw new IllegalArgumentException("algorithm=nvls: expected one of ranks on the host");
         };
     }
 

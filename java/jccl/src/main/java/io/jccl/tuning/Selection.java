@@ -115,6 +115,20 @@ public final class Selection<E extends Enum<E>> {
         return named.getOrDefault(collective, general).contains(value);
     }
 
+    /** This selection where a value does not exist: what allowed nothing else restricts nothing. */
+    Selection<E> without(E value) {
+        Map<Collective, Set<E>> others = new EnumMap<>(Collective.class);
+        named.forEach((collective, values) -> others.put(collective, without(values, value)));
+        return new Selection<>(text, without(general, value), others);
+    }
+
+    private static <E extends Enum<E>> Set<E> without(Set<E> values, E value) {
+        EnumSet<E> left = EnumSet.copyOf(values);
+        boolean everything = EnumSet.complementOf(left).isEmpty();
+        left.remove(value);
+        return everything || left.isEmpty() ? EnumSet.allOf(value.getDeclaringClass()) : left;
+    }
+
     /** Whether this collective is restricted by its own name, so that the restriction must hold or fail. */
     public boolean names(Collective collective) {
         return named.containsKey(collective);

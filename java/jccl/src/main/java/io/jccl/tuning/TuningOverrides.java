@@ -18,6 +18,7 @@ import java.util.Objects;
  * @param ll128 where LL128 may be used between GPUs ({@code JCCL_LL128})
  * @param threads of each channel between GPUs, 0 to choose them ({@code JCCL_NTHREADS})
  * @param thresholds when a further channel is used between GPUs ({@code JCCL_THREAD_THRESHOLDS})
+ * @param nvls whether switches may reduce ({@code JCCL_NVLS_ENABLE})
  */
 public record TuningOverrides(
         Selection<Algorithm> algorithms,
@@ -27,7 +28,8 @@ public record TuningOverrides(
         int chunkBytes,
         Ll128 ll128,
         int threads,
-        ThreadThresholds thresholds) {
+        ThreadThresholds thresholds,
+        boolean nvls) {
 
     /** Checks the bounds against each other. */
     public TuningOverrides {
@@ -61,7 +63,8 @@ public record TuningOverrides(
                 .with(
                         Ll128.valueOf(settings.get(AlgorithmSettings.LL128).toUpperCase(Locale.ROOT)),
                         new ThreadThresholds(settings.get(AlgorithmSettings.THREAD_THRESHOLDS)))
-                .withThreads(settings.get(AlgorithmSettings.NTHREADS));
+                .withThreads(settings.get(AlgorithmSettings.NTHREADS))
+                .withNvls(settings.get(AlgorithmSettings.NVLS_ENABLE) != 0);
     }
 
     /** Overrides of what concerns all ranks; null or blank texts restrict nothing. */
@@ -75,19 +78,48 @@ public record TuningOverrides(
                 chunkBytes,
                 Ll128.AUTO,
                 0,
-                ThreadThresholds.defaults());
+                ThreadThresholds.defaults(),
+                true);
     }
 
     /** These overrides with others for GPUs. */
     TuningOverrides with(Ll128 otherLl128, ThreadThresholds otherThresholds) {
         return new TuningOverrides(
-                algorithms, protocols, minChannels, maxChannels, chunkBytes, otherLl128, threads, otherThresholds);
+                algorithms,
+                protocols,
+                minChannels,
+                maxChannels,
+                chunkBytes,
+                otherLl128,
+                threads,
+                otherThresholds,
+                nvls);
     }
 
     /** These overrides with so many threads for each channel between GPUs. */
     TuningOverrides withThreads(int other) {
         return new TuningOverrides(
-                algorithms, protocols, minChannels, maxChannels, chunkBytes, ll128, other, thresholds);
+                algorithms, protocols, minChannels, maxChannels, chunkBytes, ll128, other, thresholds, nvls);
+    }
+
+    /** These overrides with {@code JCCL_NVLS_ENABLE}. */
+    public TuningOverrides withNvls(boolean other) {
+        return new TuningOverrides(
+                algorithms, protocols, minChannels, maxChannels, chunkBytes, ll128, threads, thresholds, other);
+    }
+
+    /** These overrides for what no switch reduces: {@code JCCL_ALGO=nvls} restricts nothing there. */
+    public TuningOverrides withoutNvls() {
+        return new TuningOverrides(
+                algorithms.without(Algorithm.NVLS),
+                protocols,
+                minChannels,
+                maxChannels,
+                chunkBytes,
+                ll128,
+                threads,
+                thresholds,
+                false);
     }
 
     /** The upper bound of a choice's channels in a plan of so many. */

@@ -120,7 +120,7 @@ class PlannerTest {
                     DescribedPlans.survey(described("gpu4-nvswitch"), hosts > 1).survey()));
             CommunicatorPlan plan = Planner.plan(ranks, ranks, TransportKind.SHM, DescribedPlans.options());
             int channels = Math.min(plan.onDevices().channels(), Planner.MAX_DEVICE_CHANNELS);
-            DeviceFacts facts = new DeviceFacts(channels, 1, 80, 80, false, false, EnumSet.allOf(Protocol.class));
+            DeviceFacts facts = new DeviceFacts(channels, 1, 80, 80, false, false, EnumSet.allOf(Protocol.class), true);
             for (Collective collective : Collective.values()) {
                 for (long bytes = 8; bytes <= LARGE; bytes *= 4) {
                     Choice connected = Planner.deviceChoices(plan, facts, DescribedPlans.options())

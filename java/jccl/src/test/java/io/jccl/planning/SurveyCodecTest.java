@@ -25,7 +25,8 @@ class SurveyCodecTest {
     private static final int GPU = 12;
     private static final int MIN_CAPABILITY = 13;
     private static final int AMD = 21;
-    private static final int RING = 22;
+    private static final int SWITCH = 22;
+    private static final int RING = 30;
 
     private static final List<Integer> RANKS = List.of(3, 5, 9);
     private static final ChannelGraph RINGS = Found.rings(
@@ -39,8 +40,8 @@ class SurveyCodecTest {
     private static final ChannelGraph TREES = Found.trees(
             Pattern.SPLIT_TREE,
             Found.rings(30, 12.5, PathType.NVB, PathType.PHB, false, List.of(List.of(3, 5, 9)), List.of()));
-    private static final MachineSurvey HOST =
-            new MachineSurvey(new RankChannels(3, "a", true, RINGS, TREES), new HostTraits(70, 90, true), 50, 12);
+    private static final MachineSurvey HOST = new MachineSurvey(
+            new RankChannels(3, "a", true, RINGS, TREES), new HostTraits(70, 90, true, 370.8), 50, 12);
     private static final SurveyCodec.Found FOUND = new SurveyCodec.Found(HOST, Optional.empty());
 
     @Test
@@ -74,6 +75,7 @@ class SurveyCodecTest {
         refuses(patched(bytes, GPU, (byte) 2), "flag=2: expected 0 or 1");
         refuses(patched(bytes, MIN_CAPABILITY + 2, (byte) 1), "minCapability=326 maxCapability=90");
         refuses(patched(bytes, AMD, (byte) 2), "flag=2: expected 0 or 1");
+        refuses(patched(bytes, SWITCH, (byte) 0xc0), "switchGBps=-370.8");
         refuses(patched(bytes, RING, (byte) 4), "Pattern=4: expected 0 to 3");
         refuses(patched(bytes, RING, (byte) 1), "rings=TREE");
         refuses(patched(bytes, RING + 17, (byte) -1), "PathType is missing");

@@ -99,7 +99,7 @@ class ChoiceTableTest {
         ChoiceTable table = ChoiceTable.build(model, TuningOverrides.none());
         for (long bytes = 8; bytes <= 128 << 10; bytes *= 2) {
             double chosen = table.predictedMicros(Collective.ALL_REDUCE, bytes);
-            for (Algorithm algorithm : Algorithm.values()) {
+            for (Algorithm algorithm : HostCosts.ALGORITHMS) {
                 for (Protocol protocol : Protocol.values()) {
                     int chunk = model.bestChunk(Collective.ALL_REDUCE, algorithm, protocol, bytes, 1);
                     assertThat(model.micros(Collective.ALL_REDUCE, algorithm, protocol, bytes, 1, chunk))
@@ -140,7 +140,7 @@ class ChoiceTableTest {
 
     @Test
     void forcedAlgorithmAndProtocolAreUsedAtEverySize() {
-        for (Algorithm algorithm : Algorithm.values()) {
+        for (Algorithm algorithm : HostCosts.ALGORITHMS) {
             for (Protocol protocol : Protocol.values()) {
                 TuningOverrides forced = TuningOverrides.of(algorithm.label(), protocol.label(), 0, 0, 0);
                 ChoiceTable table = table(shape(3, 1, 4, 1), forced);
@@ -227,14 +227,14 @@ class ChoiceTableTest {
             value = {
                 "ring | ALL_REDUCE | ring",
                 "Ring,TREE | ALL_REDUCE | ring tree",
-                "^tree | ALL_REDUCE | ring direct",
-                "^ring,tree | BROADCAST | direct",
-                "auto | ALL_REDUCE | ring tree direct",
-                "'' | ALL_REDUCE | ring tree direct",
+                "^tree | ALL_REDUCE | ring direct nvls",
+                "^ring,tree,nvls | BROADCAST | direct",
+                "auto | ALL_REDUCE | ring tree direct nvls",
+                "'' | ALL_REDUCE | ring tree direct nvls",
                 "ring;allreduce:tree | ALL_REDUCE | tree",
                 "ring;allreduce:tree | BROADCAST | ring",
-                "all_gather:^direct | ALL_GATHER | ring tree",
-                "all_gather:^direct | ALL_REDUCE | ring tree direct",
+                "all_gather:^direct | ALL_GATHER | ring tree nvls",
+                "all_gather:^direct | ALL_REDUCE | ring tree direct nvls",
             })
     void settingsFollowNcclSyntax(String text, Collective collective, String allowed) {
         Selection<Algorithm> selection = Selection.parse(Algorithm.class, "JCCL_ALGO", text);
@@ -242,16 +242,16 @@ class ChoiceTableTest {
         for (Algorithm algorithm : Algorithm.values()) {
             assertThat(selection.allows(collective, algorithm)).isEqualTo(labels.contains(algorithm.label()));
         }
-        assertThat(selection.allowsAll(collective)).isEqualTo(labels.size() == 3);
+        assertThat(selection.allowsAll(collective)).isEqualTo(labels.size() == 4);
     }
 
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
-                "rign | unknown name='rign'; expected ring, tree, direct",
+                "rign | unknown name='rign'; expected ring, tree, direct, nvls",
                 "ring, | unknown name=''",
-                "^ring,tree,direct | leaves nothing",
+                "^ring,tree,direct,nvls | leaves nothing",
                 "foo:ring | unknown collective='foo'",
                 "^ | unknown name=''",
             })

@@ -44,6 +44,7 @@ public final class Meanings {
             case RING -> "every rank sends to the next";
             case TREE -> "ranks reduce up two binary trees, and broadcast down them";
             case DIRECT -> "data moves between two ranks at once, through no other";
+            case NVLS -> "the NVLink switch reduces, and sends results to all";
         };
     }
 

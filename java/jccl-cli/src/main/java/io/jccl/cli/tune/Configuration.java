@@ -8,6 +8,7 @@ import io.jccl.config.AlgorithmSettings;
 import io.jccl.config.Settings;
 import io.jccl.config.TimeSettings;
 import io.jccl.config.TransportSettings;
+import io.jccl.tuning.HostCosts;
 import io.jccl.tuning.TuningOverrides;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -52,7 +53,7 @@ record Configuration(String name, Map<String, String> settings, boolean sharedMe
     /** Every algorithm with every protocol. */
     static List<Configuration> allForced(TransportKind transport, List<Long> sizes) {
         List<Configuration> configurations = new ArrayList<>();
-        for (Algorithm algorithm : Algorithm.values()) {
+        for (Algorithm algorithm : HostCosts.ALGORITHMS) {
             for (Protocol protocol : Protocol.values()) {
                 configurations.add(forced(transport, algorithm, protocol, sizes));
             }

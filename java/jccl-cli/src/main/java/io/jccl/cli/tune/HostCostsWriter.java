@@ -57,7 +57,7 @@ final class HostCostsWriter {
         }
         for (TransportKind transport : HostCosts.MEASURED) {
             text.append('\n');
-            for (Algorithm algorithm : Algorithm.values()) {
+            for (Algorithm algorithm : HostCosts.ALGORITHMS) {
                 for (Protocol protocol : Protocol.values()) {
                     row(
                             text,

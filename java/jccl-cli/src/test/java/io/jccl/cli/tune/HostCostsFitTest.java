@@ -84,7 +84,7 @@ class HostCostsFitTest {
         assertThat(HostCostsFit.stepMicros(chunks.subList(0, 1))).isEmpty();
 
         List<Measurement> oversubscribed = new ArrayList<>();
-        for (Algorithm algorithm : Algorithm.values()) {
+        for (Algorithm algorithm : HostCosts.ALGORITHMS) {
             Choice choice = new Choice(algorithm, Protocol.LL, 1, 1024, false);
             oversubscribed.add(predicted(real, shape(4, 1, 2, 1), choice, 64));
         }
@@ -113,7 +113,7 @@ class HostCostsFitTest {
     void calibrationRecoversTheConstantsBehindItsMeasurements() {
         HostCosts base = HostCosts.builtIn();
         LinkCost truth = new LinkCost(0.4, List.of(0.09, 0.07, 0.05, 0.06, 0.2));
-        for (Algorithm algorithm : Algorithm.values()) {
+        for (Algorithm algorithm : HostCosts.ALGORITHMS) {
             String key = HostCosts.key(TransportKind.SHM, algorithm, Protocol.SIMPLE);
             HostCosts real = base.with("truth", Map.of(key, truth));
             List<Measurement> measurements = new ArrayList<>();

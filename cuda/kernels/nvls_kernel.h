@@ -1,0 +1,297 @@
+// NVLS: the switch between the GPUs reduces and multiplies. Each rank binds slots to one multicast object; through a slot goes
+//
+//   all-reduce       fill: own data      work: reduce own shard from all, store it to all      finish: copy all out
+//   reduce-scatter   fill: own data      work: reduce own shard from all into own slot         finish: copy own shard out
+//   all-gather       fill: own data      work: store own part to all                           finish: copy all parts out
+//
+// Behind filling and behind the work each rank sets a flag in the memory of all, and waits for the flags of all. So a slot that
+// a rank has finished with may be filled again by it at once, and nobody accesses a rank's memory when its kernel has ended.
+// Three slots are in use at a time: while one is filled the work is done on the second, and the third is finished.
+//
+// The order in which the switch reduces is its own: sums of floats may differ in their last bits from run to run. All ranks
+// of an all-reduce get the same bits, because one rank reduces each shard.
+#pragma once
+
+#include <type_traits>
+
+#include "cuda/device/multicast.h"
+#include "cuda/kernels/block.h"
+#include "cuda/kernels/launch.h"
+#include "cuda/primitives/elements.h"
+#include "cuda/primitives/faults.h"
+#include "cuda/primitives/move.h"
+
+namespace jccl::device {
+
+// Calls run(std::integral_constant) with what the switch does for an operation on elements of this type.
+template <class E, class Run>
+JCCL_DEVICE void withSwitchReduction(const Reduction& reduction, const Run& run) {
+  using R = simt::SwitchReduction;
+  const auto as = [&](auto signedOne, auto unsignedOne) {
+    return reduction.isSigned ? run(signedOne) : run(unsignedOne);
+  };
+  if constexpr (std::is_same_v<E, Float16>) {
+    run(std::integral_constant<R, R::SumFloat16>{});
+  } else if constexpr (std::is_same_v<E, Bfloat16>) {
+    run(std::integral_constant<R, R::SumBfloat16>{});
+  } else if constexpr (std::is_same_v<E, Float32>) {
+    run(std::integral_constant<R, R::SumFloat32>{});
+  } else if constexpr (std::is_same_v<E, Float64>) {
+    run(std::integral_constant<R, R::SumFloat64>{});
+  } else {
+    switch (reduction.op) {
+      case ReduceOp::And:
+        return run(std::integral_constant<R, R::And>{});
+      case ReduceOp::Or:
+        return run(std::integral_constant<R, R::Or>{});
+      case ReduceOp::Xor:
+        return run(std::integral_constant<R, R::Xor>{});
+      default:
+        break;
+    }
+    if constexpr (sizeof(typename E::Stored) == 4) {
+      switch (reduction.op) {
+        case ReduceOp::Min:
+          return as(std::integral_constant<R, R::MinInt32>{}, std::integral_constant<R, R::MinUint32>{});
+        case ReduceOp::Max:
+          return as(std::integral_constant<R, R::MaxInt32>{}, std::integral_constant<R, R::MaxUint32>{});
+        default:
+          return run(std::integral_constant<R, R::SumInt32>{});
+      }
+    } else if constexpr (sizeof(typename E::Stored) == 8) {
+      switch (reduction.op) {
+        case ReduceOp::Min:
+          return as(std::integral_constant<R, R::MinInt64>{}, std::integral_constant<R, R::MinUint64>{});
+        case ReduceOp::Max:
+          return as(std::integral_constant<R, R::MaxInt64>{}, std::integral_constant<R, R::MaxUint64>{});
+        default:
+          return run(std::integral_constant<R, R::SumInt64>{});
+      }
+    }
+  }
+}
+
+template <class E, class Faults = NoFaults>
+class NvlsKernel {
+ public:
+  static constexpr bool kExists = !std::is_same_v<E, E4m3> && !std::is_same_v<E, E5m2>;
+
+  struct Shared {
+    WaitControl wait;
+    Storage<Work> work;
+    const uint8_t* sources[MulticastChannel::kMaxRanks];
+    uint8_t* destinations[MulticastChannel::kMaxRanks];
+  };
+
+  JCCL_DEVICE static void run(const NvlsLaunch& launch, Shared& shared) {
+    DeviceChannel& channel = launch.channels[simt::blockIndex()];
+    if (!beginBlock(shared.wait, channel, launch.control)) return;
+    forWorks(launch, shared.work, shared.wait, [&](const Work& work) {
+      NvlsKernel kernel(launch, work, channel, shared);
+      if (!kernel.execute()) return false;
+      if (kernel.thread_ == 0) countOperations(channel, 1);
+      return true;
+    });
+  }
+
+ private:
+  static constexpr size_t kWide = 16;
+  // Loads of a thread that are in flight together.
+  static constexpr int kLoads = 4;
+  // What is cut into chunks, so that one is filled while the switch works on another.
+  static constexpr size_t kMinChunkBytes = 32 * 1024;
+  static constexpr int kFailed = 1;  // the barrier of its vote
+
+  JCCL_DEVICE NvlsKernel(const NvlsLaunch& launch, const Work& work, const DeviceChannel& channel, Shared& shared)
+      : launch_(launch),
+        work_(work),
+        shared_(shared),
+        own_(reinterpret_cast<MulticastChannel*>(launch.memory) + simt::blockIndex()),
+        all_(reinterpret_cast<MulticastChannel*>(launch.multicast) + simt::blockIndex()),
+        operations_(operationsOf(channel)),
+        thread_(static_cast<int>(simt::threadIndex())),
+        threads_(static_cast<int>(simt::blockThreads())),
+        ranks_(static_cast<size_t>(launch.size)),
+        element_(sizeOf(work.code.type)),
+        reduces_(work.code.collective != Collective::AllGather),
+        whole_(work.code.collective == Collective::AllReduce) {
+    cut();
+  }
+
+  JCCL_DEVICE static size_t roundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+  // This channel's elements of each part, and of each part how many go through a slot at once; the same on all ranks. An
+  // all-reduce has one part, the others have one for each rank.
+  JCCL_DEVICE void cut() {
+    const size_t channels = work_.choice.channels;
+    const size_t each = roundUp((work_.count + channels - 1) / channels, kWide / element_);
+    begin_ = min(work_.count, simt::blockIndex() * each);
+    count_ = min(each, work_.count - begin_);
+    const size_t room = launch_.slotBytes / (kWide * ranks_) * kWide;  // of one rank
+    const size_t parts = whole_ ? 1 : ranks_;
+    const size_t most = (whole_ ? room * ranks_ : room) / element_;
+    const size_t least = roundUp(kMinChunkBytes / parts, kWide) / element_;
+    chunk_ = min(most, max(least, roundUp((count_ + 3) / 4, kWide / element_)));
+    stride_ = room;
+    chunks_ = count_ == 0 ? 1 : (count_ + chunk_ - 1) / chunk_;
+  }
+  JCCL_DEVICE static size_t min(size_t a, size_t b) { return a < b ? a : b; }
+  JCCL_DEVICE static size_t max(size_t a, size_t b) { return a < b ? b : a; }
+
+  JCCL_DEVICE bool execute() {
+    first_ = simt::loadRelaxed(&own_->uses);
+    print_ = work_.fingerprint ^ fingerprintOf(operations_ + 1, work_.code, work_.count, work_.root);
+    if (thread_ == 0) simt::storeMulticast(&all_->prints[launch_.rank], print_);
+    for (size_t i = 0; i < chunks_ + 2; ++i) {
+      if (i < chunks_) {
+        fill(i);
+        arrive(i, MulticastChannel::kFilled);
+      }
+      if (i >= 1 && i <= chunks_) {
+        if (!await(i - 1, MulticastChannel::kFilled)) return false;
+        combine(i - 1);
+        arrive(i - 1, MulticastChannel::kDone);
+      }
+      if (i >= 2) {
+        if (!await(i - 2, MulticastChannel::kDone)) return false;
+        finish(i - 2);
+      }
+    }
+    if (thread_ == 0) simt::storeRelaxed(&own_->uses, first_ + chunks_);
+    return true;
+  }
+
+  JCCL_DEVICE size_t slotOf(size_t chunk) const { return (first_ + chunk) % MulticastChannel::kSlots; }
+  JCCL_DEVICE uint64_t useOf(size_t chunk) const { return (first_ + chunk) / MulticastChannel::kSlots + 1; }
+  JCCL_DEVICE size_t offsetOf(size_t chunk) const {
+    return launch_.channelCount * sizeof(MulticastChannel) +
+           (simt::blockIndex() * MulticastChannel::kSlots + slotOf(chunk)) * launch_.slotBytes;
+  }
+  // Of a part.
+  JCCL_DEVICE size_t bytesOf(size_t chunk) const { return min(chunk_, count_ - chunk * chunk_) * element_; }
+  JCCL_DEVICE size_t placeOf(size_t part, size_t chunk) const {
+    return (part * work_.count + begin_ + chunk * chunk_) * element_;
+  }
+
+  // All threads have done what is before, and every rank sees it when it sees the flag.
+  JCCL_DEVICE void arrive(size_t chunk, int phase) const {
+    simt::syncBlock();
+    if (thread_ != 0) return;
+    simt::fenceAliases();
+    uint64_t* flag = &all_->flags[slotOf(chunk)][phase][launch_.rank];
+    if constexpr (Faults::kSkipsFence) {
+      simt::storeMulticast(flag, useOf(chunk));
+    } else {
+      simt::releaseMulticast(flag, useOf(chunk));
+    }
+  }
+
+  JCCL_DEVICE bool await(size_t chunk, int phase) const {
+    const Waiter waiter(shared_.wait);
+    bool failed = false;
+    for (int peer = thread_; peer < launch_.size && !failed; peer += threads_) {
+      const uint64_t* flag = &own_->flags[slotOf(chunk)][phase][peer];
+      const WaitFor what = phase == MulticastChannel::kFilled ? WaitFor::Data : WaitFor::Credit;
+      const WaitPlace place{peer, TransportKind::P2p, what, Protocol::Simple, first_ + chunk};
+      failed = !waiter.wait([&] { return simt::loadAcquire(flag) >= useOf(chunk); }, place);
+      if (!failed && chunk == 0 && phase == MulticastChannel::kFilled &&
+          simt::loadPeer<8>(&own_->prints[peer]) != print_) {
+        waiter.fail(Code::Mismatch, place);
+        failed = true;
+      }
+    }
+    simt::fenceAliases();
+    return !simt::syncOr(kFailed, threads_, failed);
+  }
+
+  // Copies as many parts as place() gives, `bytes` of each: place(i, source, destination).
+  template <class Place>
+  JCCL_DEVICE void copy(size_t parts, size_t bytes, uint32_t divisor, Place&& place) const {
+    for (size_t i = static_cast<size_t>(thread_); i < parts; i += static_cast<size_t>(threads_)) {
+      place(i, shared_.sources[i], shared_.destinations[i]);
+    }
+    simt::syncBlock();
+    const Team team{static_cast<unsigned>(thread_), static_cast<unsigned>(threads_)};
+    const Reduction reduction = reductionOf(work_.code.type, work_.code.op, divisor);
+    for (size_t i = 0; i < parts; ++i) {
+      const Operands operands{shared_.sources + i, 1, shared_.destinations + i, 1};
+      Mover<E>(team, operands, reduction).run(bytes);
+    }
+    simt::syncBlock();
+  }
+
+  JCCL_DEVICE void fill(size_t chunk) const {
+    uint8_t* slot = launch_.memory + offsetOf(chunk);
+    const bool allParts = work_.code.collective == Collective::ReduceScatter;
+    copy(allParts ? ranks_ : 1, bytesOf(chunk), 1, [&](size_t i, const uint8_t*& source, uint8_t*& destination) {
+      source = work_.send + placeOf(i, chunk);
+      destination = slot + (allParts ? i : whole_ ? 0 : static_cast<size_t>(launch_.rank)) * stride_;
+    });
+  }
+
+  JCCL_DEVICE void combine(size_t chunk) const {
+    const size_t bytes = bytesOf(chunk);
+    const size_t rank = static_cast<size_t>(launch_.rank);
+    const size_t shard = whole_ ? roundUp((bytes + ranks_ - 1) / ranks_, kWide) : stride_;
+    const size_t begin = rank * shard;
+    const size_t end = whole_ ? min(begin + shard, roundUp(bytes, kWide)) : begin + roundUp(bytes, kWide);
+    uint8_t* own = launch_.memory + offsetOf(chunk);
+    uint8_t* all = launch_.multicast + offsetOf(chunk);
+    if (!reduces_) {
+      return forWide(
+          begin, end, [&](size_t at) { return simt::loadPeer<16>(own + at); },
+          [&](size_t at, const simt::Vec16& value) { simt::storeMulticast(all + at, value); });
+    }
+    withSwitchReduction<E>(reductionOf(work_.code.type, work_.code.op, 1), [&](auto reduction) {
+      const auto load = [&](size_t at) { return simt::loadReduced<decltype(reduction)::value>(all + at); };
+      if (whole_) {
+        forWide(begin, end, load, [&](size_t at, const simt::Vec16& value) { simt::storeMulticast(all + at, value); });
+      } else {
+        forWide(begin, end, load, [&](size_t at, const simt::Vec16& value) { simt::storePeer<16>(own + at, value); });
+      }
+    });
+  }
+
+  template <class Load, class Store>
+  JCCL_DEVICE void forWide(size_t begin, size_t end, Load&& load, Store&& store) const {
+    const size_t stride = static_cast<size_t>(threads_) * kWide;
+    size_t at = begin + static_cast<size_t>(thread_) * kWide;
+    for (; at + (kLoads - 1) * stride < end; at += kLoads * stride) {
+      simt::Vec16 words[kLoads];
+      JCCL_UNROLL
+      for (int i = 0; i < kLoads; ++i) words[i] = load(at + i * stride);
+      JCCL_UNROLL
+      for (int i = 0; i < kLoads; ++i) store(at + i * stride, words[i]);
+    }
+    for (; at < end; at += stride) store(at, load(at));
+  }
+
+  JCCL_DEVICE void finish(size_t chunk) const {
+    const uint8_t* slot = launch_.memory + offsetOf(chunk);
+    const bool shard = work_.code.collective == Collective::ReduceScatter;
+    const bool divides = reduces_ && work_.code.op == ReduceOp::Avg;
+    copy(reduces_ ? 1 : ranks_, bytesOf(chunk), divides ? static_cast<uint32_t>(launch_.size) : 1,
+         [&](size_t i, const uint8_t*& source, uint8_t*& destination) {
+           source = slot + (shard ? static_cast<size_t>(launch_.rank) : i) * stride_;
+           destination = work_.recv + placeOf(i, chunk);
+         });
+  }
+
+  const NvlsLaunch& launch_;
+  const Work& work_;
+  Shared& shared_;
+  MulticastChannel* const own_;
+  MulticastChannel* const all_;
+  const uint64_t operations_;
+  const int thread_;
+  const int threads_;
+  const size_t ranks_;
+  const size_t element_;
+  const bool reduces_;
+  const bool whole_;  // an all-reduce
+  size_t begin_ = 0, count_ = 0, chunk_ = 0, chunks_ = 0, stride_ = 0;
+  uint64_t first_ = 0;
+  uint64_t print_ = 0;
+};
+
+}  // namespace jccl::device

@@ -1,0 +1,139 @@
+package io.jccl.init;
+
+import io.jccl.DeviceException;
+import io.jccl.TransportException;
+import io.jccl.bootstrap.WireException;
+import io.jccl.bootstrap.WireReader;
+import io.jccl.bootstrap.WireWriter;
+import io.jccl.config.AlgorithmSettings;
+import io.jccl.nativelib.DeviceEngine;
+import io.jccl.nativelib.OfferedDescriptor;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Gives all ranks a multicast object, so that the switch between their GPUs reduces. Rank 0 makes it; all join, then all bind
+ * memory, then all test it, and after each step they agree whether all could.
+ */
+final class NvlsConnector {
+
+    private static final Logger LOG = LoggerFactory.getLogger(NvlsConnector.class);
+
+    private static final int MAX_INFO_BYTES = 1 << 16;
+    private static final int MAKER = 0;
+    private static final int REQUIRED = 1; // of JCCL_NVLS_ENABLE
+
+    private final InitContext context;
+    private final Peers peers;
+    private final int rank;
+
+    NvlsConnector(InitContext context, Peers peers) {
+        this.context = context;
+        this.peers = peers;
+        this.rank = context.rank();
+    }
+
+    /**
+     * Goes on without, for a reason that all ranks know.
+     *
+     * @return false
+     * @throws DeviceException if the settings require it
+     */
+    boolean without(String reason) {
+        if (context.settings().get(AlgorithmSettings.NVLS_ENABLE) == REQUIRED) {
+            throw new DeviceException("JCCL_NVLS_ENABLE=1: the switch between the GPUs does not reduce, " + reason
+                    + "; unset it to use rings and trees");
+        }
+        LOG.debug("rank={}: no NVLS: {}", rank, reason);
+        return false;
+    }
+
+    /** Whether the switch reduces from here on; the same on all ranks. All ranks do this together. */
+    boolean connect(DeviceEngine engine) {
+        Optional<String> failed = join(engine);
+        if (failed.isEmpty()) {
+            failed = agree(engine.bindMulticast());
+        }
+        if (failed.isEmpty()) {
+            failed = agree(engine.testMulticast(context.left().toNanos()));
+        }
+        if (failed.isPresent()) {
+            engine.dropMulticast();
+            LOG.info("rank={}: no NVLS: {}", rank, failed.get());
+            return without(failed.get());
+        }
+        LOG.info("rank={}: NVLS through the switch between all GPUs", rank);
+        return true;
+    }
+
+    private Optional<String> join(DeviceEngine engine) {
+        Optional<byte[]> info = Optional.empty();
+        Optional<OfferedDescriptor> offer = Optional.empty();
+        Optional<String> failed = Optional.empty();
+        if (rank == MAKER) {
+            info = engine.createMulticast();
+            failed = info.isEmpty() ? Optional.of(engine.lastError()) : Optional.empty();
+            OptionalInt descriptor = engine.takeMulticastDescriptor();
+            if (descriptor.isPresent()) {
+                try {
+                    offer = Optional.of(OfferedDescriptor.of(descriptor.getAsInt()));
+                } catch (TransportException e) {
+                    failed = Optional.of(e.getMessage());
+                }
+            }
+        }
+        try {
+            byte[] wire = offer.map(OfferedDescriptor::wire).orElse(new byte[0]);
+            byte[] made = context.allGather(new WireWriter()
+                            .blob(failed.map(NvlsConnector::bytes).orElse(new byte[0]))
+                            .blob(wire)
+                            .blob(info.orElse(new byte[0]))
+                            .toBytes())
+                    .get(MAKER);
+            return agree(join(engine, made));
+        } finally {
+            offer.ifPresent(OfferedDescriptor::close); // each peer has fetched it or given up
+        }
+    }
+
+    private Optional<String> join(DeviceEngine engine, byte[] made) {
+        try {
+            WireReader in = new WireReader(made);
+            byte[] failed = in.blob(MAX_INFO_BYTES);
+            byte[] wire = in.blob(MAX_INFO_BYTES);
+            byte[] info = in.blob(MAX_INFO_BYTES);
+            in.end();
+            if (failed.length > 0) {
+                return Optional.of(text(failed));
+            }
+            boolean here = peers.get(MAKER).process().equals(peers.get(rank).process());
+            return engine.joinMulticast(
+                    info, here ? OptionalInt.empty() : OptionalInt.of(OfferedDescriptor.fetch(wire)));
+        } catch (WireException | TransportException e) {
+            return Optional.of(e.getMessage());
+        }
+    }
+
+    /** The first rank's reason why it could not, if any could not. */
+    private Optional<String> agree(Optional<String> own) {
+        List<byte[]> all = context.allGather(own.map(NvlsConnector::bytes).orElse(new byte[0]));
+        for (int peer = 0; peer < all.size(); peer++) {
+            if (all.get(peer).length > 0) {
+                return Optional.of("rank=" + peer + ": " + text(all.get(peer)));
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+}

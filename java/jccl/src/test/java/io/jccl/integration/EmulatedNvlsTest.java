@@ -1,0 +1,112 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.jccl.Algorithm;
+import io.jccl.CommunicatorConfig;
+import io.jccl.DataType;
+import io.jccl.ReduceOp;
+import io.jccl.Work;
+import io.jccl.topology.DescribedHosts;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Ranks whose GPUs hang on one switch that reduces, from the topology to the kernels. GPUs and switch are emulated. */
+@Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class EmulatedNvlsTest {
+
+    private static final String USED = "NVLS through the switch between all GPUs";
+
+    @TempDir
+    Path folder;
+
+    @BeforeAll
+    static void emulate() {
+        EmulatedGpus.use();
+    }
+
+    /** The emulator's first two GPUs hang on one switch there. */
+    private String host(String sm) throws IOException {
+        String text = DescribedHosts.text("gpu4-nvswitch")
+                .replaceAll(" rank=\"\\d\"", "")
+                .replace("sm=\"90\"", "sm=\"" + sm + "\"");
+        return Files.writeString(folder.resolve("host-" + sm + ".xml"), text).toString();
+    }
+
+    private CommunicatorConfig.Builder config() throws IOException {
+        return EmulatedGpus.config().setting("JCCL_TOPO_FILE", host("90"));
+    }
+
+    private static LocalRanks start(CommunicatorConfig config) {
+        return LocalRanks.start(2, rank -> config.toBuilder().device(rank).build());
+    }
+
+    @Test
+    void largeSumsGoThroughTheSwitchAndWhatItCannotDoAroundIt() throws Exception {
+        try (InitLog log = new InitLog();
+                LocalRanks ranks = start(config().setting("JCCL_ALGO", "nvls").build())) {
+            assertThat(log.lines()).filteredOn(line -> line.contains(USED)).hasSize(2);
+            ranks.run(comm -> {
+                int count = 2_000_000;
+                try (DeviceMemory memory = new DeviceMemory(comm.rank(), Long.BYTES * count)) {
+                    for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.MAX, ReduceOp.PROD)) {
+                        memory.putLongs(LongStream.range(0, count).map(i -> i + comm.rank()));
+                        Work work = comm.on(memory.stream()).allReduce(memory.elements(count, DataType.INT64), op);
+                        assertThat(memory.longs(count))
+                                .isEqualTo(LongStream.range(0, count)
+                                        .map(i -> op == ReduceOp.SUM
+                                                ? 2 * i + 1
+                                                : op == ReduceOp.MAX ? i + 1 : i * (i + 1))
+                                        .toArray());
+                        work.await();
+                        boolean switched = work.execution().algorithm() == Algorithm.NVLS;
+                        assertThat(switched).as("%s", op).isEqualTo(op != ReduceOp.PROD);
+                    }
+                }
+            });
+        }
+    }
+
+    @Test
+    void everyCollectiveHasTheHostsBits() throws Exception {
+        DeviceCollectives.compare(2, 2, "nvls", "simple", (rank, config) -> {
+            try {
+                return config.setting("JCCL_TOPO_FILE", host("90"));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+    }
+
+    @Test
+    void theSettingForbidsOrRequiresIt() throws Exception {
+        try (InitLog log = new InitLog();
+                LocalRanks ranks =
+                        start(config().setting("JCCL_NVLS_ENABLE", "0").build())) {
+            assertThat(log.lines()).noneMatch(line -> line.contains(USED));
+            ranks.run(comm -> EmulatedGpus.sumUp(comm, comm.rank()));
+        }
+        CommunicatorConfig older = EmulatedGpus.config()
+                .setting("JCCL_TOPO_FILE", host("80"))
+                .setting("JCCL_NVLS_ENABLE", "1")
+                .build();
+        assertThatThrownBy(() -> start(older).close())
+                .hasMessageContaining("JCCL_NVLS_ENABLE=1: the switch between the GPUs does not reduce, no NVSwitch");
+        assertThatThrownBy(() -> start(EmulatedGpus.config()
+                                .setting("JCCL_TOPO_FILE", host("80"))
+                                .setting("JCCL_ALGO", "nvls")
+                                .build())
+                        .close())
+                .hasMessageContaining("JCCL_ALGO=nvls: all_reduce has only [ring, tree");
+    }
+}
