@@ -22,11 +22,12 @@ constexpr int kOldest = 12000;  // cuGetProcAddress as it is here, cuStreamGetId
 constexpr const char* kMpsAttribute = "CU_DEVICE_ATTRIBUTE_MPS_ENABLED";
 constexpr int kMpsVersion = 12030;
 struct Without {
-  const char* name;
+  const char* name;  // the first part, of those that are needed together
   const char* what;
 };
 constexpr Without kWithout[] = {
     {"cuFuncLoad", "kernels are loaded by reading their attributes"},
+    {"cuMulticast", "the switch between GPUs does not reduce (NVLS)"},
     {kMpsAttribute,
      "an MPS server is not recognised, and ranks of different processes on one GPU go through the host, unless "
      "JCCL_GPU_HOST_STAGING=off"},
@@ -34,7 +35,7 @@ constexpr Without kWithout[] = {
 
 const char* withoutOf(const char* name) {
   for (const Without& known : kWithout) {
-    if (std::strcmp(known.name, name) == 0) return known.what;
+    if (std::strncmp(known.name, name, std::strlen(known.name)) == 0) return known.what;
   }
   return "what needs it is refused";
 }

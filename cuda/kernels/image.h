@@ -15,8 +15,8 @@ const void* imageOf(KernelImage image);
 int versionOfImages();
 // The image's name, which is its file's and is in it.
 constexpr const char* nameOf(KernelImage image) {
-  constexpr const char* kNames[] = {"collective_ll", "collective_ll128", "collective_simple", "in_place", "exchange",
-                                      "nvls"};
+  constexpr const char* kNames[] = {"collective_ll", "collective_ll128", "collective_simple",
+                                    "in_place",      "exchange",         "nvls"};
   return kNames[static_cast<int>(image)];
 }
 

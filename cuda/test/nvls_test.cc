@@ -1,29 +1,33 @@
-// NVLS over emulated multicast objects, ranks as threads: what the runtime does with them, and what a driver forbids.
+// NVLS over emulated multicast objects, ranks as threads: results, failures, captures, and what a driver forbids.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <random>
+#include <functional>
 
+#include "cuda/device/convert.h"
 #include "cuda/driver/driver.h"
+#include "cuda/kernels/element_class.h"
 #include "cuda/test/application.h"
-#include "cuda/test/device/emulated_gpu.h"
+#include "cuda/test/device/gpu_memory.h"
 #include "cuda/test/device_runtime_ranks.h"
 
 namespace jccl::test {
 namespace {
 
 using device::Issued;
+using driver::Result;
 
 constexpr int64_t kTimeoutNanos = 60'000'000'000;
 constexpr int kChannels = 2;
+constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
 
 // A device for each rank; before the driver is first called.
 [[maybe_unused]] const int devices = ::setenv("JCCL_EMULATED_GPUS", "8", 0);
 
-Choice nvls(uint8_t channels = kChannels) {
+Choice nvls() {
   Choice choice;
   choice.algorithm = Algorithm::Nvls;
-  choice.channels = channels;
+  choice.channels = kChannels;
   return choice;
 }
 
@@ -34,30 +38,245 @@ struct NvlsRanks : DeviceRuntimeRanks {
   }
 };
 
-TEST(Nvls, AllReducesFloatsOnEveryRank) {
-  for (const int size : {2, 3, 8}) {
-    NvlsRanks ranks(size);
-    for (const size_t count : {size_t{1}, size_t{1000}, size_t{30011}}) {
-      std::vector<std::vector<float>> buffers(size, std::vector<float>(count));
-      for (int rank = 0; rank < size; ++rank) {
-        for (size_t i = 0; i < count; ++i) buffers[rank][i] = static_cast<float>(i % 1000 + rank);
-      }
-      std::vector<Issued> issued;
-      for (int rank = 0; rank < size; ++rank) {
-        issued.push_back(ranks.rank(rank).run({Collective::AllReduce, DataType::Float32, ReduceOp::Sum}, nvls(),
-                                              buffers[rank].data(), buffers[rank].data(), static_cast<int64_t>(count),
-                                              0, kTimeoutNanos, ranks.rank(rank).ownStream()));
-      }
-      for (int rank = 0; rank < size; ++rank) {
-        ASSERT_EQ(ranks.await(rank, issued[rank]), Code::Ok) << ranks.rank(rank).lastError();
-      }
-      for (int rank = 0; rank < size; ++rank) {
-        for (size_t i = 0; i < count; ++i) {
-          ASSERT_EQ(buffers[rank][i], static_cast<float>(size * (i % 1000) + size * (size - 1) / 2))
-              << rank << " " << i;
-        }
+// Small whole numbers, which all types hold exactly, and the sums of 8 of them, too.
+void put(DataType type, uint8_t* at, int value) {
+  const auto as = [&](auto typed) { std::memcpy(at, &typed, sizeof typed); };
+  switch (sizeOf(type)) {
+    case 1:
+      return as(static_cast<uint8_t>(value));
+    case 2: {
+      const float number = static_cast<float>(value);
+      return as(
+          static_cast<uint16_t>(type == DataType::Float16 ? simt::narrowHalf(number) : simt::narrowBfloat(number)));
+    }
+    case 4:
+      return type == DataType::Float32 ? as(static_cast<float>(value)) : as(value);
+    default:
+      return type == DataType::Float64 ? as(static_cast<double>(value)) : as(static_cast<int64_t>(value));
+  }
+}
+
+bool isFloat(DataType type) { return sizeOf(type) == 2 || type == DataType::Float32 || type == DataType::Float64; }
+
+int valueOf(int rank, size_t i) { return static_cast<int>((i * 7 + static_cast<size_t>(rank) * 5) % 16); }
+
+int expected(ReduceOp op, int ranks, size_t i) {
+  int result = valueOf(0, i);
+  for (int rank = 1; rank < ranks; ++rank) {
+    const int value = valueOf(rank, i);
+    switch (op) {
+      case ReduceOp::Min:
+        result = std::min(result, value);
+        break;
+      case ReduceOp::Max:
+        result = std::max(result, value);
+        break;
+      case ReduceOp::And:
+        result &= value;
+        break;
+      case ReduceOp::Or:
+        result |= value;
+        break;
+      case ReduceOp::Xor:
+        result ^= value;
+        break;
+      default:
+        result += value;
+    }
+  }
+  return op == ReduceOp::Avg ? result / ranks : result;
+}
+
+// Runs one operation on all ranks, from buffers that begin `skip` elements behind an aligned address, and compares it.
+void check(NvlsRanks& ranks, OperationCode code, size_t count, size_t skip) {
+  const size_t n = static_cast<size_t>(ranks.size()), element = sizeOf(code.type);
+  const bool gathers = code.collective == Collective::AllGather,
+             scatters = code.collective == Collective::ReduceScatter;
+  const size_t sent = scatters ? n * count : count, received = gathers ? n * count : count;
+  std::vector<std::vector<uint8_t>> from(n), to(n);
+  std::vector<Issued> issued;
+  for (size_t rank = 0; rank < n; ++rank) {
+    from[rank].resize((sent + skip) * element);
+    to[rank].assign((received + skip + 1) * element, 0x5a);
+    for (size_t i = 0; i < sent; ++i) {
+      put(code.type, &from[rank][(skip + i) * element], valueOf(static_cast<int>(rank), i));
+    }
+    device::DeviceCommunicator& one = ranks.rank(static_cast<int>(rank));
+    ASSERT_EQ(one.adjustChoice(nvls(), code).algorithm, Algorithm::Nvls);
+    issued.push_back(one.run(code, nvls(), from[rank].data() + skip * element, to[rank].data() + skip * element,
+                             static_cast<int64_t>(count), 0, kTimeoutNanos, one.ownStream()));
+  }
+  for (size_t rank = 0; rank < n; ++rank) {
+    const int r = static_cast<int>(rank);
+    ASSERT_EQ(ranks.await(r, issued[rank]), Code::Ok) << ranks.rank(r).lastError();
+    std::vector<uint8_t> right((received + 1) * element, 0x5a);
+    for (size_t i = 0; i < received; ++i) {
+      const int value = gathers ? valueOf(static_cast<int>(i / count), i % count)
+                                : expected(code.op, ranks.size(), scatters ? rank * count + i : i);
+      put(code.type, &right[i * element], value);
+    }
+    ASSERT_TRUE(std::equal(right.begin(), right.end(), to[rank].begin() + static_cast<ptrdiff_t>(skip * element)))
+        << nameOf(code.collective) << " type=" << static_cast<int>(code.type) << " op=" << static_cast<int>(code.op)
+        << " count=" << count << " skip=" << skip << " rank=" << rank;
+  }
+}
+
+class NvlsMatrix : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(All, NvlsMatrix, ::testing::Values(2, 3, 4, 5, 8));
+
+TEST_P(NvlsMatrix, EveryOperationGivesTheExactResultOnAllRanks) {
+  NvlsRanks ranks(GetParam());
+  size_t cases = 0;
+  for (const Collective collective : {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather}) {
+    for (int type = 0; type < kDataTypeCount; ++type) {
+      for (int op = 0; op < kReduceOpCount; ++op) {
+        const OperationCode code{collective, static_cast<DataType>(type), static_cast<ReduceOp>(op)};
+        if (!code.valid() || !device::nvlsExecutes(code)) continue;
+        if (code.op == ReduceOp::Avg && isFloat(code.type)) continue;  // quotients: compared with the host's from Java
+        if (collective == Collective::AllGather && (op != 0 || sizeOf(code.type) == 1)) continue;
+        constexpr size_t kCounts[] = {0, 1, 77, 1003, 5000};
+        check(ranks, code, kCounts[cases % std::size(kCounts)], cases / std::size(kCounts) % 2);
+        if (HasFatalFailure()) return;
+        ++cases;
       }
     }
+  }
+  EXPECT_GT(cases, size_t{40});
+}
+
+TEST(Nvls, WhatASwitchDoesNotReduceGoesByARing) {
+  NvlsRanks ranks(2);
+  for (const OperationCode code : {OperationCode{Collective::AllReduce, DataType::Float32, ReduceOp::Max},
+                                   OperationCode{Collective::AllReduce, DataType::Int64, ReduceOp::Prod},
+                                   OperationCode{Collective::AllReduce, DataType::Int8, ReduceOp::Sum},
+                                   OperationCode{Collective::AllReduce, DataType::Float8E4m3, ReduceOp::Sum},
+                                   OperationCode{Collective::Broadcast, DataType::Int32, ReduceOp::Sum}}) {
+    EXPECT_EQ(ranks.rank(0).adjustChoice(nvls(), code).algorithm, Algorithm::Ring) << code.encode();
+  }
+  DeviceRuntimeRanks without(2, kChannels, 2);
+  EXPECT_EQ(without.rank(0).adjustChoice(nvls(), kSum).algorithm, Algorithm::Ring);
+}
+
+Issued allReduce(NvlsRanks& ranks, int rank, std::vector<float>& buffer, size_t count, int64_t timeoutNanos,
+                 device::Stream stream = nullptr) {
+  device::DeviceCommunicator& one = ranks.rank(rank);
+  return one.run(kSum, nvls(), buffer.data(), buffer.data(), static_cast<int64_t>(count), 0, timeoutNanos,
+                 stream == nullptr ? one.ownStream() : stream);
+}
+
+TEST(Nvls, ARankThatDoesNotComeIsNamedAndTheOthersEnd) {
+  NvlsRanks ranks(3);
+  std::vector<std::vector<float>> buffers(3, std::vector<float>(5000, 1));
+  std::vector<Issued> issued;
+  for (const int rank : {0, 1}) issued.push_back(allReduce(ranks, rank, buffers[rank], 5000, 200'000'000));
+  for (const int rank : {0, 1}) {
+    EXPECT_EQ(ranks.await(rank, issued[rank]), Code::Timeout);
+    const auto waiting = ranks.rank(rank).waiting();
+    ASSERT_FALSE(waiting.empty());
+    EXPECT_EQ(waiting[0].place.peer, 2);
+  }
+}
+
+TEST(Nvls, AnAbortEndsIt) {
+  NvlsRanks ranks(2);
+  std::vector<float> buffer(5000, 1);
+  const Issued issued = allReduce(ranks, 0, buffer, 5000, kTimeoutNanos);
+  ranks.rank(0).abort(Code::Aborted);
+  EXPECT_EQ(ranks.await(0, issued), Code::Aborted);
+}
+
+TEST(Nvls, RanksWithOtherArgumentsAreFound) {
+  NvlsRanks ranks(2);
+  std::vector<std::vector<float>> buffers(2, std::vector<float>(5000, 1));
+  const Issued first = allReduce(ranks, 0, buffers[0], 5000, 2'000'000'000);
+  const Issued second = allReduce(ranks, 1, buffers[1], 4999, 2'000'000'000);
+  EXPECT_EQ(ranks.await(0, first), Code::Mismatch);
+  EXPECT_EQ(ranks.await(1, second), Code::Mismatch);
+}
+
+TEST(Nvls, GraphsAreReplayed) {
+  constexpr int kSize = 3, kCount = 3000;
+  NvlsRanks ranks(kSize);
+  std::vector<std::vector<float>> buffers(kSize, std::vector<float>(kCount, 1));
+  const Application application;
+  std::vector<device::Graph> graphs(kSize);
+  std::vector<device::Stream> streams(kSize);
+  for (int rank = 0; rank < kSize; ++rank) {
+    const device::DeviceGuard guard(rank);
+    ASSERT_TRUE(device::createStream(streams[rank]).isOk());
+    ASSERT_TRUE(device::beginCapture(streams[rank]).isOk());
+    ASSERT_EQ(allReduce(ranks, rank, buffers[rank], kCount, kTimeoutNanos, streams[rank]).code, Code::Ok);
+    ASSERT_TRUE(device::endCapture(streams[rank], graphs[rank]).isOk());
+  }
+  for (int replay = 0; replay < 4; ++replay) {
+    for (int rank = 0; rank < kSize; ++rank) {
+      const device::DeviceGuard guard(rank);
+      ASSERT_TRUE(device::launchGraph(graphs[rank], streams[rank]).isOk());
+    }
+  }
+  for (int rank = 0; rank < kSize; ++rank) {
+    const device::DeviceGuard guard(rank);
+    ASSERT_TRUE(device::synchronize(streams[rank]).isOk());
+    for (const float value : buffers[rank]) ASSERT_EQ(value, 81.0f);
+    ASSERT_TRUE(device::destroyGraph(graphs[rank]).isOk());
+    ASSERT_TRUE(device::destroyStream(streams[rank]).isOk());
+  }
+}
+
+TEST(Nvls, IsDroppedWhereARankCannotJoin) {
+  DeviceRuntimeRanks ranks(2, kChannels, 1);  // both on one device, which can be in a team once
+  const Status status = ranks.connectNvls();
+  EXPECT_NE(status.message().find("cuMulticastAddDevice: device=0"), std::string::npos) << status.message();
+  for (int rank = 0; rank < 2; ++rank) ranks.rank(rank).dropMulticast();
+  EXPECT_EQ(ranks.rank(0).adjustChoice(nvls(), kSum).algorithm, Algorithm::Ring);
+}
+
+// What the emulated driver refuses as a real one does.
+TEST(MulticastRules, AreThoseOfADriver) {
+  const device::DeviceGuard guard(0);
+  ASSERT_TRUE(guard.status().isOk());
+  const auto& calls = driver::driver();
+  constexpr size_t kBytes = 2 * emulator::kGpuPageBytes;
+  driver::MulticastProperties properties{2, kBytes + 1, 0, 0};
+  driver::Allocation object = 0;
+  EXPECT_EQ(calls.multicastCreate(&object, &properties), Result::InvalidValue);  // not whole pages
+  properties.bytes = kBytes;
+  ASSERT_EQ(calls.multicastCreate(&object, &properties), Result::Success);
+  driver::AllocationProperties ofDevice{};
+  ofDevice.location = {1, 0};
+  driver::Allocation memory = 0, foreign = 0;
+  ASSERT_EQ(calls.allocationCreate(&memory, kBytes, &ofDevice, 0), Result::Success);
+  ofDevice.location.id = 2;
+  ASSERT_EQ(calls.allocationCreate(&foreign, kBytes, &ofDevice, 0), Result::Success);
+  driver::Address address = 0;
+  ASSERT_EQ(calls.addressReserve(&address, kBytes, 0, 0, 0), Result::Success);
+
+  ASSERT_EQ(calls.multicastAddDevice(object, 0), Result::Success);
+  EXPECT_EQ(calls.multicastAddDevice(object, 0), Result::InvalidValue);              // twice
+  EXPECT_EQ(calls.multicastBind(object, 0, memory, 0, kBytes, 0), Result::Unknown);  // a driver waits
+  EXPECT_EQ(calls.memoryMap(address, kBytes, 0, object, 0), Result::InvalidValue);   // before all are added
+  ASSERT_EQ(calls.multicastAddDevice(object, 1), Result::Success);
+  EXPECT_EQ(calls.multicastAddDevice(object, 2), Result::InvalidValue);                      // more than it is for
+  EXPECT_EQ(calls.multicastBind(object, 0, foreign, 0, kBytes, 0), Result::InvalidValue);    // of no device of the team
+  EXPECT_EQ(calls.multicastBind(object, 4096, memory, 0, kBytes, 0), Result::InvalidValue);  // no whole pages
+  EXPECT_EQ(calls.multicastBind(object, 0, memory, 0, 2 * kBytes, 0), Result::InvalidValue);
+  EXPECT_EQ(calls.multicastBind(object, 0, object, 0, kBytes, 0), Result::InvalidValue);  // not of cuMemCreate
+  EXPECT_EQ(calls.multicastUnbind(object, 0, 0, kBytes), Result::InvalidValue);           // nothing is bound
+  ASSERT_EQ(calls.multicastBind(object, 0, memory, 0, kBytes, 0), Result::Success);
+  EXPECT_EQ(calls.multicastBind(object, 0, memory, 0, kBytes, 0), Result::InvalidValue);  // twice
+  ASSERT_EQ(calls.memoryMap(address, kBytes, 0, object, 0), Result::Success);
+  EXPECT_EQ(calls.memoryUnmap(address, kBytes), Result::Success);
+  EXPECT_EQ(calls.multicastUnbind(object, 0, 0, kBytes), Result::Success);
+
+  properties.handleTypes = driver::kPosixDescriptor;
+  properties.devices = 1;
+  driver::Allocation shareable = 0;
+  ASSERT_EQ(calls.multicastCreate(&shareable, &properties), Result::Success);
+  ASSERT_EQ(calls.multicastAddDevice(shareable, 0), Result::Success);
+  EXPECT_EQ(calls.multicastBind(shareable, 0, memory, 0, kBytes, 0), Result::InvalidValue);  // memory that is not
+  EXPECT_EQ(calls.addressFree(address, kBytes), Result::Success);
+  for (const driver::Allocation one : {object, shareable, memory, foreign}) {
+    EXPECT_EQ(calls.allocationRelease(one), Result::Success);
   }
 }
 
