@@ -7,14 +7,17 @@ import io.jccl.Algorithm;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataType;
 import io.jccl.ReduceOp;
+import io.jccl.UniqueId;
 import io.jccl.Work;
 import io.jccl.topology.DescribedHosts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -25,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedNvlsTest {
 
+    private static final Duration LIMIT = Duration.ofSeconds(120);
     private static final String USED = "NVLS through the switch between all GPUs";
 
     @TempDir
@@ -74,6 +78,46 @@ class EmulatedNvlsTest {
                     }
                 }
             });
+        }
+    }
+
+    /** The object goes to other processes as a file descriptor; where one of them refuses it, all use rings and trees. */
+    @Test
+    void processesJoinByADescriptorAndLeaveNothing() throws Exception {
+        for (int size : new int[] {2, 4}) {
+            for (String output : run(size, "descriptors", "descriptors")) {
+                assertThat(output).contains(USED).contains("LEFT []");
+            }
+        }
+        for (String output : run(3, "descriptors", "descriptors,no-bind")) {
+            assertThat(output).contains("JCCL_ALGO=nvls: all_reduce has only [ring, tree]");
+        }
+    }
+
+    private List<String> run(int size, String sharing, String sharingOfLast) throws Exception {
+        String text = DescribedHosts.text("gpu4-nvswitch").replaceAll(" rank=\"\\d\"", "");
+        // Where the emulator has its third and fourth GPU.
+        text = text.replace("0000:13:00.0", "0000:19:00.0")
+                .replace("0000:21:00.0", "0000:13:00.0")
+                .replace("0000:23:00.0", "0000:14:00.0");
+        String host = Files.writeString(folder.resolve("host4.xml"), text).toString();
+        Path outputs = Files.createTempDirectory(folder, "ranks");
+        try (ProcessRanks ranks = ProcessRanks.start(
+                UniqueId.create(),
+                outputs,
+                size,
+                rank -> List.of(
+                        "env",
+                        "JCCL_EMULATED_GPUS=4",
+                        "JCCL_EMULATED_SHARING=" + (rank == size - 1 ? sharingOfLast : sharing)),
+                "nvls",
+                EmulatedGpus.library(),
+                host)) {
+            for (int rank = 0; rank < size; rank++) {
+                boolean ended = ranks.awaitExit(rank, LIMIT) == 0;
+                assertThat(ended).as(ranks.allOutput()).isEqualTo(sharing.equals(sharingOfLast));
+            }
+            return IntStream.range(0, size).mapToObj(ranks::output).toList();
         }
     }
 

@@ -63,6 +63,7 @@ public final class RankMain {
             case "device" -> device(id, rank, size, rest);
             case "device-work" -> deviceWork(id, rank, size, rest);
             case "device-handle-exchange" -> deviceHandleExchange(id, rank, size, rest);
+            case "nvls" -> nvls(id, rank, size, rest);
             default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
         }
     }
@@ -432,6 +433,22 @@ public final class RankMain {
                 try (Communicator part = comm.split(0, rank).orElseThrow()) {
                     EmulatedGpus.sumUp(part, 0);
                 }
+            }
+        }
+        print("LEFT " + EmulatedGpus.sharedMemory());
+    }
+
+    /** Sums up twice through the switch between the GPUs. Arguments: the library and the topology. */
+    private static void nvls(UniqueId id, int rank, int size, List<String> rest) {
+        System.setProperty("jccl.cuda.path", rest.get(0));
+        CommunicatorConfig config = EmulatedGpus.config()
+                .device(rank)
+                .setting("JCCL_TOPO_FILE", rest.get(1))
+                .setting("JCCL_ALGO", "nvls")
+                .build();
+        try (Communicator comm = Communicator.init(id, rank, size, config)) {
+            for (int round = 0; round < 2; round++) {
+                EmulatedGpus.sumUp(comm, rank);
             }
         }
         print("LEFT " + EmulatedGpus.sharedMemory());

@@ -1,7 +1,9 @@
 package io.jccl.planning;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.jccl.Algorithm;
 import io.jccl.Collective;
 import io.jccl.Protocol;
 import io.jccl.TransportKind;
@@ -14,6 +16,7 @@ import io.jccl.topology.DescribedHosts;
 import io.jccl.topology.HostRank;
 import io.jccl.topology.PathType;
 import io.jccl.topology.SharedGpus;
+import io.jccl.topology.SharedMaterial;
 import io.jccl.topology.SharedRanks;
 import io.jccl.topology.SysfsDetector;
 import io.jccl.topology.TopologyXmlReader;
@@ -21,11 +24,14 @@ import io.jccl.topology.XmlElement;
 import io.jccl.tuning.Choice;
 import io.jccl.tuning.HostCosts;
 import io.jccl.tuning.TuningOverrides;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -199,5 +205,49 @@ class PlannerTest {
     void thisHostIsPlanned() {
         XmlElement here = SysfsDetector.detectThisHost(List.of(new HostRank(0, -1), new HostRank(1, -1)));
         assertThat(DescribedPlans.plan(here, 2).host().size()).isEqualTo(4);
+    }
+
+    /** Large sums of GPUs from 9.0 on whose switch joins all of them, on one host; nothing else. */
+    @Test
+    void theSwitchReducesWhereAllGpusHangOnIt() {
+        CommunicatorPlan plan = DescribedPlans.plan(described("gpu4-nvswitch"), 1);
+        assertThat(plan.choices().choice(Collective.ALL_REDUCE, LARGE).algorithm())
+                .isEqualTo(Algorithm.NVLS);
+        // A ring brings each byte over a link less than once there.
+        for (Collective collective : List.of(Collective.ALL_GATHER, Collective.REDUCE_SCATTER, Collective.BROADCAST)) {
+            assertThat(plan.choices().choice(collective, LARGE).algorithm()).isEqualTo(Algorithm.RING);
+        }
+        assertThat(plan.choices().choice(Collective.ALL_REDUCE, 1024).algorithm())
+                .isNotEqualTo(Algorithm.NVLS);
+        String text = DescribedHosts.text("gpu4-nvswitch");
+        String link = "<nvlink target=\"ffff:ff:ff.f\" count=\"18\" tclass=\"0x068000\"/>";
+        assertThat(text).contains(link);
+        assertNoSwitch(TopologyXmlReader.read(text.replace("sm=\"90\"", "sm=\"80\"")), 1); // too old
+        assertNoSwitch(TopologyXmlReader.read(text.replaceFirst(link, "")), 1); // one GPU hangs elsewhere
+        assertNoSwitch(described("gpu4-nvswitch"), 2); // a switch of each host
+    }
+
+    private static void assertNoSwitch(XmlElement description, int hosts) {
+        assertThat(DescribedPlans.plan(description, hosts)
+                        .choices()
+                        .choice(Collective.ALL_REDUCE, LARGE)
+                        .algorithm())
+                .isNotEqualTo(Algorithm.NVLS);
+    }
+
+    /** Hosts whose GPUs hang on NVSwitch; NCCL's answers for them have no NVLS to compare with. */
+    @Test
+    void knownHostsWithNvSwitchReduceInIt() throws Exception {
+        Path topologies = SharedMaterial.find("topologies").orElse(null);
+        assumeTrue(topologies != null, "no descriptions beside the project");
+        Map<String, Boolean> expected =
+                Map.of("dgx_h100", true, "dgx_b200", true, "dgx_a100", false, "dgx1v", false, "l40s_8gpu_4nic", false);
+        for (Map.Entry<String, Boolean> host : expected.entrySet()) {
+            String text = Files.readString(topologies.resolve(host.getKey() + ".xml"));
+            Choice choice = DescribedPlans.plan(TopologyXmlReader.read(text), 1)
+                    .choices()
+                    .choice(Collective.ALL_REDUCE, LARGE);
+            assertThat(choice.algorithm() == Algorithm.NVLS).as(host.getKey()).isEqualTo(host.getValue());
+        }
     }
 }

@@ -1,0 +1,124 @@
+// NVLS under memory that does no more than it guarantees: its flags, by hundreds of seeds, and what happens without their release.
+#include "cuda/kernels/nvls_kernel.h"
+#include "cuda/test/device_ranks.h"
+
+namespace jccl::test {
+namespace {
+
+using device::MulticastChannel;
+using device::NoFaults;
+using device::NvlsLaunch;
+
+constexpr int kRanks = 3, kOperations = 3;
+constexpr uint32_t kSlotBytes = 16 * kRanks;
+constexpr size_t kCount = 40;  // several chunks, so that slots are used again
+constexpr size_t kBytes = NvlsLaunch::memoryBytes(1, kSlotBytes);
+
+struct MissingRelease : NoFaults {
+  static constexpr bool kSkipsFence = true;
+};
+
+// What the ranks have bound; a multicast address is one of `all`, which nothing else touches.
+struct Team {
+  Team() { active = this; }
+  ~Team() {
+    emulator::multicastPlaces = before;
+    active = nullptr;
+  }
+
+  static bool find(const void* address, size_t bytes, uint16_t, std::vector<void*>& places) {
+    const size_t offset = static_cast<size_t>(static_cast<const uint8_t*>(address) - active->all);
+    if (offset + bytes > kBytes) return false;
+    places.clear();
+    for (auto& memory : active->memory) places.push_back(memory + offset);
+    return true;
+  }
+
+  static inline Team* active = nullptr;
+  alignas(128) uint8_t all[kBytes] = {};
+  alignas(128) uint8_t memory[kRanks][kBytes] = {};
+  decltype(emulator::multicastPlaces) before = std::exchange(emulator::multicastPlaces, find);
+};
+
+// Whether all-reduces and all-gathers, one after the other on the same slots, give what they must.
+template <class Faults>
+bool isRight(uint64_t seed) {
+  Team team;
+  DeviceRanks ranks(kRanks);
+  ranks.timeoutNanos = 50'000'000;
+  emulator::Options options;
+  options.memory = emulator::Memory::Weak;
+  options.schedule = emulator::Schedule::Random;
+  options.seed = seed;
+  emulator::Machine machine(options);
+  std::vector<int32_t> in[kRanks], out[kRanks];
+  std::vector<NvlsLaunch> launches(kRanks * kOperations);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    for (size_t i = 0; i < kCount * kOperations; ++i)
+      in[rank].push_back(static_cast<int32_t>(rank * 1000003 + i * 7919));
+    out[rank].assign(kRanks * kCount * kOperations, -1);
+    int last = -1;
+    for (int o = 0; o < kOperations; ++o) {
+      NvlsLaunch& launch = launches[static_cast<size_t>(rank * kOperations + o)];
+      const Launch base = ranks.launchOf(rank);
+      launch.rank = rank;
+      launch.size = kRanks;
+      launch.channels = base.channels;
+      launch.control = base.control;
+      launch.code = {o == 1 ? Collective::AllGather : Collective::AllReduce, DataType::Int32, ReduceOp::Sum};
+      launch.choice.algorithm = Algorithm::Nvls;
+      launch.blocks = 1;
+      launch.count = kCount;
+      launch.send = reinterpret_cast<const uint8_t*>(in[rank].data() + kCount * o);
+      launch.recv = reinterpret_cast<uint8_t*>(out[rank].data() + kRanks * kCount * o);
+      launch.memory = team.memory[rank];
+      launch.multicast = team.all;
+      launch.channelCount = 1;
+      launch.slotBytes = kSlotBytes;
+      const auto body = [&launch](auto* element) {
+        using Kernel = device::NvlsKernel<std::remove_pointer_t<decltype(element)>, Faults>;
+        JCCL_SHARED(typename Kernel::Shared, shared);
+        Kernel::run(launch, shared);
+      };
+      const bool gathers = o == 1;
+      last = machine.launch(
+          1, 32,
+          [body, gathers] {
+            if (gathers) {
+              body(static_cast<device::Integer<uint8_t>*>(nullptr));
+            } else {
+              body(static_cast<device::Integer<uint32_t>*>(nullptr));
+            }
+          },
+          "rank " + std::to_string(rank), last);
+    }
+  }
+  if (!machine.run().finished()) return false;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    if (ranks.result(rank) != Code::Ok) return false;
+    for (size_t i = 0; i < kCount; ++i) {
+      for (const int o : {0, 2}) {
+        int32_t sum = 0;
+        for (const auto& other : in) sum += other[kCount * o + i];
+        if (out[rank][kRanks * kCount * o + i] != sum) return false;
+      }
+      for (int other = 0; other < kRanks; ++other) {
+        if (out[rank][kRanks * kCount + other * kCount + i] != in[other][kCount + i]) return false;
+      }
+    }
+  }
+  return true;
+}
+
+TEST(NvlsInWeakMemory, FlagsPublishWhatIsBeforeThem) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) ASSERT_TRUE(isRight<NoFaults>(seed)) << "seed=" << seed;
+}
+
+TEST(NvlsInWeakMemory, FlagsWithoutReleaseAreCaught) {
+  int wrong = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) wrong += isRight<MissingRelease>(seed) ? 0 : 1;
+  EXPECT_GT(wrong, 0);
+}
+
+}  // namespace
+}  // namespace jccl::test
