@@ -47,7 +47,9 @@ class Mover {
  private:
   JCCL_DEVICE_CALL static void runAlone(const Mover mover, size_t bytes) { mover.move(bytes); }
   // For what is in many places, where little is moved.
-  JCCL_DEVICE_CALL static void narrowAlone(const Mover mover, size_t begin, size_t end) { mover.eachElement(begin, end); }
+  JCCL_DEVICE_CALL static void narrowAlone(const Mover mover, size_t begin, size_t end) {
+    mover.eachElement(begin, end);
+  }
 
   JCCL_DEVICE void move(size_t bytes) const {
     if (operands_.destinationCount == 0 || bytes == 0) return;
