@@ -71,6 +71,7 @@ enum class DeviceAttribute : int {
   CapabilityMinor = 76,
   MaxSharedMemoryPerMultiprocessor = 81,
   MaxRegistersPerMultiprocessor = 82,
+  PageableMemoryAccess = 88,
   VirtualMemoryManagement = 102,
   DescriptorHandles = 103,  // HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED
   MaxBlocksPerMultiprocessor = 106,
@@ -92,6 +93,8 @@ enum class FunctionAttribute : int {
 enum class PointerAttribute : int {
   Context = 1,
   MemoryType = 2,
+  BufferId = 7,  // of the allocation, and never of another
+  IsManaged = 8,
   DeviceOrdinal = 9,
   LegacyIpcCapable = 10,
   RangeStart = 11,

@@ -5,6 +5,9 @@
 //
 // Each channel meets the same channel of all ranks before, to learn where the buffers are, and after, when all have
 // done their part. Nothing goes through slots.
+//
+// Where any rank has a buffer that a peer cannot reach, which only that rank knows before they meet, all of them touch their own
+// buffers only, and exchange the data through bounce buffers in their segments. Results have the same bits.
 #pragma once
 
 #include "collectives/ring.h"
@@ -34,10 +37,14 @@ class InPlaceKernel {
     if (!beginBlock(shared.wait, channel, launch.control)) return;
     forWorks(launch, shared.work, shared.wait, [&](const Work& work) {
       InPlaceKernel kernel(launch, work, channel, shared);
-      bool oneShot = false;
-      if (!kernel.meetBefore(oneShot)) return false;
-      kernel.move(oneShot);
-      if (!kernel.meetAfter()) return false;
+      Manner manner{};
+      if (!kernel.meetBefore(manner)) return false;
+      if (manner == Manner::Bounced) {
+        if (!kernel.moveBounced()) return false;
+      } else {
+        kernel.move(manner == Manner::OneShot);
+      }
+      if (!kernel.meet(kLastStep)) return false;
       if (kernel.thread_ == 0) countOperations(channel, 1);
       return true;
     });
@@ -46,7 +53,12 @@ class InPlaceKernel {
  private:
   // From here on reading everything n times costs more than writing it n times saves.
   static constexpr size_t kMaxOneShotBytes = 256 * 1024;
-  enum Barrier : int { kFailed = 1, kOverwrites = 2 };
+  static constexpr size_t kShareAlignment = 128;
+  enum Barrier : int { kFailed = 1, kOverwrites = 2, kUnreachable = 3 };
+  enum class Manner : int { OneShot, TwoShot, Bounced };
+  // An operation has as many steps as fit into this number; the last is its end.
+  static constexpr int kStepBits = 24;
+  static constexpr uint64_t kLastStep = (uint64_t{1} << kStepBits) - 1;
 
   JCCL_DEVICE InPlaceKernel(const InPlaceLaunch& launch, const Work& work, const DeviceChannel& channel, Shared& shared)
       : launch_(launch),
@@ -73,15 +85,17 @@ class InPlaceKernel {
   }
 
   // Writes buffer-exchange descriptors to the peers, and reads theirs. Returns false after a failure.
-  JCCL_DEVICE bool meetBefore(bool& oneShot) {
+  JCCL_DEVICE bool meetBefore(Manner& manner) {
     const uint64_t print = work_.fingerprint ^ fingerprintOf(sequence_, work_.code, work_.count, work_.root);
     const bool overwrites = work_.send == work_.recv;
+    const uint64_t traits = (overwrites ? ExchangeDescriptor::kOverwrites : 0) |
+                            (work_.unreachable != 0 ? ExchangeDescriptor::kUnreachable : 0);
     forPeers([&](int peer) {
       ExchangeDescriptor* descriptor = descriptorOf(work_.peers[peer].descriptors, launch_.rank);
       simt::storePeer<8>(&descriptor->send, work_.peers[peer].sendThere);
       simt::storePeer<8>(&descriptor->recv, work_.peers[peer].recvThere);
       simt::storePeer<8>(&descriptor->fingerprint, print);
-      simt::storePeer<8>(&descriptor->overwrites, uint64_t{overwrites});
+      simt::storePeer<8>(&descriptor->traits, traits);
       simt::storeRelease(&descriptor->posted, sequence_);
     });
     if (thread_ == 0) {
@@ -89,7 +103,8 @@ class InPlaceKernel {
       shared_.recvs[launch_.rank] = work_.recv;
     }
     const Waiter waiter(shared_.wait);
-    bool failed = false, anyOverwrites = overwrites;
+    bool failed = false;
+    uint64_t all = traits;
     forPeers([&](int peer) {
       const ExchangeDescriptor* descriptor = descriptorOf(launch_.descriptors, peer);
       const auto posted = [&] { return simt::loadAcquire(&descriptor->posted) == sequence_; };
@@ -104,11 +119,13 @@ class InPlaceKernel {
       }
       shared_.sends[peer] = reinterpret_cast<const uint8_t*>(simt::loadPeer<8>(&descriptor->send));
       shared_.recvs[peer] = reinterpret_cast<uint8_t*>(simt::loadPeer<8>(&descriptor->recv));
-      anyOverwrites = anyOverwrites || simt::loadPeer<8>(&descriptor->overwrites) != 0;
+      all |= simt::loadPeer<8>(&descriptor->traits);
     });
     if (simt::syncOr(kFailed, threads_, failed)) return false;
+    const bool anyOverwrites = simt::syncOr(kOverwrites, threads_, (all & ExchangeDescriptor::kOverwrites) != 0);
+    const bool anyUnreachable = simt::syncOr(kUnreachable, threads_, (all & ExchangeDescriptor::kUnreachable) != 0);
     const bool small = work_.count * sizeOf(work_.code.type) <= kMaxOneShotBytes;
-    oneShot = !simt::syncOr(kOverwrites, threads_, anyOverwrites) && small;
+    manner = anyUnreachable ? Manner::Bounced : small && !anyOverwrites ? Manner::OneShot : Manner::TwoShot;
     return true;
   }
 
@@ -147,25 +164,112 @@ class InPlaceKernel {
     for (int i = thread_; i < destinations; i += threads_) {
       shared_.destinations[i] = shared_.recvs[(launch_.rank + i) % n] + to * element;
     }
+    moveShared(sources, destinations, count * element, reads);
+  }
+
+  // What `shared_` names, as all threads have written it.
+  JCCL_DEVICE void moveShared(int sources, int destinations, size_t bytes, bool reduces) {
     simt::syncBlock();
     const Team team{static_cast<unsigned>(thread_), static_cast<unsigned>(threads_)};
     const Operands operands{shared_.sources, sources, shared_.destinations, destinations};
-    const bool divides = reads && work_.code.op == ReduceOp::Avg;
-    const Reduction reduction = reductionOf(work_.code.type, work_.code.op, divides ? static_cast<uint32_t>(n) : 1);
-    Mover<E>(team, operands, reduction).run(count * element);
+    const bool divides = reduces && work_.code.op == ReduceOp::Avg;
+    const Reduction reduction =
+        reductionOf(work_.code.type, work_.code.op, divides ? static_cast<uint32_t>(launch_.size) : 1);
+    Mover<E>(team, operands, reduction).run(bytes);
     simt::syncBlock();
   }
 
-  JCCL_DEVICE bool meetAfter() {
+  // What every rank contributes to another, or has from it, is a share: where it is in a buffer of all shares, where in one of
+  // this rank's alone, and its elements.
+  struct Share {
+    size_t large, small, count;
+  };
+  JCCL_DEVICE Share shareOf(int rank) const {
+    const size_t channels = work_.choice.channels, channel = simt::blockIndex();
+    if (work_.code.collective == Collective::AllReduce) {
+      ring::Part shard{};
+      size_t skip = 0, count = 0;
+      ring::share(work_.count, rank, launch_.size, shard.begin, shard.count);
+      ring::share(shard.count, channel, channels, skip, count);
+      return {shard.begin + skip, 0, count};
+    }
+    const PartPlan parts{work_.counts, work_.displacements, work_.count, channel, channels};
+    const ring::Part large = ring::partOf(parts, rank);
+    return {large.begin, ring::shareOfPart(parts, rank).begin, large.count};
+  }
+
+  // In rounds of as much as a bounce buffer holds. A rank copies to its own what others reduce or gather; reduces its share of
+  // all ranks', for an all-reduce into its own bounce buffer; and copies the shares of all ranks from theirs.
+  JCCL_DEVICE bool moveBounced() {
+    const int n = launch_.size, self = launch_.rank;
+    const bool reduces = work_.code.collective != Collective::AllGather;
+    const bool gathers = work_.code.collective != Collective::ReduceScatter;
+    const size_t element = sizeOf(work_.code.type);
+    const size_t shareBytes = kBounceBytes / n / kShareAlignment * kShareAlignment;
+    const size_t most = shareBytes / element;
+    const Share own = shareOf(self);
+    size_t longest = 0;
+    for (int rank = 0; rank < n; ++rank) {
+      const size_t count = shareOf(rank).count;
+      if (count > longest) longest = count;
+    }
+    const auto bounceOf = [&](int rank, int share) {
+      return reinterpret_cast<uint8_t*>(work_.peers[rank].descriptors) + launch_.bounceOffset +
+             simt::blockIndex() * kBounceBytes + share * shareBytes;
+    };
+    uint64_t step = 0;
+    for (size_t done = 0; done < longest; done += most) {
+      const auto bytesOf = [&](const Share& share) {
+        const size_t left = share.count > done ? share.count - done : 0;
+        return (left < most ? left : most) * element;
+      };
+      const auto copy = [&](const uint8_t* from, uint8_t* to, size_t bytes) {
+        if (thread_ == 0) {
+          shared_.sources[0] = from;
+          shared_.destinations[0] = to;
+        }
+        moveShared(1, 1, bytes, false);
+      };
+      // The round before has been read.
+      if (done != 0 && !meet(++step)) return false;
+      if (reduces) {
+        for (int rank = 0; rank < n; ++rank) {
+          const Share share = shareOf(rank);
+          copy(work_.send + (share.large + done) * element, bounceOf(self, rank), bytesOf(share));
+        }
+      } else {
+        copy(work_.send + (own.small + done) * element, bounceOf(self, self), bytesOf(own));
+      }
+      if (!meet(++step)) return false;
+      if (reduces) {
+        for (int rank = thread_; rank < n; rank += threads_) shared_.sources[rank] = bounceOf(rank, self);
+        if (thread_ == 0) {
+          shared_.destinations[0] = gathers ? bounceOf(self, self) : work_.recv + (own.small + done) * element;
+        }
+        moveShared(n, 1, bytesOf(own), true);
+      }
+      if (!gathers) continue;
+      if (reduces && !meet(++step)) return false;
+      for (int rank = 0; rank < n; ++rank) {
+        const Share share = shareOf(rank);
+        copy(bounceOf(rank, rank), work_.recv + (share.large + done) * element, bytesOf(share));
+      }
+    }
+    return true;
+  }
+
+  // All ranks have come to this step of the operation, and what they wrote before is seen. No peer is more than one step ahead.
+  JCCL_DEVICE bool meet(uint64_t step) {
+    const uint64_t reached = sequence_ << kStepBits | step;
     forPeers([&](int peer) {
       if constexpr (!Faults::kSkipsFence) simt::fence();
-      simt::storeRelaxed(&descriptorOf(work_.peers[peer].descriptors, launch_.rank)->finished, sequence_);
+      simt::storeRelaxed(&descriptorOf(work_.peers[peer].descriptors, launch_.rank)->finished, reached);
     });
     const Waiter waiter(shared_.wait);
     bool failed = false;
     forPeers([&](int peer) {
       const ExchangeDescriptor* descriptor = descriptorOf(launch_.descriptors, peer);
-      const auto finished = [&] { return simt::loadAcquire(&descriptor->finished) == sequence_; };
+      const auto finished = [&] { return simt::loadAcquire(&descriptor->finished) >= reached; };
       failed = failed || !waiter.wait(finished, placeOf(peer));
     });
     return !simt::syncOr(kFailed, threads_, failed);

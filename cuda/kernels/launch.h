@@ -61,6 +61,7 @@ struct Work {
   uint8_t* recv;
   size_t count;  // in the units of the collective
   int32_t root;
+  uint32_t unreachable;  // in place: whether a peer cannot reach one of the buffers
   // The v-forms, by rank, in device memory; null for equal parts. `fingerprint` mixes them.
   const int64_t* counts;
   const int64_t* displacements;
@@ -91,9 +92,15 @@ struct alignas(128) ExchangeDescriptor {
   uint64_t posted;      // of the operation; written last
   uint64_t send, recv;  // the writer's buffers in the reader's address space
   uint64_t fingerprint;
-  uint64_t overwrites;  // whether the writer's receive buffer is its send buffer
-  alignas(64) uint64_t finished;
+  uint64_t traits;                // of the writer's buffers: kOverwrites, kUnreachable
+  alignas(64) uint64_t finished;  // the operation and the step in it up to which the writer has come
+
+  static constexpr uint64_t kOverwrites = 1;   // the receive buffer is the send buffer
+  static constexpr uint64_t kUnreachable = 2;  // a peer cannot reach one of them
 };
+
+// What a channel of a rank copies its data to where peers cannot reach its buffers; see in_place_kernel.h.
+constexpr size_t kBounceBytes = 128 * 1024;
 
 struct InPlacePeer {
   ExchangeDescriptor* descriptors;  // the peer's, in our address space: channel x size + rank of the writer
@@ -108,6 +115,7 @@ struct InPlaceLaunch : Works {
   DeviceChannel* channels;
   LaunchControl control;
   ExchangeDescriptor* descriptors;  // our own: channel x size + rank of the writer
+  uint64_t bounceOffset;            // from a rank's descriptors to its bounce buffers, one for each channel
   InlineArguments inlined;
 };
 

@@ -8,6 +8,7 @@
 // at any time.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -28,6 +29,7 @@
 #include "cuda/runtime/device_segment.h"
 #include "cuda/runtime/keep_alive_group.h"
 #include "cuda/runtime/multicast_memory.h"
+#include "cuda/runtime/peer_reach.h"
 #include "cuda/runtime/registered_memory.h"
 #include "engine/diagnostics.h"
 #include "engine/exchange_tasks.h"
@@ -125,6 +127,9 @@ class DeviceCommunicator {
   Stream ownStream() const { return stream_; }
   // What to warn of, with the remedy, where ranks of this process use more streams than have a hardware queue each; else empty.
   std::string crowding() const;
+  // What to warn of, with the remedy, that was not taken yet.
+  bool hasNotice() const { return hasNotice_.load(std::memory_order_relaxed); }
+  std::string takeNotice();
 
   // Whether an operation is over; a failure is a code below Ok. What was captured for a graph is over at once. Once an
   // operation in place has failed, the peers' operations fail, too, and it is over when no kernel accesses its buffers.
@@ -173,6 +178,7 @@ class DeviceCommunicator {
   Status testOnce(OperationCode code, Choice choice, size_t count, int64_t timeoutNanos);
 
   bool inPlaceFits(Collective collective) const;
+  Status checkReach(DeviceOperation& operation);
   LaunchControl controlOf(uint64_t number, int64_t timeoutNanos) const;
   Issued submit(DeviceOperation operation, int64_t timeoutNanos, Stream stream);
   // Those of one launch.
@@ -232,6 +238,9 @@ class DeviceCommunicator {
   std::optional<uint64_t> capturedOn_;
   Event order_ = nullptr;  // of the last operation, from the first capture on
   std::optional<uint64_t> checkedStream_;
+  PeerReach reach_;
+  bool toldUnreached_ = false;
+  std::atomic<bool> hasNotice_{false};
   bool grouping_ = false;
   std::vector<DeviceOperation> group_;
   std::vector<std::unique_ptr<ArgumentArea>> capturedAreas_;
@@ -252,6 +261,7 @@ class DeviceCommunicator {
   Code failure_ = Code::Ok;
   bool deviceFailed_ = false;  // nothing on it comes to an end any more
   std::string error_;
+  std::string notice_;
 };
 
 }  // namespace jccl::device

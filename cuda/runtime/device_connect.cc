@@ -164,7 +164,7 @@ Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info,
     }
     segment.base = reinterpret_cast<uint8_t*>(theirs.base);
     anyInProcess_ = true;
-    return Status::ok();
+    return reach_.add(theirs.device);
   }
   allInProcess_ = false;
   return openPeer(peer, theirs, descriptor, segment);
@@ -269,6 +269,7 @@ Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   const DeviceGuard guard(config_.device);
   HeapMemory staging;
   Status status = guard.status();
+  if (status) status = reach_.add(config_.device);
   if (status) status = HeapMemory::pinned(plan_.tableBytes(), staging);
   if (status) status = HeapMemory::device(plan_.tableBytes(), tables_);
   if (!status) return noted(status);

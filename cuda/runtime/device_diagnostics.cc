@@ -1,5 +1,6 @@
 // What a rank on a GPU reports of itself while its kernels run, and after they have failed.
 #include <algorithm>
+#include <utility>
 
 #include "cuda/driver/driver.h"
 #include "cuda/runtime/device_communicator.h"
@@ -25,6 +26,12 @@ std::string DeviceCommunicator::crowding() const {
          "it in its queue, of the rank for which it waits, too; set CUDA_DEVICE_MAX_CONNECTIONS=32 before anything "
          "uses "
          "the GPU, or use fewer streams";
+}
+
+std::string DeviceCommunicator::takeNotice() {
+  const std::lock_guard lock(mutex_);
+  hasNotice_ = false;
+  return std::exchange(notice_, {});
 }
 
 uint64_t DeviceCommunicator::lastIssued() const {

@@ -25,6 +25,7 @@ struct DeviceOperation {
   Operation operation;                  // of sends and receives only the code counts: SendRecv
   std::vector<int64_t> counts;          // of a v-form; `operation` points into it
   std::vector<PointToPointTask> tasks;  // of all that consists of sends and receives
+  bool unreachable = false;             // in place: whether a peer cannot reach a buffer
 
   bool isCollective() const { return operation.code.collective != Collective::SendRecv; }
   // Whether the exchange kernel executes it.

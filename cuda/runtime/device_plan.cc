@@ -62,9 +62,11 @@ bool DevicePlan::uses(int peer, int channel) const {
   return tree.up == peer || std::find(tree.down.begin(), tree.down.end(), peer) != tree.down.end();
 }
 
+size_t DevicePlan::bounceOffset() const { return pages(descriptorOffset(channels_, size_, 0)); }
+
 void DevicePlan::place() {
   offsets_.assign(static_cast<size_t>(size_) * channels_, kNone);
-  size_t next = pages(descriptorOffset(channels_, size_, 0));
+  size_t next = bounceOffset() + channels_ * kBounceBytes;
   for (int peer = 0; peer < size_; ++peer) {
     for (int channel = 0; channel < channels_; ++channel) {
       if (peer == rank_ || staged_[peer]) continue;

@@ -3,6 +3,7 @@
 // The rank's segment is one allocation on its device:
 //
 //     0              buffer-exchange descriptors, channel x size + rank of the writer
+//     page-aligned   bounce buffers of operations in place, one for each channel
 //     page-aligned   connection blocks (primitives/layout.h), one for each pair of peer and channel that is used
 //
 // Rings and trees use the pairs of adjacent ranks. Direct schedules can need any peer: the channels below `openChannels` have a
@@ -45,6 +46,7 @@ class DevicePlan {
   static size_t descriptorOffset(int channel, int size, int poster) {
     return (static_cast<size_t>(channel) * size + poster) * sizeof(ExchangeDescriptor);
   }
+  size_t bounceOffset() const;
 
   // A peer's segment in our address space; or, where its memory is not reached, the ends of connections in pinned memory of
   // the host, by channel.

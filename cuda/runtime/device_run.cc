@@ -3,6 +3,7 @@
 #include <chrono>
 #include <iterator>
 #include <thread>
+#include <utility>
 
 #include "cuda/kernels/element_class.h"
 #include "cuda/runtime/device_communicator.h"
@@ -59,6 +60,37 @@ Choice DeviceCommunicator::adjustChoice(Choice choice, Collective collective) co
   return choice;
 }
 
+// Peers read what this rank sends and write what it receives; but an all-gather's input and a reduce-scatter's output are this
+// rank's alone.
+Status DeviceCommunicator::checkReach(DeviceOperation& one) {
+  if (!one.isInPlace()) return Status::ok();
+  const DeviceGuard guard(config_.device);
+  if (!guard.status()) return guard.status();
+  TouchedMemory touched;
+  touched.add(one, config_.rank);
+  const Collective collective = one.operation.code.collective;
+  const auto check = [&](const std::vector<MemoryRange>& ranges, const char* name, bool byPeers) {
+    std::string unreached;
+    for (const MemoryRange& range : ranges) {
+      if (Status status = reach_.check(range, unreached); !status)
+        return Status(status.code(), name + status.message());
+      if (unreached.empty() || !byPeers) continue;
+      one.unreachable = true;
+      if (std::exchange(toldUnreached_, true)) continue;
+      const std::lock_guard lock(mutex_);
+      notice_ = name + std::string("buffer of rank=") + std::to_string(config_.rank) +
+                " count=" + std::to_string(one.operation.count) + " " + unreached +
+                ": operations on it, of all ranks, go through buffers of the library and take longer; allocate it with "
+                "cudaMalloc (cuMemAlloc), or give all ranks' devices access (cudaMemPoolSetAccess, cuMemSetAccess)";
+      hasNotice_ = true;
+    }
+    return Status::ok();
+  };
+  Status status = check(touched.reads, "send ", collective != Collective::AllGather);
+  if (status && one.operation.send == one.operation.recv && collective == Collective::AllReduce) return status;
+  return status ? check(touched.writes, "recv ", collective != Collective::ReduceScatter) : status;
+}
+
 LaunchControl DeviceCommunicator::controlOf(uint64_t number, int64_t timeoutNanos) const {
   return {abort_, result_, static_cast<uint64_t>(std::max<int64_t>(0, timeoutNanos)), number};
 }
@@ -70,6 +102,7 @@ Issued DeviceCommunicator::run(OperationCode code, Choice choice, const void* se
   one.operation = operationOf(code, adjustChoice(choice, code), send, recv);
   setCount(one.operation, static_cast<size_t>(count), root, config_.size);
   if (one.isExchange()) one.tasks = exchangeTasks(one.operation, config_.rank, config_.size);
+  if (Status status = checkReach(one); !status) return {refuse(status)};
   return submit(std::move(one), timeoutNanos, stream);
 }
 
@@ -89,6 +122,7 @@ Issued DeviceCommunicator::runV(OperationCode code, Choice choice, const void* s
     setCounts(one.operation, one.counts, root, config_.size);
     if (one.isExchange()) one.tasks = exchangeTasks(one.operation, config_.rank, config_.size);
   }
+  if (Status status = checkReach(one); !status) return {refuse(status)};
   return submit(std::move(one), timeoutNanos, stream);
 }
 
@@ -152,6 +186,7 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arg
   work.recv = operation.recv;
   work.count = operation.count;
   work.root = operation.root;
+  work.unreachable = one.unreachable ? 1 : 0;
   work.fingerprint = operation.fingerprint;
   if (operation.counts != nullptr) {
     const auto counts = arguments.put<int64_t>(2 * n);  // then displacements
@@ -197,6 +232,7 @@ Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operatio
     InPlaceLaunch launch{};
     describe(launch);
     launch.descriptors = segment_.as<ExchangeDescriptor>();
+    launch.bounceOffset = plan_.bounceOffset();
     return issue(launch, std::move(area), operations, timeoutNanos, stream);
   }
   if (operations.front().isNvls()) {

@@ -127,7 +127,7 @@ TEST(DeviceExchange, FindsAMessageThatIsNotTheExpectedOne) { exchangeAll(2, 1, 3
 
 // In place, against the host's own implementation.
 void inPlace(int size, DataType type, ReduceOp op, Collective collective, size_t count, bool overwrites,
-             const emulator::Options& options) {
+             const emulator::Options& options, bool unreachable = false) {
   const int channels = 2;
   DeviceRanks ranks(size, channels);
   const size_t part = count * sizeOf(type);
@@ -164,6 +164,7 @@ void inPlace(int size, DataType type, ReduceOp op, Collective collective, size_t
   std::vector<device::InPlaceLaunch> launches;
   for (int rank = 0; rank < size; ++rank) {
     launches.push_back(descriptors.launchOf(ranks, rank, {collective, type, op}, count));
+    launches.back().unreachable = unreachable && rank == size - 1 ? 1 : 0;
   }
   runKernels(options, size, channels, [&](int rank) { inPlaceKernel(launches[rank]); });
   if (::testing::Test::HasFatalFailure()) return;
@@ -186,7 +187,9 @@ TEST(DeviceInPlace, EqualsTheHostsBitForBit) {
           if (collective == Collective::AllGather && op != 0) continue;
           const size_t count = std::vector<size_t>{1, 77, 1030}[(type + op) % 3];
           const bool overwrites = collective == Collective::AllReduce && (type + op) % 2 == 1;
-          inPlace(size, static_cast<DataType>(type), static_cast<ReduceOp>(op), collective, count, overwrites, {});
+          const bool unreachable = (type + op) % 4 >= 2;
+          inPlace(size, static_cast<DataType>(type), static_cast<ReduceOp>(op), collective, count, overwrites, {},
+                  unreachable);
           if (HasFatalFailure()) return;
         }
       }
@@ -203,7 +206,7 @@ TEST(DeviceInPlace, IsRightUnderWeakMemory) {
     emulator::Options options = bySeed(seed);
     options.memory = emulator::Memory::Weak;
     inPlace(2 + static_cast<int>(seed % 2), DataType::Int32, ReduceOp::Sum, Collective::AllReduce, 77, seed % 3 == 0,
-            options);
+            options, seed % 4 >= 2);
     if (HasFatalFailure()) return;
   }
 }

@@ -12,7 +12,8 @@ class InPlaceDescriptors {
   // Buffers by rank.
   InPlaceDescriptors(int channels, const std::vector<const uint8_t*>& sends, const std::vector<uint8_t*>& recvs)
       : channels_(channels), sends_(sends), recvs_(recvs), descriptors_(sends.size()), peers_(sends.size()) {
-    for (auto& descriptors : descriptors_) descriptors.resize(sends.size() * channels);
+    constexpr size_t kBounce = device::kBounceBytes / sizeof(device::ExchangeDescriptor);
+    for (auto& descriptors : descriptors_) descriptors.resize((sends.size() + kBounce) * channels);
     for (size_t rank = 0; rank < sends.size(); ++rank) {
       for (size_t peer = 0; peer < sends.size(); ++peer) {
         peers_[rank].push_back({descriptors_[peer].data(), reinterpret_cast<uint64_t>(sends[rank]),
@@ -34,6 +35,7 @@ class InPlaceDescriptors {
     launch.recv = recvs_[rank];
     launch.count = count;
     launch.descriptors = descriptors_[rank].data();
+    launch.bounceOffset = peers_.size() * channels_ * sizeof(device::ExchangeDescriptor);
     launch.peers = peers_[rank].data();
     return launch;
   }

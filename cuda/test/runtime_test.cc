@@ -5,51 +5,13 @@
 #include "cuda/driver/driver.h"
 #include "cuda/test/application.h"
 #include "cuda/test/device/emulated_gpu.h"
-#include "cuda/test/device_runtime_ranks.h"
+#include "cuda/test/runtime_operations.h"
 
 namespace jccl::test {
 namespace {
 
 using device::Issued;
 using emulator::EmulatedGpu;
-
-constexpr int64_t kTimeoutNanos = 60'000'000'000;
-constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
-
-// Buffers of all ranks, filled so that the sum over ranks is known.
-struct Buffers {
-  Buffers(int size, size_t count) : ranks(size, std::vector<float>(count)) {
-    for (int rank = 0; rank < size; ++rank) {
-      for (size_t i = 0; i < count; ++i) ranks[rank][i] = static_cast<float>(i % 1000) + static_cast<float>(rank);
-    }
-  }
-  // Whether every element is `times` the sum of what all ranks had.
-  void expectSum(float times) const {
-    const float n = static_cast<float>(ranks.size());
-    for (const auto& rank : ranks) {
-      for (size_t i = 0; i < rank.size(); ++i) {
-        ASSERT_EQ(rank[i], times * (n * static_cast<float>(i % 1000) + n * (n - 1) / 2)) << i;
-      }
-    }
-  }
-  std::vector<std::vector<float>> ranks;
-};
-
-Issued allReduce(DeviceRuntimeRanks& ranks, int rank, Buffers& buffers, Choice choice, device::Stream stream,
-                 int64_t timeoutNanos = kTimeoutNanos) {
-  std::vector<float>& buffer = buffers.ranks[rank];
-  return ranks.rank(rank).run(kSum, choice, buffer.data(), buffer.data(), static_cast<int64_t>(buffer.size()), 0,
-                              timeoutNanos, stream);
-}
-
-Choice choiceOf(Algorithm algorithm, Protocol protocol, uint16_t flags = 0) {
-  Choice choice;
-  choice.algorithm = algorithm;
-  choice.protocol = protocol;
-  choice.channels = 2;
-  choice.flags = flags;
-  return choice;
-}
 
 TEST(DeviceRuntime, AllReducesByEveryAlgorithmAndProtocol) {
   for (const int size : {1, 2, 4}) {
@@ -500,129 +462,6 @@ TEST(DeviceRuntime, AFailureIsThatOfItsOperationBeforeAnyQuery) {
   }
   (void)ranks.await(0, one);
   (void)ranks.await(1, other);
-}
-
-// In an all-gather in place of which rank 1 contributes all, rank 0 only waits while rank 1 writes into its buffer.
-class FailedInPlace : public ::testing::Test {
- protected:
-  static constexpr size_t kCount = 1'000'000;
-  static constexpr float kRefill = -7;
-  static constexpr int64_t kLongTimeout = 5'000'000'000;
-  static constexpr int64_t kAmidTheMove = 1'000'000;  // the emulator takes tens of times as long to move so much
-
-  // Threads that wait poll again while others move.
-  void SetUp() override { EmulatedGpu::ofThisProcess().setSchedule(emulator::Schedule::Random, 1); }
-  void TearDown() override { EmulatedGpu::ofThisProcess().setSchedule(emulator::Schedule::RoundRobin, 1); }
-
-  Issued allGather(int rank, int64_t timeoutNanos = kLongTimeout) {
-    std::vector<float>& recv = recvs_[rank];
-    return ranks_.rank(rank).runV(kGather, choiceOf(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy),
-                                  send_.data(), recv.data(), {0, static_cast<int64_t>(kCount), 0, 0}, 0, timeoutNanos,
-                                  stream(rank));
-  }
-  device::Stream stream(int rank) { return ranks_.rank(rank).ownStream(); }
-
-  // Rank 0 uses its buffer again, and rank 1's kernels end.
-  void refill() { std::fill(recvs_[0].begin(), recvs_[0].end(), kRefill); }
-  void expectRefilled() {
-    Application().synchronize(stream(1));
-    const auto wrong = std::count_if(recvs_[0].begin(), recvs_[0].end(), [](float found) { return found != kRefill; });
-    EXPECT_EQ(wrong, 0) << "elements that were written after the operation had failed";
-  }
-
-  static constexpr OperationCode kGather{Collective::AllGather, DataType::Float32, ReduceOp::Sum};
-  DeviceRuntimeRanks ranks_{2};
-  std::vector<float> send_ = std::vector<float>(kCount, 1);
-  std::vector<float> recvs_[2] = {std::vector<float>(kCount), std::vector<float>(kCount)};
-};
-
-TEST_F(FailedInPlace, ReturnsWhenThePeerHasStoppedWriting) {
-  const Issued theirs = allGather(1);
-  EXPECT_EQ(ranks_.await(0, allGather(0, kAmidTheMove)), Code::Timeout);
-  refill();
-  const Code code = ranks_.await(1, theirs);
-  EXPECT_TRUE(code == Code::Ok || code == Code::Aborted) << static_cast<int>(code);
-  expectRefilled();
-}
-
-TEST_F(FailedInPlace, KeepsOutAPeerWhoseKernelStartsLater) {
-  std::atomic<bool> goes = false;
-  ASSERT_TRUE(EmulatedGpu::ofThisProcess()
-                  .hold(static_cast<EmulatedGpu::Stream*>(stream(1)), [&] { return goes.load(); })
-                  .isOk());
-  const Issued theirs = allGather(1);
-  const Issued mine = allGather(0, 20'000'000);
-  EXPECT_EQ(ranks_.await(0, mine), Code::Timeout);
-  const std::string error = ranks_.rank(0).lastError();
-  refill();
-  goes = true;
-  EXPECT_EQ(ranks_.await(1, theirs), Code::Aborted);
-  expectRefilled();
-  EXPECT_NE(error.find("peers=1 have not ended their kernels"), std::string::npos) << error;
-}
-
-TEST_F(FailedInPlace, KeepsOutAPeerThatIssuesLater) {
-  EXPECT_EQ(ranks_.await(0, allGather(0, 20'000'000)), Code::Timeout);
-  refill();
-  EXPECT_EQ(ranks_.await(1, allGather(1)), Code::Aborted);
-  expectRefilled();
-}
-
-TEST_F(FailedInPlace, KeepsOutAPeerThatReplaysAGraph) {
-  const Application application;
-  application.beginCapture(stream(1));
-  EXPECT_EQ(allGather(1).code, Code::Ok);
-  device::Graph graph = application.endCapture(stream(1));
-  EXPECT_EQ(ranks_.await(0, allGather(0, 20'000'000)), Code::Timeout);
-  refill();
-  application.replay(graph, stream(1));
-  expectRefilled();
-}
-
-TEST_F(FailedInPlace, IsOverWhenTheRankIsClosed) {
-  (void)allGather(1);
-  (void)allGather(0, kAmidTheMove);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (ranks_.rank(0).failure() == Code::Ok) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-    std::this_thread::yield();
-  }
-  ranks_.close(0);
-  refill();
-  expectRefilled();
-}
-
-// Rank 0 has the minimum to move and waits for the others, so its deadline passes in all places.
-TEST_F(FailedInPlace, ReturnsSoFromAnyMoment) {
-  constexpr int kRounds = 40;
-  constexpr int kSize = 3;
-  const Choice inPlace = choiceOf(Algorithm::Direct, Protocol::Simple, Choice::kTryZeroCopy);
-  const std::vector<int64_t> parts = {10'000, 50'000, 100'000, 0, 10'000, 60'000};
-  int failed = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    EmulatedGpu::ofThisProcess().setSchedule(emulator::Schedule::BySeed, round + 1);
-    DeviceRuntimeRanks ranks(kSize);
-    Buffers sends(kSize, 100'000), recvs(kSize, 160'000);
-    Issued issued[kSize];
-    const auto issue = [&](int rank, int64_t timeoutNanos) {
-      issued[rank] = ranks.rank(rank).runV(kGather, inPlace, sends.ranks[rank].data(), recvs.ranks[rank].data(), parts,
-                                           0, timeoutNanos, ranks.rank(rank).ownStream());
-    };
-    issue(1, kLongTimeout);
-    if (round % 2 == 0) issue(2, kLongTimeout);
-    issue(0, (round % 10 + 1) * 40'000);
-    if (round % 2 == 1) issue(2, kLongTimeout);
-    if (ranks.await(0, issued[0]) == Code::Ok) continue;
-    ++failed;
-    std::vector<float>& mine = recvs.ranks[0];
-    std::fill(mine.begin(), mine.end(), -7.0f);
-    for (int rank = 1; rank < kSize; ++rank) {
-      const Code code = ranks.await(rank, issued[rank]);
-      EXPECT_TRUE(code == Code::Ok || code == Code::Aborted) << static_cast<int>(code);
-    }
-    ASSERT_EQ(std::count(mine.begin(), mine.end(), -7.0f), static_cast<int64_t>(mine.size())) << "round=" << round;
-  }
-  EXPECT_GT(failed, 0);
 }
 
 }  // namespace

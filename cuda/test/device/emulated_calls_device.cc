@@ -181,6 +181,9 @@ Result deviceAttribute(int* value, DeviceAttribute attribute, Device device) {
     case DeviceAttribute::MaxBlocksPerMultiprocessor:
       *value = chip.blocks;
       break;
+    case DeviceAttribute::PageableMemoryAccess:
+      *value = self().isPageable() ? 1 : 0;
+      break;
     case DeviceAttribute::VirtualMemoryManagement:
       *value = 1;
       break;

@@ -32,7 +32,9 @@ struct HostMemory {
   struct Range {
     size_t bytes;
     bool registered;  // else allocated
+    uint64_t id;
   };
+  uint64_t lastId = uint64_t{1} << 32;  // memory of devices has others
   std::mutex mutex;
   std::map<uintptr_t, Range> ranges;
 
@@ -70,7 +72,8 @@ Result memoryAllocate(Address* address, size_t bytes) {
 Result memoryFree(Address address) {
   if (const Result result = waitsForDevice("cuMemFree"); result != Result::Success) return result;
   const bool freed = memoryOfGpus().release(pointerOf(address), GpuMemory::Kind::Allocated) ||
-                     memoryOfGpus().release(pointerOf(address), GpuMemory::Kind::Pool);
+                     memoryOfGpus().release(pointerOf(address), GpuMemory::Kind::Pool) ||
+                     memoryOfGpus().release(pointerOf(address), GpuMemory::Kind::Managed);
   return address == 0 || freed ? Result::Success : Result::InvalidValue;
 }
 
@@ -81,7 +84,7 @@ Result hostAllocate(void** memory, size_t bytes, unsigned) {
   if (*memory == nullptr) return Result::OutOfMemory;
   std::memset(*memory, 0xa5, whole);
   const std::lock_guard lock(hostMemory().mutex);
-  hostMemory().ranges[addressOf(*memory)] = {whole, false};
+  hostMemory().ranges[addressOf(*memory)] = {whole, false, ++hostMemory().lastId};
   return Result::Success;
 }
 
@@ -101,7 +104,7 @@ Result hostRegister(void* memory, size_t bytes, unsigned) {
   if (bytes == 0) return Result::InvalidValue;
   const std::lock_guard lock(hostMemory().mutex);
   if (hostMemory().overlapping(begin, bytes) != hostMemory().ranges.end()) return Result::HostMemoryAlreadyRegistered;
-  hostMemory().ranges[begin] = {bytes, true};
+  hostMemory().ranges[begin] = {bytes, true, ++hostMemory().lastId};
   return Result::Success;
 }
 
@@ -122,21 +125,20 @@ Result hostDevicePointer(Address* address, void* memory, unsigned) {
 }
 
 Result pointerAttribute(void* value, PointerAttribute attribute, Address address) {
-  uintptr_t begin = 0;
-  size_t bytes = 0;
-  GpuMemory::Kind kind = GpuMemory::Kind::Allocated;
-  int owner = 0;
-  uint16_t users = 0xffff;
-  const bool ofDevice = memoryOfGpus().find(pointerOf(address), begin, bytes, kind, owner, users);
+  EmulatedDriver::ofThisProcess().countQuestion();
+  GpuMemory::Facts facts;
+  facts.users = 0xffff;
+  const bool ofDevice = memoryOfGpus().find(pointerOf(address), facts);
   if (!ofDevice) {
     const std::lock_guard lock(hostMemory().mutex);
     const auto found = hostMemory().overlapping(static_cast<uintptr_t>(address), 1);
     if (found == hostMemory().ranges.end()) return Result::InvalidValue;
-    begin = found->first;
-    bytes = found->second.bytes;
+    facts.begin = found->first;
+    facts.bytes = found->second.bytes;
+    facts.id = found->second.id;
   }
-  const Context context = ofDevice ? EmulatedDriver::ofThisProcess().numbered(owner) : nullptr;
-  const bool ofContext = kind == GpuMemory::Kind::Allocated || kind == GpuMemory::Kind::Opened;
+  const Context context = ofDevice ? EmulatedDriver::ofThisProcess().numbered(facts.context) : nullptr;
+  const bool ofContext = facts.kind == GpuMemory::Kind::Allocated || facts.kind == GpuMemory::Kind::Opened;
   switch (attribute) {
     case PointerAttribute::Context:
       *static_cast<Context*>(value) = ofContext ? context : nullptr;
@@ -144,25 +146,31 @@ Result pointerAttribute(void* value, PointerAttribute attribute, Address address
     case PointerAttribute::MemoryType:
       *static_cast<unsigned*>(value) = ofDevice ? driver::kMemoryOfDevice : driver::kMemoryOfHost;
       break;
+    case PointerAttribute::BufferId:
+      *static_cast<uint64_t*>(value) = facts.id;
+      break;
+    case PointerAttribute::IsManaged:
+      *static_cast<unsigned*>(value) = ofDevice && facts.kind == GpuMemory::Kind::Managed ? 1 : 0;
+      break;
     case PointerAttribute::DeviceOrdinal:
       *static_cast<int*>(value) = context == nullptr ? 0 : context->device;
       break;
     case PointerAttribute::LegacyIpcCapable:
-      *static_cast<int*>(value) = ofDevice && kind == GpuMemory::Kind::Allocated ? 1 : 0;
+      *static_cast<int*>(value) = ofDevice && facts.kind == GpuMemory::Kind::Allocated ? 1 : 0;
       break;
     case PointerAttribute::RangeStart:
-      *static_cast<Address*>(value) = begin;
+      *static_cast<Address*>(value) = facts.begin;
       break;
     case PointerAttribute::RangeBytes:
-      *static_cast<size_t*>(value) = bytes;
+      *static_cast<size_t*>(value) = facts.bytes;
       break;
     case PointerAttribute::Mapped:
-      *static_cast<int*>(value) = users != 0 ? 1 : 0;
+      *static_cast<int*>(value) = facts.users != 0 ? 1 : 0;
       break;
     case PointerAttribute::AccessFlags: {
       const Context current = EmulatedDriver::current();
       if (current == nullptr) return Result::InvalidContext;
-      *static_cast<int*>(value) = (users >> current->number & 1) != 0 ? driver::kAccessReadWrite : 0;
+      *static_cast<int*>(value) = (facts.users >> current->number & 1) != 0 ? driver::kAccessReadWrite : 0;
       break;
     }
   }

@@ -55,12 +55,8 @@ void* pointerOf(Address address) { return reinterpret_cast<void*>(static_cast<ui
 
 // Whether there is memory: of a device it has to be mapped.
 bool isMemory(Address address) {
-  uintptr_t begin = 0;
-  size_t bytes = 0;
-  GpuMemory::Kind kind = GpuMemory::Kind::Allocated;
-  int context = 0;
-  uint16_t users = 0;
-  if (GpuMemory::ofThisProcess().find(pointerOf(address), begin, bytes, kind, context, users)) return users != 0;
+  GpuMemory::Facts facts;
+  if (GpuMemory::ofThisProcess().find(pointerOf(address), facts)) return facts.users != 0;
   return address != 0 && !GpuMemory::ofThisProcess().isAmongItsAddresses(pointerOf(address));
 }
 

@@ -184,6 +184,10 @@ Status allocateFromPool(driver::Context context, size_t bytes, void*& memory) {
   return GpuMemory::ofThisProcess().allocate(context->number, bytes, GpuMemory::Kind::Pool, memory);
 }
 
+Status allocateManaged(driver::Context context, size_t bytes, void*& memory) {
+  return GpuMemory::ofThisProcess().allocate(context->number, bytes, GpuMemory::Kind::Managed, memory);
+}
+
 void* findCall(const char* name, int version) {
   struct Row {
     const char* name;

@@ -108,6 +108,14 @@ class EmulatedDriver {
   // The stream of a handle, in the current context where it names the default one; null with an error.
   EmulatedGpu::Stream* streamOf(driver::Stream handle, Result& result);
 
+  // Whether devices access any memory of the process, as they do with HMM or ATS: what the driver has not given or registered, it
+  // does not know. They do until this says otherwise.
+  void setPageable(bool pageable) { pageable_ = pageable; }
+  bool isPageable() const { return pageable_; }
+  // What it was asked of addresses.
+  void countQuestion() { ++questions_; }
+  uint64_t questions() const { return questions_; }
+
   KernelNeeds needsOf(const device::KernelEntry& kernel) const;
   // Whatever failed in the GPU, as a call reports it.
   static Result resultOf(const Status& status);
@@ -121,6 +129,8 @@ class EmulatedDriver {
 
   std::mutex mutex_;
   std::atomic<bool> initialised_{false};
+  std::atomic<bool> pageable_{true};
+  std::atomic<uint64_t> questions_{0};
   int version_ = 0;
   int devices_ = 2;
   Chip chip_;
@@ -134,6 +144,8 @@ Result usable(EmulatedGpu::Stream* stream);
 
 // Memory that a context takes from a pool (cudaMallocAsync): accessible from its device only.
 Status allocateFromPool(driver::Context context, size_t bytes, void*& memory);
+// As cuMemAllocManaged.
+Status allocateManaged(driver::Context context, size_t bytes, void*& memory);
 
 // The function that a driver of this level has for a version of CUDA; null where it has none.
 void* findCall(const char* name, int version);

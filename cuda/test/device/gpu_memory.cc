@@ -95,6 +95,7 @@ Status GpuMemory::take(size_t bytes, Range range, void*& memory) {
   if (begin == 0) return {Code::NoMemory, "bytes=" + std::to_string(bytes) + ": no addresses are left"};
   range.begin = begin;
   range.bytes = wholePages(bytes);
+  range.id = ++lastId_;
   memory = addressOf(begin);
   ranges_[begin] = std::move(range);
   return Status::ok();
@@ -109,6 +110,7 @@ void GpuMemory::giveUsers(Range& range, uint16_t users) {
 }
 
 uint16_t GpuMemory::usersOf(int context, Kind kind) const {
+  if (kind == Kind::Managed) return 0xffff;
   uint16_t users = static_cast<uint16_t>(1u << context);
   if (kind != Kind::Allocated) return users;
   for (size_t other = 0; other < reaches_.size(); ++other) {
@@ -278,16 +280,11 @@ std::map<uintptr_t, GpuMemory::Range>::iterator GpuMemory::rangeOf(const void* m
 
 bool GpuMemory::isAmongItsAddresses(const void* memory) const { return accessMap.usersOf(memory) != nullptr; }
 
-bool GpuMemory::find(const void* memory, uintptr_t& begin, size_t& bytes, Kind& kind, int& context, uint16_t& users) {
+bool GpuMemory::find(const void* memory, Facts& facts) {
   const std::lock_guard lock(mutex_);
   const auto found = rangeOf(memory);
   if (found == ranges_.end()) return false;
-  const Range& range = found->second;
-  begin = range.begin;
-  bytes = range.bytes;
-  kind = range.kind;
-  context = range.context;
-  users = range.users;
+  facts = found->second;
   return true;
 }
 

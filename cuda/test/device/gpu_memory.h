@@ -31,18 +31,22 @@ class GpuMemory {
   enum class Kind : uint8_t {
     Allocated,  // its context's, and that of contexts which have enabled access to it
     Pool,       // of cudaMallocAsync: its context's, whatever others have enabled
+    Managed,    // of cudaMallocManaged: everybody's
     Opened,     // another process's, by a legacy handle
     Reserved,   // addresses, in which allocations are mapped
   };
-  struct Range {
+  struct Facts {
     uintptr_t begin = 0;
     size_t bytes = 0;
     Kind kind = Kind::Allocated;
-    int context = 0;     // the owner's number
+    int context = 0;  // the owner's number
+    uint16_t users = 0;
+    uint64_t id = 0;  // no other range has it
+  };
+  struct Range : Facts {
     UniqueFd fd;         // of what processes can share
     bool mapped = true;  // of Reserved: whether it is
     ino_t number = 0;    // of the descriptor that is mapped there
-    uint16_t users = 0;
   };
 
   static GpuMemory& ofThisProcess();
@@ -71,7 +75,7 @@ class GpuMemory {
 
   bool isAmongItsAddresses(const void* memory) const;
   // Facts of the range that an address lies in; false if it is none.
-  bool find(const void* memory, uintptr_t& begin, size_t& bytes, Kind& kind, int& context, uint16_t& users);
+  bool find(const void* memory, Facts& facts);
 
  private:
   GpuMemory();
@@ -84,6 +88,7 @@ class GpuMemory {
   std::map<uintptr_t, Range> ranges_;
   std::deque<std::pair<uintptr_t, size_t>> free_;  // oldest first
   uintptr_t next_ = 0;
+  uint64_t lastId_ = 0;
   std::array<uint16_t, 16> reaches_{};  // by context: the contexts whose memory it accesses
 };
 

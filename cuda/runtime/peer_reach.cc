@@ -1,0 +1,109 @@
+#include "cuda/runtime/peer_reach.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cuda/driver/driver.h"
+#include "cuda/runtime/device_context.h"
+#include "cuda/runtime/driver_values.h"
+
+namespace jccl::device {
+namespace {
+
+using driver::driver;
+using driver::statusOf;
+using Attribute = driver::PointerAttribute;
+
+constexpr size_t kRemembered = 64;
+
+// The value stays as it is where the driver knows none.
+template <class Value>
+bool ask(Attribute attribute, const uint8_t* address, Value& value) {
+  Value found{};
+  const auto at = static_cast<driver::Address>(reinterpret_cast<uintptr_t>(address));
+  if (driver().pointerAttribute(&found, attribute, at) != driver::Result::Success) return false;
+  value = found;
+  return true;
+}
+
+std::string textOf(const MemoryRange& memory) {
+  char text[64];
+  (void)std::snprintf(text, sizeof text, "address=0x%llx ",
+                      static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(memory.begin)));  // NOLINT
+  return text + bytesFact(memory.bytes);
+}
+
+}  // namespace
+
+Status PeerReach::add(int device) {
+  if (std::find(devices_.begin(), devices_.end(), device) != devices_.end()) return Status::ok();
+  int pageable = 0;
+  Status status = attributeOf(device, driver::DeviceAttribute::PageableMemoryAccess, pageable);
+  pageable_ = pageable_ && pageable != 0;
+  devices_.push_back(device);
+  return status;
+}
+
+Status PeerReach::check(const MemoryRange& memory, std::string& unreached) {
+  unreached.clear();
+  if (memory.bytes == 0) return Status::ok();
+  Allocation allocation;
+  (void)ask(Attribute::BufferId, memory.begin, allocation.id);
+  for (const Allocation& known : known_) {
+    if (known.id != allocation.id || !known.covers(memory)) continue;
+    unreached = known.unreached;
+    return Status::ok();
+  }
+  if (Status status = describe(memory, allocation); !status) return status;
+  unreached = allocation.unreached;
+  if (allocation.id == 0 || !allocation.covers(memory)) return Status::ok();
+  if (known_.size() < kRemembered) known_.emplace_back();
+  known_[next_++ % kRemembered] = std::move(allocation);
+  return Status::ok();
+}
+
+Status PeerReach::describe(const MemoryRange& memory, Allocation& allocation) const {
+  unsigned type = 0;
+  if (!ask(Attribute::MemoryType, memory.begin, type)) return describeUnknown(memory);
+  driver::Address begin = 0;
+  if (ask(Attribute::RangeStart, memory.begin, begin) && ask(Attribute::RangeBytes, memory.begin, allocation.bytes)) {
+    allocation.begin = static_cast<uintptr_t>(begin);
+    // The rest is another allocation's, of which nothing is known here.
+    if (!allocation.covers(memory))
+      allocation.unreached = "is more than its allocation of " + bytesFact(allocation.bytes);
+  }
+  unsigned managed = 0;
+  if (ask(Attribute::IsManaged, memory.begin, managed) && managed != 0) {
+    allocation.unreached = "is managed memory, which would move between the devices";
+    return Status::ok();
+  }
+  if (type == driver::kMemoryOfHost) return Status::ok();
+  // Of cuMemAlloc, in a primary context: connecting has enabled access to it for all.
+  int device = -1, plain = 0;
+  driver::Context context = nullptr;
+  (void)ask(Attribute::DeviceOrdinal, memory.begin, device);
+  (void)ask(Attribute::LegacyIpcCapable, memory.begin, plain);
+  (void)ask(Attribute::Context, memory.begin, context);
+  const bool ofRanks = std::find(devices_.begin(), devices_.end(), device) != devices_.end();
+  if (plain != 0 && ofRanks && isPrimaryContext(context, device)) return Status::ok();
+  for (const int user : devices_) {
+    const DeviceGuard guard(user);
+    if (!guard.status()) return guard.status();
+    int access = 0;
+    if (ask(Attribute::AccessFlags, memory.begin, access) && access == driver::kAccessReadWrite) continue;
+    allocation.unreached = "is memory of device=" + std::to_string(device) +
+                           ", to which device=" + std::to_string(user) + " has no access";
+  }
+  return Status::ok();
+}
+
+Status PeerReach::describeUnknown(const MemoryRange& memory) const {
+  if (pageable_) return Status::ok();
+  return Status::invalid(
+      textOf(memory) +
+      ": the driver knows no memory there, expected memory of a device; allocate it with cudaMalloc or "
+      "cuMemAlloc, do not free it before the operation ends, or register memory of the host "
+      "(cudaHostRegister, cuMemHostRegister)");
+}
+
+}  // namespace jccl::device

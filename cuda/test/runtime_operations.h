@@ -1,0 +1,50 @@
+// All-reduces of ranks of the runtime, and their buffers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "cuda/test/device_runtime_ranks.h"
+
+namespace jccl::test {
+
+inline constexpr int64_t kTimeoutNanos = 60'000'000'000;
+inline constexpr OperationCode kSum{Collective::AllReduce, DataType::Float32, ReduceOp::Sum};
+
+// Buffers of all ranks, filled so that the sum over ranks is known.
+struct Buffers {
+  Buffers(int size, size_t count) : ranks(size, std::vector<float>(count)) {
+    for (int rank = 0; rank < size; ++rank) {
+      for (size_t i = 0; i < count; ++i) ranks[rank][i] = static_cast<float>(i % 1000) + static_cast<float>(rank);
+    }
+  }
+  // Whether every element is `times` the sum of what all ranks had.
+  void expectSum(float times) const {
+    const float n = static_cast<float>(ranks.size());
+    for (const auto& rank : ranks) {
+      for (size_t i = 0; i < rank.size(); ++i) {
+        ASSERT_EQ(rank[i], times * (n * static_cast<float>(i % 1000) + n * (n - 1) / 2)) << i;
+      }
+    }
+  }
+  std::vector<std::vector<float>> ranks;
+};
+
+inline device::Issued allReduce(DeviceRuntimeRanks& ranks, int rank, Buffers& buffers, Choice choice,
+                                device::Stream stream, int64_t timeoutNanos = kTimeoutNanos) {
+  std::vector<float>& buffer = buffers.ranks[rank];
+  return ranks.rank(rank).run(kSum, choice, buffer.data(), buffer.data(), static_cast<int64_t>(buffer.size()), 0,
+                              timeoutNanos, stream);
+}
+
+inline Choice choiceOf(Algorithm algorithm, Protocol protocol, uint16_t flags = 0) {
+  Choice choice;
+  choice.algorithm = algorithm;
+  choice.protocol = protocol;
+  choice.channels = 2;
+  choice.flags = flags;
+  return choice;
+}
+
+}  // namespace jccl::test
