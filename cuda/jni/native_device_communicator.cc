@@ -23,15 +23,16 @@ DeviceCommunicator& communicatorOf(jlong handle) { return *reinterpret_cast<Devi
 
 jint codeOf(const Status& status) { return static_cast<jint>(status.code()); }
 
-// The number of the operation, or the code of the failure.
+// The number of the operation, with a bit where there is a notice, or the code of the failure.
 template <typename Body>
-jlong numberOf(Body&& body) {
+jlong numberOf(jlong handle, Body&& body) {
   Issued issued;
   const jint code = guardedCode([&] {
     issued = body();
     return issued.code;
   });
-  return code == 0 ? static_cast<jlong>(issued.number) : code;
+  const jlong notice = communicatorOf(handle).hasNotice() ? JAVA(NOTICE) : 0;
+  return code == 0 ? static_cast<jlong>(issued.number) | notice : code;
 }
 
 device::Stream streamOf(jlong handle) { return reinterpret_cast<device::Stream>(handle); }
@@ -245,7 +246,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_run(JNIE
                                                                             jint operation, jlong choice, jlong send,
                                                                             jlong recv, jlong count, jint root,
                                                                             jlong timeoutNanos, jlong stream) {
-  return numberOf([&] {
+  return numberOf(handle, [&] {
     return communicatorOf(handle).run(OperationCode::decode(operation), Choice::decode(choice),
                                       reinterpret_cast<const void*>(send), reinterpret_cast<void*>(recv), count, root,
                                       timeoutNanos, streamOf(stream));
@@ -256,7 +257,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_runV(JNI
                                                                              jint operation, jlong choice, jlong send,
                                                                              jlong recv, jlongArray counts, jint root,
                                                                              jlong timeoutNanos, jlong stream) {
-  return numberOf([&]() -> Issued {
+  return numberOf(handle, [&]() -> Issued {
     std::vector<int64_t> numbers;
     if (!copyLongs(env, counts, numbers)) return {Code::Invalid};
     return communicatorOf(handle).runV(OperationCode::decode(operation), Choice::decode(choice),
@@ -269,7 +270,7 @@ JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_runPoint
                                                                                         jlong handle, jlongArray tasks,
                                                                                         jlong timeoutNanos,
                                                                                         jlong stream) {
-  return numberOf([&]() -> Issued {
+  return numberOf(handle, [&]() -> Issued {
     std::vector<int64_t> numbers;
     std::vector<PointToPointTask> list;
     if (!copyLongs(env, tasks, numbers) || !readTasks(numbers, list)) return {Code::Invalid};
@@ -283,7 +284,7 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_beginGrou
 
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_endGroup(JNIEnv*, jclass, jlong handle,
                                                                                  jlong timeoutNanos, jlong stream) {
-  return numberOf([&] { return communicatorOf(handle).endGroup(timeoutNanos, streamOf(stream)); });
+  return numberOf(handle, [&] { return communicatorOf(handle).endGroup(timeoutNanos, streamOf(stream)); });
 }
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_dropGroup(JNIEnv*, jclass, jlong handle) {
@@ -313,6 +314,11 @@ JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_crowdi
     const std::string crowding = communicatorOf(handle).crowding();
     return crowding.empty() ? nullptr : newString(env, crowding);
   });
+}
+
+JNIEXPORT jstring JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_takeNotice(JNIEnv* env, jclass,
+                                                                                     jlong handle) {
+  return guarded<jstring>(nullptr, [&] { return newString(env, communicatorOf(handle).takeNotice()); });
 }
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_abort(JNIEnv*, jclass, jlong handle, jint code) {

@@ -201,6 +201,18 @@ TEST(DeviceInPlace, LargeOnesAreTwoShot) {
   inPlace(2, DataType::Float32, ReduceOp::Sum, Collective::AllReduce, 70'001, false, {});
 }
 
+// Buffers that no peer reaches, of several times as much as is bounced at once.
+TEST(DeviceInPlace, RoundsOfBouncedDataFollowOneAnother) {
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    for (const Collective collective : {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather}) {
+      const size_t count = collective == Collective::AllReduce ? 600'001 : 200'001;
+      inPlace(3, DataType::Uint8, ReduceOp::Sum, collective, count,
+              seed % 2 == 0 && collective == Collective::AllReduce, bySeed(seed), true);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST(DeviceInPlace, IsRightUnderWeakMemory) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     emulator::Options options = bySeed(seed);

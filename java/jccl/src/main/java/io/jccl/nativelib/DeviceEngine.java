@@ -298,6 +298,10 @@ public final class DeviceEngine extends Engine {
 
     private long issueOn(long stream, LongSupplier call) {
         long outcome = issue(call);
+        if (outcome > 0 && (outcome & NativeDeviceCommunicator.NOTICE) != 0) {
+            outcome &= ~NativeDeviceCommunicator.NOTICE;
+            ask(0, this::warnOfNotice);
+        }
         if (stream != lastStream) {
             lastStream = stream;
             if (streams.add(stream)) {
@@ -312,6 +316,11 @@ public final class DeviceEngine extends Engine {
         if (crowding != null) {
             LOG.warn("{}", crowding);
         }
+        return 0;
+    }
+
+    private long warnOfNotice() {
+        LOG.warn("{}", NativeDeviceCommunicator.takeNotice(handle));
         return 0;
     }
 

@@ -48,6 +48,9 @@ public final class NativeDeviceCommunicator {
     /** Of {@link #query}: it has ended well. */
     public static final int DONE = 1;
 
+    /** Set in an operation's number where {@link #takeNotice} has something. */
+    static final long NOTICE = 1L << 62;
+
     private NativeDeviceCommunicator() {}
 
     /** Makes a communicator without connections: a handle, or 0, and {@link #lastError lastError(0)} says why. */
@@ -146,7 +149,7 @@ public final class NativeDeviceCommunicator {
      * Puts a collective on a stream; the arguments are those of {@link NativeCommunicator#run} with device addresses.
      *
      * @param stream a {@code cudaStream_t}
-     * @return the operation's number, at least 1, or a code
+     * @return the operation's number, at least 1, and perhaps {@link #NOTICE}, or a code
      */
     static native long run(
             long comm,
@@ -196,6 +199,9 @@ public final class NativeDeviceCommunicator {
 
     /** What to warn of where ranks of this process use more streams than have a hardware queue each, or null. */
     static native @Nullable String crowding(long comm);
+
+    /** What to warn of that was not taken yet. */
+    static native String takeNotice(long comm);
 
     static native void abort(long comm, int code);
 

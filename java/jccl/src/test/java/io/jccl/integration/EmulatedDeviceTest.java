@@ -1,8 +1,13 @@
 package io.jccl.integration;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
+import io.jccl.DataType;
+import io.jccl.ReduceOp;
+import io.jccl.nativelib.NativeDevice;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
@@ -14,6 +19,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** The GPU backend from Java to its kernels, on emulated GPUs: two of them, no driver and no GPU needed. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class EmulatedDeviceTest extends DeviceScenarios {
+
+    private static final long GPU_PAGE_BYTES = 2 << 20;
 
     @BeforeAll
     static void emulate() {
@@ -46,6 +53,34 @@ class EmulatedDeviceTest extends DeviceScenarios {
     })
     void everyCollectiveHasTheHostsBits(int size, int devices, String algorithm, String protocol) {
         DeviceCollectives.compare(size, devices, algorithm, protocol);
+    }
+
+    /** The driver describes one allocation at a time, and the emulated one puts them side by side. */
+    @Test
+    void warnsOnceOfMemoryThatPeersMayNotReach() {
+        long first = NativeDevice.allocateMemory(0, GPU_PAGE_BYTES);
+        long second = NativeDevice.allocateMemory(0, GPU_PAGE_BYTES);
+        assertThat(second).isEqualTo(first + GPU_PAGE_BYTES);
+        DataBuffer across = DataBuffer.device(second - 400, 200, DataType.INT32);
+        CommunicatorConfig config = config().setting("JCCL_ALGO", "direct").build();
+        try (InitLog log = new InitLog("io.jccl.nativelib");
+                LocalRanks ranks = LocalRanks.start(2, config);
+                DeviceMemory memory = new DeviceMemory(0, 800)) {
+            ranks.run(comm -> {
+                DataBuffer buffer = comm.rank() == 0 ? across : memory.elements(200, DataType.INT32);
+                for (int i = 0; i < 3; i++) {
+                    comm.allReduce(buffer, ReduceOp.SUM).await();
+                }
+            });
+            assertThat(log.lines())
+                    .filteredOn(line -> line.contains("is more than its allocation"))
+                    .singleElement()
+                    .asString()
+                    .startsWith("send buffer of rank=0 count=200")
+                    .contains("cudaMemPoolSetAccess");
+        }
+        NativeDevice.freeMemory(0, first);
+        NativeDevice.freeMemory(0, second);
     }
 
     @Test
