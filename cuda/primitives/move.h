@@ -161,17 +161,19 @@ class Mover {
 
   // Any number of sources and destinations; the next source is in flight while one is folded.
   JCCL_DEVICE void reduceMany(size_t begin, size_t end) const {
-    // Accumulators of 8-bit types take more registers than there are.
-    constexpr int kMany = sizeof(Stored) >= 2 ? kLoads / 2 : kLoads / 4;
+    // Accumulators of narrow types take more registers than what they hold.
+    constexpr int kMany = sizeof(Stored) >= 4 ? kLoads / 2 : sizeof(Stored) == 2 ? kLoads / 4 : 1;
     const size_t stride = team_.threads * kWide;
     size_t at = begin + team_.thread * kWide;
-    for (; at + (kMany - 1) * stride < end; at += kMany * stride) reduceSome<kMany, true>(at, stride);
+    if constexpr (kMany > 1) {
+      for (; at + (kMany - 1) * stride < end; at += kMany * stride) reduceSome<kMany, true>(at, stride);
+    }
     for (; at < end; at += stride) reduceSome<1, true>(at, stride);
   }
 
   // 16 bytes at a time, at any address.
   JCCL_DEVICE void mixed(size_t end) const {
-    constexpr int kMany = sizeof(Stored) >= 2 ? kLoads / 4 : 1;
+    constexpr int kMany = sizeof(Stored) >= 4 ? kLoads / 4 : 1;
     const size_t stride = team_.threads * kWide;
     size_t at = team_.thread * kWide;
     if (operands_.sourceCount == 1 && reduction_.divisor == 1) {
