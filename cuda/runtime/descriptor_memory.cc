@@ -19,12 +19,6 @@ constexpr int kOnDevice = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
 
 std::string factsOf(int device, size_t bytes) { return "device=" + std::to_string(device) + " " + bytesFact(bytes); }
 
-Status unitOn(int device, size_t& unit) {
-  const driver::AllocationProperties properties = allocationOn(device, true);
-  return statusOf("cuMemGetAllocationGranularity",
-                  driver().allocationGranularity(&unit, &properties, driver::kRecommendedGranularity));
-}
-
 // The devices of this process that may use memory of this one.
 std::vector<driver::MemoryAccess> usersOf(int device) {
   std::vector<driver::MemoryAccess> users;
@@ -45,6 +39,12 @@ driver::AllocationProperties allocationOn(int device, bool shareable) {
   properties.handleTypes = shareable ? driver::kPosixDescriptor : 0;
   properties.location = {kOnDevice, device};
   return properties;
+}
+
+Status unitOfAllocations(int device, bool shareable, size_t& unit) {
+  const driver::AllocationProperties properties = allocationOn(device, shareable);
+  return statusOf("cuMemGetAllocationGranularity",
+                  driver().allocationGranularity(&unit, &properties, driver::kRecommendedGranularity));
 }
 
 driver::MemoryAccess userOn(int device) { return {{kOnDevice, device}, driver::kAccessReadWrite}; }
@@ -94,7 +94,7 @@ Status allocateForDescriptors(size_t bytes, DescriptorMemory& memory) {
   int device = 0;
   if (Status status = currentDevice(device); !status) return status;
   size_t unit = 0;
-  if (Status status = unitOn(device, unit); !status) return status;
+  if (Status status = unitOfAllocations(device, true, unit); !status) return status;
   const size_t rounded = (bytes + unit - 1) / unit * unit;
   const std::string facts = factsOf(device, rounded);
   const driver::AllocationProperties properties = allocationOn(device, true);
@@ -121,7 +121,7 @@ Status importDescriptor(int descriptor, size_t bytes, DescriptorMemory& memory) 
   int device = 0;
   if (Status status = currentDevice(device); !status) return status;
   size_t unit = 0;
-  if (Status status = unitOn(device, unit); !status) return status;
+  if (Status status = unitOfAllocations(device, true, unit); !status) return status;
   const std::string facts = factsOf(device, bytes) + " descriptor=" + std::to_string(descriptor);
   driver::Allocation allocation = 0;
   // The driver takes the number of the descriptor in the place of a pointer.

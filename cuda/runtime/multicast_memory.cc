@@ -49,14 +49,6 @@ driver::MulticastProperties propertiesOf(int devices, size_t bytes, bool shareab
   return properties;
 }
 
-Status unitOfAllocations(bool shareable, size_t& unit) {
-  int device = 0;
-  if (Status status = currentDevice(device); !status) return status;
-  const driver::AllocationProperties properties = allocationOn(device, shareable);
-  return statusOf("cuMemGetAllocationGranularity",
-                  driver().allocationGranularity(&unit, &properties, driver::kRecommendedGranularity));
-}
-
 }  // namespace
 
 MulticastMemory& MulticastMemory::operator=(MulticastMemory&& other) noexcept {
@@ -87,13 +79,15 @@ Status MulticastMemory::supported() {
 
 Status MulticastMemory::create(int devices, size_t bytes, bool shareable) {
   reset();
+  int device = 0;
+  if (Status status = currentDevice(device); !status) return status;
   driver::MulticastProperties properties = propertiesOf(devices, bytes, shareable);
   const std::string facts = "devices=" + std::to_string(devices) + " " + bytesFact(bytes);
   // What is recommended may be hundreds of MiB.
   size_t unit = 0, memoryUnit = 0;
   Status status = statusOf("cuMulticastGetGranularity",
                            driver().multicastGranularity(&unit, &properties, driver::kMinimumGranularity), facts);
-  if (status) status = unitOfAllocations(shareable, memoryUnit);
+  if (status) status = unitOfAllocations(device, shareable, memoryUnit);
   if (!status) return status;
   unit = std::max(unit, memoryUnit);
   properties.bytes = (bytes + unit - 1) / unit * unit;
@@ -147,7 +141,7 @@ Status MulticastMemory::bind() {
   const std::string facts = "device=" + std::to_string(device) + " " + bytesFact(bytes_);
   const driver::AllocationProperties properties = allocationOn(device, shareable_);
   size_t unit = 0;
-  Status status = unitOfAllocations(shareable_, unit);
+  Status status = unitOfAllocations(device, shareable_, unit);
   driver::Allocation allocation = 0;
   if (status) {
     status = statusOf("cuMemCreate", driver().allocationCreate(&allocation, bytes_, &properties, 0), facts);

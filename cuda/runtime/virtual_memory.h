@@ -12,6 +12,8 @@ namespace jccl::device {
 
 // Memory of a device; `shareable` by file descriptors.
 driver::AllocationProperties allocationOn(int device, bool shareable);
+// What the sizes of such memory are multiples of.
+Status unitOfAllocations(int device, bool shareable, size_t& unit);
 // That a device reads and writes it.
 driver::MemoryAccess userOn(int device);
 // Gives an allocation or a multicast object an address, a multiple of `unit`, under which these devices use it.
