@@ -26,17 +26,23 @@ T load(Operation operation, const void* p, const Place& place) {
   return value;
 }
 
+// A store that is allowed.
 template <class T>
-void store(Operation operation, void* p, T value, const Place& place) {
-  emulator::enter(operation, place);
-  if (reinterpret_cast<uintptr_t>(p) % sizeof(T) != 0) emulator::failMisaligned(p, sizeof(T));
-  emulator::checkAccess(p, sizeof(T));
+void write(void* p, const T& value) {
   if (emulator::context.weak) {
     emulator::weakStore(p, &value, sizeof(T));
   } else if (std::memcmp(p, &value, sizeof(T)) != 0) {
     std::memcpy(p, &value, sizeof(T));
     emulator::context.changed = true;
   }
+}
+
+template <class T>
+void store(Operation operation, void* p, T value, const Place& place) {
+  emulator::enter(operation, place);
+  if (reinterpret_cast<uintptr_t>(p) % sizeof(T) != 0) emulator::failMisaligned(p, sizeof(T));
+  emulator::checkAccess(p, sizeof(T));
+  write(p, value);
 }
 
 }  // namespace emulated

@@ -28,14 +28,7 @@ inline const std::vector<void*>& placesOf(const void* p, size_t bytes) {
 template <class T>
 void storeToAll(emulator::Operation operation, void* p, T value, const Place& place) {
   emulator::enter(operation, place);
-  for (void* one : placesOf(p, sizeof(T))) {
-    if (emulator::context.weak) {
-      emulator::weakStore(one, &value, sizeof(T));
-    } else if (std::memcmp(one, &value, sizeof(T)) != 0) {
-      std::memcpy(one, &value, sizeof(T));
-      emulator::context.changed = true;
-    }
-  }
+  for (void* one : placesOf(p, sizeof(T))) write(one, value);
 }
 
 template <class T, class Fold>
