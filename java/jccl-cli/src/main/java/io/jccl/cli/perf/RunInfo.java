@@ -8,9 +8,6 @@ import io.jccl.config.Origin;
 import io.jccl.config.Registry;
 import io.jccl.config.Setting;
 import io.jccl.config.Settings;
-import io.jccl.device.CudaDevice;
-import io.jccl.device.CudaInventory;
-import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeLoader;
 import java.io.IOException;
 import java.time.Instant;
@@ -66,17 +63,9 @@ record RunInfo(
         if (options.memory() != MemoryKind.DEVICE) {
             return List.of();
         }
-        List<CudaDevice> known = CudaInventory.ask().devices();
-        return ranks.stream()
-                .map(rank -> options.deviceOf(rank).orElseThrow())
-                .distinct()
-                .map(device -> known.stream()
-                        .filter(one -> one.ordinal() == device)
-                        .map(CudaDevice::name)
-                        .findFirst()
-                        .orElseGet(() -> "compute capability "
-                                + DeviceEngine.describe(device).capability() / 10.0))
-                .toList();
+        return GpuNames.of(ranks.stream()
+                .mapToInt(rank -> options.deviceOf(rank).orElseThrow())
+                .distinct());
     }
 
     /** Without what differs between ranks: their device, and what a launcher sets, which may be secret. */

@@ -76,14 +76,9 @@ final class Benchmarks {
 
     /** Runs one; returns why it failed, or nothing. */
     String run(Run run, List<Report.Measurement> measurements) throws IOException, InterruptedException {
-        List<String> arguments = new ArrayList<>(List.of(
-                "perf",
+        List<String> arguments = ChildProcess.devicePerf(
                 run.collective,
-                "--threads",
-                "-n",
-                "" + run.ranks,
-                "--memory",
-                "device",
+                run.ranks,
                 "--algorithm",
                 run.algorithm,
                 "--protocol",
@@ -91,7 +86,7 @@ final class Benchmarks {
                 "--budget",
                 "0.02",
                 "--json",
-                "-"));
+                "-");
         arguments.addAll(
                 run.large
                         ? List.of("-b", "128M", "-e", "128M")
@@ -105,7 +100,7 @@ final class Benchmarks {
             environment.put("JCCL_NTHREADS", "64");
         }
         ChildProcess.Result result = steps.child(name, ChildProcess.jccl(arguments), environment);
-        for (JsonNode row : Mutations.rows(result)) {
+        for (JsonNode row : result.rows()) {
             measurements.add(measurement(row));
         }
         return Steps.failure(name, result);

@@ -1,5 +1,7 @@
 package io.jccl.cli.verify;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.jccl.cli.perf.RankProcesses;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -32,6 +34,22 @@ final class ChildProcess {
         String lastLine() {
             return output.lines().filter(line -> !line.isBlank()).reduce("", (first, second) -> second.trim());
         }
+
+        /** The lines of JSON of a command of {@code jccl}. */
+        List<JsonNode> rows() {
+            List<JsonNode> rows = new ArrayList<>();
+            ObjectMapper mapper = new ObjectMapper();
+            for (String line : output.split("\n")) {
+                if (line.startsWith("{")) {
+                    try {
+                        rows.add(mapper.readTree(line));
+                    } catch (IOException e) { // the process was ended in the middle of it
+                        break;
+                    }
+                }
+            }
+            return rows;
+        }
     }
 
     private ChildProcess() {}
@@ -63,6 +81,14 @@ final class ChildProcess {
         List<String> command = jccl(Map.of(LIBRARY, library.toString()), arguments);
         command.add(1, "-XX:TieredStopAtLevel=1"); // it starts faster, and is not measured
         return command;
+    }
+
+    /** The arguments of {@code jccl perf} over memory of devices, with ranks as threads. */
+    static List<String> devicePerf(String collective, int ranks, String... further) {
+        List<String> arguments =
+                new ArrayList<>(List.of("perf", collective, "--threads", "-n", "" + ranks, "--memory", "device"));
+        arguments.addAll(List.of(further));
+        return arguments;
     }
 
     private static List<String> jccl(Map<String, String> properties, List<String> arguments) {

@@ -5,11 +5,10 @@ import io.jccl.DeviceException;
 import io.jccl.cli.doctor.DoctorCommand;
 import io.jccl.cli.output.BuildVersion;
 import io.jccl.cli.output.ExitCode;
+import io.jccl.cli.perf.GpuNames;
 import io.jccl.cli.topo.ThisHost;
-import io.jccl.device.CudaDevice;
 import io.jccl.device.CudaInventory;
 import io.jccl.nativelib.CudaLoader;
-import io.jccl.nativelib.DeviceEngine;
 import io.jccl.nativelib.NativeLoader;
 import java.io.File;
 import java.io.IOException;
@@ -95,7 +94,7 @@ public final class GpuVerifyCommand implements Callable<Integer> {
         String obstacle = "";
         List<String> models = List.of();
         try {
-            models = models();
+            models = GpuNames.of(IntStream.range(0, CudaLoader.devices()));
         } catch (DeviceException e) {
             obstacle = e.getMessage();
         }
@@ -128,18 +127,6 @@ public final class GpuVerifyCommand implements Callable<Integer> {
 
     private ParameterException usage(String message) {
         return new ParameterException(spec.commandLine(), message);
-    }
-
-    private static List<String> models() {
-        List<CudaDevice> known = CudaInventory.ask().devices();
-        return IntStream.range(0, CudaLoader.devices())
-                .mapToObj(device -> known.stream()
-                        .filter(one -> one.ordinal() == device)
-                        .map(CudaDevice::name)
-                        .findFirst()
-                        .orElseGet(() -> "compute capability "
-                                + DeviceEngine.describe(device).capability() / 10.0))
-                .toList();
     }
 
     /** The environment in which the first ones of the devices that this process sees are all. */
@@ -244,7 +231,7 @@ public final class GpuVerifyCommand implements Callable<Integer> {
         steps.step("copy from device " + from + " to " + to, SHORT, () -> {
             ChildProcess.Result result = steps.child(
                     name, ChildProcess.jccl(List.of(CopyCommand.NAME, "" + from, "" + to, bytes)), Map.of());
-            for (JsonNode row : Mutations.rows(result)) {
+            for (JsonNode row : result.rows()) {
                 report.copies()
                         .add(new Report.Copy(
                                 from,
@@ -355,14 +342,9 @@ public final class GpuVerifyCommand implements Callable<Integer> {
                         "99",
                         "--report-api-errors",
                         "no"));
-                command.addAll(ChildProcess.jccl(List.of(
-                        "perf",
+                command.addAll(ChildProcess.jccl(ChildProcess.devicePerf(
                         "all_reduce",
-                        "--threads",
-                        "-n",
-                        "2",
-                        "--memory",
-                        "device",
+                        2,
                         "--check",
                         "-b",
                         "8",

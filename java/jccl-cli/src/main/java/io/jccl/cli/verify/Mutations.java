@@ -1,7 +1,5 @@
 package io.jccl.cli.verify;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -66,14 +64,9 @@ final class Mutations {
 
     private ChildProcess.Result run(String name, String threads, String protocol)
             throws IOException, InterruptedException {
-        List<String> arguments = List.of(
-                "perf",
+        List<String> arguments = ChildProcess.devicePerf(
                 "all_reduce",
-                "--threads",
-                "-n",
-                "2",
-                "--memory",
-                "device",
+                2,
                 "--check",
                 "--type",
                 "int32",
@@ -110,32 +103,16 @@ final class Mutations {
     }
 
     private static long wrong(ChildProcess.Result result) {
-        return rows(result).stream()
+        return result.rows().stream()
                 .mapToLong(row -> row.at("/out_of_place/wrong").asLong()
                         + row.at("/in_place/wrong").asLong())
                 .sum();
     }
 
     private static String used(ChildProcess.Result result) {
-        return rows(result).stream()
+        return result.rows().stream()
                 .map(row -> row.path("protocol").asText())
                 .findFirst()
                 .orElse("none");
-    }
-
-    /** The lines of JSON of {@code jccl perf --json -}. */
-    static List<JsonNode> rows(ChildProcess.Result result) {
-        List<JsonNode> rows = new ArrayList<>();
-        ObjectMapper mapper = new ObjectMapper();
-        for (String line : result.output().split("\n")) {
-            if (line.startsWith("{")) {
-                try {
-                    rows.add(mapper.readTree(line));
-                } catch (IOException e) { // the process was ended in the middle of it
-                    break;
-                }
-            }
-        }
-        return rows;
     }
 }
