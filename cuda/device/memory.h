@@ -10,6 +10,9 @@
 //   void storeRelaxed(T*, T)            becomes visible at some time, in order only with stores to the same place
 //   void storeRelease(T*, T)            becomes visible after all that this thread wrote, and after all that it has
 //                                       observed, through a barrier of the block among others
+//   void storeFirst(uint32_t*, uint32_t)
+//                                       storeRelease where the place holds 0: of all threads of the device that do this, one
+//                                       stores; not atomic with what other devices or the host store there
 //   void fence()                        orders what is before it and what is after it: with a relaxed store after it a
 //                                       release, with a relaxed load before it an acquire; but a store before it may
 //                                       become visible after a load that follows it

@@ -46,6 +46,10 @@ JCCL_DEVICE void storeRelease(uint32_t* p, uint32_t value) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(globalAddress(p)), "r"(value) : "memory");
 }
 
+JCCL_DEVICE void storeFirst(uint32_t* p, uint32_t value) {
+  asm volatile("atom.release.sys.global.cas.b32 _, [%0], 0, %1;" ::"l"(globalAddress(p)), "r"(value) : "memory");
+}
+
 JCCL_DEVICE void fence() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
 // Volatile accesses are relaxed ones of system scope, of vectors, too; their order in the program stays, so that the

@@ -17,7 +17,7 @@ JCCL_DEVICE bool beginBlock(WaitControl& wait, const DeviceChannel& channel, con
     const uint64_t now = simt::nanos();
     wait = {control.abort, control.result, channel.record, control.sequence, now, control.timeoutNanos, now};
     failed = abort != 0 || result != 0;
-    if (failed && result == 0) simt::storeRelease(control.result, abort);
+    if (failed && result == 0) simt::storeFirst(control.result, abort);
   }
   return !simt::syncOr(1, static_cast<int>(simt::blockThreads()), failed);
 }

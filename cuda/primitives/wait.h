@@ -134,9 +134,7 @@ class Waiter {
     simt::storeRelease(&control_.record->sequence, control_.sequence + 1);
   }
 
-  JCCL_DEVICE void fail(uint32_t code) const {
-    if (simt::loadRelaxed(control_.result) == 0) simt::storeRelease(control_.result, code);
-  }
+  JCCL_DEVICE void fail(uint32_t code) const { simt::storeFirst(control_.result, code); }
 
   const WaitControl& control_;
 };

@@ -11,8 +11,8 @@ namespace jccl::device {
 Code DeviceCommunicator::failure() const {
   const std::lock_guard lock(mutex_);
   if (failure_ != Code::Ok) return failure_;
-  if (const uint32_t code = loadWord(abort_); code != 0) return static_cast<Code>(code);
-  return static_cast<Code>(loadWord(result_));
+  if (const uint32_t code = loadWord(result_); code != 0) return static_cast<Code>(code);
+  return static_cast<Code>(loadWord(abort_));
 }
 
 std::string DeviceCommunicator::crowding() const {

@@ -1,10 +1,40 @@
 // Kernels that wait: aborted, timed out, meeting another operation; and LL flags that wrap.
+#include "cuda/test/compared_cases.h"
 #include "cuda/test/device_ranks.h"
 #include "cuda/test/emulated_collective.h"
 #include "cuda/test/emulated_kernels.h"
 
 namespace jccl::test {
 namespace {
+
+// Blocks that fail with different codes at the same time: what one of them has seen as the result stays that.
+TEST(FailingBlocks, TheFirstCodeStays) {
+  constexpr unsigned kBlocks = 4, kThreads = 64;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    emulator::Options options = bySeed(seed);
+    if (seed % 2 == 0) options.memory = emulator::Memory::Weak;
+    emulator::Machine machine(options);
+    uint32_t result = 0, seen[kBlocks] = {};
+    const uint32_t abort = 0;
+    device::ProgressRecord records[kBlocks] = {};
+    machine.launch(
+        kBlocks, kThreads,
+        [&] {
+          JCCL_SHARED(device::WaitControl, wait);
+          const unsigned block = simt::blockIndex();
+          if (simt::threadIndex() == 0) wait = {&abort, &result, records + block, 1, simt::nanos(), 0, 0};
+          simt::syncBlock();
+          if (simt::threadIndex() != 0) return;
+          device::Waiter(wait).fail(block % 2 == 0 ? Code::Mismatch : Code::Transport, {});
+          seen[block] = simt::loadAcquire(&result);
+        },
+        "failing");
+    const emulator::Report report = machine.run();
+    ASSERT_TRUE(report.finished()) << report.text;
+    for (const uint32_t code : seen) ASSERT_EQ(code, result) << "seed=" << seed;
+    ASSERT_NE(result, 0u);
+  }
+}
 
 class WaitingKernels : public ::testing::TestWithParam<Protocol> {
  protected:

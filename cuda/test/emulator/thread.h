@@ -173,6 +173,7 @@ uint64_t meetInWarp(unsigned mask, uint64_t value, int source);
 void meetAtLine(void* address, uint64_t* value, unsigned mask);
 void weakLoad(const void* address, void* value, size_t bytes);
 void weakStore(void* address, const void* value, size_t bytes);
+void weakStoreFirst(uint32_t* address, uint32_t value);
 void weakFence();
 // Only where transactions are counted: a call of simt.h or memory.h begins, an access happens, a thread ends.
 void noteOperation(Operation operation);

@@ -319,6 +319,16 @@ void WeakMemory::store(Thread& thread, void* address, const void* value, size_t 
   }
 }
 
+void WeakMemory::storeFirst(Thread& thread, uint32_t* address, uint32_t value) {
+  makeKnownVisible(thread);
+  if (const Cell* cell = find(partOf(address, sizeof value).granule)) {
+    notice(*thread.weak, *cell, cell->versions[cell->count - 1], false);
+  }
+  if (*address != 0) return;  // what is visible is in memory
+  store(thread, address, &value, sizeof value, true);
+  makeKnownVisible(thread);
+}
+
 void WeakMemory::fence(Thread& thread) {
   makeKnownVisible(thread);
   thread.weak->fence = now_;
@@ -439,6 +449,9 @@ void weakStore(void* address, const void* value, size_t bytes) {
   context.machine->weak()->store(thread, address, value, bytes, release);
 }
 
+void weakStoreFirst(uint32_t* address, uint32_t value) {
+  context.machine->weak()->storeFirst(*context.thread, address, value);
+}
 void weakFence() { context.machine->weak()->fence(*context.thread); }
 
 }  // namespace jccl::emulator

@@ -14,6 +14,7 @@
 //                         that everything until that time belongs to it (a relaxed store does so since the last fence)
 //   loadAcquire           moves the view to the time that the value found belongs to; a fence does so for all values
 //                         that the thread has found by relaxed loads before it
+//   storeFirst            reads the newest value, and its store, a release, is visible at once
 //   barriers, syncWarp    all views become the latest of them
 //
 // 16 bytes are two granules. The lines of a converged storeLine become visible at one moment each, and a converged
@@ -100,6 +101,8 @@ class WeakMemory {
 
   void load(Thread& thread, const void* address, void* value, size_t bytes, bool acquire);
   void store(Thread& thread, void* address, const void* value, size_t bytes, bool release);
+  // Stores where the newest value is 0, and is visible at once.
+  void storeFirst(Thread& thread, uint32_t* address, uint32_t value);
   void fence(Thread& thread);
   void loadLines(const Warp& warp, const LineMeeting& meeting);
   void storeLines(const Warp& warp, const LineMeeting& meeting);

@@ -73,6 +73,17 @@ inline void storeRelease(uint32_t* p, uint32_t value, const emulated::Place& pla
   emulated::store(emulator::Operation::StoreRelease, p, value, place);
 }
 
+inline void storeFirst(uint32_t* p, uint32_t value, const emulated::Place& place = emulated::Place::current()) {
+  emulator::enter(emulator::Operation::StoreRelease, place);
+  if (reinterpret_cast<uintptr_t>(p) % sizeof(uint32_t) != 0) emulator::failMisaligned(p, sizeof(uint32_t));
+  emulator::checkAccess(p, sizeof(uint32_t));
+  if (emulator::context.weak) return emulator::weakStoreFirst(p, value);
+  uint32_t none = 0;
+  if (__atomic_compare_exchange_n(p, &none, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    emulator::context.changed = true;
+  }
+}
+
 inline void fence(const emulated::Place& place = emulated::Place::current()) {
   emulator::enter(emulator::Operation::Fence, place);
   if (emulator::context.weak) emulator::weakFence();
