@@ -63,11 +63,13 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDevice_describe(JNIEnv
   });
 }
 
-JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDevice_blockBudget(JNIEnv*, jclass, jint ordinal, jint threads) {
-  return guardedCode([&]() -> jint {
-    int blocks = 0;
-    const Status status = device::DeviceCommunicator::blockBudget(ordinal, threads, blocks);
-    return status ? blocks : lastFailure.codeOf(status);
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDevice_blockBudget(JNIEnv* env, jclass, jint ordinal,
+                                                                             jint threads) {
+  return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
+    int blocks = 0, free = 0;
+    if (lastFailure.codeOf(device::DeviceCommunicator::blockBudget(ordinal, threads, blocks, free)) != 0)
+      return nullptr;
+    return newLongs(env, {blocks, free});
   });
 }
 

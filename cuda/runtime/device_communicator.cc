@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "cuda/runtime/retired_memory.h"
@@ -13,6 +14,7 @@ namespace {
 constexpr int kOpenChannels = 2;  // channels for sends, receives and direct schedules
 constexpr int kAreas = 32;
 constexpr int kReservedMultiprocessors = 2;
+constexpr double kRounding = 1e-6;
 constexpr int kMaxRanks = kMaxLinks + 1;
 constexpr std::chrono::seconds kEndTimeout{2};
 constexpr std::chrono::microseconds kEndSleep{200};
@@ -48,6 +50,7 @@ Status DeviceCommunicator::create(const DeviceCommunicatorConfig& config,
   communicator.reset(new DeviceCommunicator(config));
   RetiredMemory::ofThisProcess().collect();
   Status status = loadKernels();
+  if (status) status = communicator->shareDevice();
   if (status) status = createStream(communicator->stream_);
   if (status) status = createEvent(communicator->order_);
   if (status) status = communicator->allocateControl();
@@ -73,7 +76,7 @@ Status DeviceCommunicator::noted(Status status) {
   return status;
 }
 
-Status DeviceCommunicator::blockBudget(int device, int threads, int& blocks) {
+Status DeviceCommunicator::blockBudget(int device, int threads, int& blocks, int& free) {
   const DeviceGuard guard(device);
   DeviceProperties properties;
   Status status = guard.status();
@@ -82,8 +85,37 @@ Status DeviceCommunicator::blockBudget(int device, int threads, int& blocks) {
   if (status) status = residentBlocks(threads, resident);
   if (!status) return status;
   const int multiprocessors = std::max(1, properties.multiprocessors - kReservedMultiprocessors);
+  const double left = multiprocessors - SharedDevice::of(device).sharesOfAll();
   blocks = multiprocessors * resident;
+  free = std::max(0, static_cast<int>(left * resident + kRounding));
   return Status::ok();
+}
+
+Status DeviceCommunicator::shareDevice() {
+  DeviceProperties properties;
+  int resident = 0;
+  Status status = describeDevice(config_.device, properties);
+  if (status) status = residentBlocks(config_.threads, resident);
+  if (!status) return status;
+  if (resident == 0) {
+    return Status::invalid("threads=" + std::to_string(config_.threads) +
+                           ", expected blocks of which a multiprocessor of device=" + std::to_string(config_.device) +
+                           " has one or more at once; use fewer threads (JCCL_NTHREADS)");
+  }
+  shareOfBlock_ = 1.0 / resident;
+  SharedDevice& device = SharedDevice::of(config_.device);
+  status = device.join(*this, config_.channels * shareOfBlock_, properties.multiprocessors);
+  const double shares = device.sharesOfAll();
+  if (!status || device.fits(shares)) return status;
+  notice_ = "device=" + std::to_string(config_.device) +
+            " multiprocessors=" + std::to_string(properties.multiprocessors) +
+            ": the channels of all communicators of this process need " +
+            std::to_string(static_cast<int>(std::ceil(shares))) +
+            ", so operations that do not fit wait for those of other communicators that were issued before; issue the "
+            "operations of all communicators in the same order on all ranks, or give communicators fewer channels "
+            "(JCCL_MAX_NCHANNELS)";
+  hasNotice_ = true;
+  return status;
 }
 
 DeviceCommunicator::~DeviceCommunicator() {
@@ -103,6 +135,7 @@ DeviceCommunicator::~DeviceCommunicator() {
   }
   while (idle && !reclaimBuffers()) std::this_thread::sleep_for(kEndSleep);
   keepAlive_->leave(*this);
+  SharedDevice::of(config_.device).leave(*this);
   if (activity_ != nullptr) activity_->close();
   StreamOwners::ofThisProcess().release(config_.token, config_.rank);
   if (!idle) {

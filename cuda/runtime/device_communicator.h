@@ -31,6 +31,7 @@
 #include "cuda/runtime/multicast_memory.h"
 #include "cuda/runtime/peer_reach.h"
 #include "cuda/runtime/registered_memory.h"
+#include "cuda/runtime/shared_device.h"
 #include "engine/diagnostics.h"
 #include "engine/exchange_tasks.h"
 #include "engine/history.h"
@@ -65,9 +66,9 @@ class DeviceCommunicator {
   DeviceCommunicator(const DeviceCommunicator&) = delete;
   DeviceCommunicator& operator=(const DeviceCommunicator&) = delete;
 
-  // How many blocks of so many threads can be resident on a device at once, for all ranks that share it. Two multiprocessors
-  // are left to the application.
-  static Status blockBudget(int device, int threads, int& blocks);
+  // How many blocks of so many threads can be resident on a device at once, for all ranks that share it, and how many of these
+  // no communicator of this process has. Two multiprocessors are left to the application.
+  static Status blockBudget(int device, int threads, int& blocks, int& free);
 
   Status setRing(int channel, const std::vector<int>& order) { return noted(plan_.setRing(channel, order)); }
   Status setTree(int channel, int up, const std::vector<int>& down) { return noted(plan_.setTree(channel, up, down)); }
@@ -159,6 +160,7 @@ class DeviceCommunicator {
     Event event = nullptr;  // of the launch
     std::unique_ptr<ArgumentArea> arguments;
     Operation operation;  // without its counts; sequence 0: not in the history
+    int blocks = 0;       // of the launch
     bool endsLaunch = true;
 
     bool isInPlace() const { return (operation.choice.flags & Choice::kZeroCopyUsed) != 0; }
@@ -166,6 +168,7 @@ class DeviceCommunicator {
 
   explicit DeviceCommunicator(const DeviceCommunicatorConfig& config);
   Status allocateControl();
+  Status shareDevice();
   Status noted(Status status);
   static uint32_t loadWord(const uint32_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
   Code refuse(const Status& status) { return noted(status).code(); }
@@ -200,6 +203,10 @@ class DeviceCommunicator {
   void giveBack(std::unique_ptr<ArgumentArea> area);
   Status checkStream(Stream stream, uint64_t id);
   Status orderAfterLast(Stream stream, uint64_t id, bool capturing);
+  double shareInFlight();
+  Status waitForAll(Stream stream);
+  Status takeTurn(int blocks, Stream stream, uint64_t id, bool capturing, SharedDevice::Turn& turn);
+  Status endTurn(Stream stream, bool capturing);
   void reap();
 
   DeviceCommunicatorConfig config_;
@@ -231,6 +238,7 @@ class DeviceCommunicator {
   uint32_t* result_ = nullptr;
   ProgressRecord* records_ = nullptr;
 
+  double shareOfBlock_ = 0;  // of a multiprocessor
   std::shared_ptr<KeepAliveGroup> keepAlive_;
   Stream stream_ = nullptr;
   // As streamId() names them.

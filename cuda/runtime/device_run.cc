@@ -8,13 +8,15 @@
 #include "cuda/kernels/element_class.h"
 #include "cuda/runtime/device_communicator.h"
 #include "cuda/runtime/retired_memory.h"
-#include "cuda/runtime/stream_owners.h"
 #include "engine/operation_arguments.h"
 
 namespace jccl::device {
 namespace {
 
 constexpr std::chrono::microseconds kAreaSleep{20};
+
+int blocksOf(const ExchangeLaunch& launch) { return launch.channelCount; }
+int blocksOf(const Works& launch) { return static_cast<int>(launch.blocks); }
 
 // For the history and for messages: without what belongs to the caller.
 Operation recordOf(const DeviceOperation& one) {
@@ -335,45 +337,6 @@ void DeviceCommunicator::giveBack(std::unique_ptr<ArgumentArea> area) {
   areas_.giveBack(std::move(area));
 }
 
-Status DeviceCommunicator::checkStream(Stream stream, uint64_t id) {
-  if (id == checkedStream_) return Status::ok();
-  StreamFacts facts;
-  Status status = describeStream(stream, facts);
-  if (status) status = StreamOwners::ofThisProcess().claim(config_.device, facts, config_.token, config_.rank);
-  if (status) checkedStream_ = id;
-  return status;
-}
-
-// All operations of a communicator use its connections, so they follow one another on whatever stream, and so do the replays of
-// its graphs: each waits for the event that the one before has recorded.
-Status DeviceCommunicator::orderAfterLast(Stream stream, uint64_t id, bool capturing) {
-  Event last = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    reap();
-    if (!flights_.empty()) last = flights_.back().event;
-  }
-  if (capturing) {
-    if (activity_ != nullptr) {
-      return Status::invalid(
-          "operations between hosts cannot be captured: the host moves their data and is not notified of a replay; "
-          "issue them without a graph");
-    }
-    if (capturedOn_ && capturedOn_ != id) {
-      return Status::invalid(
-          "this communicator was captured on another stream before; capture its operations on one stream");
-    }
-    if (last != nullptr) {
-      if (Status status = waitEventInGraph(stream, last); !status) return status;
-    }
-    return waitEventInGraph(stream, order_);
-  }
-  if (capturedOn_) {
-    if (Status status = waitEvent(stream, order_); !status) return status;
-  }
-  return last == nullptr || lastStream_ == id ? Status::ok() : waitEvent(stream, last);
-}
-
 Status DeviceCommunicator::takeEvent(Event& event) {
   const std::lock_guard lock(mutex_);
   if (events_.empty()) return createEvent(event);
@@ -407,6 +370,8 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   if (status) status = checkStream(stream, id);
   if (status) status = isCapturing(stream, capturing);
   if (status) status = orderAfterLast(stream, id, capturing);
+  SharedDevice::Turn turn;
+  if (status) status = takeTurn(blocksOf(launch), stream, id, capturing, turn);
   Event event = nullptr;
   if (status && !capturing) status = takeEvent(event);
   if (!status) return giveUp(status);
@@ -415,6 +380,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
     InFlight& flight = flights[i];
     flight.number = issued_ + 1 + i;
     flight.event = event;
+    flight.blocks = blocksOf(launch);
     flight.operation = recordOf(operations[i]);
     // Before others can find it and query it.
     if (!capturing && !testing_) enter(flight.operation);
@@ -427,6 +393,7 @@ Issued DeviceCommunicator::issue(Descriptor& launch, std::unique_ptr<ArgumentAre
   if (status && !capturing) status = recordEvent(event, stream);
   if (status && capturing) status = recordEventFromGraph(order_, stream);
   if (status && !capturing && capturedOn_) status = recordEvent(order_, stream);
+  if (status) status = endTurn(stream, capturing);
   const std::lock_guard lock(mutex_);
   if (!status) {
     // Whether the kernel was launched is not known: the ranks may no longer agree.

@@ -257,21 +257,23 @@ final class DeviceConnector {
         return !with.isEmpty();
     }
 
-    /** As many as fit beside those of all ranks that share a device: a block that is not resident would be waited for. */
+    /**
+     * As many as fit beside those of all ranks that share a device, and of other communicators: a block that is not resident would
+     * be waited for. Where others have all blocks, one: the device orders what does not fit together.
+     */
     private int channels() {
         int fewest = Planner.MAX_DEVICE_CHANNELS;
         for (int peer = 0; peer < context.size(); peer++) {
             PeerDevice device = peers.get(peer).device().orElseThrow();
             long sharing = sharing(device);
-            int each = (int) (device.blocks() / sharing);
-            if (each == 0) {
+            if (device.blocks() < sharing) {
                 throw new DeviceException("device=" + device.ordinal() + " of rank=" + peer + " ranks=" + sharing
                         + " blocks=" + device.blocks()
                         + ": more ranks share this GPU than blocks of their kernels run on"
                         + " it at the same time; use at most " + device.blocks() + " ranks a GPU, or fewer threads"
                         + " (JCCL_NTHREADS)");
             }
-            fewest = Math.min(fewest, each);
+            fewest = Math.min(fewest, Math.max(1, (int) (device.freeBlocks() / sharing)));
         }
         if (planned.gpu().isPresent()) {
             fewest = Math.min(fewest, plan.channels());

@@ -17,10 +17,12 @@ import org.slf4j.LoggerFactory;
  * @param uuid the same for all ranks that share it
  * @param busId where it is in its host, as the kernel spells it
  * @param capability compute capability times ten
- * @param blocks how many of the kernels' blocks can be on it at the same time
+ * @param blocks how many of the kernels' blocks can be on it at the same time, of all ranks that share it
+ * @param freeBlocks how many of these no communicator of the rank's process has
  * @param servedByMps whether an MPS server runs the rank's kernels together with those of other processes
  */
-record PeerDevice(int ordinal, String uuid, String busId, int capability, int blocks, boolean servedByMps) {
+record PeerDevice(
+        int ordinal, String uuid, String busId, int capability, int blocks, int freeBlocks, boolean servedByMps) {
 
     /** Threads of a block where no setting says: the registers of a multiprocessor allow one such block everywhere. */
     private static final int DEFAULT_THREADS = 384;
@@ -46,12 +48,14 @@ record PeerDevice(int ordinal, String uuid, String busId, int capability, int bl
         int ordinal = device.get();
         DeviceEngine.Description found = DeviceEngine.describe(ordinal);
         LOG.info("device={}: {}", ordinal, CudaLoader.driver());
+        DeviceEngine.BlockBudget budget = DeviceEngine.blockBudget(ordinal, threads(settings));
         return Optional.of(new PeerDevice(
                 ordinal,
                 found.uuid(),
                 found.busId(),
                 found.capability(),
-                DeviceEngine.blockBudget(ordinal, threads(settings)),
+                budget.blocks(),
+                budget.free(),
                 found.servedByMps()));
     }
 
@@ -63,10 +67,11 @@ record PeerDevice(int ordinal, String uuid, String busId, int capability, int bl
 
     void write(WireWriter out) {
         out.i32(ordinal).text(uuid, MAX_CHARS).text(busId, MAX_CHARS);
-        out.i32(capability).i32(blocks).flag(servedByMps);
+        out.i32(capability).i32(blocks).i32(freeBlocks).flag(servedByMps);
     }
 
     static PeerDevice read(WireReader in) {
-        return new PeerDevice(in.i32(), in.text(MAX_CHARS), in.text(MAX_CHARS), in.i32(), in.i32(), in.flag());
+        return new PeerDevice(
+                in.i32(), in.text(MAX_CHARS), in.text(MAX_CHARS), in.i32(), in.i32(), in.i32(), in.flag());
     }
 }

@@ -44,17 +44,25 @@ public final class DeviceEngine extends Engine {
     }
 
     /**
-     * How many blocks of so many threads can be on a device at the same time, for all ranks that share it.
+     * Blocks of a device.
+     *
+     * @param blocks how many can be on it at the same time, for all ranks that share it
+     * @param free how many of them no communicator of this process has
+     */
+    public record BlockBudget(int blocks, int free) {}
+
+    /**
+     * How many blocks of so many threads a device has.
      *
      * @throws DeviceException if the device cannot be queried
      */
-    public static int blockBudget(int device, int threads) {
+    public static BlockBudget blockBudget(int device, int threads) {
         CudaLoader.load();
-        int blocks = NativeDevice.blockBudget(device, threads);
-        if (blocks < 0) {
+        long[] row = NativeDevice.blockBudget(device, threads);
+        if (row == null) {
             throw NativeDevice.failed("device=" + device);
         }
-        return blocks;
+        return new BlockBudget((int) row[0], (int) row[1]);
     }
 
     /**

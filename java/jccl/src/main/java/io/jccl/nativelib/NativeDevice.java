@@ -27,7 +27,8 @@ public final class NativeDevice {
 
     static native long[] describe(int device);
 
-    static native int blockBudget(int device, int threads);
+    /** Blocks that are resident at once, and how many of them no communicator of this process has. */
+    static native long[] blockBudget(int device, int threads);
 
     private static native long allocate(int device, long bytes);
 

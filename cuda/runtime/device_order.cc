@@ -1,0 +1,143 @@
+// In which order launches begin, of one communicator and of all that share a device.
+//
+// On a full device a launch that does not fit beside those in flight waits for them. All waits are for launches that this process
+// has issued before, so ranks that issue operations of several communicators in the same order never wait in a circle. Any
+// launches that may run together fit: of the one that was issued last, that was found out then.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <thread>
+
+#include "cuda/runtime/device_communicator.h"
+#include "cuda/runtime/stream_owners.h"
+
+namespace jccl::device {
+namespace {
+
+constexpr std::chrono::seconds kFitTimeout{1};
+constexpr std::chrono::microseconds kFitSleep{50};
+
+// Of one communicator, on the device.
+struct Occupancy {
+  int ranks = 0;
+  double most = 0;  // of a rank's launches in flight, in multiprocessors
+};
+
+}  // namespace
+
+Status DeviceCommunicator::checkStream(Stream stream, uint64_t id) {
+  if (id == checkedStream_) return Status::ok();
+  StreamFacts facts;
+  Status status = describeStream(stream, facts);
+  if (status) status = StreamOwners::ofThisProcess().claim(config_.device, facts, config_.token, config_.rank);
+  if (status) checkedStream_ = id;
+  return status;
+}
+
+// All operations of a communicator use its connections, so they follow one another on whatever stream, and so do the replays of
+// its graphs: each waits for the event that the one before has recorded.
+Status DeviceCommunicator::orderAfterLast(Stream stream, uint64_t id, bool capturing) {
+  Event last = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    reap();
+    if (!flights_.empty()) last = flights_.back().event;
+  }
+  if (capturing) {
+    if (activity_ != nullptr) {
+      return Status::invalid(
+          "operations between hosts cannot be captured: the host moves their data and is not notified of a replay; "
+          "issue them without a graph");
+    }
+    if (capturedOn_ && capturedOn_ != id) {
+      return Status::invalid(
+          "this communicator was captured on another stream before; capture its operations on one stream");
+    }
+    if (last != nullptr) {
+      if (Status status = waitEventInGraph(stream, last); !status) return status;
+    }
+    return waitEventInGraph(stream, order_);
+  }
+  if (capturedOn_) {
+    if (Status status = waitEvent(stream, order_); !status) return status;
+  }
+  return last == nullptr || lastStream_ == id ? Status::ok() : waitEvent(stream, last);
+}
+
+// What may be in flight at this time, in multiprocessors; of a graph, all channels.
+double DeviceCommunicator::shareInFlight() {
+  const std::lock_guard lock(mutex_);
+  reap();
+  int blocks = 0;
+  for (const InFlight& flight : flights_) blocks = std::max(blocks, flight.blocks);
+  bool replayed = true;
+  if (capturedOn_ && queryEvent(order_, replayed) && !replayed) blocks = config_.channels;
+  return blocks * shareOfBlock_;
+}
+
+// The stream waits for what was launched, and for replays.
+Status DeviceCommunicator::waitForAll(Stream stream) {
+  const std::lock_guard lock(mutex_);
+  Status status = flights_.empty() ? Status::ok() : waitEvent(stream, flights_.back().event);
+  return status && capturedOn_ ? waitEvent(stream, order_) : status;
+}
+
+// The launch is put behind others where it does not fit beside them. Ranks of one communicator that share the device have to run
+// together, so none of them may be behind another communicator that waits for the next: they wait here, and not for long.
+Status DeviceCommunicator::takeTurn(int blocks, Stream stream, uint64_t id, bool capturing, SharedDevice::Turn& turn) {
+  SharedDevice& device = SharedDevice::of(config_.device);
+  const auto behindAll = [&](Stream later) {
+    Status status;
+    device.forAll([&](DeviceCommunicator& one) {
+      if (status) status = one.waitForAll(later);
+    });
+    return status;
+  };
+  const auto deadline = std::chrono::steady_clock::now() + kFitTimeout;
+  for (;;) {
+    turn = device.takeTurn();
+    if (!turn.alone.owns_lock()) return Status::ok();
+    const bool replays = capturing || device.hasCaptured();
+    std::map<std::pair<uint64_t, uint64_t>, Occupancy> all;
+    device.forAll([&](DeviceCommunicator& one) {
+      Occupancy& occupancy = all[{one.config_.token[0], one.config_.token[1]}];
+      ++occupancy.ranks;
+      const double share = replays ? one.config_.channels * one.shareOfBlock_ : one.shareInFlight();
+      occupancy.most = std::max({occupancy.most, share, &one == this ? blocks * shareOfBlock_ : 0});
+    });
+    double needed = 0;
+    bool together = false;
+    for (const auto& [token, occupancy] : all) {
+      needed += occupancy.ranks * occupancy.most;
+      together = together || (occupancy.most != 0 && occupancy.ranks > 1);
+    }
+    if (replays && !together) {
+      if (!capturing) return waitEvent(stream, device.last());
+      const Status status = device.capture(id, behindAll);
+      return status ? waitEventInGraph(stream, device.last()) : status;
+    }
+    if (device.fits(needed)) return Status::ok();
+    if (!together) return behindAll(stream);
+    if (replays || std::chrono::steady_clock::now() >= deadline) {
+      return Status::invalid(
+          "device=" + std::to_string(config_.device) +
+          " multiprocessors=" + std::to_string(static_cast<int>(std::ceil(needed))) + ", expected at most " +
+          std::to_string(device.multiprocessors()) +
+          ": operations and graphs of its communicators do not fit together, and cannot follow one another while ranks "
+          "of one communicator share the device; wait for other communicators' operations first, give communicators "
+          "fewer channels (JCCL_MAX_NCHANNELS), or give each rank a GPU of its own");
+    }
+    turn = {};
+    std::this_thread::sleep_for(kFitSleep);
+  }
+}
+
+// Of a launch that is on its stream.
+Status DeviceCommunicator::endTurn(Stream stream, bool capturing) {
+  SharedDevice& device = SharedDevice::of(config_.device);
+  if (!device.hasCaptured()) return Status::ok();
+  return capturing ? recordEventFromGraph(device.last(), stream) : recordEvent(device.last(), stream);
+}
+
+}  // namespace jccl::device
