@@ -167,7 +167,8 @@ JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_releaseDe
 
 JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connectStaged(JNIEnv* env, jclass, jlong handle,
                                                                                      jint peer, jboolean network,
-                                                                                     jlongArray rows) {
+                                                                                     jlongArray rows, jlong memory) {
+  const std::unique_ptr<std::shared_ptr<const void>> shared(reinterpret_cast<std::shared_ptr<const void>*>(memory));
   return guardedCode([&]() -> jint {
     std::vector<int64_t> numbers;
     if (!copyLongs(env, rows, numbers)) return static_cast<jint>(Code::Invalid);
@@ -177,7 +178,7 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_connectSt
       ends.push_back({place(0), place(1), place(2), place(3), place(4), place(5)});
     }
     const TransportKind transport = network ? TransportKind::Net : TransportKind::Shm;
-    return codeOf(communicatorOf(handle).connectStaged(peer, transport, ends));
+    return codeOf(communicatorOf(handle).connectStaged(peer, transport, ends, std::move(*shared)));
   });
 }
 

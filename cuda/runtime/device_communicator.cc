@@ -143,7 +143,7 @@ DeviceCommunicator::~DeviceCommunicator() {
     tables_.leak();
     multicast_.leak();
     control_.leak();
-    for (RegisteredMemory& memory : registered_) memory.leak();
+    staged_.leak();
     for (PeerMemory& memory : opened_) memory.leak();
     if (adapterMemory_ != nullptr) adapterMemory_->leak();
     for (InFlight& flight : flights_) (void)flight.arguments.release();
@@ -160,7 +160,7 @@ DeviceCommunicator::~DeviceCommunicator() {
   retired.retire(config_.device, std::move(multicast_));
   retired.retire(config_.device, std::move(segment_));
   retired.retire(config_.device, std::move(opened_));
-  registered_.clear();  // now: the host's engine unmaps it next
+  retired.retire(config_.device, std::move(staged_));
   keepAlive_.reset();
   retired.collect();
   for (Event event : events_) (void)destroyEvent(event);

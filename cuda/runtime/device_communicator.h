@@ -89,8 +89,10 @@ class DeviceCommunicator {
   Status setStaged(int peer);
   // Memory of the GPU for the SIMPLE slots of so many staged connections, which an adapter reaches: see engine/staging.h.
   Status makeDeviceSlots(int connections, std::shared_ptr<AdapterMemory>& slots);
-  // By memory of the host: the ends of the channels that stagedChannels names. Wins over connect.
-  Status connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends);
+  // By memory of the host: the ends of the channels that stagedChannels names. Wins over connect. `memory` keeps it mapped, for
+  // all peers.
+  Status connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends,
+                       std::shared_ptr<const void> memory);
   std::vector<int> stagedChannels(int peer) const;
   // With `inPlace` all ranks of the communicator are threads of this process that reach each other's memory. `activity` counts
   // operations where a network moves staged connections; null otherwise.
@@ -223,7 +225,7 @@ class DeviceCommunicator {
   UniqueFd multicastDescriptor_;
   std::vector<DevicePlan::PeerSegment> peers_;
   std::vector<PeerMemory> opened_;
-  std::vector<RegisteredMemory> registered_;
+  StagedMemory staged_;
   std::shared_ptr<AdapterMemory> adapterMemory_;
   StagingActivity* activity_ = nullptr;
   bool allInProcess_ = true;   // whose memory is used

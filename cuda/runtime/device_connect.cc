@@ -229,7 +229,8 @@ Status DeviceCommunicator::makeDeviceSlots(int connections, std::shared_ptr<Adap
   return noted(made);
 }
 
-Status DeviceCommunicator::connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends) {
+Status DeviceCommunicator::connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends,
+                                         std::shared_ptr<const void> memory) {
   const std::vector<int> channels = stagedChannels(peer);
   if (ends.size() != channels.size()) {
     return noted(Status::invalid("peer=" + std::to_string(peer) + " ends=" + std::to_string(ends.size()) +
@@ -240,11 +241,12 @@ Status DeviceCommunicator::connectStaged(int peer, TransportKind transport, cons
   DevicePlan::PeerSegment& segment = peers_[peer];
   segment.transport = transport;
   segment.staged.assign(config_.channels, {});
+  staged_.mapping = std::move(memory);
   for (size_t i = 0; i < ends.size(); ++i) {
     for (uint8_t* block : {ends[i].sendBlock, ends[i].recvBlock}) {
-      RegisteredMemory memory;
-      if (Status status = RegisteredMemory::of(block, shape_.blockBytes(), memory); !status) return noted(status);
-      registered_.push_back(std::move(memory));
+      RegisteredMemory registered;
+      if (Status status = RegisteredMemory::of(block, shape_.blockBytes(), registered); !status) return noted(status);
+      staged_.registered.push_back(std::move(registered));
     }
     segment.staged[channels[i]] = ends[i];
   }

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "cuda/runtime/device_api.h"
 
@@ -64,6 +66,17 @@ class RegisteredMemory {
   }
 
   void* memory_ = nullptr;
+};
+
+// That of a communicator's connections through memory of the host.
+struct StagedMemory {
+  std::shared_ptr<const void> mapping;  // of the host's engine, which may end before
+  std::vector<RegisteredMemory> registered;
+
+  void leak() {
+    for (RegisteredMemory& memory : registered) memory.leak();
+    if (mapping != nullptr) new std::shared_ptr<const void>(std::move(mapping));
+  }
 };
 
 }  // namespace jccl::device

@@ -150,7 +150,7 @@ class StagedRanks {
       if (peer == rank) continue;
       std::vector<StagedEnds> ends;
       expectOk(host.stage(peer, device.stagedChannels(peer), ends));
-      expectOk(device.connectStaged(peer, TransportKind::Net, ends));
+      expectOk(device.connectStaged(peer, TransportKind::Net, ends, host.memory()));
     }
     StagingActivity* activity = host.startStaging(device.abortWord());
     EXPECT_NE(activity, nullptr);

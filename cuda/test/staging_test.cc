@@ -1,11 +1,15 @@
 // GPUs that do not reach each other's memory, over a network that is late, delivers in parts and out of order, and breaks:
 // kernels, slots in the host's memory, the proxy thread, and the proxies of the host's engines. The network is of the
 // kind that takes receives before sends, as verbs do, or streams, as sockets do, by the seed.
+#include <sys/mman.h>
+
 #include <chrono>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include "cuda/runtime/retired_memory.h"
+#include "cuda/test/device/emulated_gpu.h"
 #include "cuda/test/staged_ranks.h"
 
 namespace jccl::test {
@@ -41,6 +45,35 @@ TEST(StagedOverANetwork, AbortEndsAKernelThatWaits) {
   ranks[0].abort(Code::Aborted);
   EXPECT_EQ(ranks.await(0, alone), Code::Aborted);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+}
+
+// The driver unregisters memory when every kernel has ended, and so when one has that waits for the rank which closes; until then
+// the memory stays where it is.
+TEST(StagedOverANetwork, ClosingWaitsForNoOtherCommunicatorsKernels) {
+  const auto isMapped = [](void* page) {
+    unsigned char resident = 0;
+    return ::mincore(page, 4096, &resident) == 0;
+  };
+  StagedRanks spins(2, faultsOf(7));
+  std::vector<std::vector<int32_t>> buffers(2, std::vector<int32_t>(1000, 1));
+  const Choice ring = choiceOf(Algorithm::Ring, Protocol::Simple);
+  Issued alone;
+  std::vector<StagedEnds> ends;
+  {
+    StagedRanks closes(2, faultsOf(8));
+    ASSERT_TRUE(closes.host(0).stage(1, closes[0].stagedChannels(1), ends).isOk());
+    alone = spins.allReduce(0, ring, buffers[0]);
+    emulator::EmulatedGpu::ofThisProcess().setLongestWait(std::chrono::milliseconds(500));
+  }
+  emulator::EmulatedGpu::ofThisProcess().setLongestWait(std::chrono::minutes(2));
+  ASSERT_EQ(emulator::EmulatedGpu::ofThisProcess().failure(), emulator::GpuFailure::None)
+      << emulator::EmulatedGpu::ofThisProcess().whyFailed();
+  EXPECT_TRUE(isMapped(ends[0].recvBlock));
+  EXPECT_EQ(spins.await(1, spins.allReduce(1, ring, buffers[1])), Code::Ok);
+  EXPECT_EQ(spins.await(0, alone), Code::Ok);
+  EXPECT_EQ(buffers[0], std::vector<int32_t>(1000, 2));
+  device::RetiredMemory::ofThisProcess().collect();
+  EXPECT_FALSE(isMapped(ends[0].recvBlock));
 }
 
 // Connections of one rank break amid an operation: every rank's kernels end, with an error that names the cause.

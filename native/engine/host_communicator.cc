@@ -212,9 +212,9 @@ Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo
     ConnectionMemory ends[2];
     for (ConnectionMemory& end : ends) {
       const bool sends = &end == ends;
-      MappedMemory memory;
-      if (Status status = MappedMemory::mapAnonymous(shape.blockBytes(), memory); !status) return status;
-      end = {memory.base(), reinterpret_cast<HeadLine*>(memory.base() + shape.headOffset()), shape};
+      auto memory = std::make_shared<MappedMemory>();
+      if (Status status = MappedMemory::mapAnonymous(shape.blockBytes(), *memory); !status) return status;
+      end = {memory->base(), reinterpret_cast<HeadLine*>(memory->base() + shape.headOffset()), shape};
       if (kind == TransportKind::Ib) end.maxExchangeBytes = shape.simpleSlotBytes();
       end.deviceSlots = deviceSlots(peer, channel, sends);
       end.zeroCopySlots = zeroCopySlots_.emplace_back(new ZeroCopySlot[kSlots]).get();
@@ -316,6 +316,14 @@ Status HostCommunicator::stage(int peer, const std::vector<int>& channels, std::
   return Status::ok();
 }
 
+std::shared_ptr<const void> HostCommunicator::memory() const {
+  auto all = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+  all->push_back(segment_);
+  all->insert(all->end(), peerSegments_.begin(), peerSegments_.end());
+  all->insert(all->end(), netMemory_.begin(), netMemory_.end());
+  return all;
+}
+
 StagingActivity* HostCommunicator::startStaging(uint32_t* abort) {
   if (net_ == nullptr) return nullptr;
   const CommunicatorConfig& communicator = config_.communicator;
@@ -387,7 +395,7 @@ MemoryUsage HostCommunicator::memoryUsage() const {
   if (::fstat(segment_->fd(), &file) == 0) usage.residentBytes = static_cast<size_t>(file.st_blocks) * 512;
   usage.residentBytes += usage.scratchBytes;
   const std::lock_guard lock(errorMutex_);
-  for (const MappedMemory& memory : netMemory_) usage.networkBytes += memory.bytes();
+  for (const auto& memory : netMemory_) usage.networkBytes += memory->bytes();
   return usage;
 }
 

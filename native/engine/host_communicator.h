@@ -59,6 +59,8 @@ class HostCommunicator final : private BufferResolver {
   Status useDeviceSlots(DeviceSlots slots);
   // Connections with a peer for kernels of a GPU, by channel; see engine/staging.h. After prepare.
   Status stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends);
+  // Their memory, which is mapped for as long as anybody has this; after connect.
+  std::shared_ptr<const void> memory() const;
   // Moves staged connections from now on, where any leads over a network. Returns what counts the operations of the GPU's
   // runtime; otherwise null. `abort` stays until the activity is closed.
   StagingActivity* startStaging(uint32_t* abort);
@@ -107,7 +109,7 @@ class HostCommunicator final : private BufferResolver {
   std::vector<ShmProcess> peerProcesses_;
   std::vector<std::shared_ptr<ShmSegment>> peerSegments_;
   std::unique_ptr<ShmViews> views_;
-  std::vector<MappedMemory> netMemory_;
+  std::vector<std::shared_ptr<MappedMemory>> netMemory_;
   std::vector<std::unique_ptr<ZeroCopySlot[]>> zeroCopySlots_;  // of network connections
   DeviceSlots deviceSlots_;
   std::unique_ptr<Communicator> communicator_;

@@ -155,6 +155,11 @@ JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_stage(JNI
   });
 }
 
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_shareMemory(JNIEnv*, jclass, jlong handle) {
+  return guarded<jlong>(
+      0, [&] { return reinterpret_cast<jlong>(new std::shared_ptr<const void>(hostOf(handle).memory())); });
+}
+
 JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeCommunicator_startStaging(JNIEnv*, jclass, jlong handle,
                                                                                jlong abortWord) {
   return guarded<jlong>(

@@ -177,7 +177,9 @@ public final class DeviceEngine extends Engine {
      */
     public boolean connectStaged(int peer, NativeEngine staging, boolean network) {
         long[] rows = staging.stage(peer, stagedChannels(peer));
-        require("peer=" + peer + " staged", NativeDeviceCommunicator.connectStaged(handle, peer, network, rows));
+        require(
+                "peer=" + peer + " staged",
+                NativeDeviceCommunicator.connectStaged(handle, peer, network, rows, staging.shareMemory()));
         return IntStream.range(0, rows.length)
                 .anyMatch(i -> i % (NativeCommunicator.STAGED_ENDS_LENGTH / 2) == 2 && rows[i] != 0);
     }

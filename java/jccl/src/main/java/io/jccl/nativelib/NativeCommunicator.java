@@ -261,6 +261,12 @@ public final class NativeCommunicator {
     static native long[] stage(long comm, int peer, int[] channels);
 
     /**
+     * The memory of connections that are staged, which stays mapped until {@link NativeDeviceCommunicator#connectStaged}'s
+     * communicator needs it no more: that takes what this returns, once.
+     */
+    static native long shareMemory(long comm);
+
+    /**
      * Moves what was staged from now on, where any of it leads over a network.
      *
      * @param abortWord the address of a word that becomes {@link #TRANSPORT} when the network has failed; outlives the

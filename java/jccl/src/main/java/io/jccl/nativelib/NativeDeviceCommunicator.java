@@ -103,8 +103,9 @@ public final class NativeDeviceCommunicator {
      *
      * @param network whether a network is between them
      * @param rows what {@link NativeCommunicator#stage} returned for {@link #stagedChannels}
+     * @param memory what {@link NativeCommunicator#shareMemory} returned, which this gives up
      */
-    static native int connectStaged(long comm, int peer, boolean network, long[] rows);
+    static native int connectStaged(long comm, int peer, boolean network, long[] rows, long memory);
 
     /** The address of the word that ends every wait of the kernels. */
     static native long abortWord(long comm);

@@ -124,6 +124,11 @@ public final class NativeEngine extends Engine {
         return ends;
     }
 
+    /** The memory of what was staged; see {@link NativeCommunicator#shareMemory}. */
+    long shareMemory() {
+        return NativeCommunicator.shareMemory(handle);
+    }
+
     /** Moves what was staged; see {@link NativeCommunicator#startStaging}. */
     long startStaging(long abortWord) {
         return NativeCommunicator.startStaging(handle, abortWord);
