@@ -75,6 +75,7 @@ enum class DeviceAttribute : int {
   VirtualMemoryManagement = 102,
   DescriptorHandles = 103,  // HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED
   MaxBlocksPerMultiprocessor = 106,
+  DirectRdmaOfVirtualMemory = 110,  // GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED
   DmaBuf = 124,
   Multicast = 132,
   MpsEnabled = 133,

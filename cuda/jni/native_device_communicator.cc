@@ -35,6 +35,22 @@ jlong numberOf(jlong handle, Body&& body) {
   return code == 0 ? static_cast<jlong>(issued.number) | notice : code;
 }
 
+// A handle, address, bytes and dma-buf of the memory that make(slots) puts there; null if it fails.
+template <typename Make>
+jlongArray slotsOf(JNIEnv* env, Make&& make) {
+  return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
+    auto slots = std::make_unique<std::shared_ptr<device::AdapterMemory>>();
+    if (!make(*slots)) return nullptr;
+    const device::AdapterMemory& memory = **slots;
+    const std::vector<int64_t> facts = {reinterpret_cast<int64_t>(slots.get()),
+                                        reinterpret_cast<int64_t>(memory.base()), static_cast<int64_t>(memory.bytes()),
+                                        memory.dmabuf()};
+    jlongArray row = newLongs(env, facts);
+    if (row != nullptr) (void)slots.release();
+    return row;
+  });
+}
+
 device::Stream streamOf(jlong handle) { return reinterpret_cast<device::Stream>(handle); }
 
 Status readConfig(const std::vector<int64_t>& values, device::DeviceCommunicatorConfig& config) {
@@ -147,17 +163,22 @@ JNIEXPORT jintArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_stag
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_makeDeviceSlots(JNIEnv* env, jclass,
                                                                                              jlong handle,
                                                                                              jint connections) {
-  return guarded<jlongArray>(nullptr, [&]() -> jlongArray {
-    auto slots = std::make_unique<std::shared_ptr<device::AdapterMemory>>();
-    if (!communicatorOf(handle).makeDeviceSlots(connections, *slots)) return nullptr;
-    const device::AdapterMemory& memory = **slots;
-    const std::vector<int64_t> facts = {reinterpret_cast<int64_t>(slots.get()),
-                                        reinterpret_cast<int64_t>(memory.base()), static_cast<int64_t>(memory.bytes()),
-                                        memory.dmabuf()};
-    jlongArray row = newLongs(env, facts);
-    if (row != nullptr) (void)slots.release();
-    return row;
-  });
+  return slotsOf(env, [&](auto& slots) { return communicatorOf(handle).makeDeviceSlots(connections, slots); });
+}
+
+JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_setForwarded(JNIEnv*, jclass, jlong handle,
+                                                                                    jint connections) {
+  communicatorOf(handle).setForwarded(connections);
+}
+
+JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_forwardedSlots(JNIEnv* env, jclass,
+                                                                                            jlong handle) {
+  return slotsOf(env, [&](auto& slots) { return communicatorOf(handle).forwardedSlots(slots); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_forwardedSlotsOf(JNIEnv*, jclass, jlong handle,
+                                                                                         jint peer) {
+  return reinterpret_cast<jlong>(communicatorOf(handle).forwardedSlotsOf(peer));
 }
 
 JNIEXPORT void JNICALL Java_io_jccl_nativelib_NativeDeviceCommunicator_releaseDeviceSlots(JNIEnv*, jclass,

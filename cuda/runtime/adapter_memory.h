@@ -9,6 +9,8 @@
 #include "base/status.h"
 #include "cuda/runtime/device_api.h"
 #include "cuda/runtime/device_heap.h"
+#include "cuda/runtime/device_segment.h"
+#include "cuda/runtime/retired_memory.h"
 
 namespace jccl::device {
 
@@ -20,21 +22,48 @@ class AdapterMemory {
   static Status make(size_t bytes, std::shared_ptr<AdapterMemory>& memory) {
     auto made = std::make_shared<AdapterMemory>();
     if (Status status = HeapMemory::device(bytes, made->memory_); !status) return status;
-    int descriptor = -1;
-    if (exportDmabuf(made->base(), made->bytes(), descriptor)) made->dmabuf_.reset(descriptor);
+    made->describe(made->memory_.base(), made->memory_.bytes());
     memory = std::move(made);
     return Status::ok();
   }
+  // Part of a segment of the current device.
+  static std::shared_ptr<AdapterMemory> in(std::shared_ptr<DeviceSegment> segment, int device, size_t offset,
+                                           size_t bytes) {
+    auto made = std::make_shared<AdapterMemory>();
+    made->describe(segment->base() + offset, bytes);
+    made->segment_ = std::move(segment);
+    made->device_ = device;
+    return made;
+  }
+  AdapterMemory() = default;
+  ~AdapterMemory() {
+    if (segment_ == nullptr) return;
+    RetiredMemory::ofThisProcess().retire(device_, std::move(segment_));
+    RetiredMemory::ofThisProcess().collect();
+  }
+  AdapterMemory(const AdapterMemory&) = delete;
+  AdapterMemory& operator=(const AdapterMemory&) = delete;
 
-  uint8_t* base() const { return memory_.base(); }
-  size_t bytes() const { return memory_.bytes(); }
+  uint8_t* base() const { return base_; }
+  size_t bytes() const { return bytes_; }
   // For the adapters' drivers; -1 where the GPU's driver makes none, and they may know the memory by its address.
   int dmabuf() const { return dmabuf_.get(); }
   // Never goes back: a kernel may still use it.
   void leak() { memory_.leak(); }
 
  private:
+  void describe(uint8_t* base, size_t bytes) {
+    base_ = base;
+    bytes_ = bytes;
+    int descriptor = -1;
+    if (exportDmabuf(base, bytes, descriptor)) dmabuf_.reset(descriptor);
+  }
+
   HeapMemory memory_;
+  std::shared_ptr<DeviceSegment> segment_;
+  int device_ = 0;
+  uint8_t* base_ = nullptr;
+  size_t bytes_ = 0;
   UniqueFd dmabuf_;
 };
 

@@ -97,7 +97,11 @@ Status allocateForDescriptors(size_t bytes, DescriptorMemory& memory) {
   if (Status status = unitOfAllocations(device, true, unit); !status) return status;
   const size_t rounded = (bytes + unit - 1) / unit * unit;
   const std::string facts = factsOf(device, rounded);
-  const driver::AllocationProperties properties = allocationOn(device, true);
+  driver::AllocationProperties properties = allocationOn(device, true);
+  int direct = 0;  // an adapter may use it, too
+  if (attributeOf(device, driver::DeviceAttribute::DirectRdmaOfVirtualMemory, direct)) {
+    properties.gpuDirectRdma = static_cast<unsigned char>(direct);
+  }
   driver::Allocation allocation = 0;
   Status status = statusOf("cuMemCreate", driver().allocationCreate(&allocation, rounded, &properties, 0), facts);
   if (!status) return status;

@@ -139,7 +139,7 @@ DeviceCommunicator::~DeviceCommunicator() {
   if (activity_ != nullptr) activity_->close();
   StreamOwners::ofThisProcess().release(config_.token, config_.rank);
   if (!idle) {
-    segment_.leak();
+    segment_->leak();
     tables_.leak();
     multicast_.leak();
     control_.leak();
@@ -149,10 +149,10 @@ DeviceCommunicator::~DeviceCommunicator() {
     for (InFlight& flight : flights_) (void)flight.arguments.release();
     return;
   }
-  if (allInProcess_ || (anyInProcess_ && segment_.hasDescriptor())) {
+  if (allInProcess_ || (anyInProcess_ && segment_->hasDescriptor())) {
     keepAlive_->keep(config_.device, std::move(segment_));
-  } else if (!segment_.hasDescriptor()) {
-    segment_.leak();  // a process does not learn when the others have ended their last operation
+  } else if (!segment_->hasDescriptor()) {
+    segment_->leak();  // a process does not learn when the others have ended their last operation
   }
   // After a failure a kernel of another process may still be in an operation.
   if (!allInProcess_ && failure_ != Code::Ok) multicast_.leak();

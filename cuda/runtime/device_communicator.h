@@ -94,6 +94,11 @@ class DeviceCommunicator {
   Status connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends,
                        std::shared_ptr<const void> memory);
   std::vector<int> stagedChannels(int peer) const;
+  // This rank's GPU is to forward so many connections for ranks of its host, before connectInfo; their slots, once that has
+  // been called, for this rank's adapter; and those of a peer, as this GPU reaches them: null where it does not.
+  void setForwarded(int connections) { plan_.setForwarded(connections); }
+  Status forwardedSlots(std::shared_ptr<AdapterMemory>& slots);
+  uint8_t* forwardedSlotsOf(int peer) const { return peers_[peer].forwarded; }
   // With `inPlace` all ranks of the communicator are threads of this process that reach each other's memory. `activity` counts
   // operations where a network moves staged connections; null otherwise.
   Status prepare(bool inPlace, StagingActivity* activity);
@@ -150,7 +155,7 @@ class DeviceCommunicator {
   // The number of the first that failed; 0: none.
   uint64_t failedSequence() const;
   size_t deviceBytes() const {
-    return segment_.bytes() + tables_.bytes() + (adapterMemory_ == nullptr ? 0 : adapterMemory_->bytes());
+    return segment_->bytes() + tables_.bytes() + (adapterMemory_ == nullptr ? 0 : adapterMemory_->bytes());
   }
 
  private:
@@ -214,7 +219,7 @@ class DeviceCommunicator {
   DeviceCommunicatorConfig config_;
   ConnectionShape shape_;
   DevicePlan plan_;
-  DeviceSegment segment_;
+  std::shared_ptr<DeviceSegment> segment_ = std::make_shared<DeviceSegment>();
   UniqueFd descriptor_;       // of the segment, until it is taken
   std::string noDescriptor_;  // why the segment has none
   bool refusedDescriptor_ = false;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "cuda/runtime/device_communicator.h"
 #include "cuda/runtime/retired_memory.h"
@@ -49,25 +50,27 @@ struct DeviceCommunicator::Introduction {
   uint64_t token[2];
   uint64_t segmentBytes;
   uint64_t descriptorBytes;  // what a descriptor of the segment maps; 0: there is none
+  uint64_t
+      forwardedOffset;  // of the slots that it forwards for others, to the end of the segment; its size: there are none
 };
 
 // Where the driver cannot share memory between processes, threads still reach it.
 Status DeviceCommunicator::makeSegment() {
   handle_.offset = DevicePlan::kNone;
   if (config_.descriptors) {
-    Status status = DeviceSegment::behindDescriptor(plan_.segmentBytes(), segment_, descriptor_);
+    Status status = DeviceSegment::behindDescriptor(plan_.segmentBytes(), *segment_, descriptor_);
     if (status) return status;
     noDescriptor_ = status.message();
   }
-  if (Status status = DeviceSegment::onHeap(plan_.segmentBytes(), segment_); !status) return status;
-  const Status exported = exportMemory(segment_.base(), handle_);
+  if (Status status = DeviceSegment::onHeap(plan_.segmentBytes(), *segment_); !status) return status;
+  const Status exported = exportMemory(segment_->base(), handle_);
   if (!exported) handle_.offset = DevicePlan::kNone;
   noHandle_ = exported.message();
   return Status::ok();
 }
 
 std::string DeviceCommunicator::handleExchange() const {
-  if (segment_.hasDescriptor()) return "file descriptor (cuMemCreate)";
+  if (segment_->hasDescriptor()) return "file descriptor (cuMemCreate)";
   const std::string because = noDescriptor_.empty() ? "" : "; no file descriptor: " + noDescriptor_;
   return (noHandle_.empty() ? "CUDA IPC handle" : "none: " + noHandle_) + because;
 }
@@ -81,7 +84,7 @@ void DeviceCommunicator::renounceDescriptors(const std::string& why) {
   peers_.assign(peers_.size(), {});
   RetiredMemory& retired = RetiredMemory::ofThisProcess();
   retired.retire(config_.device, std::move(opened_));
-  retired.retire(config_.device, std::move(segment_));
+  retired.retire(config_.device, std::exchange(segment_, std::make_shared<DeviceSegment>()));
   opened_.clear();
   retired.collect();
   allInProcess_ = true;
@@ -98,12 +101,12 @@ Status DeviceCommunicator::connectInfo(std::vector<uint8_t>& info) {
   Status status = describeDevice(config_.device, properties);
   if (status) status = makeSegment();
   // Memory is zeroed before any peer can write into it: the first legal flag is 1.
-  if (status) status = fillAsync(segment_.base(), 0, plan_.segmentBytes(), stream_);
+  if (status) status = fillAsync(segment_->base(), 0, plan_.segmentBytes(), stream_);
   if (status) status = synchronize(stream_);
   if (!status) return noted(status);
   Introduction own{};
   own.magic = kMagic;
-  own.base = reinterpret_cast<uint64_t>(segment_.base());
+  own.base = reinterpret_cast<uint64_t>(segment_->base());
   std::memcpy(own.process, processIdentity(), sizeof own.process);
   std::memcpy(own.uuid, properties.uuid, sizeof own.uuid);
   own.device = config_.device;
@@ -118,7 +121,8 @@ Status DeviceCommunicator::connectInfo(std::vector<uint8_t>& info) {
   own.token[1] = config_.token[1];
   own.segmentBytes = plan_.segmentBytes();
   own.handle = handle_;
-  own.descriptorBytes = segment_.hasDescriptor() ? segment_.bytes() : 0;
+  own.forwardedOffset = plan_.forwardedOffset();
+  own.descriptorBytes = segment_->hasDescriptor() ? segment_->bytes() : 0;
   const auto& offsets = plan_.blockOffsets();
   info.resize(sizeof own + offsets.size() * sizeof offsets[0]);
   std::memcpy(info.data(), &own, sizeof own);
@@ -152,6 +156,9 @@ Status DeviceCommunicator::describePeer(int peer, std::span<const uint8_t> info,
     if (offset != DevicePlan::kNone && offset > theirs.segmentBytes - plan_.blockBytes(peer, channel)) {
       return differs(peer, "blockOffset", offset, DevicePlan::kNone);
     }
+  }
+  if (theirs.forwardedOffset > theirs.segmentBytes) {
+    return differs(peer, "forwardedOffset", theirs.forwardedOffset, theirs.segmentBytes);
   }
   segment.transport = TransportKind::P2p;
   if (std::memcmp(theirs.process, processIdentity(), sizeof theirs.process) == 0) {
@@ -201,7 +208,14 @@ Status DeviceCommunicator::connect(int peer, std::span<const uint8_t> info, int 
   if (Status status = checkPeer(peer, config_.rank, config_.size); !status) return noted(status);
   const DeviceGuard guard(config_.device);
   if (!guard.status()) return noted(guard.status());
-  return noted(describePeer(peer, info, owned.get(), peers_[peer]));
+  const Status described = describePeer(peer, info, owned.get(), peers_[peer]);
+  if (described) {
+    Introduction theirs{};
+    std::memcpy(&theirs, info.data(), sizeof theirs);
+    if (theirs.forwardedOffset < theirs.segmentBytes)
+      peers_[peer].forwarded = peers_[peer].base + theirs.forwardedOffset;
+  }
+  return noted(described);
 }
 
 Status DeviceCommunicator::setStaged(int peer) {
@@ -227,6 +241,18 @@ Status DeviceCommunicator::makeDeviceSlots(int connections, std::shared_ptr<Adap
   const Status made = AdapterMemory::make(static_cast<size_t>(connections) * shape_.simpleSlotsBytes(), adapterMemory_);
   slots = adapterMemory_;
   return noted(made);
+}
+
+Status DeviceCommunicator::forwardedSlots(std::shared_ptr<AdapterMemory>& slots) {
+  if (plan_.forwarded() == 0 || segment_->base() == nullptr) {
+    return noted(Status::invalid("forwarded=" + std::to_string(plan_.forwarded()) +
+                                 ", expected at least 1 connection, and connectInfo before"));
+  }
+  const DeviceGuard guard(config_.device);
+  if (!guard.status()) return noted(guard.status());
+  slots = AdapterMemory::in(segment_, config_.device, plan_.forwardedOffset(),
+                            plan_.segmentBytes() - plan_.forwardedOffset());
+  return Status::ok();
 }
 
 Status DeviceCommunicator::connectStaged(int peer, TransportKind transport, const std::vector<StagedEnds>& ends,
@@ -275,7 +301,7 @@ Status DeviceCommunicator::prepare(bool inPlace, StagingActivity* activity) {
   if (status) status = HeapMemory::pinned(plan_.tableBytes(), staging);
   if (status) status = HeapMemory::device(plan_.tableBytes(), tables_);
   if (!status) return noted(status);
-  plan_.write(staging.base(), tables_.base(), segment_.base(), peers_, records_);
+  plan_.write(staging.base(), tables_.base(), segment_->base(), peers_, records_);
   status = copyAsync(tables_.base(), staging.base(), plan_.tableBytes(), stream_);
   if (status) status = synchronize(stream_);
   if (status) status = allocateForTests();

@@ -9,8 +9,9 @@ namespace jccl::device {
 namespace {
 
 constexpr size_t kPage = 4096;
+constexpr size_t kMaxPage = 64 * 1024;  // of a host: an adapter's driver takes whole ones
 
-size_t pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+size_t pages(size_t bytes, size_t page = kPage) { return (bytes + page - 1) / page * page; }
 
 }  // namespace
 
@@ -74,7 +75,13 @@ void DevicePlan::place() {
       next += blockBytes(peer, channel);
     }
   }
-  segmentBytes_ = next;
+  forwardedOffset_ = forwarded_ == 0 ? next : pages(next, kMaxPage);
+  segmentBytes_ = forwardedOffset_ + pages(forwardedBytes(), kMaxPage);
+}
+
+void DevicePlan::setForwarded(int connections) {
+  forwarded_ = connections;
+  place();
 }
 
 // The channels, then the ends of connections by channel, direction and peer, then the rings.

@@ -5,6 +5,7 @@
 //     0              buffer-exchange descriptors, channel x size + rank of the writer
 //     page-aligned   bounce buffers of operations in place, one for each channel
 //     page-aligned   connection blocks (primitives/layout.h), one for each pair of peer and channel that is used
+//     page-aligned   SIMPLE slots of connections that are forwarded for ranks of this host (engine/forwarding.h)
 //
 // Rings and trees use the pairs of adjacent ranks. Direct schedules can need any peer: the channels below `openChannels` have a
 // block for each. So do sends and receives: for every other pair there is a compact block (cuda/kernels/launch.h), except with
@@ -43,6 +44,11 @@ class DevicePlan {
   // Where the blocks of all pairs begin in the segment, peer x channels + channel; kNone: there is none.
   const std::vector<uint64_t>& blockOffsets() const { return offsets_; }
   size_t segmentBytes() const { return segmentBytes_; }
+  // So many connections are forwarded for others; where their slots begin in the segment.
+  void setForwarded(int connections);
+  int forwarded() const { return forwarded_; }
+  size_t forwardedOffset() const { return forwardedOffset_; }
+  size_t forwardedBytes() const { return static_cast<size_t>(forwarded_) * shape_.simpleSlotsBytes(); }
   static size_t descriptorOffset(int channel, int size, int poster) {
     return (static_cast<size_t>(channel) * size + poster) * sizeof(ExchangeDescriptor);
   }
@@ -54,6 +60,7 @@ class DevicePlan {
     uint8_t* base = nullptr;
     TransportKind transport = TransportKind::None;
     std::vector<uint64_t> blockOffsets;
+    uint8_t* forwarded = nullptr;  // slots of what it forwards for others
     std::vector<StagedEnds> staged;
   };
 
@@ -83,6 +90,8 @@ class DevicePlan {
   bool hasTrees_ = false;
   std::vector<bool> staged_;
   std::vector<uint64_t> offsets_;
+  int forwarded_ = 0;
+  size_t forwardedOffset_ = 0;
   size_t segmentBytes_ = 0;
 };
 

@@ -199,7 +199,7 @@ Work DeviceCommunicator::workOf(const DeviceOperation& one, LaunchArguments& arg
   if (one.isInPlace()) {
     const auto peers = arguments.put<InPlacePeer>(n);
     for (size_t peer = 0; peer < n; ++peer) {
-      uint8_t* base = static_cast<int>(peer) == config_.rank ? segment_.base() : peers_[peer].base;
+      uint8_t* base = static_cast<int>(peer) == config_.rank ? segment_->base() : peers_[peer].base;
       peers.here[peer] = {reinterpret_cast<ExchangeDescriptor*>(base), reinterpret_cast<uint64_t>(operation.send),
                           reinterpret_cast<uint64_t>(operation.recv)};
     }
@@ -233,7 +233,7 @@ Issued DeviceCommunicator::launchWorks(std::span<const DeviceOperation> operatio
   if (operations.front().isInPlace()) {
     InPlaceLaunch launch{};
     describe(launch);
-    launch.descriptors = segment_.as<ExchangeDescriptor>();
+    launch.descriptors = segment_->as<ExchangeDescriptor>();
     launch.bounceOffset = plan_.bounceOffset();
     return issue(launch, std::move(area), operations, timeoutNanos, stream);
   }

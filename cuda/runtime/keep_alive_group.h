@@ -41,7 +41,7 @@ class KeepAliveGroup {
     return group;
   }
 
-  void keep(int device, DeviceSegment memory) {
+  void keep(int device, std::shared_ptr<DeviceSegment> memory) {
     const std::lock_guard lock(mutex_);
     kept_.emplace_back(device, std::move(memory));
   }
@@ -68,7 +68,7 @@ class KeepAliveGroup {
 
  private:
   std::mutex mutex_;
-  std::vector<std::pair<int, DeviceSegment>> kept_;  // and the device of each
+  std::vector<std::pair<int, std::shared_ptr<DeviceSegment>>> kept_;  // and the device of each
   std::vector<DeviceCommunicator*> ranks_;
 };
 

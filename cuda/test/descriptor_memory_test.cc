@@ -206,6 +206,32 @@ TEST(DescriptorMemory, CommunicatorsHaveItAndGiveItBack) {
   expectNothingLeft();
 }
 
+// Slots that are forwarded for others are part of the segment, and an adapter uses them.
+TEST(DescriptorMemory, IsForAdaptersToo) {
+  const Sharing sharing("descriptors");
+  device::DeviceCommunicatorConfig config;
+  config.size = 2;
+  config.threads = 64;
+  config.token[0] = 99;
+  config.descriptors = true;
+  std::unique_ptr<device::DeviceCommunicator> communicator;
+  ASSERT_TRUE(device::DeviceCommunicator::create(config, communicator).isOk());
+  ASSERT_TRUE(communicator->setRing(0, {0, 1}).isOk());
+  communicator->setForwarded(3);
+  std::vector<uint8_t> info;
+  ASSERT_TRUE(communicator->connectInfo(info).isOk());
+  const UniqueFd descriptor(communicator->takeDescriptor());
+  ASSERT_TRUE(descriptor);
+  std::shared_ptr<device::AdapterMemory> slots;
+  ASSERT_TRUE(communicator->forwardedSlots(slots).isOk());
+  EXPECT_GE(slots->dmabuf(), 0);
+  EXPECT_EQ(slots->bytes() % 65536, 0u);
+  // Its owner closes it, and it stays until the adapter's side does.
+  std::memset(slots->base(), 1, slots->bytes());
+  communicator.reset();
+  EXPECT_EQ(slots->base()[slots->bytes() - 1], 1);
+}
+
 TEST(DescriptorMemory, ARankOfAnotherProcessIsMappedOrRefused) {
   {
     const Sharing sharing("descriptors");

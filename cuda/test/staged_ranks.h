@@ -1,4 +1,4 @@
-// Ranks on GPUs that do not reach each other's memory, over a network of faults, in one process.
+// Ranks on GPUs of several hosts, which do not reach each other's memory, over a network of faults, in one process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,9 @@ enum class Slots { InHost, OnDevice };
 
 class StagedRanks {
  public:
-  StagedRanks(int size, const NetFaults& faults, Slots slots = Slots::InHost) : network(faults), slots_(slots) {
+  // Where a host has several ranks, the adapter is beside the GPU of its first one, through which the others send (PXN).
+  StagedRanks(int size, const NetFaults& faults, Slots slots = Slots::InHost, int ranksOfHost = 1)
+      : network(faults), slots_(slots), ranksOfHost_(ranksOfHost) {
     static uint64_t communicators = uint64_t{1} << 32;
     ++communicators;
     const size_t n = static_cast<size_t>(size);
@@ -39,6 +41,7 @@ class StagedRanks {
     communicators_.resize(n);
     devices_.resize(n);
     adapterMemory_.resize(n);
+    forwardedMemory_.resize(n);
     for (int rank = 0; rank < size; ++rank) {
       HostCommunicatorConfig config;
       config.communicator.rank = rank;
@@ -51,7 +54,6 @@ class StagedRanks {
       config.secret.assign(16, 42);
       config.makeNet = network.maker();
       expectOk(HostCommunicator::create(config, communicators_[rank]));
-      expectOk(communicators_[rank]->connectInfo({"simulated"}, info[rank]));
       device::DeviceCommunicatorConfig onDevice;
       onDevice.rank = rank;
       onDevice.size = size;
@@ -62,17 +64,30 @@ class StagedRanks {
       onDevice.token[0] = communicators;
       expectOk(DeviceCommunicator::create(onDevice, devices_[rank]));
     }
-    for (int rank = 0; rank < size; ++rank) connect(rank, info, deviceInfo[rank]);
+    for (int rank = 0; rank < size; ++rank) layOutDevice(rank);
+    for (int rank = 0; rank < size; ++rank) introduce(rank, info[rank], deviceInfo[rank]);
+    for (int rank = 0; rank < size; ++rank) connect(rank, info, deviceInfo);
+    for (int rank = 0; rank < size; ++rank) prepare(rank);
   }
 
   ~StagedRanks() {
-    for (auto& device : devices_) device->abort(Code::Aborted);
+    for (auto& device : devices_) {
+      if (device != nullptr) device->abort(Code::Aborted);
+    }
     devices_.clear();
   }
 
   int size() const { return static_cast<int>(devices_.size()); }
+  int hostOf(int rank) const { return rank / ranksOfHost_; }
+  int forwarderOf(int rank) const { return hostOf(rank) * ranksOfHost_; }
   DeviceCommunicator& operator[](int rank) { return *devices_[rank]; }
   HostCommunicator& host(int rank) { return *communicators_[rank]; }
+  // Closes one rank before the others.
+  void close(int rank) {
+    devices_[rank].reset();
+    communicators_[rank].reset();
+    forwardedMemory_[rank].reset();
+  }
 
   Issued allReduce(int rank, Choice choice, std::vector<int32_t>& buffer, int64_t limitNanos = kLimitNanos) {
     return devices_[rank]->run({Collective::AllReduce, DataType::Int32, ReduceOp::Sum}, choice, buffer.data(),
@@ -126,28 +141,77 @@ class StagedRanks {
  private:
   static void expectOk(const Status& status) { EXPECT_TRUE(status.isOk()) << status.message(); }
 
-  void connect(int rank, const std::vector<std::vector<uint8_t>>& info, std::vector<uint8_t>& deviceInfo) {
-    const int size = static_cast<int>(devices_.size());
-    HostCommunicator& host = *communicators_[rank];
+  void layOutDevice(int rank) {
     DeviceCommunicator& device = *devices_[rank];
     std::vector<int> order, down;
-    for (int i = 0; i < size; ++i) order.push_back(i);
-    if (rank + 1 < size) down.push_back(rank + 1);
+    for (int i = 0; i < size(); ++i) order.push_back(i);
+    if (rank + 1 < size()) down.push_back(rank + 1);
     for (int channel = 0; channel < kChannels; ++channel) {
       expectOk(device.setRing(channel, order));
       expectOk(device.setTree(channel, rank - 1, down));
     }
-    if (slots_ == Slots::OnDevice) useDeviceSlots(rank);
-    for (int peer = 0; peer < size; ++peer) {
+    for (int peer = 0; peer < size(); ++peer) {
+      if (hostOf(peer) != hostOf(rank)) expectOk(device.setStaged(peer));
+    }
+  }
+
+  // Of all ranks of a host, in their order.
+  std::vector<ForwardedConnection> forwarded(int forwarder) const {
+    std::vector<ForwardedConnection> all;
+    for (int rank = forwarder + 1; rank < forwarder + ranksOfHost_; ++rank) {
+      for (int peer = 0; peer < size(); ++peer) {
+        if (hostOf(peer) == hostOf(rank)) continue;
+        for (const int channel : devices_[rank]->stagedChannels(peer)) all.push_back({rank, peer, channel, 0, false});
+      }
+    }
+    return all;
+  }
+
+  void introduce(int rank, std::vector<uint8_t>& info, std::vector<uint8_t>& deviceInfo) {
+    const bool forwards = slots_ == Slots::OnDevice && ranksOfHost_ > 1 && forwarderOf(rank) == rank;
+    const std::vector<ForwardedConnection> others = forwards ? forwarded(rank) : std::vector<ForwardedConnection>();
+    DeviceCommunicator& device = *devices_[rank];
+    device.setForwarded(static_cast<int>(others.size()));
+    expectOk(device.connectInfo(deviceInfo));
+    if (forwards) {
+      expectOk(device.forwardedSlots(forwardedMemory_[rank]));
+      const device::AdapterMemory& memory = *forwardedMemory_[rank];
+      expectOk(communicators_[rank]->forwardFor({memory.base(), memory.bytes(), memory.dmabuf()}, others));
+    }
+    if (slots_ == Slots::OnDevice && forwarderOf(rank) == rank) useDeviceSlots(rank);
+    expectOk(communicators_[rank]->connectInfo({"simulated"}, info));
+  }
+
+  void connect(int rank, const std::vector<std::vector<uint8_t>>& info,
+               const std::vector<std::vector<uint8_t>>& deviceInfo) {
+    HostCommunicator& host = *communicators_[rank];
+    DeviceCommunicator& device = *devices_[rank];
+    for (int peer = 0; peer < size(); ++peer) {
+      if (peer != rank && hostOf(peer) == hostOf(rank)) expectOk(device.connect(peer, deviceInfo[peer]));
+    }
+    const int through = forwarderOf(rank);
+    if (slots_ == Slots::OnDevice && through != rank) {
+      const std::vector<ForwardedConnection> all = forwarded(through);
+      std::vector<ForwardedSends::Request> requests;
+      for (size_t i = 0; i < all.size(); ++i) {
+        if (all[i].from == rank) requests.push_back({all[i].to, all[i].channel, i});
+      }
+      host.sendThrough(through, info[through], all.size(), device.forwardedSlotsOf(through), requests);
+    }
+    for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank) continue;
-      expectOk(host.connect(peer, TransportKind::Net, info[peer]));
-      expectOk(device.setStaged(peer));
+      const bool here = hostOf(peer) == hostOf(rank);
+      expectOk(host.connect(peer, here ? TransportKind::P2p : TransportKind::Net, info[peer]));
     }
     layOut(host.communicator());
+  }
+
+  void prepare(int rank) {
+    HostCommunicator& host = *communicators_[rank];
+    DeviceCommunicator& device = *devices_[rank];
     expectOk(host.prepare());
-    expectOk(device.connectInfo(deviceInfo));
-    for (int peer = 0; peer < size; ++peer) {
-      if (peer == rank) continue;
+    for (int peer = 0; peer < size(); ++peer) {
+      if (hostOf(peer) == hostOf(rank)) continue;
       std::vector<StagedEnds> ends;
       expectOk(host.stage(peer, device.stagedChannels(peer), ends));
       expectOk(device.connectStaged(peer, TransportKind::Net, ends, host.memory()));
@@ -161,7 +225,7 @@ class StagedRanks {
   void useDeviceSlots(int rank) {
     DeviceSlots slots;
     for (int peer = 0; peer < static_cast<int>(devices_.size()); ++peer) {
-      if (peer == rank) continue;
+      if (hostOf(peer) == hostOf(rank)) continue;
       for (const int channel : devices_[rank]->stagedChannels(peer)) {
         slots.uses.push_back({peer, channel, true, 0});
         if (channel != 0 || peer != 0) slots.uses.push_back({peer, channel, false, 0});
@@ -174,7 +238,8 @@ class StagedRanks {
   }
 
   const Slots slots_;
-  std::vector<std::shared_ptr<device::AdapterMemory>> adapterMemory_;  // outlives what writes into it
+  const int ranksOfHost_;
+  std::vector<std::shared_ptr<device::AdapterMemory>> adapterMemory_, forwardedMemory_;  // outlive what uses them
   std::vector<std::unique_ptr<HostCommunicator>> communicators_;
   std::vector<std::unique_ptr<DeviceCommunicator>> devices_;
 };

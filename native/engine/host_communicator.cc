@@ -15,8 +15,8 @@ namespace jccl {
 namespace {
 
 constexpr uint32_t kInfoMagic = 0x4c43434a;  // "JCCL"
-constexpr uint32_t kInfoVersion = 2;
-constexpr size_t kInfoHeaderBytes = 8 + ShmProcess::kWireBytes + 8 + 4 + 4;
+constexpr uint32_t kInfoVersion = 3;
+constexpr size_t kInfoHeaderBytes = 8 + ShmProcess::kWireBytes + 8 + 8 + 4 + 4;
 
 // Host buffers of peers that stay mapped: at least so many, and several for each rank: an operation uses two of each.
 constexpr size_t kViews = 64;
@@ -65,7 +65,14 @@ Status HostCommunicator::create(const HostCommunicatorConfig& config, std::uniqu
 
 HostCommunicator::~HostCommunicator() {
   stagingProxy_.reset();
+  forwardedSends_.release();
   if (net_ != nullptr) net_->close(communicator_->failure() == Code::Ok ? kFlushNanos : 0);
+  if (forwarder_ != nullptr) {
+    forwarder_->end("has closed its communicator");
+    if (forwardingId_ != 0) registry_->remove(forwardingId_);
+    logMessage(LogLevel::Info, "net", "PXN: forwarded bytes=" + std::to_string(forwardedBytes()));
+  }
+  forwardedMemory_.reset();
   communicator_.reset();
   ib_.reset();
   sockets_.reset();
@@ -105,12 +112,14 @@ Status HostCommunicator::connectInfo(const std::vector<std::string>& addresses, 
       if (!status) logMessage(LogLevel::Info, "net", "ib: not used: " + ibObstacle_);
     }
   }
+  offerForwarding();
   info.clear();
   append(info, kInfoMagic);
   append(info, kInfoVersion);
   const ShmProcess::Wire wire = registry_->process().encode();
   info.insert(info.end(), wire.begin(), wire.end());
   append(info, segmentId_);
+  append(info, forwardingId_);
   append(info, static_cast<uint32_t>(network.size()));
   append(info, static_cast<uint32_t>(ib.size()));
   info.insert(info.end(), network.begin(), network.end());
@@ -130,6 +139,7 @@ Status HostCommunicator::decode(std::span<const uint8_t> info, PeerInfo& peer) {
   }
   if (Status status = ShmProcess::decode(info.subspan(8, ShmProcess::kWireBytes), &peer.shm); !status) return status;
   peer.segment = read<uint64_t>(info, 8 + ShmProcess::kWireBytes);
+  peer.forwarding = read<uint64_t>(info, 8 + ShmProcess::kWireBytes + 8);
   const uint64_t socketBytes = read<uint32_t>(info, kInfoHeaderBytes - 8);
   const uint64_t ibBytes = read<uint32_t>(info, kInfoHeaderBytes - 4);
   if (info.size() != kInfoHeaderBytes + socketBytes + ibBytes) {
@@ -173,6 +183,7 @@ Status HostCommunicator::connect(int peer, TransportKind transport, std::span<co
   if (Status status = checkPeer(peer, config_.communicator.rank, config_.communicator.size); !status) return status;
   PeerInfo decoded;
   if (Status status = decode(info, decoded); !status) return status;
+  peerProcesses_[peer] = decoded.shm;
   if (transport == TransportKind::Net || transport == TransportKind::Ib) return connectNet(peer, transport, decoded);
   if (transport == TransportKind::P2p && !registry_->isThisProcess(decoded.shm)) return probe(transport, info);
   if (transport == TransportKind::P2p || transport == TransportKind::Shm) {
@@ -185,7 +196,6 @@ Status HostCommunicator::connectShared(int peer, TransportKind transport, const 
   std::shared_ptr<ShmSegment> view;
   if (Status status = registry_->import(info.shm, info.segment, segment_->bytes(), {}, &view); !status) return status;
   if (Status status = communicator_->connectLocal(peer, transport, view->address()); !status) return status;
-  peerProcesses_[peer] = info.shm;
   peerSegments_[peer] = std::move(view);
   return Status::ok();
 }
@@ -210,8 +220,13 @@ Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo
   const ConnectionShape& shape = communicator_->segmentShape().connection;
   for (int channel = 0; channel < config_.communicator.channels; ++channel) {
     ConnectionMemory ends[2];
+    const ConnectionMemory* forwarded = forwardedSends_.find(peer, channel);
     for (ConnectionMemory& end : ends) {
       const bool sends = &end == ends;
+      if (sends && forwarded != nullptr) {
+        end = *forwarded;
+        continue;
+      }
       auto memory = std::make_shared<MappedMemory>();
       if (Status status = MappedMemory::mapAnonymous(shape.blockBytes(), *memory); !status) return status;
       end = {memory->base(), reinterpret_cast<HeadLine*>(memory->base() + shape.headOffset()), shape};
@@ -222,7 +237,9 @@ Status HostCommunicator::connectNet(int peer, TransportKind kind, const PeerInfo
       netMemory_.push_back(std::move(memory));
     }
     FirstUse* firstUse = nullptr;
-    if (Status status = net_->sendConnection(peer, channel, ends[0], &firstUse); !status) return status;
+    if (forwarded == nullptr) {
+      if (Status status = net_->sendConnection(peer, channel, ends[0], &firstUse); !status) return status;
+    }
     if (Status status = net_->recvConnection(peer, channel, ends[1]); !status) return status;
     if (Status status = communicator_->connectNet(peer, channel, ends[0], ends[1], firstUse); !status) return status;
   }
@@ -248,6 +265,7 @@ Status HostCommunicator::setPaths(const std::vector<NetPath>& paths) {
 
 Status HostCommunicator::prepare() {
   if (Status planned = communicator_->checkPlan(); !planned) return planned;
+  if (Status started = startForwarding(); !started) return started;
   for (std::unique_ptr<NetTransport>* network : {&sockets_, &ib_}) {
     if (network->get() != net_) network->reset();
   }
@@ -255,7 +273,8 @@ Status HostCommunicator::prepare() {
   std::vector<std::pair<int, int>> connections;
   for (int channel = 0; channel < config_.communicator.channels; ++channel) {
     for (const Channel::Need& need : communicator_->needs(channel)) {
-      if (need.send && communicator_->transportOf(need.peer) == TransportKind::Net) {
+      const bool byNetwork = communicator_->transportOf(need.peer) == TransportKind::Net;
+      if (need.send && byNetwork && forwardedSends_.find(need.peer, channel) == nullptr) {
         connections.emplace_back(need.peer, channel);
       }
     }
@@ -300,6 +319,94 @@ uint8_t* HostCommunicator::deviceSlots(int peer, int channel, bool sends) const 
   return static_cast<uint8_t*>(deviceSlots_.memory.address) + static_cast<size_t>(found - uses.begin()) * each;
 }
 
+Status HostCommunicator::forwardFor(const NetDeviceMemory& slots, std::vector<ForwardedConnection> connections) {
+  const ConnectionShape& shape = communicator_->segmentShape().connection;
+  const size_t needed = connections.size() * shape.simpleSlotsBytes();
+  if (sockets_ != nullptr || forwarder_ != nullptr || connections.empty() || slots.bytes < needed) {
+    return Status::invalid("forwarded slots: bytes=" + std::to_string(slots.bytes) + ", expected at least " +
+                           std::to_string(needed) + " for connections=" + std::to_string(connections.size()) +
+                           ", and once, before connectInfo");
+  }
+  forwardedSlots_ = slots;
+  return Forwarder::create(shape, std::move(connections), &forwarder_);
+}
+
+// Only what the network reaches; senders do without the rest.
+void HostCommunicator::offerForwarding() {
+  NetTransport* network = ib_ != nullptr ? ib_.get() : sockets_.get();
+  if (forwarder_ == nullptr || forwardingId_ != 0 || network == nullptr) return;
+  std::set<int> adapters;
+  for (const ForwardedConnection& one : forwarder_->connections()) adapters.insert(one.adapter);
+  const Status reached = network->reachDeviceMemory(forwardedSlots_, adapters, &forwardedMemory_);
+  const std::string what = "PXN: forwarding connections=" + std::to_string(forwarder_->connections().size());
+  if (!reached) {
+    logMessage(LogLevel::Warn, "net",
+               what + " is not possible, other ranks send them through memory of the host: " + reached.message());
+    return;
+  }
+  forwardingNet_ = network;
+  forwardingId_ = registry_->add(forwarder_->segment());
+}
+
+void HostCommunicator::sendThrough(int forwarder, std::span<const uint8_t> info, size_t connections, uint8_t* slots,
+                                   const std::vector<ForwardedSends::Request>& requests) {
+  const ConnectionShape& shape = communicator_->segmentShape().connection;
+  PeerInfo peer;
+  Status taken = decode(info, peer);
+  if (taken && peer.forwarding == 0) taken = Status::transport("it does not offer it; its log says why");
+  std::shared_ptr<ShmSegment> segment;
+  if (taken) taken = registry_->import(peer.shm, peer.forwarding, 0, {}, &segment);
+  if (taken) {
+    taken = forwardedSends_.take(config_.communicator.rank, forwarder, peer.shm, std::move(segment), shape, connections,
+                                 slots, requests);
+  }
+  const std::string what = "connections=" + std::to_string(requests.size());
+  const std::string who = "the GPU of rank=" + std::to_string(forwarder);
+  if (taken) {
+    logMessage(LogLevel::Info, "net", "PXN: " + what + " lead through " + who);
+  } else {
+    logMessage(LogLevel::Warn, "net",
+               "PXN: " + what + " go through memory of the host instead of " + who + ": " + taken.message());
+  }
+}
+
+// Senders have taken what they use.
+Status HostCommunicator::startForwarding() {
+  if (forwardingNet_ == nullptr) return Status::ok();
+  if (net_ != forwardingNet_) {
+    forwardedMemory_.reset();
+    forwarder_->end("uses another network than it has offered to forward by");
+    return Status::ok();
+  }
+  for (size_t i = 0; i < forwarder_->connections().size(); ++i) {
+    const ForwardedConnection& one = forwarder_->connections()[i];
+    if (!forwarder_->isTaken(i)) continue;
+    ConnectionMemory memory = forwarder_->memory(i);
+    memory.deviceSlots = static_cast<uint8_t*>(forwardedSlots_.address) + i * memory.shape.simpleSlotsBytes();
+    Status status =
+        net_->forward(one.from, one.to, one.channel, one.adapter, memory, forwardedMemory_.get(), one.ahead);
+    if (!status) return status;
+  }
+  return Status::ok();
+}
+
+HostCommunicator::Senders HostCommunicator::senders() const {
+  Senders senders = Senders::None;
+  if (forwardingId_ == 0 || net_ == nullptr || net_->failed() || communicator_->failure() != Code::Ok) return senders;
+  for (size_t i = 0; i < forwarder_->connections().size(); ++i) {
+    const ShmProcess& process = peerProcesses_[forwarder_->connections()[i].from];
+    if (!forwarder_->isTaken(i)) continue;
+    if (registry_->isThisProcess(process)) {
+      senders = std::max(senders, Senders::Here);
+    } else if (jccl::isRunning(process)) {
+      return Senders::Elsewhere;
+    }
+  }
+  return senders;
+}
+
+uint64_t HostCommunicator::forwardedBytes() const { return net_ == nullptr ? 0 : net_->forwardedBytes(); }
+
 Status HostCommunicator::stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends) {
   const CommunicatorConfig& communicator = config_.communicator;
   if (peer < 0 || peer >= communicator.size || communicator_->transportOf(peer) == TransportKind::None) {
@@ -321,6 +428,7 @@ std::shared_ptr<const void> HostCommunicator::memory() const {
   all->push_back(segment_);
   all->insert(all->end(), peerSegments_.begin(), peerSegments_.end());
   all->insert(all->end(), netMemory_.begin(), netMemory_.end());
+  for (const auto& segment : forwardedSends_.segments()) all->push_back(segment);
   return all;
 }
 
@@ -328,8 +436,18 @@ StagingActivity* HostCommunicator::startStaging(uint32_t* abort) {
   if (net_ == nullptr) return nullptr;
   const CommunicatorConfig& communicator = config_.communicator;
   const bool oversubscribed = SpinPolicy::isOversubscribed(communicator.localRanks, communicator.cores);
-  stagingProxy_ = std::make_unique<StagingProxy>(
-      *net_, abort, [this] { communicator_->abort(Code::Transport); }, oversubscribed ? 0 : StagingProxy::kSpinNanos);
+  StagingProxy::Forwarding forwarding;
+  if (forwarder_ != nullptr) forwarding.counts = &forwarder_->counts();
+  forwarding.forwarders = forwardedSends_.counts();
+  if (!forwardedSends_.empty()) forwarding.broken = [this] { return forwardedSends_.broken(); };
+  const auto failed = [this] {
+    communicator_->abort(Code::Transport);
+    int peer = -1;
+    if (forwarder_ != nullptr && net_->failed())
+      forwarder_->end("has a broken network: " + net_->error(&peer).message());
+  };
+  stagingProxy_ = std::make_unique<StagingProxy>(*net_, abort, failed, oversubscribed ? 0 : StagingProxy::kSpinNanos,
+                                                 std::move(forwarding));
   return &stagingProxy_->activity();
 }
 
@@ -381,6 +499,7 @@ std::string HostCommunicator::lastError() const {
     add(error_);
     net = net_;
   }
+  add(forwardedSends_.error());
   if (net != nullptr && net->failed()) {
     int peer = -1;
     const Status error = net->error(&peer);

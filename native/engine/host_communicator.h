@@ -12,6 +12,7 @@
 #include "base/mapped_memory.h"
 #include "base/status.h"
 #include "engine/communicator.h"
+#include "engine/forwarding.h"
 #include "engine/zero_copy.h"
 #include "transport/net_transport.h"
 #include "transport/shm_registry.h"
@@ -40,10 +41,11 @@ class HostCommunicator final : private BufferResolver {
 
   // What peers need to connect; listens on the addresses, if there are any.
   //
-  //     0         4          8                   56           64            68       72
-  //     +---------+----------+-------------------+------------+-------------+--------+---------------+-----------+
-  //     | magic   | version  | shm process (48)  | segment id | sockets len | ib len | sockets' info | ib's info |
-  //     +---------+----------+-------------------+------------+-------------+--------+---------------+-----------+
+  //     0         4          8                   56           64             72            76       80
+  //     +---------+----------+-------------------+------------+--------------+-------------+--------+------------+------+
+  //     | magic   | version  | shm process (48)  | segment id | forwarded id | sockets len | ib len | sockets'   | ib's |
+  //     |         |          |                   |            | 0: none      |             |        | info       | info |
+  //     +---------+----------+-------------------+------------+--------------+-------------+--------+------------+------+
   Status connectInfo(const std::vector<std::string>& addresses, std::vector<uint8_t>& info);
   // All peers behind a network are reached by the same one.
   Status connect(int peer, TransportKind transport, std::span<const uint8_t> info);
@@ -57,6 +59,18 @@ class HostCommunicator final : private BufferResolver {
   // Where connections over a network shall have SIMPLE slots in memory of a GPU, before connect; they outlive this object.
   // What the network does not reach stays in memory of the host, with a warning.
   Status useDeviceSlots(DeviceSlots slots);
+  // Sends for other ranks of this host through memory of this rank's GPU, before connectInfo: the connections are numbered as
+  // here, and `slots` has their SIMPLE slots one after the other; it outlives this object. What the network does not reach is
+  // not offered, with a warning.
+  Status forwardFor(const NetDeviceMemory& slots, std::vector<ForwardedConnection> connections);
+  // Sends through the GPU of a rank with this connect information, before connect: `connections` is what it was asked for by
+  // all ranks, `slots` where this rank's GPU reaches its slots. The connections are taken, or a warning says why not.
+  void sendThrough(int forwarder, std::span<const uint8_t> info, size_t connections, uint8_t* slots,
+                   const std::vector<ForwardedSends::Request>& requests);
+  // Who still sends through this rank's GPU: nobody, threads of this process only, other processes as well.
+  enum class Senders : uint8_t { None, Here, Elsewhere };
+  Senders senders() const;
+  uint64_t forwardedBytes() const;
   // Connections with a peer for kernels of a GPU, by channel; see engine/staging.h. After prepare.
   Status stage(int peer, const std::vector<int>& channels, std::vector<StagedEnds>& ends);
   // Their memory, which is mapped for as long as anybody has this; after connect.
@@ -80,6 +94,7 @@ class HostCommunicator final : private BufferResolver {
   struct PeerInfo {
     ShmProcess shm;
     uint64_t segment = 0;
+    uint64_t forwarding = 0;  // the segment of what it forwards; 0: nothing
     std::span<const uint8_t> sockets;
     std::span<const uint8_t> ib;
 
@@ -89,6 +104,8 @@ class HostCommunicator final : private BufferResolver {
   static Status decode(std::span<const uint8_t> info, PeerInfo& peer);
   Status connectShared(int peer, TransportKind transport, const PeerInfo& info);
   Status connectNet(int peer, TransportKind kind, const PeerInfo& info);
+  void offerForwarding();
+  Status startForwarding();
   void registerDeviceSlots();
   uint8_t* deviceSlots(int peer, int channel, bool sends) const;
   Status openNetwork(const std::vector<std::string>& addresses, const NetMaker& maker,
@@ -117,6 +134,12 @@ class HostCommunicator final : private BufferResolver {
   std::unique_ptr<NetTransport> ib_;
   std::string ibObstacle_;       // why ib_ is null
   NetTransport* net_ = nullptr;  // the one in use, if any
+  NetDeviceMemory forwardedSlots_;
+  std::unique_ptr<Forwarder> forwarder_;
+  uint64_t forwardingId_ = 0;
+  NetTransport* forwardingNet_ = nullptr;       // which reaches the slots,
+  std::unique_ptr<NetMemory> forwardedMemory_;  // as it knows them
+  ForwardedSends forwardedSends_;
   std::unique_ptr<StagingProxy> stagingProxy_;
 
   mutable std::mutex errorMutex_;  // of error_, and where net_ and netMemory_ change: other threads query them

@@ -16,11 +16,14 @@ constexpr int64_t kSleepNanos = 100'000'000;
 
 }  // namespace
 
-StagingProxy::StagingProxy(ProgressEngine& network, uint32_t* abort, std::function<void()> failed, int64_t spinNanos)
+StagingProxy::StagingProxy(ProgressEngine& network, uint32_t* abort, std::function<void()> failed, int64_t spinNanos,
+                           Forwarding forwarding)
     : network_(network),
       abort_(abort),
       failed_(std::move(failed)),
       spinNanos_(spinNanos),
+      forwardersBroken_(std::move(forwarding.broken)),
+      activity_(forwarding.counts, std::move(forwarding.forwarders)),
       thread_(startQuietThread("jccl-staging", [this] { run(); })) {}
 
 StagingProxy::~StagingProxy() {
@@ -37,7 +40,8 @@ void StagingProxy::run() {
   uint32_t seen = 0;
   bool moves = false;  // since the network's own thread was last kicked
   while (!stopping_.load()) {
-    if (network_.failed() && !reported) {
+    const bool alone = forwardersBroken_ && activity_.ownInFlight() && forwardersBroken_();
+    if ((network_.failed() || alone) && !reported) {
       reported = true;
       failed_();
       activity_.unlessClosed([this] {

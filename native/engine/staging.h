@@ -12,6 +12,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/progress_engine.h"
@@ -47,10 +48,20 @@ struct DeviceSlots {
 // A thread that moves the network while operations are in flight on the GPU: no thread of the host waits in them.
 class StagingProxy {
  public:
+  // What joins it to ranks that forward data for it, or for which it does: see engine/forwarding.h.
+  struct Forwarding {
+    StagingCounts* counts = nullptr;         // that others share; null: nothing is forwarded
+    std::vector<StagingCounts*> forwarders;  // of those that send for this rank
+    std::function<bool()> broken;            // whether one of them has ended; empty: there are none
+  };
+
   // `abort` is the word that ends the kernels' waits: set to Code::Transport once the network has failed, after `failed` was
   // called. It stays until the activity is closed, or as long as this object. While an operation is in flight the thread polls
   // without a pause until nothing has moved for so long; `spinNanos` 0 is for hosts that have no core for it.
-  StagingProxy(ProgressEngine& network, uint32_t* abort, std::function<void()> failed, int64_t spinNanos = 0);
+  StagingProxy(ProgressEngine& network, uint32_t* abort, std::function<void()> failed, int64_t spinNanos = 0)
+      : StagingProxy(network, abort, std::move(failed), spinNanos, Forwarding()) {}
+  StagingProxy(ProgressEngine& network, uint32_t* abort, std::function<void()> failed, int64_t spinNanos,
+               Forwarding forwarding);
   ~StagingProxy();
   StagingProxy(const StagingProxy&) = delete;
   StagingProxy& operator=(const StagingProxy&) = delete;
@@ -66,6 +77,7 @@ class StagingProxy {
   uint32_t* const abort_;
   const std::function<void()> failed_;
   const int64_t spinNanos_;
+  const std::function<bool()> forwardersBroken_;
   StagingActivity activity_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;

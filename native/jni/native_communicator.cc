@@ -135,6 +135,49 @@ JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_useDeviceSlots(
   });
 }
 
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_forwardFor(JNIEnv* env, jclass, jlong handle,
+                                                                            jlong address, jlong bytes, jint dmabuf,
+                                                                            jintArray rows) {
+  return guardedCode([&]() -> jint {
+    constexpr size_t kRow = io_jccl_nativelib_NativeCommunicator_FORWARDED_LENGTH;
+    static_assert(kRow == 5);
+    std::vector<int32_t> numbers;
+    if (!copyInts(env, rows, numbers) || numbers.size() % kRow != 0) return static_cast<jint>(Code::Invalid);
+    std::vector<ForwardedConnection> connections;
+    for (size_t i = 0; i < numbers.size(); i += kRow) {
+      connections.push_back({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3], numbers[i + 4] != 0});
+    }
+    const NetDeviceMemory slots{reinterpret_cast<void*>(address), static_cast<size_t>(bytes), dmabuf};
+    return codeOf(hostOf(handle), hostOf(handle).forwardFor(slots, std::move(connections)));
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_sendThrough(JNIEnv* env, jclass, jlong handle,
+                                                                             jint forwarder, jbyteArray info,
+                                                                             jint connections, jlong slots,
+                                                                             jintArray rows) {
+  return guardedCode([&]() -> jint {
+    constexpr size_t kRow = io_jccl_nativelib_NativeCommunicator_REQUEST_LENGTH;
+    static_assert(kRow == 3);
+    std::vector<uint8_t> bytes;
+    std::vector<int32_t> numbers;
+    if (!copyBytes(env, info, bytes) || !copyInts(env, rows, numbers) || numbers.size() % kRow != 0) {
+      return static_cast<jint>(Code::Invalid);
+    }
+    std::vector<ForwardedSends::Request> requests;
+    for (size_t i = 0; i < numbers.size(); i += kRow) {
+      requests.push_back({numbers[i], numbers[i + 1], static_cast<size_t>(numbers[i + 2])});
+    }
+    hostOf(handle).sendThrough(forwarder, bytes, static_cast<size_t>(connections), reinterpret_cast<uint8_t*>(slots),
+                               requests);
+    return 0;
+  });
+}
+
+JNIEXPORT jint JNICALL Java_io_jccl_nativelib_NativeCommunicator_senders(JNIEnv*, jclass, jlong handle) {
+  return guarded<jint>(0, [&] { return static_cast<jint>(hostOf(handle).senders()); });
+}
+
 JNIEXPORT jlongArray JNICALL Java_io_jccl_nativelib_NativeCommunicator_stage(JNIEnv* env, jclass, jlong handle,
                                                                              jint peer, jintArray channels) {
   return guarded<jlongArray>(nullptr, [&]() -> jlongArray {

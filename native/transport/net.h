@@ -47,6 +47,7 @@ struct NetRoute {
   int from = -1;
   int to = -1;
   int channel = 0;
+  int device = NetDeviceNumbers::kUnknown;  // of a sender that forwards for `from`: by which it leaves the host
 };
 
 // The header in front of the data.

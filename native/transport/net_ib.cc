@@ -215,8 +215,10 @@ Status IbNet::connect(const NetRoute& route, std::span<const uint8_t> listenerIn
   std::vector<SocketDialer::Pair> pairs;
   Status paired = SocketDialer::pairAddresses(local_, addresses, {{}, static_cast<size_t>(route.channel), 0}, &pairs);
   if (!paired) return paired;
-  verbs::Adapter& adapter =
-      adapterOf(paths_.sending(route.to, route.channel), route.channel, "to_rank=" + std::to_string(route.to));
+  const bool forwards = route.from != config_.rank;
+  const NetPaths::Ends forwarded{route.device, NetDeviceNumbers::kUnknown, "another rank sends through this one's GPU"};
+  verbs::Adapter& adapter = adapterOf(forwards ? forwarded : paths_.sending(route.to, route.channel), route.channel,
+                                      "to_rank=" + std::to_string(route.to));
   *connection =
       std::make_unique<IbSendConnection>(config_, route, adapter, controlEvents_, dataEvents_, std::move(pairs));
   return Status::ok();

@@ -70,8 +70,13 @@ Status NetTransport::addPeer(int peer, std::span<const uint8_t> info) {
 }
 
 Status NetTransport::setDeviceMemory(const NetDeviceMemory& memory, const std::set<int>& adapters) {
+  return reachDeviceMemory(memory, adapters, &deviceMemory_);
+}
+
+Status NetTransport::reachDeviceMemory(const NetDeviceMemory& memory, const std::set<int>& adapters,
+                                       std::unique_ptr<NetMemory>* reached) {
   const std::lock_guard lock(engine_.mutex());
-  return net_->registerDeviceMemory(memory, adapters, &deviceMemory_);
+  return net_->registerDeviceMemory(memory, adapters, reached);
 }
 
 Status NetTransport::checkKey(int peer, int channel) const {
@@ -83,22 +88,47 @@ Status NetTransport::checkKey(int peer, int channel) const {
                          " channels=" + std::to_string(config_.channels) + ": no such connection");
 }
 
-Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemory& memory, FirstUse** firstUse) {
-  if (Status valid = checkKey(peer, channel); !valid) return valid;
-  if (peers_.find(peer) == peers_.end())
-    return Status::invalid("net: peer=" + std::to_string(peer) + ": addPeer first");
-  if (senders_.count({peer, channel}) != 0) return Status::invalid("net: the send connection exists already");
-  auto dial = [this, peer, channel, memory](std::unique_ptr<NetSendConnection>* connection,
-                                            std::unique_ptr<NetMemory>* registered) {
+SendProxy::Dial NetTransport::dial(NetRoute route, const ConnectionMemory& memory) {
+  return [this, route, memory](std::unique_ptr<NetSendConnection>* connection, std::unique_ptr<NetMemory>* registered) {
     engine_.wakeThread();  // it serves the handshake
     if (net_->needsRegisteredMemory()) {
       Status done = net_->registerMemory(memory.block, memory.shape.blockBytes(), NetAccess::Read, registered);
       if (!done) return done;
     }
-    return net_->connect({config_.communicator, config_.rank, peer, channel}, peers_.at(peer), connection);
+    return net_->connect(route, peers_.at(route.to), connection);
   };
-  auto proxy =
-      std::make_unique<SendProxy>(memory, peer, channel, std::move(dial), userMemory_, deviceMemory_.get(), errors_);
+}
+
+Status NetTransport::forward(int from, int peer, int channel, int adapter, const ConnectionMemory& memory,
+                             NetMemory* slots, bool ahead) {
+  for (const int end : {from, peer}) {
+    if (Status valid = checkKey(end, channel); !valid) return valid;
+  }
+  if (peers_.find(peer) == peers_.end())
+    return Status::invalid("net: peer=" + std::to_string(peer) + ": addPeer first");
+  const NetRoute route = {config_.communicator, from, peer, channel, adapter};
+  forwards_.push_back(
+      std::make_unique<SendProxy>(memory, peer, channel, dial(route, memory), userMemory_, slots, errors_));
+  if (ahead) forwards_.back()->dialAhead();
+  engine_.addData(forwards_.back().get());
+  return Status::ok();
+}
+
+uint64_t NetTransport::forwardedBytes() {
+  const std::lock_guard lock(engine_.mutex());
+  uint64_t bytes = 0;
+  for (const auto& forward : forwards_) bytes += forward->bytes();
+  return bytes;
+}
+
+Status NetTransport::sendConnection(int peer, int channel, const ConnectionMemory& memory, FirstUse** firstUse) {
+  if (Status valid = checkKey(peer, channel); !valid) return valid;
+  if (peers_.find(peer) == peers_.end())
+    return Status::invalid("net: peer=" + std::to_string(peer) + ": addPeer first");
+  if (senders_.count({peer, channel}) != 0) return Status::invalid("net: the send connection exists already");
+  const NetRoute route = {config_.communicator, config_.rank, peer, channel};
+  auto proxy = std::make_unique<SendProxy>(memory, peer, channel, dial(route, memory), userMemory_, deviceMemory_.get(),
+                                           errors_);
   SendProxy* callback = proxy.get();
   senders_[{peer, channel}] = std::move(proxy);
   if (firstUse != nullptr) {
@@ -143,6 +173,9 @@ Status NetTransport::connectAhead(const std::vector<std::pair<int, int>>& connec
   {
     const std::lock_guard lock(engine_.mutex());
     for (SendProxy* sender : senders) sender->dialAhead();
+    for (const auto& forward : forwards_) {
+      if (forward->dialsAhead()) senders.push_back(forward.get());
+    }
   }
   // Every connection has a deadline of its own; a little later it has failed.
   const int64_t deadline = monotonicNanos() + config_.connectTimeoutNanos + config_.handshakeTimeoutNanos;
@@ -213,6 +246,7 @@ void NetTransport::close(int64_t flushNanos) {
   engine_.stop();
   const std::lock_guard lock(engine_.mutex());
   for (const auto& [key, sender] : senders_) sender->close();
+  for (const auto& forward : forwards_) forward->close();
   for (const auto& [key, receiver] : receivers_) receiver->close();
   for (const auto& [key, early] : early_) early->close();
   early_.clear();

@@ -60,11 +60,20 @@ class NetTransport final : public ProgressEngine {
   Status sendConnection(int peer, int channel, const ConnectionMemory& memory, FirstUse** firstUse = nullptr);
   Status recvConnection(int peer, int channel, const ConnectionMemory& memory);
 
+  // Sends for another rank of this host: a connection in its name, to a peer of this one, by an adapter with this number. Its
+  // deviceSlots are in `slots`, made by reachDeviceMemory. With `ahead` connectAhead makes it, else its first use.
+  Status forward(int from, int peer, int channel, int adapter, const ConnectionMemory& memory, NetMemory* slots,
+                 bool ahead);
+  Status reachDeviceMemory(const NetDeviceMemory& memory, const std::set<int>& adapters,
+                           std::unique_ptr<NetMemory>* reached);
+  // What has been sent for other ranks.
+  uint64_t forwardedBytes();
+
   // How many connections, in either direction, every poll serves: those in use.
   size_t active() { return engine_.active(); }
 
-  // Makes these send connections (peer, channel) now, instead of when they are first used, and waits until all have been
-  // answered, so that a broken network is known before any rank relies on it.
+  // Makes these send connections (peer, channel) now, instead of when they are first used, and those of others that asked for
+  // it, and waits until all have been answered, so that a broken network is known before any rank relies on it.
   Status connectAhead(const std::vector<std::pair<int, int>>& connections);
 
   int poll() override { return engine_.poll(); }
@@ -97,6 +106,7 @@ class NetTransport final : public ProgressEngine {
 
   explicit NetTransport(const NetConfig& config) : config_(config), acceptor_(*this) {}
   Status checkKey(int peer, int channel) const;
+  SendProxy::Dial dial(NetRoute route, const ConnectionMemory& memory);
   void attach(RecvProxy& receiver, std::unique_ptr<NetRecvConnection> connection);
 
   const NetConfig config_;
@@ -109,7 +119,8 @@ class NetTransport final : public ProgressEngine {
   std::unique_ptr<NetMemory> deviceMemory_;
   std::map<int, std::vector<uint8_t>> peers_;
   std::map<Key, std::unique_ptr<SendProxy>> senders_;
-  std::map<Key, FirstUse*> dormant_;  // senders that are polled from their first use on
+  std::vector<std::unique_ptr<SendProxy>> forwards_;  // for other ranks
+  std::map<Key, FirstUse*> dormant_;                  // senders that are polled from their first use on
   std::map<Key, std::unique_ptr<RecvProxy>> receivers_;
   std::map<Key, std::unique_ptr<NetRecvConnection>> early_;  // came before recvConnection()
   bool closed_ = false;

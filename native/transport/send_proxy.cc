@@ -87,6 +87,7 @@ Status SendProxy::post(bool* posted) {
     }
   }
   *posted = true;
+  bytes_ += bytes;
   return connection_->isend(posted_++, {header->protocol, header->check, bytes}, buffer);
 }
 

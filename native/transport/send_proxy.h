@@ -31,7 +31,11 @@ class SendProxy final : public NetProxy<NetSendConnection> {
 
   // Makes the connection although nothing is published yet.
   void dialAhead() { dialsAhead_ = true; }
+  bool dialsAhead() const { return dialsAhead_; }
   bool connected() const { return connection_ != nullptr && connection_->connected(); }
+
+  // What the network got.
+  uint64_t bytes() const { return bytes_; }
 
   // Sends nothing any more if user memory has not left. The connection stays open: to the peer a cut would be a failure of
   // its own.
@@ -49,6 +53,7 @@ class SendProxy final : public NetProxy<NetSendConnection> {
   NetMemory* const deviceSlots_;
   std::unique_ptr<NetMemory> registered_;  // the slots; null where the network needs none
   bool dialsAhead_ = false;
+  uint64_t bytes_ = 0;
   uint64_t posted_ = 0;  // the next step to pass to the network
   uint64_t done_ = 0;    // the first step whose slot the network still needs
 };

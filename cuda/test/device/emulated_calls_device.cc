@@ -190,6 +190,7 @@ Result deviceAttribute(int* value, DeviceAttribute attribute, Device device) {
     case DeviceAttribute::DescriptorHandles:
       *value = sharingHas("descriptors") ? 1 : 0;
       break;
+    case DeviceAttribute::DirectRdmaOfVirtualMemory:
     case DeviceAttribute::DmaBuf:
       *value = 1;
       break;

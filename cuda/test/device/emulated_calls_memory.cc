@@ -1,13 +1,16 @@
 // Memory of the emulated driver.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 
+#include "base/page.h"
 #include "cuda/test/device/emulated_driver.h"
 #include "cuda/test/device/gpu_memory.h"
 #include "cuda/test/device/multicast_objects.h"
@@ -50,6 +53,34 @@ struct HostMemory {
 HostMemory& hostMemory() {
   static auto* memory = new HostMemory();
   return *memory;
+}
+
+// The allocations that were made for adapters, too, by the numbers of their descriptors.
+class ForAdapters {
+ public:
+  void note(int fd, bool is) {
+    struct stat facts {};
+    if (::fstat(fd, &facts) != 0) return;
+    const std::lock_guard lock(mutex_);
+    if (is) {
+      numbers_.insert(facts.st_ino);
+    } else {
+      numbers_.erase(facts.st_ino);  // which may be an earlier one's
+    }
+  }
+  bool has(ino_t number) {
+    const std::lock_guard lock(mutex_);
+    return numbers_.contains(number);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<ino_t> numbers_;
+};
+
+ForAdapters& forAdapters() {
+  static auto* allocations = new ForAdapters();
+  return *allocations;
 }
 
 Result waitsForDevice(const char* call) {
@@ -208,6 +239,7 @@ Result allocationCreate(Allocation* allocation, size_t bytes, const AllocationPr
   if (bytes % kGpuPageBytes != 0 || bytes == 0) return Result::InvalidValue;
   if (!memoryOfGpus().create(bytes, fd)) return Result::OutOfMemory;
   multicasts().noteMemory(fd, properties->location.id, properties->handleTypes != 0);
+  forAdapters().note(fd, properties->gpuDirectRdma != 0);
   *allocation = allocationOf(fd);
   return Result::Success;
 }
@@ -304,9 +336,15 @@ Result memoryAccess(Address address, size_t bytes, const MemoryAccess* users, si
   return memoryOfGpus().setUsers(pointerOf(address), bytes, bits) ? Result::Success : Result::InvalidValue;
 }
 
-// A dma-buf of a kind that no adapter's driver takes: then the address has to do.
-Result rangeHandle(void* handle, Address, size_t, int handleType, unsigned long long) {
+// A dma-buf of a kind that no adapter's driver takes: then the address has to do. Of whole pages, and of an allocation that
+// was made for it.
+Result rangeHandle(void* handle, Address address, size_t bytes, int handleType, unsigned long long) {
   if (handleType != driver::kDmaBufDescriptor) return Result::NotSupported;
+  GpuMemory::Facts facts;
+  const size_t page = pageBytes();
+  if (address % page != 0 || bytes % page != 0) return Result::InvalidValue;
+  if (!memoryOfGpus().find(pointerOf(address), facts)) return Result::InvalidValue;
+  if (facts.kind == GpuMemory::Kind::Reserved && !forAdapters().has(facts.number)) return Result::NotSupported;
   const int fd = ::memfd_create("jccl-emulated-dmabuf", MFD_CLOEXEC);
   if (fd < 0) return Result::OutOfMemory;
   *static_cast<int*>(handle) = fd;

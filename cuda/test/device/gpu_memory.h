@@ -41,12 +41,12 @@ class GpuMemory {
     Kind kind = Kind::Allocated;
     int context = 0;  // the owner's number
     uint16_t users = 0;
-    uint64_t id = 0;  // no other range has it
+    uint64_t id = 0;   // no other range has it
+    ino_t number = 0;  // of the descriptor that is mapped there
   };
   struct Range : Facts {
     UniqueFd fd;         // of what processes can share
     bool mapped = true;  // of Reserved: whether it is
-    ino_t number = 0;    // of the descriptor that is mapped there
   };
 
   static GpuMemory& ofThisProcess();

@@ -11,6 +11,7 @@ import io.jccl.config.NetworkSettings;
 import io.jccl.config.Settings;
 import io.jccl.init.EngineConnector.Connections;
 import io.jccl.nativelib.DeviceEngine;
+import io.jccl.nativelib.NativeCommunicator;
 import io.jccl.nativelib.NativeDeviceCommunicator;
 import io.jccl.nativelib.NativeEngine;
 import io.jccl.plan.Plan;
@@ -18,6 +19,7 @@ import io.jccl.planning.CommunicatorPlan;
 import io.jccl.planning.DeviceFacts;
 import io.jccl.planning.Planner;
 import io.jccl.planning.PlanningOptions;
+import io.jccl.transport.PeerIdentity;
 import io.jccl.tuning.ChoiceTable;
 import io.jccl.tuning.CommunicatorShape.SlotBytes;
 import java.nio.ByteBuffer;
@@ -49,6 +51,8 @@ final class DeviceConnector {
     private final EngineConnector engines;
     private final int rank;
     private Optional<NativeEngine> staging = Optional.empty();
+    private List<DirectSlots.Use> slots = List.of();
+    private Forwarding forwarding = Forwarding.NONE;
     private boolean stagedInsideAHost; // any pair of ranks of one host; the same on all ranks
 
     /**
@@ -93,6 +97,7 @@ final class DeviceConnector {
         try {
             peersElsewhere().forEach(engine::setStaged);
             EngineConnector.setRingsAndTrees(engine, plan, channels, rank);
+            placeSlots(engine, channels);
             connect(engine, handles.connect(engine), channels);
             engine.prepare(inPlace(), staging);
             context.barrier();
@@ -132,8 +137,12 @@ final class DeviceConnector {
             return;
         }
         boolean[][] missing = reach.all();
-        staging =
-                Optional.of(engines.connectStaging(connections, plan, channels, it -> giveSlots(engine, it, channels)));
+        staging = Optional.of(engines.connectStaging(
+                connections,
+                plan,
+                channels,
+                host -> giveSlots(engine, host),
+                (host, identities) -> sendThroughOthers(engine, host, identities, reach)));
         stagedInsideAHost = IntStream.range(0, missing.length).anyMatch(one -> IntStream.range(0, missing.length)
                 .anyMatch(other -> missing[one][other] && peers.sameHost(one, other)));
         Map<String, List<Integer>> staged = new LinkedHashMap<>();
@@ -152,24 +161,67 @@ final class DeviceConnector {
                 "rank={}: to the GPUs of ranks {} through memory of the host, by {}", rank, RankList.text(ranks), how));
     }
 
-    /** Slots in memory of the GPU, for connections by adapters that may use it. */
-    private void giveSlots(DeviceEngine engine, NativeEngine host, int channels) {
-        List<DirectSlots.Use> uses = DirectSlots.of(plan, channels, rank, direct, this::byAdapter);
-        int others = settings.get(NetworkSettings.NET_GDR_BUFFSIZE) / settings.get(MemorySettings.BUFFSIZE);
-        uses.addAll(DirectSlots.others(
-                plan, rank, direct, this::byAdapter, List.copyOf(uses), engine::stagedChannels, others));
-        if (uses.isEmpty()) {
-            return;
+    /** Decides which connections by adapters have their slots in memory of a GPU: this rank's, or one that forwards. */
+    private void placeSlots(DeviceEngine engine, int channels) {
+        List<DirectSlots.Use> planned = DirectSlots.of(plan, channels, rank, direct, this::byAdapter);
+        int max = settings.get(NetworkSettings.NET_GDR_BUFFSIZE) / settings.get(MemorySettings.BUFFSIZE);
+        List<DirectSlots.Use> others =
+                DirectSlots.others(plan, rank, direct, this::byAdapter, planned, engine::stagedChannels, max);
+        slots = new ArrayList<>();
+        List<Forwarding.Connection> forwarded = new ArrayList<>();
+        for (List<DirectSlots.Use> uses : List.of(planned, others)) {
+            for (DirectSlots.Use use : uses) {
+                Integer forwarder = direct.forwarders().get(use.device());
+                if (use.sends() && forwarder != null) {
+                    forwarded.add(new Forwarding.Connection(
+                            forwarder, rank, use.peer(), use.channel(), use.device(), uses == planned));
+                } else {
+                    slots.add(use);
+                }
+            }
         }
-        engine.makeDeviceSlots(uses.size())
-                .ifPresentOrElse(
-                        slots -> host.useDeviceSlots(slots, DirectSlots.rows(uses)),
-                        () -> LOG.warn(
-                                "rank={}: no GPUDirect RDMA for connections={}: {}; a smaller {} takes less memory",
-                                rank,
-                                uses.size(),
-                                engine.lastError(),
-                                NetworkSettings.NET_GDR_BUFFSIZE.name()));
+        if (plan.hosts().size() > 1) {
+            forwarding = Forwarding.agree(context, peers, forwarded);
+        }
+        engine.setForwarded(forwarding.count(rank));
+    }
+
+    /** Slots in memory of this rank's GPU, for its own connections and for those that it forwards. */
+    private void giveSlots(DeviceEngine engine, NativeEngine host) {
+        if (!slots.isEmpty()) {
+            engine.makeDeviceSlots(slots.size())
+                    .ifPresentOrElse(
+                            memory -> host.useDeviceSlots(memory, DirectSlots.rows(slots)),
+                            () -> LOG.warn(
+                                    "rank={}: no GPUDirect RDMA for connections={}: {}; a smaller {} takes less memory",
+                                    rank,
+                                    slots.size(),
+                                    engine.lastError(),
+                                    NetworkSettings.NET_GDR_BUFFSIZE.name()));
+        }
+        if (forwarding.count(rank) > 0) {
+            engine.forwardedSlots().ifPresent(memory -> host.forwardFor(memory, forwarding.rows(rank)));
+        }
+    }
+
+    /** What cannot be sent so goes through memory of the host. */
+    private void sendThroughOthers(
+            DeviceEngine engine, NativeEngine host, List<PeerIdentity> identities, DeviceHandleExchange.Reach reach) {
+        for (int forwarder : forwarding.forwardersOf(rank)) {
+            int[] requests = forwarding.requests(rank, forwarder);
+            long address = engine.forwardedSlotsOf(forwarder);
+            if (reach.all()[rank][forwarder] || address == 0) {
+                LOG.warn(
+                        "rank={}: does not send through the GPU of rank={} (PXN), connections={}: {}",
+                        rank,
+                        forwarder,
+                        requests.length / NativeCommunicator.REQUEST_LENGTH,
+                        reach.obstacles().getOrDefault(forwarder, "its memory is not reached"));
+            } else {
+                byte[] info = identities.get(forwarder).connectInfo();
+                host.sendThrough(forwarder, info, forwarding.count(forwarder), address, requests);
+            }
+        }
     }
 
     private boolean byAdapter(int peer) {

@@ -6,17 +6,21 @@ import io.jccl.plan.PlannedDevices.NetworkPath;
 import io.jccl.topology.Node;
 import io.jccl.topology.NodePaths;
 import io.jccl.topology.NodeType;
-import io.jccl.topology.PathType;
 import io.jccl.topology.Topology;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
-/** Which connections of a rank on a GPU have slots in the memory of that GPU (GPUDirect RDMA). */
+/**
+ * Which connections of a rank on a GPU have slots in the memory of that GPU, or of one that forwards for it (GPUDirect
+ * RDMA).
+ */
 final class DirectSlots {
 
     private DirectSlots() {}
@@ -26,19 +30,17 @@ final class DirectSlots {
      *
      * @param sending those that send from it
      * @param receiving those that receive into it
+     * @param forwarders those that send from the memory of another rank's GPU, with that rank, which forwards (PXN)
      */
-    record Devices(Set<Integer> sending, Set<Integer> receiving) {
+    record Devices(Set<Integer> sending, Set<Integer> receiving, Map<Integer, Integer> forwarders) {
 
-        static final Devices NONE = new Devices(Set.of(), Set.of());
+        static final Devices NONE = new Devices(Set.of(), Set.of(), Map.of());
 
         boolean use(int device, boolean sends) {
-            return (sends ? sending : receiving).contains(device);
+            return (sends ? sending : receiving).contains(device) || sends && forwarders.containsKey(device);
         }
 
-        /**
-         * By the paths of this host. A device to which the best path leads through another GPU does not count: here no
-         * GPU forwards for another.
-         */
+        /** By the paths of this host. */
         static Devices of(NodePaths paths, int rank) {
             Topology topology = paths.topology();
             int gpu = topology.endpoints().stream()
@@ -48,19 +50,24 @@ final class DirectSlots {
                     .orElse(-1);
             Set<Integer> sending = new HashSet<>();
             Set<Integer> receiving = new HashSet<>();
+            Map<Integer, Integer> forwarders = new HashMap<>();
             for (int net : gpu < 0 ? List.<Integer>of() : topology.indexesOf(NodeType.NET)) {
-                if (!paths.path(gpu, net).exists() || paths.path(gpu, net).type() == PathType.PXN) {
+                if (!paths.path(gpu, net).exists()) {
                     continue;
                 }
                 int number = ((Node.Net) topology.node(net)).dev();
-                if (paths.gpuDirect(gpu, net, true)) {
+                int forwarder = paths.forwarder(gpu, net);
+                boolean sends = paths.gpuDirect(gpu, net, true);
+                if (forwarder >= 0 && sends) {
+                    forwarders.put(number, Topology.rankOf(topology.node(forwarder)));
+                } else if (forwarder < 0 && sends) {
                     sending.add(number);
                 }
-                if (paths.gpuDirect(gpu, net, false)) {
+                if (forwarder < 0 && paths.gpuDirect(gpu, net, false)) {
                     receiving.add(number);
                 }
             }
-            return new Devices(Set.copyOf(sending), Set.copyOf(receiving));
+            return new Devices(Set.copyOf(sending), Set.copyOf(receiving), Map.copyOf(forwarders));
         }
     }
 

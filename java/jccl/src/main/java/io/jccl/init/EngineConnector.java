@@ -17,6 +17,7 @@ import io.jccl.transport.TransportSelector;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -74,15 +75,21 @@ final class EngineConnector {
     /**
      * Makes and connects a second engine by the same transports, for what GPUs stage through the host.
      *
-     * @param beforeConnecting what else it has to know
+     * @param beforeIntroduction what else it has to know
+     * @param beforeConnecting the same, when it is known how the engine of each rank is reached
      */
     NativeEngine connectStaging(
-            Connections connections, Plan plan, int channels, Consumer<NativeEngine> beforeConnecting) {
+            Connections connections,
+            Plan plan,
+            int channels,
+            Consumer<NativeEngine> beforeIntroduction,
+            BiConsumer<NativeEngine, List<PeerIdentity>> beforeConnecting) {
         NativeEngine engine = NativeEngine.create(EngineConfig.forStaging(config(channels)), texts);
         boolean connected = false;
         try {
-            beforeConnecting.accept(engine);
+            beforeIntroduction.accept(engine);
             List<PeerIdentity> identities = introduce(engine, connections.addresses());
+            beforeConnecting.accept(engine, identities);
             connect(engine, connections.transports(), identities, plan, channels);
             connected = true;
             return engine;

@@ -168,6 +168,22 @@ public final class DeviceEngine extends Engine {
                 .map(DeviceSlots::new);
     }
 
+    /** How many connections this rank forwards for others of its host; before {@link #connectInfo}. */
+    public void setForwarded(int connections) {
+        NativeDeviceCommunicator.setForwarded(handle, connections);
+    }
+
+    /** Memory of this rank's GPU for the slots of these connections; nothing where it cannot be had. */
+    public Optional<DeviceSlots> forwardedSlots() {
+        return Optional.ofNullable(NativeDeviceCommunicator.forwardedSlots(handle))
+                .map(DeviceSlots::new);
+    }
+
+    /** The address of the same memory of a peer's, as this rank's GPU reaches it; 0 where it does not. */
+    public long forwardedSlotsOf(int peer) {
+        return NativeDeviceCommunicator.forwardedSlotsOf(handle, peer);
+    }
+
     /**
      * Connects to a peer by memory of the host.
      *

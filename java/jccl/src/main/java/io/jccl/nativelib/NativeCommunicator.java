@@ -248,6 +248,45 @@ public final class NativeCommunicator {
      */
     static native int useDeviceSlots(long comm, long address, long bytes, int dmabuf, int[] rows);
 
+    /** Ints in a row of {@link #forwardFor}: from, to, channel, device number, 1 if a ring or a tree needs it. */
+    public static final int FORWARDED_LENGTH = 5;
+
+    /**
+     * Forwards for other ranks of this host (PXN): their sends leave from memory of this rank's GPU, by the adapters with these
+     * device numbers. Call it before connectInfo; where these adapters do not reach the memory, a warning says so, and nothing
+     * is forwarded. The memory outlives the communicator.
+     *
+     * @param address of the slots, one connection's behind the other's
+     * @param bytes of them
+     * @param dmabuf a descriptor of all of them, which stays the caller's; -1: there is none
+     * @param rows of {@link #FORWARDED_LENGTH}
+     */
+    static native int forwardFor(long comm, long address, long bytes, int dmabuf, int[] rows);
+
+    /** Ints in a row of {@link #sendThrough}: peer, channel, place among the rows that the other rank gave forwardFor. */
+    public static final int REQUEST_LENGTH = 3;
+
+    /**
+     * Sends through the GPU of another rank that forwards, or says in a warning why that cannot be. Call it after the
+     * {@code connectInfo} of all ranks, and before connect.
+     *
+     * @param forwarder that rank
+     * @param info what its {@link #connectInfo} returned
+     * @param connections how many it was asked to forward, by all ranks
+     * @param slots the address of these connections' slots, as this rank's GPU reaches them
+     * @param rows of {@link #REQUEST_LENGTH}
+     */
+    static native int sendThrough(long comm, int forwarder, byte[] info, int connections, long slots, int[] rows);
+
+    /** What {@link #senders} returns: no other rank sends through this one's GPU any more. */
+    public static final int SENDERS_NONE = 0;
+
+    /** The same: threads of this process do, and no others. */
+    public static final int SENDERS_HERE = 1;
+
+    /** Which ranks still send through this one's GPU; by any thread until {@link #destroy}. */
+    static native int senders(long comm);
+
     /** Longs in a row of {@link #stage}. */
     static final int STAGED_ENDS_LENGTH = 6;
 

@@ -98,6 +98,15 @@ public final class NativeDeviceCommunicator {
     /** Gives up such a handle; the memory lives on while the communicator does. */
     static native void releaseDeviceSlots(long slots);
 
+    /** How many connections this rank forwards for others, whose slots its memory will have. Before {@link #connectInfo}. */
+    static native void setForwarded(long comm, int connections);
+
+    /** These slots, for this rank's adapters, as {@link #makeDeviceSlots}; after {@link #connectInfo}. */
+    static native long[] forwardedSlots(long comm);
+
+    /** The address of those of a peer, as this rank's GPU reaches them; 0 where it does not. After {@link #connect}. */
+    static native long forwardedSlotsOf(long comm, int peer);
+
     /**
      * Connects to a peer whose memory is not reached, by memory of the host.
      *

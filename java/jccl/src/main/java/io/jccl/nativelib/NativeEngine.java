@@ -3,8 +3,14 @@ package io.jccl.nativelib;
 import io.jccl.JcclException;
 import io.jccl.TransportException;
 import io.jccl.TransportKind;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A communicator's engine for memory of the host.
@@ -14,7 +20,14 @@ import java.util.Optional;
  */
 public final class NativeEngine extends Engine {
 
-    private DeviceSlots slots; // null: none
+    private static final Logger LOG = LoggerFactory.getLogger(NativeEngine.class);
+
+    /** How long ranks of other processes may still send through this one's GPU. They usually end at the same time. */
+    private static final Duration FORWARDING_TIMEOUT = Duration.ofSeconds(10);
+
+    private static final long FORWARDING_POLL_MILLIS = 5;
+
+    private final List<DeviceSlots> slots = new ArrayList<>();
 
     private NativeEngine(long handle) {
         super(handle);
@@ -108,10 +121,31 @@ public final class NativeEngine extends Engine {
      * @param rows which connections; see {@link NativeCommunicator#useDeviceSlots}
      */
     public void useDeviceSlots(DeviceSlots memory, int[] rows) {
-        slots = memory;
+        slots.add(memory);
         if (NativeCommunicator.useDeviceSlots(handle, memory.address, memory.bytes, memory.dmabuf, rows)
                 != NativeCommunicator.OK) {
             throw new JcclException("connections cannot have slots in memory of the GPU: " + lastError());
+        }
+    }
+
+    /**
+     * Forwards for other ranks; before {@link #connectInfo}. The memory is released with this engine, however this ends.
+     *
+     * @param rows which connections; see {@link NativeCommunicator#forwardFor}
+     */
+    public void forwardFor(DeviceSlots memory, int[] rows) {
+        slots.add(memory);
+        if (NativeCommunicator.forwardFor(handle, memory.address, memory.bytes, memory.dmabuf, rows)
+                != NativeCommunicator.OK) {
+            throw new JcclException("nothing can be forwarded for other ranks: " + lastError());
+        }
+    }
+
+    /** Sends through another rank's GPU, where that is possible; see {@link NativeCommunicator#sendThrough}. */
+    public void sendThrough(int forwarder, byte[] info, int connections, long address, int[] rows) {
+        if (NativeCommunicator.sendThrough(handle, forwarder, info, connections, address, rows)
+                != NativeCommunicator.OK) {
+            throw new JcclException("forwarder=" + forwarder + ": what it is asked for makes no sense: " + lastError());
         }
     }
 
@@ -214,11 +248,41 @@ public final class NativeEngine extends Engine {
         return NativeCommunicator.lastDone(handle);
     }
 
+    /**
+     * Goes on in the background while other ranks send through this one's GPU. Those of other processes are waited for, as
+     * this one may be about to exit; but not for long, as they may wait for this rank in turn.
+     */
     @Override
     void free() {
-        NativeCommunicator.destroy(handle);
-        if (slots != null) {
-            slots.release();
+        int senders = NativeCommunicator.senders(handle);
+        if (senders == NativeCommunicator.SENDERS_NONE) {
+            release();
+            return;
         }
+        Thread forwarding = new Thread(this::forwardUntilTheyEnd, "jccl-forwarding");
+        forwarding.setDaemon(true);
+        forwarding.start();
+        if (senders != NativeCommunicator.SENDERS_HERE) {
+            LOG.info(
+                    "ranks of other processes send through this rank's GPU (PXN): waiting until they close, for at most {} s",
+                    FORWARDING_TIMEOUT.toSeconds());
+            try {
+                forwarding.join(FORWARDING_TIMEOUT.toMillis());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private void forwardUntilTheyEnd() {
+        while (NativeCommunicator.senders(handle) != NativeCommunicator.SENDERS_NONE) {
+            LockSupport.parkNanos(this, TimeUnit.MILLISECONDS.toNanos(FORWARDING_POLL_MILLIS));
+        }
+        release();
+    }
+
+    private void release() {
+        NativeCommunicator.destroy(handle);
+        slots.forEach(DeviceSlots::release);
     }
 }

@@ -92,15 +92,22 @@ final class NetworkPaths {
         }
     }
 
+    /** The GPU beside the card, where another sends through it; -1 where it does not. */
+    static int forwarder(PathMatrix paths, int gpu, int net) {
+        NodePath path = paths.get(gpu, net);
+        return path.type() != PathType.PXN
+                ? -1
+                : path.via().stream()
+                        .filter(node -> paths.topology().node(node).type() == NodeType.GPU)
+                        .reduce((first, second) -> second)
+                        .orElseThrow();
+    }
+
     /** Whether a card uses the memory of a GPU, or of the GPU that this one sends through. */
     boolean gpuDirect(int gpu, int net, boolean reading) {
         NodePath path = paths.get(gpu, net);
         if (path.type() == PathType.PXN) {
-            int relay = path.via().stream()
-                    .filter(node -> topology.node(node).type() == NodeType.GPU)
-                    .reduce((first, second) -> second)
-                    .orElseThrow();
-            return gpuDirect(relay, net, reading);
+            return gpuDirect(forwarder(paths, gpu, net), net, reading);
         }
         Node.Gpu device = (Node.Gpu) topology.node(gpu);
         if (!device.gdr() || !((Node.Net) topology.node(net)).gdr() || reading && !mayRead(gpu, device)) {

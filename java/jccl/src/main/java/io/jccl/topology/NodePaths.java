@@ -61,6 +61,11 @@ public final class NodePaths {
         return new NetworkPaths(paths, policy).gpuDirect(gpu, net, reading);
     }
 
+    /** The GPU node through which a GPU node sends to a network device (PXN), all by index; -1 where it sends itself. */
+    public int forwarder(int gpu, int net) {
+        return NetworkPaths.forwarder(paths, gpu, net);
+    }
+
     /** The network device that a GPU, given by index, does best to use for a channel; -1 where it reaches none. */
     public int networkOf(int gpu, int channel) {
         return new LocalDevices(paths).netOf(gpu, channel);

@@ -17,12 +17,13 @@ import io.jccl.topology.PathPolicy;
 import io.jccl.topology.PathType;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class DirectSlotsTest {
 
-    private static final Devices BOTH = new Devices(Set.of(0), Set.of(0));
+    private static final Devices BOTH = new Devices(Set.of(0), Set.of(0), Map.of());
 
     /** Two hosts of two ranks, each with network device 0. */
     private static Plan plan() {
@@ -47,10 +48,10 @@ class DirectSlotsTest {
     }
 
     @Test
-    void devicesBesideAGpuUseItsMemoryAndThoseBesideANeighbourDoNot() {
+    void devicesBesideAGpuUseItsMemoryAndThoseBesideANeighbourSendFromThatOnes() {
         NodePaths paths = NodePaths.compute(DescribedHosts.topology("gpu4-nvswitch"), PathPolicy.defaults());
         assertThat(Devices.of(paths, 0)).isEqualTo(BOTH);
-        assertThat(Devices.of(paths, 3)).isEqualTo(new Devices(Set.of(1), Set.of(1)));
+        assertThat(Devices.of(paths, 3)).isEqualTo(new Devices(Set.of(1), Set.of(1), Map.of(0, 0)));
         assertThat(Devices.of(paths, 9)).isEqualTo(Devices.NONE);
     }
 
@@ -79,9 +80,9 @@ class DirectSlotsTest {
         Plan plan = plan();
         for (int rank = 0; rank < 4; rank++) {
             List<Use> both = uses(plan, rank, BOTH);
-            assertThat(uses(plan, rank, new Devices(Set.of(), Set.of(0))))
+            assertThat(uses(plan, rank, new Devices(Set.of(), Set.of(0), Map.of())))
                     .isEqualTo(both.stream().filter(use -> !use.sends()).toList());
-            assertThat(uses(plan, rank, new Devices(Set.of(0), Set.of(1))))
+            assertThat(uses(plan, rank, new Devices(Set.of(0), Set.of(1), Map.of())))
                     .isEqualTo(both.stream().filter(Use::sends).toList());
             assertThat(uses(plan, rank, Devices.NONE)).isEmpty();
         }
@@ -111,7 +112,7 @@ class DirectSlotsTest {
                     .allMatch(use -> use.device() == 0)
                     .doesNotHaveDuplicates()
                     .hasSize(2 * 2 * 2); // ranks of the other host, channels, directions
-            assertThat(others(plan, rank, new Devices(Set.of(1), Set.of(0)), List.of(), 100))
+            assertThat(others(plan, rank, new Devices(Set.of(1), Set.of(0), Map.of()), List.of(), 100))
                     .hasSize(2 * 2)
                     .noneMatch(Use::sends);
             assertThat(others(plan, rank, Devices.NONE, List.of(), 100)).isEmpty();

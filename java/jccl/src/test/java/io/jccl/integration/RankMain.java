@@ -61,7 +61,9 @@ public final class RankMain {
             case "stop-in-place" -> InPlaceFailures.stop(
                     id, rank, size, Duration.ofMillis(Long.parseLong(rest.get(0))));
             case "device" -> device(id, rank, size, rest);
-            case "device-work" -> deviceWork(id, rank, size, rest);
+            case "device-work" -> deviceWork(id, rank, size, 0, deviceConfig(rank, rest));
+            case "forwarding" -> forwarding(id, rank, size, rest);
+            case "forwarding-work" -> deviceWork(id, rank, size, rank % 2, forwardingConfig(rank, rest));
             case "device-handle-exchange" -> deviceHandleExchange(id, rank, size, rest);
             case "nvls" -> nvls(id, rank, size, rest);
             default -> throw new IllegalArgumentException("scenario=" + scenario + ": unknown");
@@ -465,10 +467,27 @@ public final class RankMain {
                 : config.hostId(rest.get(2 + rank)).build();
     }
 
-    /** All-reduces on device memory until something fails, then prints the failure. Arguments as for {@code device}. */
-    private static void deviceWork(UniqueId id, int rank, int size, List<String> rest) {
-        try (Communicator comm = Communicator.init(id, rank, size, deviceConfig(rank, rest));
-                DeviceMemory memory = new DeviceMemory(0, 32_768)) {
+    /** Every collective between hosts of two ranks. Arguments: the library that emulates GPUs, and the topology. */
+    private static void forwarding(UniqueId id, int rank, int size, List<String> rest) {
+        try (Communicator comm = Communicator.init(id, rank, size, forwardingConfig(rank, rest))) {
+            DeviceCollectives.compareAll(comm, rank % 2, size, type -> !type.isFloating());
+            print("RESULT ok");
+        }
+        print("LEFT " + EmulatedGpus.sharedMemory());
+    }
+
+    private static CommunicatorConfig forwardingConfig(int rank, List<String> rest) {
+        return deviceConfig(rank, List.of(rest.get(0), "off")).toBuilder()
+                .device(rank % 2)
+                .hostId("host" + rank / 2)
+                .setting("JCCL_TOPO_FILE", rest.get(1))
+                .build();
+    }
+
+    /** All-reduces on device memory until something fails, then prints the failure. */
+    private static void deviceWork(UniqueId id, int rank, int size, int device, CommunicatorConfig config) {
+        try (Communicator comm = Communicator.init(id, rank, size, config);
+                DeviceMemory memory = new DeviceMemory(device, 32_768)) {
             DataBuffer values = memory.elements(4096, DataType.INT64);
             try {
                 for (int round = 0; ; round++) {

@@ -1,0 +1,162 @@
+// PXN: ranks on GPUs send to other hosts through the GPU of another rank of theirs. The whole path from kernel to kernel, over a
+// network of faults that takes only data which has been registered.
+#include <chrono>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/log.h"
+#include "cuda/test/staged_ranks.h"
+
+namespace jccl::test {
+namespace {
+
+NetFaults faultsOfSeed(uint64_t seed) {
+  NetFaults faults = faultsOf(seed);
+  faults.reachesDevices = true;
+  faults.registers = seed % 2 == 0;
+  return faults;
+}
+
+std::string takeLog() {
+  std::string log;
+  for (LogRecord record; takeLogRecord(&record);) log += record.text + "\n";
+  return log;
+}
+
+// Everybody sends something to everybody else.
+void exchange(StagedRanks& ranks, size_t count) {
+  const int size = ranks.size();
+  const auto valueOf = [](int from, int to, size_t i) { return static_cast<int32_t>(i) * 31 + from * 100 + to; };
+  const auto n = static_cast<size_t>(size);
+  std::vector<std::vector<std::vector<int32_t>>> sent(n), received(n);
+  std::vector<Issued> issued;
+  for (int rank = 0; rank < size; ++rank) {
+    std::vector<PointToPointTask> tasks;
+    sent[rank].resize(n);
+    received[rank].resize(n);
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer == rank) continue;
+      std::vector<int32_t>& out = sent[rank][peer];
+      std::vector<int32_t>& in = received[rank][peer];
+      out.resize(count);
+      in.assign(count, 0);
+      for (size_t i = 0; i < count; ++i) out[i] = valueOf(rank, peer, i);
+      const size_t bytes = count * sizeof(int32_t);
+      tasks.push_back({PointToPointTask::Kind::Send, peer, reinterpret_cast<uint8_t*>(out.data()), bytes, 5});
+      tasks.push_back({PointToPointTask::Kind::Recv, peer, reinterpret_cast<uint8_t*>(in.data()), bytes, 5});
+    }
+    issued.push_back(ranks[rank].runPointToPoint(tasks, kLimitNanos, ranks[rank].ownStream()));
+  }
+  for (int rank = 0; rank < size; ++rank) {
+    ASSERT_EQ(ranks.await(rank, issued[rank]), Code::Ok) << ranks[rank].lastError();
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer == rank) continue;
+      for (size_t i = 0; i < count; ++i) ASSERT_EQ(received[rank][peer][i], valueOf(peer, rank, i));
+    }
+  }
+}
+
+TEST(Forwarding, EveryAlgorithmAndProtocolBySeed) {
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE("seed=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    StagedRanks ranks(4, faultsOfSeed(seed), Slots::OnDevice, 2);
+    for (int round = 0; round < 6 && !HasFatalFailure(); ++round) sumUp(ranks, choiceBy(random), random);
+    for (const Algorithm algorithm : {Algorithm::Ring, Algorithm::Tree, Algorithm::Direct}) {
+      if (!HasFatalFailure()) sumUp(ranks, choiceOf(algorithm, Protocol::Simple, kChannels), random);
+    }
+    if (!HasFatalFailure()) exchange(ranks, 3000);
+    for (const int forwarder : {0, 2}) EXPECT_GT(ranks.host(forwarder).forwardedBytes(), 0u);
+    for (const int other : {1, 3}) EXPECT_EQ(ranks.host(other).forwardedBytes(), 0u);
+  }
+}
+
+// Each of two ranks sends 4 KiB of ints to three ranks of the other host, and nothing else leaves through the first.
+TEST(Forwarding, ManyRanksSendThroughOne) {
+  StagedRanks ranks(6, faultsOfSeed(2), Slots::OnDevice, 3);
+  exchange(ranks, 1024);
+  for (const int forwarder : {0, 3}) EXPECT_EQ(ranks.host(forwarder).forwardedBytes(), 2u * 3 * 4096);
+}
+
+// One message of so many bytes of ranks that are not beside their adapters.
+Issued sendOne(StagedRanks& ranks, int rank, PointToPointTask::Kind kind, int peer, std::vector<uint8_t>& data) {
+  return ranks[rank].runPointToPoint({{kind, peer, data.data(), data.size(), 5}}, kLimitNanos, ranks[rank].ownStream());
+}
+
+TEST(Forwarding, AForwarderThatTakesPartInNothingMovesTheDataOfOthers) {
+  StagedRanks ranks(4, faultsOfSeed(3), Slots::OnDevice, 2);
+  std::vector<uint8_t> out(100'000, 7), in(out.size());
+  const std::vector<Issued> issued = {sendOne(ranks, 1, PointToPointTask::Kind::Send, 3, out),
+                                      sendOne(ranks, 3, PointToPointTask::Kind::Recv, 1, in)};
+  EXPECT_EQ(ranks.await(1, issued[0]), Code::Ok) << ranks[1].lastError();
+  EXPECT_EQ(ranks.await(3, issued[1]), Code::Ok) << ranks[3].lastError();
+  EXPECT_EQ(in, out);
+  EXPECT_EQ(ranks.host(0).forwardedBytes(), out.size());
+  EXPECT_EQ(ranks.host(2).forwardedBytes(), 0u);
+}
+
+TEST(Forwarding, ANetworkThatDoesNotReachTheGpuGoesThroughTheHost) {
+  takeLog();
+  StagedRanks ranks(4, faultsOf(5), Slots::OnDevice, 2);
+  const std::string log = takeLog();
+  EXPECT_NE(log.find("PXN: forwarding connections=4 is not possible, other ranks send them through memory of the host: "
+                     "net: faulty reaches memory of the host only"),
+            std::string::npos)
+      << log;
+  EXPECT_NE(log.find("PXN: connections=4 go through memory of the host instead of the GPU of rank=0: it does not offer "
+                     "it; its log says why"),
+            std::string::npos)
+      << log;
+  exchange(ranks, 1000);
+  EXPECT_EQ(ranks.host(0).forwardedBytes(), 0u);
+}
+
+TEST(Forwarding, AForwarderKnowsWhoStillSendsThroughIt) {
+  StagedRanks ranks(4, faultsOfSeed(1), Slots::OnDevice, 2);
+  EXPECT_EQ(ranks.host(0).senders(), HostCommunicator::Senders::Here);
+  EXPECT_EQ(ranks.host(1).senders(), HostCommunicator::Senders::None);
+  ranks.close(1);
+  EXPECT_EQ(ranks.host(0).senders(), HostCommunicator::Senders::None);
+  EXPECT_EQ(ranks.host(2).senders(), HostCommunicator::Senders::Here);
+}
+
+TEST(Forwarding, SendsThroughARankThatHasEndedFailAndNameIt) {
+  StagedRanks ranks(4, faultsOfSeed(1), Slots::OnDevice, 2);
+  std::vector<uint8_t> out(100'000, 7);
+  ranks.close(0);
+  const Issued issued = sendOne(ranks, 1, PointToPointTask::Kind::Send, 3, out);
+  EXPECT_EQ(ranks.await(1, issued), Code::Transport);
+  EXPECT_NE(
+      ranks.host(1).lastError().find("rank=0, through whose GPU this rank sends (PXN), has closed its communicator"),
+      std::string::npos)
+      << ranks.host(1).lastError();
+  EXPECT_EQ(ranks[2].failure(), Code::Ok);
+}
+
+// The forwarder takes part in nothing; its connection breaks before the message of many slots is over.
+TEST(Forwarding, ABrokenNetworkOfTheForwarderIsTheSendersFailure) {
+  int named = 0;
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE("seed=" + std::to_string(seed));
+    NetFaults faults = faultsOfSeed(seed);
+    faults.loses = true;
+    faults.ranks = 4;
+    StagedRanks ranks(4, faults, Slots::OnDevice, 2);
+    std::vector<uint8_t> out(4'000'000, 7), in(out.size());
+    const Issued sent = sendOne(ranks, 1, PointToPointTask::Kind::Send, 3, out);
+    const Issued received = sendOne(ranks, 3, PointToPointTask::Kind::Recv, 1, in);
+    const Code code = ranks.await(1, sent);
+    if (code != Code::Ok) ranks[3].abort(Code::Aborted);
+    (void)ranks.await(3, received);
+    if (code == Code::Ok) continue;
+    EXPECT_EQ(code, Code::Transport);
+    const std::string text = ranks.host(1).lastError();
+    named += text.find("rank=0, through whose GPU this rank sends (PXN), has a broken network: ") != std::string::npos;
+  }
+  EXPECT_GT(named, 0);
+}
+
+}  // namespace
+}  // namespace jccl::test

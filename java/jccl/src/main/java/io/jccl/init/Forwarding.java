@@ -1,0 +1,111 @@
+package io.jccl.init;
+
+import io.jccl.TransportException;
+import io.jccl.bootstrap.WireException;
+import io.jccl.bootstrap.WireReader;
+import io.jccl.bootstrap.WireWriter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
+
+/** Which connections lead through the GPU of another rank of the host (PXN): what all ranks ask those for that forward. */
+final class Forwarding {
+
+    static final Forwarding NONE = new Forwarding(List.of());
+
+    private final List<Connection> all;
+
+    private Forwarding(List<Connection> all) {
+        this.all = all;
+    }
+
+    /**
+     * One connection.
+     *
+     * @param forwarder the rank through whose GPU it leads
+     * @param from the rank that sends
+     * @param device the number of the network device by which it leaves the host
+     * @param ahead whether a ring or a tree needs it
+     */
+    record Connection(int forwarder, int from, int to, int channel, int device, boolean ahead) {}
+
+    /** What all ranks ask for; all call it together. */
+    static Forwarding agree(InitContext context, Peers peers, List<Connection> mine) {
+        WireWriter out = new WireWriter().i32(mine.size());
+        mine.forEach(one -> out.i32(one.forwarder())
+                .i32(one.to())
+                .i32(one.channel())
+                .i32(one.device())
+                .flag(one.ahead()));
+        List<byte[]> answers = context.allGather(out.toBytes());
+        List<Connection> all = new ArrayList<>();
+        for (int from = 0; from < answers.size(); from++) {
+            all.addAll(read(peers, from, answers.get(from), context.size()));
+        }
+        return new Forwarding(List.copyOf(all));
+    }
+
+    private static List<Connection> read(Peers peers, int from, byte[] sent, int size) {
+        try {
+            WireReader in = new WireReader(sent);
+            List<Connection> connections = new ArrayList<>();
+            for (int left = in.i32In("connections", 0, sent.length); left > 0; left--) {
+                Connection one = new Connection(
+                        in.i32In("forwarder", 0, size - 1),
+                        from,
+                        in.i32In("to", 0, size - 1),
+                        in.i32In("channel", 0, Integer.MAX_VALUE),
+                        in.i32(),
+                        in.flag());
+                if (!peers.sameHost(one.forwarder(), from) || peers.sameHost(one.to(), from)) {
+                    throw new WireException(one + " leads through another host, or to its own");
+                }
+                connections.add(one);
+            }
+            in.end();
+            return connections;
+        } catch (WireException e) {
+            throw new TransportException(
+                    "peer=" + from + " length=" + sent.length + ": what it asks others to forward makes no sense, "
+                            + e.getMessage() + "; all ranks must run the same library",
+                    e);
+        }
+    }
+
+    /** What a rank forwards for the others, in an order that is the same on all ranks. */
+    private List<Connection> by(int forwarder) {
+        return all.stream().filter(one -> one.forwarder() == forwarder).toList();
+    }
+
+    /** How much that is. */
+    int count(int forwarder) {
+        return by(forwarder).size();
+    }
+
+    /** The same as the native engine takes it. */
+    int[] rows(int forwarder) {
+        return by(forwarder).stream()
+                .flatMapToInt(
+                        one -> IntStream.of(one.from(), one.to(), one.channel(), one.device(), one.ahead() ? 1 : 0))
+                .toArray();
+    }
+
+    /** The ranks through which a rank requests to send. */
+    SortedSet<Integer> forwardersOf(int rank) {
+        SortedSet<Integer> forwarders = new TreeSet<>();
+        all.stream().filter(one -> one.from() == rank).forEach(one -> forwarders.add(one.forwarder()));
+        return forwarders;
+    }
+
+    /** What it sends through one of them, as the native engine takes it. */
+    int[] requests(int rank, int forwarder) {
+        List<Connection> connections = by(forwarder);
+        return IntStream.range(0, connections.size())
+                .filter(i -> connections.get(i).from() == rank)
+                .flatMap(i ->
+                        IntStream.of(connections.get(i).to(), connections.get(i).channel(), i))
+                .toArray();
+    }
+}

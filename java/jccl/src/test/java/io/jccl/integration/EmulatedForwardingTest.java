@@ -1,0 +1,148 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.jccl.CommunicatorConfig;
+import io.jccl.UniqueId;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * PXN between two hosts, which host ids simulate, of two ranks each: the first has its GPU far from the only adapter, and sends
+ * through the GPU of the second. GPUs are emulated, the adapter is a Soft-RoCE device, as {@code scripts/rdma-vm} has it.
+ */
+@Timeout(value = 900, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class EmulatedForwardingTest {
+
+    private static final Duration LIMIT = Duration.ofSeconds(300);
+    private static final String THROUGH = "lead through the GPU of rank=";
+    private static final String FORWARDED = "PXN: forwarded bytes=";
+
+    @TempDir
+    Path folder;
+
+    @BeforeAll
+    static void emulate() {
+        EmulatedGpus.use();
+        assumeTrue(Files.isDirectory(Path.of("/sys/class/infiniband/rxe0")), "this host has no Soft-RoCE device rxe0");
+    }
+
+    /** The emulator's GPUs are at 0000:11:00.0 and 0000:12:00.0. */
+    static String topology(Path folder) throws IOException {
+        String gpu =
+                """
+                <pci busid="0000:%1$s:00.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16">
+                  <pci busid="0000:%2$s:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16">
+                    <gpu dev="%3$d" sm="90" gdr="1"><nvlink target="ffff:ff:ff.f" count="18" tclass="0x068000"/></gpu>
+                  </pci>%4$s
+                </pci>
+                """;
+        String card =
+                """
+                  <pci busid="0000:30:00.0" class="0x020700" link_speed="32.0 GT/s PCIe" link_width="16">
+                    <nic><net name="rxe0" dev="0" speed="400000" port="1" gdr="1"/></nic>
+                  </pci>""";
+        String cpu = "<cpu numaid=\"%d\" affinity=\"%s\" arch=\"x86_64\" vendor=\"GenuineIntel\" familyid=\"6\""
+                + " modelid=\"143\">\n%s</cpu>\n";
+        String text = "<system version=\"1\">\n"
+                + cpu.formatted(0, "1", gpu.formatted("10", "11", 0, ""))
+                + cpu.formatted(1, "2", gpu.formatted("20", "12", 1, card))
+                + "</system>\n";
+        return Files.writeString(folder.resolve("host.xml"), text).toString();
+    }
+
+    private static CommunicatorConfig.Builder host(CommunicatorConfig.Builder config, int rank, String topology) {
+        return config.hostId("host" + rank / 2).setting("JCCL_TOPO_FILE", topology);
+    }
+
+    private static List<String> of(InitLog log, String text) {
+        return log.lines().stream().filter(line -> line.contains(text)).toList();
+    }
+
+    /** Whole numbers: the plans of host and GPUs add in different orders. */
+    private void compare(String algorithm, boolean pxn) throws IOException {
+        String topology = topology(folder);
+        CommunicatorConfig config =
+                DeviceCollectives.config(algorithm, "simple").build();
+        try (InitLog log = new InitLog("io.jccl")) {
+            try (LocalRanks ranks = LocalRanks.start(4, rank -> host(config.toBuilder(), rank, topology)
+                    .device(rank % 2)
+                    .setting("JCCL_PXN_DISABLE", pxn ? "0" : "1")
+                    .build())) {
+                ranks.run(comm -> DeviceCollectives.compareAll(comm, comm.rank() % 2, 7, type -> !type.isFloating()));
+            }
+            assertThat(of(log, THROUGH)).hasSize(pxn ? 2 : 0);
+            // Forwarders end when the others of this process have closed.
+            long deadline = System.nanoTime() + LIMIT.toNanos();
+            while (pxn && of(log, FORWARDED).size() < 2 && System.nanoTime() - deadline < 0) {
+                LockSupport.parkNanos(10_000_000);
+            }
+            assertThat(of(log, FORWARDED)).hasSize(pxn ? 2 : 0).noneMatch(line -> line.endsWith("bytes=0"));
+        }
+    }
+
+    @Test
+    void everyCollectiveHasTheHostsBitsRoundARing() throws Exception {
+        compare("ring", true);
+    }
+
+    @Test
+    void everyCollectiveHasTheHostsBitsOverTrees() throws Exception {
+        compare("tree", true);
+    }
+
+    @Test
+    void withoutPxnDataGoesThroughTheHost() throws Exception {
+        compare("ring", false);
+    }
+
+    private ProcessRanks start(String scenario) throws IOException {
+        return ProcessRanks.start(
+                UniqueId.create(),
+                folder,
+                4,
+                rank -> List.of("env", "JCCL_EMULATED_SHARING=descriptors"),
+                scenario,
+                EmulatedGpus.library(),
+                topology(folder));
+    }
+
+    @Test
+    void processesSendThroughEachOther() throws Exception {
+        try (ProcessRanks ranks = start("forwarding")) {
+            for (int rank = 0; rank < 4; rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
+                assertThat(ranks.output(rank))
+                        .contains("RESULT ok", "LEFT []", rank % 2 == 0 ? THROUGH + (rank + 1) : FORWARDED)
+                        .doesNotContain(FORWARDED + "0\n");
+            }
+        }
+    }
+
+    /** The ranks that send through it, and those that receive from there, name it. */
+    @Test
+    void aForwarderThatIsKilledIsNamed() throws Exception {
+        try (ProcessRanks ranks = start("forwarding-work")) {
+            for (int rank = 0; rank < 4; rank++) {
+                ranks.awaitOutput(rank, output -> output.contains("READY"), LIMIT);
+            }
+            ranks.kill(3);
+            long begin = System.nanoTime();
+            for (int rank = 0; rank < 3; rank++) {
+                assertThat(ranks.awaitExit(rank, LIMIT)).as(ranks.allOutput()).isZero();
+                assertThat(ranks.output(rank)).contains("FAILED PeerFailedException ranks=[3]");
+            }
+            assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(60));
+        }
+    }
+}
