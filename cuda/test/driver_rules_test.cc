@@ -383,6 +383,7 @@ TEST_F(DriverRules, AKernelBeginsWhenAllItsBlocksFit) {
     ASSERT_TRUE(device::residentBlocks(64, resident).isOk());
   }
   const int slots = resident * EmulatedDriver::ofThisProcess().chip().multiprocessors;
+  if (slots > 32) GTEST_SKIP() << "slots=" << slots << ": only a small chip is filled; Chips has the numbers of others";
   for (const bool fits : {true, false}) {
     const int channels = fits ? slots / 2 : slots / 2 + 1;
     DeviceRuntimeRanks ranks(2, channels);
@@ -407,10 +408,8 @@ TEST_F(DriverRules, KernelsOfDifferentCarveoutsDoNotRunTogether) {
   ASSERT_EQ(driver().moduleLoad(&module, device::imageOf(device::KernelImage::LL)), Result::Success);
   driver::Function other = nullptr;
   ASSERT_EQ(driver().moduleFunction(&other, module, "jccl_collective_ll_float32"), Result::Success);
-  ASSERT_EQ(driver().functionLoad(other), Result::Success);
   ASSERT_EQ(driver().setFunctionAttribute(other, driver::FunctionAttribute::PreferredSharedCarveout, 100),
             Result::Success);
-  Spinning kernel(newStream());
   device::Launch launch{};  // of a rank that has failed: it ends when it begins
   uint32_t abort = 0, result = static_cast<uint32_t>(Code::Aborted);
   device::ProgressRecord record{};
@@ -422,7 +421,11 @@ TEST_F(DriverRules, KernelsOfDifferentCarveoutsDoNotRunTogether) {
   launch.choice.protocol = Protocol::LL;
   void* arguments[] = {&launch};
   const driver::Stream stream = newStream();
-  ASSERT_EQ(driver().launch(other, 1, 1, 1, 64, 1, 1, 0, stream, arguments, nullptr), Result::Success);
+  const auto run = [&] { return driver().launch(other, 1, 1, 1, 64, 1, 1, 0, stream, arguments, nullptr); };
+  ASSERT_EQ(run(), Result::Success);  // which loads it, also where the driver has no call for that
+  ASSERT_TRUE(comes(recordedOn(stream)));
+  Spinning kernel(newStream());
+  ASSERT_EQ(run(), Result::Success);
   const driver::Event ended = recordedOn(stream);
   EXPECT_FALSE(comes(ended, kMoment));
   kernel.end();

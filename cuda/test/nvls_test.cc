@@ -8,6 +8,7 @@
 #include "cuda/driver/driver.h"
 #include "cuda/kernels/element_class.h"
 #include "cuda/test/application.h"
+#include "cuda/test/device/emulated_driver.h"
 #include "cuda/test/device/gpu_memory.h"
 #include "cuda/test/device_runtime_ranks.h"
 
@@ -121,7 +122,19 @@ void check(NvlsRanks& ranks, OperationCode code, size_t count, size_t skip) {
   }
 }
 
-class NvlsMatrix : public ::testing::TestWithParam<int> {};
+// On chips and by drivers that have multicast objects: JCCL_EMULATED_CHIP and JCCL_EMULATED_DRIVER name others.
+template <class Base>
+class WithMulticast : public Base {
+ protected:
+  void SetUp() override {
+    const bool has = emulator::EmulatedDriver::ofThisProcess().chip().capability >= 90;
+    if (!has || driver::driver().multicastCreate == nullptr) GTEST_SKIP() << "no multicast objects";
+  }
+};
+
+class Nvls : public WithMulticast<::testing::Test> {};
+class MulticastRules : public WithMulticast<::testing::Test> {};
+class NvlsMatrix : public WithMulticast<::testing::TestWithParam<int>> {};
 INSTANTIATE_TEST_SUITE_P(All, NvlsMatrix, ::testing::Values(2, 3, 4, 5, 8));
 
 TEST_P(NvlsMatrix, EveryOperationGivesTheExactResultOnAllRanks) {
@@ -144,7 +157,7 @@ TEST_P(NvlsMatrix, EveryOperationGivesTheExactResultOnAllRanks) {
   EXPECT_GT(cases, size_t{40});
 }
 
-TEST(Nvls, WhatASwitchDoesNotReduceGoesByARing) {
+TEST_F(Nvls, WhatASwitchDoesNotReduceGoesByARing) {
   NvlsRanks ranks(2);
   for (const OperationCode code : {OperationCode{Collective::AllReduce, DataType::Float32, ReduceOp::Max},
                                    OperationCode{Collective::AllReduce, DataType::Int64, ReduceOp::Prod},
@@ -164,7 +177,7 @@ Issued allReduce(NvlsRanks& ranks, int rank, std::vector<float>& buffer, size_t 
                  stream == nullptr ? one.ownStream() : stream);
 }
 
-TEST(Nvls, ARankThatDoesNotComeIsNamedAndTheOthersEnd) {
+TEST_F(Nvls, ARankThatDoesNotComeIsNamedAndTheOthersEnd) {
   NvlsRanks ranks(3);
   std::vector<std::vector<float>> buffers(3, std::vector<float>(5000, 1));
   std::vector<Issued> issued;
@@ -177,7 +190,7 @@ TEST(Nvls, ARankThatDoesNotComeIsNamedAndTheOthersEnd) {
   }
 }
 
-TEST(Nvls, AnAbortEndsIt) {
+TEST_F(Nvls, AnAbortEndsIt) {
   NvlsRanks ranks(2);
   std::vector<float> buffer(5000, 1);
   const Issued issued = allReduce(ranks, 0, buffer, 5000, kTimeoutNanos);
@@ -185,7 +198,7 @@ TEST(Nvls, AnAbortEndsIt) {
   EXPECT_EQ(ranks.await(0, issued), Code::Aborted);
 }
 
-TEST(Nvls, RanksWithOtherArgumentsAreFound) {
+TEST_F(Nvls, RanksWithOtherArgumentsAreFound) {
   NvlsRanks ranks(2);
   std::vector<std::vector<float>> buffers(2, std::vector<float>(5000, 1));
   const Issued first = allReduce(ranks, 0, buffers[0], 5000, 2'000'000'000);
@@ -194,7 +207,7 @@ TEST(Nvls, RanksWithOtherArgumentsAreFound) {
   EXPECT_EQ(ranks.await(1, second), Code::Mismatch);
 }
 
-TEST(Nvls, GraphsAreReplayed) {
+TEST_F(Nvls, GraphsAreReplayed) {
   constexpr int kSize = 3, kCount = 3000;
   NvlsRanks ranks(kSize);
   std::vector<std::vector<float>> buffers(kSize, std::vector<float>(kCount, 1));
@@ -223,7 +236,7 @@ TEST(Nvls, GraphsAreReplayed) {
   }
 }
 
-TEST(Nvls, IsDroppedWhereARankCannotJoin) {
+TEST_F(Nvls, IsDroppedWhereARankCannotJoin) {
   DeviceRuntimeRanks ranks(2, kChannels, 1);  // both on one device, which can be in a team once
   const Status status = ranks.connectNvls();
   EXPECT_NE(status.message().find("cuMulticastAddDevice: device=0"), std::string::npos) << status.message();
@@ -232,7 +245,7 @@ TEST(Nvls, IsDroppedWhereARankCannotJoin) {
 }
 
 // What the emulated driver refuses as a real one does.
-TEST(MulticastRules, AreThoseOfADriver) {
+TEST_F(MulticastRules, AreThoseOfADriver) {
   const device::DeviceGuard guard(0);
   ASSERT_TRUE(guard.status().isOk());
   const auto& calls = driver::driver();
