@@ -7,6 +7,7 @@ import io.jccl.Communicator;
 import io.jccl.CommunicatorConfig;
 import io.jccl.DataBuffer;
 import io.jccl.DataType;
+import io.jccl.Group;
 import io.jccl.Operations;
 import io.jccl.ReduceOp;
 import io.jccl.Work;
@@ -17,6 +18,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.IntToLongFunction;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
@@ -26,7 +29,7 @@ import java.util.stream.Stream;
 final class DeviceCollectives {
 
     private static final int[] COUNTS = {0, 1, 77, 1003, 5000};
-    private static final int MAX_BYTES = 8 * 8 * 5003 + 64;
+    static final int MAX_BYTES = 8 * 8 * 5003 + 64;
 
     private DeviceCollectives() {}
 
@@ -37,8 +40,7 @@ final class DeviceCollectives {
      * @param vector whether each rank has a count of its own
      * @param inPlace whether it has one buffer, where that makes sense
      */
-    private record Case(
-            Collective kind, boolean vector, boolean inPlace, DataType type, ReduceOp op, int count, int root) {
+    record Case(Collective kind, boolean vector, boolean inPlace, DataType type, ReduceOp op, int count, int root) {
 
         /** Counts that differ from rank to rank, among them nothing. */
         long[] counts(int size) {
@@ -99,7 +101,12 @@ final class DeviceCollectives {
             };
         }
 
-        Work issue(Communicator comm, Operations<Work> on, DataBuffer from, DataBuffer to) {
+        Work issue(
+                Communicator comm,
+                Operations<Work> on,
+                Function<Consumer<Group>, Work> group,
+                DataBuffer from,
+                DataBuffer to) {
             int rank = comm.rank();
             int size = comm.size();
             DataBuffer send = from.slice(0, sent(rank, size));
@@ -119,14 +126,14 @@ final class DeviceCollectives {
                 case SCATTER -> vector
                         ? on.scatterV(send, counts(size), recv, root % size)
                         : on.scatter(send, recv, root % size);
-                case SEND_RECV -> comm.group(
+                case SEND_RECV -> group.apply(
                         g -> g.send((rank + 1) % size, send).recv((rank + size - 1) % size, recv));
                 case BARRIER -> on.barrier();
             };
         }
     }
 
-    private static List<Case> cases(long seed, Predicate<DataType> suits) {
+    static List<Case> cases(long seed, Predicate<DataType> suits) {
         Random random = new Random(seed);
         List<DataType> types = Stream.of(DataType.values()).filter(suits).toList();
         List<Case> cases = new ArrayList<>();
@@ -197,7 +204,7 @@ final class DeviceCollectives {
         new Random(comm.rank() * 1000L + bytes + 1).nextBytes(before);
         ByteBuffer hostSend = direct(sent);
         ByteBuffer hostRecv = direct(before);
-        one.issue(comm, comm, DataBuffer.of(hostSend, one.type()), DataBuffer.of(hostRecv, one.type()))
+        one.issue(comm, comm, comm::group, DataBuffer.of(hostSend, one.type()), DataBuffer.of(hostRecv, one.type()))
                 .await();
         byte[] expected = new byte[bytes];
         hostRecv.get(0, expected);
@@ -212,6 +219,7 @@ final class DeviceCollectives {
         Work work = one.issue(
                 comm,
                 one.kind() == Collective.SEND_RECV ? comm : comm.on(recv.stream()),
+                comm::group,
                 send.elements(count, one.type()),
                 recv.elements(count, one.type()));
         if (one.kind() == Collective.SEND_RECV || one.count() == 77) {

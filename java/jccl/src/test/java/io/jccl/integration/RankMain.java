@@ -61,6 +61,7 @@ public final class RankMain {
             case "stop-in-place" -> InPlaceFailures.stop(
                     id, rank, size, Duration.ofMillis(Long.parseLong(rest.get(0))));
             case "device" -> device(id, rank, size, rest);
+            case "device-matrix" -> deviceMatrix(id, rank, size, rest);
             case "device-work" -> deviceWork(id, rank, size, 0, deviceConfig(rank, rest));
             case "forwarding" -> forwarding(id, rank, size, rest);
             case "forwarding-work" -> deviceWork(id, rank, size, rank % 2, forwardingConfig(rank, rest));
@@ -424,6 +425,21 @@ public final class RankMain {
             DeviceCollectives.compareAll(comm, 0, size, type -> true);
             print("RESULT ok");
         }
+    }
+
+    /** The matrix of device operations. Arguments: the library, ranks of a process, devices, and which share of cases. */
+    private static void deviceMatrix(UniqueId id, int process, int processes, List<String> rest) throws Exception {
+        System.setProperty("jccl.cuda.path", rest.get(0));
+        int each = Integer.parseInt(rest.get(1));
+        DeviceMatrix.run(
+                id,
+                process,
+                each,
+                processes * each,
+                Integer.parseInt(rest.get(2)),
+                Integer.parseInt(rest.get(3)),
+                EmulatedGpus.config().build());
+        print("RESULT ok");
     }
 
     /** Sums up by several communicators, and prints what memory is left. Argument: the library that emulates GPUs. */

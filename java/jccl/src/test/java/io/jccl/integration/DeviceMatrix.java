@@ -1,0 +1,169 @@
+package io.jccl.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.jccl.Communicator;
+import io.jccl.CommunicatorConfig;
+import io.jccl.DataBuffer;
+import io.jccl.UniqueId;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/**
+ * Every collective by 1 to all ranks, which have two communicators: while one executes an operation, the other replays one that
+ * was captured. The ranks differ in which they issue first. Results are the host's bits.
+ */
+final class DeviceMatrix {
+
+    private static final int REPLAYS = 2;
+    private static final long SEED = 18;
+
+    private DeviceMatrix() {}
+
+    /**
+     * This process's ranks, as threads on devices in turn.
+     *
+     * @param every one of so many cases is taken, and by each number of ranks another one; each collective has ten
+     */
+    static void run(UniqueId id, int process, int each, int size, int devices, int every, CommunicatorConfig config)
+            throws ExecutionException, InterruptedException {
+        ExecutorService threads = Executors.newFixedThreadPool(each);
+        List<Future<?>> ranks = new ArrayList<>();
+        for (int rank = process * each; rank < (process + 1) * each; rank++) {
+            int mine = rank;
+            int device = rank % devices;
+            ranks.add(threads.submit(() -> {
+                CommunicatorConfig own = config.toBuilder().device(device).build();
+                try (Communicator world = Communicator.init(id, mine, size, own)) {
+                    for (int some = 1; some <= size; some++) {
+                        bySome(world, some, every, device);
+                    }
+                }
+            }));
+        }
+        threads.shutdown();
+        for (Future<?> rank : ranks) {
+            rank.get();
+        }
+    }
+
+    private static void bySome(Communicator world, int some, int every, int device) {
+        int color = world.rank() < some ? 0 : -1;
+        try (Communicator one = world.split(color, world.rank()).orElse(null);
+                Communicator other = world.split(color, -world.rank()).orElse(null)) {
+            if (one != null && other != null) {
+                compare(one, other, every, device);
+            }
+        }
+    }
+
+    /** The communicators have different operations under way, each on a stream and on buffers of its own. */
+    private static void compare(Communicator one, Communicator other, int every, int device) {
+        List<DeviceCollectives.Case> cases = DeviceCollectives.cases(SEED, type -> !type.isFloating());
+        List<DeviceCollectives.Case> captured = new ArrayList<>(cases);
+        Collections.reverse(captured);
+        try (Side eager = new Side(one, device);
+                Side replayed = new Side(other, device)) {
+            for (int i = one.size() % every; i < cases.size(); i += every) {
+                eager.take(cases.get(i));
+                replayed.take(captured.get(i));
+                try (DeviceMemory.Graph graph = replayed.recv.capture(replayed::issue)) {
+                    for (int replay = 0; replay < REPLAYS; replay++) {
+                        eager.fill();
+                        replayed.fill();
+                        if (one.rank() % 2 == 0) {
+                            eager.issue();
+                            graph.replay();
+                        } else {
+                            graph.replay();
+                            eager.issue();
+                        }
+                        eager.require("eager");
+                        replayed.require("replayed");
+                    }
+                }
+            }
+        }
+    }
+
+    /** A communicator's buffers, and the operation that it executes. */
+    private static final class Side implements AutoCloseable {
+
+        private final Communicator comm;
+        private final DeviceMemory send;
+        private final DeviceMemory recv;
+        private DeviceCollectives.Case operation;
+        private byte[] sent;
+        private byte[] before;
+        private byte[] expected;
+
+        Side(Communicator comm, int device) {
+            this.comm = comm;
+            send = new DeviceMemory(device, DeviceCollectives.MAX_BYTES);
+            recv = new DeviceMemory(device, DeviceCollectives.MAX_BYTES);
+        }
+
+        /** Takes an operation, and finds by the host what it has to result in. */
+        void take(DeviceCollectives.Case next) {
+            operation = next;
+            int bytes = next.elements(comm.size()) * next.type().bytes();
+            Random random = new Random(comm.rank() * 1000L + bytes);
+            sent = new byte[bytes];
+            before = new byte[bytes];
+            random.nextBytes(sent);
+            random.nextBytes(before);
+            ByteBuffer result = direct(before);
+            next.issue(
+                            comm,
+                            comm,
+                            comm::group,
+                            DataBuffer.of(direct(sent), next.type()),
+                            DataBuffer.of(result, next.type()))
+                    .await();
+            expected = new byte[bytes];
+            result.get(0, expected);
+        }
+
+        private static ByteBuffer direct(byte[] bytes) {
+            return ByteBuffer.allocateDirect(bytes.length)
+                    .order(ByteOrder.nativeOrder())
+                    .put(0, bytes);
+        }
+
+        void fill() {
+            send.put(sent);
+            send.get(0); // its stream is another one than the operation's
+            recv.put(before);
+        }
+
+        void issue() {
+            long count = operation.elements(comm.size());
+            operation.issue(
+                    comm,
+                    comm.on(recv.stream()),
+                    comm.on(recv.stream())::group,
+                    send.elements(count, operation.type()),
+                    recv.elements(count, operation.type()));
+        }
+
+        void require(String how) {
+            assertThat(recv.get(expected.length))
+                    .as("rank %d of %d, %s %s", comm.rank(), comm.size(), how, operation)
+                    .isEqualTo(expected);
+        }
+
+        @Override
+        public void close() {
+            send.close();
+            recv.close();
+        }
+    }
+}
