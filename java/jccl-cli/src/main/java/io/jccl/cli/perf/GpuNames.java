@@ -3,7 +3,11 @@ package io.jccl.cli.perf;
 import io.jccl.device.CudaDevice;
 import io.jccl.device.CudaInventory;
 import io.jccl.nativelib.DeviceEngine;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** What reports call the GPUs of this host. */
@@ -21,5 +25,14 @@ public final class GpuNames {
                         .orElseGet(() -> "compute capability "
                                 + DeviceEngine.describe(device).capability() / 10.0))
                 .toList();
+    }
+
+    /** How many there are of each, for example {@code 2 x NVIDIA H200}. */
+    public static String counted(List<String> names) {
+        Map<String, Long> counts = names.stream()
+                .collect(Collectors.groupingBy(Function.identity(), LinkedHashMap::new, Collectors.counting()));
+        return counts.entrySet().stream()
+                .map(entry -> entry.getValue() + " x " + entry.getKey())
+                .collect(Collectors.joining(", "));
     }
 }

@@ -1,10 +1,7 @@
 package io.jccl.cli.perf;
 
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /** The lines before the table: what is measured, with what, where and when. */
@@ -18,7 +15,7 @@ final class PerfHeader {
                 "JCCL " + run.version() + " (build " + run.build() + "), Java " + run.java() + ", " + run.date(),
                 "host " + run.host().text()));
         if (!run.gpus().isEmpty()) {
-            lines.add("GPUs: " + counted(run.gpus()));
+            lines.add("GPUs: " + GpuNames.counted(run.gpus()));
         }
         lines.add(run.placement().text());
         if (!run.settings().isEmpty()) {
@@ -39,14 +36,5 @@ final class PerfHeader {
                 "memory " + options.memory().label(),
                 "iterations " + (options.iterations() > 0 ? Integer.toString(options.iterations()) : "by time"),
                 "check " + (options.check() ? "on" : "off"));
-    }
-
-    /** For example {@code 2 x NVIDIA H200}. */
-    private static String counted(List<String> names) {
-        Map<String, Long> counts = names.stream()
-                .collect(Collectors.groupingBy(Function.identity(), LinkedHashMap::new, Collectors.counting()));
-        return counts.entrySet().stream()
-                .map(entry -> entry.getValue() + " x " + entry.getKey())
-                .collect(Collectors.joining(", "));
     }
 }

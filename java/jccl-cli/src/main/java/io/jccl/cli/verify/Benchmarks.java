@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /** Measures collectives by {@code jccl perf}, by algorithm, protocol and size. */
 final class Benchmarks {
@@ -14,11 +13,22 @@ final class Benchmarks {
     /**
      * One run.
      *
+     * @param processes whether each rank is a process, and not a thread of one
      * @param large one size that fills the links, and is not checked: that would take longer than all else
      */
-    record Run(String collective, int ranks, String algorithm, String protocol, boolean large) {
+    record Run(String collective, int ranks, boolean processes, String algorithm, String protocol, boolean large) {
+
+        Run(String collective, int ranks, String algorithm, String protocol, boolean large) {
+            this(collective, ranks, false, algorithm, protocol, large);
+        }
+
+        Run byProcesses() {
+            return new Run(collective, ranks, true, algorithm, protocol, large);
+        }
+
         String name() {
-            return collective + " ranks=" + ranks + " " + algorithm + " " + protocol + (large ? " large" : "");
+            return collective + (processes ? " processes=" : " ranks=") + ranks + " " + algorithm + " " + protocol
+                    + (large ? " large" : "");
         }
     }
 
@@ -46,12 +56,20 @@ final class Benchmarks {
         int ranks = Math.max(2, gpus);
         List<Run> runs = new ArrayList<>();
         runs.add(new Run("all_reduce", ranks, "auto", "auto", false));
+        if (gpus > 1) {
+            runs.add(runs.get(0).byProcesses());
+        }
         if (quick) {
             runs.add(new Run("all_to_all", ranks, "auto", "auto", false));
             return runs;
         }
-        Stream.of("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv")
-                .forEach(one -> runs.add(new Run(one, ranks, "auto", "auto", true)));
+        for (String collective : List.of("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv")) {
+            Run large = new Run(collective, ranks, "auto", "auto", true);
+            runs.add(large);
+            if (gpus > 1) {
+                runs.add(large.byProcesses());
+            }
+        }
         for (String algorithm : List.of("ring", "tree", "direct")) {
             for (String protocol : List.of("ll", "ll128", "simple")) {
                 runs.add(new Run("all_reduce", ranks, algorithm, protocol, false));
@@ -91,6 +109,9 @@ final class Benchmarks {
                 run.large
                         ? List.of("-b", "128M", "-e", "128M")
                         : List.of("--check", "-b", "8", "-e", quick ? "2K" : "8M", "-f", "16"));
+        if (!run.processes) {
+            arguments.add("--threads");
+        }
         if (quick) {
             arguments.addAll(List.of("--iters", "2", "--warmup", "1"));
         }
@@ -99,7 +120,8 @@ final class Benchmarks {
         if (quick) {
             environment.put("JCCL_NTHREADS", "64");
         }
-        ChildProcess.Result result = steps.child(name, ChildProcess.jccl(arguments), environment);
+        List<String> command = quick ? ChildProcess.unmeasured(arguments) : ChildProcess.jccl(arguments);
+        ChildProcess.Result result = steps.child(name, command, environment);
         for (JsonNode row : result.rows()) {
             measurements.add(measurement(row));
         }
@@ -115,6 +137,7 @@ final class Benchmarks {
         return new Report.Measurement(
                 row.path("collective").asText(),
                 ranks,
+                row.at("/run/processes").asInt(),
                 row.path("bytes").asLong(),
                 row.path("algorithm").asText(),
                 row.path("protocol").asText(),

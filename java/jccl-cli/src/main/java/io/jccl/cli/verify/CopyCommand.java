@@ -7,7 +7,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** Measures how fast a driver copies from a device to a device; prints a line of JSON. */
+/** Measures how fast a driver copies inside each device and to its neighbour; prints a line of JSON for each pair. */
 @Command(name = CopyCommand.NAME, hidden = true, description = "the copy limit of gpu-verify")
 public final class CopyCommand implements Callable<Integer> {
 
@@ -16,17 +16,24 @@ public final class CopyCommand implements Callable<Integer> {
     private static final int COPIES = 16;
     private static final int ROUNDS = 5;
 
-    @Parameters(index = "0", paramLabel = "FROM")
-    private int from;
+    @Parameters(index = "0", paramLabel = "DEVICES")
+    private int devices;
 
-    @Parameters(index = "1", paramLabel = "TO")
-    private int to;
-
-    @Parameters(index = "2", paramLabel = "BYTES")
+    @Parameters(index = "1", paramLabel = "BYTES")
     private long bytes;
 
     @Override
     public Integer call() {
+        for (int device = 0; device < devices; device++) {
+            measure(device, device);
+            if (devices > 1) {
+                measure(device, (device + 1) % devices);
+            }
+        }
+        return ExitCode.SUCCESS;
+    }
+
+    private void measure(int from, int to) {
         long source = NativeDevice.allocateMemory(from, bytes);
         long target = NativeDevice.allocateMemory(to, bytes);
         long stream = NativeDevice.newStream(from);
@@ -51,6 +58,5 @@ public final class CopyCommand implements Callable<Integer> {
             Json.number(json, "gbps", gbps);
             json.writeEndObject();
         }));
-        return ExitCode.SUCCESS;
     }
 }

@@ -74,7 +74,10 @@ public final class GpuVerifyCommand implements Callable<Integer> {
             names = "--budget",
             paramLabel = "SECONDS",
             defaultValue = "570",
-            description = "when no further step begins (default: ${DEFAULT-VALUE})")
+            description = {
+                "when it ends: what runs then is ended, what did not begin is reported as not run",
+                "(default: ${DEFAULT-VALUE})"
+            })
     private int budget;
 
     @Option(names = "--require-gpu", description = "fail where there is no GPU")
@@ -153,13 +156,16 @@ public final class GpuVerifyCommand implements Callable<Integer> {
     }
 
     private void host() throws IOException, InterruptedException {
-        steps.step("this host", SHORT, () -> steps.requireWell("doctor", ChildProcess.jccl(List.of("doctor", "-v"))));
+        steps.step(
+                "this host",
+                SHORT,
+                () -> steps.requireWell("doctor", ChildProcess.unmeasured(List.of("doctor", "-v"))));
         steps.step(
                 "host: two processes",
                 SHORT,
                 () -> steps.requireWell(
                         "host-perf",
-                        ChildProcess.jccl(List.of(
+                        ChildProcess.unmeasured(List.of(
                                 "perf",
                                 "all_reduce",
                                 "-n",
@@ -168,6 +174,8 @@ public final class GpuVerifyCommand implements Callable<Integer> {
                                 quick ? "64" : "1M",
                                 "--iters",
                                 "20",
+                                "--warmup",
+                                "5",
                                 "--check"))));
         hostTests();
     }
@@ -202,7 +210,7 @@ public final class GpuVerifyCommand implements Callable<Integer> {
             if (!Files.exists(library)) {
                 return "library=" + library + ": missing; make the bundle again";
             }
-            report.mutations().addAll(new Mutations(library, steps).run());
+            report.mutations().addAll(new Mutations(library, steps::child).run());
             return report.mutations().stream()
                     .filter(one -> !one.noticed())
                     .map(one -> one.expected() + " did not notice: " + one.name() + ", " + one.protocol())
@@ -212,35 +220,25 @@ public final class GpuVerifyCommand implements Callable<Integer> {
 
     /** On one GPU of its copies inside; on several, of the slowest copy to a neighbour. */
     private double copyLimit(int used) throws IOException, InterruptedException {
-        String bytes = quick ? "65536" : "268435456";
-        for (int device = 0; device < used; device++) {
-            copy(device, device, bytes);
-            if (used > 1) {
-                copy(device, (device + 1) % used, bytes);
+        List<String> command =
+                ChildProcess.unmeasured(List.of(CopyCommand.NAME, "" + used, quick ? "65536" : "268435456"));
+        steps.step("copy limit", SHORT.multipliedBy(2), () -> {
+            ChildProcess.Result result = steps.child("copies", command, Map.of());
+            for (JsonNode row : result.rows()) {
+                report.copies()
+                        .add(new Report.Copy(
+                                row.path("from").asInt(),
+                                row.path("to").asInt(),
+                                row.path("bytes").asLong(),
+                                row.path("gbps").asDouble()));
             }
-        }
+            return Steps.failure("copies", result);
+        });
         return report.copies().stream()
                 .filter(one -> used == 1 || one.from() != one.to())
                 .mapToDouble(Report.Copy::gbps)
                 .min()
                 .orElse(0);
-    }
-
-    private void copy(int from, int to, String bytes) throws IOException, InterruptedException {
-        String name = "copy-" + from + "-" + to;
-        steps.step("copy from device " + from + " to " + to, SHORT, () -> {
-            ChildProcess.Result result = steps.child(
-                    name, ChildProcess.jccl(List.of(CopyCommand.NAME, "" + from, "" + to, bytes)), Map.of());
-            for (JsonNode row : result.rows()) {
-                report.copies()
-                        .add(new Report.Copy(
-                                from,
-                                to,
-                                row.path("bytes").asLong(),
-                                row.path("gbps").asDouble()));
-            }
-            return Steps.failure(name, result);
-        });
     }
 
     private void tests() throws IOException, InterruptedException {
@@ -314,8 +312,9 @@ public final class GpuVerifyCommand implements Callable<Integer> {
         }
         if (!missing.isEmpty()) {
             steps.notRun(
-                    "NCCL: " + String.join(", ", missing),
-                    "not on the path; they are programs of nccl-tests, which measure NCCL; libnccl.so.2: "
+                    "NCCL: missing programs",
+                    String.join(", ", missing)
+                            + ": not on the path; they are programs of nccl-tests, which measure NCCL; libnccl.so.2: "
                             + DoctorCommand.library("libnccl.so.2").orElse("not found"));
         } else if (used == 1) {
             steps.notRun("NCCL with several ranks", "it takes a GPU for each rank, and one is used");
@@ -345,6 +344,7 @@ public final class GpuVerifyCommand implements Callable<Integer> {
                 command.addAll(ChildProcess.jccl(ChildProcess.devicePerf(
                         "all_reduce",
                         2,
+                        "--threads",
                         "--check",
                         "-b",
                         "8",

@@ -20,12 +20,20 @@ final class Mutations {
     private static final String LOSES_ELEMENTS_OF_MAX = "160";
     private static final String DROPS_FLAGS_OF_MAX = "224";
 
-    private final Path library;
-    private final Steps steps;
+    /** Runs a program to its end, or until there is no more time for it. */
+    @FunctionalInterface
+    interface Runner {
+        /** The program's output is kept under the name. */
+        ChildProcess.Result run(String name, List<String> command, Map<String, String> environment)
+                throws IOException, InterruptedException;
+    }
 
-    Mutations(Path library, Steps steps) {
+    private final Path library;
+    private final Runner runner;
+
+    Mutations(Path library, Runner runner) {
         this.library = library;
-        this.steps = steps;
+        this.runner = runner;
     }
 
     /** Runs all of them. What was not run to its end has noticed nothing. */
@@ -67,6 +75,7 @@ final class Mutations {
         List<String> arguments = ChildProcess.devicePerf(
                 "all_reduce",
                 2,
+                "--threads",
                 "--check",
                 "--type",
                 "int32",
@@ -86,9 +95,9 @@ final class Mutations {
                 protocol,
                 "--json",
                 "-");
-        return steps.child(
+        return runner.run(
                 "mutation-" + name,
-                ChildProcess.jccl(library, arguments),
+                ChildProcess.unmeasured(library, arguments),
                 Map.of(
                         "JCCL_NTHREADS",
                         threads,

@@ -56,6 +56,7 @@ final class NcclTests {
                 rows.add(new Report.Measurement(
                         collective,
                         ranks,
+                        1,
                         Long.parseLong(cells[0]),
                         "nccl",
                         "nccl",

@@ -85,6 +85,7 @@ record Report(
     /**
      * One size, out of place.
      *
+     * @param processes in which the ranks are
      * @param shareOfCopy busbw times the ranks of a GPU by the copy limit; null where that was not measured, or for one rank
      * @param wrong elements in place and out of place; null if nothing was checked
      * @param checked operations whose every element was compared
@@ -92,6 +93,7 @@ record Report(
     record Measurement(
             String collective,
             int ranks,
+            int processes,
             long bytes,
             String algorithm,
             String protocol,

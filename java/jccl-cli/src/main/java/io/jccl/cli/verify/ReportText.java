@@ -1,6 +1,7 @@
 package io.jccl.cli.verify;
 
 import io.jccl.cli.output.TextTable;
+import io.jccl.cli.perf.GpuNames;
 import java.util.List;
 import java.util.Locale;
 
@@ -33,7 +34,7 @@ final class ReportText {
                 .append(machine.driver())
                 .append('\n')
                 .append("GPUs: ")
-                .append(machine.gpus())
+                .append(machine.gpus().isEmpty() ? "none" : GpuNames.counted(machine.gpus()))
                 .append(", used: ")
                 .append(machine.used())
                 .append("\n\n");
@@ -59,11 +60,16 @@ final class ReportText {
         text.append(copies).append('\n').append(measurements(report)).append('\n');
         TextTable steps = new TextTable("step", "", "s", "");
         for (Report.Step one : report.steps()) {
-            steps.row(one.name(), one.outcome().label(), number(one.seconds()), one.reason());
+            steps.row(
+                    one.name(), one.outcome().label(), String.format(Locale.ROOT, "%.1f", one.seconds()), one.reason());
         }
+        long notRun = report.steps().stream()
+                .filter(one -> one.outcome() == Report.Outcome.NOT_RUN)
+                .count();
         return text.append(steps)
                 .append("\nresult: ")
                 .append(report.result())
+                .append(notRun == 0 ? "" : "; steps not run: " + notRun)
                 .append('\n')
                 .toString();
     }
@@ -72,6 +78,7 @@ final class ReportText {
         TextTable table = new TextTable(
                 "collective",
                 "ranks",
+                "as",
                 "bytes",
                 "by",
                 "us",
@@ -90,6 +97,7 @@ final class ReportText {
             table.row(
                     one.collective(),
                     "" + one.ranks(),
+                    one.processes() > 1 ? "processes" : "threads",
                     "" + one.bytes(),
                     one.algorithm() + " " + one.protocol() + " x" + one.channels(),
                     number(one.timeUs()),

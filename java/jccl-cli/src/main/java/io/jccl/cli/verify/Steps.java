@@ -17,6 +17,7 @@ final class Steps {
     private final long end;
     private final Map<String, String> environment;
     private long stepEnd;
+    private boolean cutShort;
 
     /**
      * @param folder for the output of what steps run
@@ -44,7 +45,7 @@ final class Steps {
         run(name, limit, Report.Outcome.FAILED, body);
     }
 
-    /** Runs a step if at least a quarter of its limit is left. */
+    /** Runs a step if at least a quarter of its limit is left. What is cut short by the end of all has not failed. */
     void step(String name, Duration limit, Body body) throws IOException, InterruptedException {
         run(name, limit, Report.Outcome.NOT_RUN, body);
     }
@@ -60,9 +61,18 @@ final class Steps {
         }
         long begin = System.nanoTime();
         stepEnd = Math.min(end, begin + limit.toNanos());
+        cutShort = false;
         String failure = body.run();
         double seconds = Math.rint((System.nanoTime() - begin) / 1e8) / 10;
-        add(new Report.Step(name, failure.isEmpty() ? Report.Outcome.OK : Report.Outcome.FAILED, seconds, failure));
+        if (failure.isEmpty()) {
+            add(new Report.Step(name, Report.Outcome.OK, seconds, ""));
+        } else if (cutShort) {
+            String reason = failure + "; it had " + left.toSeconds() + " of " + limit.toSeconds()
+                    + " s; give it more with --budget";
+            add(new Report.Step(name, without, seconds, reason));
+        } else {
+            add(new Report.Step(name, Report.Outcome.FAILED, seconds, failure));
+        }
     }
 
     /** Says that a step is not run. */
@@ -86,7 +96,9 @@ final class Steps {
         Map<String, String> all = new HashMap<>(environment);
         all.putAll(further);
         Duration left = Duration.ofNanos(Math.max(0, stepEnd - System.nanoTime()));
-        return ChildProcess.run(command, all, left, folder.resolve(name + ".log"));
+        ChildProcess.Result result = ChildProcess.run(command, all, left, folder.resolve(name + ".log"));
+        cutShort |= result.isLate() && stepEnd == end;
+        return result;
     }
 
     /** Runs a program; returns why it failed, or nothing. */
