@@ -76,7 +76,8 @@ public final class NetworkSettings {
             256 * MIB,
             "GPU memory of one communicator, at most, in which network cards reach the slots of connections beside those of"
                     + " rings and trees (GPUDirect RDMA): of sends, receives and direct schedules. The nearest ranks come"
-                    + " first; to the others data goes through host memory. A connection takes `JCCL_BUFFSIZE`.");
+                    + " first; to the others data goes through host memory. A connection takes `JCCL_BUFFSIZE`; one that"
+                    + " leads through another rank's GPU (PXN) counts here and takes it there.");
 
     /** Whether cards read GPU memory. */
     public static final Setting<Optional<Boolean>> NET_GDR_READ = GROUP.add(

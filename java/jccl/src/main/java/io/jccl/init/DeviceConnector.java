@@ -172,11 +172,11 @@ final class DeviceConnector {
         for (List<DirectSlots.Use> uses : List.of(planned, others)) {
             for (DirectSlots.Use use : uses) {
                 Integer forwarder = direct.forwarders().get(use.device());
-                if (use.sends() && forwarder != null) {
+                if (!use.sends() || forwarder == null) {
+                    slots.add(use);
+                } else if (!peers.sameHost(use.peer(), rank)) {
                     forwarded.add(new Forwarding.Connection(
                             forwarder, rank, use.peer(), use.channel(), use.device(), uses == planned));
-                } else {
-                    slots.add(use);
                 }
             }
         }

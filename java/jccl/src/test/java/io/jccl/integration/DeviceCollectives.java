@@ -188,9 +188,21 @@ final class DeviceCollectives {
 
     /** This rank's part in all cases of a seed, with some types. */
     static void compareAll(Communicator comm, int device, long seed, Predicate<DataType> suits) {
+        compare(comm, device, cases(seed, suits));
+    }
+
+    /** Of these, every collective with one count: for processes that share few cores. */
+    static void compareEach(Communicator comm, int device, long seed, Predicate<DataType> suits) {
+        compare(
+                comm,
+                device,
+                cases(seed, suits).stream().filter(one -> one.count() == 1003).toList());
+    }
+
+    private static void compare(Communicator comm, int device, List<Case> cases) {
         try (DeviceMemory send = new DeviceMemory(device, MAX_BYTES);
                 DeviceMemory recv = new DeviceMemory(device, MAX_BYTES)) {
-            for (Case one : cases(seed, suits)) {
+            for (Case one : cases) {
                 compare(comm, one, send, recv);
             }
         }

@@ -486,7 +486,7 @@ public final class RankMain {
     /** Every collective between hosts of two ranks. Arguments: the library that emulates GPUs, and the topology. */
     private static void forwarding(UniqueId id, int rank, int size, List<String> rest) {
         try (Communicator comm = Communicator.init(id, rank, size, forwardingConfig(rank, rest))) {
-            DeviceCollectives.compareAll(comm, rank % 2, size, type -> !type.isFloating());
+            DeviceCollectives.compareEach(comm, rank % 2, size, type -> !type.isFloating());
             print("RESULT ok");
         }
         print("LEFT " + EmulatedGpus.sharedMemory());
